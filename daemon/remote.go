@@ -29,7 +29,10 @@ func newRemote(cfg GitConfig, logger *slog.Logger) *gitremote.Remote {
 // until it can.
 func checkRemote(ctx context.Context, remote *gitremote.Remote, brains *brain.Service, logger *slog.Logger) error {
 	err := remote.Check(ctx)
-	if err != nil && len(brains.List()) > 0 && ctx.Err() == nil {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if list, listErr := brains.List(ctx); listErr == nil && len(list) > 0 {
 		logger.Warn("the git remote cannot be reached: trying again when brains are opened", "because", err)
 		return nil
 	}
@@ -77,15 +80,15 @@ func (o *owners) Load(ctx context.Context) ([]brain.Record, error) {
 }
 
 // Add implements brain.Catalog.
-func (o *owners) Add(ctx context.Context, r brain.Record) error {
+func (o *owners) Add(ctx context.Context, r brain.Record) (int64, error) {
 	if err := o.claim(r); err != nil {
-		return err
+		return 0, err
 	}
-	err := o.Catalog.Add(ctx, r)
+	uid, err := o.Catalog.Add(ctx, r)
 	if err != nil {
 		o.forget(r.Brain.ID)
 	}
-	return err
+	return uid, err
 }
 
 // claim notes a brain before it is added.
@@ -103,10 +106,10 @@ func (o *owners) claim(r brain.Record) error {
 }
 
 // Retire implements brain.Catalog.
-func (o *owners) Retire(ctx context.Context, id string) (string, error) {
-	retired, err := o.Catalog.Retire(ctx, id)
+func (o *owners) Retire(ctx context.Context, r brain.Record) (string, error) {
+	retired, err := o.Catalog.Retire(ctx, r)
 	if err == nil {
-		o.forget(id)
+		o.forget(r.Brain.ID)
 	}
 	return retired, err
 }

@@ -22,19 +22,19 @@ func TestSingleBrain(t *testing.T) {
 	if _, err := o.Load(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Add(ctx, record("a", "acme")); err != nil || o.tenantOf("a") != "acme" {
+	if _, err := o.Add(ctx, record("a", "acme")); err != nil || o.tenantOf("a") != "acme" {
 		t.Fatalf("tenant %q, %v", o.tenantOf("a"), err)
 	}
-	if err := o.Add(ctx, record("b", "acme")); !errors.Is(err, store.ErrConflict) || strings.Contains(err.Error(), "acme") {
+	if _, err := o.Add(ctx, record("b", "acme")); !errors.Is(err, store.ErrConflict) || strings.Contains(err.Error(), "acme") {
 		t.Errorf("a second brain: %v", err)
 	}
-	if _, err := o.Retire(ctx, "a"); err != nil {
+	if _, err := o.Retire(ctx, record("a", "acme")); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Add(ctx, record("b", "acme")); err != nil {
+	if _, err := o.Add(ctx, record("b", "acme")); err != nil {
 		t.Errorf("after the deletion of the first one: %v", err)
 	}
-	if err := catalog.Add(ctx, record("c", "")); err != nil {
+	if _, err := catalog.Add(ctx, record("c", "")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := newOwners(catalog, true).Load(ctx); err == nil || !strings.Contains(err.Error(), "there are 2 brains (b, c)") {
@@ -44,7 +44,7 @@ func TestSingleBrain(t *testing.T) {
 	if _, err := several.Load(ctx); err != nil || several.tenantOf("b") != "acme" {
 		t.Errorf("%v, tenant %q", err, several.tenantOf("b"))
 	}
-	if err := several.Add(ctx, record("b", "x")); !errors.Is(err, brain.ErrExists) || several.tenantOf("b") != "acme" {
+	if _, err := several.Add(ctx, record("b", "x")); !errors.Is(err, brain.ErrExists) || several.tenantOf("b") != "acme" {
 		t.Errorf("a brain that exists: %v", err)
 	}
 }

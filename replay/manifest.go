@@ -13,7 +13,7 @@ import (
 // baseline.
 func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result.Identity {
 	id := result.Identity{
-		SchemaVersion: result.SchemaVersion, SDK: a.Name, Scorer: p.Scorer.Name,
+		SchemaVersion: result.SchemaVersion, SDK: a.Name, Scorer: p.Scorer.Name, ExactCase: p.ExactCase,
 		Scenario: p.scenario(a), Mode: p.Mode, TopK: p.TopK, Dialect: p.Dialect,
 		Dataset: result.DatasetID{
 			Path: p.Benchmark.Path, SHA256: p.Benchmark.SHA256, Selected: d.Selected, Tags: d.Tags,
@@ -77,7 +77,7 @@ func (p *Plan) manifest(a Arm, filled *result.Ingest, controls *result.Controls)
 const controlArm = "controls"
 
 // accounting returns what an arm has cost. If it is the only one, everything is its own.
-func (p *Plan) accounting(l *ledger.Ledger, a Arm) result.CostAccounting {
+func (p *Plan) accounting(l ledger.Books, a Arm) result.CostAccounting {
 	shared := l.Accounting(controlArm)
 	c := l.Accounting(a.Name)
 	if len(p.Arms) == 1 {

@@ -218,7 +218,7 @@ func (p *Plan) offline() scorer.Scorer {
 	if p.Scorer.Offline == nil {
 		return nil
 	}
-	return p.Scorer.Offline(p.TopK)
+	return p.Scorer.Offline(scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase})
 }
 
 // checkActors creates the actors that price answers.

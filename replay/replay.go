@@ -41,6 +41,8 @@ type Config struct {
 	QuestionDate bool
 
 	Scorer scorer.Kind
+	// ExactCase says whether upper and lower case matter to the exact scorer, nil for another one.
+	ExactCase *bool
 	// Reader writes the answers where no daemon does. It may be nil for a scorer of retrieval.
 	Reader *Model
 	// Judge and Prompts are needed for a scorer that asks a model.

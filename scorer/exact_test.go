@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 )
 
@@ -25,6 +28,24 @@ func TestExact(t *testing.T) {
 		{"final sigma", []string{"ΟΔΟΣ"}, "οδος", 1},
 		{"empty answer", []string{"x"}, "", 0},
 		{"words apart", []string{"blue boat"}, "blue wooden boat", 0},
+		{"decomposed", []string{"café"}, "the cafe\u0301 in Lyon", 1},
+		{"decomposed in the expected", []string{"cafe\u0301"}, "the CAFÉ in Lyon", 1},
+		{"another letter", []string{"cafe"}, "the café in Lyon", 0},
+		{"case of a decomposed letter", []string{"\u01f0"}, "J\u030c", 1},
+		{"no-break space", []string{"25 kg"}, "about 25\u00a0kg", 1},
+		{"narrow no-break space", []string{"25\u00a0000 km"}, "25\u202f000 km", 1},
+		{"other spaces", []string{"a b c d"}, "a\u2007b\u2009c\u3000d", 1},
+		{"no space", []string{"25 kg"}, "25kg", 0},
+		{"a line is not a space", []string{"25 kg"}, "25\nkg", 0},
+		{"apostrophe", []string{"O'Brien's"}, "Mr O’Brien‘s", 1},
+		{"letter apostrophe", []string{"o’brien"}, "OʼBrien", 1},
+		{"wide apostrophe", []string{"it's"}, "it＇s", 1},
+		{"ŉ folds to ʼn", []string{"'n boot"}, "ŉ boot", 1},
+		{"quotation marks", []string{`"Emma"`}, "the novel “Emma”", 1},
+		{"low quotation mark", []string{"“Emma”"}, "der Roman „Emma‟", 1},
+		{"hyphen", []string{"twenty-one"}, "twenty\u2011one", 1},
+		{"dash", []string{"1990-1995"}, "1990–1995", 1},
+		{"minus", []string{"-5 °C"}, "it was −5 °C", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v, err := Exact{}.Score(t.Context(), Item{ID: "q", Expected: tt.expected, Answer: tt.answer})
@@ -32,6 +53,67 @@ func TestExact(t *testing.T) {
 				t.Errorf("%+v, %v; want %v", v, err, tt.want)
 			}
 		})
+	}
+}
+
+func TestExactCase(t *testing.T) {
+	for _, tt := range []struct {
+		expected, answer string
+		want             float64
+	}{
+		{"US", "in the US", 1},
+		{"US", "tell us", 0},
+		{"Élan", "élan", 0},
+		{"Élan 5", "E\u0301lan\u00a05", 1}, // typography never matters
+		{"O'Brien", "O’Brien", 1},
+		{"O'Brien", "O’brien", 0},
+		{"Straße", "STRASSE", 0},
+	} {
+		v, err := Exact{Case: true}.Score(t.Context(), Item{ID: "q", Expected: []string{tt.expected}, Answer: tt.answer})
+		if err != nil || v.Score != tt.want {
+			t.Errorf("%q in %q: %+v, %v; want %v", tt.expected, tt.answer, v, err, tt.want)
+		}
+	}
+}
+
+// typography has text in which folding, normalising and plain characters meet.
+var typography = rapid.StringOf(rapid.OneOf(
+	rapid.Rune(),
+	rapid.SampledFrom([]rune("aJeKΣςßŉǰΐᾳK \u00a0\u2007\u202f\u3000'’‘ʼ＇“”„-–—−‑\u0301\u0308\u030c\u0345\u0327가\u11a8")),
+))
+
+// TestExactTwice: comparing text that was prepared already is the same comparison, whatever the
+// text, and in any of its normal forms.
+func TestExactTwice(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) { checkTwice(rt, typography.Draw(rt, "text")) })
+}
+
+func FuzzExact(f *testing.F) {
+	for _, s := range []string{"", "Straße", "25\u00a0kg", "O’Brien", "ŉ", "J\u030c", "ᾳ\u0301", "\xff\u0301a", "\u1100\u1161"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) { checkTwice(t, s) })
+}
+
+func checkTwice(t rapid.TB, s string) {
+	for _, e := range []Exact{{}, {Case: true}} {
+		once := e.compared(s)
+		if twice := e.compared(once); twice != once {
+			t.Errorf("%+v: %+q becomes %+q, and that %+q", e, s, once, twice)
+		}
+		if !utf8.ValidString(s) {
+			continue // it has no normal forms
+		}
+		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+			if other := e.compared(form.String(s)); other != once {
+				t.Errorf("%+v: %+q becomes %+q, another normal form of it %+q", e, s, once, other)
+			}
+		}
+		if strings.ContainsFunc(once, func(r rune) bool {
+			return r != ' ' && unicode.Is(unicode.Zs, r) || r != '-' && unicode.Is(unicode.Pd, r) || r == '’'
+		}) {
+			t.Errorf("%+v: %+q becomes %+q, which is not plain", e, s, once)
+		}
 	}
 }
 

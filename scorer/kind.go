@@ -24,10 +24,18 @@ type Kind struct {
 	Help string
 	// Needs is what a question must have. If it is missing, the scorer's Check returns an error.
 	Needs Need
-	// Offline returns a scorer that asks no model. topK is the depth at which retrieval is scored.
-	Offline func(topK int) Scorer
+	// Offline returns a scorer that asks no model.
+	Offline func(Options) Scorer
 	// Prompts returns the prompts of a scorer that asks a model (see NewJudge).
 	Prompts func() Prompts
+}
+
+// Options are what the scores of scorers without a model depend on.
+type Options struct {
+	// TopK is the depth at which retrieval is scored.
+	TopK int
+	// ExactCase makes upper and lower case matter to the exact scorer.
+	ExactCase bool
 }
 
 // kinds is sorted by name.
@@ -35,7 +43,7 @@ var kinds = []Kind{
 	{
 		Name: Exact{}.Name(), Needs: NeedExpected,
 		Help:    "the answer contains one of expected_substrings",
-		Offline: func(int) Scorer { return Exact{} },
+		Offline: func(o Options) Scorer { return Exact{Case: o.ExactCase} },
 	},
 	{
 		Name: judgeName, Needs: NeedReference,
@@ -45,7 +53,7 @@ var kinds = []Kind{
 	{
 		Name: Retrieval{}.Name(), Needs: NeedGold,
 		Help:    "the share of expected_paths among the top documents",
-		Offline: func(topK int) Scorer { return Retrieval{TopK: topK} },
+		Offline: func(o Options) Scorer { return Retrieval{TopK: o.TopK} },
 	},
 }
 

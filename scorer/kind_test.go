@@ -18,7 +18,7 @@ func ExampleFind() {
 		fmt.Println(err)
 		return
 	}
-	sc := kind.Offline(5)
+	sc := kind.Offline(scorer.Options{TopK: 5})
 	fmt.Println(sc.Name(), "needs", kind.Needs)
 	fmt.Println(sc.Check(scorer.Item{ID: "kettle", Expected: []string{"green"}}))
 	// Output:
@@ -33,7 +33,7 @@ func open(t *testing.T, k scorer.Kind) scorer.Scorer {
 		t.Fatalf("%s must have one of two constructors", k.Name)
 	}
 	if k.Offline != nil {
-		return k.Offline(5)
+		return k.Offline(scorer.Options{TopK: 5})
 	}
 	j, err := scorer.NewJudge(llm.NewFake(), llm.FakeModel, k.Prompts())
 	if err != nil {

@@ -2,21 +2,24 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
 )
 
 // daemonFlags has the flags that serve and mcp share: how the reference daemon stores, ranks and
 // answers.
 type daemonFlags struct {
-	Store       string `env:"SVC_STORE" enum:"memory,fs,git," default:"" placeholder:"STORE" help:"Storage engine: memory (without a home), fs or git. Default: fs with a home, otherwise memory."`
+	Store       string `env:"SVC_STORE" default:"" placeholder:"STORE" help:"Storage engine: memory (without a home), fs, git, or the URL of a PostgreSQL database, which any number of daemons share. Default: fs with a home, otherwise memory."`
 	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 bytes of UTF-8 (${default}). After a change, indexes are rebuilt."`
 	IndexMemory int64  `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
 	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
@@ -36,6 +39,9 @@ func (f *daemonFlags) config(p *process, home string, level slog.Level) (daemon.
 	if f.ChunkSize < search.MinChunkSize || f.ChunkSize > search.MaxChunkSize {
 		return cfg, nil, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, search.MinChunkSize, search.MaxChunkSize)
 	}
+	if err := f.checkStore(p, home); err != nil {
+		return cfg, nil, err
+	}
 	reader, model, err := f.reader(p)
 	if err != nil {
 		return cfg, nil, err
@@ -50,6 +56,20 @@ func (f *daemonFlags) config(p *process, home string, level slog.Level) (daemon.
 		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: f.ChunkSize, IndexMemory: f.IndexMemory << 20},
 		Options:     httpapi.Options{Version: version().String()},
 	}, cache, nil
+}
+
+// checkStore checks the storage engine.
+func (f *daemonFlags) checkStore(p *process, home string) error {
+	switch {
+	case slices.Contains([]string{"", daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit}, f.Store):
+		return nil
+	case !postgres.IsURL(f.Store):
+		return fmt.Errorf("--store must be %s, %s, %s, or a URL such as postgres://user@host/database",
+			daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit)
+	case home != "":
+		return errors.New("--store postgres://... keeps nothing in a home: unset --home and SVC_HOME")
+	}
+	return checkDatabaseFlag(p, "--store", "SVC_STORE", f.Store)
 }
 
 func (f *daemonFlags) reader(p *process) (llm.Provider, string, error) {

@@ -120,7 +120,7 @@ func (c *datasetValidateCmd) check() (*plan, error) {
 // checker returns a scorer for its Check only.
 func checker(k scorer.Kind, topK int) scorer.Scorer {
 	if k.Offline != nil {
-		return k.Offline(topK)
+		return k.Offline(scorer.Options{TopK: topK})
 	}
 	return new(scorer.Judge)
 }

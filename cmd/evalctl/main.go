@@ -24,6 +24,7 @@ import (
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
+	Worker      workerCmd      `cmd:"" help:"Ask and score the questions of replays that are on a queue."`
 	Plan        planCmd        `cmd:"" help:"Say how a gate judges, before anything is spent."`
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
 	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
@@ -40,6 +41,7 @@ type cli struct {
 	Trend       trendCmd       `cmd:"" help:"Show how results changed from night to night."`
 	View        viewCmd        `cmd:"" help:"Serve the results in a folder as web pages, on this machine."`
 	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
+	Migrate     migrateCmd     `cmd:"" help:"Bring the tables of a database of brains to this version."`
 	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
 	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
 	Keys        keysCmd        `cmd:"" help:"Create, list and revoke API keys."`
@@ -145,7 +147,7 @@ func dispatch(ctx context.Context, p *process) error {
 		if c.Run.Resume != "" {
 			options, err = c.Run.journalOptions(p)
 		} else {
-			options, err = c.Replay.ledgerOptions()
+			options, err = c.Replay.ledgerOptions(ctx)
 		}
 		if err == nil {
 			c = cli{}

@@ -23,6 +23,7 @@ import (
 	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/heap"
+	"evalctl/internal/postgres"
 )
 
 // firstBrain is the name of the brain that a new home gets.
@@ -145,10 +146,12 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	return err
 }
 
-// home returns the home that the flags name. Without one, the daemon is in memory.
+// home returns the home that the flags name. Without one, the daemon is in memory, or has its data
+// in a database.
 func (c *mcpCmd) home(p *process, logger *slog.Logger) (*sharedHome, error) {
 	dir := ""
-	if c.Store != daemon.StoreMemory || c.Home != "" { // the daemon rejects memory with a home
+	homeless := c.Store == daemon.StoreMemory || postgres.IsURL(c.Store)
+	if !homeless || c.Home != "" { // the daemon rejects both
 		var err error
 		if dir, err = c.homeDir(p); err != nil {
 			return nil, err

@@ -76,7 +76,7 @@ func (c *replayCmd) config(p *process) (replay.Config, error) {
 	config := replay.Config{
 		Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
 		TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
-		Scorer: c.scorer, Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate, Unmetered: c.Unmetered,
+		Scorer: c.scorer, ExactCase: c.exactCase(c.scorer), Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate, Unmetered: c.Unmetered,
 		MaxUnusable: c.MaxUnusable,
 		Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: dir, MaxBytes: llm.DefaultCacheBytes},
 		Concurrency: c.Concurrency, Timeout: c.Timeout, RetryErrors: c.RetryErrors, Gate: c.settings(result.Settings{}), Tool: toolID(),

@@ -19,7 +19,7 @@ var replayFlags = map[string]string{
 	"daemon-cmd": "daemon {addr}", "port": "18850", "dialect": "snake", "ingest-mode": "replay",
 	"shared-brain": "true", "sample-size": "7", "seed": "11", "min-per-stratum": "2", "sample-ids": "/data/ids",
 	"exclude-ids": "/data/not", "actor-style": "full", "actor": "openai/m", "top-k": "9", "mode": "bm25",
-	"question-date": "off", "max-unusable": "5", "scorer": "exact", "judge": "fake", "judge-prompts": "/data/prompts",
+	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "judge": "fake", "judge-prompts": "/data/prompts",
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
@@ -90,7 +90,7 @@ func TestLedgerOptions(t *testing.T) {
 	p := &process{args: []string{"replay", "--resume", path, "--top-k=8"}, env: func(string) string { return "" }}
 	first := cli{}
 	first.Replay.Resume = path
-	resolver, err := first.Replay.ledgerOptions()
+	resolver, err := first.Replay.ledgerOptions(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

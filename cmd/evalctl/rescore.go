@@ -23,6 +23,7 @@ type rescoreCmd struct {
 	File    string `arg:"" name:"file" help:"Result file of run."`
 	Scorer  string `required:"" enum:"${scorers}" help:"Scorer: ${scorer_help}."`
 	Dataset string `placeholder:"FILE" help:"Dataset with corrected expected_substrings or reference_answer, for the same questions. Default: those in the result."`
+	exactFlag
 	judgeFlags
 	gateFlags   `set:"default_floor=0.90"`
 	Concurrency int  `default:"8" help:"Number of answers that are scored at a time (${default})."`
@@ -58,7 +59,7 @@ func (c *rescoreCmd) Validate() (err error) {
 	if c.Concurrency < 1 || c.Concurrency > maxConcurrency {
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	}
-	return errors.Join(c.validateGate(), c.validateMoney())
+	return errors.Join(c.validateExact(c.scorer), c.validateGate(), c.validateMoney())
 }
 
 // rescoring is a rescoring that has been checked and not started.
@@ -89,7 +90,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	}
 	defer j.Close()
 	was := r.stored.Result
-	t.field("answers", "%s  %s, scored by %s", printable(c.File, oneLine), count(was.Planned, "answer"), was.Identity.Scorer)
+	t.field("answers", "%s  %s, scored by %s", printable(c.File, oneLine), count(was.Planned, "answer"), was.Identity.ScoredBy())
 	if g := was.Gate; g != nil && g.Baseline != nil {
 		t.field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
 			printable(g.Baseline.Path, oneLine))
@@ -109,8 +110,8 @@ func (c *rescoreCmd) plan(p *process) (*rescoring, error) {
 	name := strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)) + ".rescored"
 	r := &rescoring{stored: stored, dir: filepath.Dir(c.File), name: name, id: stored.Result.Identity}
 	was := &r.id
-	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, Judge: was.Judge}
-	was.Scorer, was.Judge, was.Tool = c.Scorer, nil, toolID()
+	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge}
+	was.Scorer, was.ExactCase, was.Judge, was.Tool = c.Scorer, c.exactCase(c.scorer), nil, toolID()
 	questions := stored.Questions()
 	if c.Dataset != "" {
 		if err := c.correct(questions, was); err != nil {
@@ -202,7 +203,7 @@ func (c *rescoreCmd) checkQuestions(sc scorer.Scorer, questions []dataset.Questi
 
 func (c *rescoreCmd) newScorer(r *rescoring, spent llm.USD) (scorer.Scorer, error) {
 	if r.judging == nil {
-		return c.scorer.Offline(max(1, r.id.TopK)), nil
+		return c.scorer.Offline(scorer.Options{TopK: max(1, r.id.TopK), ExactCase: c.ExactCase}), nil
 	}
 	return r.judging.NewScorer(spent)
 }

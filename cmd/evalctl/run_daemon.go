@@ -104,7 +104,8 @@ func (c *runCmd) readerEnv(p *process) []string {
 // identity returns what determines the outcome of a run with daemon.
 func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result.Identity {
 	id := c.targetFlags.identity(plan, daemon)
-	id.Scorer, id.Scenario, id.Mode = c.Scorer, c.scenario.Name, c.Mode
+	id.Scorer, id.ExactCase = c.Scorer, c.exactCase(c.scorer)
+	id.Scenario, id.Mode = c.scenario.Name, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
 	id.MaxPerDocument = c.MaxPerDocument
 	id.Reader = c.readerID(p, daemon)

@@ -32,6 +32,7 @@ type runCmd struct {
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default."`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode."`
 
+	exactFlag
 	judgeFlags
 
 	reportFlags
@@ -97,7 +98,7 @@ func (c *runCmd) Validate() error {
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
 	}
-	if err := errors.Join(c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
+	if err := errors.Join(c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
 	return c.validateMoney()

@@ -108,7 +108,7 @@ func (c *runCmd) readerPrices() *result.ReaderPrices {
 // newScorer returns the scorer of a run that has spent money already.
 func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
 	if pl.judging == nil {
-		return c.scorer.Offline(c.TopK), nil
+		return c.scorer.Offline(scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}), nil
 	}
 	return pl.judging.NewScorer(spent)
 }

@@ -56,6 +56,7 @@ var flagSamples = map[string][]string{
 	"scenario":         {"ask-augmented"},
 	"mode":             {"bm25"},
 	"scorer":           {"retrieval"},
+	"exact-case":       {"", "--scorer=exact"},
 	"floor":            {"0.755"},
 	"floor-mode":       {"proven"},
 	"floor-tag":        {"a=b,c=0.5", "--floor-tag=d=1"},
@@ -139,7 +140,7 @@ func TestFlagsAreKept(t *testing.T) {
 	withoutVariables(t)
 	_, defaults := parseRun(t, base)
 	for name := range notKept {
-		if defaults[name] == nil && name != "estimate" { // of replay
+		if defaults[name] == nil && name != "estimate" && name != "queue" { // of replay
 			t.Errorf("notKept has --%s, which run does not have", name)
 		}
 	}
@@ -250,7 +251,7 @@ func TestJournalOptions(t *testing.T) {
 		"--price=n=2/3", "--llm-provider=fake", "--endpoint=http://127.0.0.1:1", "--json", "--token=t",
 	})
 	const want = `{"brain":"eval","candidate-k":"0","ci":"false","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
-		`"dialect":"auto","endpoint":"http://127.0.0.1:1","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","judge-rps":"20",` +
+		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","judge-rps":"20",` +
 		`"limit":"3","llm-provider":"fake","margin":"0.03","max-errors":"10%","max-failures":"0","max-unscored":"10%","max-unusable":"20","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
 		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","sdk":"py","shuffle":"false","timeout":"1m30s","top-k":"5"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {

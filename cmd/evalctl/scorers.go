@@ -9,6 +9,28 @@ import (
 	"evalctl/scorer"
 )
 
+// exactFlag is a flag of the commands that select a scorer.
+type exactFlag struct {
+	ExactCase bool `name:"exact-case" help:"With --scorer exact: upper and lower case matter."`
+}
+
+func (f exactFlag) validateExact(k scorer.Kind) error {
+	if f.ExactCase && !isExact(k) {
+		return fmt.Errorf("--exact-case needs --scorer %s: the %s scorer does not compare text", scorer.Exact{}.Name(), k.Name)
+	}
+	return nil
+}
+
+// exactCase returns what an identity has of the flag, nil for another scorer than exact.
+func (f exactFlag) exactCase(k scorer.Kind) *bool {
+	if !isExact(k) {
+		return nil
+	}
+	return &f.ExactCase
+}
+
+func isExact(k scorer.Kind) bool { return k.Name == scorer.Exact{}.Name() }
+
 // scorerVars returns the variables in the tags of --scorer: the names of all scorers, and a phrase
 // that describes each of them.
 func scorerVars() kong.Vars {

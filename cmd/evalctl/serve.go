@@ -47,6 +47,7 @@ Examples:
   evalctl serve --home ./brains --store git
   evalctl serve --home ./brains --store git --sign-key ~/.ssh/id_ed25519
   evalctl serve --home ./brains --store git --git-remote git@example.com:brains/{brain}.git
+  evalctl serve --store postgres://evalctl@db.example.com/evalctl?sslmode=verify-full
   evalctl serve --home ./brains --embed-provider ollama --embed-model nomic-embed-text
   evalctl serve --addr 127.0.0.1:0 --embed-provider fake
   evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
@@ -85,7 +86,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		if err = errors.Join(err, l.Close()); errors.Is(err, gitremote.ErrUnreachable) {
 			return daemonError{err}
 		}
-		return err
+		return databaseError(err)
 	}
 	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
 	return d.Serve(ctx, l)

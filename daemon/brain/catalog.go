@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"evalctl/daemon/protocol"
@@ -15,6 +16,9 @@ import (
 // Record is what a Catalog keeps of a brain.
 type Record struct {
 	Brain protocol.Brain
+	// UID is the number that a SharedCatalog has given to the brain. No other brain ever has the
+	// same, even one with the same id. It is 0 in other catalogs.
+	UID int64
 	// Tenant owns the brain. It is empty for a brain that was created while the
 	// daemon ran without keys.
 	Tenant string
@@ -26,32 +30,41 @@ type Record struct {
 	Damage error
 }
 
+// Key returns the name of what belongs to the brain, such as its store and its snapshot: the
+// decimal UID, or the id if the catalog gives no UIDs.
+func (r Record) Key() string {
+	if r.UID != 0 {
+		return strconv.FormatInt(r.UID, 10)
+	}
+	return r.Brain.ID
+}
+
 // Catalog keeps the records of brains. Folder and MemoryCatalog implement it;
 // package braintest has the tests that every implementation must pass.
 //
-// A Service is the only user of its catalog. It calls Load once, before anything
-// else, and Close last. The other methods must be safe for concurrent use, but there
-// is one call at a time for an id. The service checks slugs and tenants: to a catalog
-// only ids are unique.
+// A Service is the only user of its catalog, unless that is a SharedCatalog. It calls Load once,
+// before anything else, and Close last. The other methods must be safe for concurrent use, but
+// there is one call at a time for an id. The service checks slugs and tenants: to a catalog that is
+// not shared only ids are unique.
 type Catalog interface {
 	// Load returns all records, in any order. A record that cannot be read is returned
 	// with its Damage, so that the other brains remain usable. An error means that there
 	// is no telling which brains exist.
 	Load(ctx context.Context) ([]Record, error)
-	// Add adds a record. When it returns nil, the record is as durable as the catalog
-	// can make it. An id that is in the catalog is ErrExists. After another error the
-	// service takes the brain as not created; if it was added nevertheless, as when
-	// only the last sync failed, the next Load returns it.
-	Add(ctx context.Context, r Record) error
+	// Add adds a record, and returns the UID that it gave to the brain. When it returns nil, the
+	// record is as durable as the catalog can make it. An id that is in the catalog is ErrExists.
+	// After another error the service takes the brain as not created; if it was added nevertheless,
+	// as when only the last sync failed, the next Load returns it.
+	Add(ctx context.Context, r Record) (uid int64, err error)
 	// Update replaces the record with the same id, as durably as Add. An id that is not
 	// in the catalog is an error. After an error the catalog has the old or the new record.
 	Update(ctx context.Context, r Record) error
-	// Retire takes a brain out of the catalog in one step, so that Load no longer returns
-	// it and its id is free. It returns an opaque name for Purge. An id that is not in
-	// the catalog is an error. After an error the service takes the brain as not deleted.
+	// Retire takes a brain, identified by its id and UID, out of the catalog in one step, so that
+	// Load no longer returns it and its id is free. It returns an opaque name for Purge. A brain
+	// that is not in the catalog is an error. After an error the service takes the brain as not deleted.
 	// The brain may be retired nevertheless, as when only the last sync failed; then its id
 	// is not in the catalog, and the next Load deletes what is left of the brain.
-	Retire(ctx context.Context, id string) (retired string, err error)
+	Retire(ctx context.Context, r Record) (retired string, err error)
 	// Purge deletes what is left of a retired brain. It may take long. Load deletes
 	// what remains.
 	Purge(ctx context.Context, retired string) error
@@ -59,25 +72,58 @@ type Catalog interface {
 	Close() error
 }
 
+// SharedCatalog is a Catalog that other processes use at the same time. All of its methods may be
+// called at any time. It gives UIDs to brains, in ascending order, and keeps the names of a
+// tenant's brains unique: Add returns ErrExists also for an id or a slug that is the id or the slug
+// of another brain of the tenant. Retire returns ErrNotFound for a brain that another process has
+// retired.
+type SharedCatalog interface {
+	Catalog
+	// Lookup returns the brains that a name can refer to: the one with this id, whatever its
+	// tenant, and the one of the tenant with this slug.
+	Lookup(ctx context.Context, tenant, name string) ([]Record, error)
+	// Missing returns those of the UIDs whose brains are not in the catalog.
+	Missing(ctx context.Context, uids []int64) ([]int64, error)
+	// Watch calls changed soon after any process has retired a brain, and whenever it may have
+	// missed that. It returns when ctx ends.
+	Watch(ctx context.Context, changed func())
+}
+
 // ErrNoSnapshot is returned by Snapshots.Get for a brain without a snapshot.
 var ErrNoSnapshot = errors.New("no snapshot")
 
-// Snapshots keeps the latest snapshot of each brain's search index, by the brain's
-// id. A snapshot is derived from the brain's documents and may be lost. Package
+// ErrSnapshotBusy is returned by Snapshots.Put while another process writes a snapshot.
+var ErrSnapshotBusy = errors.New("another process is writing a snapshot")
+
+// NewerSnapshotError is returned by Snapshots.Put for a snapshot that is kept because it is newer
+// than the one that was to be replaced.
+type NewerSnapshotError struct {
+	Seq uint64 // of the snapshot that is kept
+}
+
+func (e *NewerSnapshotError) Error() string {
+	return fmt.Sprintf("there is a newer snapshot, of commit %d", e.Seq)
+}
+
+// Snapshots keeps the latest snapshot of each brain's search index, by the brain's Record.Key.
+// A snapshot is derived from the brain's documents and may be lost. Package
 // braintest has the tests that every implementation must pass.
 //
-// The methods must be safe for concurrent use, but there is one call at a time for an
-// id.
+// The methods must be safe for concurrent use, but a Service makes one call at a time for a
+// key. An implementation that several processes share keeps the number of the commit with a
+// snapshot, others may ignore it.
 type Snapshots interface {
-	// Get calls read with the snapshot of a brain and its size in bytes, and returns
-	// read's error. The reader is valid until read returns. Without a snapshot, Get
-	// returns ErrNoSnapshot and does not call read.
-	Get(ctx context.Context, id string, read func(r io.ReaderAt, size int64) error) error
-	// Put replaces the snapshot of a brain by what write writes. When write fails, Put
-	// returns its error and keeps the previous snapshot.
-	Put(ctx context.Context, id string, write func(w io.Writer) error) error
+	// Get calls read with the snapshot of a brain, its size in bytes and the number of the last
+	// commit that it has, 0 if that is not known. It returns read's error. The reader is valid
+	// until read returns. Without a snapshot, Get returns ErrNoSnapshot and does not call read.
+	Get(ctx context.Context, key string, read func(r io.ReaderAt, size int64, seq uint64) error) error
+	// Put replaces the snapshot of a brain by what write writes, which has the commits up to seq.
+	// When write fails, Put returns its error and keeps the previous snapshot. If the previous
+	// snapshot has a commit after replaces, or another process is writing one, Put keeps it and
+	// returns a *NewerSnapshotError or ErrSnapshotBusy, without calling write.
+	Put(ctx context.Context, key string, seq, replaces uint64, write func(w io.Writer) error) error
 	// Remove removes the snapshot of a brain, if there is one.
-	Remove(ctx context.Context, id string) error
+	Remove(ctx context.Context, key string) error
 }
 
 // MemoryCatalog is a Catalog that lasts as long as the value. The zero value is
@@ -95,17 +141,17 @@ func (c *MemoryCatalog) Load(context.Context) ([]Record, error) {
 }
 
 // Add implements Catalog.
-func (c *MemoryCatalog) Add(_ context.Context, r Record) error {
+func (c *MemoryCatalog) Add(_ context.Context, r Record) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, taken := c.records[r.Brain.ID]; taken {
-		return fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
+		return 0, fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
 	}
 	if c.records == nil {
 		c.records = map[string]Record{}
 	}
 	c.records[r.Brain.ID] = r
-	return nil
+	return 0, nil
 }
 
 // Update implements Catalog.
@@ -120,13 +166,13 @@ func (c *MemoryCatalog) Update(_ context.Context, r Record) error {
 }
 
 // Retire implements Catalog. It leaves nothing for Purge.
-func (c *MemoryCatalog) Retire(_ context.Context, id string) (string, error) {
+func (c *MemoryCatalog) Retire(_ context.Context, r Record) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.records[id]; !ok {
-		return "", fmt.Errorf("brain %s is not in the catalog", id)
+	if _, ok := c.records[r.Brain.ID]; !ok {
+		return "", fmt.Errorf("brain %s is not in the catalog", r.Brain.ID)
 	}
-	delete(c.records, id)
+	delete(c.records, r.Brain.ID)
 	return "", nil
 }
 

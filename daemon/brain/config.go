@@ -17,13 +17,16 @@ type Config struct {
 	// Snapshots keeps snapshots of large indexes; nil builds each index from its
 	// documents.
 	Snapshots Snapshots
-	// OpenStore opens the documents of an existing brain. There is at most one
-	// call at a time for an id. The service closes the returned store.
-	OpenStore func(ctx context.Context, id string) (*store.Store, error)
+	// Leases divides work with the other processes that use the brains; nil means that there are
+	// none. Open takes it over as it does Catalog.
+	Leases Leases
+	// OpenStore opens the documents of an existing brain by its Record.Key. There is at most one
+	// call at a time for a key. The service closes the returned store.
+	OpenStore func(ctx context.Context, key string) (*store.Store, error)
 	// HasStore reports whether anything is left of the store of a brain. It is called before a
 	// store is opened again, which would otherwise create an empty one in the place of documents
 	// that have vanished. Nil does not check that.
-	HasStore func(id string) (bool, error)
+	HasStore func(key string) (bool, error)
 	// Persistent means that a closed store can be opened again with its documents.
 	// Without it a store is closed only when it is damaged, when its brain is deleted
 	// or when the service closes.

@@ -46,9 +46,11 @@ type entry struct {
 
 // entryConfig is what the stores and indexes of all brains are opened with.
 type entryConfig struct {
-	openStore func(ctx context.Context, id string) (*store.Store, error)
-	hasStore  func(id string) (bool, error) // nil does not check
+	drop      func(e *entry, cause error) // see Service.drop
+	openStore func(ctx context.Context, key string) (*store.Store, error)
+	hasStore  func(key string) (bool, error) // nil does not check
 	catalog   Catalog
+	leases    Leases        // nil: no other process uses the brains
 	indexer   indexerConfig // without brain
 	logger    *slog.Logger
 	now       func() time.Time
@@ -84,10 +86,10 @@ func (e *entry) openStore(ctx context.Context) error {
 // openStored opens the store, or creates that of a new brain. It requires mu.
 func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 	if e.cfg.hasStore == nil {
-		return e.cfg.openStore(ctx, e.id())
+		return e.cfg.openStore(ctx, e.record.Key())
 	}
 	if e.stored {
-		found, err := e.cfg.hasStore(e.id())
+		found, err := e.cfg.hasStore(e.record.Key())
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +98,7 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 				"the documents of brain %s have vanished from its folder: restore or mount them, then try again", e.id())
 		}
 	}
-	st, err := e.cfg.openStore(ctx, e.id())
+	st, err := e.cfg.openStore(ctx, e.record.Key())
 	if err != nil || e.stored {
 		return st, err
 	}
@@ -135,7 +137,7 @@ func (e *entry) acquireIndexer() *indexer {
 	}
 	if e.indexer == nil {
 		cfg := e.cfg.indexer
-		cfg.brain = e.id()
+		cfg.brain, cfg.key = e.id(), e.record.Key()
 		e.indexer = startIndexer(e.store, cfg)
 	}
 	e.indexer.pending.Add(1)

@@ -150,33 +150,33 @@ func newerRecord(id string, version int) error {
 }
 
 // Add implements Catalog. It creates the brain's folder.
-func (f *Folder) Add(_ context.Context, r Record) error {
+func (f *Folder) Add(_ context.Context, r Record) (int64, error) {
 	data, err := encodeRecord(r)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	id := r.Brain.ID
 	staged := newPrefix + id
 	if err := f.root.RemoveAll(staged); err != nil {
-		return err
+		return 0, err
 	}
 	if err := f.root.Mkdir(staged, 0o700); err != nil {
-		return err
+		return 0, err
 	}
 	if err := f.writeSynced(staged+"/"+brainFile, data); err != nil {
-		return err
+		return 0, err
 	}
 	if err := f.sync(staged); err != nil {
-		return err
+		return 0, err
 	}
 	err = f.root.Rename(staged, id)
 	if errors.Is(err, fs.ErrExist) {
-		return errors.Join(fmt.Errorf("%w: %s", ErrExists, id), f.root.RemoveAll(staged))
+		return 0, errors.Join(fmt.Errorf("%w: %s", ErrExists, id), f.root.RemoveAll(staged))
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return f.sync(".")
+	return 0, f.sync(".")
 }
 
 func encodeRecord(r Record) ([]byte, error) {
@@ -225,7 +225,8 @@ func (f *Folder) sync(dir string) error {
 
 // Retire implements Catalog. It renames the brain's folder. If only the sync of the directory fails
 // after that, Retire returns the error, but the folder keeps its new name.
-func (f *Folder) Retire(_ context.Context, id string) (string, error) {
+func (f *Folder) Retire(_ context.Context, r Record) (string, error) {
+	id := r.Brain.ID
 	retired := deletedPrefix + id + "-" + rand.Text()
 	if err := f.root.Rename(id, retired); err != nil {
 		return "", err

@@ -15,12 +15,13 @@ const (
 )
 
 // Snapshots returns a place for snapshots: a file in each brain's folder, next to
-// the documents and never among them. It is usable until f is closed.
+// the documents and never among them. It is usable until f is closed. It does not keep numbers of
+// commits, because those of stores in files begin again when the store is opened.
 func (f *Folder) Snapshots() Snapshots { return folderSnapshots{f} }
 
 type folderSnapshots struct{ folder *Folder }
 
-func (s folderSnapshots) Get(_ context.Context, id string, read func(io.ReaderAt, int64) error) error {
+func (s folderSnapshots) Get(_ context.Context, id string, read func(io.ReaderAt, int64, uint64) error) error {
 	f, err := s.folder.root.Open(id + "/" + snapshotFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w of brain %s", ErrNoSnapshot, id)
@@ -33,10 +34,10 @@ func (s folderSnapshots) Get(_ context.Context, id string, read func(io.ReaderAt
 	if err != nil {
 		return err
 	}
-	return read(f, info.Size())
+	return read(f, info.Size(), 0)
 }
 
-func (s folderSnapshots) Put(_ context.Context, id string, write func(io.Writer) error) error {
+func (s folderSnapshots) Put(_ context.Context, id string, _, _ uint64, write func(io.Writer) error) error {
 	root, temp := s.folder.root, id+"/"+snapshotTemp
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestFolderSnapshots(t *testing.T) {
 			}
 		})
 		for _, id := range ids {
-			if err := f.Add(t.Context(), brain.Record{Brain: protocol.Brain{ID: id}}); err != nil {
+			if _, err := f.Add(t.Context(), brain.Record{Brain: protocol.Brain{ID: id}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -111,10 +111,10 @@ func TestFolderFormat(t *testing.T) {
 func TestFolderClearsUp(t *testing.T) {
 	dir := t.TempDir()
 	f := openFolder(t, dir)
-	if err := f.Add(t.Context(), brain.Record{Brain: protocol.Brain{ID: "ana"}}); err != nil {
+	if _, err := f.Add(t.Context(), brain.Record{Brain: protocol.Brain{ID: "ana"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Retire(t.Context(), "ana"); err != nil {
+	if _, err := f.Retire(t.Context(), brain.Record{Brain: protocol.Brain{ID: "ana"}}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadDir(dir)

@@ -40,6 +40,7 @@ type indexer struct {
 	dirty    map[string]struct{}
 	marked   uint64        // events counted so far; the initial build counts as one
 	applied  uint64        // events whose paths are in the index
+	seq      uint64        // of the last commit of which every event was counted, 0 before the first
 	err      error         // why the goroutine ended: the index is no longer kept
 	progress chan struct{} // closed and replaced when applied or err changes
 	wake     chan struct{} // holds one token while there is work
@@ -54,6 +55,7 @@ type indexerConfig struct {
 	refused   *atomic.Int64   // counts the passages that the embedder refused
 	logger    *slog.Logger
 	brain     string // id
+	key       string // Record.Key
 	now       func() time.Time
 }
 
@@ -65,7 +67,7 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 		cfg:      cfg,
 		ended:    make(chan struct{}),
 		size:     indexSize{changed: cfg.measured},
-		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.options, cfg.logger, cfg.now}),
+		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.options, cfg.logger, cfg.now}),
 		dirty:    map[string]struct{}{},
 		marked:   1,
 		progress: make(chan struct{}),
@@ -88,6 +90,9 @@ func (x *indexer) mark(e store.ChangeEvent) {
 		x.dirty[e.OldPath] = struct{}{}
 	}
 	x.marked++
+	if e.Last {
+		x.seq = e.Seq
+	}
 	x.mu.Unlock()
 	select {
 	case x.wake <- struct{}{}:
@@ -149,16 +154,13 @@ func (x *indexer) follow(ctx context.Context) error {
 func (x *indexer) drain(ctx context.Context) error {
 	for {
 		x.mu.Lock()
-		dirty, marked := x.dirty, x.marked
+		dirty, marked, seq := x.dirty, x.marked, x.seq
 		x.dirty = map[string]struct{}{}
 		x.mu.Unlock()
-		files := make([]file, 0, len(dirty))
-		for path := range dirty {
-			files = append(files, file{path: path})
-		}
-		if err := x.mirror.refresh(ctx, files); err != nil {
+		if err := x.mirror.refresh(ctx, filesAt(dirty)); err != nil {
 			return fmt.Errorf("update the index: %w", err)
 		}
+		x.mirror.seq = max(x.mirror.seq, seq)
 		x.advance(marked)
 		x.embedding.signal()
 		x.mirror.measureIfDue(&x.size)

@@ -21,12 +21,15 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 		return protocol.Brain{}, err
 	}
 	b.CreatedAt = s.now().UTC().Truncate(time.Millisecond)
+	if s.shared != nil {
+		return s.createShared(ctx, tenant, b, r.ID == "")
+	}
 	e, err := s.reserve(tenant, b, r.ID == "")
 	if err != nil {
 		return protocol.Brain{}, err
 	}
 	defer s.changing.Done()
-	err = s.catalog.Add(ctx, e.record)
+	_, err = s.catalog.Add(ctx, e.record)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -50,7 +53,7 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 		if e.err() != nil {
 			return nil, fmt.Errorf("%w: the one called %s is still being deleted: try again", ErrExists, name)
 		}
-		return nil, fmt.Errorf("%w: %s is the id or slug of another one", ErrExists, name)
+		return nil, nameTaken(name)
 	}
 	if _, foreign := s.brains[b.ID]; foreign {
 		if !mayRename {
@@ -79,6 +82,10 @@ func (s *Service) sameName(tenant string, b protocol.Brain) (name string, e *ent
 		}
 	}
 	return "", nil
+}
+
+func nameTaken(name string) error {
+	return fmt.Errorf("%w: %s is the id or slug of another one", ErrExists, name)
 }
 
 // forget removes a brain that is not in the catalog. It requires mu.
@@ -122,10 +129,14 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 
 	closeErr := e.close((*indexer).close, notFound(id))
 	s.pool.remove(e)
-	retired, err := s.uncatalog(ctx, id)
+	retired, err := s.uncatalog(ctx, e.record)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.shared != nil && errors.Is(err, ErrNotFound) { // another process was faster
+		s.forget(e)
+		return "", err
+	}
 	if err != nil {
 		s.brains[id] = newEntry(e.record, &s.entries) // it still exists: usable again
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
@@ -139,11 +150,11 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 
 // uncatalog removes a brain from where it is recorded. The snapshot goes first: if
 // retiring fails, the brain has no snapshot until the next one is written.
-func (s *Service) uncatalog(ctx context.Context, id string) (retired string, err error) {
+func (s *Service) uncatalog(ctx context.Context, r Record) (retired string, err error) {
 	if s.entries.indexer.snapshots != nil {
-		if err := s.entries.indexer.snapshots.Remove(ctx, id); err != nil {
+		if err := s.entries.indexer.snapshots.Remove(ctx, r.Key()); err != nil {
 			return "", err
 		}
 	}
-	return s.catalog.Retire(ctx, id)
+	return s.catalog.Retire(ctx, r)
 }

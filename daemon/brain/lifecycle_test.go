@@ -60,7 +60,7 @@ func TestDeletingStallsNobody(t *testing.T) {
 				t.Errorf("create %+v: %v", r, err)
 			}
 		}
-		if list := s.List(); len(list) != 1 || list[0].ID != "other" {
+		if list := list(t, s); len(list) != 1 || list[0].ID != "other" {
 			t.Errorf("listed %v", list)
 		}
 		if _, taken := s.Owner("slow"); !taken {
@@ -113,14 +113,14 @@ func TestCreateAndDeleteAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	left := s.List()
+	left := list(t, s)
 	if created.Load()-deleted.Load() != int64(len(left)) || created.Load() == 0 {
 		t.Errorf("created %d, deleted %d, left %v", created.Load(), deleted.Load(), left)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if again := open(t, onDisk).List(); fmt.Sprint(again) != fmt.Sprint(left) {
+	if again := list(t, open(t, onDisk)); fmt.Sprint(again) != fmt.Sprint(left) {
 		t.Errorf("on disk are %v, want %v", again, left)
 	}
 }
@@ -167,18 +167,18 @@ type faultyCatalog struct {
 	add, retire error
 }
 
-func (c *faultyCatalog) Add(ctx context.Context, r Record) error {
+func (c *faultyCatalog) Add(ctx context.Context, r Record) (int64, error) {
 	if c.add != nil {
-		return c.add
+		return 0, c.add
 	}
 	return c.MemoryCatalog.Add(ctx, r)
 }
 
-func (c *faultyCatalog) Retire(ctx context.Context, id string) (string, error) {
+func (c *faultyCatalog) Retire(ctx context.Context, r Record) (string, error) {
 	if c.retire != nil {
 		return "", c.retire
 	}
-	return c.MemoryCatalog.Retire(ctx, id)
+	return c.MemoryCatalog.Retire(ctx, r)
 }
 
 // TestSlugsAfterFailures: a brain that was not created leaves its slug free, and one that was

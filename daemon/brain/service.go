@@ -22,7 +22,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 )
 
@@ -31,7 +30,11 @@ type Service struct {
 	now     func() time.Time
 	entries entryConfig
 	catalog Catalog
+	shared  SharedCatalog // the catalog, if other processes use it; otherwise nil
 	pool    *pool
+
+	stopWatch context.CancelFunc
+	watching  sync.WaitGroup
 
 	stopJanitor func()
 	refused     atomic.Int64 // passages
@@ -58,21 +61,28 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Catalog == nil {
 		return nil, errors.New("brain service: Catalog is required")
 	}
-	if cfg.OpenStore == nil {
-		return nil, errors.Join(errors.New("brain service: OpenStore is required"), cfg.Catalog.Close())
+	fail := func(err error) (*Service, error) {
+		if cfg.Leases != nil {
+			cfg.Leases.Close()
+		}
+		return nil, errors.Join(err, cfg.Catalog.Close())
 	}
+	if cfg.OpenStore == nil {
+		return fail(errors.New("brain service: OpenStore is required"))
+	}
+	shared, _ := cfg.Catalog.(SharedCatalog)
 	records, err := cfg.Catalog.Load(ctx)
 	if err != nil {
-		return nil, errors.Join(err, cfg.Catalog.Close())
+		return fail(err)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	cfg.Search.CircuitBreaker = cmp.Or(cfg.Search.CircuitBreaker, &search.CircuitBreaker{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{now: cfg.Now, catalog: cfg.Catalog, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
+	s := &Service{now: cfg.Now, catalog: cfg.Catalog, shared: shared, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
 	s.entries = entryConfig{
-		openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, now: cfg.Now, logger: cfg.Logger,
+		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
 			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,
@@ -80,6 +90,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	for _, r := range records {
 		s.brains[r.Brain.ID] = newEntry(r, &s.entries)
+		if shared != nil && r.Damage == nil {
+			continue // added when it is used
+		}
 		if r.Damage != nil {
 			cfg.Logger.Error("a brain cannot be used", "brain", r.Brain.ID, "because", r.Damage)
 			s.damaged++
@@ -90,10 +103,16 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		}
 	}
 	s.stopJanitor = s.pool.startJanitor()
+	if shared != nil {
+		watch, stop := context.WithCancel(context.Background())
+		s.stopWatch = stop
+		s.watching.Go(func() { s.watch(watch) })
+	}
 	return s, nil
 }
 
-// Find returns a handle on a brain, or ErrNotFound. An id that no brain can have
+// Find returns a handle on a brain, or ErrNotFound. If other processes use the brains, it knows only
+// those that were created or refreshed here, see Refresh. An id that no brain can have
 // is an *ArgumentError. The error of a damaged brain is its damage.
 func (s *Service) Find(id string) (Handle, error) {
 	if err := checkID("brain id", id); err != nil {
@@ -104,8 +123,7 @@ func (s *Service) Find(id string) (Handle, error) {
 	return s.find(id)
 }
 
-// FindSlug returns a handle on the brain of a tenant that has the slug, or ErrNotFound. Tenant is
-// empty for brains that were created while the daemon ran without keys.
+// FindSlug is Find for the brain of a tenant that has the slug. Tenant is empty for brains that were created while the daemon ran without keys.
 func (s *Service) FindSlug(tenant, slug string) (Handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,18 +168,30 @@ func (s *Service) Owner(id string) (tenant string, taken bool) {
 // Damaged returns the number of brains whose record could not be read.
 func (s *Service) Damaged() int { return s.damaged }
 
-// List returns every brain that is not damaged, ascending by id.
-func (s *Service) List() []protocol.Brain {
+// List returns the record of every brain that is not damaged, ascending by id.
+func (s *Service) List(ctx context.Context) ([]Record, error) {
+	list, err := s.all(ctx)
+	slices.SortFunc(list, func(a, b Record) int { return cmp.Compare(a.Brain.ID, b.Brain.ID) })
+	return list, err
+}
+
+func (s *Service) all(ctx context.Context) ([]Record, error) {
+	if s.shared != nil {
+		list, err := s.shared.Load(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list brains: %w", err)
+		}
+		return slices.DeleteFunc(list, func(r Record) bool { return r.Damage != nil }), nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]protocol.Brain, 0, len(s.brains))
+	list := make([]Record, 0, len(s.brains))
 	for _, e := range s.brains {
 		if !e.busy && e.record.Damage == nil {
-			list = append(list, e.record.Brain)
+			list = append(list, e.record)
 		}
 	}
-	slices.SortFunc(list, func(a, b protocol.Brain) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return list, nil
 }
 
 // RefusedPassages counts the passages that the embedder has refused, in all
@@ -172,6 +202,10 @@ func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
 // with ErrClosed.
 func (s *Service) Close() error {
 	s.stopJanitor()
+	if s.shared != nil {
+		s.stopWatch()
+		s.watching.Wait()
+	}
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
@@ -185,6 +219,9 @@ func (s *Service) Close() error {
 		if err := e.close((*indexer).closeSaved, ErrClosed); err != nil {
 			errs = append(errs, fmt.Errorf("close brain %s: %w", id, err))
 		}
+	}
+	if s.entries.leases != nil {
+		s.entries.leases.Close()
 	}
 	return errors.Join(append(errs, s.catalog.Close())...)
 }

@@ -21,21 +21,22 @@ const (
 // snapshot loads and saves the snapshot of one brain's index.
 type snapshot struct {
 	snapshots Snapshots // nil keeps none
-	brain     string
+	brain     string    // id
+	key       string    // Record.Key
 	options   *search.Options
 	logger    *slog.Logger
 	now       func() time.Time
 }
 
-// load returns nil when there is no usable snapshot.
-func (s *snapshot) load(ctx context.Context) (*search.Index, time.Time) {
+// load returns a nil index when there is no usable snapshot. seq is the last commit that the stored
+// snapshot has, usable or not, and 0 if that is not known.
+func (s *snapshot) load(ctx context.Context) (index *search.Index, saved time.Time, seq uint64) {
 	if s.snapshots == nil {
-		return nil, time.Time{}
+		return nil, time.Time{}, 0
 	}
-	var index *search.Index
-	var saved time.Time
-	err := s.snapshots.Get(ctx, s.brain, func(r io.ReaderAt, size int64) error {
+	err := s.snapshots.Get(ctx, s.key, func(r io.ReaderAt, size int64, at uint64) error {
 		var err error
+		seq = at
 		index, saved, err = search.ReadSnapshot(r, size, s.options)
 		return err
 	})
@@ -43,9 +44,9 @@ func (s *snapshot) load(ctx context.Context) (*search.Index, time.Time) {
 		s.logger.Warn("the index is built from its documents", "brain", s.brain, "because", err)
 	}
 	if err != nil {
-		return nil, time.Time{}
+		return nil, time.Time{}, seq
 	}
-	return index, saved
+	return index, saved, seq
 }
 
 // worthwhile reports whether an index is large enough for a snapshot.
@@ -56,20 +57,22 @@ func (s *snapshot) worthwhile(index *search.Index) bool {
 // errWoken ends a snapshot that would delay a search.
 var errWoken = errors.New("there is work")
 
-// save reports whether the snapshot needs no more work: it was written, or the failure was logged.
-// A failure is not worth a retry, as the index is derived from the documents. It is
-// false when woken became true before the snapshot was complete.
-func (s *snapshot) save(ctx context.Context, index *search.Index, woken func() bool) bool {
-	err := s.snapshots.Put(ctx, s.brain, func(w io.Writer) error {
+// save writes a snapshot that has the commits up to seq, in the place of one of the commit replaces
+// or an earlier one. The error is errWoken when woken became true before the snapshot was complete,
+// and that of Snapshots.Put when another process keeps the snapshot. Other failures are logged
+// only: they are not worth a retry, as the index is derived from the documents.
+func (s *snapshot) save(ctx context.Context, index *search.Index, seq, replaces uint64, woken func() bool) error {
+	err := s.snapshots.Put(ctx, s.key, seq, replaces, func(w io.Writer) error {
 		return index.WriteSnapshot(interruptible{w, woken}, s.now())
 	})
-	if errors.Is(err, errWoken) {
-		return false
+	if _, newer := errors.AsType[*NewerSnapshotError](err); newer ||
+		errors.Is(err, errWoken) || errors.Is(err, ErrSnapshotBusy) {
+		return err
 	}
 	if err != nil {
 		s.logger.Warn("no snapshot of the index was saved", "brain", s.brain, "because", err)
 	}
-	return true
+	return nil
 }
 
 // interruptible fails with errWoken once woken.

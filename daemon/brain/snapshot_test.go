@@ -274,7 +274,7 @@ func TestSnapshotIsReplacedWholeOrNotAtAll(t *testing.T) {
 	create(t, s, "eval")
 	snapshots := s.catalog.(*Folder).Snapshots()
 	write := func(text string, fail error) error {
-		return snapshots.Put(t.Context(), "eval", func(w io.Writer) error {
+		return snapshots.Put(t.Context(), "eval", 0, 0, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return errors.Join(err, fail)
 		})

@@ -5,6 +5,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
 )
 
 // Config of an API. Brains and Memory are required.
@@ -25,6 +27,9 @@ type Config struct {
 	Options
 	// Logger receives one line per request. Nil discards them.
 	Logger *slog.Logger
+	// PingDatabase returns an error if the database of the brains does not answer. Nil: they are in
+	// none.
+	PingDatabase func(context.Context) error
 	// Metrics are reported in addition to those of the API.
 	Metrics []prometheus.Collector
 }
@@ -57,6 +62,7 @@ type API struct {
 	defaultName string
 	metrics     *metrics
 	moreMetrics []prometheus.Collector
+	database    func(context.Context) error // pings it; nil: none
 	version     string
 	logger      *slog.Logger
 	mux         *http.ServeMux
@@ -80,6 +86,7 @@ func New(cfg Config) *API {
 		defaultName: cfg.DefaultBrain,
 		metrics:     newMetrics(),
 		moreMetrics: cfg.Metrics,
+		database:    cfg.PingDatabase,
 		version:     cfg.Version,
 		logger:      cfg.Logger,
 		mux:         http.NewServeMux(),
@@ -115,7 +122,28 @@ func (a *API) stopped() bool {
 	}
 }
 
-func (a *API) healthz(w http.ResponseWriter, _ *http.Request) error {
+// pingTimeout limits how long /healthz waits for the database. Load balancers and service managers
+// often allow one or two seconds.
+const pingTimeout = 800 * time.Millisecond
+
+// healthz responds with 200 as long as the daemon responds at all, so that a daemon is not
+// restarted because its database is down. With the parameter ready it responds with 503 unless the
+// daemon is ready, for load balancers that look at nothing but the status.
+func (a *API) healthz(w http.ResponseWriter, r *http.Request) error {
 	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped(), DamagedBrains: a.brains.Damaged()}
+	if a.database != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
+		defer cancel()
+		health.Database = protocol.DatabaseOK
+		if err := a.database(ctx); err != nil {
+			health.Database, health.Ready = protocol.DatabaseUnavailable, false
+		}
+	}
+	switch wanted := r.URL.Query().Has("ready"); {
+	case wanted && a.stopped():
+		return errShuttingDown
+	case wanted && !health.Ready:
+		return store.Unavailable(nil, "the database does not answer")
+	}
 	return writeJSON(w, http.StatusOK, health)
 }

@@ -90,34 +90,79 @@ func (c *caller) check(need scope) error {
 // serveBrain serves a route of a brain, which it looks up once.
 func (a *API) serveBrain(w http.ResponseWriter, r *http.Request, rt route) error {
 	state, id := requestOf(r), r.PathValue("id")
-	h, err := a.findBrain(state.caller, id)
+	state.repeatable = a.brains.Shared() && rt.repeatable()
+	how := fresh
+	if state.repeatable {
+		how = cached
+	}
+	h, err := a.findBrain(r.Context(), state.caller, id, how)
 	if err != nil {
 		return err
 	}
-	defer h.Acquire()()
-	state.brain = h
-	if rt.path() != brainPath { // which does not need the store
-		a.memory.Resume(h)
+	err = a.serveHandle(w, r, rt, h)
+	if isGone(h, err) && state.repeatable && state.response.status == 0 {
+		// Another replica has deleted the brain. The name may be that of a new one.
+		if h, err = a.findBrain(r.Context(), state.caller, id, fresh); err != nil {
+			return err
+		}
+		err = a.serveHandle(w, r, rt, h)
 	}
-	err = rt.serve(a, w, r)
-	deleted := errors.Is(err, brain.ErrNotFound) || errors.Is(err, store.ErrReadOnly)
-	if gone := h.Err(); gone != nil && deleted {
-		return state.caller.maskBrain(id, gone)
+	if isGone(h, err) {
+		return state.caller.maskBrain(id, h.Err())
 	}
 	return err
 }
 
+// serveHandle serves a route of the brain.
+func (a *API) serveHandle(w http.ResponseWriter, r *http.Request, rt route, h brain.Handle) error {
+	defer h.Acquire()()
+	requestOf(r).brain = h
+	if rt.path() != brainPath { // which does not need the store
+		a.memory.Resume(h)
+	}
+	err := rt.serve(a, w, r)
+	if errors.Is(err, store.ErrGone) {
+		h.Gone()
+	}
+	return err
+}
+
+// isGone reports whether err is due to the end of the brain.
+func isGone(h brain.Handle, err error) bool {
+	return h.Err() != nil &&
+		(errors.Is(err, brain.ErrNotFound) || errors.Is(err, store.ErrReadOnly) || errors.Is(err, store.ErrGone))
+}
+
+// lookup is how findBrain looks a brain up if other replicas use the same brains.
+type lookup int
+
+const (
+	// fresh asks the database.
+	fresh lookup = iota
+	// cached asks the database only about names that are not known here. What is known may be
+	// outdated, which the operation on the brain finds out.
+	cached
+)
+
 // findBrain returns the brain that the caller calls name: the one with this id, if the caller may
 // use it, else the one of the caller's tenant with this slug. A brain that the caller may not use
 // makes no difference, so that the response does not reveal it.
-func (a *API) findBrain(c *caller, name string) (brain.Handle, error) {
-	h, err := a.findID(c, name)
-	if !errors.Is(err, brain.ErrNotFound) {
-		return h, c.maskBrain(name, err)
+func (a *API) findBrain(ctx context.Context, c *caller, name string, how lookup) (brain.Handle, error) {
+	if how == cached || !a.brains.Shared() {
+		if h, err := a.findID(c, name); !errors.Is(err, brain.ErrNotFound) {
+			return h, c.maskBrain(name, err)
+		}
 	}
 	tenant := ""
 	if c != nil {
 		tenant = c.Tenant
+	}
+	if err := a.brains.Refresh(ctx, tenant, name); err != nil {
+		return brain.Handle{}, err
+	}
+	h, err := a.findID(c, name)
+	if !errors.Is(err, brain.ErrNotFound) {
+		return h, c.maskBrain(name, err)
 	}
 	h, err = a.brains.FindSlug(tenant, name)
 	if err == nil && !c.mayUse(h) {
@@ -224,7 +269,10 @@ func (c *caller) lists(id string) bool {
 
 // checkNewBrain rejects an id that the key may not give to a brain. Only a key for all brains may
 // leave the id empty, because the id that the brain gets is not known yet.
-func (a *API) checkNewBrain(c *caller, id string) error {
+func (a *API) checkNewBrain(ctx context.Context, c *caller, id string) error {
+	if err := a.brains.Refresh(ctx, c.Tenant, id); err != nil {
+		return err
+	}
 	owner, taken := a.brains.Owner(id)
 	if !c.lists(id) || taken && !c.owns(id, owner) {
 		return requestErrorf(errForbidden, "key %s may not create a brain with the id %q", c.Name, id)
@@ -233,19 +281,22 @@ func (a *API) checkNewBrain(c *caller, id string) error {
 }
 
 // visible returns those of the brains that the caller may use.
-func (a *API) visible(c *caller, brains []protocol.Brain) []protocol.Brain {
-	return slices.DeleteFunc(brains, func(b protocol.Brain) bool {
-		_, err := a.findID(c, b.ID)
-		return err != nil
-	})
+func visible(c *caller, all []brain.Record) []protocol.Brain {
+	list := make([]protocol.Brain, 0, len(all))
+	for _, r := range all {
+		if c == nil || c.owns(r.Brain.ID, r.Tenant) {
+			list = append(list, r.Brain)
+		}
+	}
+	return list
 }
 
 // defaultBrain returns the id of the brain of requests that name none, chosen from those that the
 // caller may use: the one that the operator has configured, else the oldest. It is empty if there
 // is no such brain.
-func (a *API) defaultBrain(c *caller, visible []protocol.Brain) string {
+func (a *API) defaultBrain(ctx context.Context, c *caller, visible []protocol.Brain) string {
 	if a.defaultName != "" {
-		h, err := a.findBrain(c, a.defaultName)
+		h, err := a.findBrain(ctx, c, a.defaultName, fresh)
 		if err != nil {
 			return ""
 		}

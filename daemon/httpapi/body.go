@@ -39,6 +39,10 @@ func requireType(r *http.Request, want string, optional bool) error {
 
 // readBody reads a body of at most limit bytes, counted after decompression (spec 8).
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	state := requestOf(r)
+	if state.body != nil {
+		return state.body, nil
+	}
 	src, err := openBody(w, r, limit)
 	if err != nil {
 		return nil, err
@@ -47,6 +51,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	var all bytes.Buffer
 	if _, err := all.ReadFrom(src); err != nil {
 		return nil, err
+	}
+	if state.repeatable {
+		state.body = all.Bytes()
 	}
 	return all.Bytes(), nil
 }

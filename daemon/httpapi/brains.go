@@ -13,7 +13,7 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	}
 	tenant := ""
 	if c := requestOf(r).caller; c != nil {
-		if err := a.checkNewBrain(c, body.ID); err != nil {
+		if err := a.checkNewBrain(r.Context(), c, body.ID); err != nil {
 			return err
 		}
 		tenant = c.Tenant
@@ -41,8 +41,12 @@ func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
 		return requestErrorf(errInvalid, "limit is %d, it must be at least 1", limit)
 	}
 	c := requestOf(r).caller
-	brains := a.visible(c, a.brains.List())
-	list := protocol.BrainList{Items: brains, DefaultBrainID: new(a.defaultBrain(c, brains))}
+	all, err := a.brains.List(r.Context())
+	if err != nil {
+		return err
+	}
+	brains := visible(c, all)
+	list := protocol.BrainList{Items: brains, DefaultBrainID: new(a.defaultBrain(r.Context(), c, brains))}
 	if limit > 0 {
 		list.Items = brains[:min(limit, len(brains))]
 	}

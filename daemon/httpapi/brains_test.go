@@ -21,7 +21,7 @@ func startBrains(t testing.TB, keys *Keys, brains ...string) *server {
 	catalog := new(brain.MemoryCatalog)
 	for i, b := range brains {
 		field := strings.Fields(b)
-		err := catalog.Add(t.Context(), brain.Record{
+		_, err := catalog.Add(t.Context(), brain.Record{
 			Tenant: strings.TrimPrefix(field[0], "-"),
 			Brain: protocol.Brain{
 				ID: field[1], Slug: field[2], Name: b, Visibility: protocol.VisibilityPublic,
@@ -236,8 +236,8 @@ func TestBrainLimits(t *testing.T) {
 			}
 		}
 	}
-	if got := len(s.brains.List()); got != created {
-		t.Errorf("there are %d brains, and %d were created", got, created)
+	if list, err := s.brains.List(t.Context()); err != nil || len(list) != created {
+		t.Errorf("there are %d brains, and %d were created: %v", len(list), created, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -76,7 +77,13 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	registry.MustRegister(
 		a.metrics.requests, a.metrics.durations, a.metrics.searches, collectors.NewGoCollector(),
 		gauge("evalctl_brains", "Brains that exist.",
-			func() float64 { return float64(len(a.brains.List())) }),
+			func() float64 {
+				all, err := a.brains.List(r.Context())
+				if err != nil {
+					return math.NaN()
+				}
+				return float64(len(all))
+			}),
 		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.",
 			func() float64 { return float64(a.metrics.openStreams.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -17,8 +17,12 @@ const apiDescription = "Keeps documents in named brains, searches them, and answ
 // failures.
 var operations = map[string]operation{
 	"health": {
-		allowed:   "nobody wrong reader writer admin searcher operator",
-		Summary:   "Report whether the daemon responds and is ready.",
+		allowed: "nobody wrong reader writer admin searcher operator",
+		Summary: "Report whether the daemon responds and is ready.",
+		Parameters: []parameter{
+			queryParameter("ready", "Responds with 503 unless the daemon is ready, for load balancers that look "+
+				"only at the status. The value does not matter.", "1", ofType("string")),
+		},
 		Responses: returns[protocol.Health](http.StatusOK, "It responds."),
 	},
 	"openapi": {

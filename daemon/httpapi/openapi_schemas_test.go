@@ -20,9 +20,11 @@ var components = map[reflect.Type][]rule{
 	},
 	reflect.TypeFor[protocol.Health](): {
 		field("ok", doc("The daemon responds.")),
-		field("ready", doc("False once the daemon is stopping.")),
+		field("ready", doc("False once the daemon is stopping, and while its database does not answer.")),
 		field("damaged_brains", least(0),
 			doc("Brains whose record cannot be read. The other brains are not affected.")),
+		field("database", oneOf("ok", "unavailable"),
+			doc("Whether the database of the brains answers. Missing if they are in none.")),
 	},
 	reflect.TypeFor[protocol.Brain](): {
 		require("created_at"),

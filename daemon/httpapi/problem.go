@@ -70,6 +70,8 @@ var outcomes = []struct {
 	{is(store.ErrSchemaVersion), outcome{501, protocol.CodeSchemaVersion, "Written by a newer program", false, false}},
 	{is(store.ErrDamaged), outcome{503, protocol.CodeBrainUnavailable, "Brain is damaged", false, false}},
 	{is(store.ErrLocked), outcome{503, protocol.CodeBrainLocked, "Brain is in use by another program", true, false}},
+	{is(store.ErrUnavailable), outcome{503, protocol.CodeStoreUnavailable, "Store is unavailable", true, false}},
+	{is(store.ErrGone), outcome{404, protocol.CodeNotFound, "No such brain", false, false}},
 	{is(brain.ErrOpen), outcome{503, protocol.CodeBrainUnavailable, "Brain cannot be opened", false, true}},
 
 	{is(errInvalid), outcome{400, protocol.CodeValidation, "Invalid request", false, false}},

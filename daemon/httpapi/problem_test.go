@@ -67,6 +67,7 @@ func TestOutcomes(t *testing.T) {
 		{context.DeadlineExceeded, 504, "timeout", true, false},
 		{store.ErrSchemaVersion, 501, "unsupported_schema_version", false, false},
 		{&store.UnusableError{Kind: store.ErrDamaged, Cause: &brain.ArgumentError{Name: "slug"}}, 503, "brain_unavailable", false, false},
+		{store.Unavailable(os.ErrDeadlineExceeded, "try again"), 503, "store_unavailable", true, false},
 		{&store.UnusableError{Kind: store.ErrLocked, Cause: os.ErrExist}, 503, "brain_locked", true, false},
 		{fmt.Errorf("%w a: %w", brain.ErrOpen, store.ErrNotFound), 503, "brain_unavailable", false, true},
 		{errors.New("disk on fire"), 500, "internal_error", false, true},

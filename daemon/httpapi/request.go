@@ -21,6 +21,9 @@ type request struct {
 	// stays that brain: looking its id up again could find another tenant's, when this one is
 	// deleted while the body is still arriving.
 	brain brain.Handle
+	// repeatable means that the handler may be called again. body is what readBody returned.
+	repeatable bool
+	body       []byte
 	// response is what was sent so far. err is why it failed, for the log.
 	response recorder
 	err      error

@@ -95,6 +95,18 @@ func (rt route) uncached() bool {
 	return rt.scope != scopeOpen && (rt.method() == http.MethodGet || rt.method() == http.MethodHead)
 }
 
+// repeatable reports whether the handler can be called again with another brain, after an
+// operation on the first one has failed with store.ErrGone.
+func (rt route) repeatable() bool {
+	switch rt.operation {
+	case "readDocument", "statDocument", "headDocument", "listDocuments",
+		"writeDocument", "appendDocument", "renameDocument", "deleteDocument",
+		"search", "searchByQuery":
+		return true
+	}
+	return false
+}
+
 // handle adds a route to the mux.
 func (a *API) handle(rt route) {
 	ofBrain, uncached := rt.ofBrain(), rt.uncached()

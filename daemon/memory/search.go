@@ -86,7 +86,8 @@ func explanation(e *search.Explanation) *protocol.Explanation {
 		return nil
 	}
 	out := &protocol.Explanation{
-		Terms: append([]string{}, e.Terms...), Legs: make([]protocol.ExplanationLeg, len(e.Legs)),
+		Terms: append([]string{}, e.Terms...), LeftOut: e.LeftOut,
+		Legs: make([]protocol.ExplanationLeg, len(e.Legs)),
 	}
 	for i, leg := range e.Legs {
 		list := make([]protocol.LegCandidate, len(leg.Candidates))

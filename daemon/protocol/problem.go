@@ -31,6 +31,7 @@ const (
 	// Codes of this daemon. The specification has none for a brain that exists but cannot be used.
 	CodeBrainUnavailable = "brain_unavailable"          // 503: damaged, or cannot be opened
 	CodeBrainLocked      = "brain_locked"               // 503: by another program
+	CodeStoreUnavailable = "store_unavailable"          // 503: the database does not answer
 	CodeSchemaVersion    = "unsupported_schema_version" // 501: written by a newer program
 )
 

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Health is the body of GET /healthz. Ready is false once the daemon is stopping.
+// Health is the body of GET /healthz. Ready is false once the daemon is stopping, and while its
+// database does not answer.
 type Health struct {
 	OK      bool   `json:"ok"`
 	Version string `json:"version,omitempty"`
@@ -19,7 +20,15 @@ type Health struct {
 	// DamagedBrains counts the brains that were left out at the start because their records cannot
 	// be read.
 	DamagedBrains int `json:"damaged_brains,omitempty"`
+	// Database is DatabaseOK or DatabaseUnavailable; empty for a daemon without a database.
+	Database string `json:"database,omitempty"`
 }
+
+// Values of Health.Database.
+const (
+	DatabaseOK          = "ok"
+	DatabaseUnavailable = "unavailable"
+)
 
 // Brain is a named container of documents (spec 2).
 //

@@ -140,11 +140,12 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Explanation describes how a search found its chunks: the words that were looked up, and each
-// ranking that went into the result. Lists are never null.
+// Explanation describes how a search found its chunks: the words that were looked up, those of a
+// long question that were not, and each ranking that went into the result. Lists are never null.
 type Explanation struct {
-	Terms []string         `json:"terms"`
-	Legs  []ExplanationLeg `json:"legs"`
+	Terms   []string         `json:"terms"`
+	LeftOut []string         `json:"left_out,omitempty"`
+	Legs    []ExplanationLeg `json:"legs"`
 }
 
 // ExplanationLeg is one ranking, best first.

@@ -30,6 +30,10 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
+// IndexTerms returns the terms of text as they are indexed, in order, duplicates included: the words
+// for another ranking that is compared with this one.
+func IndexTerms(text string) []string { return indexTerms(text) }
+
 // indexTerms returns the index terms of text in order, duplicates included. Words are runs of
 // letters, digits and marks. They are folded to lower case without accents, and English words are
 // reduced to the stem of their base form; stop words are left out. Numbers stay as they are. In

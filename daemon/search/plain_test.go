@@ -1,71 +1,37 @@
 package search
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 
+	"evalctl/daemon/search/plaintest"
 	"evalctl/internal/stats"
 )
 
-// plain is BM25 as textbooks have it, with which the ranking is compared: whole documents, their
-// text alone, and a query's word as often as it occurs (Robertson and Zaragoza, 2009, section 3.5,
-// without k3). The words are those of the index, and documents that a question cannot know are left
-// out of both rankings.
+// plain is a plain BM25 of the same documents, with the words of the index. Documents that a
+// question cannot know are left out of both rankings.
 type plain struct {
-	docs    []Document
-	counts  []map[string]int
-	lengths []float64
-	average float64
-	found   map[string]int // documents that contain a term
+	bm25 *plaintest.BM25
+	docs map[string]*Document
 }
 
-func newPlain(docs []Document) *plain {
-	p := &plain{docs: docs, found: map[string]int{}}
-	for _, d := range docs {
-		_, text, _ := strings.Cut(d.Text, "\n") // without the title
-		counts, length := map[string]int{}, 0
-		for _, t := range indexTerms(text) {
-			counts[t]++
-			length++
-		}
-		for t := range counts {
-			p.found[t]++
-		}
-		p.counts, p.lengths = append(p.counts, counts), append(p.lengths, float64(length))
-		p.average += float64(length) / float64(len(docs))
+func newPlain(docs []Document) plain {
+	p, texts := plain{docs: map[string]*Document{}}, make([]plaintest.Document, len(docs))
+	for i := range docs {
+		_, text, _ := strings.Cut(docs[i].Text, "\n") // without the title
+		texts[i] = plaintest.Document{Path: docs[i].Path, Text: text}
+		p.docs[docs[i].Path] = &docs[i]
 	}
+	p.bm25 = plaintest.New(texts, IndexTerms)
 	return p
 }
 
 // search returns the paths of the ten best documents.
-func (p *plain) search(q neutralQuestion, k1, b float64) []string {
-	scores := make([]float64, len(p.docs))
-	for _, t := range indexTerms(q.Question) {
-		n, df := float64(len(p.docs)), float64(p.found[t])
-		for i, counts := range p.counts {
-			if tf := float64(counts[t]); tf > 0 {
-				scores[i] += math.Log1p((n-df+.5)/(df+.5)) * tf / (tf + k1*(1-b+b*p.lengths[i]/p.average))
-			}
-		}
-	}
-	var order []int
-	for i, score := range scores {
-		if score > 0 && (&Filter{}).keep(&p.docs[i], q.AsOf) {
-			order = append(order, i)
-		}
-	}
-	slices.SortFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(scores[j], scores[i]), cmp.Compare(p.docs[i].Path, p.docs[j].Path))
+func (p plain) search(q neutralQuestion, k1, b float64) []string {
+	return p.bm25.Rank(q.Question, k1, b, 10, func(path string) bool {
+		return (&Filter{}).keep(p.docs[path], q.AsOf)
 	})
-	var paths []string
-	for _, i := range order[:min(10, len(order))] {
-		paths = append(paths, p.docs[i].Path)
-	}
-	return paths
 }
 
 // BenchmarkPlain compares the ranking with the better of two common settings of a plain BM25, as
@@ -75,7 +41,7 @@ func BenchmarkPlain(b *testing.B) {
 	for _, tk := range tasks {
 		b.Run(tk.name, func(b *testing.B) {
 			docs, questions := tk.load(b)
-			brains, plains := tk.index(docs, nil), map[string]*plain{}
+			brains, plains := tk.index(docs, nil), map[string]plain{}
 			for name, docs := range tk.split(docs) {
 				plains[name] = newPlain(docs)
 			}

@@ -35,14 +35,16 @@ func (s *Store) Batch(ctx context.Context, opts BatchOptions, fn func(*Batch) er
 		return wrap("batch", "", err)
 	}
 	defer release()
-	b := &Batch{j: newJournal(s.gate, s.now)}
+	plan, end := s.plan()
+	defer end()
+	b := &Batch{j: newJournal(plan, s.now)}
 	defer func() { b.done = true }()
 	if err := fn(b); err != nil {
 		return err
 	}
 	ops, events := b.j.merged()
 	c := Commit{Reason: opts.Reason, Message: opts.Message, Author: opts.Author, Email: opts.Email, Ops: ops}
-	return wrap("batch", "", s.commit(ctx, c, events))
+	return wrap("batch", "", s.commit(ctx, plan, c, events))
 }
 
 var errBatchEnded = errors.New("batch has ended")

@@ -21,6 +21,13 @@ var (
 	ErrSchemaVersion = errors.New("unsupported schema version")
 	// ErrDamaged: what is on disk is incomplete or inconsistent, and a person has to decide.
 	ErrDamaged = errors.New("damaged")
+	// ErrUnavailable: the server that keeps the documents does not answer or is overloaded. Trying
+	// again later may help.
+	ErrUnavailable = errors.New("store is unavailable")
+	// ErrGone: the documents were deleted as a whole, with their brain.
+	ErrGone = errors.New("documents were deleted")
+	// ErrPruned: the changes after a commit are no longer kept.
+	ErrPruned = errors.New("changes are no longer kept")
 	// ErrLocked: another program uses the data at present.
 	ErrLocked = errors.New("locked by another program")
 )
@@ -28,7 +35,7 @@ var (
 // Error is the error of every operation of a Store or Batch (the specification's StoreError).
 type Error struct {
 	// Op is "read", "write", "append", "delete", "rename", "exists", "stat", "list", "batch",
-	// "apply", "push", "pull" or "close".
+	// "apply", "sync", "push", "pull" or "close".
 	Op   string
 	Path string // as passed by the caller; empty if the operation has no single path
 	Err  error

@@ -10,12 +10,19 @@ import (
 	"time"
 )
 
+// documents is what a journal reads below its own changes.
+type documents interface {
+	read(ctx context.Context, path string) ([]byte, error)
+	stat(ctx context.Context, path string) (FileInfo, error)
+	list(ctx context.Context, dir string) ([]FileInfo, error)
+}
+
 // journal holds pending mutations on top of a backend and answers reads as if they had been made
 // (spec 4.3, batch merging rules). Appends and renames are converted into writes and deletes at
 // once, so each path is left with one write or delete to commit. A journal that is only read may
 // have nil maps.
 type journal struct {
-	base *gate
+	base documents
 	now  func() time.Time
 	docs map[string]pending
 	// For each directory, the number of pending documents and of pending deletions below it.
@@ -34,7 +41,7 @@ type pending struct {
 	step    int // number of the path's last mutation
 }
 
-func newJournal(base *gate, now func() time.Time) *journal {
+func newJournal(base documents, now func() time.Time) *journal {
 	return &journal{
 		base: base, now: now,
 		docs: map[string]pending{}, pendingBelow: map[string]int{}, deletedBelow: map[string]int{},

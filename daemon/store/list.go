@@ -34,8 +34,8 @@ func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]Fil
 	if err != nil {
 		return nil, err
 	}
-	if j.base.remote != nil && len(j.docs) == 0 {
-		return j.base.listRemote(ctx, dir, opts)
+	if g, ok := j.base.(*gate); ok && g.remote != nil && len(j.docs) == 0 {
+		return g.listRemote(ctx, dir, opts)
 	}
 	entries, err := j.files(ctx, dir)
 	if err != nil {

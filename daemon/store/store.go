@@ -35,6 +35,7 @@ type Store struct {
 	hub       *hub
 	writeLock chan struct{} // holds a token during a mutation
 	seq       atomic.Uint64
+	feed      *feed // of a backend that other processes change too; otherwise nil
 }
 
 // New returns a store on top of b, and takes ownership of b.
@@ -59,6 +60,9 @@ func New(b Backend, opts *Options) *Store {
 	}
 	if f, ok := b.(follower); ok {
 		f.Follow(s.applyExternal)
+	}
+	if b, ok := b.(shared); ok {
+		s.follow(b)
 	}
 	return s
 }
@@ -146,7 +150,14 @@ func (s *Store) Apply(ctx context.Context, c Commit) error {
 	if s.gate.remote != nil {
 		return wrap("apply", "", s.applyRemote(ctx, c))
 	}
-	j := newJournal(s.gate, s.now)
+	plan, end := s.plan()
+	defer end()
+	if h, ok := plan.(*held); ok && len(c.Ops) > 1 {
+		if err := h.prefetch(ctx, c.Ops); err != nil {
+			return wrap("apply", "", err)
+		}
+	}
+	j := newJournal(plan, s.now)
 	var events []ChangeEvent
 	for i, op := range c.Ops {
 		ev, err := j.apply(ctx, op)
@@ -156,7 +167,7 @@ func (s *Store) Apply(ctx context.Context, c Commit) error {
 		events = append(events, ev)
 	}
 	c.Ops, _ = j.merged()
-	return wrap("apply", "", s.commit(ctx, c, events))
+	return wrap("apply", "", s.commit(ctx, plan, c, events))
 }
 
 // mutate is Apply of one operation.
@@ -173,23 +184,36 @@ func (s *Store) mutate(ctx context.Context, op Op) error {
 		}
 		return wrap(string(op.Kind), op.Path, err)
 	}
-	j := newJournal(s.gate, s.now)
-	ev, err := j.apply(ctx, op)
-	if err == nil {
-		ops, _ := j.merged()
-		err = s.commit(ctx, Commit{Ops: ops}, []ChangeEvent{ev})
+	if s.feed != nil {
+		return wrap(string(op.Kind), op.Path, s.mutateShared(ctx, op))
 	}
-	return wrap(string(op.Kind), op.Path, err)
+	return wrap(string(op.Kind), op.Path, s.mutatePlanned(ctx, op))
+}
+
+// mutatePlanned plans and commits one operation. The caller holds the write lock.
+func (s *Store) mutatePlanned(ctx context.Context, op Op) error {
+	plan, end := s.plan()
+	defer end()
+	j := newJournal(plan, s.now)
+	ev, err := j.apply(ctx, op)
+	if err != nil {
+		return err
+	}
+	ops, _ := j.merged()
+	return s.commit(ctx, plan, Commit{Ops: ops}, []ChangeEvent{ev})
 }
 
 // commit passes c to the backend and publishes the events. The caller holds the write lock. If
 // the operations have cancelled each other out, c.Ops is empty: then the backend gets no commit,
 // but the events of Apply are still published.
-func (s *Store) commit(ctx context.Context, c Commit, events []ChangeEvent) error {
+func (s *Store) commit(ctx context.Context, plan documents, c Commit, events []ChangeEvent) error {
 	if len(events) == 0 {
 		return nil
 	}
 	c.When = timestamp(s.now)
+	if h, ok := plan.(*held); ok {
+		return s.commitShared(ctx, h, c, events)
+	}
 	if len(c.Ops) > 0 {
 		if err := s.gate.commit(ctx, c); err != nil {
 			return err
@@ -206,14 +230,18 @@ func (s *Store) commit(ctx context.Context, c Commit, events []ChangeEvent) erro
 func (s *Store) publish(events []ChangeEvent, reason string, when time.Time) {
 	// Counted before the table of sinks is read, so that a caller that subscribes and then reads
 	// Seq misses no commit after that number.
-	seq := s.seq.Add(1)
+	stamp(events, s.seq.Add(1), reason, when)
+	s.hub.publish(events)
+}
+
+// stamp sets what the events of a commit have in common.
+func stamp(events []ChangeEvent, seq uint64, reason string, when time.Time) {
 	for i := range events {
 		events[i].Seq = seq
 		events[i].Reason = reason
 		events[i].When = when
 	}
 	events[len(events)-1].Last = true
-	s.hub.publish(events)
 }
 
 // applyExternal is the function that is passed to follower.Follow.
@@ -251,7 +279,8 @@ func (s *Store) lockWrites(ctx context.Context) (release func(), err error) {
 // idempotent. The sink may still be running when cancel returns.
 //
 // On a remote store Subscribe can block until it has connected, and sinks run on the goroutine of
-// the connection, also in order.
+// the connection, also in order. The sink of a store that other processes change too can run on any
+// goroutine; it also gets commits that they have made shortly before, unless Sync is called first.
 func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 	return s.hub.subscribe(sink)
 }
@@ -261,7 +290,8 @@ func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 func (s *Store) Seq() uint64 { return s.seq.Load() }
 
 // Broken reports whether a commit failed in such a way that the store rejects further mutations
-// until it is reopened. Reads still work, but can see half of that commit. Closing and reopening
+// until it is reopened. Reads still work, but can see half of that commit. A store that other
+// processes change too is Broken when it has Missed events; it accepts mutations. Closing and reopening
 // the store repairs it.
 func (s *Store) Broken() bool { return s.gate.broken.Load() }
 
@@ -293,6 +323,9 @@ func (s *Store) LocalPath(path string) (file string, ok bool) {
 // fail with ErrReadOnly. Closing a closed store does nothing.
 func (s *Store) Close() error {
 	s.hub.close()
+	if s.feed != nil {
+		s.feed.stop()
+	}
 	return wrap("close", "", s.gate.close())
 }
 

@@ -2,9 +2,10 @@ package store
 
 import "fmt"
 
-// UnusableError is the error of a store, or of a brain, that cannot be used until somebody acts.
+// UnusableError is the error of a store, or of a brain, that cannot be used until somebody acts or,
+// if it is ErrUnavailable, for a while.
 type UnusableError struct {
-	// Kind is ErrDamaged, ErrLocked or ErrSchemaVersion.
+	// Kind is ErrDamaged, ErrLocked, ErrSchemaVersion or ErrUnavailable.
 	Kind error
 	// Reason says what is wrong and what to do. Clients may see it: it contains no content, and no
 	// path of the machine outside of the store.
@@ -21,6 +22,11 @@ func Damaged(cause error, format string, args ...any) error {
 // Locked returns an UnusableError of the kind ErrLocked. The cause may be nil.
 func Locked(cause error, format string, args ...any) error {
 	return &UnusableError{ErrLocked, fmt.Sprintf(format, args...), cause}
+}
+
+// Unavailable returns an UnusableError of the kind ErrUnavailable. The cause may be nil.
+func Unavailable(cause error, format string, args ...any) error {
+	return &UnusableError{ErrUnavailable, fmt.Sprintf(format, args...), cause}
 }
 
 // UnsupportedSchema returns an UnusableError of the kind ErrSchemaVersion.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/scorer"
 )
 
 // ErrIncomparable is wrapped by the error of Compare for runs that did not measure the same thing.
@@ -75,7 +76,9 @@ var rules = []rule{
 	{"candidate_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }},
 	{"rerank_top_n", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},
 	{"max_per_document", true, "", maxPerDocument},
+	{"depth", false, "retrieval measures count what was not sent as not found", depth},
 	{"scorer", true, "", func(r *result.Result) string { return r.ScorerName }},
+	{"exact_case", true, "", exactCase},
 	{"judge", true, "", judge},
 	{"judge_prompt", true, "", judgePrompt},
 	{"reader", true, "", reader},
@@ -116,6 +119,29 @@ func maxPerDocument(r *result.Result) string {
 		return fmt.Sprint(*n)
 	}
 	return "the daemon's default"
+}
+
+// exactCase returns how the exact scorer treated case. Older results do not say it.
+func exactCase(r *result.Result) string {
+	switch c := r.Identity.ExactCase; {
+	case c != nil && *c:
+		return "matters"
+	case c != nil:
+		return "ignored"
+	case r.Identity.Scorer == (scorer.Exact{}).Name():
+		return ""
+	}
+	return none
+}
+
+func depth(r *result.Result) string {
+	switch {
+	case r.Retrieval == nil:
+		return none
+	case r.Retrieval.Depth == nil:
+		return ""
+	}
+	return r.Retrieval.Depth.String()
 }
 
 func keysOf(counts map[string]int) string {

@@ -39,6 +39,7 @@ func TestIncomparable(t *testing.T) {
 		{"passages of a document", func(f *file) { f.Identity.MaxPerDocument = new(2) }, "max_per_document"},
 		{"depths", func(f *file) { f.Identity.TopK, f.Identity.CandidateK, f.Identity.RerankTopN = 6, 7, 8 }, "top_k candidate_k rerank_top_n"},
 		{"scorer", func(f *file) { f.ScorerName, f.Identity.Judge = "exact", nil }, "scorer judge judge_prompt"},
+		{"case", func(f *file) { f.Identity.ExactCase = new(true) }, "exact_case"},
 		{"judge", func(f *file) { f.Identity.Judge.Model = "other" }, "judge"},
 		{"prompt", func(f *file) { f.Identity.Judge.PromptSHA256 = "b" }, "judge_prompt"},
 		{"reader", func(f *file) { f.ReaderModels = map[string]int{"m": 4, "n": 1} }, "reader"},

@@ -73,7 +73,7 @@ func newEntry(path string, res *result.Result) *Entry {
 	id := &res.Identity
 	e := &Entry{
 		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
-		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: res.ScorerName,
+		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: id.ScoredBy(),
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
 		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Verdict,
 		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Unpriced: res.Cost.UnpricedModel != "", Result: res,

@@ -26,7 +26,8 @@ func TestLinesSeparateWhatCannotBeCompared(t *testing.T) {
 		func(m *made) { m.Identity.Dataset.Selection = &result.Selection{SHA256: "ab", Total: 9} },
 		func(m *made) { m.Identity.Dataset.Repeats = 2 },
 		func(m *made) { m.Identity.Scenario = result.SearchOnly },
-		func(m *made) { m.ScorerName = "judge" },
+		func(m *made) { m.Identity.Scorer = "judge" },
+		func(m *made) { m.Identity.ExactCase = new(true) },
 		func(m *made) { m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "a"} },
 		func(m *made) { m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "b"} },
 		func(m *made) {
@@ -46,8 +47,8 @@ func TestLinesSeparateWhatCannotBeCompared(t *testing.T) {
 		}
 	}
 	lines := history.Lines(read(t, root).Entries, 0)
-	if len(lines) != 15 {
-		t.Errorf("got %d lines, want 15", len(lines))
+	if len(lines) != 16 {
+		t.Errorf("got %d lines, want 16", len(lines))
 	}
 	for _, l := range lines {
 		if len(l.Nights) != 2 {

@@ -242,6 +242,9 @@ func (a *Arm) retrieval(p *summary) {
 	}
 	p.part(t.Write)
 	p.printf("Over the %s with expected documents.%s\n\n", markdown.Count(r.Questions, "question"), basis(r.Basis))
+	if depth := a.Run.Result.DepthText(); depth != "" {
+		p.printf("Cut at %s.\n\n", depth)
+	}
 	for _, w := range r.Warnings {
 		p.printf("- Warning: %s\n", markdown.Span(w.Message, sentenceLength))
 	}
@@ -315,7 +318,7 @@ func (a *Arm) inputs(p *summary) {
 	add("dataset", markdown.Cell(id.Dataset.Path)+" sha256 "+markdown.Cell(id.Dataset.SHA256))
 	add("asked", fmt.Sprintf("%s, mode %s, top-k %d", markdown.Cell(string(id.Scenario)), markdown.Cell(id.Mode), id.TopK))
 	add("ran", join(markdown.Cell, modesRan(res), tally(res.ReaderModels)))
-	scorer := markdown.Cell(res.ScorerName)
+	scorer := markdown.Cell(res.Identity.ScoredBy())
 	if j := id.Judge; j != nil {
 		scorer += " " + join(markdown.Cell, j.Model, j.PromptVersion+" "+j.PromptSHA256)
 	}

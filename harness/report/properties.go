@@ -53,7 +53,7 @@ func properties(run *Run) []property {
 	s.add("mode", id.Mode)
 	s.add("effective_modes", modesRan(res))
 	s.add("top_k", strconv.Itoa(id.TopK))
-	s.add("scorer", res.ScorerName)
+	s.add("scorer", id.ScoredBy())
 	if j := id.Judge; j != nil {
 		s.add("judge", j.Provider+"/"+j.Model)
 		s.add("judge_prompt", j.PromptVersion+" "+j.PromptSHA256)

@@ -19,6 +19,9 @@ type Identity struct {
 	SchemaVersion int    `json:"schema_version"`
 	SDK           string `json:"sdk"`
 	Scorer        string `json:"scorer"`
+	// ExactCase says whether upper and lower case mattered to the exact scorer. It is nil with another
+	// scorer, and of an older evalctl, which compared text in another way.
+	ExactCase *bool `json:"exact_case,omitempty"`
 	// Brain is the name of the run's brain, or one name for several of them. Which brains there are
 	// follows from the dataset and BrainTag, the tag that names a question's brain.
 	Brain      string   `json:"brain"`
@@ -46,9 +49,10 @@ type Identity struct {
 
 // Rescored is the result whose answers were scored again, and by what they were scored in it.
 type Rescored struct {
-	SHA256 string      `json:"sha256"`
-	Scorer string      `json:"scorer"`
-	Judge  *JudgeModel `json:"judge"`
+	SHA256    string      `json:"sha256"`
+	Scorer    string      `json:"scorer"`
+	ExactCase *bool       `json:"exact_case,omitempty"`
+	Judge     *JudgeModel `json:"judge"`
 }
 
 // ReplayID is what determines the outcome of a replay besides what determines that of a run.
@@ -172,6 +176,14 @@ func orNone(s string) string {
 		return "not set"
 	}
 	return s
+}
+
+// ScoredBy returns the scorer for people.
+func (id Identity) ScoredBy() string {
+	if id.ExactCase != nil && *id.ExactCase {
+		return id.Scorer + ", with case"
+	}
+	return id.Scorer
 }
 
 // Leaves returns the JSON text of every value that is set, by its key as in Changed.

@@ -225,7 +225,7 @@ func (s *server) progress(r *http.Request, f *history.Folder, rep *reply) error 
 	n := state.Counts
 	p := progressPage{
 		frame: frame{Title: fmt.Sprintf("%s: %d of %d", state.Identity.SDK, n.Finished(), state.Planned), Refresh: refreshSeconds},
-		File:  s.below(path), Dataset: state.Identity.Dataset.Path, Scorer: state.Identity.Scorer,
+		File:  s.below(path), Dataset: state.Identity.Dataset.Path, Scorer: state.Identity.ScoredBy(),
 		Scenario: string(state.Identity.Scenario), Started: state.StartedAt.UTC().Format("2006-01-02 15:04:05"),
 		Planned: state.Planned, Done: n.Finished(), Answered: state.Answered, Passed: n.Passed, Failed: n.Scored - n.Passed,
 		Errors: n.Errors, Unscored: n.Unscored, Stopped: state.Stopped,

@@ -125,7 +125,7 @@ func (q question) right() (Item, bool) {
 	if q.item.Type == scorer.TypePreference {
 		return Item{}, false
 	}
-	if len(q.item.Expected) > 0 && !q.contains(answer) {
+	if len(q.item.Expected) > 0 && !q.contains(answer, scorer.Exact{Case: true}) {
 		answer = strings.TrimSpace(answer + " (" + q.item.Expected[0] + ")")
 	}
 	if len(llm.Terms(answer)) == 0 {
@@ -140,10 +140,11 @@ func (q question) with(kind, answer string, right bool) Item {
 	return Item{Item: item, Kind: kind, Right: right}
 }
 
-// contains reports whether the exact scorer accepts an answer.
-func (q question) contains(answer string) bool {
+// contains reports whether an exact scorer accepts an answer. What is accepted with case is accepted
+// without.
+func (q question) contains(answer string, exact scorer.Exact) bool {
 	item := q.item
 	item.Answer = answer
-	v, err := scorer.Exact{}.Score(context.Background(), item)
+	v, err := exact.Score(context.Background(), item)
 	return err == nil && v.Passed()
 }

@@ -33,7 +33,7 @@ const othersEach = 3
 func (q question) wrong(pool []question, i int) []Item {
 	var items []Item
 	add := func(kind, answer string) {
-		if !q.contains(answer) && !shareWords(answer, q.item.Reference) {
+		if !q.contains(answer, scorer.Exact{}) && !shareWords(answer, q.item.Reference) {
 			items = append(items, q.with(kind, answer, false))
 		}
 	}

@@ -97,7 +97,7 @@ func comparable(a, b *result.Result) bool {
 	return a.Identity.Dataset.SHA256 == b.Identity.Dataset.SHA256 &&
 		a.Replay.Actor.Style == b.Replay.Actor.Style &&
 		a.Replay.Sample.Size == b.Replay.Sample.Size &&
-		a.ScorerName == b.ScorerName
+		a.Identity.ScoredBy() == b.Identity.ScoredBy()
 }
 
 // better reports whether a stands for a night rather than b: the last one that is complete, or else

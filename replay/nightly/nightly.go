@@ -137,7 +137,7 @@ func title(w io.Writer, arms []*measured) {
 			fmt.Fprintf(w, " drawn with seed %d", s.Seed)
 		}
 	}
-	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(res.ScorerName))
+	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(res.Identity.ScoredBy()))
 }
 
 // section writes all that is known of one arm.

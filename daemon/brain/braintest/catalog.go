@@ -36,7 +36,7 @@ func Catalog(t *testing.T, prepare func(t *testing.T) (open func() brain.Catalog
 		{"brains change concurrently", concurrentBrains},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := &catalogTest{T: t, ctx: t.Context(), open: prepare(t)}
+			run := &catalogTest{T: t, ctx: t.Context(), open: prepare(t), uids: map[string]int64{}}
 			run.catalog = run.open()
 			c.run(run)
 			if err := run.catalog.Close(); err != nil {
@@ -52,6 +52,9 @@ type catalogTest struct {
 	ctx     context.Context
 	open    func() brain.Catalog
 	catalog brain.Catalog
+
+	mu   sync.Mutex
+	uids map[string]int64 // of the brains added last, by id
 }
 
 func record(id, tenant string) brain.Record {
@@ -67,15 +70,24 @@ func record(id, tenant string) brain.Record {
 func (t *catalogTest) add(records ...brain.Record) {
 	t.Helper()
 	for _, r := range records {
-		if err := t.catalog.Add(t.ctx, r); err != nil {
+		uid, err := t.catalog.Add(t.ctx, r)
+		if err != nil {
 			t.Fatal(err)
 		}
+		t.uids[r.Brain.ID] = uid
 	}
+}
+
+// added returns the record of a brain with the UID that it was given.
+func (t *catalogTest) added(id string) brain.Record {
+	r := record(id, "acme")
+	r.UID = t.uids[id]
+	return r
 }
 
 func (t *catalogTest) retire(id string) (retired string) {
 	t.Helper()
-	retired, err := t.catalog.Retire(t.ctx, id)
+	retired, err := t.catalog.Retire(t.ctx, t.added(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +105,14 @@ func (t *catalogTest) loads(want ...brain.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range got {
+		if r.UID != t.uids[r.Brain.ID] {
+			t.Errorf("brain %s has UID %d, was added with %d", r.Brain.ID, r.UID, t.uids[r.Brain.ID])
+		}
+	}
+	ignored := cmpopts.IgnoreFields(brain.Record{}, "UID")
 	byID := cmpopts.SortSlices(func(a, b brain.Record) bool { return a.Brain.ID < b.Brain.ID })
-	if diff := cmp.Diff(want, got, byID, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, got, byID, ignored, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the catalog holds other records (-want +got):\n%s", diff)
 	}
 }
@@ -120,7 +138,7 @@ func takenID(t *catalogTest) {
 	first := record("a", "acme")
 	t.add(first)
 	for range 2 {
-		if err := t.catalog.Add(t.ctx, record("a", "globex")); !errors.Is(err, brain.ErrExists) {
+		if _, err := t.catalog.Add(t.ctx, record("a", "globex")); !errors.Is(err, brain.ErrExists) {
 			t.Errorf("adding a taken id: %v, want ErrExists", err)
 		}
 	}
@@ -157,7 +175,7 @@ func unpurgedBrain(t *catalogTest) {
 func unknownBrain(t *catalogTest) {
 	a := record("a", "acme")
 	t.add(a)
-	if _, err := t.catalog.Retire(t.ctx, "b"); err == nil {
+	if _, err := t.catalog.Retire(t.ctx, t.added("b")); err == nil {
 		t.Error("an unknown brain was retired")
 	}
 	t.loads(a)
@@ -167,7 +185,7 @@ func updatedBrain(t *catalogTest) {
 	a, b := record("a", "acme"), record("b", "acme")
 	t.add(a, b)
 	for range 2 {
-		a.Stored, a.Brain.Name = true, "another name"
+		a.Stored, a.Brain.Name, a.UID = true, "another name", t.uids["a"]
 		if err := t.catalog.Update(t.ctx, a); err != nil {
 			t.Fatal(err)
 		}
@@ -190,10 +208,12 @@ func concurrentBrains(t *catalogTest) {
 		}
 		wg.Go(func() {
 			for range 3 {
-				if err := t.catalog.Add(t.ctx, r); err != nil {
+				uid, err := t.catalog.Add(t.ctx, r)
+				if err != nil {
 					t.Error(err)
 				}
-				retired, err := t.catalog.Retire(t.ctx, r.Brain.ID)
+				r.UID = uid
+				retired, err := t.catalog.Retire(t.ctx, r)
 				if err == nil {
 					err = t.catalog.Purge(t.ctx, retired)
 				}
@@ -202,9 +222,13 @@ func concurrentBrains(t *catalogTest) {
 				}
 			}
 			if i%2 == 0 {
-				if err := t.catalog.Add(t.ctx, r); err != nil {
+				uid, err := t.catalog.Add(t.ctx, r)
+				if err != nil {
 					t.Error(err)
 				}
+				t.mu.Lock()
+				defer t.mu.Unlock()
+				t.uids[r.Brain.ID] = uid
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // Snapshots tests an implementation of brain.Snapshots. Each test calls open once, for
-// an empty place for the snapshots of the brains with the given ids.
-func Snapshots(t *testing.T, open func(t *testing.T, ids ...string) brain.Snapshots) {
+// an empty place for the snapshots of the brains with the given keys, which are decimal numbers.
+func Snapshots(t *testing.T, open func(t *testing.T, keys ...string) brain.Snapshots) {
 	for _, c := range []struct {
 		name string
 		run  func(*snapshotTest)
@@ -28,7 +28,7 @@ func Snapshots(t *testing.T, open func(t *testing.T, ids ...string) brain.Snapsh
 		{"snapshots change concurrently", concurrentSnapshots},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.run(&snapshotTest{t, t.Context(), open(t, "a", "b", "c", "d")})
+			c.run(&snapshotTest{t, t.Context(), open(t, "1", "2", "3", "4")})
 		})
 	}
 }
@@ -40,7 +40,7 @@ type snapshotTest struct {
 }
 
 func (t *snapshotTest) put(id, text string) error {
-	return t.snapshots.Put(t.ctx, id, func(w io.Writer) error {
+	return t.snapshots.Put(t.ctx, id, 0, 0, func(w io.Writer) error {
 		for len(text) > 0 { // in several writes
 			n := min(len(text), 1000)
 			if _, err := io.WriteString(w, text[:n]); err != nil {
@@ -61,7 +61,7 @@ func (t *snapshotTest) mustPut(id, text string) {
 
 func (t *snapshotTest) get(id string) (string, error) {
 	var text string
-	err := t.snapshots.Get(t.ctx, id, func(r io.ReaderAt, size int64) error {
+	err := t.snapshots.Get(t.ctx, id, func(r io.ReaderAt, size int64, _ uint64) error {
 		data := make([]byte, size)
 		half := size / 2 // the later half first
 		for _, part := range [][]byte{data[half:], data[:half]} {
@@ -88,7 +88,7 @@ func (t *snapshotTest) loads(id, want string) {
 
 func (t *snapshotTest) loadsNone(id string) {
 	t.Helper()
-	err := t.snapshots.Get(t.ctx, id, func(io.ReaderAt, int64) error {
+	err := t.snapshots.Get(t.ctx, id, func(io.ReaderAt, int64, uint64) error {
 		t.Errorf("brain %s: read was called without a snapshot", id)
 		return nil
 	})
@@ -98,25 +98,25 @@ func (t *snapshotTest) loadsNone(id string) {
 }
 
 func noSnapshot(t *snapshotTest) {
-	t.loadsNone("a")
-	t.loadsNone("unknown")
+	t.loadsNone("1")
+	t.loadsNone("99")
 }
 
 func keepsSnapshots(t *snapshotTest) {
 	large := string(bytes.Repeat([]byte{0, 1, 2, 255, '\n'}, 200_001))
-	t.mustPut("a", large)
-	t.mustPut("b", "small")
-	t.mustPut("c", "")
-	t.loads("a", large)
-	t.loads("b", "small")
-	t.loads("c", "")
-	t.loadsNone("d")
+	t.mustPut("1", large)
+	t.mustPut("2", "small")
+	t.mustPut("3", "")
+	t.loads("1", large)
+	t.loads("2", "small")
+	t.loads("3", "")
+	t.loadsNone("4")
 }
 
 func replacedSnapshot(t *snapshotTest) {
 	for _, text := range []string{"first", "the second, a longer one", "3"} {
-		t.mustPut("a", text)
-		t.loads("a", text)
+		t.mustPut("1", text)
+		t.loads("1", text)
 	}
 }
 
@@ -124,7 +124,7 @@ func failedWrite(t *snapshotTest) {
 	broken := errors.New("broken")
 	fail := func(id string) {
 		t.Helper()
-		err := t.snapshots.Put(t.ctx, id, func(w io.Writer) error {
+		err := t.snapshots.Put(t.ctx, id, 0, 0, func(w io.Writer) error {
 			_, err := io.WriteString(w, "half of a")
 			return errors.Join(err, broken)
 		})
@@ -132,42 +132,42 @@ func failedWrite(t *snapshotTest) {
 			t.Errorf("brain %s: got %v, want the error of write", id, err)
 		}
 	}
-	fail("a")
-	t.loadsNone("a")
-	t.mustPut("a", "complete")
-	fail("a")
-	t.loads("a", "complete")
-	t.mustPut("a", "complete again")
-	t.loads("a", "complete again")
+	fail("1")
+	t.loadsNone("1")
+	t.mustPut("1", "complete")
+	fail("1")
+	t.loads("1", "complete")
+	t.mustPut("1", "complete again")
+	t.loads("1", "complete again")
 }
 
 func failedRead(t *snapshotTest) {
-	t.mustPut("a", "text")
+	t.mustPut("1", "text")
 	broken := errors.New("broken")
-	err := t.snapshots.Get(t.ctx, "a", func(io.ReaderAt, int64) error { return broken })
+	err := t.snapshots.Get(t.ctx, "1", func(io.ReaderAt, int64, uint64) error { return broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of read", err)
 	}
-	t.loads("a", "text")
+	t.loads("1", "text")
 }
 
 func removedSnapshot(t *snapshotTest) {
-	t.mustPut("a", "one")
-	t.mustPut("b", "two")
-	for _, id := range []string{"a", "a", "c", "unknown"} {
+	t.mustPut("1", "one")
+	t.mustPut("2", "two")
+	for _, id := range []string{"1", "1", "3", "99"} {
 		if err := t.snapshots.Remove(t.ctx, id); err != nil {
 			t.Errorf("remove %s: %v", id, err)
 		}
 	}
-	t.loadsNone("a")
-	t.loads("b", "two")
-	t.mustPut("a", "three")
-	t.loads("a", "three")
+	t.loadsNone("1")
+	t.loads("2", "two")
+	t.mustPut("1", "three")
+	t.loads("1", "three")
 }
 
 func concurrentSnapshots(t *snapshotTest) {
 	var wg sync.WaitGroup
-	for _, id := range []string{"a", "b", "c", "d"} {
+	for _, id := range []string{"1", "2", "3", "4"} {
 		wg.Go(func() {
 			for i := range 10 {
 				text := fmt.Sprint(id, i)

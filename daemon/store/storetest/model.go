@@ -17,16 +17,26 @@ import (
 // RunModel makes the same random mutations in stores and in a map, and compares all results,
 // listings and events.
 func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
+	RunReplicas(t, func(t *testing.T) []*store.Store { return []*store.Store{open(t)} })
+}
+
+// RunReplicas is RunModel for stores of the same documents. Each mutation is made in one of them, and
+// all of them must show it.
+func RunReplicas(t *testing.T, open func(t *testing.T) []*store.Store) {
 	rapid.Check(t, func(r *rapid.T) {
-		s := open(t)
-		defer func() {
-			if err := s.Close(); err != nil {
-				r.Fatal(err)
-			}
-		}()
-		p := &probe{T: t, Store: s, ctx: t.Context()}
-		m := &machine{T: r, p: p, rec: record(p), docs: model{}}
-		defer m.rec.cancel()
+		m := &machine{T: r, docs: model{}}
+		for _, s := range open(t) {
+			defer func() {
+				if err := s.Close(); err != nil {
+					r.Fatal(err)
+				}
+			}()
+			p := &probe{T: t, Store: s, ctx: t.Context()}
+			rec := record(p)
+			defer rec.cancel()
+			m.all = append(m.all, rec)
+		}
+		m.p = m.all[0].p
 		r.Repeat(map[string]func(*rapid.T){
 			"":       m.compare,
 			"single": m.single,
@@ -37,12 +47,19 @@ func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
 	})
 }
 
-// machine is a store and the documents that it should contain.
+// machine is one or more stores of the same documents, and what they should contain.
 type machine struct {
 	*rapid.T
-	p    *probe
-	rec  *recorder
+	all  []*recorder // of each store
+	p    *probe      // the store that an action uses
 	docs model
+}
+
+// choose draws the store that an action uses.
+func (m *machine) choose(r *rapid.T) {
+	if len(m.all) > 1 {
+		m.p = m.all[rapid.IntRange(0, len(m.all)-1).Draw(r, "replica")].p
+	}
 }
 
 // model maps paths to contents. It implements the rules in the simplest form.
@@ -67,6 +84,7 @@ var (
 )
 
 func (m *machine) single(r *rapid.T) {
+	m.choose(r)
 	op := anyOp.Draw(r, "op")
 	next := maps.Clone(m.docs)
 	event, want := next.change(op)
@@ -85,6 +103,7 @@ func (m *machine) single(r *rapid.T) {
 }
 
 func (m *machine) apply(r *rapid.T) {
+	m.choose(r)
 	ops := rapid.SliceOfN(anyOp, 0, 6).Draw(r, "ops")
 	next := maps.Clone(m.docs)
 	var events []string
@@ -101,6 +120,7 @@ func (m *machine) apply(r *rapid.T) {
 }
 
 func (m *machine) batch(r *rapid.T) {
+	m.choose(r)
 	ops := rapid.SliceOfN(anyOp, 0, 8).Draw(r, "ops")
 	stop := rapid.IntRange(0, 4).Draw(r, "stop") == 0
 	opts := anyListing.Draw(r, "listing")
@@ -152,12 +172,17 @@ func (m *machine) checkOutcome(r *rapid.T, err, want error, next model, events s
 	if events != "" {
 		n = strings.Count(events, ",") + 1
 	}
-	received := m.rec.await(n)
-	for len(m.rec.events) > 0 {
-		received = append(received, <-m.rec.events)
-	}
-	if got := eventText(received); got != events {
-		r.Fatalf("events %q, want %q", got, events)
+	for _, rec := range m.all {
+		if err := rec.p.Sync(rec.p.ctx); err != nil {
+			r.Fatal(err)
+		}
+		received := rec.await(n)
+		for len(rec.events) > 0 {
+			received = append(received, <-rec.events)
+		}
+		if got := eventText(received); got != events {
+			r.Fatalf("events %q, want %q", got, events)
+		}
 	}
 }
 
@@ -166,12 +191,15 @@ func (m *machine) compare(r *rapid.T) {
 	for _, path := range slices.Sorted(maps.Keys(m.docs)) {
 		want = append(want, path+"="+m.docs[path])
 	}
-	if got := m.p.dump(); got != strings.Join(want, " ") {
-		r.Fatalf("store contains %q, want %q", got, want)
+	for _, rec := range m.all {
+		if got := rec.p.dump(); got != strings.Join(want, " ") {
+			r.Fatalf("store contains %q, want %q", got, want)
+		}
 	}
 }
 
 func (m *machine) list(r *rapid.T) {
+	m.choose(r)
 	m.compareListing(r, m.p, m.docs, anyListing.Draw(r, "listing"))
 	compareDocument(r, m.p, m.p, m.docs, anyPath.Draw(r, "path"))
 }

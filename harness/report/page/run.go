@@ -70,7 +70,7 @@ func runBand(res *result.Result) band {
 // about says in a line what was measured.
 func about(res *result.Result) string {
 	id := res.Identity
-	parts := []string{"dataset " + short(id.Dataset.SHA256), "scenario " + name(string(id.Scenario)), "scorer " + name(id.Scorer)}
+	parts := []string{"dataset " + short(id.Dataset.SHA256), "scenario " + name(string(id.Scenario)), "scorer " + name(id.ScoredBy())}
 	if id.Judge != nil {
 		parts = append(parts, fmt.Sprintf("judge %s, prompt %s", name(id.Judge.Model), short(id.Judge.PromptSHA256)))
 	}
@@ -125,7 +125,7 @@ func ranSection(c Content) section {
 	if k := id.Corpus; k != nil {
 		add("Corpus", fmt.Sprintf("%s, %s", name(k.Path), count(k.Documents, "document")))
 	}
-	add("Scorer", name(id.Scorer))
+	add("Scorer", name(id.ScoredBy()))
 	if j := id.Judge; j != nil {
 		add("Judge", fmt.Sprintf("%s %s, prompt %s, temperature %s", name(j.Provider), name(j.Model), name(j.PromptVersion), temperature(j.Temperature)))
 	}

@@ -1,0 +1,226 @@
+package brain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// With a SharedCatalog, a Service has entries only for the brains that were used in this process.
+// An entry can be outdated: another process may have deleted its brain, and another brain may have
+// the id. The database decides: a store operation on a brain that was deleted is store.ErrGone.
+// Whoever gets that error calls Handle.Gone and then Service.Refresh, after which the name refers
+// to what the database has.
+
+// missingInterval is how often the service asks for deleted brains if nothing wakes it.
+const missingInterval = 5 * time.Second
+
+// Shared reports whether other processes use the same brains.
+func (s *Service) Shared() bool { return s.shared != nil }
+
+// Refresh makes Find and FindSlug find every brain with this id, or with this slug in the tenant,
+// that any process has created before the call, and none that any process has deleted before it.
+// It does nothing if no other process uses the brains.
+func (s *Service) Refresh(ctx context.Context, tenant, name string) error {
+	if s.shared == nil {
+		return nil
+	}
+	before := s.named(tenant, name)
+	records, err := s.shared.Lookup(ctx, tenant, name)
+	if err != nil {
+		return fmt.Errorf("look up brain %s: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	found := map[int64]bool{}
+	for _, r := range records {
+		found[r.UID] = true
+		s.adopt(r)
+	}
+	// Not those that appeared during the lookup, which may have read an older state.
+	for _, e := range before {
+		if !found[e.record.UID] {
+			s.drop(e, notFound(e.id()))
+		}
+	}
+	return nil
+}
+
+// named returns the known brains that a name refers to.
+func (s *Service) named(tenant, name string) []*entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*entry
+	if e := s.brains[name]; e != nil {
+		list = append(list, e)
+	}
+	if e := s.brains[s.slugs[ownSlug{tenant, name}]]; e != nil {
+		list = append(list, e)
+	}
+	return list
+}
+
+// adopt adds the brain of a record, unless it is known, and drops the one that had its id before.
+// It requires mu.
+func (s *Service) adopt(r Record) *entry {
+	old := s.brains[r.Brain.ID]
+	if old != nil && old.record.UID >= r.UID { // if it is greater, the record is outdated
+		return old
+	}
+	if old != nil {
+		s.drop(old, notFound(old.id()))
+	}
+	e := newEntry(r, &s.entries)
+	s.brains[r.Brain.ID] = e
+	s.slugs[slugOf(r)] = r.Brain.ID
+	return e
+}
+
+// dropNow is drop for callers that do not hold mu.
+func (s *Service) dropNow(e *entry, cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(e, cause)
+}
+
+// drop ends an entry: operations on it fail with cause. It requires mu.
+func (s *Service) drop(e *entry, cause error) {
+	if s.closed || s.brains[e.id()] != e || e.busy {
+		return // it is being closed, or was
+	}
+	s.forget(e)
+	e.cancel(cause)
+	s.changing.Go(func() {
+		if err := e.close((*indexer).close, cause); err != nil {
+			s.entries.logger.Warn("the store of a brain failed to close", "brain", e.id(), "because", err)
+		}
+		s.pool.remove(e)
+	})
+}
+
+// createShared adds a brain to a shared catalog, which decides whether its names are free.
+func (s *Service) createShared(ctx context.Context, tenant string, b protocol.Brain, mayRename bool) (protocol.Brain, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return protocol.Brain{}, ErrClosed
+	}
+	s.changing.Add(1)
+	s.mu.Unlock()
+	defer s.changing.Done()
+	const attempts = 3 // the brain that has the name may be deleted, or another be created meanwhile
+	var err error
+	for range attempts {
+		r := Record{Brain: b, Tenant: tenant}
+		if r.UID, err = s.shared.Add(ctx, r); err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.adopt(r)
+			return b, nil
+		}
+		if !errors.Is(err, ErrExists) {
+			break
+		}
+		own, foreign, lookupErr := s.holders(ctx, tenant, b)
+		switch {
+		case lookupErr != nil:
+			return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, lookupErr)
+		case own != "":
+			return protocol.Brain{}, nameTaken(own)
+		case foreign && !mayRename:
+			return protocol.Brain{}, fmt.Errorf("%w: %s", ErrExists, b.ID)
+		case foreign:
+			b.ID = uniqueID(b.ID)
+		}
+	}
+	return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
+}
+
+// holders returns which name of b another brain of the tenant has as its id or slug, and whether a
+// brain of another tenant has the id.
+func (s *Service) holders(ctx context.Context, tenant string, b protocol.Brain) (own string, foreign bool, err error) {
+	for _, name := range []string{b.ID, b.Slug} {
+		records, err := s.shared.Lookup(ctx, tenant, name)
+		if err != nil {
+			return "", false, err
+		}
+		for _, r := range records {
+			if r.Tenant == tenant {
+				return name, false, nil
+			}
+			foreign = foreign || r.Brain.ID == b.ID
+		}
+	}
+	return "", foreign, nil
+}
+
+// watch drops the brains that other processes have deleted, until ctx ends: without requests, too,
+// because streams and jobs of such brains must end.
+func (s *Service) watch(ctx context.Context) {
+	wake := make(chan struct{}, 1)
+	s.watching.Go(func() {
+		s.shared.Watch(ctx, func() {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		})
+	})
+	ticker := time.NewTicker(missingInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-ticker.C:
+		}
+		if err := s.dropMissing(ctx); err != nil && ctx.Err() == nil {
+			s.entries.logger.Warn("cannot find out which brains were deleted; trying again", "because", err)
+		}
+	}
+}
+
+func (s *Service) dropMissing(ctx context.Context) error {
+	known := map[int64]*entry{}
+	s.mu.Lock()
+	for _, e := range s.brains {
+		known[e.record.UID] = e
+	}
+	s.mu.Unlock()
+	if len(known) == 0 {
+		return nil
+	}
+	uids := make([]int64, 0, len(known))
+	for uid := range known {
+		uids = append(uids, uid)
+	}
+	missing, err := s.shared.Missing(ctx, uids)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, uid := range missing {
+		s.drop(known[uid], notFound(known[uid].id()))
+	}
+	return nil
+}
+
+// Gone tells the service that the brain was deleted by another process, because an operation on
+// its store was store.ErrGone. Later operations are ErrNotFound.
+func (h Handle) Gone() { h.entry.cfg.drop(h.entry, notFound(h.entry.id())) }
+
+// noteGone calls Gone if err says that the brain was deleted by another process.
+func (h Handle) noteGone(err error) {
+	if errors.Is(err, store.ErrGone) {
+		h.Gone()
+	}
+}

@@ -1,0 +1,120 @@
+package replicatest
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// program is evalctl, built once for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(built, "evalctl")
+	args := []string{"build", "-buildvcs=false", "-o", path}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	out, err := exec.Command("go", append(args, "evalctl/cmd/evalctl")...).CombinedOutput()
+	if err != nil {
+		_, _ = os.Stderr.Write(out)
+	}
+	return path, err
+})
+
+// built is a folder that TestMain deletes.
+var built string
+
+// replica is a process of evalctl serve, which may be killed and started again.
+type replica struct {
+	t    testing.TB
+	name string
+	args []string
+	env  []string
+	log  *os.File
+
+	mu  sync.Mutex
+	url string
+	cmd *exec.Cmd
+}
+
+// startReplica starts a daemon with the flags of serve, and ends it with the test.
+func startReplica(t testing.TB, name string, env []string, args ...string) *replica {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{t: t, name: name, args: args, env: env, log: log}
+	t.Cleanup(func() {
+		r.kill()
+		if t.Failed() {
+			t.Logf("the last lines of %s:\n%s", name, tail(log.Name()))
+		}
+		_ = log.Close()
+	})
+	r.start()
+	return r
+}
+
+func tail(path string) string {
+	data, _ := os.ReadFile(path)
+	lines := strings.Split(string(data), "\n")
+	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+}
+
+// start returns once the daemon listens, on a new port.
+func (r *replica) start() {
+	r.t.Helper()
+	path, err := program()
+	if err != nil {
+		r.t.Fatalf("build evalctl: %v", err)
+	}
+	cmd := exec.Command(path, append([]string{"serve", "--addr", "127.0.0.1:0"}, r.args...)...)
+	cmd.Env = append(append(os.Environ(), "SVC_LLM_PROVIDER=fake"), r.env...)
+	cmd.Stderr = r.log
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	late := time.AfterFunc(settleTime, func() { _ = cmd.Process.Kill() })
+	url := ""
+	for sc := bufio.NewScanner(out); url == "" && sc.Scan(); {
+		url, _ = strings.CutPrefix(sc.Text(), "evalctl: listening on ")
+	}
+	late.Stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cmd = cmd
+	if url == "" {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		r.cmd = nil
+		r.t.Fatalf("%s does not listen:\n%s", r.name, tail(r.log.Name()))
+	}
+	r.url = url
+}
+
+// kill ends the process with SIGKILL, wherever it is.
+func (r *replica) kill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cmd != nil {
+		_ = r.cmd.Process.Kill()
+		_ = r.cmd.Wait() // killed
+		r.cmd = nil
+	}
+}
+
+// URL returns the address of the process that runs, or ran last.
+func (r *replica) URL() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.url
+}

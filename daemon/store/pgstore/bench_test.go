@@ -1,0 +1,74 @@
+package pgstore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/postgres/postgrestest"
+)
+
+// The benchmarks compare the store with pgx alone, which inserts and commits the same documents, on
+// the same server. Both are durable.
+
+const benchSize = 1024
+
+func BenchmarkWrite(b *testing.B) {
+	for _, clients := range []int{1, 16} {
+		db := openDB(b, postgrestest.Database(b))
+		b.Run(fmt.Sprintf("pgstore/%d", clients), func(b *testing.B) { benchStores(b, db, clients) })
+		b.Run(fmt.Sprintf("pgx/%d", clients), func(b *testing.B) { benchInserts(b, db, clients) })
+	}
+}
+
+// benchStores writes new documents, each client to a brain of its own.
+func benchStores(b *testing.B, db *pgstore.DB, clients int) {
+	var stores []*store.Store
+	for range clients {
+		stores = append(stores, openStore(b, db, newBrain(b, db)))
+	}
+	benchClients(b, clients, func(ctx context.Context, client, i int, data []byte) error {
+		return stores[client].Write(ctx, fmt.Sprintf("notes/%d.md", i), data)
+	})
+}
+
+func benchInserts(b *testing.B, db *pgstore.DB, clients int) {
+	_, err := db.Pool().Exec(b.Context(), `DROP TABLE IF EXISTS bare;
+		CREATE TABLE bare (client int, path text COLLATE "C", data bytea, PRIMARY KEY (client, path))`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchClients(b, clients, func(ctx context.Context, client, i int, data []byte) error {
+		_, err := db.Pool().Exec(ctx, "INSERT INTO bare VALUES ($1, $2, $3)", client, fmt.Sprintf("notes/%d.md", i), data)
+		return err
+	})
+}
+
+// benchClients divides b.N calls among clients.
+func benchClients(b *testing.B, clients int, write func(ctx context.Context, client, i int, data []byte) error) {
+	data := bytes.Repeat([]byte("x"), benchSize)
+	for client := range clients { // connections and plans
+		for i := range 10 {
+			if err := write(b.Context(), client, -1-i, data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for client := range clients {
+		wg.Go(func() {
+			for i := client; i < b.N; i += clients {
+				if err := write(b.Context(), client, i, data); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,260 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Channels of NOTIFY. What is sent on them only wakes processes early: nothing depends on its
+// arrival.
+const (
+	// Commits are announced on changesChannel as the key of the brain, a colon and the number.
+	changesChannel = "evalctl_changes"
+	// BrainsChannel is for the catalogue of brains, see DB.Listen.
+	BrainsChannel = "evalctl_brains"
+)
+
+const (
+	pollEvery   = time.Second           // without any notification
+	notifyEvery = 10 * time.Millisecond // commits in between are announced together
+)
+
+// bus sends and receives notifications.
+type bus struct {
+	pool *pgxpool.Pool
+
+	mu      sync.Mutex
+	next    int
+	follows map[int64]map[int]func(head uint64) // calls of Watch, by brain
+	sinks   map[int]func(payload string)        // calls of Listen
+	heads   map[int64]uint64                    // commits to announce, by brain
+	brains  map[string]struct{}                 // payloads to send on BrainsChannel
+	due     chan struct{}                       // holds a token when there is something to send
+}
+
+func newBus(pool *pgxpool.Pool) *bus {
+	return &bus{
+		pool: pool, follows: map[int64]map[int]func(uint64){}, sinks: map[int]func(string){},
+		heads: map[int64]uint64{}, brains: map[string]struct{}{}, due: make(chan struct{}, 1),
+	}
+}
+
+// Watch implements an optional method of store.Backend.
+func (b *backend) Watch(wake func(head uint64)) (opened uint64, stop func()) {
+	bus := b.db.bus
+	bus.mu.Lock()
+	defer bus.mu.Unlock()
+	id := bus.next
+	bus.next++
+	if bus.follows[b.brain] == nil {
+		bus.follows[b.brain] = map[int]func(uint64){}
+	}
+	bus.follows[b.brain][id] = wake
+	return b.opened, func() {
+		bus.mu.Lock()
+		defer bus.mu.Unlock()
+		delete(bus.follows[b.brain], id)
+		if len(bus.follows[b.brain]) == 0 {
+			delete(bus.follows, b.brain)
+		}
+	}
+}
+
+// Listen calls sink with what any process sends on BrainsChannel, and with "" when something may
+// have been missed, until stop is called. sink must not block.
+func (db *DB) Listen(sink func(payload string)) (stop func()) {
+	bus := db.bus
+	bus.mu.Lock()
+	defer bus.mu.Unlock()
+	id := bus.next
+	bus.next++
+	bus.sinks[id] = sink
+	return func() {
+		bus.mu.Lock()
+		defer bus.mu.Unlock()
+		delete(bus.sinks, id)
+	}
+}
+
+// Notify sends a payload on BrainsChannel, a moment later. It must follow the commit of what it is
+// about: NOTIFY within a transaction makes all commits of the server wait for each other.
+func (db *DB) Notify(payload string) {
+	db.bus.mu.Lock()
+	defer db.bus.mu.Unlock()
+	db.bus.brains[payload] = struct{}{}
+	db.bus.signal()
+}
+
+// committed announces a commit to the other processes.
+func (db *DB) committed(brain int64, seq uint64) {
+	db.bus.mu.Lock()
+	defer db.bus.mu.Unlock()
+	db.bus.heads[brain] = max(db.bus.heads[brain], seq)
+	db.bus.signal()
+}
+
+func (b *bus) signal() {
+	select {
+	case b.due <- struct{}{}:
+	default:
+	}
+}
+
+// send sends what is pending until ctx ends.
+func (b *bus) send(ctx context.Context) {
+	for {
+		select {
+		case <-b.due:
+		case <-ctx.Done():
+			return
+		}
+		// An error is no harm: the receivers also poll.
+		_ = b.flush(ctx)
+		select {
+		case <-time.After(notifyEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *bus) flush(ctx context.Context) error {
+	var channels, payloads []string
+	b.mu.Lock()
+	for brain, seq := range b.heads {
+		channels, payloads = append(channels, changesChannel), append(payloads, fmt.Sprintf("%d:%d", brain, seq))
+	}
+	for payload := range b.brains {
+		channels, payloads = append(channels, BrainsChannel), append(payloads, payload)
+	}
+	clear(b.heads)
+	clear(b.brains)
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	// The commit of a notification need not reach the disk.
+	_, err := b.pool.Exec(ctx, `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+		SELECT pg_notify(channel, payload) FROM quick, unnest($1::text[], $2::text[]) AS n (channel, payload)`,
+		channels, payloads)
+	return err
+}
+
+// listen receives notifications until ctx ends. It connects again when the connection is lost.
+func (b *bus) listen(ctx context.Context) {
+	for delay := 50 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, pollEvery) {
+		connected, _ := b.receive(ctx)
+		if connected {
+			delay = 50 * time.Millisecond
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// receive receives notifications on a connection of its own, so that the pool has one more for
+// requests. It returns only with an error.
+func (b *bus) receive(ctx context.Context) (connected bool, err error) {
+	conn, err := pgx.ConnectConfig(ctx, b.pool.Config().ConnConfig)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ended)
+	}()
+	if _, err := conn.Exec(ctx, "LISTEN "+changesChannel+"; LISTEN "+BrainsChannel); err != nil {
+		return false, err
+	}
+	b.dispatch(BrainsChannel, "")
+	for {
+		if err := b.poll(ctx, conn); err != nil {
+			return true, err
+		}
+		if err := b.wait(ctx, conn); err != nil {
+			return true, err
+		}
+	}
+}
+
+// wait dispatches notifications until it is time to poll.
+func (b *bus) wait(ctx context.Context, conn *pgx.Conn) error {
+	waiting, cancel := context.WithTimeout(ctx, pollEvery)
+	defer cancel()
+	for {
+		n, err := conn.WaitForNotification(waiting)
+		if err != nil && waiting.Err() != nil && ctx.Err() == nil && !conn.IsClosed() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		b.dispatch(n.Channel, n.Payload)
+	}
+}
+
+// poll reads the heads of the brains that are followed.
+func (b *bus) poll(ctx context.Context, conn *pgx.Conn) error {
+	b.mu.Lock()
+	brains := slices.Collect(maps.Keys(b.follows))
+	b.mu.Unlock()
+	if len(brains) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	rows, err := conn.Query(ctx, "SELECT brain, seq FROM evalctl.heads WHERE brain = ANY ($1)", brains)
+	if err != nil {
+		return err
+	}
+	var brain int64
+	var head uint64
+	_, err = pgx.ForEachRow(rows, []any{&brain, &head}, func() error {
+		b.wake(brain, head)
+		return nil
+	})
+	return err
+}
+
+func (b *bus) dispatch(channel, payload string) {
+	if channel == changesChannel {
+		if brain, head, err := parseCommit(payload); err == nil {
+			b.wake(brain, head)
+		}
+		return
+	}
+	b.mu.Lock()
+	sinks := slices.Collect(maps.Values(b.sinks))
+	b.mu.Unlock()
+	for _, sink := range sinks {
+		sink(payload)
+	}
+}
+
+func (b *bus) wake(brain int64, head uint64) {
+	b.mu.Lock()
+	wakes := slices.Collect(maps.Values(b.follows[brain]))
+	b.mu.Unlock()
+	for _, wake := range wakes {
+		wake(head)
+	}
+}
+
+func parseCommit(payload string) (brain int64, head uint64, err error) {
+	key, number, _ := strings.Cut(payload, ":")
+	brain, err = strconv.ParseInt(key, 10, 64)
+	head, err2 := strconv.ParseUint(number, 10, 64)
+	return brain, head, errors.Join(err, err2)
+}

@@ -1,0 +1,86 @@
+// Package pgstore keeps documents in a PostgreSQL database, which any number of processes share.
+package pgstore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"evalctl/daemon/store"
+	"evalctl/internal/postgres"
+)
+
+//go:embed migrations/1.sql
+var migration1 string
+
+// Schema has the tables of the reference daemon.
+var Schema = postgres.Schema{Name: "evalctl", Migrations: []string{migration1}}
+
+// DB is the database of a daemon. It is safe for concurrent use.
+type DB struct {
+	pool *pgxpool.Pool
+	// held and reading hold a token for each connection that a transaction or a reader of a large
+	// document occupies between two statements. The rest is free for statements that come and go, so
+	// that whoever occupies a connection never waits for another one of its kind.
+	held    chan struct{}
+	reading chan struct{}
+	bus     *bus
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// Open connects to a database and creates its tables if there are none. The caller must Close it,
+// after all stores. Tables of another version are postgres.ErrSchema.
+func Open(ctx context.Context, conn string) (*DB, error) {
+	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve"})
+	if err != nil {
+		return nil, err
+	}
+	if err := Schema.Ensure(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	conns := int(pool.Config().MaxConns)
+	db := &DB{
+		pool:    pool,
+		held:    make(chan struct{}, max(1, conns*3/8)),
+		reading: make(chan struct{}, max(1, conns/2)),
+		bus:     newBus(pool),
+	}
+	background, stop := context.WithCancel(context.Background())
+	db.stop = stop
+	db.running.Go(func() { db.bus.listen(background) })
+	db.running.Go(func() { db.bus.send(background) })
+	db.running.Go(func() { db.prune(background) })
+	return db, nil
+}
+
+// Pool returns the connections, for what else the daemon keeps in the database.
+func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+
+// Close closes the connections, after it has waited for those in use.
+func (db *DB) Close() {
+	db.stop()
+	db.running.Wait()
+	db.pool.Close()
+}
+
+// Open returns the documents of the brain with the key uid in the table brains. ErrGone means that
+// there is no such brain. Closing the store does not close the database.
+func (db *DB) Open(ctx context.Context, uid int64, opts *store.Options) (*store.Store, error) {
+	b := &backend{db: db, brain: uid}
+	var fence int64
+	err := db.pool.QueryRow(ctx, "SELECT seq, fence FROM evalctl.heads WHERE brain = $1", uid).Scan(&b.opened, &fence)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, store.ErrGone
+	}
+	if err != nil {
+		return nil, failure(ctx, err)
+	}
+	b.fence.Store(fence)
+	return store.New(b, opts), nil
+}

@@ -1,0 +1,47 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"evalctl/daemon/store"
+	"evalctl/internal/postgres"
+)
+
+// failure returns the error of a statement that has changed nothing, as a store reports it. ctx is
+// that of the caller.
+func failure(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, store.ErrUnavailable):
+		return err
+	case isTimeout(err):
+		return store.Unavailable(err, "the database took too long: try again")
+	case postgres.Retryable(err):
+		return store.Unavailable(err, "the database does not answer or is overloaded: try again")
+	}
+	return err
+}
+
+// isTimeout reports whether a lock, a statement, or an answer took too long.
+func isTimeout(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) ||
+		postgres.IsCode(err, "55P03") || postgres.IsCode(err, "57014")
+}
+
+// unclear reports whether a statement that ends a transaction may have succeeded although it returned
+// an error: the connection was lost after the statement had been sent, and the server had not
+// answered it.
+func unclear(err error) bool {
+	if err == nil || pgconn.SafeToRetry(err) {
+		return false
+	}
+	// With any other severity the server closes the connection, perhaps after the commit.
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return !ok || pg.SeverityUnlocalized != "ERROR"
+}

@@ -1,0 +1,136 @@
+-- Brains, which all replicas share. uid is never used twice, so rows of a deleted brain cannot
+-- become those of a new one with the same id.
+CREATE TABLE brains (
+  uid     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id      text COLLATE "C" NOT NULL UNIQUE,
+  tenant  text COLLATE "C" NOT NULL,
+  record  json NOT NULL -- not jsonb, which rejects the character U+0000
+);
+
+-- The ids and slugs of a tenant's brains: none may be used twice.
+CREATE TABLE names (
+  tenant  text COLLATE "C" NOT NULL,
+  name    text COLLATE "C" NOT NULL,
+  uid     bigint NOT NULL REFERENCES brains ON DELETE CASCADE,
+  PRIMARY KEY (tenant, name)
+);
+CREATE INDEX names_of_brain ON names (uid);
+
+-- Deleted brains whose rows in the tables below remain to be deleted.
+CREATE TABLE retired (
+  uid     bigint PRIMARY KEY,
+  at      timestamptz NOT NULL DEFAULT now()
+);
+
+-- The number of the last commit of each brain. A brain exists as long as its row does, and the row
+-- is the lock of the brain's mutations. Changes up to the number pruned are no longer there. fence
+-- is increased to make sure that a mutation that was sent with an older one never happens.
+CREATE TABLE heads (
+  brain   bigint PRIMARY KEY,
+  seq     bigint NOT NULL DEFAULT 0,
+  pruned  bigint NOT NULL DEFAULT 0,
+  fence   bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+-- Documents. Times are nanoseconds of Unix time. The version is the number of the commit that
+-- wrote the document. Not compressed, so that a part of data can be read without the rest.
+CREATE TABLE documents (
+  brain    bigint NOT NULL,
+  path     text COLLATE "C" NOT NULL,
+  version  bigint NOT NULL,
+  modified bigint NOT NULL,
+  size     bigint NOT NULL,
+  data     bytea NOT NULL,
+  PRIMARY KEY (brain, path)
+);
+ALTER TABLE documents ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- The events of commits, n counted from 0 within a commit. commit_id is chosen by the process that
+-- commits, which finds out with it whether the commit happened; only the event 0 has one. The reason
+-- is UTF-8, but not text, because clients may send the character 0.
+CREATE TABLE changes (
+  brain     bigint NOT NULL,
+  seq       bigint NOT NULL,
+  n         int NOT NULL,
+  kind      text NOT NULL,
+  path      text COLLATE "C" NOT NULL,
+  old_path  text COLLATE "C" NOT NULL DEFAULT '',
+  reason    bytea NOT NULL DEFAULT '',
+  at        bigint NOT NULL,
+  commit_id uuid,
+  PRIMARY KEY (brain, seq, n)
+);
+
+-- mutate commits one operation: the kind write, append or delete at path p. dirs are the directories
+-- above p. Without a result nothing has changed: the brain or the document is missing, the version is
+-- not the expected one, the fence is an old one, or there cannot be a document at p.
+CREATE FUNCTION mutate(b bigint, sent_fence bigint, kind text, p text, dirs text[], content bytea,
+  expected bigint, now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql AS $$
+DECLARE done boolean;
+BEGIN
+  UPDATE evalctl.heads SET seq = seq + 1 WHERE brain = b AND fence = sent_fence RETURNING seq INTO number;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF kind = 'delete' THEN
+    DELETE FROM evalctl.documents WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+    event := 'deleted';
+    done := FOUND;
+  ELSE
+    IF kind = 'write' THEN
+      UPDATE evalctl.documents SET version = number, modified = now, size = length(content), data = content
+        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+    ELSE
+      UPDATE evalctl.documents
+        SET version = number, modified = now, size = size + length(content), data = data || content
+        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+    END IF;
+    event := 'updated';
+    done := FOUND;
+    IF NOT done AND expected IS NULL THEN
+      -- The row of heads is locked, so no other process creates a document meanwhile. In the collation C,
+      -- the paths below p are those between p/ and p0.
+      INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
+        SELECT b, p, number, now, length(content), content
+        WHERE NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path = ANY (dirs))
+        AND NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path > p || '/' AND d.path < p || '0');
+      event := 'created';
+      done := FOUND;
+    END IF;
+  END IF;
+  IF NOT done THEN
+    UPDATE evalctl.heads SET seq = seq - 1 WHERE brain = b;
+    number := NULL;
+    RETURN;
+  END IF;
+  INSERT INTO evalctl.changes (brain, seq, n, kind, path, at, commit_id)
+    VALUES (b, number, 0, event, p, now, id);
+END $$;
+
+-- Snapshots of search indexes, in parts of 1 MiB. A snapshot has all commits up to seq. Its content
+-- has checksums of its own.
+CREATE TABLE snapshots (
+  brain    bigint PRIMARY KEY,
+  seq      bigint NOT NULL,
+  size     bigint NOT NULL,
+  at       timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE snapshot_parts (
+  brain    bigint NOT NULL,
+  n        int NOT NULL,
+  data     bytea NOT NULL,
+  PRIMARY KEY (brain, n)
+);
+ALTER TABLE snapshot_parts ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- What one replica at a time may do for a brain, until the time expires. The names that begin with
+-- pending/ are marks of replicas that have begun, or are about to begin, work which another one has
+-- to continue if they vanish.
+CREATE TABLE leases (
+  brain    bigint NOT NULL REFERENCES brains ON DELETE CASCADE,
+  name     text COLLATE "C" NOT NULL,
+  owner    text NOT NULL,
+  expires  timestamptz NOT NULL,
+  PRIMARY KEY (brain, name)
+);
+CREATE INDEX leases_of_owner ON leases (owner);

@@ -1,0 +1,376 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// shared is implemented by backends whose documents other processes change as well. Each commit has
+// a number, which all processes see, and the changes of all commits can be read. Commit of the
+// Backend is not called.
+type shared interface {
+	// Mutate commits one operation, which is valid, and returns its event. ok is false if nothing has
+	// changed and the store must plan the operation in a transaction, which also finds out why it
+	// fails. An error means that nothing has changed, unless it says that the outcome is unknown.
+	Mutate(ctx context.Context, op Op, when time.Time) (ev ChangeEvent, ok bool, err error)
+
+	// Begin locks the documents against all other mutations until Commit or Rollback.
+	Begin(ctx context.Context) (Transaction, error)
+
+	// Changes returns the events of the commits that follow the commit after, in order: of some of
+	// them, and of none only if there are none. If they are no longer there, it returns ErrPruned.
+	Changes(ctx context.Context, after uint64) ([]ChangeEvent, error)
+
+	// Head returns the number of the last commit.
+	Head(ctx context.Context) (uint64, error)
+
+	// Watch calls wake with the number of the last commit, soon after it has changed and possibly
+	// more often, until stop is called. wake does not block. opened is the number at the time when the
+	// backend was opened.
+	Watch(wake func(head uint64)) (opened uint64, stop func())
+}
+
+// Transaction is a commit in preparation on a backend that other processes change too. It MUST NOT
+// be used by two goroutines at once.
+type Transaction interface {
+	// Read, Stat and List are those of Backend.
+	Read(ctx context.Context, path string) ([]byte, error)
+	Stat(ctx context.Context, path string) (FileInfo, error)
+	List(ctx context.Context, dir string) ([]FileInfo, error)
+
+	// Prefetch announces calls of Stat, which it makes faster.
+	Prefetch(ctx context.Context, paths []string) error
+
+	// Commit is that of Backend, except that Ops may be empty, that Expect has been checked, and that
+	// it stores the events, of which there is at least one. It ends the transaction and returns the
+	// number of the commit.
+	Commit(ctx context.Context, c Commit, events []ChangeEvent) (seq uint64, err error)
+
+	// Rollback ends the transaction unless it has ended.
+	Rollback()
+}
+
+// Missed is the kind of the last event of a store whose following events are lost, because the
+// backend does not keep changes forever. Its path is empty. The store is Broken then: whoever follows
+// it must start over with a reopened one.
+const Missed ChangeKind = "missed"
+
+// feed delivers the events of a shared backend, each once, in the order of their commits.
+type feed struct {
+	backend shared
+	turn    chan struct{} // holds a token while events are delivered
+	// delivered is the number of the last commit whose events all sinks have got; announced is the
+	// highest number that is known.
+	delivered atomic.Uint64
+	announced atomic.Uint64
+	wake      chan struct{} // holds a token when announced has changed
+	stop      context.CancelFunc
+}
+
+// follow starts to deliver the events of all commits since the backend was opened.
+func (s *Store) follow(backend shared) {
+	f := &feed{backend: backend, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	s.feed = f
+	ctx, cancel := context.WithCancel(context.Background())
+	opened, unwatch := backend.Watch(f.announce)
+	s.seq.Store(opened)
+	f.delivered.Store(opened)
+	f.stop = func() {
+		unwatch()
+		cancel()
+	}
+	go func() {
+		for {
+			select {
+			case <-f.wake:
+			case <-ctx.Done():
+				return
+			}
+			err := s.catchUp(ctx, f.announced.Load())
+			// The backend announces the same number again until its commit is delivered.
+			if err != nil && ctx.Err() == nil && !s.Broken() && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrGone) {
+				s.hub.logger.Warn("the changes of a store cannot be read; tried again", slog.Any("because", err))
+			}
+		}
+	}()
+}
+
+// announce is called by the backend.
+func (f *feed) announce(head uint64) {
+	for {
+		known := f.announced.Load()
+		if head <= known || f.announced.CompareAndSwap(known, head) {
+			break
+		}
+	}
+	if head > f.delivered.Load() {
+		select {
+		case f.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Sync returns when the events of all commits that any process has made before the call have been
+// delivered to the sinks. It does nothing on a store that no other process changes. ErrPruned means
+// that some events are lost; see Missed. It MUST NOT be called by a sink.
+func (s *Store) Sync(ctx context.Context) error {
+	if s.feed == nil {
+		return nil
+	}
+	err := s.gate.enter(ctx)
+	if err != nil {
+		return wrap("sync", "", err)
+	}
+	delivered := s.feed.delivered.Load()
+	head, err := s.feed.backend.Head(ctx)
+	s.gate.mu.RUnlock()
+	if err == nil && head < delivered {
+		// The database was restored, or a server took over that lacks commits.
+		err = s.lose(ctx, ErrPruned)
+	}
+	if err == nil {
+		err = s.catchUp(ctx, head)
+	}
+	return wrap("sync", "", err)
+}
+
+// Shared reports whether other processes change the same documents.
+func (s *Store) Shared() bool { return s.feed != nil }
+
+// ChangesAfter returns the events of commits that follow a commit, in order: of some of them, and of
+// none only if there are none. If they are no longer kept, or the store is not Shared, it returns
+// ErrPruned.
+func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, error) {
+	if s.feed == nil {
+		return nil, wrap("sync", "", ErrPruned)
+	}
+	if err := s.gate.enter(ctx); err != nil {
+		return nil, wrap("sync", "", err)
+	}
+	defer s.gate.mu.RUnlock()
+	events, err := s.feed.backend.Changes(ctx, seq)
+	return events, wrap("sync", "", err)
+}
+
+// catchUp delivers the events of all commits up to a number that exists.
+func (s *Store) catchUp(ctx context.Context, to uint64) error {
+	for s.feed.delivered.Load() < to {
+		if err := s.deliverNext(ctx); err != nil {
+			return err
+		}
+	}
+	if s.Broken() {
+		return ErrPruned
+	}
+	return nil
+}
+
+// deliverNext delivers some of the events that are due.
+func (s *Store) deliverNext(ctx context.Context) error {
+	return s.inTurn(ctx, func() error {
+		if s.Broken() {
+			return ErrPruned
+		}
+		if err := s.gate.enter(ctx); err != nil {
+			return err
+		}
+		events, err := s.feed.backend.Changes(ctx, s.feed.delivered.Load())
+		s.gate.mu.RUnlock()
+		if err == nil && len(events) > 0 && events[0].Seq != s.feed.delivered.Load()+1 {
+			err = ErrPruned
+		}
+		if errors.Is(err, ErrPruned) {
+			s.missed()
+		}
+		if err != nil {
+			return err
+		}
+		s.deliver(events)
+		return nil
+	})
+}
+
+// published delivers the events of a commit of this store, and of those before it.
+func (s *Store) published(ctx context.Context, seq uint64, events []ChangeEvent) {
+	ctx = context.WithoutCancel(ctx)
+	err := s.inTurn(ctx, func() error {
+		if s.feed.delivered.Load()+1 == seq && !s.Broken() {
+			s.deliver(events)
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.catchUp(ctx, seq)
+	}
+	if err != nil {
+		// The commit was made all the same. Its events are delivered as soon as they can be read.
+		s.feed.announce(seq)
+	}
+}
+
+// deliver calls the sinks with the events of one or more whole commits. It requires the turn.
+func (s *Store) deliver(events []ChangeEvent) {
+	if len(events) == 0 {
+		return
+	}
+	last := events[len(events)-1].Seq
+	s.seq.Store(last)
+	s.hub.publish(events)
+	s.feed.delivered.Store(last)
+}
+
+// lose ends the feed.
+func (s *Store) lose(ctx context.Context, reason error) error {
+	err := s.inTurn(ctx, func() error {
+		s.missed()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return reason
+}
+
+// missed requires the turn.
+func (s *Store) missed() {
+	if s.gate.broken.Swap(true) {
+		return
+	}
+	s.hub.publish([]ChangeEvent{{Seq: s.seq.Load(), Last: true, Kind: Missed, When: timestamp(s.now)}})
+}
+
+// inTurn calls use while no other goroutine delivers events.
+func (s *Store) inTurn(ctx context.Context, use func() error) error {
+	select {
+	case s.feed.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.feed.turn }()
+	return use()
+}
+
+// mutateShared is mutate on a shared backend. The caller holds the write lock.
+func (s *Store) mutateShared(ctx context.Context, op Op) error {
+	if err := op.check(); err != nil {
+		return err
+	}
+	if err := s.gate.enter(ctx); err != nil {
+		return err
+	}
+	ev, ok, err := s.feed.backend.Mutate(ctx, op, timestamp(s.now))
+	s.gate.mu.RUnlock()
+	if err != nil {
+		return err
+	}
+	if ok {
+		s.published(ctx, ev.Seq, []ChangeEvent{ev})
+		return nil
+	}
+	return s.mutatePlanned(ctx, op)
+}
+
+// commitShared is commit on a shared backend.
+func (s *Store) commitShared(ctx context.Context, h *held, c Commit, events []ChangeEvent) error {
+	stamp(events, 0, c.Reason, c.When)
+	seq, err := h.commit(ctx, c, events)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		events[i].Seq = seq
+	}
+	s.published(ctx, seq, events)
+	return nil
+}
+
+// plan returns what a mutation is planned on and committed to: the gate or, if other processes change
+// the documents too, a transaction. The caller holds the write lock and must call end.
+func (s *Store) plan() (on documents, end func()) {
+	if s.feed == nil {
+		return s.gate, func() {}
+	}
+	h := &held{gate: s.gate, backend: s.feed.backend}
+	return h, h.end
+}
+
+// held is a transaction that begins when it is first used.
+type held struct {
+	gate    *gate
+	backend shared
+	tx      Transaction
+}
+
+// end rolls back what was not committed.
+func (h *held) end() {
+	if h.tx != nil {
+		h.tx.Rollback()
+	}
+}
+
+// enter is gate.enter.
+func (h *held) enter(ctx context.Context) error {
+	if err := h.gate.enter(ctx); err != nil || h.tx != nil {
+		return err
+	}
+	tx, err := h.backend.Begin(ctx)
+	if err != nil {
+		h.gate.mu.RUnlock()
+		return err
+	}
+	h.tx = tx
+	return nil
+}
+
+func (h *held) read(ctx context.Context, path string) ([]byte, error) {
+	if err := h.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.gate.mu.RUnlock()
+	return h.tx.Read(ctx, path)
+}
+
+func (h *held) stat(ctx context.Context, path string) (FileInfo, error) {
+	if err := h.enter(ctx); err != nil {
+		return FileInfo{}, err
+	}
+	defer h.gate.mu.RUnlock()
+	return h.tx.Stat(ctx, path)
+}
+
+func (h *held) list(ctx context.Context, dir string) ([]FileInfo, error) {
+	if err := h.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.gate.mu.RUnlock()
+	return h.tx.List(ctx, dir)
+}
+
+// prefetch announces which documents operations concern.
+func (h *held) prefetch(ctx context.Context, ops []Op) error {
+	var paths []string
+	for _, op := range ops {
+		for _, path := range []string{op.Path, op.To} {
+			if path != "" && ValidPath(path) == nil {
+				paths = append(paths, path)
+			}
+		}
+	}
+	if err := h.enter(ctx); err != nil {
+		return err
+	}
+	defer h.gate.mu.RUnlock()
+	return h.tx.Prefetch(ctx, paths)
+}
+
+func (h *held) commit(ctx context.Context, c Commit, events []ChangeEvent) (seq uint64, err error) {
+	if err := h.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer h.gate.mu.RUnlock()
+	return h.tx.Commit(ctx, c, events)
+}

@@ -1,0 +1,142 @@
+// Package postgres connects to PostgreSQL: connection pools with timeouts, versioned schemas, and
+// errors that say whether trying again helps. It knows nothing of what the tables contain.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// MinVersion is the oldest server version that is supported, as server_version_num has it.
+const MinVersion = 150000
+
+// Timeouts of every session of a pool. The server enforces them.
+const (
+	statementTimeout = 30 * time.Second
+	lockTimeout      = 10 * time.Second
+	// idleInTransaction ends transactions of a client that has vanished without closing.
+	idleInTransaction = 60 * time.Second
+	connectTimeout    = 5 * time.Second
+)
+
+// Options configures Open.
+type Options struct {
+	// MaxConns is the largest number of connections; 0 means the larger of 16 and four times the
+	// number of CPUs, unless the connection string has pool_max_conns.
+	MaxConns int
+	// Name is the application_name that the server shows, unless the connection string has one.
+	Name string
+}
+
+// IsURL reports whether s is a connection string in the form of a URL.
+func IsURL(s string) bool {
+	return strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
+}
+
+// HasPassword reports whether a connection string contains a password. Such strings belong in the
+// environment, because other users of the machine can read a process's arguments.
+func HasPassword(conn string) bool {
+	if !IsURL(conn) {
+		return passwordKey.MatchString(conn)
+	}
+	_, rest, _ := strings.Cut(conn, "//")
+	// Not url.User, because the password may not be escaped as it must.
+	if user, _, found := strings.Cut(rest, "@"); found && strings.Contains(user, ":") {
+		return true
+	}
+	u, err := url.Parse(conn)
+	if err != nil {
+		return passwordKey.MatchString(conn)
+	}
+	return u.Query().Has("password") || u.Query().Has("sslpassword")
+}
+
+// passwordKey finds password and sslpassword in a list of keywords and values.
+var passwordKey = regexp.MustCompile(`(?i)password\s*=`)
+
+// Address describes the server and database of a connection string, without user and password.
+func Address(conn string) string {
+	cfg, err := pgx.ParseConfig(conn)
+	if err != nil {
+		return "postgres"
+	}
+	return fmt.Sprintf("postgres://%s/%s", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)), cfg.Database)
+}
+
+// Open returns a pool of connections, which the caller must close. It checks that the server
+// answers and that its version is supported. TLS follows sslmode and the other parameters of the
+// connection string, as libpq does. Errors never contain the password.
+func Open(ctx context.Context, conn string, opts Options) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(conn)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	configure(cfg, conn, opts)
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", Address(conn), err)
+	}
+	if err := check(ctx, pool); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("%s: %w", Address(conn), err)
+	}
+	return pool, nil
+}
+
+// invalid describes why pgx rejected a connection string. The text of pgx repeats the string, with
+// the password masked as far as pgx can recognize it.
+func invalid(err error) error {
+	const text = "the PostgreSQL connection string is invalid"
+	if path, ok := errors.AsType[*fs.PathError](err); ok { // of a certificate or a key
+		return fmt.Errorf("%s: %w", text, path)
+	}
+	return errors.New(text + ": it must be like postgres://user@host:5432/database?sslmode=verify-full")
+}
+
+func configure(cfg *pgxpool.Config, conn string, opts Options) {
+	if !strings.Contains(conn, "pool_max_conns") {
+		cfg.MaxConns = max(16, 4*cfg.MaxConns) // pgx has the number of CPUs, at least 4
+		if opts.MaxConns > 0 {
+			cfg.MaxConns = int32(opts.MaxConns)
+		}
+	}
+	if cfg.ConnConfig.ConnectTimeout == 0 {
+		cfg.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	setDefault := func(name, value string) {
+		if _, set := cfg.ConnConfig.RuntimeParams[name]; !set {
+			cfg.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	milliseconds := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+	setDefault("statement_timeout", milliseconds(statementTimeout))
+	setDefault("lock_timeout", milliseconds(lockTimeout))
+	setDefault("idle_in_transaction_session_timeout", milliseconds(idleInTransaction))
+	if opts.Name != "" {
+		setDefault("application_name", opts.Name)
+	}
+}
+
+func check(ctx context.Context, pool *pgxpool.Pool) error {
+	var version int
+	var name string
+	err := pool.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, current_setting('server_version')").
+		Scan(&version, &name)
+	if err != nil {
+		return err
+	}
+	if version < MinVersion {
+		return fmt.Errorf("the server runs PostgreSQL %s: version %d or newer is needed", name, MinVersion/10000)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package postgrestest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Options configures a cluster.
+type Options struct {
+	// Dir is the folder in which the cluster has its directory; empty means that of temporary files.
+	// If the tests run as root, the user postgres must be able to enter it.
+	Dir string
+	// Settings are those of the server, each as name=value. With fsync=off a crash of the server
+	// loses nothing, because the machine goes on, and tests take a fraction of the time.
+	Settings []string
+	// Files are written to the directory of the data before the server starts, such as pg_hba.conf.
+	// Only the server's user may read them.
+	Files map[string]string
+}
+
+// Cluster is a running server. It is stopped and deleted when the test ends.
+type Cluster struct {
+	t       testing.TB
+	bin     string // directory of the server's programs
+	dir     string
+	port    int
+	options Options
+	// keeper ends the server and deletes its directory when its input is closed, and it is closed
+	// at the latest when this process ends.
+	keeper *exec.Cmd
+	alive  io.Closer
+}
+
+// startTries is how often a new cluster tries to find a free port.
+const startTries = 5
+
+func create(t testing.TB, options Options) *Cluster {
+	t.Helper()
+	bin := programs()
+	if bin == "" {
+		const missing = "no PostgreSQL server: initdb and pg_ctl are neither in PATH nor in /usr/lib/postgresql " +
+			"(Debian: apt-get install postgresql)"
+		if os.Getenv(Required) != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	dir, err := os.MkdirTemp(options.Dir, "evalctl-postgres-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{t: t, bin: bin, dir: dir, options: options}
+	if err := c.keep(); err != nil {
+		_ = os.RemoveAll(dir)
+		t.Fatalf("watch over PostgreSQL: %v", err)
+	}
+	if out, err := c.initialize(); err != nil {
+		c.remove()
+		t.Fatalf("start PostgreSQL: %v\n%s", err, out)
+	}
+	return c
+}
+
+// initialize makes the cluster and starts it for the first time.
+func (c *Cluster) initialize() (out []byte, err error) {
+	out, err = c.run("initdb", "-N", "-D", c.data(), "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+	if err != nil {
+		return out, err
+	}
+	for name, text := range c.options.Files {
+		path := filepath.Join(c.data(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+		if err := chown(path); err != nil {
+			return nil, err
+		}
+	}
+	for range startTries {
+		if c.port, err = freePort(); err != nil {
+			return nil, err
+		}
+		if out, err = c.start(); err == nil || !strings.Contains(string(out), "could not create any TCP/IP sockets") {
+			break
+		}
+	}
+	return out, err
+}
+
+// keep starts the process that deletes the cluster when this process ends.
+func (c *Cluster) keep() error {
+	if err := chown(c.dir); err != nil {
+		return err
+	}
+	const script = `cat; "$1" -D "$2/data" -m immediate -w stop; cd /; rm -rf "$2"`
+	c.keeper = exec.Command("sh", "-c", script, "sh", c.Bin("pg_ctl"), c.dir)
+	if err := demote(c.keeper); err != nil {
+		return err
+	}
+	var err error
+	if c.alive, err = c.keeper.StdinPipe(); err != nil {
+		return err
+	}
+	return c.keeper.Start()
+}
+
+// remove has the keeper end the cluster. What is in a directory that the server's user may not
+// change is deleted here.
+func (c *Cluster) remove() {
+	_ = c.alive.Close()
+	_ = c.keeper.Wait() // pg_ctl fails if the test has stopped the server
+	_ = os.RemoveAll(c.dir)
+}
+
+func (c *Cluster) url(database string) string {
+	return fmt.Sprintf("postgres://svc@%s/%s?sslmode=disable", c.Addr(), database)
+}
+
+// Addr is the host and port of the server.
+func (c *Cluster) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)) }
+
+// Bin returns the path of a program of the server's distribution, such as pg_dump.
+func (c *Cluster) Bin(name string) string { return filepath.Join(c.bin, name) }
+
+// Stop stops the server. Mode is that of pg_ctl: fast, or immediate, which is a crash.
+func (c *Cluster) Stop(mode string) {
+	c.t.Helper()
+	if out, err := c.run("pg_ctl", "-D", c.data(), "-m", mode, "-w", "stop"); err != nil {
+		c.t.Fatalf("stop PostgreSQL: %v\n%s", err, out)
+	}
+}
+
+// Start starts the server again after Stop, at the same address.
+func (c *Cluster) Start() {
+	c.t.Helper()
+	if out, err := c.start(); err != nil {
+		c.t.Fatalf("start PostgreSQL: %v\n%s", err, out)
+	}
+}
+
+// Running reports whether the server has a process. One that has crashed has none.
+func (c *Cluster) Running() bool {
+	_, err := c.run("pg_ctl", "-D", c.data(), "status")
+	return err == nil
+}
+
+// Log returns what the server has logged.
+func (c *Cluster) Log() string {
+	log, _ := os.ReadFile(c.log())
+	return string(log)
+}
+
+func (c *Cluster) log() string  { return filepath.Join(c.dir, "log") }
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// start returns the server's log if it does not start.
+func (c *Cluster) start() ([]byte, error) {
+	settings := append([]string{
+		"listen_addresses=127.0.0.1", fmt.Sprintf("port=%d", c.port),
+		"unix_socket_directories=" + c.dir, "max_connections=200",
+		// A server that stops waits this long for connections on which nothing was sent.
+		"authentication_timeout=5s",
+	}, c.options.Settings...)
+	out, err := c.run("pg_ctl", "-D", c.data(), "-w", "-l", c.log(), "-o", "-c "+strings.Join(settings, " -c "), "start")
+	if err != nil {
+		out = append(out, c.Log()...)
+	}
+	return out, err
+}
+
+// runTimeout is for programs of the server, of which a start after a crash takes longest.
+const runTimeout = 2 * time.Minute
+
+// run runs a program of the server in its directory and, if the tests run as root, as the user
+// postgres, because the server refuses root.
+func (c *Cluster) run(name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), runTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.Bin(name), args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "HOME="+c.dir)
+	if err := demote(cmd); err != nil {
+		return nil, err
+	}
+	// A file, because the server would keep a pipe open. Not in the cluster, whose disk may be full.
+	log, err := os.CreateTemp("", "evalctl-postgres-out-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(log.Name())
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	err = cmd.Run()
+	out, _ := os.ReadFile(log.Name())
+	return out, err
+}
+
+// freePort returns a port of loopback that nobody listens on at the moment. It is below those that
+// systems give to outgoing connections: one of them would keep a stopped server from starting
+// again, even a client's try to reach that server.
+func freePort() (port int, err error) {
+	for range 100 {
+		port = 20_000 + rand.IntN(10_000)
+		var l net.Listener
+		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, err
+}

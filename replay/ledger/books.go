@@ -1,0 +1,30 @@
+package ledger
+
+import (
+	"time"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// Books keep the money of a replay. A Ledger is the books of one process; processes on several
+// machines share those in a database. Implementations are safe for concurrent use.
+type Books interface {
+	// Account returns the account of a phase of an arm.
+	Account(phase Phase, arm string) llm.Account
+	// Accounting returns what an arm has cost so far, "" for all arms together. Requests in
+	// progress are not included.
+	Accounting(arm string) result.CostAccounting
+	// Cap returns the limit on what may be spent, nil for none.
+	Cap() *llm.USD
+	// Spent returns what all arms and phases have spent, interrupted runs of the replay included.
+	Spent() llm.USD
+	// StartedAt returns when the replay began.
+	StartedAt() time.Time
+	// Sync makes everything survive a crash of the machine.
+	Sync() error
+	// Err returns why the books cannot be kept any more, or nil. Every request is rejected then.
+	Err() error
+}
+
+var _ Books = (*Ledger)(nil)

@@ -1,0 +1,313 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/ledger"
+)
+
+// patience is how long the outcome of a request, or a record, is offered to a database that does
+// not answer. Both are paid for.
+const patience = 2 * time.Minute
+
+// Books are the money of a run in the database, as a process sees it. They keep the rules of a
+// ledger: the worst case of a request is reserved before it is sent, by all processes together
+// never more than the cap allows, and counts as spent until the outcome is known. It is safe for
+// concurrent use.
+type Books struct {
+	q       *Queue
+	run     string
+	started time.Time
+
+	mu  sync.Mutex
+	cap *llm.USD
+	err error
+}
+
+var _ ledger.Books = (*Books)(nil)
+
+// Account implements ledger.Books.
+func (b *Books) Account(phase ledger.Phase, arm string) llm.Account {
+	return account{b, phase, arm}
+}
+
+// Cap implements ledger.Books.
+func (b *Books) Cap() *llm.USD {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cap
+}
+
+// StartedAt implements ledger.Books.
+func (b *Books) StartedAt() time.Time { return b.started }
+
+// Sync implements ledger.Books. The database has everything already.
+func (b *Books) Sync() error { return nil }
+
+// Err implements ledger.Books.
+func (b *Books) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// fail keeps the first error, after which no request is admitted.
+func (b *Books) fail(err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = fmt.Errorf("the books of run %s: %w; no request is made without them", b.run, err)
+	}
+	return b.err
+}
+
+// Spent implements ledger.Books. It is 0 if the database does not answer, which Err reports.
+func (b *Books) Spent() llm.USD {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var spent int64
+	err := retrying(ctx, patience, func(ctx context.Context) error {
+		return b.q.row(ctx, `SELECT spent FROM @runs WHERE id = $1`, b.run).Scan(&spent)
+	})
+	if err != nil {
+		_ = b.fail(err)
+	}
+	return llm.USD(spent)
+}
+
+// account is what requests are for.
+type account struct {
+	books *Books
+	phase ledger.Phase
+	arm   string
+}
+
+func (a account) Capped() bool { return a.books.Cap() != nil }
+
+// waitForOthers is how often a request that does not fit yet looks again.
+const waitForOthers = 100 * time.Millisecond
+
+// Reserve reserves the worst case of a request in the database, unless it is free. If it fits only
+// once other requests settle for less, of whatever process, Reserve waits for them.
+func (a account) Reserve(ctx context.Context, model string, worst llm.USD) (func(llm.Charge), error) {
+	if err := a.books.Err(); err != nil {
+		return nil, err
+	}
+	var id int64
+	if worst = max(worst, 0); worst > 0 {
+		var err error
+		if id, err = a.reserve(ctx, model, worst); err != nil {
+			return nil, err
+		}
+	}
+	var once sync.Once
+	return func(c llm.Charge) { once.Do(func() { a.settle(id, model, c) }) }, nil
+}
+
+func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id int64, err error) {
+	for {
+		err := a.books.q.row(ctx, `
+			WITH admitted AS (
+				UPDATE @runs SET reserved = reserved + $2
+				WHERE id = $1 AND (cap IS NULL OR $2 <= cap - spent - reserved)
+				RETURNING id
+			)
+			INSERT INTO @charges (run, phase, arm, model, kind, member, worst)
+			SELECT id, $3, $4, $5, 'open', $6, $2 FROM admitted
+			RETURNING id`,
+			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id).Scan(&id)
+		if err == nil {
+			return id, nil
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return 0, fmt.Errorf("reserve the cost of a request: %w", err)
+		}
+		if err := a.fits(ctx, worst); err != nil {
+			return 0, err
+		}
+		select {
+		case <-time.After(waitForOthers/2 + rand.N(waitForOthers)):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// fits returns an error if a request will not fit, whatever others settle for.
+func (a account) fits(ctx context.Context, worst llm.USD) error {
+	var limit, spent int64
+	err := a.books.q.row(ctx, `SELECT coalesce(cap, 9223372036854775807), spent FROM @runs WHERE id = $1`, a.books.run).
+		Scan(&limit, &spent)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errGone(a.books.run)
+	}
+	if err != nil {
+		return fmt.Errorf("reserve the cost of a request: %w", err)
+	}
+	if left := limit - spent; int64(worst) > left {
+		return fmt.Errorf("%w: next call may cost %s, %s left of %s",
+			llm.ErrBudgetExceeded, worst, llm.USD(max(left, 0)), llm.USD(limit))
+	}
+	return nil
+}
+
+// settle writes the outcome of a request. If it cannot be written, the worst case still counts, and
+// no further request is admitted.
+func (a account) settle(id int64, model string, c llm.Charge) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cost := int64(max(c.Cost, 0))
+	values := []any{
+		a.books.run, cost, max(min(int64(c.Lost), cost), 0), int64(max(c.Usage.InputTokens, 0)), int64(max(c.Usage.OutputTokens, 0)),
+		c.Usage.Estimated, c.Rejected, c.Unpriced, c.UsageProblem != "",
+	}
+	sql := settleReserved
+	switch {
+	case id != 0:
+		values = append(values, id)
+	case c.Rejected:
+		return // nothing happened
+	default:
+		sql, values = settleFree, append(values, string(a.phase), a.arm, model, a.books.q.id)
+	}
+	err := retrying(ctx, patience, func(ctx context.Context) error {
+		_, err := a.books.q.exec(ctx, sql, values...)
+		return err
+	})
+	if err != nil {
+		_ = a.books.fail(fmt.Errorf("settle a request: %w", err))
+	}
+}
+
+// settleReserved changes nothing the second time, so that it can be repeated if its outcome is not
+// known.
+const settleReserved = `
+	WITH was AS (
+		SELECT id, kind, worst FROM @charges WHERE run = $1 AND id = $10 AND kind IN ('open', 'lost') FOR UPDATE
+	), settled AS (
+		UPDATE @charges c SET kind = 'settled', usd = $2, lost_usd = $3, input_tokens = $4, output_tokens = $5,
+			estimated = $6, rejected = $7, unpriced = $8, implausible = $9
+		FROM was WHERE c.id = was.id
+	)
+	UPDATE @runs r SET
+		reserved = reserved - CASE was.kind WHEN 'open' THEN was.worst ELSE 0 END,
+		spent = spent + $2 - CASE was.kind WHEN 'lost' THEN was.worst ELSE 0 END
+	FROM was WHERE r.id = $1`
+
+// settleFree is the outcome of a request that could cost nothing: only its tokens matter.
+const settleFree = `
+	INSERT INTO @charges (run, usd, lost_usd, input_tokens, output_tokens, estimated, rejected, unpriced,
+		implausible, phase, arm, model, member, kind)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'settled')`
+
+// Lookup implements llm.Account.
+func (a account) Lookup(model string, hit bool, saved llm.USD) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	kind := "miss"
+	if hit {
+		kind = "hit"
+	} else {
+		saved = 0
+	}
+	_, err := a.books.q.exec(ctx, `
+		INSERT INTO @charges (run, phase, arm, model, kind, member, usd) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(saved, 0)))
+	if err != nil {
+		_ = a.books.fail(fmt.Errorf("record a look into the cache: %w", err))
+	}
+}
+
+// chargeLost counts in full the requests of processes that are not alive.
+func (q *Queue) chargeLost(ctx context.Context, run string) error {
+	_, err := q.exec(ctx, `
+		WITH lost AS (
+			UPDATE @charges SET kind = 'lost', usd = worst, lost_usd = worst
+			WHERE run = $1 AND kind = 'open' AND NOT @alive(member)
+			RETURNING worst
+		), total AS (SELECT coalesce(sum(worst), 0)::bigint AS usd FROM lost)
+		UPDATE @runs SET reserved = reserved - total.usd, spent = spent + total.usd
+		FROM total WHERE id = $1 AND total.usd > 0`, run)
+	return err
+}
+
+// Accounting implements ledger.Books. It is empty if the database does not answer, which Err
+// reports.
+func (b *Books) Accounting(arm string) result.CostAccounting {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var c result.CostAccounting
+	err := retrying(ctx, patience, func(ctx context.Context) (err error) {
+		c, err = b.accounting(ctx, arm)
+		return err
+	})
+	if err != nil {
+		_ = b.fail(err)
+	}
+	return c
+}
+
+func (b *Books) accounting(ctx context.Context, arm string) (result.CostAccounting, error) {
+	c := result.CostAccounting{CapUSD: b.Cap(), Tokens: map[string]result.ModelTokens{}, Unpriced: []string{}}
+	parts := map[ledger.Phase]*llm.USD{
+		ledger.Ingest: &c.IngestUSD, ledger.Actor: &c.ActorUSD, ledger.Judge: &c.JudgeUSD, ledger.Embed: &c.EmbedUSD,
+	}
+	rows, err := b.q.pool.Query(ctx, in(`
+		SELECT phase, model, kind, rejected, count(*), sum(usd)::bigint, sum(lost_usd)::bigint,
+			sum(input_tokens)::bigint, sum(output_tokens)::bigint, count(*) FILTER (WHERE estimated),
+			count(*) FILTER (WHERE implausible), bool_or(unpriced)
+		FROM @charges WHERE run = $1 AND ($2 = '' OR arm = $2) AND kind <> 'open'
+		GROUP BY phase, model, kind, rejected`), b.run, arm)
+	if err != nil {
+		return c, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var phase ledger.Phase
+		var model, kind string
+		var rejected, unpriced bool
+		var n, estimated, implausible int
+		var usd, lost, input, output int64
+		err := rows.Scan(&phase, &model, &kind, &rejected, &n, &usd, &lost, &input, &output, &estimated, &implausible, &unpriced)
+		if err != nil {
+			return c, err
+		}
+		switch kind {
+		case "hit":
+			c.CacheHits, c.CachedSavingsUSD = c.CacheHits+n, c.CachedSavingsUSD.Plus(llm.USD(usd))
+			continue
+		case "miss":
+			c.CacheMisses += n
+			continue
+		}
+		if part := parts[phase]; part != nil {
+			*part = part.Plus(llm.USD(usd))
+		}
+		c.LostUSD = c.LostUSD.Plus(llm.USD(lost))
+		if rejected {
+			continue
+		}
+		if unpriced {
+			c.Unpriced = append(c.Unpriced, model)
+		}
+		t := c.Tokens[model]
+		t.Requests, t.Estimated, t.Implausible = t.Requests+n, t.Estimated+estimated, t.Implausible+implausible
+		t.InputTokens, t.OutputTokens = result.AddTokens(t.InputTokens, input), result.AddTokens(t.OutputTokens, output)
+		t.USD = t.USD.Plus(llm.USD(usd))
+		c.Tokens[model] = t
+	}
+	c.TotalUSD = c.IngestUSD.Plus(c.ActorUSD).Plus(c.JudgeUSD).Plus(c.EmbedUSD)
+	slices.Sort(c.Unpriced)
+	c.Unpriced = slices.Compact(c.Unpriced)
+	return c, rows.Err()
+}

@@ -1,0 +1,244 @@
+package queue_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/internal/postgres/postgrestest"
+	"evalctl/replay/ledger"
+	"evalctl/replay/queue"
+)
+
+// TestCapHoldsOverProcesses: eight members of the queue spend at once, some vanish with what they
+// had reserved, and the bill stays within what the books count and within the cap.
+func TestCapHoldsOverProcesses(t *testing.T) {
+	conn := postgrestest.Database(t)
+	const members, calls = 8, 60
+	const limit = 100 * llm.Dollar
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	var mu sync.Mutex
+	var bill, open, most llm.USD // a process that vanishes leaves its worst case open
+	vanished := 0
+	run := create(t, open1(t, conn), new(limit))
+	var wg sync.WaitGroup
+	for i := range members {
+		q := open1(t, conn)
+		books := resumed(t, q, run)
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(i)))
+			for range calls {
+				worst := llm.USD(1+random.IntN(3)) * llm.Dollar
+				settle, err := books.Account(ledger.Actor, "go").Reserve(t.Context(), "m", worst)
+				if errors.Is(err, llm.ErrBudgetExceeded) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				cost := llm.USD(random.Int64N(int64(worst) + 1))
+				mu.Lock()
+				open += worst
+				most = max(most, bill+open)
+				gone := i%2 == 1 && random.IntN(20) == 0
+				if gone {
+					vanished++
+				}
+				mu.Unlock()
+				if gone {
+					_ = q.Close() // with the request in progress
+					return
+				}
+				mu.Lock()
+				open, bill = open-worst, bill+cost
+				mu.Unlock()
+				settle(llm.Charge{Cost: cost, Usage: llm.Usage{InputTokens: 1}})
+			}
+		})
+	}
+	wg.Wait()
+	eventually(t, func() bool { return run.Spent() == bill+open })
+	if spent := run.Spent(); spent > limit || most > limit {
+		t.Errorf("at most %s at a time, spent %s, cap %s", most, spent, limit)
+	}
+	if got := run.Accounting(""); got.TotalUSD != run.Spent() || got.ActorUSD != got.TotalUSD {
+		t.Errorf("accounting %+v of %s", got, run.Spent())
+	}
+	if run.Spent() < limit-3*llm.Dollar {
+		t.Errorf("%s of %s was spent: the test has tested nothing", run.Spent(), limit)
+	}
+	t.Logf("bill %s, spent %s, %d vanished", bill, run.Spent(), vanished)
+}
+
+func open1(t *testing.T, conn string) *queue.Queue {
+	t.Helper()
+	q, err := queue.Open(t.Context(), conn, queue.Options{Lease: lease, MaxConns: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = q.Close() })
+	return q
+}
+
+// resumed returns the books of a run as another process has them.
+func resumed(t *testing.T, q *queue.Queue, r *queue.Run) ledger.Books {
+	t.Helper()
+	b, err := q.Books(t.Context(), r.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); {
+		if time.Now().After(end) {
+			t.Fatal("it did not happen")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestBooksAreLikeALedger: the same requests give the same accounting in a file and in a database.
+func TestBooksAreLikeALedger(t *testing.T) {
+	limit := 50 * llm.Dollar
+	file, err := ledger.Create(filepath.Join(t.TempDir(), "x.ledger"), nil, time.Now().UTC(), &limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	q := open(t, postgrestest.Database(t), false)
+	run := create(t, q, &limit)
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 200 {
+		phase := []ledger.Phase{ledger.Ingest, ledger.Actor, ledger.Judge, ledger.Embed}[random.IntN(4)]
+		arm := []string{"go", "ts"}[random.IntN(2)]
+		model := []string{"a", "b"}[random.IntN(2)]
+		if random.IntN(4) == 0 {
+			hit, saved := random.IntN(2) == 0, llm.USD(random.IntN(1000))
+			for _, b := range []ledger.Books{file, run} {
+				b.Account(phase, arm).Lookup(model, hit, saved)
+			}
+			continue
+		}
+		worst := llm.USD(random.IntN(3)) * llm.Dollar / 4
+		c := llm.Charge{
+			Usage:    llm.Usage{InputTokens: random.IntN(100), OutputTokens: random.IntN(9), Estimated: random.IntN(5) == 0},
+			Rejected: random.IntN(5) == 0, Unpriced: random.IntN(9) == 0,
+		}
+		if worst > 0 && !c.Rejected {
+			c.Cost = llm.USD(random.Int64N(int64(worst)))
+			if random.IntN(4) == 0 {
+				c.Cost, c.Lost, c.UsageProblem = worst, worst, "impossible"
+			}
+		}
+		var failed []bool
+		for _, b := range []ledger.Books{file, run} {
+			settle, err := b.Account(phase, arm).Reserve(t.Context(), model, worst)
+			if failed = append(failed, err != nil); err == nil {
+				settle(c)
+				settle(c) // only the first call counts
+			} else if !errors.Is(err, llm.ErrBudgetExceeded) {
+				t.Fatal(err)
+			}
+		}
+		if failed[0] != failed[1] {
+			t.Fatalf("refused: %v", failed)
+		}
+	}
+	for _, arm := range []string{"", "go", "ts"} {
+		if diff := cmp.Diff(file.Accounting(arm), run.Accounting(arm)); diff != "" {
+			t.Errorf("arm %q: %s", arm, diff)
+		}
+	}
+	if file.Spent() != run.Spent() || run.Err() != nil {
+		t.Errorf("spent %s and %s, %v", file.Spent(), run.Spent(), run.Err())
+	}
+}
+
+// TestReserveWaits: a request that fits only once another one settles for less waits for it, also
+// if that is another process's, and one that never fits is refused.
+func TestReserveWaits(t *testing.T) {
+	conn := postgrestest.Database(t)
+	limit := 10 * llm.Dollar
+	run := create(t, open(t, conn, false), &limit)
+	other := resumed(t, open(t, conn, true), run)
+	settle, err := run.Account(ledger.Judge, "go").Reserve(t.Context(), "m", 8*llm.Dollar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		settle, err := other.Account(ledger.Judge, "go").Reserve(t.Context(), "m", 5*llm.Dollar)
+		if err == nil {
+			settle(llm.Charge{Cost: llm.Dollar})
+		}
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	settle(llm.Charge{Cost: llm.Dollar})
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	if _, err := other.Account(ledger.Judge, "go").Reserve(t.Context(), "m", 9*llm.Dollar); !errors.Is(err, llm.ErrBudgetExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if run.Spent() != 2*llm.Dollar {
+		t.Errorf("spent %s", run.Spent())
+	}
+}
+
+// TestVanishedReservations: what a process that vanished had reserved counts as spent, and as what
+// it cost if the process settles it nevertheless.
+func TestVanishedReservations(t *testing.T) {
+	conn := postgrestest.Database(t)
+	limit := 10 * llm.Dollar
+	run := create(t, open(t, conn, false), &limit)
+	q := open1(t, conn)
+	gone := resumed(t, q, run)
+	if _, err := gone.Account(ledger.Actor, "go").Reserve(t.Context(), "m", 4*llm.Dollar); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return run.Spent() == 4*llm.Dollar })
+	want := result.ModelTokens{Requests: 1, USD: 4 * llm.Dollar}
+	if got := run.Accounting("go"); got.LostUSD != 4*llm.Dollar || got.Tokens["m"] != want {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := run.Account(ledger.Actor, "go").Reserve(t.Context(), "m", 7*llm.Dollar); !errors.Is(err, llm.ErrBudgetExceeded) {
+		t.Errorf("got %v", err)
+	}
+
+	// A process whose lease has ended, although it lives.
+	paused := resumed(t, open1(t, conn), run)
+	settle, err := paused.Account(ledger.Actor, "go").Reserve(t.Context(), "m", 5*llm.Dollar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.ChargeLost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if run.Spent() != 9*llm.Dollar {
+		t.Errorf("spent %s", run.Spent())
+	}
+	settle(llm.Charge{Cost: llm.Dollar, Usage: llm.Usage{InputTokens: 3}})
+	if got := run.Accounting("go"); run.Spent() != 5*llm.Dollar || got.TotalUSD != run.Spent() || got.LostUSD != 4*llm.Dollar {
+		t.Errorf("spent %s, %+v", run.Spent(), got)
+	}
+}

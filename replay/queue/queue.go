@@ -1,0 +1,193 @@
+// Package queue shares a replay between machines: its questions are jobs in PostgreSQL, which
+// workers on any machine take, and its money is in the same database.
+//
+// A job is delivered at least once, by River. The table tasks makes that one record for each
+// question: a worker claims a question before it works on it, and the first record that is written
+// stays. A process that takes part renews a lease. What a worker without a lease was working on is
+// given to others, and what it had reserved counts as spent.
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"evalctl/internal/postgres"
+)
+
+// schemaName is the PostgreSQL schema of the tables, those of River included.
+const schemaName = "evalctl_queue"
+
+//go:embed 1.sql
+var tables string
+
+var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables}}
+
+// DefaultLease is how long a process counts as alive after it was last seen.
+const DefaultLease = 15 * time.Second
+
+// Queue is a process's membership in the queue of a database. It is safe for concurrent use.
+type Queue struct {
+	pool  *pgxpool.Pool
+	id    string
+	lease time.Duration
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// Options configures Open.
+type Options struct {
+	// Lease is how long this process counts as alive without a sign of life, 0 for DefaultLease.
+	Lease time.Duration
+	// Works is set if the process takes questions.
+	Works bool
+	// MaxConns limits the connections, see postgres.Options.
+	MaxConns int
+}
+
+// Open joins the queue of the database that a connection string names, and creates the tables if
+// there are none. Errors do not contain the password. The caller must call Close.
+func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
+	pool, err := postgres.Open(ctx, conn, postgres.Options{MaxConns: o.MaxConns, Name: "evalctl queue"})
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{pool: pool, lease: o.Lease, done: make(chan struct{})}
+	if q.lease == 0 {
+		q.lease = DefaultLease
+	}
+	if err = ensure(ctx, pool); err == nil {
+		err = q.join(ctx, o.Works)
+	}
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("queue in %s: %w", postgres.Address(conn), err)
+	}
+	beat, stop := context.WithCancel(context.Background())
+	q.stop = stop
+	go q.live(beat)
+	return q, nil
+}
+
+// ensure creates the tables, under one lock for ours and those of River.
+func ensure(ctx context.Context, pool *pgxpool.Pool) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	const lock = "hashtext('evalctl queue tables')"
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock("+lock+")"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, err := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock("+lock+")"); err != nil {
+			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // which releases the lock
+		}
+	}()
+	if err := schema.Ensure(ctx, pool); err != nil {
+		return err
+	}
+	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: schemaName, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("create the tables of River: %w", err)
+	}
+	return nil
+}
+
+// in qualifies the names of tables, which are written as @name.
+func in(sql string) string { return strings.ReplaceAll(sql, "@", schemaName+".") }
+
+func (q *Queue) exec(ctx context.Context, sql string, args ...any) (rows int64, err error) {
+	tag, err := q.pool.Exec(ctx, in(sql), args...)
+	return tag.RowsAffected(), err
+}
+
+func (q *Queue) row(ctx context.Context, sql string, args ...any) pgx.Row {
+	return q.pool.QueryRow(ctx, in(sql), args...)
+}
+
+// join makes the process a member. Members that have been gone for a day are forgotten.
+func (q *Queue) join(ctx context.Context, works bool) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	pid := os.Getpid()
+	q.id = fmt.Sprintf("%.60s-%d-%s", host, pid, strings.ToLower(rand.Text()[:6]))
+	_, err = q.exec(ctx, `INSERT INTO @members (id, host, pid, works, lease) VALUES ($1, $2, $3, $4, $5)`,
+		q.id, host, pid, works, q.lease)
+	if err == nil {
+		_, err = q.exec(ctx, `DELETE FROM @members WHERE seen < clock_timestamp() - interval '1 day'`)
+	}
+	return err
+}
+
+// live renews the lease until ctx ends.
+func (q *Queue) live(ctx context.Context) {
+	defer close(q.done)
+	tick := time.NewTicker(q.lease / 5)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		limited, cancel := context.WithTimeout(ctx, q.lease)
+		// A failure is repaired by the next one, or the lease ends, which is what it is for.
+		_, _ = q.exec(limited, `UPDATE @members SET seen = clock_timestamp() WHERE id = $1`, q.id)
+		cancel()
+	}
+}
+
+// ID names the process in the queue.
+func (q *Queue) ID() string { return q.id }
+
+// Close leaves the queue and closes the connections. Requests that are still reserved count as
+// spent from then on.
+func (q *Queue) Close() error {
+	q.stop()
+	<-q.done
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_, err := q.exec(ctx, `DELETE FROM @members WHERE id = $1`, q.id)
+	q.pool.Close()
+	return err
+}
+
+// closeTimeout limits what is done for others when a process leaves.
+const closeTimeout = 5 * time.Second
+
+// ErrBusy means that another process collects the records of a run.
+var ErrBusy = errors.New("another process has this run in progress")
+
+// retrying calls do until it succeeds, fails for a reason that stays, or patience has passed.
+func retrying(ctx context.Context, patience time.Duration, do func(ctx context.Context) error) error {
+	began := time.Now()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := do(ctx)
+		if err == nil || !postgres.Retryable(err) || ctx.Err() != nil || time.Since(began) > patience {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}

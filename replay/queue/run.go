@@ -1,0 +1,251 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"evalctl/internal/llm"
+)
+
+// Run is a replay whose questions workers take. One process at a time has it: it puts the questions
+// on the queue and collects their records. It is safe for concurrent use.
+type Run struct {
+	*Books
+	options json.RawMessage
+	notice  func(string)
+
+	cancel  context.CancelFunc
+	watched chan struct{}
+
+	wait    sync.Mutex
+	waiting map[task]chan answer
+	failed  error // why no record can be waited for any more
+}
+
+// task is a question of an arm, by its index in the dataset.
+type task struct {
+	arm string
+	i   int
+}
+
+type answer struct {
+	record []byte
+	err    error
+}
+
+// StopError means that no further question of an arm is asked.
+type StopError struct{ Kind, Text string }
+
+func (e *StopError) Error() string { return e.Text }
+
+func errGone(run string) error {
+	return fmt.Errorf("the queue has no run %q: it has finished, or the queue is another one; start a new replay", run)
+}
+
+// Create puts a run without questions on the queue. options are stored for the workers, limit is
+// the cap on what all processes together spend, nil for none. notice is called with what the person
+// who waits should know, such as that there is no worker; calls are not concurrent.
+func (q *Queue) Create(ctx context.Context, options json.RawMessage, started time.Time, limit *llm.USD, notice func(string)) (*Run, error) {
+	// PostgreSQL keeps microseconds.
+	started = started.Truncate(time.Microsecond)
+	id := started.Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
+	_, err := q.exec(ctx, `INSERT INTO @runs (id, started_at, options, cap, owner) VALUES ($1, $2, $3, $4, $5)`,
+		id, started, []byte(options), limit, q.id)
+	if err != nil {
+		return nil, fmt.Errorf("put the run on the queue: %w", err)
+	}
+	return q.watchRun(&Run{
+		Books: &Books{q: q, run: id, started: started, cap: limit}, options: options, notice: notice,
+	}), nil
+}
+
+// Resume takes over a run that another process has begun and that did not finish. It is ErrBusy
+// while that process is alive. What vanished processes had reserved counts as spent.
+func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Run, error) {
+	books, options, err := q.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	n, err := q.exec(ctx, `
+		UPDATE @runs SET owner = $2
+		WHERE id = $1 AND (owner IS NULL OR NOT @alive(owner))`, id, q.id)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%w; if it was killed a moment ago, try again in %v", ErrBusy, q.lease)
+	}
+	if err == nil {
+		_, err = q.exec(ctx, `DELETE FROM @refusals WHERE run = $1`, id)
+	}
+	if err == nil {
+		err = q.chargeLost(ctx, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resume run %s: %w", id, err)
+	}
+	return q.watchRun(&Run{Books: books, options: options, notice: notice}), nil
+}
+
+// Find returns the options with which a run was created, and when.
+func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, started time.Time, err error) {
+	b, options, err := q.find(ctx, id)
+	if err != nil {
+		return nil, started, err
+	}
+	return options, b.started, nil
+}
+
+// Books returns the books of a run, for a process that only spends.
+func (q *Queue) Books(ctx context.Context, id string) (*Books, error) {
+	b, _, err := q.find(ctx, id)
+	return b, err
+}
+
+func (q *Queue) find(ctx context.Context, id string) (*Books, json.RawMessage, error) {
+	b := &Books{q: q, run: id}
+	var options []byte
+	err := q.row(ctx, `SELECT started_at, options, cap FROM @runs WHERE id = $1`, id).Scan(&b.started, &options, &b.cap)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil, errGone(id)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("find run %s: %w", id, err)
+	}
+	b.started = b.started.UTC()
+	return b, options, nil
+}
+
+// ID returns what --resume takes.
+func (r *Run) ID() string { return r.run }
+
+// SetCap replaces the cap that a resumed run began with.
+func (r *Run) SetCap(ctx context.Context, limit llm.USD) error {
+	if _, err := r.q.exec(ctx, `UPDATE @runs SET cap = $2 WHERE id = $1`, r.run, limit); err != nil {
+		return fmt.Errorf("set the cap of run %s: %w", r.run, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cap = &limit
+	return nil
+}
+
+// Seeded reports whether a process of the run has filled a brain of an arm.
+func (r *Run) Seeded(arm, brain string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var seeded bool
+	err := r.q.row(ctx, `SELECT EXISTS (SELECT FROM @seeded WHERE run = $1 AND arm = $2 AND brain = $3)`, r.run, arm, brain).
+		Scan(&seeded)
+	if err != nil {
+		_ = r.fail(err)
+	}
+	return seeded
+}
+
+// MarkSeeded records that a brain of an arm is filled.
+func (r *Run) MarkSeeded(arm, brain string) error {
+	_, err := r.q.exec(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
+	return err
+}
+
+// Dispatch puts the questions of an arm on the queue, those that have no record. ids are all of
+// them, in the order of the dataset; identity says what workers must measure.
+func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
+	err := pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, in(`
+			INSERT INTO @arms VALUES ($1, $2, $3)
+			ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`),
+			r.run, arm, []byte(identity))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, in(`
+			INSERT INTO @tasks (run, arm, idx, question)
+			SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`),
+			r.run, arm, ids)
+		if err != nil {
+			return err
+		}
+		// What other processes that are alive work on is theirs.
+		return r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
+	})
+	if err != nil {
+		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
+	}
+	return nil
+}
+
+// release makes those tasks without a record free that a condition selects.
+func (r *Run) release(ctx context.Context, tx pgx.Tx, which string, args ...any) error {
+	tag, err := tx.Exec(ctx, in(`UPDATE @tasks SET worker = NULL WHERE run = $1 AND record IS NULL AND `+which),
+		append([]any{r.run}, args...)...)
+	if err != nil {
+		return err
+	}
+	return r.enqueue(ctx, tx, tag.RowsAffected())
+}
+
+func scanTask(row pgx.CollectableRow) (t task, err error) { return t, row.Scan(&t.arm, &t.i) }
+
+// Await returns the record of question i of an arm, counted from 0, once a worker has written it.
+// It returns a StopError if the arm was stopped before.
+func (r *Run) Await(ctx context.Context, arm string, i int) ([]byte, error) {
+	got := make(chan answer, 1)
+	r.wait.Lock()
+	if r.failed != nil {
+		defer r.wait.Unlock()
+		return nil, r.failed
+	}
+	r.waiting[task{arm, i}] = got
+	r.wait.Unlock()
+	select {
+	case a := <-got:
+		return a.record, a.err
+	case <-ctx.Done():
+		r.wait.Lock()
+		defer r.wait.Unlock()
+		delete(r.waiting, task{arm, i})
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Stop has workers begin no further question of an arm. Only the first reason is kept.
+func (r *Run) Stop(ctx context.Context, arm string, why StopError) error {
+	return r.q.stopArm(ctx, r.run, arm, why)
+}
+
+func (q *Queue) stopArm(ctx context.Context, run, arm string, why StopError) error {
+	return retrying(ctx, patience, func(ctx context.Context) error {
+		_, err := q.exec(ctx, `
+			UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`,
+			run, arm, why.Kind, why.Text)
+		return err
+	})
+}
+
+// Close gives the run up, so that another process may resume it. Workers begin none of its
+// questions until then.
+func (r *Run) Close() error {
+	r.cancel()
+	<-r.watched
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_, err := r.q.exec(ctx, `UPDATE @runs SET owner = NULL WHERE id = $1 AND owner = $2`, r.run, r.q.id)
+	return err
+}
+
+// Remove deletes a run that has finished.
+func (r *Run) Remove() error {
+	r.cancel()
+	<-r.watched
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := r.q.exec(ctx, `DELETE FROM @runs WHERE id = $1`, r.run)
+	return err
+}

@@ -1,0 +1,276 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"evalctl/internal/postgres"
+)
+
+const (
+	// lookEvery is how often the owner of a run looks for records.
+	lookEvery = 200 * time.Millisecond
+	// late is how long after its time of writing a record may become visible.
+	late = 2 * time.Minute
+	// noWorkers is how long a run waits for the first worker, or another one.
+	noWorkers = 10 * time.Minute
+	// remind is how often the person who waits is reminded of what keeps a run from going on.
+	remind = time.Minute
+)
+
+// ErrNoWorkers means that nobody takes the questions of a run.
+var ErrNoWorkers = errors.New("no worker takes the questions")
+
+// watcher is the state of what the owner of a run does meanwhile.
+type watcher struct {
+	*Run
+	ready    map[task]bool // has a record
+	since    time.Time     // records written before were looked at
+	alone    time.Time     // since when there is no worker, zero if there is one
+	reminded time.Time
+	unread   time.Time // since when the database does not answer
+	starved  time.Time // since when there are open tasks and no jobs
+	told     map[string]bool
+}
+
+// watchRun begins to collect records, to give away what vanished workers had, and to see whether
+// arms were stopped.
+func (q *Queue) watchRun(r *Run) *Run {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel, r.watched, r.waiting = cancel, make(chan struct{}), map[task]chan answer{}
+	w := &watcher{Run: r, ready: map[task]bool{}, since: time.Unix(0, 0), told: map[string]bool{}}
+	go func() {
+		defer close(r.watched)
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				w.failAll(context.Canceled)
+				return
+			}
+			if err := w.check(w.look(ctx)); err != nil && ctx.Err() == nil {
+				w.failAll(err)
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// check returns an error that stays. A database that does not answer is waited for.
+func (w *watcher) check(err error) error {
+	switch {
+	case err == nil:
+		w.unread = time.Time{}
+		return nil
+	case !postgres.Retryable(err):
+		return err
+	case w.unread.IsZero():
+		w.unread = time.Now()
+		w.notice(fmt.Sprintf("the queue does not answer: %v", err))
+	case time.Since(w.unread) > patience:
+		return fmt.Errorf("the queue does not answer: %w", err)
+	}
+	return nil
+}
+
+// failAll ends the wait for all records.
+func (w *watcher) failAll(err error) {
+	w.wait.Lock()
+	defer w.wait.Unlock()
+	w.failed = err
+	for t, c := range w.waiting {
+		c <- answer{err: err}
+		delete(w.waiting, t)
+	}
+}
+
+func (w *watcher) look(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{w.collect, w.reap, w.refill, w.stopped, w.workers} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect hands records to those who wait for them.
+func (w *watcher) collect(ctx context.Context) error {
+	var now time.Time
+	if err := w.q.row(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+		return err
+	}
+	rows, err := w.q.pool.Query(ctx, in(`
+		SELECT arm, idx FROM @tasks WHERE run = $1 AND record IS NOT NULL AND finished_at >= $2`), w.run, w.since.Add(-late))
+	if err != nil {
+		return err
+	}
+	found, err := pgx.CollectRows(rows, scanTask)
+	if err != nil {
+		return err
+	}
+	for _, t := range found {
+		if _, known := w.ready[t]; !known {
+			w.ready[t] = true
+		}
+	}
+	w.since = now
+	for _, t := range w.awaited() {
+		if !w.ready[t] {
+			continue
+		}
+		var a answer
+		err := w.q.row(ctx, `SELECT record FROM @tasks WHERE run = $1 AND arm = $2 AND idx = $3`, w.run, t.arm, t.i).Scan(&a.record)
+		if err != nil {
+			return err
+		}
+		w.deliver(t, a)
+	}
+	return nil
+}
+
+// awaited returns what is waited for.
+func (w *watcher) awaited() []task {
+	w.wait.Lock()
+	defer w.wait.Unlock()
+	return slices.Collect(maps.Keys(w.waiting))
+}
+
+func (w *watcher) deliver(t task, a answer) {
+	w.wait.Lock()
+	defer w.wait.Unlock()
+	if c := w.waiting[t]; c != nil {
+		c <- a
+		delete(w.waiting, t)
+	}
+}
+
+// reap counts the reservations of vanished processes as spent, and gives their questions to others.
+func (w *watcher) reap(ctx context.Context) error {
+	var lost bool
+	err := w.q.row(ctx, `
+		SELECT EXISTS (SELECT FROM @charges WHERE run = $1 AND kind = 'open' AND NOT @alive(member))
+			OR EXISTS (SELECT FROM @tasks WHERE run = $1 AND record IS NULL AND worker IS NOT NULL AND NOT @alive(worker))`, w.run).Scan(&lost)
+	if err != nil || !lost {
+		return err
+	}
+	if err := w.q.chargeLost(ctx, w.run); err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, w.q.pool, func(tx pgx.Tx) error {
+		return w.release(ctx, tx, `worker IS NOT NULL AND NOT @alive(worker)`)
+	})
+}
+
+// starvation is how long open tasks may have no job.
+const starvation = 2 * time.Second
+
+// refill adds jobs if there are open tasks and none waits for a worker. A worker drops a job if it
+// finds nothing to do, and it may have looked when this process had no lease for a moment.
+func (w *watcher) refill(ctx context.Context) error {
+	var open, jobs int64
+	err := w.q.row(ctx, `
+		SELECT (SELECT count(*)`+openTasks+`), (SELECT count(*) FROM @river_job
+			WHERE state IN ('available', 'pending', 'retryable', 'scheduled') AND args->>'run' = $1)`, w.run).
+		Scan(&open, &jobs)
+	switch {
+	case err != nil:
+		return err
+	case open == 0 || jobs > 0:
+		w.starved = time.Time{}
+		return nil
+	case w.starved.IsZero():
+		w.starved = time.Now()
+		return nil
+	case time.Since(w.starved) < starvation:
+		return nil
+	}
+	w.starved = time.Time{}
+	return pgx.BeginFunc(ctx, w.q.pool, func(tx pgx.Tx) error { return w.enqueue(ctx, tx, open) })
+}
+
+// stopped ends the wait for questions of stopped arms that nobody works on. Those that are being
+// asked may still be answered: what they cost is spent already.
+func (w *watcher) stopped(ctx context.Context) error {
+	var owner *string
+	err := w.q.row(ctx, `SELECT owner FROM @runs WHERE id = $1`, w.run).Scan(&owner)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return errGone(w.run)
+	case err != nil:
+		return err
+	case owner == nil || *owner != w.q.id:
+		return fmt.Errorf("run %s: %w: it was resumed by another one while this one did not answer", w.run, ErrBusy)
+	}
+	rows, err := w.q.pool.Query(ctx, in(`
+		SELECT t.arm, t.idx, a.stop_kind, a.stop_text FROM @arms a JOIN @tasks t ON t.run = a.run AND t.arm = a.arm
+		WHERE a.run = $1 AND a.stop_kind IS NOT NULL AND t.record IS NULL AND t.worker IS NULL`), w.run)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t task
+		var why StopError
+		if err := rows.Scan(&t.arm, &t.i, &why.Kind, &why.Text); err != nil {
+			return err
+		}
+		w.deliver(t, answer{err: &why})
+	}
+	return rows.Err()
+}
+
+// workers sees whether anybody takes the questions, and reports what keeps workers from it.
+func (w *watcher) workers(ctx context.Context) error {
+	rows, err := w.q.pool.Query(ctx, in(`
+		SELECT m.id, coalesce(f.problem, '') FROM @members m LEFT JOIN @refusals f ON f.run = $1 AND f.worker = m.id
+		WHERE m.works AND m.seen + m.lease > clock_timestamp() ORDER BY m.id`), w.run)
+	if err != nil {
+		return err
+	}
+	type member struct{ id, problem string }
+	members, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m member, err error) { return m, row.Scan(&m.id, &m.problem) })
+	if err != nil {
+		return err
+	}
+	asked := len(w.awaited())
+	able := 0
+	var problems []string
+	for _, m := range members {
+		if m.problem == "" {
+			able++
+			continue
+		}
+		problem := fmt.Sprintf("worker %s: %s", m.id, m.problem)
+		problems = append(problems, problem)
+		if !w.told[problem] {
+			w.told[problem] = true
+			w.notice(problem)
+		}
+	}
+	switch {
+	case able > 0 || asked == 0:
+		w.alone = time.Time{}
+		return nil
+	case len(problems) > 0:
+		return fmt.Errorf("%w: every worker has refused the run: %s", ErrNoWorkers, strings.Join(problems, "; "))
+	case w.alone.IsZero():
+		w.alone = time.Now()
+	case time.Since(w.alone) > noWorkers:
+		return fmt.Errorf("%w: there was none for %v; start one with evalctl worker", ErrNoWorkers, noWorkers)
+	}
+	if time.Since(w.reminded) > remind {
+		w.reminded = time.Now()
+		w.notice("no worker is there; start one on any machine with: evalctl worker --queue URL")
+	}
+	return nil
+}
