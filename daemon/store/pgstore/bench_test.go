@@ -18,8 +18,8 @@ import (
 const benchSize = 1024
 
 func BenchmarkWrite(b *testing.B) {
+	db := openDB(b, postgrestest.Database(b)+"&pool_max_conns=20")
 	for _, clients := range []int{1, 16} {
-		db := openDB(b, postgrestest.Database(b))
 		b.Run(fmt.Sprintf("pgstore/%d", clients), func(b *testing.B) { benchStores(b, db, clients) })
 		b.Run(fmt.Sprintf("pgx/%d", clients), func(b *testing.B) { benchInserts(b, db, clients) })
 	}
