@@ -31,7 +31,7 @@ func openReplica(t testing.TB, url string) *replica {
 	}
 	logger := slog.New(slog.DiscardHandler)
 	s, err := brain.Open(t.Context(), brain.Config{
-		Catalog: pgcatalog.Open(db.Pool(), logger), Snapshots: pgcatalog.NewSnapshots(db.Pool()), Persistent: true,
+		Catalog: pgcatalog.New(db, logger), Snapshots: pgcatalog.NewSnapshots(db.Pool()), Persistent: true,
 		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
 			uid, err := strconv.ParseInt(key, 10, 64)
 			if err != nil {
@@ -54,7 +54,6 @@ func (r *replica) close(t testing.TB) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	r.db.Close()
 }
 
 func (r *replica) find(t testing.TB, id string) brain.Handle {
