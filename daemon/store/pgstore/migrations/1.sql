@@ -69,50 +69,47 @@ CREATE TABLE changes (
 CREATE FUNCTION mutate(b bigint, sent_fence bigint, kind text, p text, dirs text[], content bytea,
   expected bigint, now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql
   SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-DECLARE done boolean; last_pruned bigint; dir text;
+DECLARE last_pruned bigint; existed boolean;
 BEGIN
   -- Only a statement after the one that has waited for the lock sees what was committed meanwhile.
   SELECT h.pruned INTO last_pruned FROM evalctl.heads h WHERE h.brain = b AND h.fence = sent_fence FOR UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  SELECT c.seq + 1 INTO number FROM evalctl.changes c WHERE c.brain = b ORDER BY c.seq DESC LIMIT 1;
-  number := coalesce(number, last_pruned + 1);
-  IF kind = 'delete' THEN
-    DELETE FROM evalctl.documents WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
-    event := 'deleted';
-    done := FOUND;
-  ELSE
-    IF kind = 'write' THEN
+  SELECT coalesce((SELECT c.seq FROM evalctl.changes c WHERE c.brain = b ORDER BY c.seq DESC LIMIT 1), last_pruned) + 1,
+      EXISTS (SELECT FROM evalctl.documents d
+        WHERE d.brain = b AND d.path = p AND (expected IS NULL OR d.version = expected))
+    INTO number, existed;
+  IF existed THEN
+    event := 'updated';
+    IF kind = 'delete' THEN
+      event := 'deleted';
+      DELETE FROM evalctl.documents WHERE brain = b AND path = p;
+    ELSIF kind = 'write' THEN
       UPDATE evalctl.documents SET version = number, modified = now, size = length(content), data = content
-        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+        WHERE brain = b AND path = p;
     ELSE
       UPDATE evalctl.documents
         SET version = number, modified = now, size = size + length(content), data = data || content
-        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+        WHERE brain = b AND path = p;
     END IF;
-    event := 'updated';
-    done := FOUND;
-    IF NOT done AND expected IS NULL THEN
-      -- One at a time, because the plan for any number of them reads all documents of the brain.
-      FOREACH dir IN ARRAY dirs LOOP
-        IF EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path = dir) THEN
-          number := NULL;
-          RETURN;
-        END IF;
-      END LOOP;
-      -- The row of heads is locked, so no other process creates a document meanwhile. In the collation C,
-      -- the paths below p are those between p/ and p0.
-      INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
-        SELECT b, p, number, now, length(content), content
-        WHERE NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path > p || '/' AND d.path < p || '0');
-      event := 'created';
-      done := FOUND;
-    END IF;
-  END IF;
-  IF NOT done THEN
+  ELSIF kind = 'delete' OR expected IS NOT NULL THEN
     number := NULL;
     RETURN;
+  ELSE
+    event := 'created';
+    -- The row of heads is locked, so no other process creates a document meanwhile. In the collation C,
+    -- the paths below p are those between p/ and p0. The directories are looked up one at a time,
+    -- because the plan for any number of them reads all documents of the brain.
+    INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
+      SELECT b, p, number, now, length(content), content
+      WHERE NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path > p || '/' AND d.path < p || '0')
+      AND NOT EXISTS (SELECT FROM unnest(dirs) AS dir, LATERAL (
+        SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path = dir LIMIT 1) AS above);
+    IF NOT FOUND THEN
+      number := NULL;
+      RETURN;
+    END IF;
   END IF;
   INSERT INTO evalctl.changes (brain, seq, n, kind, path, at, commit_id)
     VALUES (b, number, 0, event, p, now, id);
