@@ -1,12 +1,9 @@
 package pgcatalog_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -14,42 +11,11 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/brain/pgcatalog"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
-	"evalctl/daemon/store/pgstore"
 	"evalctl/internal/postgres/postgrestest"
 )
-
-// openReplica opens the brains in a database as a daemon does. They are closed when the test ends.
-func openReplica(t testing.TB, url string) *brain.Service {
-	t.Helper()
-	logger := slog.New(slog.DiscardHandler)
-	db, err := pgstore.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := brain.Open(t.Context(), brain.Config{
-		Catalog: pgcatalog.New(db, logger), Snapshots: pgcatalog.NewSnapshots(db.Pool()), Persistent: true,
-		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
-			uid, err := strconv.ParseInt(key, 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			return db.Open(ctx, uid, &store.Options{Logger: logger})
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 // find returns the brain of the tenant that a name refers to, after it was looked up in the
 // database.
@@ -93,7 +59,7 @@ func write(t testing.TB, h brain.Handle, path, text string) error {
 
 func TestReplicasSearchEachOthersWrites(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url), openReplica(t, url)
+	a, b := openReplica(t, url).Service, openReplica(t, url).Service
 	create(t, a, "acme", "notes")
 	onA, onB := mustFind(t, a, "acme", "notes"), mustFind(t, b, "acme", "notes")
 	for i := range 20 {
@@ -116,7 +82,7 @@ func TestReplicasSearchEachOthersWrites(t *testing.T) {
 // with the same id, and streams and jobs of the brain learn about the end.
 func TestReplicasNoticeDeletions(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url), openReplica(t, url)
+	a, b := openReplica(t, url).Service, openReplica(t, url).Service
 	create(t, a, "acme", "notes")
 	old := mustFind(t, b, "acme", "notes")
 	if err := write(t, old, "a.md", "old"); err != nil {
@@ -153,7 +119,7 @@ func TestReplicasNoticeDeletions(t *testing.T) {
 // TestReplicasRaceForNames: of concurrent creations with the same id or slug, one succeeds.
 func TestReplicasRaceForNames(t *testing.T) {
 	url := postgrestest.Database(t)
-	replicas := []*brain.Service{openReplica(t, url), openReplica(t, url)}
+	replicas := []*brain.Service{openReplica(t, url).Service, openReplica(t, url).Service}
 	for round := range 10 {
 		requests := []protocol.CreateBrain{
 			{ID: fmt.Sprintf("x%d", round), Slug: fmt.Sprintf("y%d", round)},
@@ -187,7 +153,7 @@ func TestReplicasRaceForNames(t *testing.T) {
 // replica.
 func TestForeignIDs(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url), openReplica(t, url)
+	a, b := openReplica(t, url).Service, openReplica(t, url).Service
 	request := protocol.CreateBrain{Name: "Notes \x00 of all"}
 	first, err := a.Create(t.Context(), "acme", request)
 	if err != nil {
@@ -211,7 +177,8 @@ func TestForeignIDs(t *testing.T) {
 // TestPurge: what deleted brains have left is deleted, by whichever replica.
 func TestPurge(t *testing.T) {
 	url := postgrestest.Database(t)
-	a := openReplica(t, url)
+	replica := openReplica(t, url)
+	a := replica.Service
 	create(t, a, "", "notes")
 	h := mustFind(t, a, "", "notes")
 	release := h.Acquire()
@@ -230,10 +197,9 @@ func TestPurge(t *testing.T) {
 	if err := a.Delete(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
-	pool := openDB(t, url)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var left int
-		err := pool.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM evalctl.documents) +
+		err := replica.db.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM evalctl.documents) +
 			(SELECT count(*) FROM evalctl.changes) + (SELECT count(*) FROM evalctl.retired)`).Scan(&left)
 		if err != nil {
 			t.Fatal(err)
@@ -247,21 +213,11 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-func openDB(t testing.TB, url string) *pgstore.DB {
-	t.Helper()
-	db, err := pgstore.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return db
-}
-
 // TestReplicasModel: whatever three replicas do one after the other, each of them sees what there
 // is.
 func TestReplicasModel(t *testing.T) {
 	url := postgrestest.Database(t)
-	replicas := []*brain.Service{openReplica(t, url), openReplica(t, url), openReplica(t, url)}
+	replicas := []*brain.Service{openReplica(t, url).Service, openReplica(t, url).Service, openReplica(t, url).Service}
 	names := []string{"a", "b", "c"}
 	tenants := []string{"", "acme"}
 	rapid.Check(t, func(r *rapid.T) {
