@@ -14,8 +14,15 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/pgstore"
 	"evalctl/internal/postgres/postgrestest"
 )
+
+// openBrains opens the brains in a database as a daemon does. They are closed when the test ends.
+func openBrains(t testing.TB, url string) *brain.Service {
+	t.Helper()
+	return openReplica(t, url).Service
+}
 
 // find returns the brain of the tenant that a name refers to, after it was looked up in the
 // database.
@@ -59,7 +66,7 @@ func write(t testing.TB, h brain.Handle, path, text string) error {
 
 func TestReplicasSearchEachOthersWrites(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url).Service, openReplica(t, url).Service
+	a, b := openBrains(t, url), openBrains(t, url)
 	create(t, a, "acme", "notes")
 	onA, onB := mustFind(t, a, "acme", "notes"), mustFind(t, b, "acme", "notes")
 	for i := range 20 {
@@ -82,7 +89,7 @@ func TestReplicasSearchEachOthersWrites(t *testing.T) {
 // with the same id, and streams and jobs of the brain learn about the end.
 func TestReplicasNoticeDeletions(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url).Service, openReplica(t, url).Service
+	a, b := openBrains(t, url), openBrains(t, url)
 	create(t, a, "acme", "notes")
 	old := mustFind(t, b, "acme", "notes")
 	if err := write(t, old, "a.md", "old"); err != nil {
@@ -119,7 +126,7 @@ func TestReplicasNoticeDeletions(t *testing.T) {
 // TestReplicasRaceForNames: of concurrent creations with the same id or slug, one succeeds.
 func TestReplicasRaceForNames(t *testing.T) {
 	url := postgrestest.Database(t)
-	replicas := []*brain.Service{openReplica(t, url).Service, openReplica(t, url).Service}
+	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url)}
 	for round := range 10 {
 		requests := []protocol.CreateBrain{
 			{ID: fmt.Sprintf("x%d", round), Slug: fmt.Sprintf("y%d", round)},
@@ -153,7 +160,7 @@ func TestReplicasRaceForNames(t *testing.T) {
 // replica.
 func TestForeignIDs(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url).Service, openReplica(t, url).Service
+	a, b := openBrains(t, url), openBrains(t, url)
 	request := protocol.CreateBrain{Name: "Notes \x00 of all"}
 	first, err := a.Create(t.Context(), "acme", request)
 	if err != nil {
@@ -177,8 +184,7 @@ func TestForeignIDs(t *testing.T) {
 // TestPurge: what deleted brains have left is deleted, by whichever replica.
 func TestPurge(t *testing.T) {
 	url := postgrestest.Database(t)
-	replica := openReplica(t, url)
-	a := replica.Service
+	a := openBrains(t, url)
 	create(t, a, "", "notes")
 	h := mustFind(t, a, "", "notes")
 	release := h.Acquire()
@@ -197,9 +203,10 @@ func TestPurge(t *testing.T) {
 	if err := a.Delete(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
+	pool := openDB(t, url)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var left int
-		err := replica.db.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM evalctl.documents) +
+		err := pool.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM evalctl.documents) +
 			(SELECT count(*) FROM evalctl.changes) + (SELECT count(*) FROM evalctl.retired)`).Scan(&left)
 		if err != nil {
 			t.Fatal(err)
@@ -213,11 +220,21 @@ func TestPurge(t *testing.T) {
 	}
 }
 
+func openDB(t testing.TB, url string) *pgstore.DB {
+	t.Helper()
+	db, err := pgstore.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
 // TestReplicasModel: whatever three replicas do one after the other, each of them sees what there
 // is.
 func TestReplicasModel(t *testing.T) {
 	url := postgrestest.Database(t)
-	replicas := []*brain.Service{openReplica(t, url).Service, openReplica(t, url).Service, openReplica(t, url).Service}
+	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url), openBrains(t, url)}
 	names := []string{"a", "b", "c"}
 	tenants := []string{"", "acme"}
 	rapid.Check(t, func(r *rapid.T) {
