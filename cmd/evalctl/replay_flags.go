@@ -44,8 +44,8 @@ type replayCmd struct {
 	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
 	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})."`
 
-	Scorer       string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	Judge        string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --actor."`
+	Scorer string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
+	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --actor."`
 	exactFlag
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace."`
 

@@ -16,6 +16,7 @@ import (
 
 // TestBackup restores what pg_dump wrote while clients were writing, and serves it.
 func TestBackup(t *testing.T) {
+	onlyLong(t)
 	f := newFleet(t, fast)
 	var before []*model // of all writers, when the dump begins
 	var dump []byte

@@ -74,6 +74,7 @@ func fill(dir string, d time.Duration) (free func() error, err error) {
 // TestFullDisk fills the disk of the database while clients write. The server then refuses some
 // writes, and it crashes if it cannot write its log.
 func TestFullDisk(t *testing.T) {
+	onlyLong(t)
 	dir := smallDisk(t)
 	f := newFleet(t, postgrestest.Options{
 		Dir: dir, Settings: []string{"fsync=off", "max_wal_size=32MB", "min_wal_size=32MB"},

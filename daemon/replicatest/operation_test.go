@@ -35,6 +35,7 @@ func lockedCluster(t *testing.T) (c *postgrestest.Cluster, conn string) {
 
 // TestOperation checks what an operator sees of a replica whose database stops and starts again.
 func TestOperation(t *testing.T) {
+	onlyLong(t)
 	cluster, conn := lockedCluster(t)
 	r := startReplica(t, "one", []string{"SVC_STORE=" + conn})
 	w := newWorld(t, 1, func() []string { return []string{r.URL()} })
@@ -103,6 +104,7 @@ func get(t *testing.T, url string) string {
 
 // TestRefusedStart checks the errors of a daemon whose database does not let it in.
 func TestRefusedStart(t *testing.T) {
+	onlyLong(t)
 	_, conn := lockedCluster(t)
 	path, err := program()
 	if err != nil {

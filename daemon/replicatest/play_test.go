@@ -12,6 +12,14 @@ import (
 
 var full = flag.Bool("full", false, "run as many faults as a release needs: half an hour")
 
+// onlyLong skips a test of which the race detector would show nothing new.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("shorter tests run the same code")
+	}
+}
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(mainWith(m))

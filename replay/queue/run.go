@@ -173,11 +173,7 @@ func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage
 			return err
 		}
 		// What other processes that are alive work on is theirs.
-		free, err := r.release(ctx, tx, `arm = $2 AND record IS NULL AND (worker IS NULL OR NOT @alive(worker))`, arm)
-		if err != nil {
-			return err
-		}
-		return r.enqueue(ctx, tx, free)
+		return r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
 	})
 	if err != nil {
 		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
@@ -185,14 +181,14 @@ func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage
 	return nil
 }
 
-// release makes tasks free and returns them.
-func (r *Run) release(ctx context.Context, tx pgx.Tx, which string, args ...any) ([]task, error) {
-	rows, err := tx.Query(ctx, in(`UPDATE @tasks SET worker = NULL WHERE run = $1 AND `+which+` RETURNING arm, idx`),
+// release makes those tasks without a record free that a condition selects.
+func (r *Run) release(ctx context.Context, tx pgx.Tx, which string, args ...any) error {
+	tag, err := tx.Exec(ctx, in(`UPDATE @tasks SET worker = NULL WHERE run = $1 AND record IS NULL AND `+which),
 		append([]any{r.run}, args...)...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return pgx.CollectRows(rows, scanTask)
+	return r.enqueue(ctx, tx, tag.RowsAffected())
 }
 
 func scanTask(row pgx.CollectableRow) (t task, err error) { return t, row.Scan(&t.arm, &t.i) }
