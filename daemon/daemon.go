@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/brain/pgcatalog"
 	"evalctl/daemon/fetch"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/memory"
@@ -63,6 +65,9 @@ type Daemon struct {
 	logger   *slog.Logger
 	// headerTimeout is how long a client may take to send a request's header.
 	headerTimeout time.Duration
+
+	stopTakeOver context.CancelFunc
+	takingOver   sync.WaitGroup
 }
 
 // New opens the brains below cfg.Home. The caller must Close the daemon, unless it
@@ -85,7 +90,7 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	remote := newRemote(cfg.Git, logger)
-	config, err := storage(cfg, remote, logger)
+	config, err := storage(ctx, cfg, remote, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +100,9 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	apiConfig := httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger}
+	if catalog, ok := config.Catalog.(*pgcatalog.Catalog); ok {
+		apiConfig.PingDatabase, apiConfig.Metrics = catalog.Ping, catalog.Metrics()
+	}
 	if remote != nil {
 		if err := checkRemote(ctx, remote, brains, logger); err != nil {
 			return nil, errors.Join(err, brains.Close())
@@ -107,9 +115,13 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, errors.Join(err, brains.Close())
 	}
 	api.HandleMCP(tools)
-	return &Daemon{
+	d := &Daemon{
 		brains: brains, memories: memories, api: api, remote: remote, logger: logger, headerTimeout: headerTimeout,
-	}, nil
+	}
+	background, stop := context.WithCancel(context.Background())
+	d.stopTakeOver = stop
+	d.takingOver.Go(func() { brains.TakeOver(background, memories.TakeOver) })
+	return d, nil
 }
 
 // Handler returns the daemon's API, for use in the caller's own server.
@@ -121,6 +133,8 @@ func (d *Daemon) Close() error {
 	if d.remote != nil {
 		d.remote.Interrupt() // jobs may wait for a brain that is being opened
 	}
+	d.stopTakeOver()
+	d.takingOver.Wait()
 	d.memories.Close()
 	if d.remote != nil {
 		d.remote.Close()

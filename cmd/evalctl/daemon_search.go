@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"evalctl/daemon"
 	"evalctl/daemon/search"
@@ -19,14 +20,18 @@ type searchModels struct {
 	EmbedRPS       float64  `name:"embed-rps" default:"0" placeholder:"N" help:"Maximum embedding requests per second; 0 for no limit (${default})."`
 	RerankProvider string   `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranking provider of hybrid-rerank mode: http (a /rerank endpoint) or llm (the provider of the reader)."`
 	RerankModel    string   `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
-	FusionWeight   *float64 `placeholder:"N" help:"Weight of the semantic ranking in hybrid mode, relative to 1 for bm25: above 0, at most 100. Default: 0.2, or 0.00001 with the fake embedder."`
+	Fusion         string   `env:"SVC_FUSION" placeholder:"METHOD" help:"How hybrid mode combines bm25 and semantic: score (by scores, the default) or rrf (by ranks)."`
+	FusionWeight   *float64 `env:"SVC_FUSION_WEIGHT" placeholder:"N" help:"Weight of the semantic ranking in hybrid mode, relative to 1 for bm25: above 0, at most 100. Default: 0.2, or 0.00001 with the fake embedder."`
 	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and report it in the response. Without it, the search fails."`
 }
 
 // search opens the models that search uses and prints their names. The caller must close the
 // embedding cache, which is the second result.
 func (f *daemonFlags) search(p *process, home string, log *slog.Logger) (search.Config, io.Closer, error) {
-	cfg := search.Config{Degrade: f.Degrade}
+	cfg := search.Config{Degrade: f.Degrade, Fusion: search.Fusion(f.Fusion)}
+	if f.Fusion != "" && !slices.Contains(search.Fusions, cfg.Fusion) {
+		return cfg, nil, fmt.Errorf("--fusion %q: must be score or rrf", f.Fusion)
+	}
 	if w := f.FusionWeight; w != nil {
 		if !(*w > 0 && *w <= search.MaxFusionWeight) {
 			return cfg, nil, fmt.Errorf("--fusion-weight %v: must be above 0 and at most %d", *w, search.MaxFusionWeight)
@@ -62,7 +67,9 @@ func (f *daemonFlags) search(p *process, home string, log *slog.Logger) (search.
 		}
 		cfg.Embedder, cache, where = cached, cached, ", cached in "+cmp.Or(f.cachePath(home), "memory")
 	}
-	fmt.Fprintf(p.stderr, "evalctl: auto mode uses hybrid, embedder %s%s\n", embedder.Name(), where)
+	run := cfg.HybridFusion()
+	fmt.Fprintf(p.stderr, "evalctl: auto mode uses hybrid, embedder %s%s, fusion %s with weight %v\n",
+		embedder.Name(), where, run.Fusion, run.Weight)
 	return cfg, cache, nil
 }
 

@@ -45,6 +45,9 @@ func (t *terminal) retrieval(res result.Result) {
 		parts = append(parts, fmt.Sprintf("%d with no gold document in the top %d", res.GoldMissed, r.Ks[len(r.Ks)-1]))
 	}
 	t.fieldParts("", parts)
+	if depth := res.DepthText(); depth != "" {
+		t.field("depth", "%s", depth)
+	}
 	if len(r.ByTag) == 0 {
 		return
 	}

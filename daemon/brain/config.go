@@ -17,6 +17,9 @@ type Config struct {
 	// Snapshots keeps snapshots of large indexes; nil builds each index from its
 	// documents.
 	Snapshots Snapshots
+	// Leases divides work with the other processes that use the brains; nil means that there are
+	// none. Open takes it over as it does Catalog.
+	Leases Leases
 	// OpenStore opens the documents of an existing brain by its Record.Key. There is at most one
 	// call at a time for a key. The service closes the returned store.
 	OpenStore func(ctx context.Context, key string) (*store.Store, error)

@@ -50,6 +50,7 @@ type entryConfig struct {
 	openStore func(ctx context.Context, key string) (*store.Store, error)
 	hasStore  func(key string) (bool, error) // nil does not check
 	catalog   Catalog
+	leases    Leases        // nil: no other process uses the brains
 	indexer   indexerConfig // without brain
 	logger    *slog.Logger
 	now       func() time.Time

@@ -157,11 +157,7 @@ func (x *indexer) drain(ctx context.Context) error {
 		dirty, marked, seq := x.dirty, x.marked, x.seq
 		x.dirty = map[string]struct{}{}
 		x.mu.Unlock()
-		files := make([]file, 0, len(dirty))
-		for path := range dirty {
-			files = append(files, file{path: path})
-		}
-		if err := x.mirror.refresh(ctx, files); err != nil {
+		if err := x.mirror.refresh(ctx, filesAt(dirty)); err != nil {
 			return fmt.Errorf("update the index: %w", err)
 		}
 		x.mirror.seq = max(x.mirror.seq, seq)

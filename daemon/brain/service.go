@@ -61,13 +61,19 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Catalog == nil {
 		return nil, errors.New("brain service: Catalog is required")
 	}
+	fail := func(err error) (*Service, error) {
+		if cfg.Leases != nil {
+			cfg.Leases.Close()
+		}
+		return nil, errors.Join(err, cfg.Catalog.Close())
+	}
 	if cfg.OpenStore == nil {
-		return nil, errors.Join(errors.New("brain service: OpenStore is required"), cfg.Catalog.Close())
+		return fail(errors.New("brain service: OpenStore is required"))
 	}
 	shared, _ := cfg.Catalog.(SharedCatalog)
 	records, err := cfg.Catalog.Load(ctx)
 	if err != nil {
-		return nil, errors.Join(err, cfg.Catalog.Close())
+		return fail(err)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -76,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{now: cfg.Now, catalog: cfg.Catalog, shared: shared, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
 	s.entries = entryConfig{
-		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, now: cfg.Now, logger: cfg.Logger,
+		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
 			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,
@@ -213,6 +219,9 @@ func (s *Service) Close() error {
 		if err := e.close((*indexer).closeSaved, ErrClosed); err != nil {
 			errs = append(errs, fmt.Errorf("close brain %s: %w", id, err))
 		}
+	}
+	if s.entries.leases != nil {
+		s.entries.leases.Close()
 	}
 	return errors.Join(append(errs, s.catalog.Close())...)
 }

@@ -143,7 +143,7 @@ func (a *API) healthz(w http.ResponseWriter, r *http.Request) error {
 	case wanted && a.stopped():
 		return errShuttingDown
 	case wanted && !health.Ready:
-		return store.ErrUnavailable
+		return store.Unavailable(nil, "the database does not answer")
 	}
 	return writeJSON(w, http.StatusOK, health)
 }

@@ -209,6 +209,11 @@ var components = map[reflect.Type][]rule{
 		field("terms", doc("The words that were looked up.")),
 		field("legs", doc("Each ranking that went into the result.")),
 	},
+	reflect.TypeFor[protocol.Fusion](): {
+		doc("How a hybrid combined the rankings by words and by vectors."),
+		field("method", oneOf(protocol.FusionScore, protocol.FusionRRF)),
+		field("weight", doc("Of the ranking by vectors, relative to 1 for that by words.")),
+	},
 	reflect.TypeFor[protocol.ExplanationLeg](): {field("candidates", doc("Best first."))},
 	reflect.TypeFor[protocol.LegCandidate]():   {},
 

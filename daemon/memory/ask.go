@@ -42,7 +42,8 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 		return err
 	}
 	event := protocol.RetrieveEvent{
-		Chunks: previews(found.Hits), Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
+		Chunks: previews(found.Hits), Mode: string(q.Mode), EffectiveMode: string(found.Mode),
+		Fusion: fusion(found), Degraded: found.Degraded,
 	}
 	if err := emit(protocol.EventRetrieve, event); err != nil {
 		return err

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,9 +48,18 @@ func (s *Service) consolidate(ctx context.Context, h brain.Handle, dryRun bool) 
 	}
 	if !dryRun {
 		if _, running := s.consolidating.LoadOrStore(h, true); running {
-			return none, fmt.Errorf("%w: brain %s is being consolidated: try again later", store.ErrConflict, h.Brain().ID)
+			return none, beingConsolidated(h)
 		}
 		defer s.consolidating.Delete(h)
+		held, release, err := h.Lease(ctx, "consolidate")
+		if errors.Is(err, brain.ErrLeased) {
+			return none, beingConsolidated(h)
+		}
+		if err != nil {
+			return none, err
+		}
+		defer release()
+		ctx = held
 	}
 	now := s.cfg.Now()
 	before, err := readHoldings(ctx, st)
@@ -81,6 +91,10 @@ func (s *Service) consolidate(ctx context.Context, h brain.Handle, dryRun bool) 
 		return none, err
 	}
 	return p.result(false, record, use.Model), nil
+}
+
+func beingConsolidated(h brain.Handle) error {
+	return fmt.Errorf("%w: brain %s is being consolidated: try again later", store.ErrConflict, h.Brain().ID)
 }
 
 // compilation is what the model made of the units.

@@ -25,17 +25,18 @@ func (s *Service) queueIngest(
 		return s.ingest(ctx, h, st, src, nil)
 	}
 	var id string
-	err = st.Batch(ctx, store.BatchOptions{Reason: "queue an ingest"}, func(b *store.Batch) error {
-		var err error
-		if id, err = s.addJob(ctx, b, protocol.JobIngest, src); err != nil {
-			return err
-		}
-		return b.Write(ctx, jobDataPath(id), src.data)
+	err = s.addingJobs(ctx, h, func() error {
+		return st.Batch(ctx, store.BatchOptions{Reason: "queue an ingest"}, func(b *store.Batch) error {
+			var err error
+			if id, err = s.addJob(ctx, b, protocol.JobIngest, src); err != nil {
+				return err
+			}
+			return b.Write(ctx, jobDataPath(id), src.data)
+		})
 	})
 	if err != nil {
 		return protocol.IngestResponse{}, err
 	}
-	s.startJobs(h)
 	return protocol.IngestResponse{Status: protocol.IngestQueued, JobID: id, Hash: src.SHA256}, nil
 }
 

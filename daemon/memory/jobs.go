@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -19,6 +20,11 @@ import (
 // before each of them, so a job that ends the process is not repeated for ever. Jobs of one brain
 // and kind run one after the other, in the order in which they were added, and a job that waits for
 // its next attempt lets the others pass.
+//
+// If several processes use the brain, one of them at a time runs its jobs of a kind, also those
+// that others have added, under a lease. Jobs are announced before they are added, so that another
+// process continues those of one that has vanished. A process that has lost its lease without
+// noticing has no effect: the file of a job counts its attempts, and only the last one can write it.
 
 const (
 	jobsDir = "jobs"
@@ -56,6 +62,7 @@ type job struct {
 	UpdatedAt string            `json:"updated_at"`
 
 	now      func() time.Time
+	begun    int  // Attempts in the file, as written or read last
 	finished bool // by finish
 }
 
@@ -74,8 +81,20 @@ func (j *job) ended() bool {
 	return j.Status == protocol.JobCompleted || j.Status == protocol.JobFailed
 }
 
+// errTakenOver means that the file of a job is no longer as this process has left it, because
+// another one has begun the job again.
+var errTakenOver = errors.New("another process has taken the job over")
+
 // write stores the state of the job, and removes its data once it has ended.
 func (j *job) write(ctx context.Context, b *store.Batch) error {
+	data, err := b.Read(ctx, jobPath(j.ID))
+	if err != nil && !store.IsNotFound(err) {
+		return err
+	}
+	var current job
+	if err == nil && json.Unmarshal(data, &current) == nil && current.Attempts != j.begun {
+		return errTakenOver
+	}
 	j.UpdatedAt = protocol.FormatTime(j.now())
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -91,9 +110,13 @@ func (j *job) write(ctx context.Context, b *store.Batch) error {
 
 // store is write in a batch of its own.
 func (j *job) store(ctx context.Context, st *store.Store) error {
-	return st.Batch(ctx, store.BatchOptions{Reason: "job " + j.Kind}, func(b *store.Batch) error {
+	err := st.Batch(ctx, store.BatchOptions{Reason: "job " + j.Kind}, func(b *store.Batch) error {
 		return j.write(ctx, b)
 	})
+	if err == nil {
+		j.begun = j.Attempts
+	}
+	return err
 }
 
 // finish records the result in the batch that has the effect of the job, so that the job is not
@@ -138,6 +161,8 @@ type brainJobs struct {
 	known               map[string]bool     // ids of the jobs that scans have found; nil before the first
 	finished            []string            // ids, oldest first
 	queues              map[string][]string // ids by kind; a kind has a worker while it has a queue
+	waiting             int                 // what a timer will start again
+	announced           []func()            // to be called when there is nothing left to do, see brain.Leases
 }
 
 func newJobs() *jobs {
@@ -159,8 +184,22 @@ func (s *Service) Close() {
 	s.jobs.running.Wait()
 }
 
-// addJob adds a job to a batch. The payload, which must be JSON, is kept in the job's file. The
-// caller calls startJobs once the batch has been committed.
+// addingJobs calls commit, which adds jobs to the brain, and then starts them.
+func (s *Service) addingJobs(ctx context.Context, h brain.Handle, commit func() error) error {
+	done, err := h.Announce(ctx)
+	if err != nil {
+		return err
+	}
+	if err := commit(); err != nil {
+		done()
+		return err
+	}
+	s.startJobs(h, done)
+	return nil
+}
+
+// addJob adds a job to a batch, within addingJobs. The payload, which must be JSON, is kept in the
+// job's file.
 func (s *Service) addJob(
 	ctx context.Context, b *store.Batch, kind string, payload any,
 ) (id string, err error) {
@@ -173,7 +212,8 @@ func (s *Service) addJob(
 	count := s.jobs.count
 	s.jobs.mu.Unlock()
 	now := s.cfg.Now()
-	// In ascending order of their ids, jobs are in the order in which they were added.
+	// In ascending order of their ids, the jobs of a process are in the order in which they were
+	// added, and those of several processes about in that order.
 	id = fmt.Sprintf("%013d-%06d-%s", now.UnixMilli(), count, strings.ToLower(rand.Text()[:10]))
 	j := &job{
 		ID: id, Kind: kind, Status: protocol.JobQueued, Payload: data,
@@ -217,5 +257,6 @@ func (s *Service) readJob(ctx context.Context, st *store.Store, id string) (*job
 	if err := json.Unmarshal(data, j); err != nil || j.ID != id {
 		return nil, fmt.Errorf("%w: the file of job %s is damaged", store.ErrNotFound, id)
 	}
+	j.begun = j.Attempts
 	return j, nil
 }

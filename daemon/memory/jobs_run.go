@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"evalctl/daemon/brain"
@@ -29,46 +30,114 @@ func (s *Service) enqueue(h brain.Handle, b *brainJobs, kind, id string) {
 
 // work runs the jobs of a queue until it is empty.
 func (s *Service) work(h brain.Handle, b *brainJobs, kind string) {
-	ctx, cancel := context.WithCancel(s.jobs.ctx)
-	defer cancel()
-	stop := make(chan struct{})
-	defer close(stop)
-	s.jobs.running.Go(func() {
-		select {
-		case <-h.Done():
-			cancel()
-		case <-stop:
-		}
-	})
+	ctx, cancel := untilEnd(s, h)
+	defer cancel(nil)
+	l := jobLease{brain: h, name: "jobs/" + kind}
+	defer l.release()
 	for {
-		s.jobs.mu.Lock()
-		queue := b.queues[kind]
-		if len(queue) == 0 || ctx.Err() != nil || h.Err() != nil {
-			delete(b.queues, kind)
-			s.jobs.mu.Unlock()
+		id := s.nextJob(ctx, h, b, &l, kind)
+		if id == "" {
 			return
 		}
-		b.queues[kind] = queue[1:]
-		s.jobs.mu.Unlock()
 		select {
 		case s.jobs.slots <- struct{}{}:
 		case <-ctx.Done():
 			continue
 		}
-		id := queue[0]
-		again, err := s.attempt(ctx, h, b, id)
+		held, err := l.take(ctx)
+		if err != nil {
+			<-s.jobs.slots
+			s.pause(h, b, kind, id, err)
+			return
+		}
+		again, err := s.attempt(held, h, b, id)
 		<-s.jobs.slots
+		if held.Err() != nil && ctx.Err() == nil {
+			again, err = leasedPause, errors.Join(err, context.Cause(held))
+		}
 		if err != nil && ctx.Err() == nil {
 			s.cfg.Logger.Error("a job failed", "brain", h.Brain().ID, "job", id, "kind", kind, "error", err)
 		}
 		if again > 0 && ctx.Err() == nil {
-			time.AfterFunc(again, func() {
-				s.jobs.mu.Lock()
-				defer s.jobs.mu.Unlock()
-				s.enqueue(h, b, kind, id)
-			})
+			s.jobs.mu.Lock()
+			s.later(b, again, func() { s.enqueue(h, b, kind, id) })
+			s.jobs.mu.Unlock()
 		}
 	}
+}
+
+// nextJob takes the first job of a queue. When there is none, it ends the queue and returns "".
+func (s *Service) nextJob(ctx context.Context, h brain.Handle, b *brainJobs, l *jobLease, kind string) string {
+	if l.held != nil && h.Leased() && s.queueIsEmpty(b, kind) && ctx.Err() == nil {
+		// What other processes have added, which wait for the lease.
+		if err := s.scan(h, b, true); err != nil {
+			s.cfg.Logger.Warn("cannot look for the jobs of other processes", "brain", h.Brain().ID, "because", err)
+		}
+		if s.queueIsEmpty(b, kind) {
+			l.release()
+		}
+	}
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	queue := b.queues[kind]
+	if len(queue) == 0 || ctx.Err() != nil {
+		delete(b.queues, kind)
+		s.endIfIdle(b)
+		return ""
+	}
+	b.queues[kind] = queue[1:]
+	return queue[0]
+}
+
+func (s *Service) queueIsEmpty(b *brainJobs, kind string) bool {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	return len(b.queues[kind]) == 0
+}
+
+// jobLease is the lease of the jobs of one kind.
+type jobLease struct {
+	brain brain.Handle
+	name  string
+	held  context.Context // nil while the lease is not held
+	end   func()
+}
+
+// take returns a context that ends with the lease.
+func (l *jobLease) take(ctx context.Context) (context.Context, error) {
+	if l.held != nil && l.held.Err() == nil {
+		return l.held, nil
+	}
+	l.release()
+	held, end, err := l.brain.Lease(ctx, l.name)
+	if err == nil {
+		l.held, l.end = held, end
+	}
+	return held, err
+}
+
+func (l *jobLease) release() {
+	if l.held != nil {
+		l.end()
+		l.held = nil
+	}
+}
+
+// leasedPause is the time after which a process tries again to run jobs of a kind that is leased to
+// another process. That one may have run them by then.
+const leasedPause = time.Second
+
+// pause puts back the first job of a queue that this process may not run at present.
+func (s *Service) pause(h brain.Handle, b *brainJobs, kind, id string, cause error) {
+	if !errors.Is(cause, brain.ErrLeased) && h.Err() == nil && s.jobs.ctx.Err() == nil {
+		s.cfg.Logger.Warn("jobs have to wait for their lease", "brain", h.Brain().ID, "kind", kind, "because", cause)
+	}
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	b.queues[kind] = append([]string{id}, b.queues[kind]...)
+	s.later(b, leasedPause, func() {
+		s.jobs.running.Go(func() { s.work(h, b, kind) })
+	})
 }
 
 // attempt runs a job once and records the outcome. It returns after which time the job has to be
@@ -82,15 +151,18 @@ func (s *Service) attempt(
 		return s.jobs.retryAfter, err
 	}
 	j, err := s.readJob(ctx, st, id)
-	if store.IsNotFound(err) || err == nil && j.ended() {
-		return 0, nil // a client deleted or changed it
+	if store.IsNotFound(err) {
+		return 0, nil // a client deleted it
+	}
+	if err == nil && j.ended() {
+		return 0, s.prune(ctx, st, b, j) // another process has run it
 	}
 	if err != nil {
 		return s.jobs.retryAfter, err
 	}
 	if j.Attempts >= maxAttempts {
 		err := fmt.Errorf("the daemon ended during each of its %d attempts", j.Attempts)
-		return 0, errors.Join(err, s.fail(ctx, st, b, j, err))
+		return s.fail(ctx, st, b, j, err)
 	}
 	j.Attempts++
 	j.Status = protocol.JobRunning
@@ -115,6 +187,8 @@ func (s *Service) attempt(
 		return s.jobs.retryAfter, errors.Join(err, readErr)
 	case stored.ended():
 		return 0, s.prune(ctx, st, b, stored)
+	case stored.Attempts != j.begun:
+		return s.jobs.retryAfter, errTakenOver
 	}
 	return s.failed(ctx, st, b, stored, err)
 }
@@ -144,7 +218,7 @@ func (s *Service) failed(
 		j.Status = protocol.JobQueued
 		return 0, j.store(context.WithoutCancel(ctx), st)
 	case isPermanent(cause) || j.Attempts >= maxAttempts:
-		return 0, errors.Join(cause, s.fail(ctx, st, b, j, cause))
+		return s.fail(ctx, st, b, j, cause)
 	}
 	j.Status = protocol.JobQueued
 	return s.jobs.retryAfter << (2 * (j.Attempts - 1)), errors.Join(cause, j.store(ctx, st))
@@ -157,14 +231,16 @@ func isPermanent(err error) bool {
 	return permanent || argument || errors.Is(err, store.ErrInvalidPath) || errors.Is(err, ErrKind)
 }
 
-// fail ends a job for good.
-func (s *Service) fail(ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error) error {
+// fail ends a job for good. If that cannot be stored, it is tried again.
+func (s *Service) fail(
+	ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error,
+) (again time.Duration, err error) {
 	problem := problemOf(cause)
 	j.Status, j.Error, j.Payload, j.Result = protocol.JobFailed, &problem, nil, nil
 	if err := j.store(ctx, st); err != nil {
-		return err
+		return s.jobs.retryAfter, errors.Join(cause, err)
 	}
-	return s.prune(ctx, st, b, j)
+	return 0, errors.Join(cause, s.prune(ctx, st, b, j))
 }
 
 // prune counts a job as finished and removes the oldest finished ones beyond the limit.
@@ -173,6 +249,7 @@ func (s *Service) prune(ctx context.Context, st *store.Store, b *brainJobs, j *j
 	b.finished = append(b.finished, j.ID)
 	var old []string
 	if n := len(b.finished) - maxFinishedJobs; n > 0 {
+		slices.Sort(b.finished) // scans find the jobs of other processes later
 		old = b.finished[:n:n]
 		b.finished = b.finished[n:]
 	}

@@ -2,9 +2,12 @@ package memory
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/store"
@@ -18,15 +21,43 @@ func (s *Service) Resume(h brain.Handle) {
 	resumed := b.scanned || b.scanning
 	s.jobs.mu.Unlock()
 	if !resumed {
-		s.startJobs(h)
+		s.startJobs(h, nil)
 	}
 }
 
+// TakeOver continues the jobs in the brain of a process that has vanished. It returns once this
+// process has announced and queued them.
+func (s *Service) TakeOver(ctx context.Context, h brain.Handle) error {
+	done, err := h.Announce(ctx)
+	if err != nil {
+		return err
+	}
+	b := s.jobs.brains.of(h)
+	found, err := s.newJobs(ctx, h, b)
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	if s.jobs.closed {
+		return brain.ErrClosed
+	}
+	b.announced = append(b.announced, done)
+	s.queueFound(h, b, found)
+	if err == nil {
+		b.scanned = true
+		s.jobs.running.Go(func() { s.tidyInBackground(h) })
+	}
+	s.endIfIdle(b)
+	return err
+}
+
 // startJobs runs the jobs of the brain that are waiting, in the background. It returns at once.
-func (s *Service) startJobs(h brain.Handle) {
+// done is that of their announcement; without one, they are announced before they are run.
+func (s *Service) startJobs(h brain.Handle, done func()) {
 	b := s.jobs.brains.of(h)
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
+	if done != nil {
+		b.announced = append(b.announced, done)
+	}
 	if s.jobs.closed || h.Err() != nil {
 		return
 	}
@@ -34,22 +65,20 @@ func (s *Service) startJobs(h brain.Handle) {
 		b.scanAgain = true
 		return
 	}
-	if b.known == nil {
-		b.known, b.queues = map[string]bool{}, map[string][]string{}
-	}
 	b.scanning = true
-	s.jobs.running.Go(func() { s.scanJobs(h, b) })
+	announced := len(b.announced) > 0
+	s.jobs.running.Go(func() { s.scanJobs(h, b, announced) })
 }
 
 // scanJobs queues the jobs of the brain that are not known yet.
-func (s *Service) scanJobs(h brain.Handle, b *brainJobs) {
+func (s *Service) scanJobs(h brain.Handle, b *brainJobs, announced bool) {
 	for {
-		found, err := s.newJobs(h, b)
-		if err != nil && h.Err() == nil && s.jobs.ctx.Err() == nil {
+		err := s.scan(h, b, announced)
+		if err != nil && h.Err() == nil && !errors.Is(err, store.ErrGone) && s.jobs.ctx.Err() == nil {
 			s.cfg.Logger.Error("cannot read the jobs; the next operation on the brain tries again",
 				"brain", h.Brain().ID, "error", err)
 		}
-		if s.addFound(h, b, found, err == nil) {
+		if s.endScan(h, b, err == nil) {
 			continue
 		}
 		if err == nil {
@@ -59,11 +88,33 @@ func (s *Service) scanJobs(h brain.Handle, b *brainJobs) {
 	}
 }
 
-// addFound queues the jobs that a scan has found. It reports whether another scan has to follow.
-func (s *Service) addFound(h brain.Handle, b *brainJobs, found []*job, complete bool) bool {
+// scan announces and queues the jobs that are not known yet.
+func (s *Service) scan(h brain.Handle, b *brainJobs, announced bool) error {
+	if !announced {
+		done, err := h.Announce(s.jobs.ctx)
+		if err != nil {
+			return err
+		}
+		s.jobs.mu.Lock()
+		b.announced = append(b.announced, done)
+		s.jobs.mu.Unlock()
+	}
+	found, err := s.newJobs(s.jobs.ctx, h, b)
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
+	s.queueFound(h, b, found)
+	return err
+}
+
+// queueFound requires jobs.mu.
+func (s *Service) queueFound(h brain.Handle, b *brainJobs, found []*job) {
 	for _, j := range found {
+		if b.known[j.ID] {
+			continue // another scan has found it too
+		}
+		if b.known == nil {
+			b.known, b.queues = map[string]bool{}, map[string][]string{}
+		}
 		b.known[j.ID] = true
 		if j.ended() {
 			b.finished = append(b.finished, j.ID)
@@ -71,16 +122,55 @@ func (s *Service) addFound(h brain.Handle, b *brainJobs, found []*job, complete 
 			s.enqueue(h, b, j.Kind, j.ID)
 		}
 	}
+}
+
+// endScan reports whether another scan has to follow at once.
+func (s *Service) endScan(h brain.Handle, b *brainJobs, complete bool) bool {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
 	b.scanned = complete
 	b.scanning = complete && b.scanAgain
 	b.scanAgain = false
+	if !complete && h.Leased() {
+		// A server that does not answer for a moment: the jobs that were announced have to be run.
+		s.later(b, s.jobs.retryAfter, func() {
+			b.scanning = true
+			s.jobs.running.Go(func() { s.scanJobs(h, b, len(b.announced) > 0) })
+		})
+	}
+	s.endIfIdle(b)
 	return b.scanning
 }
 
+// later calls start after a time, with jobs.mu held, unless the service is closed by then. It
+// requires jobs.mu.
+func (s *Service) later(b *brainJobs, after time.Duration, start func()) {
+	b.waiting++
+	time.AfterFunc(after, func() {
+		s.jobs.mu.Lock()
+		defer s.jobs.mu.Unlock()
+		b.waiting--
+		if !s.jobs.closed {
+			start()
+		}
+	})
+}
+
+// endIfIdle withdraws the announcements of the brain if this process has nothing left to do. Those
+// of a service that is closed remain, so that other processes continue. It requires jobs.mu.
+func (s *Service) endIfIdle(b *brainJobs) {
+	if b.scanning || !b.scanned || b.waiting > 0 || len(b.queues) > 0 || s.jobs.closed {
+		return
+	}
+	for _, done := range b.announced {
+		done()
+	}
+	b.announced = nil
+}
+
 // newJobs reads the jobs of the brain that are not known, oldest first.
-func (s *Service) newJobs(h brain.Handle, b *brainJobs) ([]*job, error) {
+func (s *Service) newJobs(ctx context.Context, h brain.Handle, b *brainJobs) ([]*job, error) {
 	defer h.Acquire()()
-	ctx := s.jobs.ctx
 	st, err := h.Store(ctx)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (f *fixture) add(t testing.TB, payload any) string {
 // await starts the jobs of the brain, and returns one of them once it has ended.
 func (f *fixture) await(t testing.TB, id string) protocol.Job {
 	t.Helper()
-	f.startJobs(f.brain)
+	f.startJobs(f.brain, nil)
 	for {
 		j, err := f.Job(t.Context(), f.brain, id)
 		if err != nil {
@@ -95,7 +95,7 @@ func TestJobOfARejectedBatch(t *testing.T) {
 	if err == nil {
 		t.Fatal("the batch was committed")
 	}
-	f.startJobs(f.brain)
+	f.startJobs(f.brain, nil)
 	if _, err := f.Job(t.Context(), f.brain, id); !store.IsNotFound(err) {
 		t.Errorf("got %v", err)
 	}
@@ -327,7 +327,7 @@ func TestJobsContinueAfterARestart(t *testing.T) {
 				return nil, ctx.Err()
 			})
 			id, waiting := f.add(t, "first"), f.add(t, "second")
-			f.startJobs(f.brain)
+			f.startJobs(f.brain, nil)
 			<-begun
 			f.shutDown(t)
 
@@ -371,7 +371,7 @@ func TestDeletedBrainEndsItsJobs(t *testing.T) {
 	})
 	f.add(t, nil)
 	f.add(t, nil)
-	f.startJobs(f.brain)
+	f.startJobs(f.brain, nil)
 	<-begun
 	if err := f.brains.Delete(t.Context(), f.brain); err != nil {
 		t.Fatal(err)
@@ -440,7 +440,7 @@ func TestClosedServiceStartsNoJobs(t *testing.T) {
 	f.Close()
 	f.Close()
 	id := f.add(t, nil)
-	f.startJobs(f.brain)
+	f.startJobs(f.brain, nil)
 	if j, err := f.Job(t.Context(), f.brain, id); err != nil || j.Status != protocol.JobQueued {
 		t.Errorf("got %+v, %v", j, err)
 	}

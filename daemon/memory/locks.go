@@ -2,8 +2,32 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
+
+	"evalctl/daemon/brain"
 )
+
+// leasePoll is the interval at which waitForLease tries to take a lease.
+const leasePoll = 100 * time.Millisecond
+
+// waitForLease is brain.Handle.Lease, but waits while another process has the lease.
+func waitForLease(
+	ctx context.Context, h brain.Handle, name string,
+) (held context.Context, release func(), err error) {
+	for {
+		held, release, err = h.Lease(ctx, name)
+		if !errors.Is(err, brain.ErrLeased) {
+			return held, release, err
+		}
+		select {
+		case <-time.After(leasePoll):
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
+}
 
 // locks are locks by key. The zero value is ready for use.
 type locks struct {

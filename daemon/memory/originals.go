@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"evalctl/daemon/brain"
@@ -120,7 +121,7 @@ func (s *Service) scheduleTidying(h brain.Handle, o *originals) {
 
 func (s *Service) tidyInBackground(h brain.Handle) {
 	err := s.tidyOriginals(s.jobs.ctx, h)
-	if err != nil && h.Err() == nil && s.jobs.ctx.Err() == nil {
+	if err != nil && h.Err() == nil && !errors.Is(err, store.ErrGone) && s.jobs.ctx.Err() == nil {
 		s.cfg.Logger.Error("cannot remove the originals of deleted documents; the next ingest tries again",
 			"brain", h.Brain().ID, "error", err)
 	}

@@ -49,7 +49,7 @@ func (s *Service) CreateDocument(
 		return protocol.DocumentRecord{}, err
 	}
 	stem := strings.TrimSuffix(r.Path, markdownExt)
-	err = s.groups.of(h).commit(ctx, st, "create a document", len(text), func(b *store.Batch) error {
+	write := func(b *store.Batch) error {
 		taken, err := b.Exists(ctx, r.Path)
 		for ; taken && !named && err == nil; taken, err = b.Exists(ctx, r.Path) {
 			r.Path = stem + "-" + strings.ToLower(rand.Text()[:8]) + markdownExt
@@ -67,12 +67,15 @@ func (s *Service) CreateDocument(
 			}
 		}
 		return b.Write(ctx, r.Path, []byte(text))
-	})
+	}
+	commit := func() error { return s.groups.of(h).commit(ctx, st, "create a document", len(text), write) }
+	if r.Source == protocol.SourceExtract {
+		err = s.addingJobs(ctx, h, commit)
+	} else {
+		err = commit()
+	}
 	if err != nil {
 		return protocol.DocumentRecord{}, err
-	}
-	if r.Source == protocol.SourceExtract {
-		s.startJobs(h)
 	}
 	return readRecord(ctx, st, h.Brain().ID, r.Path)
 }

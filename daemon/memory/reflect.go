@@ -62,7 +62,13 @@ func (s *Service) Reflect(
 		return protocol.ReflectResponse{}, err
 	}
 	state, err := inBackground(ctx, s, h, unlock, func(ctx context.Context) (sessionState, error) {
-		return s.endAndReflect(ctx, h, before)
+		// The lock is that of this process only.
+		held, release, err := waitForLease(ctx, h, "reflect/"+sessionKey(session))
+		if err != nil {
+			return before, err
+		}
+		defer release()
+		return s.endAndReflect(held, h, before)
 	})
 	if err != nil {
 		return protocol.ReflectResponse{}, err
@@ -112,22 +118,21 @@ func (st sessionState) reflectResponse() protocol.ReflectResponse {
 func (s *Service) endSession(
 	ctx context.Context, h brain.Handle, st *store.Store, session string,
 ) (state sessionState, err error) {
-	err = st.Batch(ctx, store.BatchOptions{Reason: "end a session"}, func(b *store.Batch) error {
-		state, err = readSession(ctx, b, session)
-		if err != nil || state.ended() {
-			return err
-		}
-		state.EndedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
-		if state.Extracted < state.Messages {
-			if err := s.addExtract(ctx, b, &state, state.Messages); err != nil {
+	err = s.addingJobs(ctx, h, func() error {
+		return st.Batch(ctx, store.BatchOptions{Reason: "end a session"}, func(b *store.Batch) error {
+			state, err = readSession(ctx, b, session)
+			if err != nil || state.ended() {
 				return err
 			}
-		}
-		return state.write(ctx, b)
+			state.EndedAt = s.cfg.Now().UTC().Truncate(time.Millisecond)
+			if state.Extracted < state.Messages {
+				if err := s.addExtract(ctx, b, &state, state.Messages); err != nil {
+					return err
+				}
+			}
+			return state.write(ctx, b)
+		})
 	})
-	if err == nil {
-		s.startJobs(h)
-	}
 	return state, err
 }
 
@@ -152,6 +157,10 @@ func (s *Service) reflect(
 		current, err := readSession(ctx, b, state.ID)
 		if err != nil {
 			return err
+		}
+		if current.Reflection.Attempts != state.Reflection.Attempts || current.Reflection.final() {
+			state = current // another process took the lease over when this one had lost it
+			return nil
 		}
 		outcome.Attempts += current.Reflection.Attempts
 		if found.RecordEpisode {

@@ -28,7 +28,7 @@ func (s *Service) Search(
 	}
 	res := protocol.SearchResponse{
 		Query: r.Query, BrainID: id,
-		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Degraded: found.Degraded,
+		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Fusion: fusion(found), Degraded: found.Degraded,
 		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}
 	for i, hit := range found.Hits {
@@ -65,6 +65,13 @@ func searchChunk(id string, h search.Hit) protocol.SearchChunk {
 	return c
 }
 
+func fusion(r search.Result) *protocol.Fusion {
+	if r.Fusion == nil {
+		return nil
+	}
+	return &protocol.Fusion{Method: string(r.Fusion.Fusion), Weight: r.Fusion.Weight}
+}
+
 func duplicates(h search.Hit) []protocol.Duplicate {
 	var out []protocol.Duplicate
 	for _, d := range h.Duplicates {
@@ -79,7 +86,8 @@ func explanation(e *search.Explanation) *protocol.Explanation {
 		return nil
 	}
 	out := &protocol.Explanation{
-		Terms: append([]string{}, e.Terms...), Legs: make([]protocol.ExplanationLeg, len(e.Legs)),
+		Terms: append([]string{}, e.Terms...), LeftOut: e.LeftOut,
+		Legs: make([]protocol.ExplanationLeg, len(e.Legs)),
 	}
 	for i, leg := range e.Legs {
 		list := make([]protocol.LegCandidate, len(leg.Candidates))

@@ -35,13 +35,14 @@ func (s *Service) AddMessages(
 	for _, m := range checked {
 		size += 2 * len(m.Content) // in the messages and in the transcript
 	}
-	err = s.messageGroups.of(h).commit(ctx, st, "add session messages", size, func(b *store.Batch) error {
-		return s.addMessages(ctx, b, session, checked, now)
+	err = s.addingJobs(ctx, h, func() error {
+		return s.messageGroups.of(h).commit(ctx, st, "add session messages", size, func(b *store.Batch) error {
+			return s.addMessages(ctx, b, session, checked, now)
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.startJobs(h)
 	records := make([]protocol.SessionMessageRecord, len(checked))
 	for i, m := range checked {
 		records[i] = m.record(session)

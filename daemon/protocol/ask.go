@@ -28,12 +28,13 @@ const (
 	EventError    = "error"
 )
 
-// RetrieveEvent is the first event of an ask stream. Chunks is never null. The modes and Degraded
-// are those of SearchResponse.
+// RetrieveEvent is the first event of an ask stream. Chunks is never null. The modes, Fusion and
+// Degraded are those of SearchResponse.
 type RetrieveEvent struct {
 	Chunks        []RetrievedChunk `json:"chunks"`
 	Mode          string           `json:"mode"`
 	EffectiveMode string           `json:"effective_mode"`
+	Fusion        *Fusion          `json:"fusion,omitempty"`
 	Degraded      string           `json:"degraded,omitempty"`
 }
 

@@ -79,6 +79,8 @@ type SearchResponse struct {
 	Mode    string `json:"mode"` // the requested one; ModeAuto by default
 	// EffectiveMode is the mode that ran, never ModeAuto.
 	EffectiveMode string `json:"effective_mode"`
+	// Fusion is how the rankings by words and by vectors were combined; nil if only one ran.
+	Fusion *Fusion `json:"fusion,omitempty"`
 	// Degraded is why a lower mode ran than the requested one.
 	Degraded string `json:"degraded,omitempty"`
 	// Collapsed counts the candidates that are not among Chunks because one of those has an
@@ -87,6 +89,19 @@ type SearchResponse struct {
 	Chunks      []SearchChunk `json:"chunks"`
 	TookMS      float64       `json:"took_ms"`
 	Explanation *Explanation  `json:"explanation,omitempty"`
+}
+
+// Methods of a fusion.
+const (
+	FusionScore = "score" // by scores
+	FusionRRF   = "rrf"   // by ranks: reciprocal rank fusion
+)
+
+// Fusion is how a hybrid combined its two rankings. Weight is that of the ranking by vectors,
+// relative to 1 for the ranking by words.
+type Fusion struct {
+	Method string  `json:"method"`
+	Weight float64 `json:"weight"`
 }
 
 // SearchChunk is one ranked passage. Metadata is never null.
@@ -125,11 +140,12 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Explanation describes how a search found its chunks: the words that were looked up, and each
-// ranking that went into the result. Lists are never null.
+// Explanation describes how a search found its chunks: the words that were looked up, those of a
+// long question that were not, and each ranking that went into the result. Lists are never null.
 type Explanation struct {
-	Terms []string         `json:"terms"`
-	Legs  []ExplanationLeg `json:"legs"`
+	Terms   []string         `json:"terms"`
+	LeftOut []string         `json:"left_out,omitempty"`
+	Legs    []ExplanationLeg `json:"legs"`
 }
 
 // ExplanationLeg is one ranking, best first.

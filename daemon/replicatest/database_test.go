@@ -49,7 +49,7 @@ func (d *table) read(ctx context.Context, brain string) error {
 	if len(all) > 0 {
 		last = all[len(all)-1].seq
 	}
-	rows, err := conn.Query(ctx, `SELECT c.seq, c.kind, c.path, c.old_path, c.reason
+	rows, err := conn.Query(ctx, `SELECT c.seq, c.kind, c.path, c.old_path, convert_from(c.reason, 'UTF8')
 		FROM evalctl.changes c JOIN evalctl.brains b ON b.uid = c.brain
 		WHERE b.id = $1 AND c.seq > $2 ORDER BY c.seq, c.n`, brain, last)
 	if err != nil {

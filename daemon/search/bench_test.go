@@ -199,6 +199,47 @@ func BenchmarkSearch100k(b *testing.B) {
 	}
 }
 
+// BenchmarkLongQuery asks an index of 100,000 chunks for its ten best with 500 words of text, about
+// 250 different terms, in documents without a date and in turns of conversations, which have
+// neighbours. The plain loop looks up every term.
+func BenchmarkLongQuery(b *testing.B) {
+	dated := slices.Clone(large().docs)
+	for i := range dated {
+		dated[i].Path = fmt.Sprintf("session-%04d/turn-%02d.md", i/40, i%40)
+		dated[i].Date = time.Date(2024, 1, 1, 0, i/40, 0, 0, time.UTC)
+	}
+	turns := New(nil)
+	turns.Put(dated...)
+	limit := newBM25(large().index)
+	for _, kind := range []struct {
+		name  string
+		index *Index
+	}{{"undated", large().index}, {"turns", turns}} {
+		b.Run(kind.name, func(b *testing.B) {
+			searcher := NewSearcher(kind.index, Config{})
+			var took, least []time.Duration
+			for b.Loop() {
+				q := Query{Text: large().corpus.text(500)}
+				start := time.Now()
+				_, err := searcher.Search(b.Context(), q)
+				took = append(took, time.Since(start))
+				if err != nil {
+					b.Fatal(err)
+				}
+				terms := Terms(q.Text)
+				start = time.Now()
+				limit.search(terms, defaultTopK)
+				least = append(least, time.Since(start))
+			}
+			b.ReportMetric(quantile(took, .5), "p50-µs")
+			b.ReportMetric(quantile(took, .99), "p99-µs")
+			b.ReportMetric(quantile(least, .5), "limit-p50-µs")
+			b.ReportMetric(quantile(took, .5)/quantile(least, .5), "x-limit")
+			b.ReportMetric(0, "ns/op") // the time of both together means nothing
+		})
+	}
+}
+
 // quantile returns a quantile in microseconds.
 func quantile(took []time.Duration, q float64) float64 {
 	slices.Sort(took)

@@ -21,8 +21,8 @@ func (l *leg) components(i int, into map[string]float64) {
 }
 
 // explain returns the first n candidates of each leg. Called with mu held.
-func (ix *Index) explain(terms []queryTerm, legs []leg, n int) *Explanation {
-	e := &Explanation{Terms: termNames(terms)}
+func (ix *Index) explain(terms, leftOut []queryTerm, legs []leg, n int) *Explanation {
+	e := &Explanation{Terms: termNames(terms), LeftOut: termNames(leftOut)}
 	for _, l := range legs {
 		shown := Leg{Name: l.name, Candidates: []LegCandidate{}}
 		for _, c := range l.candidates[:min(n, len(l.candidates))] {

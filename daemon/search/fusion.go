@@ -21,6 +21,9 @@ const (
 	FusionRRF   Fusion = "rrf"   // reciprocal rank fusion, see fuseRanks
 )
 
+// Fusions are all fusions. It must not be modified.
+var Fusions = []Fusion{FusionScore, FusionRRF}
+
 // defaultFusionWeights are the weights of the ranking by vectors, where the ranking by words has
 // weight 1. docs/retrieval.md reports how they were measured.
 var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.2, FusionRRF: 0.2}
@@ -50,8 +53,8 @@ type FusionRun struct {
 	Weight float64 // of the ranking by vectors
 }
 
-// fusion returns the fusion of hybrids and its weight.
-func (c *Config) fusion() FusionRun {
+// HybridFusion returns how a Searcher with this configuration fuses hybrids.
+func (c *Config) HybridFusion() FusionRun {
 	own := 0.
 	if e, ok := c.Embedder.(FusionWeigher); ok {
 		own = e.FusionWeight()

@@ -35,6 +35,10 @@ func TestMethods(t *testing.T) {
 	if diff := gocmp.Diff(protocol.EffectiveModes, modes); diff != "" {
 		t.Errorf("the modes of the protocol and of methods (-want +got):\n%s", diff)
 	}
+	if FusionScore != protocol.FusionScore || FusionRRF != protocol.FusionRRF {
+		t.Errorf("the fusions are called %s and %s, in the protocol %s and %s",
+			FusionScore, FusionRRF, protocol.FusionScore, protocol.FusionRRF)
+	}
 	last := methodOf(autoModes[len(autoModes)-1])
 	if last.mode == "" || last.vectors || last.reranks {
 		t.Errorf("the last of autoModes is %q, which needs a model or is unknown", last.mode)

@@ -14,12 +14,18 @@ func (ix *Index) addNeighbours(query []weighedTerm, best []scored) {
 	var chunks []uint32
 	for i, f := range best {
 		before[i], after[i] = ix.adjacentChunks(f.chunk)
+		if before[i] == noChunk && after[i] == noChunk {
+			continue
+		}
 		chunks = append(chunks, f.chunk)
 		for _, n := range []uint32{before[i], after[i]} {
 			if n != noChunk {
 				chunks = append(chunks, n)
 			}
 		}
+	}
+	if len(chunks) == 0 {
+		return
 	}
 	slices.Sort(chunks)
 	chunks = slices.Compact(chunks)

@@ -120,17 +120,10 @@ const (
 	componentRerankRank = "rerank_rank"
 )
 
-// Terms returns the terms that a query looks up, without duplicates.
+// Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
+// 128, see Explanation.
 func Terms(text string) []string {
 	return termNames(queryTerms(text))
-}
-
-func termNames(terms []queryTerm) []string {
-	names := make([]string, len(terms))
-	for i, t := range terms {
-		names[i] = t.name
-	}
-	return names
 }
 
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
@@ -147,8 +140,11 @@ func WordScore(h Hit) float64 {
 
 // Explanation describes how a result came about.
 type Explanation struct {
-	Terms []string // the index terms of the query, without duplicates
-	Legs  []Leg
+	Terms []string // the index terms of the query that were looked up, without duplicates
+	// LeftOut are its other terms. Of more than 128 terms, those are looked up that can add most to
+	// a score, so LeftOut has terms that no or nearly every chunk contains.
+	LeftOut []string
+	Legs    []Leg
 }
 
 // Leg is one ranking that contributed to a result: bm25, vector, fusion or rerank.

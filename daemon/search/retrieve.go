@@ -43,7 +43,6 @@ type vectorLeg struct {
 // retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
 // result has more than TopK hits if they are to be reranked or sorted.
 func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
-	terms := queryTerms(q.Text)
 	n := q.TopK
 	depth := max(q.CandidateK, q.TopK) // of each leg
 	if m.reranks {
@@ -55,58 +54,24 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
+	terms, leftOut := ix.heaviest(queryTerms(q.Text))
 	for {
 		legs := ix.legs(m, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.groups(ranked, n, q)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
-			res := ix.result(m.mode, q, terms, legs, groups)
+			res := ix.result(m.mode, terms, legs, groups)
 			if m.words && m.vectors {
 				res.Fusion = &vector.FusionRun
+			}
+			if q.Explain {
+				res.Explanation = ix.explain(terms, leftOut, legs, q.CandidateK)
 			}
 			return res
 		}
 		depth *= 4
 	}
-}
-
-// queryK3 is k3 of BM25: how far the occurrences of a term in a query add to its weight.
-const queryK3 = 8
-
-// queryTerm is a term of a query. Its weight is (k3+1)·n/(k3+n) for n occurrences, which is 1 for
-// one (Robertson and Zaragoza, 2009, see score).
-type queryTerm struct {
-	name   string
-	weight float64
-}
-
-// queryTerms returns the terms of a query without duplicates, in the order of their first
-// occurrence.
-func queryTerms(text string) []queryTerm {
-	terms := []queryTerm{}
-	places := map[string]int{}
-	for _, t := range indexTerms(text) {
-		at, known := places[t]
-		if !known {
-			at = len(terms)
-			terms, places[t] = append(terms, queryTerm{name: t}), at
-		}
-		terms[at].weight++ // the number of occurrences, for now
-	}
-	for i, t := range terms {
-		terms[i].weight = (queryK3 + 1) * t.weight / (queryK3 + t.weight)
-	}
-	return terms
-}
-
-// nameSet returns the names of terms.
-func nameSet(terms []queryTerm) map[string]bool {
-	names := make(map[string]bool, len(terms))
-	for _, t := range terms {
-		names[t.name] = true
-	}
-	return names
 }
 
 // legs returns the rankings of a method, each of at most depth chunks. The last one is that of
@@ -141,9 +106,7 @@ func exhausted(legs []leg, depth int) bool {
 }
 
 // result converts groups to hits. Called with mu held.
-func (ix *Index) result(
-	mode Mode, q Query, terms []queryTerm, legs []leg, groups []group,
-) Result {
+func (ix *Index) result(mode Mode, terms []queryTerm, legs []leg, groups []group) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
 	wanted := nameSet(terms)
 	components := make(map[uint32]map[string]float64, len(groups))
@@ -164,9 +127,6 @@ func (ix *Index) result(
 				l.components(i, into)
 			}
 		}
-	}
-	if q.Explain {
-		res.Explanation = ix.explain(terms, legs, q.CandidateK)
 	}
 	return res
 }

@@ -146,7 +146,7 @@ func (s *Searcher) retrieve(ctx context.Context, m method, q Query) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	return s.index.retrieve(m, q, vectorLeg{vector, s.cfg.fusion()}), nil
+	return s.index.retrieve(m, q, vectorLeg{vector, s.cfg.HybridFusion()}), nil
 }
 
 // queryVector embeds the chunks that have no vector, and then the query.

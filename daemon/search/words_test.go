@@ -3,13 +3,13 @@ package search
 // Search ranks by words alone and collapses nothing, so that every chunk that is found can be
 // compared with the score that it should have.
 func (ix *Index) Search(q Query) Result {
-	terms := queryTerms(q.Text)
 	k := q.TopK
 	if k <= 0 {
 		k = defaultTopK
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
+	terms, _ := ix.heaviest(queryTerms(q.Text))
 	res := Result{Hits: []Hit{}, Mode: ModeBM25}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	top, parts := ix.lexical(q, terms, keep, k)

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -32,6 +33,27 @@ func (s moments) interval(n int) (i result.Interval, ok bool) {
 	lo, hi := stats.MeanCI(n, mean, variance, confidence)
 	i = result.Interval{Method: result.MethodT, Confidence: confidence, Low: max(0, lo), High: min(1, hi)}
 	return i, true
+}
+
+// histogram counts how often each number occurs.
+type histogram map[int]int
+
+// spread returns the range and the median of at least one number.
+func (h histogram) spread() result.Spread {
+	numbers, n := slices.Sorted(maps.Keys(h)), 0
+	for _, count := range h {
+		n += count
+	}
+	at := func(index int) int {
+		for _, number := range numbers {
+			if index -= h[number]; index < 0 {
+				return number
+			}
+		}
+		return 0
+	}
+	median := float64(at((n-1)/2)+at(n/2)) / 2
+	return result.Spread{Min: numbers[0], Median: median, Max: numbers[len(numbers)-1]}
 }
 
 // Quantiles summarises latencies in milliseconds, rounded to microseconds.

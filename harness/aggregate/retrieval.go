@@ -31,12 +31,14 @@ type retrievalSum struct {
 	knownFor intervalKey
 	noGold   int
 	errors   int
+	chunks   histogram // over the questions with a ranking, and so is documents
+	docs     histogram
 	all      *accumulator
 	tags     map[string]*accumulator
 }
 
 func newRetrievalSum(topK int) *retrievalSum {
-	m := &retrievalSum{ks: depths(topK), tags: map[string]*accumulator{}}
+	m := &retrievalSum{ks: depths(topK), tags: map[string]*accumulator{}, chunks: histogram{}, docs: histogram{}}
 	m.measures = measuresAt(m.ks)
 	for i, name := range (&result.Retrieval{Ks: m.ks}).PrimaryMetrics() {
 		m.primary[i] = slices.IndexFunc(m.measures, func(s measure) bool { return s.name == name })
@@ -60,6 +62,8 @@ func (m *retrievalSum) add(r result.Record) {
 		m.errors++
 	} else {
 		gold, documents = r.Retrieval.Gold, r.Retrieval.Documents
+		m.chunks[len(r.Retrieved)]++
+		m.docs[documents]++
 	}
 	one.n, one.gold = 1, int64(len(gold))
 	for i, k := range m.ks {
@@ -126,6 +130,9 @@ func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 		Ks: m.ks, Questions: m.all.n, NoGold: m.noGold, Errors: m.errors,
 		Macro: m.macro(m.all), Intervals: map[string]result.Interval{}, Micro: m.micro(m.all),
 		ByTag: map[string]*result.TagMeans{}, Warnings: m.warnings(),
+	}
+	if len(m.chunks) > 0 {
+		r.Depth = &result.Depth{Chunks: m.chunks.spread(), Documents: m.docs.spread()}
 	}
 	m.intervals(r, res)
 	for tag, f := range m.tags {

@@ -49,7 +49,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// retrieved returns a record whose gold a.md, b.md, … has these ranks.
+// retrieved returns a record whose gold a.md, b.md, … has these ranks. Each document has two chunks.
 func retrieved(outcome result.Outcome, documents int, ranks []int, tags ...string) result.Record {
 	r := result.Record{Outcome: outcome, Tags: tags}
 	var gold scorer.Ranking
@@ -60,6 +60,7 @@ func retrieved(outcome result.Outcome, documents int, ranks []int, tags ...strin
 	}
 	if len(ranks) > 0 && outcome != result.Errored {
 		r.Retrieval = &result.QuestionRetrieval{Documents: documents, Gold: gold}
+		r.Retrieved = make([]result.Chunk, 2*documents)
 	}
 	return r
 }
@@ -77,6 +78,9 @@ func TestRetrievalFigures(t *testing.T) {
 	ndcg2 := (1 + 1/(1+1/math.Log2(3)) + 1/math.Log2(3)/(1+1/math.Log2(3)) + 0) / 4
 	want := &result.Retrieval{
 		Ks: []int{1, 2}, Questions: 4, NoGold: 2, Errors: 1,
+		Depth: &result.Depth{ // of three questions
+			Chunks: result.Spread{Min: 2, Median: 4, Max: 4}, Documents: result.Spread{Min: 1, Median: 2, Max: 2},
+		},
 		Macro: result.Metrics{
 			"recall@1": 1.25 / 4, "any@1": 0.5, "all@1": 0.25,
 			"precision@1": 0.5, "success@1": 0.5, "ndcg@1": 0.5,
@@ -178,5 +182,34 @@ func TestIntervalsOfDependentQuestions(t *testing.T) {
 		if got := len(res.Retrieval.Intervals) > 0; got != c.want || res.MeanScoreInterval != nil != c.want {
 			t.Errorf("%s: %v, %v", name, res.Retrieval.Intervals, res.MeanScoreInterval)
 		}
+	}
+}
+
+// TestDepth checks the range and the median of the numbers of documents, and how they read.
+func TestDepth(t *testing.T) {
+	for _, c := range []struct {
+		documents []int
+		want      string
+	}{
+		{[]int{3}, "top-k 5: passages 6, documents 3"},
+		{[]int{2, 1}, "top-k 5: passages 3 (2–4), documents 1.5 (1–2)"},
+		{[]int{5, 0, 1, 1}, "top-k 5: passages 2 (0–10), documents 1 (0–5)"},
+		{[]int{4, 1, 3, 0, 4}, "top-k 5: passages 6 (0–8), documents 3 (0–4)"},
+		{nil, ""},
+	} {
+		records := []result.Record{retrieved(result.Errored, 0, []int{0})} // no list of chunks came
+		for _, n := range c.documents {
+			records = append(records, retrieved(result.Scored, n, []int{0}))
+		}
+		res := figures(5, records...)
+		res.Identity.TopK = 5
+		if got := res.DepthText(); got != c.want {
+			t.Errorf("%v: got %q, want %q", c.documents, got, c.want)
+		}
+	}
+	res := figures(5, retrieved(result.Scored, 3, []int{0}))
+	res.Identity.TopK, res.Identity.MaxPerDocument = 5, new(0)
+	if got, want := res.DepthText(), "top-k 5, max_per_document 0: passages 6, documents 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

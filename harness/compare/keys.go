@@ -76,6 +76,7 @@ var rules = []rule{
 	{"candidate_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }},
 	{"rerank_top_n", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},
 	{"max_per_document", true, "", maxPerDocument},
+	{"depth", false, "retrieval measures count what was not sent as not found", depth},
 	{"scorer", true, "", func(r *result.Result) string { return r.ScorerName }},
 	{"exact_case", true, "", exactCase},
 	{"judge", true, "", judge},
@@ -131,6 +132,16 @@ func exactCase(r *result.Result) string {
 		return ""
 	}
 	return none
+}
+
+func depth(r *result.Result) string {
+	switch {
+	case r.Retrieval == nil:
+		return none
+	case r.Retrieval.Depth == nil:
+		return ""
+	}
+	return r.Retrieval.Depth.String()
 }
 
 func keysOf(counts map[string]int) string {

@@ -242,6 +242,9 @@ func (a *Arm) retrieval(p *summary) {
 	}
 	p.part(t.Write)
 	p.printf("Over the %s with expected documents.%s\n\n", markdown.Count(r.Questions, "question"), basis(r.Basis))
+	if depth := a.Run.Result.DepthText(); depth != "" {
+		p.printf("Cut at %s.\n\n", depth)
+	}
 	for _, w := range r.Warnings {
 		p.printf("- Warning: %s\n", markdown.Span(w.Message, sentenceLength))
 	}

@@ -58,6 +58,7 @@ func TestRun(t *testing.T) {
 		Verdict: result.Unknown, Broke: []string{"q-006", "q-013", "q-020"}, Fixed: []string{"q-001"},
 	}
 	run.Result.Retrieval = &result.Retrieval{Ks: []int{1, 3, 5}, Questions: 31,
+		Depth:     &result.Depth{Chunks: result.Spread{Min: 3, Median: 5, Max: 5}, Documents: result.Spread{Min: 1, Median: 2.5, Max: 5}},
 		Macro:     result.Metrics{"recall@5": 0.9, "any@5": 1, "all@5": 0.8, "mrr": 0.7, "ndcg@5": 0.85},
 		Intervals: map[string]result.Interval{"recall@5": {Method: "cluster_bootstrap", Confidence: 0.95, Low: 0.8, High: 1}},
 		Basis:     &result.IntervalBasis{Cluster: "brain", Units: 7, Resamples: 10_000, Seed: 1},

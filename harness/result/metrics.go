@@ -16,6 +16,8 @@ type Retrieval struct {
 	// those of Questions for which no list of chunks came.
 	NoGold int `json:"no_gold"`
 	Errors int `json:"errors"`
+	// Depth is nil if no list of chunks came, and in files of older versions.
+	Depth *Depth `json:"depth,omitempty"`
 	// Macro has the means over the questions, Intervals the confidence intervals of the primary
 	// metrics. A metric that is the same for all questions, or for all clusters, has none, because
 	// nothing is known of its variance. Basis is nil without intervals.
@@ -27,6 +29,47 @@ type Retrieval struct {
 	Micro    Metrics              `json:"micro"`
 	ByTag    map[string]*TagMeans `json:"by_tag"`
 	Warnings []Warning            `json:"guards"`
+}
+
+// Depth says how deep rankings went, over the questions for which a list of chunks came: how many
+// chunks the daemon sent, and how many documents the first top-k of them ranked. A measure at a depth
+// in documents that a ranking does not reach counts what is missing as not found.
+type Depth struct {
+	Chunks    Spread `json:"chunks"`
+	Documents Spread `json:"documents"`
+}
+
+// Spread is the range and the median of whole numbers.
+type Spread struct {
+	Min    int     `json:"min"`
+	Median float64 `json:"median"`
+	Max    int     `json:"max"`
+}
+
+// String returns the median with the range, such as "9.5 (3–10)".
+func (s Spread) String() string {
+	if s.Min == s.Max {
+		return fmt.Sprint(s.Max)
+	}
+	return fmt.Sprintf("%g (%d–%d)", s.Median, s.Min, s.Max)
+}
+
+// String returns the depth for people: passages and documents of a question.
+func (d *Depth) String() string {
+	return fmt.Sprintf("passages %s, documents %s", d.Chunks, d.Documents)
+}
+
+// DepthText says at how many passages the rankings of a run were cut and what came, empty if that is
+// not known.
+func (r *Result) DepthText() string {
+	if r.Retrieval == nil || r.Retrieval.Depth == nil {
+		return ""
+	}
+	asked := fmt.Sprintf("top-k %d", r.Identity.TopK)
+	if n := r.Identity.MaxPerDocument; n != nil {
+		asked += fmt.Sprintf(", max_per_document %d", *n)
+	}
+	return fmt.Sprintf("%s: %s", asked, r.Retrieval.Depth)
 }
 
 // IntervalBasis says what the intervals of Retrieval take as independent.

@@ -76,6 +76,9 @@ func (f *figures) notChecked(res *result.Result) []string {
 	if f.olderIntervals {
 		out = append(out, "the intervals of retrieval measures, which an older evalctl computed otherwise or not at all")
 	}
+	if f.noDepth {
+		out = append(out, "the depth of the rankings, which an older evalctl did not record")
+	}
 	if f.given(res) {
 		out = append(out, fmt.Sprintf("which questions the baseline passed: %s cannot be read, or is not the file of that SHA-256",
 			text(res.Gate.Baseline.Path)))
@@ -158,6 +161,10 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	f.sum.Fill(want)
 	if f.olderIntervals = olderIntervals(res, want); f.olderIntervals {
 		want.Retrieval.Intervals, want.Retrieval.Basis = res.Retrieval.Intervals, nil
+	}
+	if f.noDepth = res.Retrieval != nil && want.Retrieval != nil && res.Retrieval.Depth == nil &&
+		want.Retrieval.Depth != nil; f.noDepth {
+		want.Retrieval.Depth = nil
 	}
 	if want.Retrieval != nil {
 		want.Retrieval.Warnings = append(res.Retrieval.DatasetWarnings(), want.Retrieval.Warnings...)

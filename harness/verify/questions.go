@@ -37,6 +37,8 @@ type figures struct {
 	baseline *aggregate.Baseline
 	// olderIntervals is set if the intervals of retrieval are those of an older version.
 	olderIntervals bool
+	// noDepth is set if the file does not say how deep the rankings were, as in an older version.
+	noDepth bool
 
 	number  int // of questions
 	numbers map[askedID]int

@@ -123,9 +123,9 @@ func (s *Snapshots) Remove(ctx context.Context, key string) error {
 func (s *Snapshots) transaction(
 	ctx context.Context, key string, options pgx.TxOptions, use func(tx pgx.Tx, uid int64) error,
 ) error {
-	uid, err := strconv.ParseInt(key, 10, 64)
+	uid, err := parseUID(key)
 	if err != nil {
-		return fmt.Errorf("%.40q is not the UID of a brain", key)
+		return err
 	}
 	select {
 	case s.conns <- struct{}{}:

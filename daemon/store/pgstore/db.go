@@ -47,8 +47,8 @@ func Open(ctx context.Context, conn string) (*DB, error) {
 	conns := int(pool.Config().MaxConns)
 	db := &DB{
 		pool:    pool,
-		held:    make(chan struct{}, max(1, conns/2)),
-		reading: make(chan struct{}, max(1, conns/4)),
+		held:    make(chan struct{}, max(1, conns*3/8)),
+		reading: make(chan struct{}, max(1, conns/2)),
 		bus:     newBus(pool),
 	}
 	background, stop := context.WithCancel(context.Background())

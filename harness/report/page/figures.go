@@ -97,6 +97,9 @@ func retrievalSection(res *result.Result) section {
 	if b := r.Basis; b != nil && b.Resamples > 0 {
 		facts = append(facts, fact{Name: "Bootstrap", Value: fmt.Sprintf("%d resamples, seed %d", b.Resamples, b.Seed)})
 	}
+	if depth := res.DepthText(); depth != "" {
+		facts = append(facts, fact{Name: "Cut at", Value: depth})
+	}
 	facts = append(facts, fact{Name: "Left out", Value: count(r.NoGold, "question") + " without expected paths"},
 		fact{Name: "Counted as 0", Value: count(r.Errors, "question") + " without a list of chunks"},
 		fact{Name: "No gold in the top-k", Value: count(res.GoldMissed, "question")})

@@ -137,11 +137,13 @@ func TestRetrievalIntervals(t *testing.T) {
 	c := contentOf(6)
 	c.Result.Retrieval = &result.Retrieval{Ks: []int{5}, Questions: 6, Macro: result.Metrics{"mrr": 0.5},
 		Intervals: map[string]result.Interval{"mrr": {Method: "cluster_bootstrap", Confidence: 0.95, Low: 0.25, High: 0.75}},
-		Basis:     &result.IntervalBasis{Cluster: "brain", Units: 7, Resamples: 10_000, Seed: 1}}
+		Basis:     &result.IntervalBasis{Cluster: "brain", Units: 7, Resamples: 10_000, Seed: 1},
+		Depth:     &result.Depth{Chunks: result.Spread{Min: 5, Median: 5, Max: 5}, Documents: result.Spread{Min: 1, Median: 4, Max: 5}}}
+	c.Result.Identity.TopK = 5
 	got := facts(t, c, "retrieval")
 	for name, want := range map[string]string{
 		"MRR": "95% CI 0.250–0.750 (cluster bootstrap)", "Clusters": "7 clusters of brain, which are resampled as a whole",
-		"Bootstrap": "10000 resamples, seed 1",
+		"Bootstrap": "10000 resamples, seed 1", "Cut at": "top-k 5: passages 5, documents 4 (1–5)",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

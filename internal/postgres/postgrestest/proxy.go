@@ -61,6 +61,18 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	return p
 }
 
+// Proxied returns a proxy, and the URL of a new database of Database behind it.
+func Proxied(t testing.TB) (proxy *Proxy, conn string) {
+	t.Helper()
+	conn = Database(t)
+	u, err := url.Parse(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy = NewProxy(t, u.Host)
+	return proxy, proxy.URL(conn)
+}
+
 // Addr is the host and port of the proxy.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
