@@ -1,12 +1,9 @@
 package pgcatalog_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/brain"
-	"evalctl/daemon/brain/pgcatalog"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
@@ -22,33 +18,10 @@ import (
 	"evalctl/internal/postgres/postgrestest"
 )
 
-// openReplica opens the brains in a database as a daemon does. They are closed when the test ends.
-func openReplica(t testing.TB, url string) *brain.Service {
+// openBrains opens the brains in a database as a daemon does. They are closed when the test ends.
+func openBrains(t testing.TB, url string) *brain.Service {
 	t.Helper()
-	logger := slog.New(slog.DiscardHandler)
-	db, err := pgstore.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := brain.Open(t.Context(), brain.Config{
-		Catalog: pgcatalog.New(db, logger), Snapshots: pgcatalog.NewSnapshots(db.Pool()), Persistent: true,
-		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
-			uid, err := strconv.ParseInt(key, 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			return db.Open(ctx, uid, &store.Options{Logger: logger})
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return openReplica(t, url).Service
 }
 
 // find returns the brain of the tenant that a name refers to, after it was looked up in the
@@ -93,7 +66,7 @@ func write(t testing.TB, h brain.Handle, path, text string) error {
 
 func TestReplicasSearchEachOthersWrites(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url), openReplica(t, url)
+	a, b := openBrains(t, url), openBrains(t, url)
 	create(t, a, "acme", "notes")
 	onA, onB := mustFind(t, a, "acme", "notes"), mustFind(t, b, "acme", "notes")
 	for i := range 20 {
@@ -116,7 +89,7 @@ func TestReplicasSearchEachOthersWrites(t *testing.T) {
 // with the same id, and streams and jobs of the brain learn about the end.
 func TestReplicasNoticeDeletions(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url), openReplica(t, url)
+	a, b := openBrains(t, url), openBrains(t, url)
 	create(t, a, "acme", "notes")
 	old := mustFind(t, b, "acme", "notes")
 	if err := write(t, old, "a.md", "old"); err != nil {
@@ -153,7 +126,7 @@ func TestReplicasNoticeDeletions(t *testing.T) {
 // TestReplicasRaceForNames: of concurrent creations with the same id or slug, one succeeds.
 func TestReplicasRaceForNames(t *testing.T) {
 	url := postgrestest.Database(t)
-	replicas := []*brain.Service{openReplica(t, url), openReplica(t, url)}
+	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url)}
 	for round := range 10 {
 		requests := []protocol.CreateBrain{
 			{ID: fmt.Sprintf("x%d", round), Slug: fmt.Sprintf("y%d", round)},
@@ -187,7 +160,7 @@ func TestReplicasRaceForNames(t *testing.T) {
 // replica.
 func TestForeignIDs(t *testing.T) {
 	url := postgrestest.Database(t)
-	a, b := openReplica(t, url), openReplica(t, url)
+	a, b := openBrains(t, url), openBrains(t, url)
 	request := protocol.CreateBrain{Name: "Notes \x00 of all"}
 	first, err := a.Create(t.Context(), "acme", request)
 	if err != nil {
@@ -211,7 +184,7 @@ func TestForeignIDs(t *testing.T) {
 // TestPurge: what deleted brains have left is deleted, by whichever replica.
 func TestPurge(t *testing.T) {
 	url := postgrestest.Database(t)
-	a := openReplica(t, url)
+	a := openBrains(t, url)
 	create(t, a, "", "notes")
 	h := mustFind(t, a, "", "notes")
 	release := h.Acquire()
@@ -261,7 +234,7 @@ func openDB(t testing.TB, url string) *pgstore.DB {
 // is.
 func TestReplicasModel(t *testing.T) {
 	url := postgrestest.Database(t)
-	replicas := []*brain.Service{openReplica(t, url), openReplica(t, url), openReplica(t, url)}
+	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url), openBrains(t, url)}
 	names := []string{"a", "b", "c"}
 	tenants := []string{"", "acme"}
 	rapid.Check(t, func(r *rapid.T) {
