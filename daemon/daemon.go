@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/brain/pgcatalog"
 	"evalctl/daemon/fetch"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/memory"
@@ -45,6 +47,9 @@ type Config struct {
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
+	// DrainDelay is how long Serve goes on as before after its context has ended, except that
+	// /healthz reports that the daemon is not ready: until load balancers have noticed.
+	DrainDelay time.Duration
 	// AllowPrivateFetch permits clients to ingest pages of every address that the daemon can reach,
 	// instead of public ones only.
 	AllowPrivateFetch bool
@@ -63,6 +68,10 @@ type Daemon struct {
 	logger   *slog.Logger
 	// headerTimeout is how long a client may take to send a request's header.
 	headerTimeout time.Duration
+	drained       func() // waits for Config.DrainDelay
+
+	stopTakeOver context.CancelFunc
+	takingOver   sync.WaitGroup
 }
 
 // New opens the brains below cfg.Home. The caller must Close the daemon, unless it
@@ -85,7 +94,7 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	remote := newRemote(cfg.Git, logger)
-	config, err := storage(cfg, remote, logger)
+	config, err := storage(ctx, cfg, remote, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +104,9 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	apiConfig := httpapi.Config{Brains: brains, Memory: memories, Options: cfg.Options, Logger: logger}
+	if catalog, ok := config.Catalog.(*pgcatalog.Catalog); ok {
+		apiConfig.PingDatabase, apiConfig.Metrics = catalog.Ping, catalog.Metrics()
+	}
 	if remote != nil {
 		if err := checkRemote(ctx, remote, brains, logger); err != nil {
 			return nil, errors.Join(err, brains.Close())
@@ -107,9 +119,14 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, errors.Join(err, brains.Close())
 	}
 	api.HandleMCP(tools)
-	return &Daemon{
+	d := &Daemon{
 		brains: brains, memories: memories, api: api, remote: remote, logger: logger, headerTimeout: headerTimeout,
-	}, nil
+		drained: func() { time.Sleep(cfg.DrainDelay) },
+	}
+	background, stop := context.WithCancel(context.Background())
+	d.stopTakeOver = stop
+	d.takingOver.Go(func() { brains.TakeOver(background, memories.TakeOver) })
+	return d, nil
 }
 
 // Handler returns the daemon's API, for use in the caller's own server.
@@ -121,6 +138,8 @@ func (d *Daemon) Close() error {
 	if d.remote != nil {
 		d.remote.Interrupt() // jobs may wait for a brain that is being opened
 	}
+	d.stopTakeOver()
+	d.takingOver.Wait()
 	d.memories.Close()
 	if d.remote != nil {
 		d.remote.Close()
@@ -128,8 +147,8 @@ func (d *Daemon) Close() error {
 	return d.brains.Close()
 }
 
-// Serve answers requests on ln, which it closes, until ctx ends. Then it stops
-// accepting connections, ends open streams at once with an error event, gives other
+// Serve answers requests on ln, which it closes, until ctx ends. Then it waits for
+// Config.DrainDelay, stops accepting connections, ends open streams at once with an error event, gives other
 // requests 3 s to finish, and closes the daemon. It returns nil when ctx stopped it
 // and no request was cut off.
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
@@ -152,6 +171,8 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		return errors.Join(fmt.Errorf("serve on %s: %w", ln.Addr(), err), d.Close())
 	case <-ctx.Done():
 	}
+	d.api.Drain()
+	d.drained()
 	d.api.Stop()
 	fresh.close()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)

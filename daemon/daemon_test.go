@@ -18,10 +18,16 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres/postgrestest"
 	"evalctl/internal/sse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(withDatabase{m}) }
+
+// withDatabase runs the tests, and stops the database that some of them use.
+type withDatabase struct{ m *testing.M }
+
+func (w withDatabase) Run() int { return postgrestest.Main(w.m) }
 
 // running is a daemon that listens on a TCP port.
 type running struct {

@@ -18,6 +18,7 @@ import (
 	"evalctl/daemon/store/gitremote"
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/memstore"
+	"evalctl/internal/postgres"
 )
 
 // The storage engines, see Config.Store.
@@ -25,6 +26,8 @@ const (
 	StoreMemory = "memory" // in memory only: lost when the daemon ends
 	StoreFS     = "fs"     // plain files
 	StoreGit    = "git"    // a repository per brain, a commit per change
+	// StorePostgres is a PostgreSQL database. Config.Store is its URL instead.
+	StorePostgres = "postgres"
 )
 
 // GitConfig configures the repositories of brains.
@@ -49,7 +52,10 @@ type openStore = func(ctx context.Context, id string) (*store.Store, error)
 
 // storage returns the part of the brains' configuration that depends on the engine. remote is nil
 // unless there is one.
-func storage(cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.Config, error) {
+func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.Config, error) {
+	if postgres.IsURL(cfg.Store) {
+		return database(ctx, cfg, remote, logger)
+	}
 	kind := cfg.Store
 	if kind == "" {
 		kind = StoreMemory
@@ -92,7 +98,8 @@ func storage(cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.C
 			return repo.Store, nil
 		}
 	default:
-		return brain.Config{}, fmt.Errorf("unknown store %q: choose %s, %s or %s", kind, StoreMemory, StoreFS, StoreGit)
+		return brain.Config{}, fmt.Errorf("unknown store %q: choose %s, %s, %s or the URL of a PostgreSQL database",
+			kind, StoreMemory, StoreFS, StoreGit)
 	}
 	if cfg.Home == "" {
 		return brain.Config{}, fmt.Errorf("store %s needs a home to keep documents in", kind)

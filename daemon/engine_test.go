@@ -53,6 +53,14 @@ func TestInvalidStores(t *testing.T) {
 		t.Error(err)
 	}
 	home := filepath.Join(t.TempDir(), "home")
+	const database = "postgres://svc:secret@127.0.0.1:1/brains"
+	if _, err := openKind(t, home, database); err == nil || !strings.Contains(err.Error(), "unset the home") {
+		t.Errorf("a database with a home: %v", err)
+	}
+	_, err := openKind(t, "", database)
+	if err == nil || !strings.Contains(err.Error(), "postgres://127.0.0.1:1/brains") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a database that does not answer: %v", err)
+	}
 	if _, err := openKind(t, home, StoreMemory); err == nil || !strings.Contains(err.Error(), "unset the home") {
 		t.Error(err)
 	}

@@ -171,6 +171,9 @@ func (r *runner) drive(parent context.Context) error {
 	defer soften(nil)
 
 	r.stopAsking = soften
+	if r.cfg.Remote != nil {
+		defer context.AfterFunc(quit, func() { r.cfg.Remote.Stop(context.Cause(quit)) })()
+	}
 	r.checkFailures() // of a resumed journal
 
 	concurrency := min(r.cfg.Concurrency, r.cfg.Dataset.Planned())
@@ -189,7 +192,7 @@ func (r *runner) drive(parent context.Context) error {
 				if quit.Err() != nil {
 					continue // it was fed in the moment in which the feeding ended
 				}
-				if err := r.work(ctx, j, entries); softly(err) {
+				if err := r.work(ctx, j, entries); softly(err) || err != nil && r.cfg.Remote != nil {
 					soften(err)
 				} else if err != nil {
 					abort(err)

@@ -89,6 +89,9 @@ type Config struct {
 	// Asking, if set, is called when a question begins to be asked and when its answer or failure is
 	// there. Calls are concurrent.
 	Asking func(id string, begin bool)
+	// Remote, if set, has the questions asked and scored by somebody else. Asker, Scorer, Timeout and
+	// Complete are not used then, and Concurrency is how many records are waited for at a time.
+	Remote Remote
 	// Complete, if set, may add to a record before it is written: one with a failure, a grade, or
 	// without gold. Calls are concurrent.
 	Complete func(*result.Record)
@@ -110,6 +113,17 @@ type Asker interface {
 	// Health returns an error unless what answers is alive. It is called after a failure of
 	// transport.
 	Health(ctx context.Context) error
+}
+
+// Remote asks and scores questions in other processes.
+type Remote interface {
+	// Record returns the finished record of question i, counted from 0. An error means that the
+	// question has none: the run ends once there is an outcome of all that were begun. It is called
+	// concurrently.
+	Record(ctx context.Context, i int, q dataset.Question) (result.Record, error)
+	// Stop is called with the reason if no further question is to be asked. Calls of Record for
+	// questions that nobody asks must then return an error.
+	Stop(reason error)
 }
 
 // Drive asks all questions, scores them and returns the result; id is recorded in it. Nothing is

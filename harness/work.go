@@ -31,6 +31,9 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if r.cfg.Remote != nil {
+		return r.await(ctx, j, entries)
+	}
 	rec := j.answer
 	if rec == nil && errors.Is(r.cfg.Scorer.Check(j.q.Item()), scorer.ErrNoGold) {
 		left := r.complete(notAsked(j.q))
@@ -84,6 +87,26 @@ func (r *runner) work(ctx context.Context, j job, entries chan<- entry) error {
 	graded = r.complete(graded)
 	r.completed(j.index, &graded)
 	entries <- entry{Entry: journal.Entry{Kind: journal.KindGrade, Index: j.index, Record: &graded}}
+	return nil
+}
+
+// await records what somebody else has made of a question.
+func (r *runner) await(ctx context.Context, j job, entries chan<- entry) error {
+	rec, err := r.cfg.Remote.Record(ctx, j.index, j.q)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return err
+	case rec.ID != j.q.ID || rec.Repeat != j.q.Repeat:
+		return fmt.Errorf("question %q has got the record of %q; was the dataset changed?", j.q.ID, rec.ID)
+	}
+	kind := journal.KindGrade
+	if rec.Outcome == result.Errored {
+		kind = journal.KindAnswer
+	}
+	r.completed(j.index, &rec)
+	entries <- entry{Entry: journal.Entry{Kind: kind, Index: j.index, Record: &rec}}
 	return nil
 }
 

@@ -57,9 +57,11 @@ func (r *armRun) run(ctx context.Context) Outcome {
 	}
 	defer func() { out.Err = errors.Join(out.Err, r.close()) }()
 	if r.session != nil {
-		watched, stop := r.session.Watch(ctx)
-		defer stop()
-		ctx = watched
+		if !r.distributed() {
+			watched, stop := r.session.Watch(ctx)
+			defer stop()
+			ctx = watched
+		}
 		r.opened(r.arm.Name, r.session)
 	}
 	if r.controls, out.Err = r.checked(); out.Err == nil {
@@ -85,9 +87,13 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 		r.refuse(ctx, j, out)
 		return
 	}
+	if r.distributed() {
+		r.distribute(ctx, j, out)
+		return
+	}
 	var filled *ingest.Filled
 	if r.session != nil {
-		if filled, err = r.fill(ctx, j); err != nil {
+		if filled, err = r.fillAll(ctx, j); err != nil {
 			r.awaitDeath(ctx)
 			out.Err = asDaemonError(ctx, err)
 			if stop := r.money.stopped(); stop != nil {
@@ -190,26 +196,48 @@ func (r *armRun) close() error {
 	return errors.Join(errs...)
 }
 
-// fill makes the brains ready.
-func (r *armRun) fill(ctx context.Context, j *journal.Journal) (*ingest.Filled, error) {
+// fillAll makes all brains ready.
+func (r *armRun) fillAll(ctx context.Context, j *journal.Journal) (*ingest.Filled, error) {
+	config, err := r.ingestConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Record, config.Seeded, config.MarkSeeded = r.record(), j.Seeded, j.MarkSeeded
+	if r.queue != nil {
+		config.Seeded = func(brain string) bool { return r.queue.Seeded(r.arm.Name, brain) }
+		config.MarkSeeded = func(brain string) error { return r.queue.MarkSeeded(r.arm.Name, brain) }
+	}
+	config.Progress = func(n int) { r.ingested(r.arm.Name, n) }
+	return r.fill(ctx, config, r.haystacks())
+}
+
+// haystacks returns the ids of all haystacks.
+func (r *armRun) haystacks() []string {
 	ids := make([]string, len(r.plan.Haystacks))
 	for i, h := range r.plan.Haystacks {
 		ids[i] = h.ID
 	}
+	return ids
+}
+
+// ingestConfig returns how brains of the arm are filled.
+func (r *armRun) ingestConfig() (ingest.Config, error) {
 	build, err := ingest.Build(r.arm.Session.Profile.Command, r.session.ID().Version)
 	if err != nil {
-		return nil, err
+		return ingest.Config{}, err
 	}
 	config := ingest.Config{
 		Endpoint: r.session.Endpoint(), Dialect: r.plan.Dialect, Mode: r.plan.Ingest,
-		Concurrency: r.plan.Concurrency, Record: r.record(),
-		Daemon: ingest.Daemon{Build: build, Models: r.arm.Models},
-		Seeded: j.Seeded, MarkSeeded: j.MarkSeeded,
-		Progress: func(n int) { r.ingested(r.arm.Name, n) },
+		Concurrency: r.plan.Concurrency, Daemon: ingest.Daemon{Build: build, Models: r.arm.Models},
 	}
 	if r.plan.Shared {
 		config.Shared = sharedBrain
 	}
+	return config, nil
+}
+
+// fill makes the brains of haystacks ready.
+func (r *armRun) fill(ctx context.Context, config ingest.Config, ids []string) (*ingest.Filled, error) {
 	r.money.phase(ledger.Ingest)
 	ctx, stop := r.money.watch(ctx)
 	defer stop()
@@ -267,6 +295,10 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 		}
 	}
 	config.Finish = func(res *result.Result) error { return r.finish(res, filled) }
+	if r.distributed() {
+		r.await(&config)
+		return config, nil
+	}
 	var err error
 	if config.Scorer, err = r.scorer(r.arm.Name, r.cache.Wrap); err != nil {
 		return config, err

@@ -166,7 +166,7 @@ func (r *replaying) counted(
 	if p == nil {
 		return nil, nil
 	}
-	meter, err := r.ledger.Provider(p, r.plan.Prices, phase, arm)
+	meter, err := llm.NewAccountMeter(p, r.plan.Prices, r.ledger.Account(phase, arm))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", phase, err)
 	}

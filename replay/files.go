@@ -134,7 +134,7 @@ func dropUnbegun(path string) error {
 // finished returns the result of an arm that an earlier process has finished, ok false if there is
 // none. Both a result and a journal mean that the process ended between writing the one and
 // removing the other; such an arm is finished again from its journal.
-func (f Files) finished(a Arm, l *ledger.Ledger) (res result.Result, ok bool, err error) {
+func (f Files) finished(a Arm, l ledger.Books) (res result.Result, ok bool, err error) {
 	if _, err := os.Stat(f.journal(a)); !errors.Is(err, fs.ErrNotExist) {
 		return res, false, err
 	}
@@ -151,7 +151,7 @@ func (f Files) finished(a Arm, l *ledger.Ledger) (res result.Result, ok bool, er
 }
 
 // open returns the journal of an arm, which is resumed if there is one of this replay.
-func (f Files) open(a Arm, id result.Identity, l *ledger.Ledger) (*journal.Journal, error) {
+func (f Files) open(a Arm, id result.Identity, l ledger.Books) (*journal.Journal, error) {
 	j, err := journal.Open(f.journal(a))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -171,7 +171,7 @@ func (f Files) open(a Arm, id result.Identity, l *ledger.Ledger) (*journal.Journ
 
 // check returns an error if the arm was begun as another experiment, as far as that is known before
 // its daemon runs.
-func (f Files) check(a Arm, id result.Identity, l *ledger.Ledger) error {
+func (f Files) check(a Arm, id result.Identity, l ledger.Books) error {
 	j, err := journal.Open(f.journal(a))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

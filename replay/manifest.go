@@ -77,7 +77,7 @@ func (p *Plan) manifest(a Arm, filled *result.Ingest, controls *result.Controls)
 const controlArm = "controls"
 
 // accounting returns what an arm has cost. If it is the only one, everything is its own.
-func (p *Plan) accounting(l *ledger.Ledger, a Arm) result.CostAccounting {
+func (p *Plan) accounting(l ledger.Books, a Arm) result.CostAccounting {
 	shared := l.Accounting(controlArm)
 	c := l.Accounting(a.Name)
 	if len(p.Arms) == 1 {

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/ledger"
+	"evalctl/replay/queue"
 )
 
 // Hooks are called as a replay proceeds. Each may be nil. Calls are concurrent.
@@ -48,8 +49,9 @@ type Outcome struct {
 type replaying struct {
 	plan   *Plan
 	files  Files
-	ledger *ledger.Ledger
+	ledger ledger.Books
 	cache  *llm.Cache
+	queue  *queue.Run // nil unless workers answer
 	hooks  Hooks
 	data   []dataset.Dataset // of each arm
 	steps  *lockstep
@@ -70,11 +72,29 @@ type replaying struct {
 //
 // An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
 // and of files that cannot be read; no question was asked then.
-func (p *Plan) Run(ctx context.Context, f Files, l *ledger.Ledger, h Hooks) ([]Outcome, error) {
+func (p *Plan) Run(ctx context.Context, f Files, l ledger.Books, h Hooks) ([]Outcome, error) {
 	r, err := p.begin(f, l)
 	if err != nil {
 		return nil, err
 	}
+	return r.run(ctx, h)
+}
+
+// RunQueued is Run with the questions asked and scored by workers, see NewWorker. This process
+// checks the scorer, fills the brains of daemons that are running already, and collects the
+// records. Its files are those of Run; they may be missing in a replay that is resumed on another
+// machine. Arms are only roughly at the same question.
+func (p *Plan) RunQueued(ctx context.Context, f Files, q *queue.Run, h Hooks) ([]Outcome, error) {
+	r, err := p.begin(f, q)
+	if err != nil {
+		return nil, err
+	}
+	r.queue = q
+	return r.run(ctx, h)
+}
+
+func (r *replaying) run(ctx context.Context, h Hooks) (_ []Outcome, err error) {
+	p := r.plan
 	r.hooks = h
 	if r.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {
 		return nil, err
@@ -91,13 +111,13 @@ func (p *Plan) Run(ctx context.Context, f Files, l *ledger.Ledger, h Hooks) ([]O
 
 // CheckFiles returns an error if arms of the replay were begun as another experiment, a
 // DifferentError, or if their files cannot be read. Nothing is written or spent.
-func (p *Plan) CheckFiles(f Files, l *ledger.Ledger) error {
+func (p *Plan) CheckFiles(f Files, l ledger.Books) error {
 	_, err := p.begin(f, l)
 	return err
 }
 
 // begin returns the state of a replay of which nothing runs.
-func (p *Plan) begin(f Files, l *ledger.Ledger) (*replaying, error) {
+func (p *Plan) begin(f Files, l ledger.Books) (*replaying, error) {
 	r := &replaying{plan: p, files: f, ledger: l, done: map[string]*result.Result{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a)
@@ -178,7 +198,7 @@ func Finished(outcomes []Outcome) bool {
 
 // Begun reports whether there is anything to resume: an arm with a journal or a result, or money
 // that was spent.
-func Begun(outcomes []Outcome, l *ledger.Ledger) bool {
+func Begun(outcomes []Outcome, l ledger.Books) bool {
 	return l.Spent() > 0 || slices.ContainsFunc(outcomes, func(o Outcome) bool {
 		return o.Journal != "" || o.Result != nil
 	})

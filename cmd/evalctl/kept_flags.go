@@ -15,6 +15,7 @@ var notKept = map[string]string{
 	"token":  "it is a secret",
 	"output": "the journal or ledger is in that directory",
 	"resume": "it names the journal or ledger",
+	"queue":  "it may contain a password, and differs from machine to machine",
 	"quiet":  "it concerns one invocation only",
 	"json":   "it concerns one invocation only",
 

@@ -24,6 +24,7 @@ import (
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
+	Worker      workerCmd      `cmd:"" help:"Ask and score the questions of replays that are on a queue."`
 	Plan        planCmd        `cmd:"" help:"Say how a gate judges, before anything is spent."`
 	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
 	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
@@ -146,7 +147,7 @@ func dispatch(ctx context.Context, p *process) error {
 		if c.Run.Resume != "" {
 			options, err = c.Run.journalOptions(p)
 		} else {
-			options, err = c.Replay.ledgerOptions()
+			options, err = c.Replay.ledgerOptions(ctx)
 		}
 		if err == nil {
 			c = cli{}

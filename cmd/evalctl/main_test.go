@@ -24,6 +24,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/llm/llmtest"
+	"evalctl/internal/postgres/postgrestest"
 )
 
 // Both timeouts are far longer than a busy machine needs.
@@ -33,8 +34,13 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"evalctl": limited, "mortal": mortal, "flooder": flooder})
+	testscript.Main(withDatabase{m}, map[string]func(){"evalctl": limited, "mortal": mortal, "flooder": flooder})
 }
+
+// withDatabase runs the tests, and stops the database that some of them use.
+type withDatabase struct{ m *testing.M }
+
+func (w withDatabase) Run() int { return postgrestest.Main(w.m) }
 
 // limited runs evalctl with a timeout, after which it dumps all goroutines. The timeout applies to
 // each command, not to all scripts together, so that no script fails because others are slow.

@@ -31,7 +31,8 @@ Examples:
 // Run migrates the tables in one transaction.
 func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 	if !postgres.IsURL(c.Store) {
-		return usageError{fmt.Errorf("--store %q: must be a URL such as postgres://user@host/database", c.Store)}
+		// Not repeated, because it may contain a password.
+		return usageError{errors.New("--store must be a URL such as postgres://user@host/database")}
 	}
 	if err := checkDatabaseFlag(p, "--store", "SVC_STORE", c.Store); err != nil {
 		return usageError{err}

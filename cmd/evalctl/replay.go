@@ -9,7 +9,6 @@ import (
 
 	"evalctl/internal/heap"
 	"evalctl/replay"
-	"evalctl/replay/ledger"
 )
 
 // Run measures. It checks everything that it can before it starts daemons and spends money.
@@ -26,6 +25,14 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.Estimate {
 		t.quiet = false
 		return t.estimate(plan, p)
+	}
+	progress := t.replayProgress(plan)
+	q, err := c.joinQueue(ctx)
+	if err != nil {
+		return usageError{err}
+	}
+	if q != nil {
+		defer func() { err = errors.Join(err, q.Close()) }()
 	}
 	files, err := c.resultFiles(plan)
 	if err == nil {
@@ -46,12 +53,13 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer release()
 	defer func() { err = c.writeProblem(p, t, "replay", err) }()
-	money, err := c.ledger(plan, files)
+	begun, err := c.begin(ctx, plan, files, q, progress)
 	if err != nil {
 		return usageError{err}
 	}
-	t.forecast(plan, money)
-	return c.measure(ctx, p, t, plan, files, money)
+	begun.announce(t)
+	t.forecast(plan, begun)
+	return c.measure(ctx, p, t, plan, begun, progress)
 }
 
 // planError returns the error of a plan. Reading a large file may have been interrupted.
@@ -65,61 +73,32 @@ func (c *replayCmd) planError(ctx context.Context, err error) error {
 // resultFiles returns where the files of the replay are.
 func (c *replayCmd) resultFiles(plan *replay.Plan) (replay.Files, error) {
 	switch {
-	case c.Resume != "":
+	case c.Resume != "" && c.Queue == "":
 		return replay.FilesOfLedger(c.Resume, len(plan.Arms))
 	case c.Output == "":
-		return replay.DefaultFiles(defaultOutput, plan.Arms, time.Now().UTC()), nil
+		started := time.Now().UTC()
+		if !c.begun.IsZero() {
+			started = c.begun
+		}
+		return replay.DefaultFiles(defaultOutput, plan.Arms, started), nil
 	case len(plan.Arms) == 1:
 		return replay.FileOf(c.Output)
 	}
 	return replay.FolderOf(c.Output), nil
 }
 
-// ledger creates the ledger of the replay, or opens the one of --resume.
-func (c *replayCmd) ledger(plan *replay.Plan, files replay.Files) (*ledger.Ledger, error) {
-	if c.Resume == "" {
-		flags, err := c.options()
-		if err != nil {
-			return nil, err
-		}
-		options, err := json.Marshal(flags)
-		if err != nil {
-			return nil, err
-		}
-		return ledger.Create(files.Ledger(), options, time.Now().UTC(), c.limit)
-	}
-	l, err := ledger.Open(c.Resume)
-	if err != nil {
-		return nil, err
-	}
-	if err := plan.CheckFiles(files, l); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	if c.limit == nil && l.Cap() != nil {
-		return nil, errors.Join(fmt.Errorf("--max-cost-usd %s: the replay has a cap of %s, which can be "+
-			"changed and not removed; give an amount", noCap, *l.Cap()), l.Close())
-	}
-	if c.limit != nil && (l.Cap() == nil || *l.Cap() != *c.limit) {
-		if err := l.SetCap(*c.limit); err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
-	}
-	return l, nil
-}
-
 // measure runs the arms and reports.
 func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *replay.Plan,
-	files replay.Files, money *ledger.Ledger) error {
-	progress := t.replayProgress(plan)
-	outcomes, err := plan.Run(ctx, files, money, progress.hooks())
+	money *begunReplay, progress *replayProgress) error {
+	outcomes, err := money.run(ctx, progress.hooks())
 	progress.done()
 	nothing := c.Resume == "" && !replay.Begun(outcomes, money)
 	if err != nil && nothing {
-		return errors.Join(err, money.Remove())
+		return errors.Join(err, money.remove())
 	}
 	if err != nil {
-		t.resumeReplay(money.Path(), err)
-		return errors.Join(err, money.Close())
+		t.resumeReplay(money.resume, err)
+		return errors.Join(err, money.close())
 	}
 	t.replayReport(plan, outcomes, progress)
 	t.spent(plan, money)
@@ -129,13 +108,13 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 	}
 	worst = c.writeArms(p, t, outcomes, worst)
 	if err := c.printSummaries(ctx, p, outcomes); err != nil {
-		return errors.Join(err, money.Close())
+		return errors.Join(err, money.close())
 	}
 	if replay.Finished(outcomes) || nothing {
-		return errors.Join(worst, money.Remove())
+		return errors.Join(worst, money.remove())
 	}
-	t.resumeReplay(money.Path(), worst)
-	return errors.Join(worst, money.Close())
+	t.resumeReplay(money.resume, worst)
+	return errors.Join(worst, money.close())
 }
 
 // severity orders the exit codes of several arms: the code of the worst is that of the process.

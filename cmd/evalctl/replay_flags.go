@@ -44,8 +44,8 @@ type replayCmd struct {
 	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
 	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})."`
 
-	Scorer       string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	Judge        string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --actor."`
+	Scorer string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
+	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --actor."`
 	exactFlag
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace."`
 
@@ -62,13 +62,15 @@ type replayCmd struct {
 	Report      string `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
 	History     string `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
 	reportFlags
-	Resume      string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger."`
+	Queue       string `env:"SVC_QUEUE" placeholder:"URL" help:"Have the questions asked by the workers at a queue in PostgreSQL, see evalctl worker. A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass."`
+	Resume      string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger. With --queue: the run that it names."`
 	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge."`
 	Quiet       bool   `help:"Print only errors on stderr."`
 	JSON        bool   `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
 
 	keptFlags
 	scorer scorer.Kind
+	begun  time.Time // of a run on the queue that is resumed
 }
 
 func (replayCmd) Help() string {
@@ -82,17 +84,22 @@ Examples:
   evalctl replay --sdk ts --sdk go --sdk py --baseline oracle --dataset locomo10.json --actor gpt-4o-mini
   evalctl replay --sdk go --dataset longmemeval_s.json --actor gpt-4o-mini --estimate
   evalctl replay --resume results/2026-01-31/go.replay.ledger
+  evalctl replay --queue postgres://evalctl@db/evalctl --sdk go --dataset longmemeval_s.json --actor gpt-4o-mini
+  evalctl replay --queue postgres://evalctl@db/evalctl --resume 20260131-020000-k7x2pa  # on any machine
 
 ` + exitTable()
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *replayCmd) Validate() error {
-	if c.Resume != "" && c.Output != "" {
+	if c.Resume != "" && c.Output != "" && c.Queue == "" {
 		return errors.New("--output and --resume exclude each other: a replay is continued where its ledger is")
 	}
 	if c.RetryErrors && c.Resume == "" {
 		return errors.New("--retry-errors needs the ledger of an earlier replay: add --resume LEDGER")
+	}
+	if c.RetryErrors && c.Queue != "" {
+		return errors.New("--retry-errors is for a replay without --queue: start a new one, whose cache has what was answered")
 	}
 	if err := c.keepInputs("output", c.Output); err != nil {
 		return err

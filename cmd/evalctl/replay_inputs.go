@@ -69,7 +69,7 @@ func forecastText(usd llm.USD, unpriced bool) string {
 }
 
 // forecast prints in one line what the replay is likely to cost, unless it is free.
-func (t *terminal) forecast(p *replay.Plan, l *ledger.Ledger) {
+func (t *terminal) forecast(p *replay.Plan, l ledger.Books) {
 	e := p.Estimate()
 	for _, model := range e.Unpriced {
 		t.field("warning", "the price of %s is not known, so its cost is not counted: give --price %[1]s=IN/OUT",

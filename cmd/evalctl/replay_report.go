@@ -271,7 +271,7 @@ func ofCap(limit *llm.USD) string {
 }
 
 // spent prints what all arms cost together.
-func (t *terminal) spent(p *replay.Plan, l *ledger.Ledger) {
+func (t *terminal) spent(p *replay.Plan, l ledger.Books) {
 	if len(p.Arms) > 1 && l.Spent() > 0 {
 		t.field("total", "%s%s", l.Spent(), ofCap(l.Cap()))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,15 +36,12 @@ func (c *replayCmd) options() (map[string]any, error) {
 	return options, nil
 }
 
-// ledgerOptions returns a resolver for the flags of the replay that has the ledger.
-func (c *replayCmd) ledgerOptions() (kong.Resolver, error) {
-	l, err := ledger.Open(c.Resume)
+// ledgerOptions returns a resolver for the flags of the replay that has the ledger, or that is on
+// the queue.
+func (c *replayCmd) ledgerOptions(ctx context.Context) (kong.Resolver, error) {
+	kept, err := c.resumed(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
-	}
-	kept := l.Options()
-	if err := l.Close(); err != nil {
-		return nil, err
 	}
 	options := map[string]any{}
 	if err := json.Unmarshal(kept, &options); err != nil {
@@ -53,6 +51,23 @@ func (c *replayCmd) ledgerOptions() (kong.Resolver, error) {
 		return nil, err
 	}
 	return resolverOf("replay", options), nil
+}
+
+// resumed returns the options of the replay that is resumed.
+func (c *replayCmd) resumed(ctx context.Context) (json.RawMessage, error) {
+	if c.Queue != "" {
+		q, err := c.openQueue(ctx)
+		if err != nil {
+			return nil, err
+		}
+		kept, _, err := q.Find(ctx, c.Resume)
+		return kept, errors.Join(err, q.Close())
+	}
+	l, err := ledger.Open(c.Resume)
+	if err != nil {
+		return nil, err
+	}
+	return l.Options(), l.Close()
 }
 
 // sameArms returns an error if the command line names other arms than the options of the replay
@@ -70,7 +85,7 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 }
 
 // resumeReplay prints how to continue a replay that did not finish.
-func (t *terminal) resumeReplay(path string, stopped error) {
+func (t *terminal) resumeReplay(command []string, stopped error) {
 	how, more := "continue with", ""
 	if errors.As(stopped, new(*replay.DifferentError)) {
 		return // it would be rejected again
@@ -85,5 +100,5 @@ func (t *terminal) resumeReplay(path string, stopped error) {
 	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
 		how = "once the judge is in order, continue with"
 	}
-	t.field("resume", "nothing is lost; %s: %s%s", how, commandLine("evalctl", "replay", "--resume", path), more)
+	t.field("resume", "nothing is lost; %s: %s%s", how, commandLine(append([]string{"evalctl"}, command...)...), more)
 }

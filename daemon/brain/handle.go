@@ -2,6 +2,7 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"evalctl/daemon/protocol"
@@ -75,11 +76,15 @@ func (h Handle) openStore(ctx context.Context) (*store.Store, error) {
 // search.ErrNoReranker.
 func (h Handle) Search(ctx context.Context, q search.Query) (search.Result, error) {
 	defer h.Acquire()()
+	if err := h.Sync(ctx); err != nil {
+		return search.Result{}, err
+	}
 	x, err := h.indexer(ctx)
 	if err != nil {
 		return search.Result{}, err
 	}
 	found, err := x.search(ctx, q)
+	h.noteGone(err)
 	if isModelError(err) {
 		err = fmt.Errorf("%w: %w", ErrSearchModel, err)
 	}
@@ -87,6 +92,24 @@ func (h Handle) Search(ctx context.Context, q search.Query) (search.Result, erro
 		return search.Result{}, fmt.Errorf("search brain %s: %w", h.entry.id(), err)
 	}
 	return found, nil
+}
+
+// Sync waits until the store has delivered the events of every commit that any process has made
+// before the call, to callers that have acquired the brain.
+func (h Handle) Sync(ctx context.Context) error {
+	st, err := h.Store(ctx)
+	if err != nil {
+		return err
+	}
+	err = st.Sync(ctx)
+	if errors.Is(err, store.ErrPruned) { // reopened, the store has all commits again
+		if st, err = h.Store(ctx); err != nil {
+			return err
+		}
+		err = st.Sync(ctx)
+	}
+	h.noteGone(err)
+	return err
 }
 
 // Passages returns how many passages the index of the brain makes of a document, and how many of

@@ -84,6 +84,9 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 
 // mark is the store's sink: it runs inside a commit and must not wait.
 func (x *indexer) mark(e store.ChangeEvent) {
+	if e.Kind == store.Missed {
+		return // the next search finds the store Broken, which ends the indexer
+	}
 	x.mu.Lock()
 	x.dirty[e.Path] = struct{}{}
 	if e.OldPath != "" {
@@ -157,11 +160,7 @@ func (x *indexer) drain(ctx context.Context) error {
 		dirty, marked, seq := x.dirty, x.marked, x.seq
 		x.dirty = map[string]struct{}{}
 		x.mu.Unlock()
-		files := make([]file, 0, len(dirty))
-		for path := range dirty {
-			files = append(files, file{path: path})
-		}
-		if err := x.mirror.refresh(ctx, files); err != nil {
+		if err := x.mirror.refresh(ctx, filesAt(dirty)); err != nil {
 			return fmt.Errorf("update the index: %w", err)
 		}
 		x.mirror.seq = max(x.mirror.seq, seq)

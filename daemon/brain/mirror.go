@@ -46,25 +46,103 @@ func newMirror(st *store.Store, options *search.Options, s *snapshot) *mirror {
 // build loads the snapshot of the index and applies what has changed since, or
 // indexes the whole store when there is no usable snapshot.
 func (m *mirror) build(ctx context.Context) error {
+	seq := m.documents.store.Seq() // what is read afterwards has these commits
+	var err error
+	if m.documents.store.Shared() {
+		seq, err = m.buildShared(ctx, seq)
+	} else {
+		err = m.buildListed(ctx)
+	}
+	if err == nil {
+		m.seq = seq // not earlier: a part of an index must not be saved as the whole
+	}
+	return err
+}
+
+// buildShared returns the last commit that the index has in full, which is seq or a later one.
+func (m *mirror) buildShared(ctx context.Context, seq uint64) (uint64, error) {
+	m.load(ctx)
+	last, err := m.catchUp(ctx, seq)
+	if !errors.Is(err, store.ErrPruned) {
+		return last, err
+	}
+	listed, err := m.documents.list(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return seq, m.follow(ctx, listed, time.Time{})
+}
+
+// buildListed lists the documents while the snapshot is loaded.
+func (m *mirror) buildListed(ctx context.Context) error {
 	var (
 		listed []store.FileInfo
 		err    error
 		wg     sync.WaitGroup
 	)
-	m.seq = m.documents.store.Seq() // before the documents are listed, so that these commits are in the list
 	wg.Go(func() { listed, err = m.documents.list(ctx) })
-	index, saved, seq := m.snapshot.load(ctx)
-	m.savedSeq = seq
-	if index == nil {
-		index = search.New(m.options)
-	}
+	saved := m.load(ctx)
 	wg.Wait()
-	m.index = index
 	if err != nil {
 		return err
 	}
+	return m.follow(ctx, listed, saved)
+}
+
+// load sets the index to that of the snapshot, or to an empty one.
+func (m *mirror) load(ctx context.Context) (saved time.Time) {
+	m.index, saved, m.savedSeq = m.snapshot.load(ctx)
+	if m.index == nil {
+		m.index = search.New(m.options)
+	}
+	return saved
+}
+
+// maxCatchUp is the most commits that catchUp reads. Beyond it, listing the documents is faster.
+const maxCatchUp = 4096
+
+// catchUp applies what has changed since the snapshot was saved, and returns the last commit that
+// the index has then. It returns store.ErrPruned if the changes are too many or no longer kept, or if
+// there is no snapshot.
+func (m *mirror) catchUp(ctx context.Context, seq uint64) (last uint64, err error) {
+	last = m.savedSeq
+	if m.index.Len() == 0 || last == 0 || seq > last+maxCatchUp {
+		return 0, store.ErrPruned
+	}
+	changed := map[string]struct{}{}
+	for {
+		events, err := m.documents.store.ChangesAfter(ctx, last)
+		if err != nil {
+			return 0, err
+		}
+		if len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			changed[e.Path] = struct{}{}
+			if e.OldPath != "" {
+				changed[e.OldPath] = struct{}{}
+			}
+			last = e.Seq
+		}
+	}
+	return last, m.refresh(ctx, filesAt(changed))
+}
+
+// filesAt returns the files at paths whose versions are not known.
+func filesAt(paths map[string]struct{}) []file {
+	files := make([]file, 0, len(paths))
+	for path := range paths {
+		files = append(files, file{path: path})
+	}
+	return files
+}
+
+// follow applies what differs between the index and a listing of the documents, which was made
+// after the index was saved.
+func (m *mirror) follow(ctx context.Context, listed []store.FileInfo, saved time.Time) error {
 	changed, known := m.compare(listed, saved)
-	if known < index.Len() {
+	if known < m.index.Len() {
 		m.deleteUnlisted(listed)
 	}
 	return m.refresh(ctx, changed)

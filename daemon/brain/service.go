@@ -61,13 +61,19 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Catalog == nil {
 		return nil, errors.New("brain service: Catalog is required")
 	}
+	fail := func(err error) (*Service, error) {
+		if cfg.Leases != nil {
+			cfg.Leases.Close()
+		}
+		return nil, errors.Join(err, cfg.Catalog.Close())
+	}
 	if cfg.OpenStore == nil {
-		return nil, errors.Join(errors.New("brain service: OpenStore is required"), cfg.Catalog.Close())
+		return fail(errors.New("brain service: OpenStore is required"))
 	}
 	shared, _ := cfg.Catalog.(SharedCatalog)
 	records, err := cfg.Catalog.Load(ctx)
 	if err != nil {
-		return nil, errors.Join(err, cfg.Catalog.Close())
+		return fail(err)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -37,6 +37,10 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 		_ = rc.SetWriteDeadline(time.Now().Add(lastFrameTimeout))
 	})
 	h := brainOf(r)
+	// So that commits of other replicas from before the stream are not delivered to it.
+	if err := h.Sync(r.Context()); err != nil {
+		return err
+	}
 	defer a.feeds.attach(h, l)()
 	// The client may attach again with what its key is then.
 	defer requestOf(r).caller.whenEnded(func() { l.end(errKeyEnded) })()

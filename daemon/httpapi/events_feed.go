@@ -22,7 +22,9 @@ const maxTogether = 16 << 10
 var (
 	// errStreamOver ends the streams of a deleted brain.
 	errStreamOver = errors.New("brain is deleted")
-	errTooSlow    = errors.New("client does not read its change stream: disconnected")
+	// errMissed ends the streams of a brain some of whose changes are lost.
+	errMissed  = errors.New("some changes are no longer kept: attach again")
+	errTooSlow = errors.New("client does not read its change stream: disconnected")
 )
 
 // feeds distributes the changes of brains to the streams that follow them.
@@ -52,8 +54,19 @@ func (f *feeds) attach(h brain.Handle, l *listener) (detach func()) {
 	fd := f.brain[h]
 	if fd == nil {
 		fd = &feed{listeners: map[*listener]struct{}{}}
-		fd.unsubscribe = h.Subscribe(fd.publish)
+		unsubscribe, over := h.Subscribe(fd.publish), make(chan struct{})
+		fd.unsubscribe = func() {
+			unsubscribe()
+			close(over)
+		}
 		f.brain[h] = fd
+		go func() { // another replica may delete the brain
+			select {
+			case <-h.Done():
+				fd.endAll(errStreamOver)
+			case <-over:
+			}
+		}()
 	}
 	fd.mu.Lock()
 	fd.listeners[l] = struct{}{}
@@ -96,15 +109,25 @@ func (f *feeds) drop(h brain.Handle, cause error) {
 	}
 	delete(f.brain, h)
 	fd.unsubscribe()
+	fd.endAll(cause)
+}
+
+// endAll ends the streams.
+func (fd *feed) endAll(cause error) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	for l := range fd.listeners {
 		l.end(cause)
 	}
+	clear(fd.listeners)
 }
 
 // publish is the sink of the store. It runs during a commit and must not wait.
 func (fd *feed) publish(e store.ChangeEvent) {
+	if e.Kind == store.Missed {
+		fd.endAll(errMissed)
+		return
+	}
 	data := bytes.TrimRight(encode(protocol.ChangeEvent{
 		Kind: string(e.Kind), Path: e.Path, OldPath: e.OldPath, Reason: e.Reason,
 		When: protocol.FormatTime(e.When),

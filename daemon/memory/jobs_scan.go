@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func (s *Service) startJobs(h brain.Handle, done func()) {
 func (s *Service) scanJobs(h brain.Handle, b *brainJobs, announced bool) {
 	for {
 		err := s.scan(h, b, announced)
-		if err != nil && h.Err() == nil && s.jobs.ctx.Err() == nil {
+		if err != nil && h.Err() == nil && !errors.Is(err, store.ErrGone) && s.jobs.ctx.Err() == nil {
 			s.cfg.Logger.Error("cannot read the jobs; the next operation on the brain tries again",
 				"brain", h.Brain().ID, "error", err)
 		}

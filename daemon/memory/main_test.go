@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres/postgrestest"
 )
 
 // children are what the test binary does instead of the tests, by the environment variable that
@@ -23,6 +24,7 @@ var children = map[string]func(string) int{
 	sessionCrashEnv:     func(value string) int { return addUntilKilled(value, user) },
 	extractCrashEnv:     func(value string) int { return addUntilKilled(value, final) },
 	consolidateCrashEnv: consolidateUntilKilled,
+	replicaCrashEnv:     workUntilKilled,
 }
 
 func TestMain(m *testing.M) {
@@ -31,8 +33,13 @@ func TestMain(m *testing.M) {
 			os.Exit(work(value))
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(withPostgres{m})
 }
+
+// withPostgres stops the server of the tests after them.
+type withPostgres struct{ tests *testing.M }
+
+func (w withPostgres) Run() int { return postgrestest.Main(w.tests) }
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
 
@@ -75,6 +82,9 @@ func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 	})
 	_, err = f.brains.Create(t.Context(), "", protocol.CreateBrain{ID: "eval"})
 	if err != nil && !errors.Is(err, brain.ErrExists) { // kept from an earlier opening
+		t.Fatal(err)
+	}
+	if err := f.brains.Refresh(t.Context(), "", "eval"); err != nil {
 		t.Fatal(err)
 	}
 	if f.brain, err = f.brains.Find("eval"); err != nil {

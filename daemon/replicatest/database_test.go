@@ -49,7 +49,7 @@ func (d *table) read(ctx context.Context, brain string) error {
 	if len(all) > 0 {
 		last = all[len(all)-1].seq
 	}
-	rows, err := conn.Query(ctx, `SELECT c.seq, c.kind, c.path, c.old_path, c.reason
+	rows, err := conn.Query(ctx, `SELECT c.seq, c.kind, c.path, c.old_path, convert_from(c.reason, 'UTF8')
 		FROM evalctl.changes c JOIN evalctl.brains b ON b.uid = c.brain
 		WHERE b.id = $1 AND c.seq > $2 ORDER BY c.seq, c.n`, brain, last)
 	if err != nil {
@@ -71,7 +71,8 @@ func (d *table) head(ctx context.Context, brain string) int64 {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	var seq int64
-	err = conn.QueryRow(ctx, `SELECT h.seq FROM evalctl.heads h JOIN evalctl.brains b ON b.uid = h.brain
+	err = conn.QueryRow(ctx, `SELECT coalesce((SELECT max(c.seq) FROM evalctl.changes c WHERE c.brain = h.brain), h.pruned)
+		FROM evalctl.heads h JOIN evalctl.brains b ON b.uid = h.brain
 		WHERE b.id = $1`, brain).Scan(&seq)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

@@ -10,7 +10,11 @@ import (
 	"evalctl/internal/postgres/postgrestest"
 )
 
-const replicas = 3
+const (
+	replicas = 3
+	// progress is how many writes must succeed from one fault to the next one.
+	progress = 3 * clients
+)
 
 // fleet is replicas over one database, each with a network of its own to it.
 type fleet struct {
@@ -56,9 +60,9 @@ func (f *fleet) test(rounds int, fault func()) {
 			fault()
 			f.rest()
 			// Nothing is shown if nothing works.
-			for begun := time.Now(); f.counts.writes.Load() == acked; time.Sleep(10 * time.Millisecond) {
+			for begun := time.Now(); f.counts.writes.Load() < acked+progress; time.Sleep(10 * time.Millisecond) {
 				if time.Since(begun) > f.settle {
-					f.violated("%v after a fault no write succeeds", f.settle)
+					f.violated("%v after a fault there are fewer than %d writes", f.settle, progress)
 					return
 				}
 			}
@@ -94,6 +98,7 @@ func TestKilledReplicas(t *testing.T) {
 // TestCrashedDatabase has the server lose all of its processes, as in a failover to a server with
 // the same data.
 func TestCrashedDatabase(t *testing.T) {
+	onlyLong(t)
 	f := newFleet(t, fast)
 	f.test(rounds(2, 20), func() {
 		f.cluster.Stop("immediate")

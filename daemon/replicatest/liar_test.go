@@ -20,14 +20,21 @@ import (
 // liar is a network that breaks one promise of the daemon, now and then.
 type liar struct {
 	http.RoundTripper
-	lie func(l *liar, r *http.Request) (*http.Response, error)
-	n   atomic.Int64
+	lie  func(l *liar, r *http.Request) (*http.Response, error)
+	n    atomic.Int64 // of what could be lied about
+	told atomic.Int64 // lies
 }
 
 func (l *liar) RoundTrip(r *http.Request) (*http.Response, error) { return l.lie(l, r) }
 
-// nth reports whether this is one of the requests to lie about.
-func (l *liar) nth() bool { return l.n.Add(1)%7 == 0 }
+// nth reports whether to lie this time, which is each nth time.
+func (l *liar) nth(n int64) bool {
+	if l.n.Add(1)%n != 0 {
+		return false
+	}
+	l.told.Add(1)
+	return true
+}
 
 func response(r *http.Request, status int, body string) *http.Response {
 	return &http.Response{
@@ -71,19 +78,19 @@ var lies = map[string]struct {
 	want string
 }{
 	"a write is acknowledged and lost": {func(l *liar, r *http.Request) (*http.Response, error) {
-		if isWrite(r) && l.nth() {
+		if isWrite(r) && l.nth(7) {
 			return response(r, http.StatusNoContent, ""), nil
 		}
 		return l.RoundTripper.RoundTrip(r)
 	}, "is gone"},
 	"a write is acknowledged and its document is as before": {func(l *liar, r *http.Request) (*http.Response, error) {
-		if at(r, "/rename") && l.nth() {
+		if at(r, "/rename") && l.nth(2) {
 			return response(r, http.StatusNoContent, ""), nil
 		}
 		return l.RoundTripper.RoundTrip(r)
 	}, "is gone"},
 	"a batch is torn, and fails": {func(l *liar, r *http.Request) (*http.Response, error) {
-		if !at(r, "/batch-ops") || !l.nth() {
+		if !at(r, "/batch-ops") || !l.nth(4) {
 			return l.RoundTripper.RoundTrip(r)
 		}
 		var batch protocol.Batch
@@ -101,7 +108,7 @@ var lies = map[string]struct {
 		return response(r, http.StatusServiceUnavailable, `{"code":"store_unavailable"}`), nil
 	}, "is half done"},
 	"a line is appended twice": {func(l *liar, r *http.Request) (*http.Response, error) {
-		if !at(r, "/append") || !l.nth() {
+		if !at(r, "/append") || !l.nth(2) {
 			return l.RoundTripper.RoundTrip(r)
 		}
 		data, _ := io.ReadAll(r.Body)
@@ -111,13 +118,13 @@ var lies = map[string]struct {
 		return l.RoundTripper.RoundTrip(twice)
 	}, "is 2 times in"},
 	"a search is older than the write": {func(l *liar, r *http.Request) (*http.Response, error) {
-		if at(r, "/search") && l.nth() {
+		if at(r, "/search") && l.nth(7) {
 			return response(r, http.StatusOK, `{"chunks":[]}`), nil
 		}
 		return l.RoundTripper.RoundTrip(r)
 	}, "then a search for"},
 	"a failure is the daemon's fault": {func(l *liar, r *http.Request) (*http.Response, error) {
-		if isWrite(r) && l.nth() {
+		if isWrite(r) && l.nth(7) {
 			return response(r, http.StatusInternalServerError, `{"code":"internal_error"}`), nil
 		}
 		return l.RoundTripper.RoundTrip(r)
@@ -128,7 +135,7 @@ var lies = map[string]struct {
 			return res, err
 		}
 		return lines(res, func(frame string) string {
-			if strings.Contains(frame, "change") && l.n.Add(1)%50 == 0 {
+			if strings.Contains(frame, "change") && l.nth(50) {
 				return ""
 			}
 			return frame
@@ -141,7 +148,7 @@ var lies = map[string]struct {
 		}
 		held := ""
 		return lines(res, func(frame string) string {
-			if strings.Contains(frame, "change") && held == "" && l.n.Add(1)%50 == 0 {
+			if strings.Contains(frame, "change") && held == "" && l.nth(50) {
 				held = frame
 				return ""
 			}
@@ -156,7 +163,7 @@ var lies = map[string]struct {
 			return res, err
 		}
 		return lines(res, func(frame string) string {
-			if strings.Contains(frame, "change") && l.n.Add(1)%50 == 0 {
+			if strings.Contains(frame, "change") && l.nth(50) {
 				return frame + frame
 			}
 			return frame
@@ -170,6 +177,7 @@ var lies = map[string]struct {
 		n := 0
 		return lines(res, func(frame string) string {
 			if n++; n > 60 {
+				l.told.Add(1)
 				return ""
 			}
 			return frame
@@ -182,6 +190,7 @@ var lies = map[string]struct {
 
 // TestChecks checks that the checks notice what is wrong, and nothing else.
 func TestChecks(t *testing.T) {
+	onlyLong(t)
 	r := startReplica(t, "one", nil, "--home", t.TempDir())
 	urls := func() []string { return []string{r.URL()} }
 	for name, tt := range lies {
@@ -190,8 +199,15 @@ func TestChecks(t *testing.T) {
 			w.brains[0] = strings.NewReplacer(" ", "-", ",", "", "'", "").Replace(name)
 			w.settle = 500 * time.Millisecond
 			w.truth = &streams{w: newWorld(t, 0, urls), all: map[string][]change{}}
-			w.http.Transport = &liar{RoundTripper: w.http.Transport, lie: tt.lie}
-			w.play(t.Context(), 1, func() { time.Sleep(700 * time.Millisecond) })
+			l := &liar{RoundTripper: w.http.Transport, lie: tt.lie}
+			w.http.Transport = l
+			w.play(t.Context(), 1, func() {
+				for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(10 * time.Millisecond) {
+					if w.counts.writes.Load() > 80 && (tt.want == "" || l.told.Load() >= 5) {
+						break
+					}
+				}
+			})
 			broken := w.broken()
 			if tt.want == "" && len(broken) > 0 {
 				t.Errorf("noticed %q", broken)

@@ -12,6 +12,14 @@ import (
 
 var full = flag.Bool("full", false, "run as many faults as a release needs: half an hour")
 
+// onlyLong skips a test of which the race detector would show nothing new.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("shorter tests run the same code")
+	}
+}
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(mainWith(m))
@@ -51,7 +59,9 @@ func (w *world) play(ctx context.Context, seed uint64, faults func()) {
 	writing, stopWriting := context.WithCancel(ctx)
 	var watchers, writers sync.WaitGroup
 	defer watchers.Wait()
+	defer writers.Wait()
 	defer stopWatching()
+	defer stopWriting()
 	for i := range watchersEach * len(w.brains) {
 		v := newWatcher(w, w.brains[i%len(w.brains)], seed+uint64(i))
 		w.watchers = append(w.watchers, v)

@@ -133,6 +133,13 @@ func (c *writer) word() string {
 	return "zq" + strings.Map(func(r rune) rune { return rune("bcdfghjklm"[r-'0']) }, fmt.Sprintf("%02d%08d", c.id, c.n)) + "x"
 }
 
+// wordOf returns the word of a text.
+func wordOf(text string) string {
+	_, rest, _ := strings.Cut(text, "wrote ")
+	word, _, _ := strings.Cut(rest, " ")
+	return word
+}
+
 func (c *writer) text(path string) *string {
 	s := fmt.Sprintf("# Note %s\n\nClient %d wrote %s here.\n", path, c.id, c.word())
 	return &s
@@ -273,8 +280,7 @@ func (c *writer) read(ctx context.Context, b *client.Brain, what, path string, w
 
 // search looks for a document with the word that only its text has.
 func (c *writer) search(ctx context.Context, b *client.Brain, what, path, text string, want bool) {
-	_, rest, _ := strings.Cut(text, "wrote ")
-	word, _, _ := strings.Cut(rest, " ")
+	word := wordOf(text)
 	res, err := b.Search(ctx, protocol.SearchRequest{Query: word, TopK: 20, Mode: protocol.ModeBM25})
 	if err != nil {
 		c.w.failed(err, "search")

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas/blas32"
 )
@@ -18,10 +19,12 @@ const blockRows = 64
 const nearestRows = 4096
 
 // vectors keeps a row of unit length for each chunk whose vector is known, by chunk number. A row
-// takes 4 bytes for each dimension, and one more.
+// takes 5 bytes for each dimension, and 13 more.
 type vectors struct {
 	dimension int         // of all rows; 0 before the first
 	blocks    [][]float32 // of blockRows rows each, nil before the first row
+	codes     [][]uint8   // of the same rows, see encode
+	shapes    []codeShape // of the codes
 	known     []bool
 	count     int             // of known rows
 	refused   map[uint32]bool // chunks that have no row because the embedder refused them
@@ -30,16 +33,18 @@ type vectors struct {
 // grow adds n chunks, whose vectors are not known.
 func (v *vectors) grow(n int) {
 	v.known = append(v.known, make([]bool, n)...)
+	v.shapes = append(v.shapes, make([]codeShape, n)...)
 	if missing := (len(v.known)+blockRows-1)/blockRows - len(v.blocks); missing > 0 {
 		v.blocks = append(v.blocks, make([][]float32, missing)...)
+		v.codes = append(v.codes, make([][]uint8, missing)...)
 	}
 }
 
 // bytes returns the memory that the vectors take, in bytes.
 func (v *vectors) bytes() int {
-	sum := cap(v.known) + cap(v.blocks)*24
-	for _, b := range v.blocks {
-		sum += 4 * cap(b)
+	sum := cap(v.known) + cap(v.shapes)*int(unsafe.Sizeof(codeShape{})) + (cap(v.blocks)+cap(v.codes))*24
+	for i, b := range v.blocks {
+		sum += 4*cap(b) + cap(v.codes[i])
 	}
 	return sum
 }
@@ -67,8 +72,12 @@ func (v *vectors) set(n uint32, unit []float32) {
 	block := &v.blocks[n/blockRows]
 	if *block == nil {
 		*block = make([]float32, blockRows*v.dimension)
+		v.codes[n/blockRows] = make([]uint8, blockRows*codeLength(v.dimension))
 	}
 	copy(v.row(n), unit)
+	codes := v.codesOf(n)
+	clear(codes)
+	v.shapes[n] = encode(unit, codes)
 	if !v.known[n] {
 		v.known[n] = true
 		v.count++
@@ -80,12 +89,19 @@ func (v *vectors) row(n uint32) []float32 {
 	return v.blocks[n/blockRows][start : start+v.dimension]
 }
 
+func (v *vectors) codesOf(n uint32) []uint8 {
+	size := codeLength(v.dimension)
+	start := int(n%blockRows) * size
+	return v.codes[n/blockRows][start : start+size]
+}
+
 // compact moves the rows to the new numbers of their chunks, none of which is larger than the old
 // one, and frees the blocks behind them.
 func (v *vectors) compact(numbers []uint32, live int) {
 	moved := vectors{dimension: v.dimension}
 	moved.blocks = slices.Clone(v.blocks[:(live+blockRows-1)/blockRows])
-	moved.known = make([]bool, live)
+	moved.codes = slices.Clone(v.codes[:len(moved.blocks)])
+	moved.known, moved.shapes = make([]bool, live), make([]codeShape, live)
 	for old, n := range numbers {
 		if n != deletedChunk && v.known[old] {
 			moved.set(n, v.row(uint32(old)))
@@ -113,7 +129,7 @@ func unit(vector []float32) ([]float32, error) {
 }
 
 // nearest returns the k chunks with the largest cosine to a vector of unit length, best first, of
-// the documents that keep accepts. It compares every vector. Chunks without a vector, or with a
+// the documents that keep accepts. It compares every vector, as far as it can matter. Chunks without a vector, or with a
 // cosine that is not above 0, are never returned. Called with mu held; keep is called concurrently.
 func (ix *Index) nearest(query []float32, keep func(*Document) bool, k int) []candidate {
 	rows := len(ix.vectors.known)
@@ -139,8 +155,13 @@ func (v *vectors) cosine(query []float32, n uint32) float64 {
 // nearestOf is nearest for the chunks from start to end, in no particular order.
 func (ix *Index) nearestOf(query []float32, keep func(*Document) bool, k, start, end int) []candidate {
 	var top []candidate // a heap, the worst first
+	codes := encodeQuery(query)
+	least := 0. // what the cosine of one of the best is at least
 	for n := uint32(start); n < uint32(end); n++ {
 		if !ix.vectors.known[n] {
+			continue
+		}
+		if codes.bound(ix.vectors.codesOf(n), &ix.vectors.shapes[n]) < least {
 			continue
 		}
 		cosine := ix.vectors.cosine(query, n)
@@ -154,6 +175,9 @@ func (ix *Index) nearestOf(query []float32, keep func(*Document) bool, k, start,
 		} else if ix.compare(c, top[0]) < 0 {
 			top[0] = c
 			ix.siftDown(top)
+		}
+		if len(top) == k {
+			least = top[0].score
 		}
 	}
 	return top

@@ -91,7 +91,7 @@ func (s *Store) follow(backend shared) {
 			}
 			err := s.catchUp(ctx, f.announced.Load())
 			// The backend announces the same number again until its commit is delivered.
-			if err != nil && ctx.Err() == nil && !s.Broken() && !errors.Is(err, ErrUnavailable) {
+			if err != nil && ctx.Err() == nil && !s.Broken() && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrGone) {
 				s.hub.logger.Warn("the changes of a store cannot be read; tried again", slog.Any("because", err))
 			}
 		}
@@ -136,6 +136,24 @@ func (s *Store) Sync(ctx context.Context) error {
 		err = s.catchUp(ctx, head)
 	}
 	return wrap("sync", "", err)
+}
+
+// Shared reports whether other processes change the same documents.
+func (s *Store) Shared() bool { return s.feed != nil }
+
+// ChangesAfter returns the events of commits that follow a commit, in order: of some of them, and of
+// none only if there are none. If they are no longer kept, or the store is not Shared, it returns
+// ErrPruned.
+func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, error) {
+	if s.feed == nil {
+		return nil, wrap("sync", "", ErrPruned)
+	}
+	if err := s.gate.enter(ctx); err != nil {
+		return nil, wrap("sync", "", err)
+	}
+	defer s.gate.mu.RUnlock()
+	events, err := s.feed.backend.Changes(ctx, seq)
+	return events, wrap("sync", "", err)
 }
 
 // catchUp delivers the events of all commits up to a number that exists.

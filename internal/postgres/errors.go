@@ -27,7 +27,7 @@ func Retryable(err error) bool {
 
 // retryableCode decides by SQLSTATE, see appendix A of the PostgreSQL manual.
 func retryableCode(code string) bool {
-	switch code[:2] {
+	switch class := code[:min(2, len(code))]; class {
 	case "08", // connection exceptions
 		"40", // serialization failures and deadlocks
 		"53", // insufficient resources: disk, memory, connections

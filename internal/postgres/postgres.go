@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -43,13 +46,23 @@ func IsURL(s string) bool {
 // HasPassword reports whether a connection string contains a password. Such strings belong in the
 // environment, because other users of the machine can read a process's arguments.
 func HasPassword(conn string) bool {
+	if !IsURL(conn) {
+		return passwordKey.MatchString(conn)
+	}
+	_, rest, _ := strings.Cut(conn, "//")
+	// Not url.User, because the password may not be escaped as it must.
+	if user, _, found := strings.Cut(rest, "@"); found && strings.Contains(user, ":") {
+		return true
+	}
 	u, err := url.Parse(conn)
 	if err != nil {
-		return strings.Contains(conn, "password") // pgx parses it, or reports why it cannot
+		return passwordKey.MatchString(conn)
 	}
-	_, set := u.User.Password()
-	return set || u.Query().Has("password") || u.Query().Has("sslpassword")
+	return u.Query().Has("password") || u.Query().Has("sslpassword")
 }
+
+// passwordKey finds password and sslpassword in a list of keywords and values.
+var passwordKey = regexp.MustCompile(`(?i)password\s*=`)
 
 // Address describes the server and database of a connection string, without user and password.
 func Address(conn string) string {
@@ -57,7 +70,7 @@ func Address(conn string) string {
 	if err != nil {
 		return "postgres"
 	}
-	return fmt.Sprintf("postgres://%s:%d/%s", cfg.Host, cfg.Port, cfg.Database)
+	return fmt.Sprintf("postgres://%s/%s", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)), cfg.Database)
 }
 
 // Open returns a pool of connections, which the caller must close. It checks that the server
@@ -66,10 +79,7 @@ func Address(conn string) string {
 func Open(ctx context.Context, conn string, opts Options) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(conn)
 	if err != nil {
-		// The text of pgx repeats the connection string, with the password masked as far as pgx can
-		// recognize it.
-		return nil, errors.New("the PostgreSQL connection string is invalid: " +
-			"it must be like postgres://user@host:5432/database?sslmode=verify-full")
+		return nil, invalid(err)
 	}
 	configure(cfg, conn, opts)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
@@ -81,6 +91,16 @@ func Open(ctx context.Context, conn string, opts Options) (*pgxpool.Pool, error)
 		return nil, fmt.Errorf("%s: %w", Address(conn), err)
 	}
 	return pool, nil
+}
+
+// invalid describes why pgx rejected a connection string. The text of pgx repeats the string, with
+// the password masked as far as pgx can recognize it.
+func invalid(err error) error {
+	const text = "the PostgreSQL connection string is invalid"
+	if path, ok := errors.AsType[*fs.PathError](err); ok { // of a certificate or a key
+		return fmt.Errorf("%s: %w", text, path)
+	}
+	return errors.New(text + ": it must be like postgres://user@host:5432/database?sslmode=verify-full")
 }
 
 func configure(cfg *pgxpool.Config, conn string, opts Options) {

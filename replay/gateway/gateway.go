@@ -26,7 +26,7 @@ import (
 type Config struct {
 	// Upstream is the provider to which requests are sent. Its Model is not used.
 	Upstream llm.Config
-	Ledger   *ledger.Ledger
+	Ledger   ledger.Books
 	Prices   llm.Prices
 	Cache    *llm.Cache
 	// Fresh is set if the daemon could not use what it got for ledger.Ingest the last time: stored

@@ -47,7 +47,7 @@ func (f *filler) ready(ctx context.Context, b brain) error {
 // find reports whether the brain is filled: by this replay before it was interrupted, or by an
 // earlier one. Brains that a daemon has lost since, because it keeps them in memory, are not.
 func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
-	if f.Mode == None {
+	if f.Mode == None || f.Find {
 		return true, remote.Find(ctx)
 	}
 	own := f.wasSeeded(b.name)

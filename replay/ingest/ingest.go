@@ -53,6 +53,11 @@ type Config struct {
 	// endpoint. It is locked until Fill returns, so that two replays do not fill the same brain. If
 	// it is empty, no brain is reused.
 	Record string
+	// Opened is used in place of Record by several calls of Fill at a time.
+	Opened *Record
+	// Find is set if another process of this replay has filled the brains. One that is missing or
+	// empty is an error then, and nothing is written.
+	Find bool
 	// Seeded reports whether this replay has filled a brain before it was interrupted. MarkSeeded is
 	// called with the name of each brain once it is filled. Both may be nil; they are not called
 	// concurrently.
@@ -95,20 +100,15 @@ func Fill(
 	if err := c.check(b); err != nil {
 		return nil, err
 	}
-	f := &filler{
-		stall:  stall{last: start},
-		Config: c, bench: b, writers: writersFor(c, len(haystacks)),
-		brains: map[string]string{}, owners: map[string]string{}, created: map[*seed.Brain]bool{},
-		filled: &Filled{
-			Brains: map[string]string{}, bench: b,
-			haystacks: map[string]*contents{}, sessions: map[string]string{},
-		},
-	}
+	f := newFiller(c, b, haystacks)
 	brains, err := f.plan(haystacks)
 	if err != nil {
 		return nil, err
 	}
-	if c.Mode != None && c.Daemon.Build != "" {
+	switch {
+	case c.Opened != nil:
+		f.record = c.Opened.record
+	case c.Mode != None && c.Daemon.Build != "":
 		if f.record, err = openRecord(c.Record); err != nil {
 			return nil, err
 		}
@@ -119,6 +119,41 @@ func Fill(
 	}
 	f.report(brains)
 	f.filled.Report.Seconds = time.Since(start).Seconds()
+	return f.filled, nil
+}
+
+func newFiller(c Config, b *source.Benchmark, haystacks []string) *filler {
+	return &filler{
+		stall:  stall{last: time.Now()},
+		Config: c, bench: b, writers: writersFor(c, len(haystacks)),
+		brains: map[string]string{}, owners: map[string]string{}, created: map[*seed.Brain]bool{},
+		filled: &Filled{
+			Brains: map[string]string{}, bench: b,
+			haystacks: map[string]*contents{}, sessions: map[string]string{},
+		},
+	}
+}
+
+// Describe returns what Fill returns, without a daemon: other processes fill the brains. The report
+// does not say how long that took and how many brains were reused.
+func Describe(ctx context.Context, c Config, b *source.Benchmark, haystacks []string) (*Filled, error) {
+	if err := c.check(b); err != nil {
+		return nil, err
+	}
+	f := newFiller(c, b, haystacks)
+	brains, err := f.plan(haystacks)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range brains {
+		if err := f.each(ctx, b, func(context.Context, source.Haystack) error { return nil }); err != nil {
+			return nil, err
+		}
+		for _, id := range b.haystacks {
+			f.filled.Brains[f.brains[id]] = b.name
+		}
+	}
+	f.report(brains)
 	return f.filled, nil
 }
 

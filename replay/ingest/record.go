@@ -37,6 +37,23 @@ type recordedBrain struct {
 	FilledAt  time.Time `json:"filled_at"`
 }
 
+// Record is an open list of the brains that are filled at an endpoint, for Config.Opened. It is safe
+// for concurrent use.
+type Record struct{ record *record }
+
+// OpenRecord reads and locks the record at path, which need not exist. It is an error if another
+// process has it. The caller must call Close.
+func OpenRecord(path string) (*Record, error) {
+	r, err := openRecord(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Record{r}, nil
+}
+
+// Close lets other processes use the record.
+func (r *Record) Close() error { return r.record.lock.Close() }
+
 // openRecord reads and locks the record at path, which need not exist. It returns nil for an empty
 // path. It is an error if another process has the record.
 func openRecord(path string) (*record, error) {

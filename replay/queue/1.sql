@@ -54,6 +54,7 @@ CREATE TABLE tasks (
 );
 CREATE INDEX ON tasks (run, finished_at);
 CREATE INDEX ON tasks (run, worker) WHERE worker IS NOT NULL;
+CREATE INDEX ON tasks (run, idx, arm) WHERE record IS NULL AND worker IS NULL;
 
 CREATE TABLE refusals (
   run     text NOT NULL REFERENCES runs ON DELETE CASCADE,

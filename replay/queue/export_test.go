@@ -11,3 +11,10 @@ func (r *Run) ChargeLost(ctx context.Context) error {
 		UPDATE @runs SET reserved = reserved - total.usd, spent = spent + total.usd FROM total WHERE id = $1`, r.run)
 	return err
 }
+
+// Vanish ends the signs of life, as a kill would.
+func (q *Queue) Vanish(ctx context.Context) {
+	q.stop()
+	<-q.done
+	_, _ = q.exec(ctx, `UPDATE @members SET seen = '-infinity' WHERE id = $1`, q.id)
+}

@@ -24,33 +24,27 @@ const (
 // quiet drops what River logs: failures of jobs are reported by the run.
 var quiet = slog.New(slog.DiscardHandler)
 
-// jobArgs is what River keeps of a question.
+// jobArgs is what River keeps of a job: that some question of a run is to be asked. Which one it is
+// is decided when a worker claims it, so that all arms are near the same question.
 type jobArgs struct {
-	Run   string `json:"run"`
-	Arm   string `json:"arm"`
-	Index int    `json:"index"`
+	Run string `json:"run"`
 }
 
 // Kind implements river.JobArgs.
 func (jobArgs) Kind() string { return "evalctl_question" }
 
-// enqueue inserts a job for each task. Those of all arms are taken in the order of the questions.
-func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, tasks []task) error {
-	if len(tasks) == 0 {
+// enqueue inserts n jobs, one for each question that nobody works on.
+func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, n int64) error {
+	if n == 0 {
 		return nil
 	}
 	client, err := river.NewClient(riverpgxv5.New(r.q.pool), &river.Config{Schema: schemaName, Logger: quiet})
 	if err != nil {
 		return err
 	}
-	jobs := make([]river.InsertManyParams, len(tasks))
-	for i, t := range tasks {
-		// River takes what was scheduled earliest. All these times have passed.
-		at := r.started.Add(-time.Hour + time.Duration(t.i)*time.Microsecond)
-		jobs[i] = river.InsertManyParams{
-			Args:       jobArgs{r.run, t.arm, t.i},
-			InsertOpts: &river.InsertOpts{MaxAttempts: maxAttempts, ScheduledAt: at},
-		}
+	jobs := make([]river.InsertManyParams, n)
+	for i := range jobs {
+		jobs[i] = river.InsertManyParams{Args: jobArgs{r.run}, InsertOpts: &river.InsertOpts{MaxAttempts: maxAttempts}}
 	}
 	_, err = client.InsertManyFastTx(ctx, tx, jobs)
 	return err
@@ -64,8 +58,8 @@ type riverWorker struct {
 
 // Work implements river.Worker.
 func (w *riverWorker) Work(ctx context.Context, job *river.Job[jobArgs]) error {
-	if w.worker.work(ctx, Task{Run: job.Args.Run, Arm: job.Args.Arm, Index: job.Args.Index}) {
+	if w.worker.work(ctx, job.Args.Run) {
 		return nil
 	}
-	return river.JobSnooze(refusedPause)
+	return river.JobSnooze(snooze)
 }

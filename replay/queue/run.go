@@ -92,10 +92,13 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 	return q.watchRun(&Run{Books: books, options: options, notice: notice}), nil
 }
 
-// Options returns the options with which a run was created.
-func (q *Queue) Options(ctx context.Context, id string) (json.RawMessage, error) {
-	_, options, err := q.find(ctx, id)
-	return options, err
+// Find returns the options with which a run was created, and when.
+func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, started time.Time, err error) {
+	b, options, err := q.find(ctx, id)
+	if err != nil {
+		return nil, started, err
+	}
+	return options, b.started, nil
 }
 
 // Books returns the books of a run, for a process that only spends.
@@ -137,8 +140,8 @@ func (r *Run) Seeded(arm, brain string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var seeded bool
-	err := r.q.row(ctx, `SELECT EXISTS (SELECT FROM @seeded WHERE run = $1 AND arm = $2 AND brain = $3)`, r.run, arm, brain).
-		Scan(&seeded)
+	err := r.q.scan(ctx, []any{&seeded},
+		`SELECT EXISTS (SELECT FROM @seeded WHERE run = $1 AND arm = $2 AND brain = $3)`, r.run, arm, brain)
 	if err != nil {
 		_ = r.fail(err)
 	}
@@ -147,14 +150,21 @@ func (r *Run) Seeded(arm, brain string) bool {
 
 // MarkSeeded records that a brain of an arm is filled.
 func (r *Run) MarkSeeded(arm, brain string) error {
-	_, err := r.q.exec(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
-	return err
+	return r.q.change(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
 }
 
 // Dispatch puts the questions of an arm on the queue, those that have no record. ids are all of
 // them, in the order of the dataset; identity says what workers must measure.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
-	err := pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
+	err := retrying(ctx, patience, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
+	if err != nil {
+		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
+	}
+	return nil
+}
+
+func (r *Run) dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
+	return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, in(`
 			INSERT INTO @arms VALUES ($1, $2, $3)
 			ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`),
@@ -170,26 +180,18 @@ func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage
 			return err
 		}
 		// What other processes that are alive work on is theirs.
-		free, err := r.release(ctx, tx, `arm = $2 AND record IS NULL AND (worker IS NULL OR NOT @alive(worker))`, arm)
-		if err != nil {
-			return err
-		}
-		return r.enqueue(ctx, tx, free)
+		return r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
 	})
-	if err != nil {
-		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
-	}
-	return nil
 }
 
-// release makes tasks free and returns them.
-func (r *Run) release(ctx context.Context, tx pgx.Tx, which string, args ...any) ([]task, error) {
-	rows, err := tx.Query(ctx, in(`UPDATE @tasks SET worker = NULL WHERE run = $1 AND `+which+` RETURNING arm, idx`),
+// release makes those tasks without a record free that a condition selects.
+func (r *Run) release(ctx context.Context, tx pgx.Tx, which string, args ...any) error {
+	tag, err := tx.Exec(ctx, in(`UPDATE @tasks SET worker = NULL WHERE run = $1 AND record IS NULL AND `+which),
 		append([]any{r.run}, args...)...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return pgx.CollectRows(rows, scanTask)
+	return r.enqueue(ctx, tx, tag.RowsAffected())
 }
 
 func scanTask(row pgx.CollectableRow) (t task, err error) { return t, row.Scan(&t.arm, &t.i) }
@@ -222,12 +224,9 @@ func (r *Run) Stop(ctx context.Context, arm string, why StopError) error {
 }
 
 func (q *Queue) stopArm(ctx context.Context, run, arm string, why StopError) error {
-	return retrying(ctx, patience, func(ctx context.Context) error {
-		_, err := q.exec(ctx, `
-			UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`,
-			run, arm, why.Kind, why.Text)
-		return err
-	})
+	return q.change(ctx, `
+		UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`,
+		run, arm, why.Kind, why.Text)
 }
 
 // Close gives the run up, so that another process may resume it. Workers begin none of its

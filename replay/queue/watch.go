@@ -36,6 +36,7 @@ type watcher struct {
 	alone    time.Time     // since when there is no worker, zero if there is one
 	reminded time.Time
 	unread   time.Time // since when the database does not answer
+	starved  time.Time // since when there are open tasks and no jobs
 	told     map[string]bool
 }
 
@@ -94,7 +95,7 @@ func (w *watcher) failAll(err error) {
 }
 
 func (w *watcher) look(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{w.collect, w.reap, w.stopped, w.workers} {
+	for _, step := range []func(context.Context) error{w.collect, w.reap, w.refill, w.stopped, w.workers} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -158,7 +159,7 @@ func (w *watcher) reap(ctx context.Context) error {
 	var lost bool
 	err := w.q.row(ctx, `
 		SELECT EXISTS (SELECT FROM @charges WHERE run = $1 AND kind = 'open' AND NOT @alive(member))
-			OR EXISTS (SELECT FROM @tasks WHERE run = $1 AND worker IS NOT NULL AND NOT @alive(worker))`, w.run).Scan(&lost)
+			OR EXISTS (SELECT FROM @tasks WHERE run = $1 AND record IS NULL AND worker IS NOT NULL AND NOT @alive(worker))`, w.run).Scan(&lost)
 	if err != nil || !lost {
 		return err
 	}
@@ -166,12 +167,35 @@ func (w *watcher) reap(ctx context.Context) error {
 		return err
 	}
 	return pgx.BeginFunc(ctx, w.q.pool, func(tx pgx.Tx) error {
-		free, err := w.release(ctx, tx, `worker IS NOT NULL AND NOT @alive(worker) AND record IS NULL`)
-		if err != nil {
-			return err
-		}
-		return w.enqueue(ctx, tx, free)
+		return w.release(ctx, tx, `worker IS NOT NULL AND NOT @alive(worker)`)
 	})
+}
+
+// starvation is how long open tasks may have no job.
+const starvation = 2 * time.Second
+
+// refill adds jobs if there are open tasks and none waits for a worker. A worker drops a job if it
+// finds nothing to do, and it may have looked when this process had no lease for a moment.
+func (w *watcher) refill(ctx context.Context) error {
+	var open, jobs int64
+	err := w.q.row(ctx, `
+		SELECT (SELECT count(*)`+openTasks+`), (SELECT count(*) FROM @river_job
+			WHERE state IN ('available', 'pending', 'retryable', 'scheduled') AND args->>'run' = $1)`, w.run).
+		Scan(&open, &jobs)
+	switch {
+	case err != nil:
+		return err
+	case open == 0 || jobs > 0:
+		w.starved = time.Time{}
+		return nil
+	case w.starved.IsZero():
+		w.starved = time.Now()
+		return nil
+	case time.Since(w.starved) < starvation:
+		return nil
+	}
+	w.starved = time.Time{}
+	return pgx.BeginFunc(ctx, w.q.pool, func(tx pgx.Tx) error { return w.enqueue(ctx, tx, open) })
 }
 
 // stopped ends the wait for questions of stopped arms that nobody works on. Those that are being

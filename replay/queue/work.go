@@ -18,8 +18,8 @@ import (
 const (
 	// maxTries is how many workers may vanish with a question before the run is stopped.
 	maxTries = 10
-	// refusedPause is how long a question waits for another worker if one cannot take it.
-	refusedPause = time.Second
+	// snooze is how long a question waits for another worker if one cannot take it.
+	snooze = time.Second
 	// softStop is how long a worker that is stopped finishes the questions that it has begun.
 	softStop = time.Minute
 )
@@ -116,20 +116,25 @@ type working struct {
 	refused error
 }
 
-// work works on a task, if it can be claimed. It returns false if somebody else should.
-func (w *worker) work(ctx context.Context, t Task) bool {
-	r := w.enter(ctx, t.Run)
+// work works on the first task of a run that nobody has. It returns false if the job is to be
+// delivered again.
+func (w *worker) work(ctx context.Context, run string) bool {
+	r := w.enter(ctx, run)
 	if r == nil {
-		return !w.wanted(ctx, t) // it is being closed, and may have been resumed meanwhile
+		return !w.wanted(ctx, run) // it is being closed, and may have been resumed meanwhile
 	}
 	defer r.active.Done()
 	if problem := r.problem(); problem != nil {
 		w.refuse(ctx, r, problem)
-		return !w.wanted(ctx, t)
+		return !w.wanted(ctx, run)
 	}
+	t := Task{Run: run}
 	identity, tries, err := w.claim(ctx, &t)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return true // others have all of them, or nobody collects the records any more
+	}
 	if err != nil {
-		return !errors.Is(err, errClaim) // else it is somebody else's, or nobody's any more
+		return false
 	}
 	var out Outcome
 	if tries > maxTries {
@@ -179,44 +184,30 @@ func (w *worker) begin(ctx context.Context, r *working) error {
 	return err
 }
 
-// errClaim means that the database could not be asked.
-var errClaim = errors.New("claim a question")
+// openTasks are the tasks of run $1 that somebody should work on.
+const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.arm JOIN @runs r ON r.id = t.run
+	WHERE t.run = $1 AND t.record IS NULL AND t.worker IS NULL AND a.stop_kind IS NULL AND @alive(r.owner)`
 
-// errTaken means that there is nothing to do: the question has a record, another worker has it, or
-// nobody collects the records of the run.
-var errTaken = errors.New("not to be asked")
-
-// claim makes the task this worker's.
+// claim makes the first open task this worker's. The error is pgx.ErrNoRows if there is none. What
+// vanished workers had is opened by the process that has the run.
 func (w *worker) claim(ctx context.Context, t *Task) (identity json.RawMessage, tries int, err error) {
 	var raw []byte
 	err = w.q.row(ctx, `
-		WITH claimed AS (
-			UPDATE @tasks t SET worker = $4, tries = tries + 1
-			FROM @runs r JOIN @arms a ON a.run = r.id
-			WHERE r.id = $1 AND @alive(r.owner) AND a.arm = $2 AND a.stop_kind IS NULL
-				AND t.run = $1 AND t.arm = $2 AND t.idx = $3 AND t.record IS NULL
-				AND (t.worker IS NULL OR NOT @alive(t.worker))
-			RETURNING t.question, t.tries, a.identity
+		WITH first AS (
+			SELECT t.arm, t.idx, a.identity`+openTasks+` ORDER BY t.idx, t.arm LIMIT 1 FOR UPDATE OF t SKIP LOCKED
 		)
-		SELECT question, tries, identity FROM claimed`,
-		t.Run, t.Arm, t.Index, w.q.id).Scan(&t.Question, &tries, &raw)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, 0, errTaken
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", errClaim, err)
-	}
-	return raw, tries, nil
+		UPDATE @tasks t SET worker = $2, tries = tries + 1 FROM first
+		WHERE t.run = $1 AND t.arm = first.arm AND t.idx = first.idx
+		RETURNING t.arm, t.idx, t.question, t.tries, first.identity`,
+		t.Run, w.q.id).Scan(&t.Arm, &t.Index, &t.Question, &tries, &raw)
+	return raw, tries, err
 }
 
-// wanted reports whether another worker should get a task that this one refuses.
-func (w *worker) wanted(ctx context.Context, t Task) bool {
-	var open bool
-	err := w.q.row(ctx, `
-		SELECT EXISTS (SELECT FROM @tasks t JOIN @runs r ON r.id = t.run JOIN @arms a ON a.run = t.run AND a.arm = t.arm
-			WHERE t.run = $1 AND t.arm = $2 AND t.idx = $3 AND t.record IS NULL AND a.stop_kind IS NULL AND @alive(r.owner))`,
-		t.Run, t.Arm, t.Index).Scan(&open)
-	return err != nil || open
+// wanted reports whether a run has open tasks.
+func (w *worker) wanted(ctx context.Context, run string) bool {
+	var wanted bool
+	err := w.q.row(ctx, `SELECT EXISTS (SELECT`+openTasks+`)`, run).Scan(&wanted)
+	return err != nil || wanted
 }
 
 // finish writes how the work ended. It returns false if somebody else should work on the task.
@@ -235,11 +226,7 @@ func (w *worker) finish(ctx context.Context, r *working, t Task, out Outcome) bo
 	case out.Refused != nil:
 		w.refuse(ctx, r, out.Refused)
 	}
-	err := retrying(ctx, patience, func(ctx context.Context) error {
-		_, err := w.q.exec(ctx, sql, args...)
-		return err
-	})
-	if err != nil {
+	if err := w.q.change(ctx, sql, args...); err != nil {
 		w.h.Notice(fmt.Sprintf("run %s: question %q of %s: write how it ended: %v", t.Run, t.Question, t.Arm, err))
 		return false
 	}
@@ -258,10 +245,7 @@ func (w *worker) refuse(ctx context.Context, r *working, problem error) {
 	if first {
 		w.h.Notice(fmt.Sprintf("run %s: %v", r.job.ID, problem))
 	}
-	err := retrying(ctx, patience, func(ctx context.Context) error {
-		_, err := w.q.exec(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.job.ID, w.q.id, problem.Error())
-		return err
-	})
+	err := w.q.change(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.job.ID, w.q.id, problem.Error())
 	if err != nil {
 		w.h.Notice(fmt.Sprintf("run %s: refuse it: %v", r.job.ID, err))
 	}

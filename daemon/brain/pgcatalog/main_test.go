@@ -1,10 +1,19 @@
 package pgcatalog_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
 	"evalctl/internal/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given { // each takes many commits
+		_ = flag.Set("rapid.checks", "8")
+	}
+	os.Exit(postgrestest.Main(m))
+}

@@ -9,25 +9,24 @@ import (
 	"fmt"
 	"log/slog"
 	"sort"
-	"strconv"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/pgstore"
 	"evalctl/internal/postgres"
 )
 
-// channel is where Retire wakes the other processes.
-const channel = "evalctl_brains"
-
 // Catalog is a brain.SharedCatalog. It is safe for concurrent use.
 type Catalog struct {
-	pool   *pgxpool.Pool
+	db     *pgstore.DB
+	pool   *pgxpool.Pool // of db
 	logger *slog.Logger
 
 	stop    context.CancelFunc
@@ -35,22 +34,32 @@ type Catalog struct {
 	wake    chan struct{} // contains a token while there may be retired brains
 }
 
-// Open returns the catalog in a database with the tables of pgstore.Schema. In the background it
+// New returns the catalog in a database, and takes ownership of the database. In the background it
 // deletes what retired brains have left, whichever process has retired them. The caller must Close
-// the catalog, and the pool afterwards.
-func Open(pool *pgxpool.Pool, logger *slog.Logger) *Catalog {
+// the catalog.
+func New(db *pgstore.DB, logger *slog.Logger) *Catalog {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Catalog{pool: pool, logger: logger, stop: stop, wake: make(chan struct{}, 1)}
+	c := &Catalog{db: db, pool: db.Pool(), logger: logger, stop: stop, wake: make(chan struct{}, 1)}
 	c.purging.Go(func() { c.purgeRetired(ctx) })
 	return c
 }
 
-// Close ends the work in the background. It leaves the pool open.
+// Close ends the work in the background and closes the database. All stores of brains must be
+// closed.
 func (c *Catalog) Close() error {
 	c.stop()
 	c.purging.Wait()
+	c.db.Close()
 	return nil
 }
+
+// Ping returns an error if the database does not answer.
+func (c *Catalog) Ping(ctx context.Context) error {
+	return failed("ping the database", c.pool.Ping(ctx))
+}
+
+// Metrics returns what /metrics reports about the database.
+func (c *Catalog) Metrics() []prometheus.Collector { return postgres.Metrics(c.pool) }
 
 // record is the content of the column record.
 type record struct {
@@ -151,16 +160,18 @@ func notFound(r brain.Record) error {
 // Retire implements brain.Catalog. It waits for the mutation of the brain that is being committed.
 // Every later one finds that the brain is gone.
 func (c *Catalog) Retire(ctx context.Context, r brain.Record) (string, error) {
-	var retired int
-	err := c.pool.QueryRow(ctx, `
+	tag, err := c.pool.Exec(ctx, `
 		WITH brain AS (DELETE FROM evalctl.brains WHERE uid = $1 RETURNING uid),
-		     head AS (DELETE FROM evalctl.heads WHERE brain IN (SELECT uid FROM brain)),
-		     retired AS (INSERT INTO evalctl.retired (uid) SELECT uid FROM brain RETURNING uid)
-		SELECT count(pg_notify('`+channel+`', uid::text)) FROM retired`, r.UID).Scan(&retired)
-	if err == nil && retired == 0 {
+		     head AS (DELETE FROM evalctl.heads WHERE brain IN (SELECT uid FROM brain))
+		INSERT INTO evalctl.retired (uid) SELECT uid FROM brain`, r.UID)
+	if err != nil {
+		return "", failed("delete a brain", unknownOutcome(err))
+	}
+	if tag.RowsAffected() == 0 {
 		return "", notFound(r)
 	}
-	return strconv.FormatInt(r.UID, 10), failed("delete a brain", unknownOutcome(err))
+	c.db.Notify(r.Key())
+	return r.Key(), nil
 }
 
 // Purge implements brain.Catalog. It leaves the work to the background of whichever process, and
@@ -171,6 +182,13 @@ func (c *Catalog) Purge(context.Context, string) error {
 	default:
 	}
 	return nil
+}
+
+// Watch implements brain.SharedCatalog.
+func (c *Catalog) Watch(ctx context.Context, changed func()) {
+	stop := c.db.Listen(func(string) { changed() })
+	defer stop()
+	<-ctx.Done()
 }
 
 // Missing implements brain.SharedCatalog.
@@ -192,7 +210,8 @@ func unknownOutcome(err error) error {
 	if !postgres.Retryable(err) && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("the connection was lost: it is unknown whether this was done: %w", err)
+	return store.Unavailable(err, "the connection to the database was lost: it is unknown whether the "+
+		"brain was changed: look it up, then try again")
 }
 
 // failed adds what was to be done, and marks errors after which the same may succeed later.
@@ -200,8 +219,10 @@ func failed(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.Canceled):
+		return err
 	case postgres.Retryable(err):
-		return store.Unavailable(err, "the database does not answer at present: %s", what)
+		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database does not answer or is overloaded: try again")
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

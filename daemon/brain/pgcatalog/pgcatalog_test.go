@@ -11,20 +11,19 @@ import (
 	"evalctl/internal/postgres/postgrestest"
 )
 
-// openDB opens a database. It is closed when the test ends.
-func openDB(t testing.TB, url string) *pgstore.DB {
+// openCatalog opens the catalog in a database. The caller must close it.
+func openCatalog(t testing.TB, url string) *pgcatalog.Catalog {
 	t.Helper()
 	db, err := pgstore.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(db.Close)
-	return db
+	return pgcatalog.New(db, slog.New(slog.DiscardHandler))
 }
 
 func TestCatalog(t *testing.T) {
 	braintest.Catalog(t, func(t *testing.T) func() brain.Catalog {
-		db := openDB(t, postgrestest.Database(t))
-		return func() brain.Catalog { return pgcatalog.Open(db.Pool(), slog.New(slog.DiscardHandler)) }
+		url := postgrestest.Database(t)
+		return func() brain.Catalog { return openCatalog(t, url) }
 	})
 }

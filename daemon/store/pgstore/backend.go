@@ -137,8 +137,8 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// acquireWithin is how long to wait for a connection.
-const acquireWithin = 10 * time.Second
+// acquireWithin is how long to wait for a connection. Tests change it.
+var acquireWithin = 10 * time.Second
 
 // acquire returns a connection, which the caller must release.
 func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {

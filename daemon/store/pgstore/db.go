@@ -47,8 +47,8 @@ func Open(ctx context.Context, conn string) (*DB, error) {
 	conns := int(pool.Config().MaxConns)
 	db := &DB{
 		pool:    pool,
-		held:    make(chan struct{}, max(1, conns/2)),
-		reading: make(chan struct{}, max(1, conns/4)),
+		held:    make(chan struct{}, max(1, conns*3/8)),
+		reading: make(chan struct{}, max(1, conns/2)),
 		bus:     newBus(pool),
 	}
 	background, stop := context.WithCancel(context.Background())
@@ -74,7 +74,7 @@ func (db *DB) Close() {
 func (db *DB) Open(ctx context.Context, uid int64, opts *store.Options) (*store.Store, error) {
 	b := &backend{db: db, brain: uid}
 	var fence int64
-	err := db.pool.QueryRow(ctx, "SELECT seq, fence FROM evalctl.heads WHERE brain = $1", uid).Scan(&b.opened, &fence)
+	err := db.pool.QueryRow(ctx, "SELECT "+head+", h.fence FROM evalctl.heads h WHERE h.brain = $1", uid).Scan(&b.opened, &fence)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, store.ErrGone
 	}

@@ -10,8 +10,9 @@ import (
 	"evalctl/daemon/store"
 )
 
-// resolveWithin is how long to look for the outcome of a commit after the connection was lost.
-const resolveWithin = 15 * time.Second
+// resolveWithin is how long to look for the outcome of a commit after the connection was lost. Tests
+// change it.
+var resolveWithin = 15 * time.Second
 
 // mutated finds out whether the operation with a commit id happened, after an error that leaves it
 // open. If not, it never will.

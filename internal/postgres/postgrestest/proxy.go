@@ -45,7 +45,7 @@ type link struct {
 // test.
 func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +59,18 @@ func NewProxy(t testing.TB, server string) *Proxy {
 		running.Wait()
 	})
 	return p
+}
+
+// Proxied returns a proxy, and the URL of a new database of Database behind it.
+func Proxied(t testing.TB) (proxy *Proxy, conn string) {
+	t.Helper()
+	conn = Database(t)
+	u, err := url.Parse(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy = NewProxy(t, u.Host)
+	return proxy, proxy.URL(conn)
 }
 
 // Addr is the host and port of the proxy.
@@ -126,7 +138,7 @@ func (p *Proxy) accept(running *sync.WaitGroup) {
 }
 
 func (p *Proxy) serve(client *net.TCPConn) {
-	server, err := net.Dial("tcp", p.target)
+	server, err := net.Dial("tcp", p.target) //nolint:noctx // on loopback
 	if err != nil {
 		reset(client)
 		return

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
+	"evalctl/replay"
+	"evalctl/replay/queue"
+)
+
+// checkQueue returns an error for a URL that is not one of PostgreSQL, or that shows a password to
+// other users of the machine.
+func checkQueue(url string, typed bool) error {
+	switch {
+	case !postgres.IsURL(url):
+		return errors.New("--queue must be a URL such as postgres://user@host:5432/database")
+	case typed && postgres.HasPassword(url):
+		return errors.New("--queue contains a password, which other users of the machine can read in the " +
+			"arguments; set SVC_QUEUE to the URL, or leave the password to PGPASSWORD or ~/.pgpass")
+	}
+	return nil
+}
+
+// openQueue joins the queue of --queue.
+func (c *replayCmd) openQueue(ctx context.Context) (*queue.Queue, error) {
+	if err := checkQueue(c.Queue, c.typed["queue"]); err != nil {
+		return nil, err
+	}
+	return queue.Open(ctx, c.Queue, queue.Options{})
+}
+
+// joinQueue joins the queue of --queue, nil without one, and finds the run of --resume there.
+func (c *replayCmd) joinQueue(ctx context.Context) (*queue.Queue, error) {
+	if c.Queue == "" {
+		return nil, nil
+	}
+	q, err := c.openQueue(ctx)
+	if err != nil || c.Resume == "" {
+		return q, err
+	}
+	if _, c.begun, err = q.Find(ctx, c.Resume); err != nil {
+		return nil, errors.Join(err, q.Close())
+	}
+	return q, nil
+}
+
+// beginQueued puts the replay on the queue, or takes it over from a process that has ended.
+func (c *replayCmd) beginQueued(
+	ctx context.Context, plan *replay.Plan, files replay.Files, q *queue.Queue, progress *replayProgress,
+) (*begunReplay, error) {
+	run, err := c.queuedRun(ctx, plan, q, progress)
+	if err != nil {
+		return nil, err
+	}
+	if c.Resume != "" {
+		setCap := func(limit llm.USD) error { return run.SetCap(ctx, limit) }
+		if err := c.continueWith(plan, files, run, setCap); err != nil {
+			return nil, errors.Join(err, run.Close())
+		}
+	}
+	resume := []string{"replay", "--resume", run.ID()}
+	if c.typed["queue"] {
+		resume = append(resume, "--queue", c.Queue)
+	}
+	if c.Output != "" {
+		resume = append(resume, "--output", c.Output)
+	}
+	return &begunReplay{
+		Books: run, close: run.Close, remove: run.Remove, resume: resume, queue: run,
+		run: func(ctx context.Context, h replay.Hooks) ([]replay.Outcome, error) {
+			return plan.RunQueued(ctx, files, run, h)
+		},
+	}, nil
+}
+
+func (c *replayCmd) queuedRun(
+	ctx context.Context, plan *replay.Plan, q *queue.Queue, progress *replayProgress,
+) (*queue.Run, error) {
+	if c.Resume != "" {
+		return q.Resume(ctx, c.Resume, progress.notice)
+	}
+	flags, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	// Workers must use the models of this process, whatever their environment says.
+	for name, model := range map[string]*replay.Model{"actor": plan.Reader, "judge": plan.Judge} {
+		if model != nil && flags[name] == nil {
+			flags[name] = model.Provider + "/" + model.Model
+		}
+	}
+	options, err := json.Marshal(flags)
+	if err != nil {
+		return nil, err
+	}
+	return q.Create(ctx, options, time.Now().UTC(), c.limit, progress.notice)
+}
+
+// announce prints how to work for a run on a queue.
+func (b *begunReplay) announce(t *terminal) {
+	if b.queue != nil {
+		t.field("queue", "run %s  its questions are asked by: evalctl worker", b.queue.ID())
+	}
+}
+
+// notice prints what the queue reports.
+func (p *replayProgress) notice(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.t.field("queue", "%s", printable(text, oneLine))
+}
+
+// relocate changes the options of a replay that was begun on another machine: files that are not
+// here are searched by their names in dir, which may be empty.
+func relocate(options map[string]any, dir string) error {
+	for _, name := range []string{"dataset", "corpus", "errata", "sample-ids", "exclude-ids", "judge-prompts", "prices"} {
+		path, ok := options[name].(string)
+		if !ok || path == "" {
+			continue
+		}
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		if dir == "" {
+			return fmt.Errorf("--%s %s is not on this machine; copy it, and give its folder with --files", name, path)
+		}
+		base := path[strings.LastIndexAny(path, `/\`)+1:]
+		here := filepath.Join(dir, base)
+		if _, err := os.Stat(here); err != nil {
+			return fmt.Errorf("--%s %s is not on this machine, and %s is not in %s; copy it there", name, path, base, dir)
+		}
+		options[name] = here
+	}
+	return nil
+}

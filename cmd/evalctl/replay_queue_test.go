@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/verify"
+	"evalctl/internal/llm"
+	"evalctl/internal/llm/llmtest"
+	"evalctl/internal/postgres/postgrestest"
+)
+
+// queueRig is a queue with workers that are real processes.
+type queueRig struct {
+	t     *testing.T
+	url   string
+	env   []string
+	files string
+}
+
+// worker starts a worker with a cache folder of its own.
+func (r *queueRig) worker(n int) (*exec.Cmd, *bytes.Buffer) {
+	r.t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(context.Background(), "evalctl", "worker", "--lease=2s", "--concurrency=3",
+		"--cache-dir="+filepath.Join(r.files, fmt.Sprintf("cache%d", n)))
+	cmd.Env = append(os.Environ(), "SVC_QUEUE="+r.url)
+	cmd.Env = append(cmd.Env, r.env...)
+	cmd.Dir, cmd.Stderr, cmd.Stdout = r.files, &stderr, &stderr
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	return cmd, &stderr
+}
+
+// stop ends a worker as a service manager does, and returns what it printed.
+func (r *queueRig) stop(cmd *exec.Cmd, stderr *bytes.Buffer) {
+	r.t.Helper()
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		r.t.Errorf("worker: %v\n%s", err, stderr)
+	}
+}
+
+// TestReplayQueue: two workers make the result that one process makes, times aside: each with a
+// daemon of its own, whose calls to its models are counted, or with one daemon for all.
+func TestReplayQueue(t *testing.T) {
+	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir()}
+	model := llmtest.NewServer(t, lanternModel)
+	rig.env = []string{"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + model.URL}
+	for n := range 2 {
+		cmd, stderr := rig.worker(n)
+		defer rig.stop(cmd, stderr)
+	}
+	for name, args := range map[string][]string{
+		"a daemon for each": {"--baseline=oracle", "--actor=fake"},
+		"a daemon for all":  {"--baseline=oracle", "--actor=fake", "--endpoint=" + served(t)},
+		"the daemon answers": {
+			"--baseline=oracle", "--actor=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args = append(args, "--sdk=go", "--dataset="+lanterns(t, 8), "--output=out", "--cache=off")
+			whole, dir := t.TempDir(), t.TempDir()
+			if code, out := paidReplay(t, whole, rig.env[2:], args...); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			code, out := paidReplay(t, dir, append(rig.env[2:], "SVC_QUEUE="+rig.url), args...)
+			if code != 0 || strings.Contains(out, "no worker") {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			if diff := cmp.Diff(outcome(t, whole), outcome(t, dir)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// served returns the URL of a daemon that is a process of its own.
+func served(t *testing.T) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "evalctl", "serve", "--addr=127.0.0.1:0")
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	_, url, ok := strings.Cut(line, "listening on ")
+	if !ok {
+		t.Fatalf("serve printed %q, %v", line, err)
+	}
+	return strings.TrimSpace(url)
+}
+
+// meterPrices make the judge expensive. Since output is free and a token has one byte, almost all
+// that is reserved is spent, so that a cap has a bite.
+var meterPrices = llm.Prices{"gpt-4o": {Input: 100 * llm.Dollar}, "gpt-4o-mini": {Input: llm.Dollar / 100}}
+
+// meter is a paid provider that answers slowly, and keeps its own bill: for each request that
+// arrives, whether or not its reply is read.
+type meter struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	calls  int
+	bill   llm.USD
+}
+
+func (m *meter) reply(c llmtest.Call) llmtest.Reply {
+	r := lanternModel(c)
+	r.Input = 0
+	for _, message := range c.Messages {
+		r.Input += len(message.Content)
+	}
+	price, _ := meterPrices.Of(llm.ProviderOpenAI, c.Model)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+	m.bill += price.Cost(llm.Usage{InputTokens: r.Input, OutputTokens: r.Output})
+	r.Latency = time.Duration(100+m.random.IntN(400)) * time.Millisecond
+	return r
+}
+
+func (m *meter) total() llm.USD {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bill
+}
+
+var runLine = regexp.MustCompile(`queue +run (\S+)`)
+
+// TestReplayQueueKilled: of three workers, one is killed every second, and the process that began
+// the run once. It is resumed on another machine, first until its cap and then with a higher one.
+// The result is that of one process, the bill is within what the result says, and never above the
+// cap.
+func TestReplayQueueKilled(t *testing.T) {
+	questions := 12
+	if *full {
+		questions = 100
+	}
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(uint64(seed), 5))
+	m := &meter{random: rand.New(rand.NewPCG(uint64(seed), 6))}
+	dataset := lanterns(t, questions)
+	args := []string{
+		"--sdk=go", "--baseline=oracle", "--dataset=" + dataset, "--actor=gpt-4o-mini", "--judge=gpt-4o",
+		"--price=gpt-4o=100/0", "--price=gpt-4o-mini=0.01/0", "--cache=off", "--floor=0", "--output=out",
+	}
+	env := []string{
+		"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + llmtest.NewServer(t, m.reply).URL,
+	}
+	whole := t.TempDir()
+	if code, out := paidReplay(t, whole, env[2:], append(args, "--max-cost-usd=900")...); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	before := m.total()
+
+	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir(), env: env}
+	defer rig.killing(3, random)()
+	begin := func(dir string, args ...string) (code int, out string) {
+		return paidReplay(t, dir, append(env[2:], "SVC_QUEUE="+rig.url), args...)
+	}
+
+	// Killed a few seconds after it began. What it asked is on the queue.
+	first := t.TempDir()
+	cmd := replayCommand(t, first, append(args, "--max-cost-usd=900")...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	cmd.Env = append(cmd.Env, append(env, "SVC_QUEUE="+rig.url)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait()
+	found := runLine.FindStringSubmatch(stderr.String())
+	if found == nil {
+		t.Fatalf("it did not begin:\n%s", &stderr)
+	}
+
+	// On another machine, with more money than was spent, which is not enough for the rest: the judge
+	// is checked again.
+	dir := t.TempDir()
+	limit := m.total() - before + before*2/3
+	resume := []string{"--resume=" + found[1], "--output=out", "--max-cost-usd=" + strings.TrimPrefix(limit.String(), "$")}
+	code, out := 0, ""
+	for range 40 { // until the lease of the killed process has ended
+		if code, out = begin(dir, resume...); code != exitUsage || !strings.Contains(out, "in progress") {
+			break
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	if bill := m.total() - before; bill > limit {
+		t.Errorf("the bill is %s, the cap was %s\n%s", bill, limit, out)
+	}
+	t.Logf("cap %s: exit code %d", limit, code)
+	if code == exitBudget {
+		resume[2] = "--max-cost-usd=900"
+		code, out = begin(dir, resume...)
+	}
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if diff := cmp.Diff(paidOutcome(t, whole), paidOutcome(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	bill := m.total() - before
+	var total, lost llm.USD
+	for _, name := range []string{"go.json", "oracle.json"} {
+		path := filepath.Join(dir, "out", name)
+		if rep, err := verify.File(path); err != nil || !rep.OK {
+			t.Errorf("%v, %+v", err, rep)
+		}
+		cost := readResult(t, path).CostAccounting
+		total, lost = total+cost.TotalUSD, lost+cost.LostUSD
+		if name == "oracle.json" { // of both
+			total += cost.SharedUSD
+		}
+	}
+	if bill > total || total-lost > bill {
+		t.Errorf("the bill is %s, the results have %s, of which %s may have been charged", bill, total, lost)
+	}
+	t.Logf("bill %s, spent %s, lost %s", bill, total, lost)
+}
+
+// paidOutcome is outcome without what killed requests cost.
+func paidOutcome(t *testing.T, dir string) map[string]any {
+	t.Helper()
+	out := outcome(t, dir)
+	for _, res := range out {
+		delete(res.(map[string]any), "cost_accounting")
+	}
+	return out
+}
+
+// killing runs n workers, and kills and replaces one every second until stop is called.
+func (r *queueRig) killing(n int, random *rand.Rand) (stop func()) {
+	type running struct {
+		cmd    *exec.Cmd
+		stderr *bytes.Buffer
+	}
+	var workers []running
+	for i := range n {
+		cmd, stderr := r.worker(i)
+		workers = append(workers, running{cmd, stderr})
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		kills := 0
+		for {
+			select {
+			case <-time.After(time.Second):
+			case <-quit:
+				r.t.Logf("%d kills", kills)
+				return
+			}
+			i := random.IntN(n)
+			_ = workers[i].cmd.Process.Kill()
+			_ = workers[i].cmd.Wait()
+			kills++
+			cmd, stderr := r.worker(i)
+			workers[i] = running{cmd, stderr}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+		for _, w := range workers {
+			_ = w.cmd.Process.Kill()
+			_ = w.cmd.Wait()
+		}
+		if r.t.Failed() {
+			r.t.Logf("the last worker:\n%s", workers[n-1].stderr)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"evalctl/internal/heap"
+	"evalctl/internal/postgres"
+	"evalctl/replay"
+	"evalctl/replay/queue"
+)
+
+// workerCmd has the flags of evalctl worker.
+type workerCmd struct {
+	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"Queue in PostgreSQL (required). A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass."`
+	Concurrency int           `default:"16" help:"Number of concurrent questions (${default})."`
+	Files       string        `placeholder:"DIR" help:"Folder with the dataset and the other files of replays, if they have other paths than on the machine that began the replay."`
+	CacheDir    string        `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder."`
+	Lease       time.Duration `default:"15s" help:"How long the worker counts as alive without a sign of life. Its questions are then given to others (${default})."`
+	Quiet       bool          `help:"Print only errors on stderr."`
+
+	typed map[string]bool
+}
+
+func (workerCmd) Help() string {
+	return `Works for all replays that are begun with the same --queue, until it is interrupted; it then finishes the
+questions that it has begun. Any number of workers may run, on any machines. Each starts its own daemon
+of an SDK; a daemon at --endpoint of the replay is asked by all. API keys, tokens and commands of
+daemons are read from the environment of the worker, as for evalctl replay.
+
+A worker that does not have the same files, the same build of the daemon or the same evalctl as the
+process that began a replay refuses to work for it, and says why.
+
+Examples:
+
+  evalctl worker --queue postgres://evalctl@db/evalctl
+  SVC_QUEUE=postgres://evalctl:secret@db/evalctl evalctl worker --concurrency 4
+  evalctl worker --queue postgres://evalctl@db/evalctl --files ~/benchmarks
+`
+}
+
+// AfterApply records which flags the command line gives. kong calls it.
+func (c *workerCmd) AfterApply(k *kong.Context) error {
+	c.typed = map[string]bool{}
+	for _, step := range k.Path {
+		if step.Flag != nil {
+			c.typed[step.Flag.Name] = !step.Resolved
+		}
+	}
+	return nil
+}
+
+// minLease is the shortest lease: a busy machine must not look dead.
+const minLease = time.Second
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *workerCmd) Validate() error {
+	switch {
+	case c.Queue == "":
+		return errors.New("--queue is missing: give the URL of a database, such as postgres://user@host/database")
+	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
+		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
+	case c.Lease < minLease:
+		return fmt.Errorf("--lease %v: must be at least %v", c.Lease, minLease)
+	}
+	return nil
+}
+
+// Run works until ctx ends.
+func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
+	defer heap.HoldSpare()()
+	if err := checkQueue(c.Queue, c.typed["queue"]); err != nil {
+		return usageError{err}
+	}
+	q, err := queue.Open(ctx, c.Queue, queue.Options{Lease: c.Lease, Works: true})
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	h := &workerHandler{command: c, process: p, t: newTerminal(p, c.Quiet)}
+	h.print("worker", "%s  %s  %s at a time", q.ID(), printable(postgres.Address(c.Queue), oneLine), count(c.Concurrency, "question"))
+	return q.Work(ctx, c.Concurrency, h)
+}
+
+// workerHandler prepares for the runs of a queue.
+type workerHandler struct {
+	command *workerCmd
+	process *process
+
+	mu sync.Mutex
+	t  *terminal
+}
+
+func (h *workerHandler) print(name, format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.t.field(name, format, args...)
+}
+
+// Notice implements queue.Handler.
+func (h *workerHandler) Notice(text string) { h.print("warning", "%s", printable(text, oneLine)) }
+
+// Begin implements queue.Handler.
+func (h *workerHandler) Begin(ctx context.Context, j queue.Job) (_ queue.Worker, err error) {
+	plan, err := h.plan(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	w := &runWorker{plan: plan}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	if err := checkFolder(plan.Cache.Dir); err != nil {
+		return nil, err
+	}
+	if w.dir, err = os.MkdirTemp("", "evalctl-worker-*"); err != nil {
+		return nil, err
+	}
+	if w.Worker, err = plan.NewWorker(j.Books, w.dir); err != nil {
+		return nil, err
+	}
+	h.print("run", "%s  %s  %s  %s", j.ID, printable(plan.Benchmark.Path, oneLine),
+		count(len(plan.Questions), "question"), count(len(plan.Arms), "arm"))
+	return w, nil
+}
+
+// plan returns the plan of a run, from the flags with which it was begun.
+func (h *workerHandler) plan(ctx context.Context, j queue.Job) (*replay.Plan, error) {
+	options := map[string]any{}
+	if err := json.Unmarshal(j.Options, &options); err != nil {
+		return nil, fmt.Errorf("its flags are those of another version of evalctl: %w", err)
+	}
+	// What concerns the machine that began the run, or only the process that collects the records.
+	for _, name := range []string{"port", "cache-dir", "report", "history", "junit", "markdown", "html", "ci"} {
+		delete(options, name)
+	}
+	if err := relocate(options, h.command.Files); err != nil {
+		return nil, err
+	}
+	p := *h.process
+	p.args = []string{"replay"}
+	if h.command.CacheDir != "" {
+		p.args = append(p.args, "--cache-dir", h.command.CacheDir)
+	}
+	var c cli
+	if _, err := parse(ctx, &p, &c, kong.Resolvers(resolverOf("replay", options))); err != nil {
+		return nil, err
+	}
+	return c.Replay.plan(ctx, &p)
+}
+
+// runWorker works for one run.
+type runWorker struct {
+	*replay.Worker
+	plan *replay.Plan
+	dir  string
+}
+
+// Close stops the daemons and removes their logs.
+func (w *runWorker) Close() error {
+	var errs []error
+	if w.Worker != nil {
+		errs = append(errs, w.Worker.Close())
+	}
+	if w.dir != "" {
+		errs = append(errs, os.RemoveAll(w.dir))
+	}
+	return errors.Join(append(errs, w.plan.Benchmark.Close())...)
+}

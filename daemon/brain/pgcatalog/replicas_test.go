@@ -1,0 +1,330 @@
+package pgcatalog_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/search"
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/postgres/postgrestest"
+)
+
+// openBrains opens the brains in a database as a daemon does. They are closed when the test ends.
+func openBrains(t testing.TB, url string) *brain.Service {
+	t.Helper()
+	return openReplica(t, url).Service
+}
+
+// find returns the brain of the tenant that a name refers to, after it was looked up in the
+// database.
+func find(t testing.TB, s *brain.Service, tenant, name string) (brain.Handle, error) {
+	t.Helper()
+	if err := s.Refresh(t.Context(), tenant, name); err != nil {
+		t.Fatal(err)
+	}
+	h, err := s.Find(name)
+	if errors.Is(err, brain.ErrNotFound) || err == nil && h.Tenant() != tenant {
+		h, err = s.FindSlug(tenant, name)
+	}
+	return h, err
+}
+
+func mustFind(t testing.TB, s *brain.Service, tenant, name string) brain.Handle {
+	t.Helper()
+	h, err := find(t, s, tenant, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func create(t testing.TB, s *brain.Service, tenant, id string) {
+	t.Helper()
+	if _, err := s.Create(t.Context(), tenant, protocol.CreateBrain{ID: id}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, h brain.Handle, path, text string) error {
+	t.Helper()
+	defer h.Acquire()()
+	st, err := h.Store(t.Context())
+	if err != nil {
+		return err
+	}
+	return st.Write(t.Context(), path, []byte(text))
+}
+
+func TestReplicasSearchEachOthersWrites(t *testing.T) {
+	url := postgrestest.Database(t)
+	a, b := openBrains(t, url), openBrains(t, url)
+	create(t, a, "acme", "notes")
+	onA, onB := mustFind(t, a, "acme", "notes"), mustFind(t, b, "acme", "notes")
+	for i := range 20 {
+		path, word := fmt.Sprintf("%d.md", i), fmt.Sprintf("word%dx", i)
+		writer, reader := onA, onB
+		if i%2 == 0 {
+			writer, reader = onB, onA
+		}
+		if err := write(t, writer, path, word); err != nil {
+			t.Fatal(err)
+		}
+		found, err := reader.Search(t.Context(), search.Query{Text: word, TopK: 1, Mode: search.ModeAuto})
+		if err != nil || len(found.Hits) != 1 || found.Hits[0].Path != path {
+			t.Fatalf("search for write %d on the other replica: got %+v, %v", i, found.Hits, err)
+		}
+	}
+}
+
+// TestReplicasNoticeDeletions: what an outdated handle does is refused, it never reaches a new brain
+// with the same id, and streams and jobs of the brain learn about the end.
+func TestReplicasNoticeDeletions(t *testing.T) {
+	url := postgrestest.Database(t)
+	a, b := openBrains(t, url), openBrains(t, url)
+	create(t, a, "acme", "notes")
+	old := mustFind(t, b, "acme", "notes")
+	if err := write(t, old, "a.md", "old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Delete(t.Context(), mustFind(t, a, "acme", "notes")); err != nil {
+		t.Fatal(err)
+	}
+	create(t, a, "globex", "notes")
+	err := write(t, old, "b.md", "x")
+	if !errors.Is(err, store.ErrGone) && !errors.Is(err, brain.ErrNotFound) && !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("a write to a deleted brain: %v", err)
+	}
+	select {
+	case <-old.Done():
+	case <-time.After(30 * time.Second):
+		t.Error("the deletion on the other replica is not noticed")
+	}
+	if err := b.Delete(t.Context(), old); !errors.Is(err, brain.ErrNotFound) {
+		t.Errorf("deleting it again: %v", err)
+	}
+	again := mustFind(t, b, "globex", "notes")
+	release := again.Acquire()
+	defer release()
+	st, err := again.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := st.List(t.Context(), "", store.ListOptions{Recursive: true}); err != nil || len(files) > 0 {
+		t.Errorf("the new brain has %v, %v", files, err)
+	}
+}
+
+// TestReplicasRaceForNames: of concurrent creations with the same id or slug, one succeeds.
+func TestReplicasRaceForNames(t *testing.T) {
+	url := postgrestest.Database(t)
+	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url)}
+	for round := range 10 {
+		requests := []protocol.CreateBrain{
+			{ID: fmt.Sprintf("x%d", round), Slug: fmt.Sprintf("y%d", round)},
+			{ID: fmt.Sprintf("y%d", round), Slug: fmt.Sprintf("x%d", round)},
+			{ID: fmt.Sprintf("z%d", round), Slug: fmt.Sprintf("x%d", round)},
+		}
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		created := 0
+		for i := range 6 {
+			wg.Go(func() {
+				_, err := replicas[i%2].Create(t.Context(), "acme", requests[i%3])
+				if err != nil && !errors.Is(err, brain.ErrExists) {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					created++
+				}
+			})
+		}
+		wg.Wait()
+		if created != 1 {
+			t.Errorf("round %d: %d brains were created", round, created)
+		}
+	}
+}
+
+// TestForeignIDs: an id that the request leaves open is changed if another tenant has it, on any
+// replica.
+func TestForeignIDs(t *testing.T) {
+	url := postgrestest.Database(t)
+	a, b := openBrains(t, url), openBrains(t, url)
+	request := protocol.CreateBrain{Name: "Notes \x00 of all"}
+	first, err := a.Create(t.Context(), "acme", request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.Create(t.Context(), "globex", request)
+	if err != nil || second.ID == first.ID || second.Slug != first.Slug || second.Name != request.Name {
+		t.Errorf("got %+v, %v, with an id other than %s", second, err, first.ID)
+	}
+	if _, err := a.Create(t.Context(), "globex", request); !errors.Is(err, brain.ErrExists) {
+		t.Errorf("the same slug twice: %v", err)
+	}
+	if _, err := a.Create(t.Context(), "globex", protocol.CreateBrain{ID: first.ID}); !errors.Is(err, brain.ErrExists) {
+		t.Errorf("the id of another tenant: %v", err)
+	}
+	if h := mustFind(t, a, "globex", first.Slug); h.Brain().ID != second.ID {
+		t.Errorf("the slug of globex is brain %s, want %s", h.Brain().ID, second.ID)
+	}
+}
+
+// TestPurge: what deleted brains have left is deleted, by whichever replica.
+func TestPurge(t *testing.T) {
+	url := postgrestest.Database(t)
+	a := openBrains(t, url)
+	create(t, a, "", "notes")
+	h := mustFind(t, a, "", "notes")
+	release := h.Acquire()
+	st, err := h.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []store.Op
+	for i := range 1200 { // more than one transaction
+		ops = append(ops, store.Op{Kind: store.OpWrite, Path: fmt.Sprintf("%d.md", i), Data: []byte("x")})
+	}
+	if err := st.Apply(t.Context(), store.Commit{Ops: ops}); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if err := a.Delete(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	pool := openDB(t, url)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var left int
+		err := pool.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM evalctl.documents) +
+			(SELECT count(*) FROM evalctl.changes) + (SELECT count(*) FROM evalctl.retired)`).Scan(&left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d rows are left", left)
+		}
+	}
+}
+
+func openDB(t testing.TB, url string) *pgstore.DB {
+	t.Helper()
+	db, err := pgstore.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// TestReplicasModel: whatever three replicas do one after the other, each of them sees what there
+// is.
+func TestReplicasModel(t *testing.T) {
+	url := postgrestest.Database(t)
+	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url), openBrains(t, url)}
+	names := []string{"a", "b", "c"}
+	tenants := []string{"", "acme"}
+	rapid.Check(t, func(r *rapid.T) {
+		model := map[string]brain.Record{} // by id
+		taken := func(tenant, name string) bool {
+			for _, rec := range model {
+				if rec.Tenant == tenant && (rec.Brain.ID == name || rec.Brain.Slug == name) {
+					return true
+				}
+			}
+			return false
+		}
+		replica := func(r *rapid.T) *brain.Service {
+			return replicas[rapid.IntRange(0, len(replicas)-1).Draw(r, "replica")]
+		}
+		name, tenant := rapid.SampledFrom(names), rapid.SampledFrom(tenants)
+		r.Repeat(map[string]func(*rapid.T){
+			"create": func(r *rapid.T) {
+				owner, id, slug := tenant.Draw(r, "tenant"), name.Draw(r, "id"), name.Draw(r, "slug")
+				b, err := replica(r).Create(t.Context(), owner, protocol.CreateBrain{ID: id, Slug: slug})
+				_, exists := model[id]
+				if want := exists || taken(owner, id) || taken(owner, slug); want != errors.Is(err, brain.ErrExists) || !want && err != nil {
+					r.Fatalf("create %s with slug %s: got %v, want exists: %v", id, slug, err, want)
+				}
+				if err == nil {
+					model[id] = brain.Record{Brain: b, Tenant: owner}
+				}
+			},
+			"delete": func(r *rapid.T) {
+				id, s := name.Draw(r, "id"), replica(r)
+				rec, exists := model[id]
+				if err := s.Refresh(t.Context(), rec.Tenant, id); err != nil {
+					r.Fatal(err)
+				}
+				h, err := s.Find(id)
+				if (err == nil) != exists {
+					r.Fatalf("find %s: got %v, want exists: %v", id, err, exists)
+				}
+				if !exists {
+					return
+				}
+				if err := s.Delete(t.Context(), h); err != nil {
+					r.Fatal(err)
+				}
+				delete(model, id)
+			},
+			// A write through what the replica knows, as a request does it.
+			"write": func(r *rapid.T) {
+				id, s := name.Draw(r, "id"), replica(r)
+				rec, exists := model[id]
+				h, err := s.Find(id)
+				if err == nil {
+					if err = write(t, h, "a.md", "x"); errors.Is(err, store.ErrGone) {
+						h.Gone()
+					}
+				}
+				if err != nil {
+					if h, err = find(t, s, rec.Tenant, id); err == nil && h.Brain().ID == id {
+						err = write(t, h, "a.md", "x")
+					} else if err == nil {
+						err = brain.ErrNotFound // the name is a slug
+					}
+				}
+				if (err == nil) != exists {
+					r.Fatalf("write to %s: got %v, want exists: %v", id, err, exists)
+				}
+			},
+			"": func(r *rapid.T) {
+				s := replica(r)
+				list, err := s.List(t.Context())
+				if err != nil {
+					r.Fatal(err)
+				}
+				var got, want []string
+				for _, rec := range list {
+					got = append(got, rec.Brain.ID+" "+rec.Brain.Slug+" "+rec.Tenant)
+				}
+				for _, rec := range model {
+					want = append(want, rec.Brain.ID+" "+rec.Brain.Slug+" "+rec.Tenant)
+				}
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					r.Fatalf("the list is %q, want %q", got, want)
+				}
+			},
+		})
+		for id, rec := range model {
+			if err := replicas[0].Delete(t.Context(), mustFind(t, replicas[0], rec.Tenant, id)); err != nil {
+				r.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"evalctl/internal/postgres"
+	"evalctl/internal/postgres/postgrestest"
+)
+
+// TestRetryable provokes failures at a server, and in the network before it.
+func TestRetryable(t *testing.T) {
+	proxy, conn := postgrestest.Proxied(t)
+	direct, err := postgres.Open(t.Context(), conn, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close()
+	if _, err := direct.Exec(t.Context(), "CREATE TABLE a (n int PRIMARY KEY); INSERT INTO a VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	exec := func(sql string) func(context.Context, *pgxpool.Pool) error {
+		return func(ctx context.Context, pool *pgxpool.Pool) error {
+			_, err := pool.Exec(ctx, sql)
+			return err
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		fail func(ctx context.Context, pool *pgxpool.Pool) error
+		want bool
+	}{
+		{"unique key", exec("INSERT INTO a VALUES (1)"), false},
+		{"syntax", exec("no SQL"), false},
+		{"no such table", exec("SELECT * FROM b"), false},
+		{"session terminated", exec("SELECT pg_terminate_backend(pg_backend_pid())"), true},
+		{"statement_timeout", exec("SET statement_timeout = 20; SELECT pg_sleep(60)"), true},
+		{"lock_timeout", func(ctx context.Context, pool *pgxpool.Pool) error {
+			tx, err := pool.Begin(ctx)
+			if err != nil {
+				return nil
+			}
+			defer tx.Rollback(ctx)
+			if _, err := tx.Exec(ctx, "LOCK TABLE a"); err != nil {
+				return nil
+			}
+			return exec("SET lock_timeout = 20; SELECT * FROM a")(ctx, pool)
+		}, true},
+		{"canceled", func(ctx context.Context, pool *pgxpool.Pool) error {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(20*time.Millisecond, cancel)
+			return exec("SELECT pg_sleep(60)")(ctx, pool)
+		}, false},
+		{"deadline", func(ctx context.Context, pool *pgxpool.Pool) error {
+			ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			defer cancel()
+			return exec("SELECT pg_sleep(60)")(ctx, pool)
+		}, true},
+		{"answer lost", func(ctx context.Context, pool *pgxpool.Pool) error {
+			proxy.CutAfter(postgrestest.FromServer, 0)
+			return exec("SELECT 1")(ctx, pool)
+		}, true},
+		{"half an answer", func(ctx context.Context, pool *pgxpool.Pool) error {
+			proxy.CutAfter(postgrestest.FromServer, 100)
+			return exec("SELECT repeat('x', 1000)")(ctx, pool)
+		}, true},
+		{"half a statement", func(ctx context.Context, pool *pgxpool.Pool) error {
+			proxy.CutAfter(postgrestest.FromClient, 100)
+			return exec("SELECT '"+strings.Repeat("x", 1000)+"'")(ctx, pool)
+		}, true},
+		{"no network", func(ctx context.Context, pool *pgxpool.Pool) error {
+			proxy.Cut()
+			return exec("SELECT 1")(ctx, pool)
+		}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			defer proxy.Restore()
+			pool, err := postgres.Open(t.Context(), conn, postgres.Options{MaxConns: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			err = tt.fail(t.Context(), pool)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			wrapped := fmt.Errorf("write: %w", err)
+			if postgres.Retryable(err) != tt.want || postgres.Retryable(wrapped) != tt.want {
+				t.Errorf("%v: retryable is %v, want %v", err, postgres.Retryable(err), tt.want)
+			}
+		})
+	}
+}
+
+// TestRetryableConnecting checks servers that do not let a client in.
+func TestRetryableConnecting(t *testing.T) {
+	c := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{"fsync=off"}})
+	conn := c.Database()
+	open := func(conn string) error {
+		pool, err := postgres.Open(t.Context(), conn, postgres.Options{})
+		if err == nil {
+			pool.Close()
+		}
+		return err
+	}
+	u, err := url.Parse(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Path = "/none"; postgres.Retryable(open(u.String())) {
+		t.Error("a database that does not exist is retryable")
+	}
+	c.Stop("immediate")
+	if err := open(conn); err == nil || !postgres.Retryable(err) {
+		t.Errorf("stopped: %v", err)
+	}
+	c.Start()
+	if err := open(conn); err != nil {
+		t.Errorf("started again: %v", err)
+	}
+}
+
+// TestRetryableCodes checks conditions that are hard to provoke.
+func TestRetryableCodes(t *testing.T) {
+	for code, want := range map[string]bool{
+		"53100": true,  // disk full
+		"53300": true,  // too many connections
+		"57P03": true,  // starting up
+		"40001": true,  // serialization failure
+		"40P01": true,  // deadlock
+		"58030": true,  // I/O error
+		"25006": true,  // a standby
+		"28P01": false, // wrong password
+		"42P01": false, // no such table
+		"23505": false, // unique key
+		"22021": false, // text that is not UTF-8
+		"":      false,
+	} {
+		if got := postgres.Retryable(&pgconn.PgError{Code: code}); got != want {
+			t.Errorf("%s: got %v, want %v", code, got, want)
+		}
+	}
+	if postgres.Retryable(nil) || postgres.Retryable(errors.New("other")) {
+		t.Error("an error that is not of PostgreSQL is retryable")
+	}
+}

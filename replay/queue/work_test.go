@@ -1,0 +1,283 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"evalctl/internal/llm"
+	"evalctl/internal/postgres/postgrestest"
+	"evalctl/replay/queue"
+)
+
+// handler works on tasks as do says.
+type handler struct {
+	t     *testing.T
+	do    func(ctx context.Context, t queue.Task) queue.Outcome
+	begin error
+
+	mu      sync.Mutex
+	notices []string
+}
+
+func (h *handler) Begin(_ context.Context, j queue.Job) (queue.Worker, error) {
+	if string(j.Options) != "{}" {
+		h.t.Errorf("options %s", j.Options)
+	}
+	return h, h.begin
+}
+
+func (h *handler) Notice(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notices = append(h.notices, text)
+}
+
+func (h *handler) Work(ctx context.Context, t queue.Task, identity json.RawMessage) queue.Outcome {
+	if string(identity) != `"`+t.Arm+`"` {
+		h.t.Errorf("identity %s of %s", identity, t.Arm)
+	}
+	return h.do(ctx, t)
+}
+
+func (h *handler) Close() error { return nil }
+
+// start runs a worker until the test ends or stop is called.
+func start(t *testing.T, q *queue.Queue, concurrency int, h *handler) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := q.Work(ctx, concurrency, h); err != nil {
+			t.Error(err)
+		}
+	}()
+	stop = sync.OnceFunc(func() { cancel(); <-done })
+	t.Cleanup(stop)
+	return stop
+}
+
+func ids(n int) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprintf("q%d", i))
+	}
+	return out
+}
+
+// collect waits for the records of an arm.
+func collect(t *testing.T, r *queue.Run, arm string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			got, err := r.Await(ctx, arm, i)
+			if want := fmt.Sprintf("%s %d", arm, i); err != nil || string(got) != want {
+				t.Errorf("question %d of %s: %q, %v", i, arm, got, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func record(t queue.Task) queue.Outcome {
+	return queue.Outcome{Record: fmt.Appendf(nil, "%s %d", t.Arm, t.Index)}
+}
+
+// TestEveryQuestionHasOneRecord: two workers share the questions of two arms, and each is worked on
+// once. A run that is resumed has the records already.
+func TestEveryQuestionHasOneRecord(t *testing.T) {
+	const n = 40
+	conn := postgrestest.Database(t)
+	owner := open(t, conn, false)
+	run := create(t, owner, nil)
+	var mu sync.Mutex
+	worked := map[string]int{}
+	by := map[int]int{}
+	for i := range 2 {
+		start(t, open(t, conn, true), 4, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+			time.Sleep(5 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			worked[fmt.Sprintf("%s %d %s", task.Arm, task.Index, task.Question)]++
+			by[i]++
+			return record(task)
+		}})
+	}
+	for _, arm := range []string{"go", "ts"} {
+		if err := run.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, arm := range []string{"go", "ts"} {
+		collect(t, run, arm, n)
+	}
+	if len(worked) != 2*n || worked["go 7 q7"] != 1 || by[0] == 0 || by[1] == 0 {
+		t.Errorf("%v by %v", worked, by)
+	}
+	for key, times := range worked {
+		if times != 1 {
+			t.Errorf("%s: %d times", key, times)
+		}
+	}
+	other := open(t, conn, false)
+	if _, err := other.Resume(t.Context(), run.ID(), nil); !errors.Is(err, queue.ErrBusy) {
+		t.Errorf("resumed beside its owner: %v", err)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := other.Resume(t.Context(), run.ID(), func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	collect(t, again, "go", n)
+	if err := again.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Resume(t.Context(), run.ID(), nil); err == nil || !strings.Contains(err.Error(), "no run") {
+		t.Errorf("resumed after its end: %v", err)
+	}
+}
+
+// TestVanishedWorker: what a worker had that vanished is given to another one. If it was only
+// paused, its record comes too late, and the first one stays.
+func TestVanishedWorker(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	gone, err := queue.Open(t.Context(), conn, queue.Options{Lease: lease, Works: true, MaxConns: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, wake := make(chan struct{}, 9), make(chan struct{})
+	stop := start(t, gone, 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		began <- struct{}{}
+		<-wake
+		return queue.Outcome{Record: []byte("late")}
+	}})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(3)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		<-began
+	}
+	gone.Vanish(t.Context())
+	start(t, open(t, conn, true), 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
+	collect(t, run, "go", 3)
+	close(wake)
+	stop()
+	collect(t, run, "go", 3)
+	if err := gone.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStoppedArm: after a stop, the questions that nobody works on have the reason, the others
+// their record, and the other arm goes on. Dispatched again, the arm is complete.
+func TestStoppedArm(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	var mu sync.Mutex
+	poor := true
+	start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		if task.Arm == "go" && task.Index == 2 && poor {
+			return queue.Outcome{Stop: &queue.StopError{Kind: "budget", Text: "no money"}}
+		}
+		return record(task)
+	}})
+	for _, arm := range []string{"go", "ts"} {
+		if err := run.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(5)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	collect(t, run, "ts", 5)
+	collect(t, run, "go", 2)
+	for i := 2; i < 5; i++ {
+		_, err := run.Await(t.Context(), "go", i)
+		if stop, ok := errors.AsType[*queue.StopError](err); !ok || stop.Kind != "budget" || stop.Text != "no money" {
+			t.Errorf("question %d: %v", i, err)
+		}
+	}
+	mu.Lock()
+	poor = false
+	mu.Unlock()
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(5)); err != nil {
+		t.Fatal(err)
+	}
+	collect(t, run, "go", 5)
+}
+
+// TestRefusingWorker: a worker that cannot work for a run leaves its questions to another one. If
+// all refuse, the run is told why.
+func TestRefusingWorker(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	start(t, open(t, conn, true), 4, &handler{t: t, begin: errors.New("no such dataset here")})
+	start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		return record(task)
+	}})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4)); err != nil {
+		t.Fatal(err)
+	}
+	collect(t, run, "go", 4)
+}
+
+func TestAllWorkersRefuse(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	start(t, open(t, conn, true), 4, &handler{t: t, begin: errors.New("no such dataset here")})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := run.Await(t.Context(), "go", 0)
+	if !errors.Is(err, queue.ErrNoWorkers) || !strings.Contains(err.Error(), "no such dataset here") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestDatabaseRestarts: a database that ends without warning and starts again delays the run, and
+// nothing is lost.
+func TestDatabaseRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("River waits long before it connects again")
+	}
+	const n = 30
+	cluster := postgrestest.New(t)
+	conn := cluster.Database()
+	run := create(t, open(t, conn, false), nil)
+	began := make(chan struct{}, 10*n)
+	start(t, open(t, conn, true), 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		began <- struct{}{}
+		settle, err := run.Account("actor", "go").Reserve(context.Background(), "m", 5)
+		if err != nil {
+			t.Error(err)
+			return queue.Outcome{}
+		}
+		time.Sleep(50 * time.Millisecond)
+		settle(llm.Charge{Cost: 2})
+		return record(task)
+	}})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(n)); err != nil {
+		t.Fatal(err)
+	}
+	for range n / 3 {
+		<-began
+	}
+	cluster.Stop("immediate")
+	time.Sleep(500 * time.Millisecond)
+	cluster.Start()
+	collect(t, run, "go", n)
+	// A question may have been asked twice, and a reservation whose outcome was not known is open.
+	if spent := run.Spent(); spent < 2*n || run.Err() != nil {
+		t.Errorf("spent %d, %v", spent, run.Err())
+	}
+}

@@ -1,0 +1,156 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/ingest"
+	"evalctl/replay/queue"
+	"evalctl/scorer"
+)
+
+// armIdentity is what a worker must measure, so that its records belong to the run.
+type armIdentity struct {
+	Identity result.Identity `json:"identity"`
+	// Build and Models are those of ingest.Daemon.
+	Build  string   `json:"build"`
+	Models []string `json:"models"`
+}
+
+// check returns an error if a worker measures something else.
+func (want armIdentity) check(have armIdentity) error {
+	diff := want.Identity.Differences(have.Identity)
+	if a, b := want.Identity.Tool, have.Identity.Tool; a.Version != b.Version || a.Commit != b.Commit {
+		diff = append(diff, fmt.Sprintf("evalctl was %s (commit %s) and is now %s (commit %s)", a.Version, a.Commit, b.Version, b.Commit))
+	}
+	if !slices.Equal(want.Models, have.Models) {
+		diff = append(diff, fmt.Sprintf("the daemon's models were %q and are now %q", want.Models, have.Models))
+	}
+	if len(diff) == 0 && want.Build != have.Build {
+		diff = append(diff, "the daemon's program is another one: "+
+			"install the same build, with SVC_SDK_<SDK>_CMD naming the same arguments")
+	}
+	if len(diff) > 0 {
+		return &DifferentError{Path: "this worker", Differences: diff}
+	}
+	return nil
+}
+
+// distributed reports whether workers answer the questions.
+func (r *armRun) distributed() bool { return r.queue != nil }
+
+// distribute puts the arm's questions on the queue and collects their records.
+func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcome) {
+	want := armIdentity{Identity: j.Identity(), Models: r.arm.Models}
+	filled, err := r.prepare(ctx, j, &want)
+	if err != nil {
+		out.Err = asDaemonError(ctx, err)
+		return
+	}
+	ids := make([]string, len(r.plan.Questions))
+	for i, q := range r.plan.Questions {
+		ids[i] = q.ID
+	}
+	identity, err := json.Marshal(want)
+	if err == nil {
+		err = r.queue.Dispatch(ctx, r.arm.Name, identity, ids)
+	}
+	if err != nil {
+		out.Err = err
+		return
+	}
+	r.ask(ctx, j, filled, out)
+}
+
+// prepare fills the brains of a daemon that is running already, since all workers ask that one. Of a
+// daemon that each worker starts for itself, only its version is needed.
+func (r *armRun) prepare(ctx context.Context, j *journal.Journal, want *armIdentity) (*ingest.Filled, error) {
+	if r.session == nil {
+		return nil, nil
+	}
+	config, err := r.ingestConfig()
+	if err != nil {
+		return nil, err
+	}
+	want.Build = config.Daemon.Build
+	if !r.arm.started() {
+		return r.fillAll(ctx, j)
+	}
+	err = r.close()
+	r.session, r.money, r.home = nil, nil, nil
+	if err != nil {
+		return nil, err
+	}
+	config.Endpoint = nil
+	return ingest.Describe(ctx, config, r.plan.Benchmark, r.haystacks())
+}
+
+// await has the questions answered by workers.
+func (r *armRun) await(config *harness.Config) {
+	config.Remote = remote{r}
+	config.Turn = nil // the queue is in the order of the questions
+	config.Concurrency = len(r.plan.Questions)
+}
+
+// remote is the harness.Remote of an arm.
+type remote struct{ run *armRun }
+
+// Record implements harness.Remote.
+func (r remote) Record(ctx context.Context, i int, _ dataset.Question) (rec result.Record, err error) {
+	data, err := r.run.queue.Await(ctx, r.run.arm.Name, i)
+	if stop, ok := errors.AsType[*queue.StopError](err); ok {
+		return rec, stopped{stop}
+	}
+	if errors.Is(err, queue.ErrNoWorkers) {
+		return rec, noWorkers{err}
+	}
+	if err != nil {
+		return rec, err
+	}
+	return rec, json.Unmarshal(data, &rec)
+}
+
+// Stop implements harness.Remote.
+func (r remote) Stop(reason error) {
+	if reason == nil {
+		reason = context.Canceled
+	}
+	// If the queue does not answer, its watcher ends the calls of Record.
+	_ = r.run.queue.Stop(context.Background(), r.run.arm.Name, *stopOf(reason))
+}
+
+// noWorkers is a run that nobody works for, which is like one whose daemon has died.
+type noWorkers struct{ error }
+
+// Unwrap returns what the error is, and what it is like.
+func (e noWorkers) Unwrap() []error { return []error{e.error, harness.ErrDaemonDied} }
+
+// stopKinds are the reasons to stop an arm that its result names.
+var stopKinds = map[string]error{
+	"budget": llm.ErrBudgetExceeded, "unusable": scorer.ErrUnusable, "not_cached": llm.ErrNotCached,
+	"interrupted": context.Canceled,
+}
+
+// stopOf returns what the queue keeps of the reason to stop an arm.
+func stopOf(reason error) *queue.StopError {
+	for kind, err := range stopKinds {
+		if errors.Is(reason, err) {
+			return &queue.StopError{Kind: kind, Text: reason.Error()}
+		}
+	}
+	return &queue.StopError{Kind: "failed", Text: reason.Error()}
+}
+
+// stopped is the reason why an arm was stopped, as it was where that happened.
+type stopped struct{ *queue.StopError }
+
+// Unwrap returns the error that the kind stands for.
+func (e stopped) Unwrap() error { return stopKinds[e.Kind] }

@@ -1,0 +1,392 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+	"evalctl/replay/queue"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// Worker answers questions of a run that another process has put on the queue. It opens an arm's
+// daemon with the first question of the arm, and fills a brain with the first question about its
+// haystack. Brains of a daemon that was running already are filled by the process that has the run.
+// It is safe for concurrent use.
+type Worker struct {
+	*replaying
+	dir  string // of the logs of daemons
+	arms map[string]*workerArm
+}
+
+var _ queue.Worker = (*Worker)(nil)
+
+// NewWorker returns a worker for the plan of a run whose money is in books. The logs of daemons that
+// it starts go to dir. The caller must call Close.
+func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
+	w := &Worker{
+		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books}, dir: dir, arms: map[string]*workerArm{},
+	}
+	var err error
+	if w.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {
+		return nil, err
+	}
+	for _, a := range p.Arms {
+		d, err := p.dataset(a)
+		if err != nil {
+			return nil, err
+		}
+		w.arms[a.Name] = &workerArm{worker: w, arm: a, data: d}
+	}
+	return w, nil
+}
+
+// Work implements queue.Worker.
+func (w *Worker) Work(ctx context.Context, t queue.Task, identity json.RawMessage) queue.Outcome {
+	a := w.arms[t.Arm]
+	if a == nil || t.Index < 0 || t.Index >= len(w.plan.Questions) || w.plan.Questions[t.Index].ID != t.Question {
+		return queue.Outcome{Refused: fmt.Errorf("question %q of %s is not the one that this worker has as number %d; "+
+			"does it have the same dataset?", t.Question, t.Arm, t.Index+1)}
+	}
+	o := a.acquire()
+	defer o.active.Done()
+	rec, err := o.answer(ctx, w.plan.Questions[t.Index], identity)
+	if err == nil {
+		var data []byte
+		if data, err = json.Marshal(rec); err == nil {
+			a.succeeded()
+			return queue.Outcome{Record: data}
+		}
+	}
+	return a.failed(ctx, o, err)
+}
+
+// Close stops the daemons. No call of Work may be in progress.
+func (w *Worker) Close() error {
+	var errs []error
+	for _, a := range w.arms {
+		a.mu.Lock()
+		if a.current != nil {
+			a.drop(a.current)
+		}
+		a.mu.Unlock()
+		a.closing.Wait()
+		errs = append(errs, a.closed)
+	}
+	return errors.Join(errs...)
+}
+
+// workerArm is an arm on a worker.
+type workerArm struct {
+	worker *Worker
+	arm    Arm
+	data   dataset.Dataset
+
+	mu       sync.Mutex
+	current  *openedArm // nil until it is needed
+	failures int        // of daemons, in a row
+	closing  sync.WaitGroup
+	closed   error // guarded by mu until closing has ended
+}
+
+// acquire returns the opened arm, of which active.Done must be called.
+func (a *workerArm) acquire() *openedArm {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.current == nil {
+		o := &openedArm{
+			armRun: armRun{replaying: a.worker.replaying, arm: a.arm, data: a.data}, brains: map[string]*workerBrain{},
+		}
+		o.phases.changed = sync.NewCond(&o.phases.mu)
+		a.current = o
+	}
+	a.current.active.Add(1)
+	return a.current
+}
+
+// drop closes an opened arm once nobody uses it; the next question opens the arm again. a.mu must
+// be held.
+func (a *workerArm) drop(o *openedArm) {
+	if a.current != o {
+		return
+	}
+	a.current = nil
+	a.closing.Go(func() {
+		o.active.Wait()
+		if err := o.end(); err != nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.closed = errors.Join(a.closed, err)
+		}
+	})
+}
+
+func (a *workerArm) succeeded() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failures = 0
+}
+
+// maxRestarts is how often in a row a worker opens an arm again whose daemon failed.
+const maxRestarts = 3
+
+// failed returns what the error of a question means for the arm and for this worker.
+func (a *workerArm) failed(ctx context.Context, o *openedArm, err error) queue.Outcome {
+	if ctx.Err() != nil {
+		return queue.Outcome{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, different := errors.AsType[*DifferentError](err)
+	_, daemon := errors.AsType[*DaemonError](err)
+	_, local := errors.AsType[*fs.PathError](err)
+	switch {
+	case different, local:
+		return queue.Outcome{Refused: err}
+	case daemon, errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrHome):
+		if a.current == o {
+			a.failures++
+		}
+		a.drop(o)
+		if a.failures < maxRestarts {
+			return queue.Outcome{}
+		}
+		return queue.Outcome{Refused: fmt.Errorf("%s: %w", a.arm.Name, err)}
+	}
+	a.drop(o) // it may be resumed with more money, or another judge
+	return queue.Outcome{Stop: stopOf(err)}
+}
+
+// openedArm is an arm whose daemon runs.
+type openedArm struct {
+	armRun
+	active sync.WaitGroup
+	phases phases
+
+	once   sync.Once
+	failed error
+	cancel context.CancelFunc
+	watch  context.Context // ends with the daemon
+	score  scorer.Scorer
+	have   armIdentity
+	list   *ingest.Record // nil unless the daemon was started
+
+	mu     sync.Mutex
+	brains map[string]*workerBrain
+}
+
+// workerBrain is a brain that is filled once.
+type workerBrain struct {
+	mu     sync.Mutex
+	filled *ingest.Filled
+}
+
+// answer asks and scores a question.
+func (o *openedArm) answer(ctx context.Context, q source.Question, identity json.RawMessage) (rec result.Record, err error) {
+	o.once.Do(func() { o.failed = o.start(context.WithoutCancel(ctx)) })
+	if o.failed != nil {
+		return rec, o.failed
+	}
+	var want armIdentity
+	if err := json.Unmarshal(identity, &want); err != nil {
+		return rec, &DifferentError{Path: "this worker", Differences: []string{"the run was begun by another version of evalctl"}}
+	}
+	if err := want.check(o.have); err != nil {
+		return rec, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(o.watch, func() { stop(context.Cause(o.watch)) })()
+	filled, err := o.brain(ctx, q.Haystack)
+	if err != nil {
+		o.awaitDeathOf(ctx)
+		if refused := o.money.stopped(); refused != nil {
+			return rec, refused
+		}
+		return rec, asDaemonError(ctx, err)
+	}
+	defer o.phases.enter(o.sharedDaemon(), ledger.Actor)()
+	return o.drive(ctx, q, filled)
+}
+
+// drive runs one question.
+func (o *openedArm) drive(ctx context.Context, q source.Question, filled *ingest.Filled) (rec result.Record, err error) {
+	one := o.armRun // which has the brains of this question
+	config, err := one.config(filled)
+	if err != nil {
+		return rec, err
+	}
+	asked := q.Dataset()
+	if !o.arm.daemon() {
+		asked.ExpectedPaths = nil
+	}
+	if config.Dataset, err = dataset.FromQuestions(o.data.Path, o.data.SHA256, []dataset.Question{asked}); err != nil {
+		return rec, err
+	}
+	recorded := false
+	config.Scorer, config.Turn, config.Asking, config.Concurrency = o.score, nil, nil, 1
+	config.Recorded = func(r result.Record) { rec, recorded = r, true }
+	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
+		return rec, err
+	}
+	if filled != nil {
+		if err := filled.Err(); err != nil {
+			return rec, fmt.Errorf("find the gold in what was retrieved: %w", err)
+		}
+	}
+	if !recorded {
+		return rec, fmt.Errorf("question %q of %s has no outcome", q.ID, o.arm.Name)
+	}
+	return rec, nil
+}
+
+// start opens the daemon, and what is the same for all questions.
+func (o *openedArm) start(ctx context.Context) (err error) {
+	o.watch, o.cancel = context.WithCancel(ctx)
+	if err := o.open(ctx); err != nil {
+		return asDaemonError(ctx, err)
+	}
+	var daemon result.DaemonID
+	if o.session != nil {
+		daemon = o.session.ID()
+		cancel := o.cancel
+		var stop context.CancelFunc
+		o.watch, stop = o.session.Watch(o.watch)
+		o.cancel = func() { stop(); cancel() }
+		config, err := o.ingestConfig()
+		if err != nil {
+			return err
+		}
+		o.have.Build = config.Daemon.Build
+		if o.home != nil && config.Mode != ingest.None {
+			if o.list, err = ingest.OpenRecord(o.record()); err != nil {
+				return err
+			}
+		}
+	}
+	o.have.Identity, o.have.Models = o.plan.identity(o.arm, daemon, o.data), o.arm.Models
+	sc, err := o.scorer(o.arm.Name, o.cache.Wrap)
+	if err != nil {
+		return err
+	}
+	o.score = scorer.NewDual(sc, o.originals())
+	return nil
+}
+
+// awaitDeathOf waits a moment for the end of a started daemon, which would explain a failure.
+func (o *openedArm) awaitDeathOf(ctx context.Context) {
+	if o.session != nil {
+		o.awaitDeath(ctx)
+	}
+}
+
+// keptBrains is how many brains a worker remembers to have filled. Others are looked up again.
+const keptBrains = 256
+
+// brain returns the brain of a haystack, filled, nil for a baseline.
+func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled, error) {
+	if o.session == nil {
+		return nil, nil
+	}
+	ids := []string{haystack}
+	if o.plan.Shared {
+		haystack, ids = "", o.haystacks()
+	}
+	o.mu.Lock()
+	b := o.brains[haystack]
+	if b == nil {
+		if len(o.brains) >= keptBrains {
+			clear(o.brains)
+		}
+		b = &workerBrain{}
+		o.brains[haystack] = b
+	}
+	o.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.filled != nil {
+		return b.filled, nil
+	}
+	config, err := o.ingestConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Opened, config.Find = o.list, !o.arm.started()
+	defer o.phases.enter(o.sharedDaemon(), ledger.Ingest)()
+	filled, err := o.fill(ctx, config, ids)
+	if err == nil {
+		b.filled = filled
+	}
+	return filled, err
+}
+
+// sharedDaemon reports whether the calls of the daemon to its models are counted, which do not say
+// what they are for.
+func (o *openedArm) sharedDaemon() bool { return o.money != nil && o.money.main != nil }
+
+// end closes what start has opened.
+func (o *openedArm) end() error {
+	if o.cancel != nil {
+		o.cancel()
+	}
+	var errs []error
+	if o.list != nil {
+		errs = append(errs, o.list.Close())
+	}
+	return errors.Join(append(errs, o.close())...)
+}
+
+// phases keeps the filling of brains and the asking of questions of one daemon apart, so that each
+// call to its models is counted for the right phase.
+type phases struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	current ledger.Phase
+	active  int
+	waiting map[ledger.Phase]int
+}
+
+// enter waits until nothing of another phase is in progress. The caller must call leave. Who waits
+// for the other phase is let in first, so that neither waits for ever.
+func (p *phases) enter(apart bool, phase ledger.Phase) (leave func()) {
+	if !apart {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting == nil {
+		p.waiting = map[ledger.Phase]int{}
+	}
+	p.waiting[phase]++
+	for p.active > 0 && (p.current != phase || p.others(phase)) {
+		p.changed.Wait()
+	}
+	p.waiting[phase]--
+	p.current, p.active = phase, p.active+1
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.active--
+		p.changed.Broadcast()
+	}
+}
+
+// others reports whether somebody waits for another phase. p.mu must be held.
+func (p *phases) others(phase ledger.Phase) bool {
+	for other, n := range p.waiting {
+		if other != phase && n > 0 {
+			return true
+		}
+	}
+	return false
+}
