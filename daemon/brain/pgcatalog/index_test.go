@@ -201,3 +201,27 @@ func TestOneReplicaSaves(t *testing.T) {
 		t.Errorf("the damaged snapshot is still there (%v)", err)
 	}
 }
+
+// An index whose changes are no longer kept is built again.
+func TestIndexMissesChanges(t *testing.T) {
+	r := openReplica(t, postgrestest.Database(t))
+	if _, err := r.Create(t.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t, "a", map[string]string{"a.md": "a marmot", "b.md": "a beaver"})
+	if got := r.search(t, "a", "marmot"); got != "a.md" {
+		t.Fatalf("found %q", got)
+	}
+	for round := range 3 {
+		// A commit of another process, pruned before this one has seen it.
+		r.exec(t, `WITH head AS (UPDATE evalctl.heads SET seq = seq + 1, pruned = seq + 1 RETURNING brain, seq)
+			UPDATE evalctl.documents d SET data = $1::bytea, size = length($1::bytea), version = head.seq
+			FROM head WHERE d.brain = head.brain AND path = 'b.md'`, []byte(fmt.Sprint("an otter", round)))
+		if got := r.search(t, "a", fmt.Sprint("otter", round)); got != "b.md" {
+			t.Errorf("round %d: found %q, want b.md", round, got)
+		}
+		if got := r.search(t, "a", "marmot"); got != "a.md" {
+			t.Errorf("round %d: found %q, want a.md", round, got)
+		}
+	}
+}
