@@ -47,6 +47,9 @@ type Config struct {
 	// Reader answers questions, running ReaderModel.
 	Reader      llm.Provider
 	ReaderModel string
+	// DrainDelay is how long Serve goes on as before after its context has ended, except that
+	// /healthz reports that the daemon is not ready: until load balancers have noticed.
+	DrainDelay time.Duration
 	// AllowPrivateFetch permits clients to ingest pages of every address that the daemon can reach,
 	// instead of public ones only.
 	AllowPrivateFetch bool
@@ -65,6 +68,7 @@ type Daemon struct {
 	logger   *slog.Logger
 	// headerTimeout is how long a client may take to send a request's header.
 	headerTimeout time.Duration
+	drained       func() // waits for Config.DrainDelay
 
 	stopTakeOver context.CancelFunc
 	takingOver   sync.WaitGroup
@@ -117,6 +121,7 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 	api.HandleMCP(tools)
 	d := &Daemon{
 		brains: brains, memories: memories, api: api, remote: remote, logger: logger, headerTimeout: headerTimeout,
+		drained: func() { time.Sleep(cfg.DrainDelay) },
 	}
 	background, stop := context.WithCancel(context.Background())
 	d.stopTakeOver = stop
@@ -142,8 +147,8 @@ func (d *Daemon) Close() error {
 	return d.brains.Close()
 }
 
-// Serve answers requests on ln, which it closes, until ctx ends. Then it stops
-// accepting connections, ends open streams at once with an error event, gives other
+// Serve answers requests on ln, which it closes, until ctx ends. Then it waits for
+// Config.DrainDelay, stops accepting connections, ends open streams at once with an error event, gives other
 // requests 3 s to finish, and closes the daemon. It returns nil when ctx stopped it
 // and no request was cut off.
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
@@ -166,6 +171,8 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		return errors.Join(fmt.Errorf("serve on %s: %w", ln.Addr(), err), d.Close())
 	case <-ctx.Done():
 	}
+	d.api.Drain()
+	d.drained()
 	d.api.Stop()
 	fresh.close()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)

@@ -190,6 +190,9 @@ func (c *mcpCmd) createFirstBrain(ctx context.Context, dial dialFunc) error {
 	list, err := api.Brains(ctx)
 	if err == nil && len(list.Items) == 0 {
 		_, err = api.CreateBrain(ctx, protocol.CreateBrain{Name: firstBrain, Slug: firstBrain})
+		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status == http.StatusConflict {
+			return nil // another process, on the same database, was faster
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("create the first brain: %w", err)

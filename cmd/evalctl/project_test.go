@@ -37,6 +37,9 @@ func FuzzProject(f *testing.F) {
 // TestEveryFlagFromTheFile gives each flag of run that a file may set in a file, with the value of
 // another test: the run has what a command line with that flag has.
 func TestEveryFlagFromTheFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	withoutVariables(t)
 	for name, sample := range flagSamples {
 		if notConfigured[name] != "" || secretKey.MatchString(name) {

@@ -17,11 +17,11 @@ import (
 	"testing"
 )
 
-// TestRelease builds a release for one platform in two clones, and runs the container image of the
-// first.
+// TestRelease builds a release for one platform in a clone, and runs its container image. That two
+// releases of a commit are identical is checked by .ci/run, with another cache.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the program twice")
+		t.Skip("builds the program")
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("releases are built with bash")
@@ -32,9 +32,6 @@ func TestRelease(t *testing.T) {
 	dist, sums := releaseOf(t, origin)
 	name := "evalctl_1.2.3_linux_" + runtime.GOARCH
 	checkArchive(t, filepath.Join(dist, name+".tar.gz"), sums, name)
-	if _, again := releaseOf(t, origin); sums != again {
-		t.Errorf("two releases of one commit differ:\n%s\n%s", sums, again)
-	}
 	program := filepath.Join(dist, "linux_"+runtime.GOARCH, "evalctl")
 	checkStatic(t, program)
 	if runtime.GOOS != "linux" {

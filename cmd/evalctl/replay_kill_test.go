@@ -74,9 +74,12 @@ const maxKills = 3
 // TestReplayKilled: a replay that is killed at any instant, and continued as often as needed, has
 // the same results as one that was not interrupted, times and what counts interruptions aside.
 func TestReplayKilled(t *testing.T) {
-	kills := 50
+	kills := 15
 	if testing.Short() {
 		kills = 4
+	}
+	if *full {
+		kills = 50
 	}
 	file := lanterns(t, 12)
 	args := []string{

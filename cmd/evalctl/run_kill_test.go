@@ -76,9 +76,12 @@ const killedConcurrency = 4
 // least what it says without the requests that were in flight, of which there is at most one for
 // each worker.
 func TestRunKilled(t *testing.T) {
-	kills := 30
+	kills := 12
 	if testing.Short() {
 		kills = 4
+	}
+	if *full {
+		kills = 30
 	}
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)

@@ -137,6 +137,9 @@ var base = []string{"--sdk=go", "--dataset=q.jsonl", "--scorer=exact"}
 
 // TestFlagsAreKept: a resume takes every flag of run from the journal, unless notKept says why not.
 func TestFlagsAreKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	withoutVariables(t)
 	_, defaults := parseRun(t, base)
 	for name := range notKept {

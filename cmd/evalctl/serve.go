@@ -25,6 +25,7 @@ type serveCmd struct {
 	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of requests that name none. Default: the oldest brain that the key permits."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
+	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
 	gitFlags
 	daemonFlags
 }
@@ -60,6 +61,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Ping <= 0 {
 		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
 	}
+	if c.Drain < 0 {
+		return usageError{fmt.Errorf("--drain-delay %v: must not be negative", c.Drain)}
+	}
 	if c.Default != "" && !brain.ValidID(c.Default) {
 		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
 	}
@@ -81,6 +85,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return usageError{err}
 	}
 	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
+	config.DrainDelay = c.Drain
 	d, err := daemon.New(ctx, config)
 	if err != nil {
 		if err = errors.Join(err, l.Close()); errors.Is(err, gitremote.ErrUnreachable) {

@@ -38,6 +38,9 @@ func mutations(v any, each func()) {
 // TestReportOfADamagedResult changes every value of a result file. Whatever result.Open accepts is
 // printed: nothing panics, and no control characters are passed on.
 func TestReportOfADamagedResult(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	data, err := os.ReadFile("../../harness/testdata/result.json")
 	if err != nil {
 		t.Fatal(err)

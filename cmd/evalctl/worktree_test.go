@@ -198,7 +198,7 @@ func TestGoRunCommit(t *testing.T) {
 	check("clean", commit)
 	check("again, from the build cache", commit)
 	program := filepath.Join(t.TempDir(), "evalctl")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, "./cmd/evalctl")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/evalctl")
 	build.Dir = clone
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

@@ -88,8 +88,12 @@ func nameTaken(name string) error {
 	return fmt.Errorf("%w: %s is the id or slug of another one", ErrExists, name)
 }
 
-// forget removes a brain that is not in the catalog. It requires mu.
+// forget removes a brain that is not in the catalog, unless there is another one with its id by
+// now. It requires mu.
 func (s *Service) forget(e *entry) {
+	if s.brains[e.id()] != e {
+		return
+	}
 	delete(s.brains, e.id())
 	if slug := slugOf(e.record); s.slugs[slug] == e.id() {
 		delete(s.slugs, slug)
@@ -138,7 +142,9 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 		return "", err
 	}
 	if err != nil {
-		s.brains[id] = newEntry(e.record, &s.entries) // it still exists: usable again
+		if s.brains[id] == e {
+			s.brains[id] = newEntry(e.record, &s.entries) // it still exists: usable again
+		}
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
 	}
 	s.forget(e)

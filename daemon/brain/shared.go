@@ -69,18 +69,17 @@ func (s *Service) named(tenant, name string) []*entry {
 
 // adopt adds the brain of a record, unless it is known, and drops the one that had its id before.
 // It requires mu.
-func (s *Service) adopt(r Record) *entry {
+func (s *Service) adopt(r Record) {
 	old := s.brains[r.Brain.ID]
 	if old != nil && old.record.UID >= r.UID { // if it is greater, the record is outdated
-		return old
+		s.slugs[slugOf(old.record)] = old.id() // another brain may have had the slug
+		return
 	}
 	if old != nil {
 		s.drop(old, notFound(old.id()))
 	}
-	e := newEntry(r, &s.entries)
-	s.brains[r.Brain.ID] = e
+	s.brains[r.Brain.ID] = newEntry(r, &s.entries)
 	s.slugs[slugOf(r)] = r.Brain.ID
-	return e
 }
 
 // dropNow is drop for callers that do not hold mu.

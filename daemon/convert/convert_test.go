@@ -223,6 +223,9 @@ func TestLinks(t *testing.T) {
 
 // Pages that are made to be slow or large end with a bounded result or an error.
 func TestHostileHTML(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	rep := strings.Repeat
 	const size = 1 << 18
 	for name, page := range map[string]string{

@@ -67,6 +67,7 @@ type API struct {
 	logger      *slog.Logger
 	mux         *http.ServeMux
 	crossOrigin *http.CrossOriginProtection
+	draining    atomic.Bool
 	stopping    chan struct{}
 	stop        func()
 	feeds       feeds
@@ -109,6 +110,9 @@ func New(cfg Config) *API {
 	return a
 }
 
+// Drain makes /healthz report that the daemon is not ready. All requests are still served.
+func (a *API) Drain() { a.draining.Store(true) }
+
 // Stop ends open streams, those of ask with an error event, and makes /healthz report that the
 // daemon is not ready. Other requests are still served. Further calls do nothing.
 func (a *API) Stop() { a.stop() }
@@ -130,7 +134,7 @@ const pingTimeout = 800 * time.Millisecond
 // restarted because its database is down. With the parameter ready it responds with 503 unless the
 // daemon is ready, for load balancers that look at nothing but the status.
 func (a *API) healthz(w http.ResponseWriter, r *http.Request) error {
-	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped(), DamagedBrains: a.brains.Damaged()}
+	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped() && !a.draining.Load(), DamagedBrains: a.brains.Damaged()}
 	if a.database != nil {
 		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()
@@ -140,7 +144,7 @@ func (a *API) healthz(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	switch wanted := r.URL.Query().Has("ready"); {
-	case wanted && a.stopped():
+	case wanted && (a.stopped() || a.draining.Load()):
 		return errShuttingDown
 	case wanted && !health.Ready:
 		return store.Unavailable(nil, "the database does not answer")

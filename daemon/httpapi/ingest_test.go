@@ -182,6 +182,9 @@ func TestIngestRejections(t *testing.T) {
 
 // TestIngestLimit: 25 MiB are accepted, one byte more is not, however it is sent.
 func TestIngestLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one large text at a time: nothing is concurrent that other tests do not run")
+	}
 	s := startFake(t)
 	exact := bytes.Repeat([]byte("walrus \n"), protocol.MaxIngestBytes/8)
 	over := append(exact[:len(exact):len(exact)], 'x')
@@ -232,6 +235,9 @@ func (s *server) awaitJob(t testing.TB, id string) protocol.Job {
 
 // TestIngestBomb: a small body that decompresses to a large one is rejected at the limit.
 func TestIngestBomb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one large text at a time: nothing is concurrent that other tests do not run")
+	}
 	s := startFake(t)
 	for name, body := range map[string]string{
 		"spaces": strings.Repeat(" ", 300<<20),

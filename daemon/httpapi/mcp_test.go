@@ -139,6 +139,9 @@ func TestMCPWithoutHandler(t *testing.T) {
 
 // TestMCPLongest sends the longest note, which exceeds the limits of a PUT.
 func TestMCPLongest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one large text at a time: nothing is concurrent that other tests do not run")
+	}
 	s := startFake(t)
 	note := strings.Repeat("é", protocol.MaxDocumentContent-2) + `\n\n`
 	status, got := s.tool(t, "memory_remember", `{"path":"long.md","title":"long","content":"`+note+`"}`)

@@ -113,6 +113,9 @@ func TestStdioLimitsItsCalls(t *testing.T) {
 
 // TestLongestNote sends the longest content of memory_remember, and one character more.
 func TestLongestNote(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one large text at a time: nothing is concurrent that other tests do not run")
+	}
 	url, _ := startDaemon(t, daemon.Config{})
 	c := connect(t, "stdio", url)
 	call(t, c, "memory_create_brain", object{"name": "notes"})

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
-	"evalctl/scorer"
 )
 
 // ErrIncomparable is wrapped by the error of Compare for runs that did not measure the same thing.
@@ -128,7 +127,7 @@ func exactCase(r *result.Result) string {
 		return "matters"
 	case c != nil:
 		return "ignored"
-	case r.Identity.Scorer == (scorer.Exact{}).Name():
+	case r.Identity.Scorer == "exact":
 		return ""
 	}
 	return none

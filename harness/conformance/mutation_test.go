@@ -35,7 +35,7 @@ func TestMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, m := range mutants() {
-		if testing.Short() && n%5 != 0 {
+		if testing.Short() && n%10 != 0 {
 			continue // with the race detector, a few show what is concurrent
 		}
 		t.Run(m.name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 // score checks a score and whether it passes. A scorer without a model scores the answer again.
 func (c *checker) score(r *result.Record, add func(Difference)) {
 	v := scorer.Verdict{Scored: true, Score: *r.Score}
-	if c.scorer != nil && !(c.typography && hasTypography(r.Item())) {
+	if c.scorer != nil && (!c.typography || !hasTypography(r.Item())) {
 		again, err := c.scorer.Score(context.Background(), r.Item())
 		if err != nil {
 			add(Difference{Path: ".score", InFile: text(*r.Score), Problem: "it cannot be computed: " + err.Error()})

@@ -102,6 +102,9 @@ func scalar(v any) bool {
 // each change is named, unless the value does not follow from the questions. The questions, which
 // do not change, are read once; File is compared for some of the changes.
 func TestEveryFigure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	for name, path := range files(t) {
 		if name != "exact" && name != "replay" {
 			continue // these have all keys

@@ -11,6 +11,9 @@ import (
 
 // TestHostileReport puts hostile texts everywhere, and compares the page with that of plain texts.
 func TestHostileReport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	want := markdowntest.Read(t, render(t, func(i int) string { return fmt.Sprintf("plain %d", i) }))
 	hostile := markdowntest.Hostile
 	for n := range hostile {

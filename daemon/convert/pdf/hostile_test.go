@@ -15,6 +15,9 @@ import (
 
 // Each of these files ends with an error or a bounded result.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	simple := pages(helvetica, column(72, 700, 12, "Some text.")).bytes("")
 	replace := func(old, new string) []byte {
 		if !bytes.Contains(simple, []byte(old)) {
