@@ -158,7 +158,7 @@ func BenchmarkParts(b *testing.B) {
 				with, without := m.at(values), m.at(off)
 				for _, tk := range c.tasks {
 					fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", part.name, tk.name, constant,
-						difference(with[tk.name].recall, without[tk.name].recall), difference(with[tk.name].ndcg, without[tk.name].ndcg))
+						adds(with[tk.name].recall, without[tk.name].recall), adds(with[tk.name].ndcg, without[tk.name].ndcg))
 				}
 			}
 		}
@@ -199,8 +199,8 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 	}
 }
 
-// difference returns the mean difference with its interval.
-func difference(with, without []float64) string {
+// adds returns the mean difference with its interval.
+func adds(with, without []float64) string {
 	differences := make([]float64, len(with))
 	for i := range with {
 		differences[i] = with[i] - without[i]
