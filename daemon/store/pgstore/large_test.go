@@ -30,12 +30,7 @@ func TestLargeDocument(t *testing.T) {
 	db := openDB(t, postgrestest.Database(t)+fast)
 	s := openStore(t, db, newBrain(t, db))
 	ctx := t.Context()
-	data := large()
-	want := sha256.Sum256(data)
-	if err := s.Write(ctx, "large", data); err != nil {
-		t.Fatal(err)
-	}
-	data = nil
+	want := writeLarge(t, s)
 	before := heap()
 	content, size, err := s.Open(ctx, "large")
 	if err != nil || size != largeBytes {
@@ -69,6 +64,16 @@ func TestLargeDocument(t *testing.T) {
 	if grown := int64(most) - int64(before); grown > 4<<20 {
 		t.Errorf("the reader held %d KiB", grown>>10)
 	}
+}
+
+// writeLarge returns the hash of what it writes, which is garbage then.
+func writeLarge(t *testing.T, s *store.Store) [sha256.Size]byte {
+	t.Helper()
+	data := large()
+	if err := s.Write(t.Context(), "large", data); err != nil {
+		t.Fatal(err)
+	}
+	return sha256.Sum256(data)
 }
 
 // heap returns the bytes that are in use.
