@@ -146,7 +146,9 @@ func TestCompose(t *testing.T) {
 		urls = append(urls, strings.TrimSpace(strings.TrimPrefix(line, "evalctl: listening on ")))
 	}
 	bearer := strings.TrimSpace(string(token))
-	ask := func(method, target, host, contentType, body string) string { return asked(t, bearer, method, target, host, contentType, body) }
+	ask := func(method, target, host, contentType, body string) string {
+		return asked(t, bearer, method, target, host, contentType, body)
+	}
 	ask(http.MethodPost, urls[0]+"/v1/brains", "", "application/json", `{"name":"Notes"}`)
 	ask(http.MethodPut, urls[0]+"/v1/brains/notes/documents?path=kettle.md", "", "application/octet-stream", "The kettle is green.")
 	if found := ask(http.MethodPost, urls[1]+"/v1/brains/notes/search", "", "application/json", `{"query":"kettle"}`); !strings.Contains(found, "kettle.md") {

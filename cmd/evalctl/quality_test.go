@@ -44,7 +44,7 @@ var qualityTasks = []qualityTask{
 	{"lme-mixed-turn", false, map[string]float64{"recall@10": .83, "ndcg@10": .72}, false},
 	{"lme-evidence-turn", false, map[string]float64{"recall@10": .915}, false},
 	{"cranfield", false, map[string]float64{"ndcg@10": .42}, false},
-	{"cisi", false, map[string]float64{"ndcg@10": .38}, true},
+	{"cisi", false, map[string]float64{"ndcg@10": .415}, true},
 }
 
 // TestRetrievalQuality measures the ranking of the daemon with evalctl run, and compares it with

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -54,34 +55,57 @@ func (r *queueRig) stop(cmd *exec.Cmd, stderr *bytes.Buffer) {
 	}
 }
 
-// TestReplayQueue: two workers, each with a daemon of its own, make the result that one process
-// makes, times aside.
+// TestReplayQueue: two workers make the result that one process makes, times aside: each with a
+// daemon of its own, whose calls to its models are counted, or with one daemon for all.
 func TestReplayQueue(t *testing.T) {
-	url := postgrestest.New(t).Database()
-	dataset := lanterns(t, 12)
-	args := []string{"--sdk=go", "--baseline=oracle", "--dataset=" + dataset, "--output=out", "--cache=off"}
-	whole := t.TempDir()
-	if out, err := replayCommand(t, whole, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	rig := &queueRig{t: t, url: url, files: t.TempDir()}
+	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir()}
+	model := llmtest.NewServer(t, lanternModel)
+	rig.env = []string{"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + model.URL}
 	for n := range 2 {
 		cmd, stderr := rig.worker(n)
 		defer rig.stop(cmd, stderr)
 	}
-	dir := t.TempDir()
-	cmd := replayCommand(t, dir, args...)
-	cmd.Env = append(cmd.Env, "SVC_QUEUE="+url)
-	out, err := cmd.CombinedOutput()
+	for name, args := range map[string][]string{
+		"a daemon for each": {"--baseline=oracle", "--actor=fake"},
+		"a daemon for all":  {"--baseline=oracle", "--actor=fake", "--endpoint=" + served(t)},
+		"the daemon answers": {
+			"--baseline=oracle", "--actor=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args = append(args, "--sdk=go", "--dataset="+lanterns(t, 8), "--output=out", "--cache=off")
+			whole, dir := t.TempDir(), t.TempDir()
+			if code, out := paidReplay(t, whole, rig.env[2:], args...); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			code, out := paidReplay(t, dir, append(rig.env[2:], "SVC_QUEUE="+rig.url), args...)
+			if code != 0 || strings.Contains(out, "no worker") {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			if diff := cmp.Diff(outcome(t, whole), outcome(t, dir)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// served returns the URL of a daemon that is a process of its own.
+func served(t *testing.T) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "evalctl", "serve", "--addr=127.0.0.1:0")
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(outcome(t, whole), outcome(t, dir)); diff != "" {
-		t.Error(diff)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	_, url, ok := strings.Cut(line, "listening on ")
+	if !ok {
+		t.Fatalf("serve printed %q, %v", line, err)
 	}
-	if strings.Contains(string(out), "no worker") {
-		t.Errorf("got %s", out)
-	}
+	return strings.TrimSpace(url)
 }
 
 // meterPrices make the judge expensive. Since output is free and a token has one byte, almost all

@@ -23,6 +23,10 @@ type file struct {
 // maxRead limits the files whose contents are held outside the index at a time.
 const maxRead = 256
 
+// sharedReaders is how many documents of a server are read at a time, which takes a round trip for
+// each. Each read uses a connection, of which other requests need some too.
+const sharedReaders = 6
+
 // list describes all files, ascending by path.
 func (d documents) list(ctx context.Context) ([]store.FileInfo, error) {
 	return d.store.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
@@ -56,7 +60,11 @@ func (d documents) read(ctx context.Context, files []file) (docs []search.Docume
 		err error
 	}
 	answers := make([]answer, len(files))
-	workers := min(runtime.GOMAXPROCS(0), len(files))
+	workers := runtime.GOMAXPROCS(0)
+	if d.store.Shared() {
+		workers = max(workers, sharedReaders)
+	}
+	workers = min(workers, len(files))
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {

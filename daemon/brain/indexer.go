@@ -84,6 +84,9 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 
 // mark is the store's sink: it runs inside a commit and must not wait.
 func (x *indexer) mark(e store.ChangeEvent) {
+	if e.Kind == store.Missed {
+		return // the next search finds the store Broken, which ends the indexer
+	}
 	x.mu.Lock()
 	x.dirty[e.Path] = struct{}{}
 	if e.OldPath != "" {

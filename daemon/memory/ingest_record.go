@@ -135,7 +135,7 @@ func (in ingestion) record(ctx context.Context, document string) error {
 		Document: document, Kind: src.Kind, SHA256: src.SHA256, Size: len(src.data),
 		Name: src.Name, ContentType: src.ContentType, CreatedAt: protocol.FormatTime(in.cfg.Now()),
 	}
-	in.originals.of(in.brain).add(document, src.recordPath())
+	in.originals.of(in.brain).addOwn(document, src.recordPath())
 	return r.write(ctx, in.batch)
 }
 

@@ -13,18 +13,23 @@ import (
 // renamed. Documents are deleted and renamed by path too, where every operation has to be one event
 // and no more, so the records are changed afterwards, in a batch of their own: in the background
 // right after the commit, before the next ingest, and, for what an earlier process has left, before
-// the first ingest after a start.
+// the first ingest after a start. If several processes use the brain, each one follows what the
+// others ingest and delete while its store is open, and reads all records again when it was not.
 
 // originals knows which records depend on which documents of a brain.
 type originals struct {
-	tidying sync.Mutex // held while records are read and changed
-	read    bool       // all records were read; guarded by tidying
+	tidying sync.Mutex   // held while records are read and changed
+	read    bool         // all records were read; guarded by tidying
+	store   *store.Store // from which they were read; guarded by tidying
 
 	mu         sync.Mutex // never held while the store is used
 	subscribed bool
+	shared     bool // other processes use the brain
 	scheduled  bool
 	byDocument map[string]string   // paths of records, by the path of the document
 	stale      map[string][]string // records whose document is gone, and where it may be now
+	own        map[string]bool     // records that this process is about to commit
+	foreign    []string            // records that other processes have committed, to be read
 	commit     uint64              // of created
 	created    []string            // paths that the commit has written so far
 }
@@ -39,8 +44,19 @@ func (o *originals) add(document, record string) {
 	o.byDocument[document] = record
 }
 
-// observe marks the record of a document that an event removes from its path. It reports whether
-// there is one. It runs inside a commit.
+// addOwn is add for a record that this process commits.
+func (o *originals) addOwn(document, record string) {
+	o.add(document, record)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.own == nil {
+		o.own = map[string]bool{}
+	}
+	o.own[record] = true
+}
+
+// observe marks the record of a document that an event removes from its path, and a record that
+// another process has written. It reports whether there is one. It runs inside a commit.
 func (o *originals) observe(e store.ChangeEvent) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,10 +69,14 @@ func (o *originals) observe(e store.ChangeEvent) bool {
 		gone = e.Path
 	default:
 		o.created = append(o.created, e.Path)
+		if _, _, ok := parseRecordPath(e.Path); ok && o.shared && !o.own[e.Path] {
+			o.foreign = append(o.foreign, e.Path)
+		}
+		delete(o.own, e.Path)
 	}
 	record, ok := o.byDocument[gone]
 	if !ok {
-		return false
+		return len(o.foreign) > 0
 	}
 	delete(o.byDocument, gone)
 	o.markStale(record, o.created)
@@ -93,7 +113,7 @@ func (s *Service) watchOriginals(h brain.Handle, o *originals) {
 	if o.subscribed {
 		return
 	}
-	o.subscribed = true
+	o.subscribed, o.shared = true, h.Leased()
 	h.Subscribe(func(e store.ChangeEvent) {
 		if o.observe(e) {
 			s.scheduleTidying(h, o)
@@ -138,11 +158,17 @@ func (s *Service) tidyOriginals(ctx context.Context, h brain.Handle) error {
 	s.watchOriginals(h, o)
 	o.tidying.Lock()
 	defer o.tidying.Unlock()
+	if h.Leased() && o.store != st {
+		o.read = false // other processes may have changed what this store has not told
+	}
 	if !o.read {
 		if err := o.readAll(ctx, st); err != nil {
 			return err
 		}
-		o.read = true
+		o.read, o.store = true, st
+	}
+	if err := o.readForeign(ctx, st); err != nil {
+		return err
 	}
 	const most = 64 // records in one batch
 	for stale := o.take(most); len(stale) > 0; stale = o.take(most) {
@@ -222,8 +248,8 @@ func (o *originals) settleOne(ctx context.Context, b *store.Batch, name, moved s
 	if moved == "" {
 		return deleteAll(ctx, b, name, originalPath(sha256, kind))
 	}
-	o.add(moved, name)
 	record.Document, record.SHA256, record.Kind = moved, sha256, kind
+	o.addOwn(moved, name)
 	return record.write(ctx, b)
 }
 

@@ -26,23 +26,54 @@ func (o *originals) readAll(ctx context.Context, st *store.Store) error {
 			}
 			continue
 		}
-		record, err := readIngestRecord(ctx, st, f.Path)
-		if err != nil {
+		if err := o.readOne(ctx, st, f.Path, missing); err != nil {
 			return err
-		}
-		if record.Document == "" { // damaged
-			missing[f.Path] = nil
-			continue
-		}
-		o.add(record.Document, f.Path) // first, so that no event is missed
-		exists, err := st.Exists(ctx, record.Document)
-		if err != nil {
-			return err
-		}
-		if !exists {
-			missing[f.Path] = nil
 		}
 	}
+	return o.markMissing(ctx, st, missing)
+}
+
+// readForeign reads the records that other processes have written.
+func (o *originals) readForeign(ctx context.Context, st *store.Store) error {
+	o.mu.Lock()
+	records := o.foreign
+	o.foreign = nil
+	o.mu.Unlock()
+	missing := map[string][]string{}
+	for i, record := range records {
+		if err := o.readOne(ctx, st, record, missing); err != nil {
+			o.mu.Lock()
+			o.foreign = append(o.foreign, records[i:]...)
+			o.mu.Unlock()
+			return err
+		}
+	}
+	return o.markMissing(ctx, st, missing)
+}
+
+// readOne reads the record at a path, and adds it to missing if its document is not where it says.
+func (o *originals) readOne(ctx context.Context, st *store.Store, name string, missing map[string][]string) error {
+	record, err := readIngestRecord(ctx, st, name)
+	if err != nil {
+		return err
+	}
+	if record.Document == "" { // damaged
+		missing[name] = nil
+		return nil
+	}
+	o.add(record.Document, name) // first, so that no event is missed
+	exists, err := st.Exists(ctx, record.Document)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		missing[name] = nil
+	}
+	return nil
+}
+
+// markMissing marks records whose document is not where they say.
+func (o *originals) markMissing(ctx context.Context, st *store.Store, missing map[string][]string) error {
 	if err := findMoved(ctx, st, missing); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/brain/pgcatalog"
+	"evalctl/daemon/convert"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
@@ -252,6 +253,30 @@ func TestConsolidateOverReplicas(t *testing.T) {
 	release()
 	if _, err := two.Consolidate(t.Context(), two.brain, protocol.ConsolidateRequest{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOriginalsOverReplicas: originals leave with documents that another replica has ingested, or
+// ingested and renamed.
+func TestOriginalsOverReplicas(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.Database(t)
+	one, _ := openReplica(t, url, &model{reply: factPerMessage})
+	two, _ := openReplica(t, url, &model{reply: factPerMessage})
+	kept := two.ingestFile(t, "kept.txt", "kept") // from here on, it follows the others
+	deleted, moved := one.ingestFile(t, "deleted.txt", "walrus"), one.ingestFile(t, "moved.txt", "otter")
+	one.Close()
+	if err := two.store(t).Rename(t.Context(), moved.Path, "elsewhere.md"); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.store(t).Delete(t.Context(), deleted.Path); err != nil {
+		t.Fatal(err)
+	}
+	two.awaitFiles(t, "elsewhere.md", kept.Path,
+		originalPath(kept.Hash, convert.Text), recordPath(kept.Hash, convert.Text),
+		originalPath(moved.Hash, convert.Text), recordPath(moved.Hash, convert.Text))
+	if again := two.ingestFile(t, "moved.txt", "otter"); !again.Reused || again.Path != "elsewhere.md" {
+		t.Errorf("a file whose document was renamed: got %+v", again)
 	}
 }
 

@@ -71,7 +71,8 @@ func (d *table) head(ctx context.Context, brain string) int64 {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	var seq int64
-	err = conn.QueryRow(ctx, `SELECT h.seq FROM evalctl.heads h JOIN evalctl.brains b ON b.uid = h.brain
+	err = conn.QueryRow(ctx, `SELECT coalesce((SELECT max(c.seq) FROM evalctl.changes c WHERE c.brain = h.brain), h.pruned)
+		FROM evalctl.heads h JOIN evalctl.brains b ON b.uid = h.brain
 		WHERE b.id = $1`, brain).Scan(&seq)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

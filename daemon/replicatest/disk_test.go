@@ -24,7 +24,7 @@ func smallDisk(t *testing.T) string {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		t.Skip("only root on Linux can mount a disk that is small enough to fill")
 	}
-	dir, err := os.MkdirTemp("", "evalctl-disk-")
+	dir, err := os.MkdirTemp("", "evalctl-disk-") //nolint:usetesting // other users cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,6 +51,12 @@ func startReplica(t testing.TB, name string, env []string, args ...string) *repl
 	r := &replica{t: t, name: name, args: args, env: env, log: log}
 	t.Cleanup(func() {
 		r.kill()
+		data, _ := os.ReadFile(log.Name())
+		for _, trace := range []string{"WARNING: DATA RACE", "panic: "} {
+			if _, text, found := strings.Cut(string(data), trace); found {
+				t.Errorf("%s: %s%s", name, trace, text[:min(len(text), 4000)])
+			}
+		}
 		if t.Failed() {
 			t.Logf("the last lines of %s:\n%s", name, tail(log.Name()))
 		}

@@ -12,21 +12,21 @@ const rescoreDepth = 300
 // weights are the weights of the further features, where the score of BM25F has weight 1.
 // docs/retrieval.md reports what each of them adds.
 type weights struct {
-	phrase     float64 // see addPhrases
 	neighbours float64 // see addNeighbours
-	feedback   float64 // see addFeedback
+	feedback   float64 // of the best word that the query lacks, see feedback
+	emphasis   float64 // of the best word that it has, see feedback
 	date       float64 // see addDates
 }
 
-var defaultWeights = weights{phrase: 0.2, neighbours: 0.2, feedback: 0.2, date: 0.4}
+var defaultWeights = weights{neighbours: 0.3, feedback: 0.3, emphasis: 2, date: 0.4}
 
 // features are the summands of a chunk's score.
 type features struct {
-	bm25, phrase, neighbours, feedback, date float64
+	bm25, neighbours, feedback, date float64
 }
 
 func (e *features) score() float64 {
-	return e.bm25 + e.phrase + e.neighbours + e.feedback + e.date
+	return e.bm25 + e.neighbours + e.feedback + e.date
 }
 
 // components returns the features by their component constants: bm25 always, the others if they are
@@ -34,7 +34,6 @@ func (e *features) score() float64 {
 func (e *features) components() map[string]float64 {
 	parts := map[string]float64{componentBM25: e.bm25}
 	for name, score := range map[string]float64{
-		componentPhrase:     e.phrase,
 		componentNeighbours: e.neighbours,
 		componentFeedback:   e.feedback,
 		componentDate:       e.date,
@@ -82,7 +81,6 @@ func (ix *Index) rescore(q Query, terms []queryTerm, best []scored) {
 	ordered := byChunk(best)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
-	ix.addPhrases(indexTerms(q.Text), ordered)
 	ix.addDates(mentionedPeriods(q.Text, q.AsOf), ordered)
 	for i := range ordered {
 		ordered[i].candidate.score = ordered[i].features.score()

@@ -14,17 +14,23 @@ const (
 	feedbackExponent = 2
 )
 
+// shortQuery is the number of terms up to which a question counts as short, in feedback.
+const shortQuery = 6
+
 // weighedTerm is a term that a chunk should contain, with its weight.
 type weighedTerm struct {
 	term   uint32
 	weight float64
 }
 
-// feedback returns the terms, other than those of the query, that the best chunks are about. The
-// first has weight 1. This is pseudo-relevance feedback, as in Lavrenko and Croft, "Relevance-Based
-// Language Models", 2001. The weight of a term of a chunk is what it would score if it were asked
-// for, times (score / best score)^feedbackExponent of the chunk. The chunks are sorted, the best
-// first.
+// feedback returns the terms that the best chunks are about, with their weights. This is
+// pseudo-relevance feedback, as in Lavrenko and Croft, "Relevance-Based Language Models", 2001. A
+// term of a chunk counts what it would score if it were asked for, times
+// (score / best score)^feedbackExponent of the chunk. The chunks are sorted, the best first.
+//
+// A short question lacks words, so it gains those that are not in it. A long one has too many, and
+// the chunks show which of them matter, so it gains its own again. Between the two, the share of
+// new words is shortQuery divided by the length of the query, which is the sum of its weights.
 func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
@@ -38,19 +44,40 @@ func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 		}
 		s.contents.reset()
 	}
-	var terms []weighedTerm // best first
+	var length float64
+	var own, others []weighedTerm // others are sorted, best first
+	for _, q := range query {
+		length += q.weight
+		if weight := s.weights.sums[q.term]; weight > 0 {
+			own = append(own, weighedTerm{q.term, ix.gain(q.term) * weight})
+			s.weights.sums[q.term] = 0
+		}
+	}
 	for _, term := range s.weights.touched {
 		// A term that occurs in no other chunk does not help to find one.
-		asked := slices.ContainsFunc(query, func(q weighedTerm) bool { return q.term == term })
-		if ix.postings[term].live > 1 && !asked {
-			terms = ix.insertTerm(terms, weighedTerm{term, ix.gain(term) * s.weights.sums[term]})
+		if weight := s.weights.sums[term]; weight > 0 && ix.postings[term].live > 1 {
+			others = ix.insertTerm(others, weighedTerm{term, ix.gain(term) * weight})
 		}
 	}
 	s.weights.reset()
-	for i := len(terms) - 1; i >= 0; i-- {
-		terms[i].weight /= terms[0].weight
+	lacking := min(1, shortQuery/length)
+	scale(others, ix.weights.feedback*lacking)
+	if lacking == 1 {
+		return others
 	}
-	return terms
+	scale(own, ix.weights.emphasis*(1-lacking))
+	return append(others, own...)
+}
+
+// scale multiplies the weights of terms so that the largest becomes top.
+func scale(terms []weighedTerm, top float64) {
+	var largest float64
+	for _, t := range terms {
+		largest = max(largest, t.weight)
+	}
+	for i := range terms {
+		terms[i].weight *= top / largest
+	}
 }
 
 // insertTerm inserts a term into the best terms, and drops the last if there are too many.
@@ -85,7 +112,7 @@ func (ix *Index) addFeedback(terms []weighedTerm, best []scored) {
 	}
 	var tf []float64
 	for _, t := range terms {
-		gain := ix.weights.feedback * t.weight * ix.gain(t.term)
+		gain := t.weight * ix.gain(t.term)
 		tf = ix.frequencies(t.term, chunks, tf)
 		for i := range best {
 			best[i].feedback += gain * ix.saturated(tf[i])

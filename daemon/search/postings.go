@@ -36,11 +36,6 @@ func newChunk(doc *entry, c textChunk) chunk {
 	}
 }
 
-// textTerms returns the term numbers of the text, in order.
-func (ch *chunk) textTerms() []uint32 {
-	return ch.sequence[:ch.lengths[textField]]
-}
-
 // distinctTerms returns the term numbers of all fields, ascending, without duplicates.
 func (ch *chunk) distinctTerms() []uint32 {
 	terms := slices.Clone(ch.sequence)

@@ -157,7 +157,7 @@ func checkSequences(t errorer, ix *Index) {
 	for _, doc := range ix.docs {
 		for i, ch := range ix.chunksOf(doc) {
 			var got []string
-			for _, term := range ch.textTerms() {
+			for _, term := range ch.sequence[:ch.lengths[textField]] {
 				got = append(got, ix.names[term])
 			}
 			if ch.doc != doc || !slices.Equal(got, indexTerms(ch.fields()[textField])) {

@@ -87,7 +87,7 @@ type Hit struct {
 	Metadata   map[string]any // shared by all hits of the document; do not modify
 	Highlights []Span         // the words of Text that match a term, in order
 	// Components are the parts of the score, and the scores and ranks of the legs, by name: bm25
-	// (by the words alone), phrase, neighbours, feedback, date, bm25_rank, vector, vector_rank,
+	// (by the words alone), neighbours, feedback, date, bm25_rank, vector, vector_rank,
 	// fusion, rerank, rerank_rank.
 	Components map[string]float64
 	// Duplicates are the other candidates with the same text, byte for byte, in rank order. Their
@@ -107,8 +107,7 @@ type Duplicate struct {
 // Keys of Hit.Components. Ranks begin at 1 within the candidates of one leg. A leg that did not
 // find the chunk has no rank, and no score unless said below.
 const (
-	componentBM25       = "bm25"       // by the words alone; with the next four, the score of bm25
-	componentPhrase     = "phrase"     // of words that are adjacent in both the query and the text
+	componentBM25       = "bm25"       // by the words alone; with the next three, the score of bm25
 	componentNeighbours = "neighbours" // of the words of the passages before and after
 	componentFeedback   = "feedback"   // of words that the best passages have in common
 	componentDate       = "date"       // of a date that the query mentions
@@ -131,7 +130,7 @@ func Terms(text string) []string {
 func WordScore(h Hit) float64 {
 	sum := 0.
 	for _, part := range []string{
-		componentBM25, componentPhrase, componentNeighbours, componentFeedback, componentDate,
+		componentBM25, componentNeighbours, componentFeedback, componentDate,
 	} {
 		sum += h.Components[part]
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // queryK3 is k3 of BM25: how far the occurrences of a term in a query add to its weight.
-const queryK3 = 8
+var queryK3 = 8.0
 
 // maxQueryTerms bounds the terms of a query that are looked up, and so the time that a pasted
 // conversation takes. A question has far fewer.

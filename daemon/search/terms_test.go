@@ -48,3 +48,63 @@ func TestHeaviest(t *testing.T) {
 		}
 	}
 }
+
+// A question after 480 words of something else, as an agent passes it on: the terms that are left
+// out hardly change what is found. Conversations are of LoCoMo, which no other task contains; the
+// text before a question of Cranfield or CISI is that of its first relevant papers, and the others
+// are to be found.
+func TestLongQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	turns, _ := tasks[0].load(t)
+	for _, tk := range tasks {
+		papers := tk.dir == "cranfield" || tk.dir == "cisi"
+		if !papers && tk.dir != "lme-evidence-turn" {
+			continue
+		}
+		docs, questions := tk.load(t)
+		questions = everyNth(questions, 0, 2)
+		ix := tk.index(docs, nil)[""]
+		texts := map[string]string{}
+		for _, d := range docs {
+			texts[d.Path] = d.Text
+		}
+		var all, kept, terms, leftOut float64
+		for i, q := range questions {
+			var pasted strings.Builder
+			if papers {
+				half := len(q.Expected) / 2
+				for _, path := range q.Expected[:half] {
+					pasted.WriteString(texts[path] + "\n")
+				}
+				q.Expected = q.Expected[half:]
+			} else {
+				for j := range 60 {
+					pasted.WriteString(turns[(i*10+j)%len(turns)].Text + "\n")
+				}
+			}
+			words := strings.Fields(pasted.String())
+			q.Question = strings.Join(words[:min(480, len(words))], " ") + " " + q.Question
+			every := queryTerms(q.Question)
+			heaviest, others := ix.heaviest(every)
+			terms, leftOut = terms+float64(len(every)), leftOut+float64(len(others))
+			for _, way := range []struct {
+				terms []queryTerm
+				sum   *float64
+			}{{every, &all}, {heaviest, &kept}} {
+				found, _ := ix.lexical(Query{Text: q.Question, AsOf: q.AsOf}, way.terms, func(d *Document) bool { return (&Filter{}).keep(d, q.AsOf) }, 10)
+				var ranked []string
+				for _, c := range found {
+					ranked = append(ranked, ix.chunks[c.chunk].doc.Path)
+				}
+				*way.sum += recall(ranked, q.Expected, 10)
+			}
+		}
+		n := float64(len(questions))
+		t.Logf("%s: %.0f terms, %.0f left out, R@10 %.3f with all and %.3f without those", tk.name, terms/n, leftOut/n, all/n, kept/n)
+		if leftOut/n < 5 || kept/n < all/n-.01 {
+			t.Errorf("%s: R@10 is %.3f with %.0f of %.0f terms, %.3f with all", tk.name, kept/n, (terms-leftOut)/n, terms/n, all/n)
+		}
+	}
+}

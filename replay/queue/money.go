@@ -76,10 +76,7 @@ func (b *Books) Spent() llm.USD {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var spent int64
-	err := retrying(ctx, patience, func(ctx context.Context) error {
-		return b.q.row(ctx, `SELECT spent FROM @runs WHERE id = $1`, b.run).Scan(&spent)
-	})
-	if err != nil {
+	if err := b.q.scan(ctx, []any{&spent}, `SELECT spent FROM @runs WHERE id = $1`, b.run); err != nil {
 		_ = b.fail(err)
 	}
 	return llm.USD(spent)
@@ -116,7 +113,9 @@ func (a account) Reserve(ctx context.Context, model string, worst llm.USD) (func
 
 func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id int64, err error) {
 	for {
-		err := a.books.q.row(ctx, `
+		// A reservation whose outcome is not known is made again. The lost one counts until this process
+		// leaves the queue.
+		err := a.books.q.scan(ctx, []any{&id}, `
 			WITH admitted AS (
 				UPDATE @runs SET reserved = reserved + $2
 				WHERE id = $1 AND (cap IS NULL OR $2 <= cap - spent - reserved)
@@ -125,7 +124,7 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 			INSERT INTO @charges (run, phase, arm, model, kind, member, worst)
 			SELECT id, $3, $4, $5, 'open', $6, $2 FROM admitted
 			RETURNING id`,
-			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id).Scan(&id)
+			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id)
 		if err == nil {
 			return id, nil
 		}
@@ -146,8 +145,8 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 // fits returns an error if a request will not fit, whatever others settle for.
 func (a account) fits(ctx context.Context, worst llm.USD) error {
 	var limit, spent int64
-	err := a.books.q.row(ctx, `SELECT coalesce(cap, 9223372036854775807), spent FROM @runs WHERE id = $1`, a.books.run).
-		Scan(&limit, &spent)
+	err := a.books.q.scan(ctx, []any{&limit, &spent},
+		`SELECT coalesce(cap, 9223372036854775807), spent FROM @runs WHERE id = $1`, a.books.run)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errGone(a.books.run)
 	}
@@ -180,11 +179,7 @@ func (a account) settle(id int64, model string, c llm.Charge) {
 	default:
 		sql, values = settleFree, append(values, string(a.phase), a.arm, model, a.books.q.id)
 	}
-	err := retrying(ctx, patience, func(ctx context.Context) error {
-		_, err := a.books.q.exec(ctx, sql, values...)
-		return err
-	})
-	if err != nil {
+	if err := a.books.q.change(ctx, sql, values...); err != nil {
 		_ = a.books.fail(fmt.Errorf("settle a request: %w", err))
 	}
 }
@@ -220,7 +215,7 @@ func (a account) Lookup(model string, hit bool, saved llm.USD) {
 	} else {
 		saved = 0
 	}
-	_, err := a.books.q.exec(ctx, `
+	err := a.books.q.change(ctx, `
 		INSERT INTO @charges (run, phase, arm, model, kind, member, usd) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(saved, 0)))
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 func TestCapHoldsOverProcesses(t *testing.T) {
 	conn := postgrestest.Database(t)
 	const members, calls = 8, 60
-	const limit = 100 * llm.Dollar
+	const limit = 40 * llm.Dollar
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	var mu sync.Mutex
@@ -58,6 +58,7 @@ func TestCapHoldsOverProcesses(t *testing.T) {
 					_ = q.Close() // with the request in progress
 					return
 				}
+				time.Sleep(10 * time.Millisecond) // the request
 				mu.Lock()
 				open, bill = open-worst, bill+cost
 				mu.Unlock()

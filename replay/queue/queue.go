@@ -191,3 +191,16 @@ func retrying(ctx context.Context, patience time.Duration, do func(ctx context.C
 		}
 	}
 }
+
+// change executes a statement that may be repeated, until the database answers.
+func (q *Queue) change(ctx context.Context, sql string, args ...any) error {
+	return retrying(ctx, patience, func(ctx context.Context) error {
+		_, err := q.exec(ctx, sql, args...)
+		return err
+	})
+}
+
+// scan is change for a statement that returns a row.
+func (q *Queue) scan(ctx context.Context, values []any, sql string, args ...any) error {
+	return retrying(ctx, patience, func(ctx context.Context) error { return q.row(ctx, sql, args...).Scan(values...) })
+}

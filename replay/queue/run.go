@@ -140,8 +140,8 @@ func (r *Run) Seeded(arm, brain string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var seeded bool
-	err := r.q.row(ctx, `SELECT EXISTS (SELECT FROM @seeded WHERE run = $1 AND arm = $2 AND brain = $3)`, r.run, arm, brain).
-		Scan(&seeded)
+	err := r.q.scan(ctx, []any{&seeded},
+		`SELECT EXISTS (SELECT FROM @seeded WHERE run = $1 AND arm = $2 AND brain = $3)`, r.run, arm, brain)
 	if err != nil {
 		_ = r.fail(err)
 	}
@@ -150,14 +150,21 @@ func (r *Run) Seeded(arm, brain string) bool {
 
 // MarkSeeded records that a brain of an arm is filled.
 func (r *Run) MarkSeeded(arm, brain string) error {
-	_, err := r.q.exec(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
-	return err
+	return r.q.change(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
 }
 
 // Dispatch puts the questions of an arm on the queue, those that have no record. ids are all of
 // them, in the order of the dataset; identity says what workers must measure.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
-	err := pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
+	err := retrying(ctx, patience, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
+	if err != nil {
+		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
+	}
+	return nil
+}
+
+func (r *Run) dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
+	return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, in(`
 			INSERT INTO @arms VALUES ($1, $2, $3)
 			ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`),
@@ -175,10 +182,6 @@ func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage
 		// What other processes that are alive work on is theirs.
 		return r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
 	})
-	if err != nil {
-		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
-	}
-	return nil
 }
 
 // release makes those tasks without a record free that a condition selects.
@@ -221,12 +224,9 @@ func (r *Run) Stop(ctx context.Context, arm string, why StopError) error {
 }
 
 func (q *Queue) stopArm(ctx context.Context, run, arm string, why StopError) error {
-	return retrying(ctx, patience, func(ctx context.Context) error {
-		_, err := q.exec(ctx, `
-			UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`,
-			run, arm, why.Kind, why.Text)
-		return err
-	})
+	return q.change(ctx, `
+		UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`,
+		run, arm, why.Kind, why.Text)
 }
 
 // Close gives the run up, so that another process may resume it. Workers begin none of its

@@ -226,11 +226,7 @@ func (w *worker) finish(ctx context.Context, r *working, t Task, out Outcome) bo
 	case out.Refused != nil:
 		w.refuse(ctx, r, out.Refused)
 	}
-	err := retrying(ctx, patience, func(ctx context.Context) error {
-		_, err := w.q.exec(ctx, sql, args...)
-		return err
-	})
-	if err != nil {
+	if err := w.q.change(ctx, sql, args...); err != nil {
 		w.h.Notice(fmt.Sprintf("run %s: question %q of %s: write how it ended: %v", t.Run, t.Question, t.Arm, err))
 		return false
 	}
@@ -249,10 +245,7 @@ func (w *worker) refuse(ctx context.Context, r *working, problem error) {
 	if first {
 		w.h.Notice(fmt.Sprintf("run %s: %v", r.job.ID, problem))
 	}
-	err := retrying(ctx, patience, func(ctx context.Context) error {
-		_, err := w.q.exec(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.job.ID, w.q.id, problem.Error())
-		return err
-	})
+	err := w.q.change(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.job.ID, w.q.id, problem.Error())
 	if err != nil {
 		w.h.Notice(fmt.Sprintf("run %s: refuse it: %v", r.job.ID, err))
 	}

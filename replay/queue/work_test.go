@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/internal/llm"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/replay/queue"
 )
@@ -240,5 +241,43 @@ func TestAllWorkersRefuse(t *testing.T) {
 	_, err := run.Await(t.Context(), "go", 0)
 	if !errors.Is(err, queue.ErrNoWorkers) || !strings.Contains(err.Error(), "no such dataset here") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDatabaseRestarts: a database that ends without warning and starts again delays the run, and
+// nothing is lost.
+func TestDatabaseRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("River waits long before it connects again")
+	}
+	const n = 30
+	cluster := postgrestest.New(t)
+	conn := cluster.Database()
+	run := create(t, open(t, conn, false), nil)
+	began := make(chan struct{}, 10*n)
+	start(t, open(t, conn, true), 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		began <- struct{}{}
+		settle, err := run.Account("actor", "go").Reserve(context.Background(), "m", 5)
+		if err != nil {
+			t.Error(err)
+			return queue.Outcome{}
+		}
+		time.Sleep(50 * time.Millisecond)
+		settle(llm.Charge{Cost: 2})
+		return record(task)
+	}})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(n)); err != nil {
+		t.Fatal(err)
+	}
+	for range n / 3 {
+		<-began
+	}
+	cluster.Stop("immediate")
+	time.Sleep(500 * time.Millisecond)
+	cluster.Start()
+	collect(t, run, "go", n)
+	// A question may have been asked twice, and a reservation whose outcome was not known is open.
+	if spent := run.Spent(); spent < 2*n || run.Err() != nil {
+		t.Errorf("spent %d, %v", spent, run.Err())
 	}
 }

@@ -157,7 +157,8 @@ func TestIndexFromSnapshot(t *testing.T) {
 
 	three := openReplica(t, url)
 	three.exec(t, "DELETE FROM evalctl.changes")
-	three.exec(t, "UPDATE evalctl.heads SET pruned = seq")
+	three.exec(t, `UPDATE evalctl.heads h SET pruned =
+		(SELECT max(c.seq) FROM evalctl.changes c WHERE c.brain = h.brain)`)
 	for query, want := range map[string]string{"number77": "d0077.md", "number78": "", "marmot": "d0079.md", "otter": "newer.md"} {
 		if got := three.search(t, "a", query); got != want {
 			t.Errorf("without changes: %s is in %q, want %q", query, got, want)
@@ -198,5 +199,29 @@ func TestOneReplicaSaves(t *testing.T) {
 	four := openReplica(t, url)
 	if err := four.db.Pool().QueryRow(t.Context(), written).Scan(&again); err != nil || again == saved {
 		t.Errorf("the damaged snapshot is still there (%v)", err)
+	}
+}
+
+// An index whose changes are no longer kept is built again.
+func TestIndexMissesChanges(t *testing.T) {
+	r := openReplica(t, postgrestest.Database(t))
+	if _, err := r.Create(t.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t, "a", map[string]string{"a.md": "a marmot", "b.md": "a beaver"})
+	if got := r.search(t, "a", "marmot"); got != "a.md" {
+		t.Fatalf("found %q", got)
+	}
+	for round := range 3 {
+		// A commit of another process, pruned before this one has seen it.
+		r.exec(t, `WITH head AS (UPDATE evalctl.heads SET seq = seq + 1, pruned = seq + 1 RETURNING brain, seq)
+			UPDATE evalctl.documents d SET data = $1::bytea, size = length($1::bytea), version = head.seq
+			FROM head WHERE d.brain = head.brain AND path = 'b.md'`, []byte(fmt.Sprint("an otter", round)))
+		if got := r.search(t, "a", fmt.Sprint("otter", round)); got != "b.md" {
+			t.Errorf("round %d: found %q, want b.md", round, got)
+		}
+		if got := r.search(t, "a", "marmot"); got != "a.md" {
+			t.Errorf("round %d: found %q, want a.md", round, got)
+		}
 	}
 }

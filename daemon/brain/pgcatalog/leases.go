@@ -125,7 +125,7 @@ func (l *Leases) insert(ctx context.Context, uid int64, name string) error {
 	case postgres.IsCode(err, foreignKey):
 		return brain.ErrNotFound
 	case err != nil:
-		return fmt.Errorf("lease of %s: %w", name, err)
+		return failed("take the lease of "+name, err)
 	case tag.RowsAffected() == 0:
 		return brain.ErrLeased
 	}
@@ -218,7 +218,7 @@ func (l *Leases) announce(ctx context.Context, uids []int64) error {
 		SELECT uid, $2, $3, now() + $4 FROM evalctl.brains WHERE uid = ANY ($1)
 		ON CONFLICT (brain, name) DO UPDATE SET expires = excluded.expires`, uids, l.pending(), l.owner, l.time)
 	if err != nil {
-		return fmt.Errorf("announce work: %w", err)
+		return failed("announce work", err)
 	}
 	if tag.RowsAffected() == 0 {
 		return brain.ErrNotFound

@@ -17,8 +17,12 @@ import (
 )
 
 func TestSnapshots(t *testing.T) {
+	pool := openPool(t)
 	braintest.Snapshots(t, func(t *testing.T, keys ...string) brain.Snapshots {
-		pool := openPool(t)
+		_, err := pool.Exec(t.Context(), "TRUNCATE evalctl.brains, evalctl.snapshots, evalctl.snapshot_parts CASCADE")
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, key := range keys {
 			_, err := pool.Exec(t.Context(), "INSERT INTO evalctl.brains (uid, id, tenant, record) "+
 				"OVERRIDING SYSTEM VALUE VALUES ($1::text::bigint, $1, '', '{}')", key)

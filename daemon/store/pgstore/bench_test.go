@@ -18,8 +18,8 @@ import (
 const benchSize = 1024
 
 func BenchmarkWrite(b *testing.B) {
+	db := openDB(b, postgrestest.Database(b)+"&pool_max_conns=20")
 	for _, clients := range []int{1, 16} {
-		db := openDB(b, postgrestest.Database(b))
 		b.Run(fmt.Sprintf("pgstore/%d", clients), func(b *testing.B) { benchStores(b, db, clients) })
 		b.Run(fmt.Sprintf("pgx/%d", clients), func(b *testing.B) { benchInserts(b, db, clients) })
 	}
@@ -51,24 +51,52 @@ func benchInserts(b *testing.B, db *pgstore.DB, clients int) {
 // benchClients divides b.N calls among clients.
 func benchClients(b *testing.B, clients int, write func(ctx context.Context, client, i int, data []byte) error) {
 	data := bytes.Repeat([]byte("x"), benchSize)
-	for client := range clients { // connections and plans
-		for i := range 10 {
-			if err := write(b.Context(), client, -1-i, data); err != nil {
+	run := func(from, to int) {
+		var wg sync.WaitGroup
+		for client := range clients {
+			wg.Go(func() {
+				for i := from + client; i < to; i += clients {
+					if err := write(b.Context(), client, i, data); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	run(-50*clients, 0) // every connection has its plans then
+	b.ResetTimer()
+	run(0, b.N)
+}
+
+// BenchmarkBatch writes 1,024 documents: in one commit, and one after the other.
+func BenchmarkBatch(b *testing.B) {
+	const documents = 1024
+	db := openDB(b, postgrestest.Database(b))
+	data := bytes.Repeat([]byte("x"), benchSize)
+	ops := func(i int) (ops []store.Op) {
+		for n := range documents {
+			ops = append(ops, store.Op{Kind: store.OpWrite, Path: fmt.Sprintf("%d/%d.md", i, n), Data: data})
+		}
+		return ops
+	}
+	b.Run("together", func(b *testing.B) {
+		s := openStore(b, db, newBrain(b, db))
+		for i := 0; b.Loop(); i++ {
+			if err := s.Apply(b.Context(), store.Commit{Ops: ops(i)}); err != nil {
 				b.Fatal(err)
 			}
 		}
-	}
-	var wg sync.WaitGroup
-	b.ResetTimer()
-	for client := range clients {
-		wg.Go(func() {
-			for i := client; i < b.N; i += clients {
-				if err := write(b.Context(), client, i, data); err != nil {
-					b.Error(err)
-					return
+	})
+	b.Run("apart", func(b *testing.B) {
+		s := openStore(b, db, newBrain(b, db))
+		for i := 0; b.Loop(); i++ {
+			for _, op := range ops(i) {
+				if err := s.Write(b.Context(), op.Path, op.Data); err != nil {
+					b.Fatal(err)
 				}
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 }

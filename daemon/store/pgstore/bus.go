@@ -215,7 +215,7 @@ func (b *bus) poll(ctx context.Context, conn *pgx.Conn) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	rows, err := conn.Query(ctx, "SELECT brain, seq FROM evalctl.heads WHERE brain = ANY ($1)", brains)
+	rows, err := conn.Query(ctx, "SELECT h.brain, "+head+" FROM evalctl.heads h WHERE h.brain = ANY ($1)", brains)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,13 @@ import (
 // changesAtOnce is how many commits Changes returns.
 const changesAtOnce = 64
 
+// head is the number of the last commit of the brain in a row h of heads. It is no max, which would
+// read all changes of the brain as long as the server knows of few.
+const head = `coalesce((SELECT l.seq FROM evalctl.changes l WHERE l.brain = h.brain ORDER BY l.seq DESC LIMIT 1), h.pruned)`
+
 // Head implements an optional method of store.Backend.
 func (b *backend) Head(ctx context.Context) (seq uint64, err error) {
-	err = b.row(ctx, "SELECT seq FROM evalctl.heads WHERE brain = $1", []any{b.brain}, &seq)
+	err = b.row(ctx, "SELECT "+head+" FROM evalctl.heads h WHERE h.brain = $1", []any{b.brain}, &seq)
 	return seq, err
 }
 

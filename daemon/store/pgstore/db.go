@@ -74,7 +74,7 @@ func (db *DB) Close() {
 func (db *DB) Open(ctx context.Context, uid int64, opts *store.Options) (*store.Store, error) {
 	b := &backend{db: db, brain: uid}
 	var fence int64
-	err := db.pool.QueryRow(ctx, "SELECT seq, fence FROM evalctl.heads WHERE brain = $1", uid).Scan(&b.opened, &fence)
+	err := db.pool.QueryRow(ctx, "SELECT "+head+", h.fence FROM evalctl.heads h WHERE h.brain = $1", uid).Scan(&b.opened, &fence)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, store.ErrGone
 	}

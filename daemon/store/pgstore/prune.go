@@ -72,7 +72,7 @@ func (db *DB) prunable(ctx context.Context, last int64, keep Retention) (brains 
 		rows, err := conn.Query(ctx, `SELECT h.brain FROM evalctl.heads h CROSS JOIN LATERAL (
 				SELECT at FROM evalctl.changes c WHERE c.brain = h.brain AND c.seq > h.pruned ORDER BY c.seq LIMIT 1
 			) AS oldest
-			WHERE h.brain > $1 AND h.seq > h.pruned AND (h.seq - h.pruned > $2 OR oldest.at < $3)
+			WHERE h.brain > $1 AND (oldest.at < $3 OR `+head+` - h.pruned > $2)
 			ORDER BY h.brain LIMIT $4`, last, keep.Commits, before(keep), pruneBrains)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (db *DB) pruneSome(ctx context.Context, brain int64, keep Retention) (commi
 			cut AS MATERIALIZED (
 				SELECT h.pruned AS start, max(c.seq) AS seq FROM quick, evalctl.heads h
 				JOIN evalctl.changes c ON c.brain = h.brain AND c.seq > h.pruned AND c.seq <= h.pruned + $4
-				WHERE h.brain = $1 AND (c.seq <= h.seq - $2 OR c.at < $3) GROUP BY h.pruned),
+				WHERE h.brain = $1 AND (c.seq <= `+head+` - $2 OR c.at < $3) GROUP BY h.pruned),
 			old AS MATERIALIZED (
 				SELECT c.seq, c.n FROM cut, evalctl.changes c WHERE c.brain = $1 AND c.seq <= cut.seq
 				FOR UPDATE OF c SKIP LOCKED),

@@ -59,8 +59,11 @@ func (tx *transaction) lock(ctx context.Context) error {
 	var fence int64
 	statements := &pgx.Batch{}
 	statements.Queue("BEGIN")
-	statements.Queue("SELECT seq + 1, fence FROM evalctl.heads WHERE brain = $1 FOR UPDATE", tx.b.brain).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&tx.seq, &fence) })
+	statements.Queue("SELECT fence FROM evalctl.heads WHERE brain = $1 FOR UPDATE", tx.b.brain).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&fence) })
+	// Only a statement after the one that has waited for the lock sees what was committed meanwhile.
+	statements.Queue("SELECT "+head+" + 1 FROM evalctl.heads h WHERE h.brain = $1", tx.b.brain).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&tx.seq) })
 	err := tx.conn.SendBatch(limited, statements).Close()
 	if errors.Is(err, pgx.ErrNoRows) {
 		return store.ErrGone
@@ -122,7 +125,9 @@ func (tx *transaction) Prefetch(ctx context.Context, paths []string) error {
 	defer cancel()
 	rows, err := tx.conn.Query(limited, `SELECT p, d.size, d.modified, d.version, d.path IS NULL AND EXISTS (
 			SELECT FROM evalctl.documents s WHERE s.brain = $1 AND s.path > p || '/' AND s.path < p || '0')
-		FROM unnest($2::text[]) p LEFT JOIN evalctl.documents d ON d.brain = $1 AND d.path = p`, tx.b.brain, ask)
+		FROM unnest($2::text[]) p LEFT JOIN LATERAL (
+			SELECT * FROM evalctl.documents WHERE brain = $1 AND path = p LIMIT 1 -- not the whole brain
+		) d ON true`, tx.b.brain, ask)
 	if err == nil {
 		var path string
 		var d description
@@ -212,7 +217,6 @@ func (tx *transaction) ending(c store.Commit, events []store.ChangeEvent, id com
 		SELECT $1, $2, n - 1, kind, path, old, $3, $4, CASE n WHEN 1 THEN $5::uuid END
 		FROM unnest($6::text[], $7::text[], $8::text[]) WITH ORDINALITY AS e (kind, path, old, n)`,
 		tx.b.brain, tx.seq, []byte(c.Reason), c.When.UnixNano(), id, kinds, paths, olds)
-	statements.Queue("UPDATE evalctl.heads SET seq = $2 WHERE brain = $1", tx.b.brain, tx.seq)
 	statements.Queue("COMMIT")
 	return statements
 }

@@ -2,6 +2,7 @@ package postgrestest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -50,12 +51,12 @@ func create(t testing.TB, options Options) *Cluster {
 	if bin == "" {
 		const missing = "no PostgreSQL server: initdb and pg_ctl are neither in PATH nor in /usr/lib/postgresql " +
 			"(Debian: apt-get install postgresql)"
-		if os.Getenv(Required) != "" {
+		if os.Getenv(Required) != "" { //nolint:forbidigo // only tests use it
 			t.Fatal(missing)
 		}
 		t.Skip(missing)
 	}
-	dir, err := os.MkdirTemp(options.Dir, "evalctl-postgres-")
+	dir, err := os.MkdirTemp(options.Dir, "evalctl-postgres-") //nolint:usetesting // the server's user could not enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func (c *Cluster) keep() error {
 		return err
 	}
 	const script = `cat; "$1" -D "$2/data" -m immediate -w stop; cd /; rm -rf "$2"`
-	c.keeper = exec.Command("sh", "-c", script, "sh", c.Bin("pg_ctl"), c.dir)
+	c.keeper = exec.Command("sh", "-c", script, "sh", c.Bin("pg_ctl"), c.dir) //nolint:noctx // it ends with its input
 	if err := demote(c.keeper); err != nil {
 		return err
 	}
@@ -197,8 +198,7 @@ func (c *Cluster) run(name string, args ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(log.Name())
-	defer log.Close()
+	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }()
 	cmd.Stdout, cmd.Stderr = log, log
 	err = cmd.Run()
 	out, _ := os.ReadFile(log.Name())
@@ -212,7 +212,8 @@ func freePort() (port int, err error) {
 	for range 100 {
 		port = 20_000 + rand.IntN(10_000)
 		var l net.Listener
-		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // it does not block
+		if err == nil {
 			return port, l.Close()
 		}
 	}

@@ -4,6 +4,7 @@ package postgrestest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -109,8 +110,7 @@ func (c *Cluster) restore(database, script string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
+	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }()
 	if _, err := f.WriteString(script); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func ask(t *testing.T, url, query string) (value string) {
 // open returns a temporary folder in which, as in /tmp, every user may create files.
 func open(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "postgrestest-")
+	dir, err := os.MkdirTemp("", "postgrestest-") //nolint:usetesting // other users cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ func programs() string {
 		return ""
 	}
 	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	for i := len(installed) - 1; i >= 0; i-- {
-		return filepath.Dir(installed[i])
+	if len(installed) > 0 {
+		return filepath.Dir(installed[len(installed)-1]) // the newest version
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {

@@ -45,7 +45,7 @@ type link struct {
 // test.
 func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func (p *Proxy) accept(running *sync.WaitGroup) {
 }
 
 func (p *Proxy) serve(client *net.TCPConn) {
-	server, err := net.Dial("tcp", p.target)
+	server, err := net.Dial("tcp", p.target) //nolint:noctx // on loopback
 	if err != nil {
 		reset(client)
 		return

@@ -22,15 +22,16 @@ CREATE TABLE retired (
   at      timestamptz NOT NULL DEFAULT now()
 );
 
--- The number of the last commit of each brain. A brain exists as long as its row does, and the row
--- is the lock of the brain's mutations. Changes up to the number pruned are no longer there. fence
--- is increased to make sure that a mutation that was sent with an older one never happens.
+-- A brain exists as long as it has a row here, and the row is the lock of the brain's mutations. It is
+-- locked and hardly ever updated, because each update leaves a version of the row that every access
+-- passes until it can be removed, which a long transaction such as a backup prevents. Changes up to
+-- the number pruned are no longer there. fence is increased to make sure that a mutation that was sent
+-- with an older one never happens.
 CREATE TABLE heads (
   brain   bigint PRIMARY KEY,
-  seq     bigint NOT NULL DEFAULT 0,
   pruned  bigint NOT NULL DEFAULT 0,
   fence   bigint NOT NULL DEFAULT 0
-) WITH (fillfactor = 50);
+);
 
 -- Documents. Times are nanoseconds of Unix time. The version is the number of the commit that
 -- wrote the document. Not compressed, so that a part of data can be read without the rest.
@@ -63,45 +64,52 @@ CREATE TABLE changes (
 
 -- mutate commits one operation: the kind write, append or delete at path p. dirs are the directories
 -- above p. Without a result nothing has changed: the brain or the document is missing, the version is
--- not the expected one, the fence is an old one, or there cannot be a document at p.
+-- not the expected one, the fence is an old one, or there cannot be a document at p. Its plans are
+-- kept and must not be those for the small tables of the beginning.
 CREATE FUNCTION mutate(b bigint, sent_fence bigint, kind text, p text, dirs text[], content bytea,
-  expected bigint, now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql AS $$
-DECLARE done boolean;
+  expected bigint, now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE last_pruned bigint; existed boolean;
 BEGIN
-  UPDATE evalctl.heads SET seq = seq + 1 WHERE brain = b AND fence = sent_fence RETURNING seq INTO number;
+  -- Only a statement after the one that has waited for the lock sees what was committed meanwhile.
+  SELECT h.pruned INTO last_pruned FROM evalctl.heads h WHERE h.brain = b AND h.fence = sent_fence FOR UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  IF kind = 'delete' THEN
-    DELETE FROM evalctl.documents WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
-    event := 'deleted';
-    done := FOUND;
-  ELSE
-    IF kind = 'write' THEN
+  SELECT coalesce((SELECT c.seq FROM evalctl.changes c WHERE c.brain = b ORDER BY c.seq DESC LIMIT 1), last_pruned) + 1,
+      EXISTS (SELECT FROM evalctl.documents d
+        WHERE d.brain = b AND d.path = p AND (expected IS NULL OR d.version = expected))
+    INTO number, existed;
+  IF existed THEN
+    event := 'updated';
+    IF kind = 'delete' THEN
+      event := 'deleted';
+      DELETE FROM evalctl.documents WHERE brain = b AND path = p;
+    ELSIF kind = 'write' THEN
       UPDATE evalctl.documents SET version = number, modified = now, size = length(content), data = content
-        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+        WHERE brain = b AND path = p;
     ELSE
       UPDATE evalctl.documents
         SET version = number, modified = now, size = size + length(content), data = data || content
-        WHERE brain = b AND path = p AND (expected IS NULL OR version = expected);
+        WHERE brain = b AND path = p;
     END IF;
-    event := 'updated';
-    done := FOUND;
-    IF NOT done AND expected IS NULL THEN
-      -- The row of heads is locked, so no other process creates a document meanwhile. In the collation C,
-      -- the paths below p are those between p/ and p0.
-      INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
-        SELECT b, p, number, now, length(content), content
-        WHERE NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path = ANY (dirs))
-        AND NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path > p || '/' AND d.path < p || '0');
-      event := 'created';
-      done := FOUND;
-    END IF;
-  END IF;
-  IF NOT done THEN
-    UPDATE evalctl.heads SET seq = seq - 1 WHERE brain = b;
+  ELSIF kind = 'delete' OR expected IS NOT NULL THEN
     number := NULL;
     RETURN;
+  ELSE
+    event := 'created';
+    -- The row of heads is locked, so no other process creates a document meanwhile. In the collation C,
+    -- the paths below p are those between p/ and p0. The directories are looked up one at a time,
+    -- because the plan for any number of them reads all documents of the brain.
+    INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
+      SELECT b, p, number, now, length(content), content
+      WHERE NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path > p || '/' AND d.path < p || '0')
+      AND NOT EXISTS (SELECT FROM unnest(dirs) AS dir, LATERAL (
+        SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path = dir LIMIT 1) AS above);
+    IF NOT FOUND THEN
+      number := NULL;
+      RETURN;
+    END IF;
   END IF;
   INSERT INTO evalctl.changes (brain, seq, n, kind, path, at, commit_id)
     VALUES (b, number, 0, event, p, now, id);
