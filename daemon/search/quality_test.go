@@ -223,13 +223,13 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// everySecond returns every second question, beginning with the given one.
-func everySecond(questions []neutralQuestion, first int) []neutralQuestion {
-	var half []neutralQuestion
-	for i := first; i < len(questions); i += 2 {
-		half = append(half, questions[i])
+// everyNth returns every nth question, beginning with the given one.
+func everyNth(questions []neutralQuestion, first, n int) []neutralQuestion {
+	var some []neutralQuestion
+	for i := first; i < len(questions); i += n {
+		some = append(some, questions[i])
 	}
-	return half
+	return some
 }
 
 // BenchmarkQuality reports the ranking quality on each task, over the questions with expected
@@ -242,7 +242,7 @@ func BenchmarkQuality(b *testing.B) {
 			docs, questions := tk.load(b)
 			brains := tk.index(docs, nil)
 			q := tk.measure(brains, questions)
-			even, odd := tk.measure(brains, everySecond(questions, 0)), tk.measure(brains, everySecond(questions, 1))
+			even, odd := tk.measure(brains, everyNth(questions, 0, 2)), tk.measure(brains, everyNth(questions, 1, 2))
 			next := 0
 			for b.Loop() {
 				question := questions[next%len(questions)]

@@ -64,7 +64,7 @@ func TestLongQuestions(t *testing.T) {
 			continue
 		}
 		docs, questions := tk.load(t)
-		questions = everySecond(questions, 0)
+		questions = everyNth(questions, 0, 2)
 		ix := tk.index(docs, nil)[""]
 		texts := map[string]string{}
 		for _, d := range docs {

@@ -156,9 +156,8 @@ func TestIndexFromSnapshot(t *testing.T) {
 	two.close(t)
 
 	three := openReplica(t, url)
-	three.exec(t, "DELETE FROM evalctl.changes")
-	three.exec(t, `UPDATE evalctl.heads h SET pruned =
-		(SELECT max(c.seq) FROM evalctl.changes c WHERE c.brain = h.brain)`)
+	three.exec(t, `WITH gone AS (DELETE FROM evalctl.changes RETURNING seq)
+		UPDATE evalctl.heads SET pruned = (SELECT max(seq) FROM gone)`)
 	for query, want := range map[string]string{"number77": "d0077.md", "number78": "", "marmot": "d0079.md", "otter": "newer.md"} {
 		if got := three.search(t, "a", query); got != want {
 			t.Errorf("without changes: %s is in %q, want %q", query, got, want)
@@ -214,7 +213,9 @@ func TestIndexMissesChanges(t *testing.T) {
 	}
 	for round := range 3 {
 		// A commit of another process, pruned before this one has seen it.
-		r.exec(t, `WITH head AS (UPDATE evalctl.heads SET seq = seq + 1, pruned = seq + 1 RETURNING brain, seq)
+		r.exec(t, `WITH gone AS (DELETE FROM evalctl.changes RETURNING seq),
+			head AS (UPDATE evalctl.heads SET pruned = 1 + greatest(pruned, (SELECT max(seq) FROM gone))
+				RETURNING brain, pruned AS seq)
 			UPDATE evalctl.documents d SET data = $1::bytea, size = length($1::bytea), version = head.seq
 			FROM head WHERE d.brain = head.brain AND path = 'b.md'`, []byte(fmt.Sprint("an otter", round)))
 		if got := r.search(t, "a", fmt.Sprint("otter", round)); got != "b.md" {
