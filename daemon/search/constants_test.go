@@ -21,10 +21,10 @@ func TestConstants(t *testing.T) {
 		got, want  float64
 		documented string
 	}{
-		{"defaultK1", defaultK1, 1.5, "| k1 | 1.5 |"},
-		{"defaultB", defaultB, 1, "| b | 1 |"},
-		{"queryK3", queryK3, 8, "| k3 | 8 |"},
-		{"lengthSlack", lengthSlack, 10, "| length slack | 10 terms |"},
+		{"k1", defaultParameters.k1, 1.5, "| k1 | 1.5 |"},
+		{"b", defaultParameters.b, 1, "| b | 1 |"},
+		{"k3", defaultParameters.k3, 8, "| k3 | 8 |"},
+		{"slack", defaultParameters.slack, 10, "| length slack | 10 terms |"},
 		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + title + 0.25·path + labels"},
 		{"weight of title", fieldWeights[titleField], 1, "| weight of title, path, labels | 1, 0.25, 1 |"},
 		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 1, 0.25, 1 |"},

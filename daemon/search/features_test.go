@@ -90,7 +90,7 @@ func TestNeighbours(t *testing.T) {
 	put("c/1.txt", "boat", time.Time{})
 	put("c/2.txt", "harbour", time.Time{})
 	best := bestOf(ix)
-	ix.addNeighbours(ix.known(queryTerms("boat")), best)
+	ix.addNeighbours(ix.known(ix.queryTerms("boat")), best)
 	var got []string
 	for _, f := range best {
 		if f.neighbours > 0 {
@@ -109,8 +109,8 @@ func TestNeighbours(t *testing.T) {
 
 func TestFeedback(t *testing.T) {
 	ix := byText("boat mast sail", "boat mast", "mast sail rope", "rope knot", "knot")
-	query := ix.known(queryTerms("boat"))
-	best := ix.best(queryTerms("boat"), nil, 10)
+	query := ix.known(ix.queryTerms("boat"))
+	best := ix.best(ix.queryTerms("boat"), nil, 10)
 	all := make([]scored, len(best))
 	for i, c := range best {
 		all[i] = scored{c, features{bm25: c.score}}
@@ -144,7 +144,7 @@ func TestFeedbackOfLongQuestion(t *testing.T) {
 		{"boat knot cat dog hut rope", map[string]float64{"mast": .3}},                                       // 6 words
 		{"boat knot cat dog hut boat boat boat", map[string]float64{"mast": .3 * 6 / 7, "boat": 2 * 1. / 7}}, // 3 + 4
 	} {
-		query := queryTerms(c.question)
+		query := ix.queryTerms(c.question)
 		best := ix.best(query, func(d *Document) bool { return d.Text == "boat mast" }, 10)
 		got := map[string]float64{}
 		for _, term := range ix.feedback(ix.known(query), []scored{{best[0], features{bm25: best[0].score}}}) {
