@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -29,13 +30,15 @@ type DB struct {
 	held    chan struct{}
 	reading chan struct{}
 	bus     *bus
+	logger  *slog.Logger
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
 // Open connects to a database and creates its tables if there are none. The caller must Close it,
-// after all stores. Tables of another version are postgres.ErrSchema.
-func Open(ctx context.Context, conn string) (*DB, error) {
+// after all stores. Tables of another version are postgres.ErrSchema. logger gets the failures of
+// what runs in the background.
+func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve"})
 	if err != nil {
 		return nil, err
@@ -50,6 +53,7 @@ func Open(ctx context.Context, conn string) (*DB, error) {
 		held:    make(chan struct{}, max(1, conns*3/8)),
 		reading: make(chan struct{}, max(1, conns/2)),
 		bus:     newBus(pool),
+		logger:  logger,
 	}
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop
