@@ -159,7 +159,7 @@ func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, er
 // catchUp delivers the events of all commits up to a number that exists.
 func (s *Store) catchUp(ctx context.Context, to uint64) error {
 	for s.feed.delivered.Load() < to {
-		if err := s.deliverNext(ctx); err != nil {
+		if err := s.deliverNext(ctx, to); err != nil {
 			return err
 		}
 	}
@@ -169,8 +169,8 @@ func (s *Store) catchUp(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// deliverNext delivers some of the events that are due.
-func (s *Store) deliverNext(ctx context.Context) error {
+// deliverNext delivers some of the events that are due, up to a number that exists.
+func (s *Store) deliverNext(ctx context.Context, to uint64) error {
 	return s.inTurn(ctx, func() error {
 		if s.Broken() {
 			return ErrPruned
@@ -178,9 +178,15 @@ func (s *Store) deliverNext(ctx context.Context) error {
 		if err := s.gate.enter(ctx); err != nil {
 			return err
 		}
-		events, err := s.feed.backend.Changes(ctx, s.feed.delivered.Load())
+		delivered := s.feed.delivered.Load()
+		events, err := s.feed.backend.Changes(ctx, delivered)
 		s.gate.mu.RUnlock()
-		if err == nil && len(events) > 0 && events[0].Seq != s.feed.delivered.Load()+1 {
+		switch {
+		case err != nil:
+		case len(events) > 0 && events[0].Seq != delivered+1:
+			err = ErrPruned
+		case len(events) == 0 && delivered < to:
+			// The database was restored, or a server took over that lacks commits.
 			err = ErrPruned
 		}
 		if errors.Is(err, ErrPruned) {

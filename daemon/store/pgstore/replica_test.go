@@ -309,6 +309,27 @@ func TestMissed(t *testing.T) {
 	}
 }
 
+// TestLostCommits announces a commit that the server lacks, as after a failover. The store must end
+// its events, not wait for the commit.
+func TestLostCommits(t *testing.T) {
+	db, s := replicas(t)
+	ctx := t.Context()
+	events := follow(s[1])
+	if err := s[0].Write(ctx, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s[1].Sync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the store is broken", func() bool { // again, until the replica listens
+		_, err := db[0].Pool().Exec(ctx, "SELECT pg_notify('evalctl_changes', brain || ':100') FROM evalctl.heads")
+		return err == nil && s[1].Broken()
+	})
+	if got := events(); len(got) != 2 || got[1].Kind != store.Missed {
+		t.Errorf("events %v, want the write and Missed", got)
+	}
+}
+
 // TestGone deletes the brain below its stores.
 func TestGone(t *testing.T) {
 	db, s := replicas(t)
