@@ -28,10 +28,10 @@ type Snapshots struct {
 	conns chan struct{}
 }
 
-// NewSnapshots returns the snapshots in the database of a pool, of which they use a quarter of the
-// connections at most.
+// NewSnapshots returns the snapshots in the database of a pool, of which they use an eighth of the
+// connections at most, see pgstore.DB.
 func NewSnapshots(pool *pgxpool.Pool) *Snapshots {
-	return &Snapshots{pool, make(chan struct{}, max(1, pool.Config().MaxConns/4))}
+	return &Snapshots{pool, make(chan struct{}, max(1, pool.Config().MaxConns/8))}
 }
 
 // Get implements brain.Snapshots.

@@ -153,10 +153,10 @@ func TestLocked(t *testing.T) {
 // TestFullPool uses all connections.
 func TestFullPool(t *testing.T) {
 	pgstore.Hurry(t, 200*time.Millisecond)
-	db := openDB(t, postgrestest.Database(t)+"&pool_max_conns=2")
+	db := openDB(t, postgrestest.Database(t)+"&pool_max_conns=4")
 	ctx := t.Context()
 	s := openStore(t, db, newBrain(t, db))
-	for range 2 {
+	for range 4 {
 		conn, err := db.Pool().Acquire(ctx)
 		if err != nil {
 			t.Fatal(err)
