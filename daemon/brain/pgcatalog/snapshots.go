@@ -185,8 +185,9 @@ type partReader struct {
 	size int64
 }
 
-// selectParts has a range of bytes of a snapshot, cut into parts. $2 is its first part, $3 its first
-// byte in that part, $4 its last part, and $5 the number of its bytes in that part and before it.
+// selectParts has a range of bytes of a snapshot, cut into parts. $2 is its first part, $3 its
+// first byte in that part, $4 its last part, and $5 the number of its bytes in that part and before
+// it.
 const selectParts = `SELECT CASE n
 	WHEN $2 THEN substring(data FROM $3 + 1 FOR CASE WHEN $2 = $4 THEN $5 - $3 ELSE ` + partSizeSQL + ` END)
 	WHEN $4 THEN substring(data FROM 1 FOR $5)
