@@ -25,8 +25,9 @@ func cutOff(t *testing.T) (*proxy, *store.Store, *store.Store) {
 	return p, openStore(t, db, brain), openStore(t, other, brain)
 }
 
-// TestLostConnection cuts the connection at the message that commits. Whatever the server made of it,
-// the store must report it: success if it was committed, otherwise an error that allows to try again.
+// TestLostConnection cuts the connection at the message that commits. Whatever the server made of
+// it, the store must report it: success if it was committed, otherwise an error that allows to try
+// again.
 func TestLostConnection(t *testing.T) {
 	mutations := map[string]func(ctx context.Context, s *store.Store, i int) error{
 		"write": func(ctx context.Context, s *store.Store, i int) error {

@@ -69,8 +69,8 @@ func TestModelOfReplicas(t *testing.T) {
 	})
 }
 
-// TestEventsOfReplicas mutates both replicas at once. Both must deliver the same events: every commit,
-// once, in order.
+// TestEventsOfReplicas mutates both replicas at once. Both must deliver the same events: every
+// commit, once, in order.
 func TestEventsOfReplicas(t *testing.T) {
 	_, s := replicas(t)
 	events := [2]func() []store.ChangeEvent{follow(s[0]), follow(s[1])}
