@@ -207,12 +207,19 @@ func TestListen(t *testing.T) {
 	stop := db[1].Listen(func(payload string) { got <- payload })
 	defer stop()
 	db[0].Notify("drop 7")
-	for payload := range got {
-		if payload == "drop 7" {
-			return
-		}
-		if payload != "" {
-			t.Errorf("received %q", payload)
+	for {
+		select {
+		case payload := <-got:
+			switch payload {
+			case "drop 7":
+				return
+			case "": // connected only now, so the notification may have been missed
+				db[0].Notify("drop 7")
+			default:
+				t.Errorf("received %q", payload)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("the notification does not arrive")
 		}
 	}
 }
