@@ -11,16 +11,15 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
-	"evalctl/internal/postgres"
 	"evalctl/replay"
 	"evalctl/replay/queue"
 )
 
-// openQueue joins the queue of --queue.
+// errQueueURL is the error of a --queue that is not the URL of a database.
+var errQueueURL = errors.New("--queue must be a URL such as postgres://user@host:5432/database")
+
+// openQueue joins the queue at url, the value of --queue.
 func openQueue(ctx context.Context, p *process, url string, o queue.Options) (*queue.Queue, error) {
-	if !postgres.IsURL(url) {
-		return nil, errors.New("--queue must be a URL such as postgres://user@host:5432/database")
-	}
 	if err := checkDatabaseFlag(p, "--queue", "SVC_QUEUE", url); err != nil {
 		return nil, err
 	}

@@ -52,6 +52,8 @@ func (c *workerCmd) Validate() error {
 	switch {
 	case c.Queue == "":
 		return errors.New("--queue and SVC_QUEUE are missing: give the URL of a database, such as postgres://user@host/database")
+	case !postgres.IsURL(c.Queue):
+		return errQueueURL
 	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	case c.Lease < minLease:
