@@ -86,8 +86,8 @@ func TestReplicasSearchEachOthersWrites(t *testing.T) {
 	}
 }
 
-// TestReplicasNoticeDeletions: what an outdated handle does is refused, it never reaches a new brain
-// with the same id, and streams and jobs of the brain learn about the end.
+// TestReplicasNoticeDeletions: what an outdated handle does is refused, it never reaches a new
+// brain with the same id, and streams and jobs of the brain learn about the end.
 func TestReplicasNoticeDeletions(t *testing.T) {
 	url := postgrestest.Database(t)
 	a, b := openBrains(t, url), openBrains(t, url)
