@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -95,7 +96,12 @@ func (p *Plan) accounting(l ledger.Books, a Arm) result.CostAccounting {
 // account brings the costs of finished arms up to date. An arm that finished before others may have
 // been charged since: the judge is checked again when the replay is resumed, and requests whose
 // process vanished count when that is noticed.
-func (r *replaying) account(outcomes []Outcome) error {
+func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
+	if r.distributed() && Finished(outcomes) {
+		if err := r.queue.Settle(ctx); err != nil {
+			return err
+		}
+	}
 	var errs []error
 	for _, o := range outcomes {
 		if o.Result == nil || o.Err != nil || o.Result.CostAccounting == nil {

@@ -45,7 +45,7 @@ func (want armIdentity) check(have armIdentity) error {
 }
 
 // distributed reports whether workers answer the questions.
-func (r *armRun) distributed() bool { return r.queue != nil }
+func (r *replaying) distributed() bool { return r.queue != nil }
 
 // distribute puts the arm's questions on the queue and collects their records.
 func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcome) {

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
@@ -241,5 +242,64 @@ func TestVanishedReservations(t *testing.T) {
 	settle(llm.Charge{Cost: llm.Dollar, Usage: llm.Usage{InputTokens: 3}})
 	if got := run.Accounting("go"); run.Spent() != 5*llm.Dollar || got.TotalUSD != run.Spent() || got.LostUSD != 4*llm.Dollar {
 		t.Errorf("spent %s, %+v", run.Spent(), got)
+	}
+}
+
+// TestSettle: a worker whose question was given to another one while its request was in progress
+// still pays for it when all questions have records. The books wait for that, and it begins no
+// further request.
+func TestSettle(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	q := open1(t, conn)
+	late := resumed(t, q, run).Account(ledger.Actor, "go")
+	settle, err := late.Reserve(t.Context(), "m", 5*llm.Dollar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- run.Settle(t.Context()) }()
+	eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		again, err := late.Reserve(ctx, "m", llm.Dollar)
+		if err == nil {
+			again(llm.Charge{Rejected: true})
+		}
+		return err != nil && ctx.Err() == nil
+	})
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	settle(llm.Charge{Cost: 2 * llm.Dollar})
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Accounting("go"); got.TotalUSD != 2*llm.Dollar || got.LostUSD != 0 || run.Spent() != got.TotalUSD {
+		t.Errorf("spent %s, %+v", run.Spent(), got)
+	}
+}
+
+// TestSettleUnknown: a request that is still in progress counts in full when nobody waits any more.
+func TestSettleUnknown(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	settle, err := resumed(t, open1(t, conn), run).Account(ledger.Actor, "go").Reserve(t.Context(), "m", 5*llm.Dollar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := run.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Accounting("go"); got.TotalUSD != 5*llm.Dollar || got.LostUSD != 5*llm.Dollar {
+		t.Errorf("got %+v", got)
+	}
+	settle(llm.Charge{Cost: llm.Dollar})
+	if run.Spent() != llm.Dollar {
+		t.Errorf("spent %s", run.Spent())
 	}
 }
