@@ -18,11 +18,11 @@ type constant struct {
 }
 
 var constants = []constant{
-	{"neighbours", func(v float64) { defaultWeights.neighbours = v }, []float64{0, .15, .3, .6}, .3},
-	{"feedback, new words", func(v float64) { defaultWeights.feedback = v }, []float64{0, .15, .3, .6}, .3},
-	{"feedback, own words", func(v float64) { defaultWeights.emphasis = v }, []float64{0, 1, 2, 4}, 2},
+	{"neighbours", func(v float64) { defaultWeights.neighbours = v }, []float64{0, .1, .2, .4}, .2},
+	{"feedback, new words", func(v float64) { defaultWeights.feedback = v }, []float64{0, .1, .2, .4}, .2},
+	{"feedback, own words", func(v float64) { defaultWeights.emphasis = v }, []float64{0, 1.5, 3, 6}, 3},
 	{"dates", func(v float64) { defaultWeights.date = v }, []float64{0, .2, .4, .8}, .4},
-	{"titles", func(v float64) { fieldWeights[titleField] = v }, []float64{0, .5, 1, 2}, 1},
+	{"titles", func(v float64) { fieldWeights[titleField] = v }, []float64{0, 1, 2, 3}, 2},
 	{"path", func(v float64) { fieldWeights[pathField] = v }, []float64{0, .25, .5, 1}, .25},
 	{"length slack", func(v float64) { defaultParameters.slack = v }, []float64{0, 5, 10, 20}, 10},
 	{"query term frequency, k3", func(v float64) { defaultParameters.k3 = v }, []float64{0, 2, 8, 32}, 8},

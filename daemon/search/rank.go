@@ -49,7 +49,7 @@ func (s *sums) reset() {
 // fieldWeights are the weights of an occurrence in each field. A title names the subject of its
 // document. A path says little that the title does not: folders are shared, and the file name is
 // often the title.
-var fieldWeights = [fieldCount]float64{textField: 1, titleField: 1, pathField: 0.25, labelsField: 1}
+var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
 // lengthNorm returns norm, as defined at score, as a function of the number of terms in a text.
 func (ix *Index) lengthNorm() func(length uint32) float64 {
