@@ -148,9 +148,9 @@ func (d *Daemon) Close() error {
 }
 
 // Serve answers requests on ln, which it closes, until ctx ends. Then it waits for
-// Config.DrainDelay, stops accepting connections, ends open streams at once with an error event, gives other
-// requests 3 s to finish, and closes the daemon. It returns nil when ctx stopped it
-// and no request was cut off.
+// Config.DrainDelay, stops accepting connections, ends open streams at once with an error event,
+// gives other requests 3 s to finish, and closes the daemon. It returns nil when ctx stopped it and
+// no request was cut off.
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	fresh := &freshConns{conns: map[net.Conn]struct{}{}}
 	srv := &http.Server{

@@ -59,11 +59,11 @@ type Catalog interface {
 	// Update replaces the record with the same id, as durably as Add. An id that is not
 	// in the catalog is an error. After an error the catalog has the old or the new record.
 	Update(ctx context.Context, r Record) error
-	// Retire takes a brain, identified by its id and UID, out of the catalog in one step, so that
-	// Load no longer returns it and its id is free. It returns an opaque name for Purge. A brain
-	// that is not in the catalog is an error. After an error the service takes the brain as not deleted.
-	// The brain may be retired nevertheless, as when only the last sync failed; then its id
-	// is not in the catalog, and the next Load deletes what is left of the brain.
+	// Retire takes a brain, identified by its id and UID, out of the catalog in one step, so that Load
+	// no longer returns it and its id is free. It returns an opaque name for Purge. A brain that is
+	// not in the catalog is an error. After an error the service takes the brain as not deleted. The
+	// brain may be retired nevertheless, as when only the last sync failed; then its id is not in the
+	// catalog, and the next Load deletes what is left of the brain.
 	Retire(ctx context.Context, r Record) (retired string, err error)
 	// Purge deletes what is left of a retired brain. It may take long. Load deletes
 	// what remains.

@@ -154,10 +154,12 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 	return retired, nil
 }
 
-// uncatalog removes a brain from where it is recorded. The snapshot goes first: if
-// retiring fails, the brain has no snapshot until the next one is written.
+// uncatalog removes a brain from where it is recorded. The snapshot goes first, because another
+// brain may get the id: if retiring fails, the brain has no snapshot until the next one is written.
+// A SharedCatalog gives no key twice, and purges the snapshot, which another process may be
+// writing.
 func (s *Service) uncatalog(ctx context.Context, r Record) (retired string, err error) {
-	if s.entries.indexer.snapshots != nil {
+	if s.entries.indexer.snapshots != nil && s.shared == nil {
 		if err := s.entries.indexer.snapshots.Remove(ctx, r.Key()); err != nil {
 			return "", err
 		}

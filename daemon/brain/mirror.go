@@ -102,8 +102,8 @@ func (m *mirror) load(ctx context.Context) (saved time.Time) {
 const maxCatchUp = 4096
 
 // catchUp applies what has changed since the snapshot was saved, and returns the last commit that
-// the index has then. It returns store.ErrPruned if the changes are too many or no longer kept, or if
-// there is no snapshot.
+// the index has then. It returns store.ErrPruned if the changes are too many or no longer kept, or
+// if there is no snapshot.
 func (m *mirror) catchUp(ctx context.Context, seq uint64) (last uint64, err error) {
 	last = m.savedSeq
 	if m.index.Len() == 0 || last == 0 || seq > last+maxCatchUp {

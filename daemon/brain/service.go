@@ -111,9 +111,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Find returns a handle on a brain, or ErrNotFound. If other processes use the brains, it knows only
-// those that were created or refreshed here, see Refresh. An id that no brain can have
-// is an *ArgumentError. The error of a damaged brain is its damage.
+// Find returns a handle on a brain, or ErrNotFound. If other processes use the brains, it knows
+// only those that were created or refreshed here, see Refresh. An id that no brain can have is an
+// *ArgumentError. The error of a damaged brain is its damage.
 func (s *Service) Find(id string) (Handle, error) {
 	if err := checkID("brain id", id); err != nil {
 		return Handle{}, err
@@ -123,7 +123,8 @@ func (s *Service) Find(id string) (Handle, error) {
 	return s.find(id)
 }
 
-// FindSlug is Find for the brain of a tenant that has the slug. Tenant is empty for brains that were created while the daemon ran without keys.
+// FindSlug is Find for the brain of a tenant that has the slug. Tenant is empty for brains that
+// were created while the daemon ran without keys.
 func (s *Service) FindSlug(tenant, slug string) (Handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 
 // With a SharedCatalog, a Service has entries only for the brains that were used in this process.
 // An entry can be outdated: another process may have deleted its brain, and another brain may have
-// the id. The database decides: a store operation on a brain that was deleted is store.ErrGone.
-// Whoever gets that error calls Handle.Gone and then Service.Refresh, after which the name refers
-// to what the database has.
+// the id. The database decides: a store operation on a brain that was deleted is store.ErrGone. The
+// caller that gets that error calls Handle.Gone and then Service.Refresh, after which the name
+// refers to what the database has.
 
 // missingInterval is how often the service asks for deleted brains if nothing wakes it.
 const missingInterval = 5 * time.Second
@@ -213,8 +213,8 @@ func (s *Service) dropMissing(ctx context.Context) error {
 	return nil
 }
 
-// Gone tells the service that the brain was deleted by another process, because an operation on
-// its store was store.ErrGone. Later operations are ErrNotFound.
+// Gone drops the brain from the service. It is called when an operation on its store was
+// store.ErrGone, because another process has deleted the brain. Later operations are ErrNotFound.
 func (h Handle) Gone() { h.entry.cfg.drop(h.entry, notFound(h.entry.id())) }
 
 // noteGone calls Gone if err says that the brain was deleted by another process.

@@ -71,6 +71,9 @@ func (f *feeds) attach(h brain.Handle, l *listener) (detach func()) {
 	fd.mu.Lock()
 	fd.listeners[l] = struct{}{}
 	fd.mu.Unlock()
+	if h.Err() != nil { // the others may have been ended before l was there
+		l.end(errStreamOver)
+	}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()

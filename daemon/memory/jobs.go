@@ -24,7 +24,8 @@ import (
 // If several processes use the brain, one of them at a time runs its jobs of a kind, also those
 // that others have added, under a lease. Jobs are announced before they are added, so that another
 // process continues those of one that has vanished. A process that has lost its lease without
-// noticing has no effect: the file of a job counts its attempts, and only the last one can write it.
+// noticing has no effect: the file of a job counts its attempts, and only the last one can write
+// it.
 
 const (
 	jobsDir = "jobs"

@@ -159,7 +159,7 @@ func (s *Service) tidyOriginals(ctx context.Context, h brain.Handle) error {
 	o.tidying.Lock()
 	defer o.tidying.Unlock()
 	if h.Leased() && o.store != st {
-		o.read = false // other processes may have changed what this store has not told
+		o.read = false // other processes may have changed records while no store was open here
 	}
 	if !o.read {
 		if err := o.readAll(ctx, st); err != nil {

@@ -36,7 +36,7 @@ const (
 
 // inDatabase configures brains in a database, which the service closes.
 func inDatabase(ctx context.Context, url string) (cfg brain.Config, db *pgstore.DB, err error) {
-	db, err = pgstore.Open(ctx, url)
+	db, err = pgstore.Open(ctx, url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return brain.Config{}, nil, err
 	}
@@ -280,7 +280,8 @@ func TestOriginalsOverReplicas(t *testing.T) {
 	}
 }
 
-// workUntilKilled queues an ingest and then adds messages to the session s. It returns an exit code.
+// workUntilKilled queues an ingest and then adds messages to the session s. It returns an exit
+// code.
 func workUntilKilled(url string) int {
 	err := func() error {
 		ctx := context.Background()
@@ -319,8 +320,8 @@ func workUntilKilled(url string) int {
 	return 1
 }
 
-// TestReplicaCrash kills replicas that have queued a file and extract facts. Another one, which only
-// adds messages to the same session meanwhile, completes all of their work.
+// TestReplicaCrash kills replicas that have queued a file and extract facts. Another one, which
+// only adds messages to the same session meanwhile, completes all of their work.
 func TestReplicaCrash(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.Database(t)

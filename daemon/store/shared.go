@@ -54,8 +54,8 @@ type Transaction interface {
 }
 
 // Missed is the kind of the last event of a store whose following events are lost, because the
-// backend does not keep changes forever. Its path is empty. The store is Broken then: whoever follows
-// it must start over with a reopened one.
+// backend does not keep changes forever. Its path is empty. The store is Broken then, and its
+// followers must start over with a reopened one.
 const Missed ChangeKind = "missed"
 
 // feed delivers the events of a shared backend, each once, in the order of their commits.
@@ -141,9 +141,9 @@ func (s *Store) Sync(ctx context.Context) error {
 // Shared reports whether other processes change the same documents.
 func (s *Store) Shared() bool { return s.feed != nil }
 
-// ChangesAfter returns the events of commits that follow a commit, in order: of some of them, and of
-// none only if there are none. If they are no longer kept, or the store is not Shared, it returns
-// ErrPruned.
+// ChangesAfter returns the events of commits that follow a commit, in order: of some of them, and
+// of none only if there are none. If they are no longer kept, or the store is not Shared, it
+// returns ErrPruned.
 func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, error) {
 	if s.feed == nil {
 		return nil, wrap("sync", "", ErrPruned)
@@ -159,7 +159,7 @@ func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, er
 // catchUp delivers the events of all commits up to a number that exists.
 func (s *Store) catchUp(ctx context.Context, to uint64) error {
 	for s.feed.delivered.Load() < to {
-		if err := s.deliverNext(ctx); err != nil {
+		if err := s.deliverNext(ctx, to); err != nil {
 			return err
 		}
 	}
@@ -169,8 +169,8 @@ func (s *Store) catchUp(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// deliverNext delivers some of the events that are due.
-func (s *Store) deliverNext(ctx context.Context) error {
+// deliverNext delivers some of the events that are due, up to a number that exists.
+func (s *Store) deliverNext(ctx context.Context, to uint64) error {
 	return s.inTurn(ctx, func() error {
 		if s.Broken() {
 			return ErrPruned
@@ -178,9 +178,15 @@ func (s *Store) deliverNext(ctx context.Context) error {
 		if err := s.gate.enter(ctx); err != nil {
 			return err
 		}
-		events, err := s.feed.backend.Changes(ctx, s.feed.delivered.Load())
+		delivered := s.feed.delivered.Load()
+		events, err := s.feed.backend.Changes(ctx, delivered)
 		s.gate.mu.RUnlock()
-		if err == nil && len(events) > 0 && events[0].Seq != s.feed.delivered.Load()+1 {
+		switch {
+		case err != nil:
+		case len(events) > 0 && events[0].Seq != delivered+1:
+			err = ErrPruned
+		case len(events) == 0 && delivered < to:
+			// The database was restored, or a server took over that lacks commits.
 			err = ErrPruned
 		}
 		if errors.Is(err, ErrPruned) {
@@ -286,91 +292,4 @@ func (s *Store) commitShared(ctx context.Context, h *held, c Commit, events []Ch
 	}
 	s.published(ctx, seq, events)
 	return nil
-}
-
-// plan returns what a mutation is planned on and committed to: the gate or, if other processes change
-// the documents too, a transaction. The caller holds the write lock and must call end.
-func (s *Store) plan() (on documents, end func()) {
-	if s.feed == nil {
-		return s.gate, func() {}
-	}
-	h := &held{gate: s.gate, backend: s.feed.backend}
-	return h, h.end
-}
-
-// held is a transaction that begins when it is first used.
-type held struct {
-	gate    *gate
-	backend shared
-	tx      Transaction
-}
-
-// end rolls back what was not committed.
-func (h *held) end() {
-	if h.tx != nil {
-		h.tx.Rollback()
-	}
-}
-
-// enter is gate.enter.
-func (h *held) enter(ctx context.Context) error {
-	if err := h.gate.enter(ctx); err != nil || h.tx != nil {
-		return err
-	}
-	tx, err := h.backend.Begin(ctx)
-	if err != nil {
-		h.gate.mu.RUnlock()
-		return err
-	}
-	h.tx = tx
-	return nil
-}
-
-func (h *held) read(ctx context.Context, path string) ([]byte, error) {
-	if err := h.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Read(ctx, path)
-}
-
-func (h *held) stat(ctx context.Context, path string) (FileInfo, error) {
-	if err := h.enter(ctx); err != nil {
-		return FileInfo{}, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Stat(ctx, path)
-}
-
-func (h *held) list(ctx context.Context, dir string) ([]FileInfo, error) {
-	if err := h.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.List(ctx, dir)
-}
-
-// prefetch announces which documents operations concern.
-func (h *held) prefetch(ctx context.Context, ops []Op) error {
-	var paths []string
-	for _, op := range ops {
-		for _, path := range []string{op.Path, op.To} {
-			if path != "" && ValidPath(path) == nil {
-				paths = append(paths, path)
-			}
-		}
-	}
-	if err := h.enter(ctx); err != nil {
-		return err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Prefetch(ctx, paths)
-}
-
-func (h *held) commit(ctx context.Context, c Commit, events []ChangeEvent) (seq uint64, err error) {
-	if err := h.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Commit(ctx, c, events)
 }

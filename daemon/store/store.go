@@ -291,8 +291,8 @@ func (s *Store) Seq() uint64 { return s.seq.Load() }
 
 // Broken reports whether a commit failed in such a way that the store rejects further mutations
 // until it is reopened. Reads still work, but can see half of that commit. A store that other
-// processes change too is Broken when it has Missed events; it accepts mutations. Closing and reopening
-// the store repairs it.
+// processes change too is Broken when it has Missed events; it accepts mutations. Closing and
+// reopening the store repairs it.
 func (s *Store) Broken() bool { return s.gate.broken.Load() }
 
 // Replaced reports whether another program has replaced the data below the store: moved the branch

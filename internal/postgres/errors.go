@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"strings"
 
@@ -18,6 +20,9 @@ func Retryable(err error) bool {
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return retryableCode(pg.Code)
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok { // which is a net.Error as well
+		return false
 	}
 	_, connect := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
@@ -38,6 +43,27 @@ func retryableCode(code string) bool {
 	return code == "55P03" || // lock_timeout
 		code == "25P03" || // idle_in_transaction_session_timeout
 		code == "25006" // a server that has become a standby
+}
+
+// advise adds what to do to the error of a connection or of the creation of tables.
+func advise(err error) error {
+	advice := map[string]string{
+		"28P01": "set the password in PGPASSWORD, ~/.pgpass or the URL in the environment",
+		"28000": "check the user in the URL, and what pg_hba.conf of the server permits",
+		"3D000": "create the database with createdb, or correct its name in the URL",
+		"42501": "give the user the right to create a schema: GRANT CREATE ON DATABASE",
+		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if what, ok := advice[pg.Code]; ok {
+			return fmt.Errorf("%w: %s", err, what)
+		}
+		return err
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return fmt.Errorf("%w: check that the server runs, and the host, port and sslmode of the URL", err)
+	}
+	return err
 }
 
 // IsCode reports whether err is the server's error with a SQLSTATE.

@@ -85,10 +85,11 @@ func (s Schema) migrate(ctx context.Context, tx pgx.Tx, from int) error {
 			"; CREATE TABLE "+s.Name+".schema_version (version int NOT NULL)"+
 			"; INSERT INTO "+s.Name+".schema_version VALUES (0)")
 		if err != nil {
-			return err
+			return advise(err)
 		}
 	}
-	if _, err := tx.Exec(ctx, "SET LOCAL search_path = "+s.Name); err != nil {
+	// Changing large tables may take longer than a statement usually may.
+	if _, err := tx.Exec(ctx, "SET LOCAL search_path = "+s.Name+"; SET LOCAL statement_timeout = 0"); err != nil {
 		return err
 	}
 	for i, sql := range s.Migrations[from:] {

@@ -84,11 +84,11 @@ func Open(ctx context.Context, conn string, opts Options) (*pgxpool.Pool, error)
 	configure(cfg, conn, opts)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", Address(conn), err)
+		return nil, fmt.Errorf("%s: %w", Address(conn), advise(err))
 	}
 	if err := check(ctx, pool); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("%s: %w", Address(conn), err)
+		return nil, fmt.Errorf("%s: %w", Address(conn), advise(err))
 	}
 	return pool, nil
 }

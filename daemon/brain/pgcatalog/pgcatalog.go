@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"sort"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -61,6 +62,14 @@ func (c *Catalog) Ping(ctx context.Context) error {
 // Metrics returns what /metrics reports about the database.
 func (c *Catalog) Metrics() []prometheus.Collector { return postgres.Metrics(c.pool) }
 
+// answerWithin is how long a statement may take, the wait for a connection included. The server
+// gives up earlier, unless it cannot be reached.
+const answerWithin = 35 * time.Second
+
+func limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, answerWithin)
+}
+
 // record is the content of the column record.
 type record struct {
 	Stored bool           `json:"stored,omitempty"`
@@ -71,12 +80,16 @@ const columns = "b.uid, b.id, b.tenant, b.record"
 
 // Load implements brain.Catalog.
 func (c *Catalog) Load(ctx context.Context) ([]brain.Record, error) {
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	rows, err := c.pool.Query(ctx, "SELECT "+columns+" FROM evalctl.brains b")
 	return collect("read the brains", rows, err)
 }
 
 // Lookup implements brain.SharedCatalog. It is one round trip.
 func (c *Catalog) Lookup(ctx context.Context, tenant, name string) ([]brain.Record, error) {
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	rows, err := c.pool.Query(ctx, "SELECT "+columns+" FROM evalctl.brains b WHERE b.id = $2"+
 		" UNION ALL SELECT "+columns+" FROM evalctl.names n JOIN evalctl.brains b ON b.uid = n.uid"+
 		" WHERE n.tenant = $1 AND n.name = $2 AND b.id <> $2", tenant, name)
@@ -123,6 +136,8 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error
 		names = append(names, r.Brain.Slug)
 	}
 	sort.Strings(names)
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	err = c.pool.QueryRow(ctx, `
 		WITH brain AS (INSERT INTO evalctl.brains (id, tenant, record) VALUES ($1, $2, $3) RETURNING uid),
 		     head AS (INSERT INTO evalctl.heads (brain) SELECT uid FROM brain),
@@ -146,6 +161,8 @@ func (c *Catalog) Update(ctx context.Context, r brain.Record) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	tag, err := c.pool.Exec(ctx, "UPDATE evalctl.brains SET record = $2 WHERE uid = $1", r.UID, data)
 	if err == nil && tag.RowsAffected() == 0 {
 		return notFound(r)
@@ -160,6 +177,8 @@ func notFound(r brain.Record) error {
 // Retire implements brain.Catalog. It waits for the mutation of the brain that is being committed.
 // Every later one finds that the brain is gone.
 func (c *Catalog) Retire(ctx context.Context, r brain.Record) (string, error) {
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	tag, err := c.pool.Exec(ctx, `
 		WITH brain AS (DELETE FROM evalctl.brains WHERE uid = $1 RETURNING uid),
 		     head AS (DELETE FROM evalctl.heads WHERE brain IN (SELECT uid FROM brain))
@@ -193,6 +212,8 @@ func (c *Catalog) Watch(ctx context.Context, changed func()) {
 
 // Missing implements brain.SharedCatalog.
 func (c *Catalog) Missing(ctx context.Context, uids []int64) ([]int64, error) {
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	rows, err := c.pool.Query(ctx, "SELECT u FROM unnest($1::bigint[]) u"+
 		" WHERE NOT EXISTS (SELECT FROM evalctl.brains WHERE uid = u)", uids)
 	if err != nil {

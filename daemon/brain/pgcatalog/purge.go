@@ -38,6 +38,8 @@ func (c *Catalog) purgeRetired(ctx context.Context) {
 // purgeSome deletes some rows of a retired brain that no other process is purging. It reports
 // whether there may be more.
 func (c *Catalog) purgeSome(ctx context.Context) (more bool, err error) {
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
 		var uid int64
 		err := tx.QueryRow(ctx, "SELECT uid FROM evalctl.retired ORDER BY at LIMIT 1 FOR UPDATE SKIP LOCKED").Scan(&uid)

@@ -3,6 +3,7 @@ package pgcatalog_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -85,8 +86,8 @@ func TestReplicasSearchEachOthersWrites(t *testing.T) {
 	}
 }
 
-// TestReplicasNoticeDeletions: what an outdated handle does is refused, it never reaches a new brain
-// with the same id, and streams and jobs of the brain learn about the end.
+// TestReplicasNoticeDeletions: what an outdated handle does is refused, it never reaches a new
+// brain with the same id, and streams and jobs of the brain learn about the end.
 func TestReplicasNoticeDeletions(t *testing.T) {
 	url := postgrestest.Database(t)
 	a, b := openBrains(t, url), openBrains(t, url)
@@ -222,7 +223,7 @@ func TestPurge(t *testing.T) {
 
 func openDB(t testing.TB, url string) *pgstore.DB {
 	t.Helper()
-	db, err := pgstore.Open(t.Context(), url)
+	db, err := pgstore.Open(t.Context(), url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,10 +28,10 @@ type Snapshots struct {
 	conns chan struct{}
 }
 
-// NewSnapshots returns the snapshots in the database of a pool, of which they use a quarter of the
-// connections at most.
+// NewSnapshots returns the snapshots in the database of a pool, of which they use an eighth of the
+// connections at most, see pgstore.DB.
 func NewSnapshots(pool *pgxpool.Pool) *Snapshots {
-	return &Snapshots{pool, make(chan struct{}, max(1, pool.Config().MaxConns/4))}
+	return &Snapshots{pool, make(chan struct{}, max(1, pool.Config().MaxConns/8))}
 }
 
 // Get implements brain.Snapshots.
@@ -185,8 +185,9 @@ type partReader struct {
 	size int64
 }
 
-// selectParts has a range of bytes of a snapshot, cut into parts. $2 is its first part, $3 its first
-// byte in that part, $4 its last part, and $5 the number of its bytes in that part and before it.
+// selectParts has a range of bytes of a snapshot, cut into parts. $2 is its first part, $3 its
+// first byte in that part, $4 its last part, and $5 the number of its bytes in that part and before
+// it.
 const selectParts = `SELECT CASE n
 	WHEN $2 THEN substring(data FROM $3 + 1 FOR CASE WHEN $2 = $4 THEN $5 - $3 ELSE ` + partSizeSQL + ` END)
 	WHEN $4 THEN substring(data FROM 1 FOR $5)

@@ -14,8 +14,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// answerWithin is how long a statement may take, the way there and back included. The server gives up
-// earlier, unless it cannot be reached.
+// answerWithin is how long a statement may take, the way there and back included. The server gives
+// up earlier, unless it cannot be reached.
 const answerWithin = 35 * time.Second
 
 // backend has the documents of one brain.

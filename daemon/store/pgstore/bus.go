@@ -175,7 +175,7 @@ func (b *bus) receive(ctx context.Context) (connected bool, err error) {
 		defer cancel()
 		_ = conn.Close(ended)
 	}()
-	if _, err := conn.Exec(ctx, "LISTEN "+changesChannel+"; LISTEN "+BrainsChannel); err != nil {
+	if err := subscribe(ctx, conn); err != nil {
 		return false, err
 	}
 	b.dispatch(BrainsChannel, "")
@@ -187,6 +187,13 @@ func (b *bus) receive(ctx context.Context) (connected bool, err error) {
 			return true, err
 		}
 	}
+}
+
+func subscribe(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	_, err := conn.Exec(ctx, "LISTEN "+changesChannel+"; LISTEN "+BrainsChannel)
+	return err
 }
 
 // wait dispatches notifications until it is time to poll.

@@ -5,6 +5,8 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -24,32 +26,43 @@ var Schema = postgres.Schema{Name: "evalctl", Migrations: []string{migration1}}
 type DB struct {
 	pool *pgxpool.Pool
 	// held and reading hold a token for each connection that a transaction or a reader of a large
-	// document occupies between two statements. The rest is free for statements that come and go, so
-	// that whoever occupies a connection never waits for another one of its kind.
+	// document occupies between two statements. With the eighth that snapshots of indexes may
+	// occupy, at least an eighth of the connections remains for statements that come and go, which
+	// transactions and readers may wait for.
 	held    chan struct{}
 	reading chan struct{}
 	bus     *bus
+	logger  *slog.Logger
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
+// minConns is the smallest number of connections with which one remains for short statements.
+const minConns = 4
+
 // Open connects to a database and creates its tables if there are none. The caller must Close it,
-// after all stores. Tables of another version are postgres.ErrSchema.
-func Open(ctx context.Context, conn string) (*DB, error) {
+// after all stores. Tables of another version are postgres.ErrSchema. logger gets the failures of
+// what runs in the background.
+func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve"})
 	if err != nil {
 		return nil, err
 	}
+	conns := int(pool.Config().MaxConns)
+	if conns < minConns {
+		pool.Close()
+		return nil, fmt.Errorf("pool_max_conns=%d is too small for a daemon: set it to %d or more", conns, minConns)
+	}
 	if err := Schema.Ensure(ctx, pool); err != nil {
 		pool.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", postgres.Address(conn), err)
 	}
-	conns := int(pool.Config().MaxConns)
 	db := &DB{
 		pool:    pool,
 		held:    make(chan struct{}, max(1, conns*3/8)),
-		reading: make(chan struct{}, max(1, conns/2)),
+		reading: make(chan struct{}, max(1, conns*3/8)),
 		bus:     newBus(pool),
+		logger:  logger,
 	}
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop

@@ -35,7 +35,7 @@ func newBrain(t testing.TB, db *pgstore.DB) int64 {
 
 func openDB(t testing.TB, url string) *pgstore.DB {
 	t.Helper()
-	db, err := pgstore.Open(context.Background(), url)
+	db, err := pgstore.Open(context.Background(), url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

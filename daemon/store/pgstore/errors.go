@@ -34,9 +34,9 @@ func isTimeout(err error) bool {
 		postgres.IsCode(err, "55P03") || postgres.IsCode(err, "57014")
 }
 
-// unclear reports whether a statement that ends a transaction may have succeeded although it returned
-// an error: the connection was lost after the statement had been sent, and the server had not
-// answered it.
+// unclear reports whether a statement that ends a transaction may have succeeded although it
+// returned an error: the connection was lost after the statement had been sent, and the server had
+// not answered it.
 func unclear(err error) bool {
 	if err == nil || pgconn.SafeToRetry(err) {
 		return false

@@ -25,8 +25,9 @@ func cutOff(t *testing.T) (*proxy, *store.Store, *store.Store) {
 	return p, openStore(t, db, brain), openStore(t, other, brain)
 }
 
-// TestLostConnection cuts the connection at the message that commits. Whatever the server made of it,
-// the store must report it: success if it was committed, otherwise an error that allows to try again.
+// TestLostConnection cuts the connection at the message that commits. Whatever the server made of
+// it, the store must report it: success if it was committed, otherwise an error that allows to try
+// again.
 func TestLostConnection(t *testing.T) {
 	mutations := map[string]func(ctx context.Context, s *store.Store, i int) error{
 		"write": func(ctx context.Context, s *store.Store, i int) error {
@@ -153,10 +154,10 @@ func TestLocked(t *testing.T) {
 // TestFullPool uses all connections.
 func TestFullPool(t *testing.T) {
 	pgstore.Hurry(t, 200*time.Millisecond)
-	db := openDB(t, postgrestest.Database(t)+"&pool_max_conns=2")
+	db := openDB(t, postgrestest.Database(t)+"&pool_max_conns=4")
 	ctx := t.Context()
 	s := openStore(t, db, newBrain(t, db))
-	for range 2 {
+	for range 4 {
 		conn, err := db.Pool().Acquire(ctx)
 		if err != nil {
 			t.Fatal(err)

@@ -87,7 +87,7 @@ func heap() uint64 {
 // TestManyReaders opens more large documents than may occupy connections. Others still get one.
 func TestManyReaders(t *testing.T) {
 	pgstore.Hurry(t, 200*time.Millisecond)
-	db := openDB(t, postgrestest.Database(t)+fast+"&pool_max_conns=3") // of which readers may occupy one
+	db := openDB(t, postgrestest.Database(t)+fast+"&pool_max_conns=4") // of which readers may occupy one
 	s := openStore(t, db, newBrain(t, db))
 	ctx := t.Context()
 	if err := s.Write(ctx, "large", large()[:1<<20]); err != nil {

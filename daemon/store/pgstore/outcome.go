@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// resolveWithin is how long to look for the outcome of a commit after the connection was lost. Tests
-// change it.
+// resolveWithin is how long to look for the outcome of a commit after the connection was lost.
+// Tests change it.
 var resolveWithin = 15 * time.Second
 
 // mutated finds out whether the operation with a commit id happened, after an error that leaves it
@@ -32,8 +32,8 @@ type committed struct {
 }
 
 // outcome returns the commit with an id, after an error that leaves open whether it happened. If it
-// did not happen, it never will, and the error says that nothing was changed. If that cannot be found
-// out in time, the error says that the outcome is unknown.
+// did not happen, it never will, and the error says that nothing was changed. If that cannot be
+// found out in time, the error says that the outcome is unknown.
 func (b *backend) outcome(ctx context.Context, id commitID, cause error) (committed, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveWithin)
 	defer cancel()

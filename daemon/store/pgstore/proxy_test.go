@@ -20,8 +20,8 @@ type proxy struct {
 	conns map[net.Conn]struct{}
 	down  bool // closes new connections
 	armed *fault
-	// late is closed by the test to deliver what a fault of the kind delayed holds back, delivered when
-	// the server has answered it.
+	// late is closed by the test to deliver what a fault of the kind delayed holds back, delivered
+	// when the server has answered it.
 	late, delivered chan struct{}
 	wg              sync.WaitGroup
 }

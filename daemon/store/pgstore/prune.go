@@ -3,21 +3,20 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Retention says which changes are kept: those of the last Commits commits of each brain, unless they
-// are older than Age.
+// Retention says which changes are kept: those of the last Commits commits of each brain, unless
+// they are older than Age.
 type Retention struct {
 	Age     time.Duration
 	Commits int64
 }
 
-// kept is what a daemon keeps. A process that falls further behind reads the documents again instead
-// of their changes. The outcome of a lost connection is looked up within seconds.
+// kept is what a daemon keeps. A process that falls further behind reads the documents again
+// instead of their changes. The outcome of a lost connection is looked up within seconds.
 var kept = Retention{Age: 24 * time.Hour, Commits: 100_000}
 
 const (
@@ -37,7 +36,7 @@ func (db *DB) prune(ctx context.Context) {
 			return
 		}
 		if _, err := db.Prune(ctx, kept); err != nil && ctx.Err() == nil {
-			slog.Default().Warn("old changes cannot be deleted; tried again", "because", err)
+			db.logger.Warn("old changes cannot be deleted; tried again", "because", err)
 		}
 	}
 }
@@ -95,8 +94,9 @@ func (db *DB) pruneBrain(ctx context.Context, brain int64, keep Retention) (comm
 	}
 }
 
-// pruneSome deletes the oldest changes. It locks the brain last and briefly, and leaves what another
-// process deletes to it. It need not reach the disk: what a crash brings back is deleted again.
+// pruneSome deletes the oldest changes. It locks the brain last and briefly, and leaves what
+// another process deletes to it. It need not reach the disk: what a crash brings back is deleted
+// again.
 func (db *DB) pruneSome(ctx context.Context, brain int64, keep Retention) (commits int64, err error) {
 	err = db.use(ctx, func(ctx context.Context, conn querier) error {
 		return conn.QueryRow(ctx, `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),

@@ -20,8 +20,8 @@ const firstChunk = `SELECT d.path IS NOT NULL, coalesce(d.size, 0), substring(d.
 	WHERE h.brain = $1`
 
 // Open implements an optional method of store.Backend. A document of more than one chunk occupies a
-// connection until it is closed, or until its reader has paused for longer than the server allows for
-// an idle transaction, which is an error of Read.
+// connection until it is closed, or until its reader has paused for longer than the server allows
+// for an idle transaction, which is an error of Read.
 func (b *backend) Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	var data []byte
 	var found bool

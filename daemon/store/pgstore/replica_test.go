@@ -69,8 +69,8 @@ func TestModelOfReplicas(t *testing.T) {
 	})
 }
 
-// TestEventsOfReplicas mutates both replicas at once. Both must deliver the same events: every commit,
-// once, in order.
+// TestEventsOfReplicas mutates both replicas at once. Both must deliver the same events: every
+// commit, once, in order.
 func TestEventsOfReplicas(t *testing.T) {
 	_, s := replicas(t)
 	events := [2]func() []store.ChangeEvent{follow(s[0]), follow(s[1])}
@@ -207,12 +207,19 @@ func TestListen(t *testing.T) {
 	stop := db[1].Listen(func(payload string) { got <- payload })
 	defer stop()
 	db[0].Notify("drop 7")
-	for payload := range got {
-		if payload == "drop 7" {
-			return
-		}
-		if payload != "" {
-			t.Errorf("received %q", payload)
+	for {
+		select {
+		case payload := <-got:
+			switch payload {
+			case "drop 7":
+				return
+			case "": // connected only now, so the notification may have been missed
+				db[0].Notify("drop 7")
+			default:
+				t.Errorf("received %q", payload)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("the notification does not arrive")
 		}
 	}
 }
@@ -306,6 +313,27 @@ func TestMissed(t *testing.T) {
 	}
 	if diff := cmp.Diff([]store.ChangeKind{store.Created, store.Missed}, kinds); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLostCommits announces a commit that the server lacks, as after a failover. The store must end
+// its events, not wait for the commit.
+func TestLostCommits(t *testing.T) {
+	db, s := replicas(t)
+	ctx := t.Context()
+	events := follow(s[1])
+	if err := s[0].Write(ctx, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s[1].Sync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the store is broken", func() bool { // again, until the replica listens
+		_, err := db[0].Pool().Exec(ctx, "SELECT pg_notify('evalctl_changes', brain || ':100') FROM evalctl.heads")
+		return err == nil && s[1].Broken()
+	})
+	if got := events(); len(got) != 2 || got[1].Kind != store.Missed {
+		t.Errorf("events %v, want the write and Missed", got)
 	}
 }
 

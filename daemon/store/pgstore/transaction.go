@@ -238,7 +238,8 @@ func (tx *transaction) write(ctx context.Context, ops []store.Op, when time.Time
 	return err
 }
 
-// maxStatementBytes limits the content that one statement writes, unless a single document is larger.
+// maxStatementBytes limits the content that one statement writes, unless a single document is
+// larger.
 const maxStatementBytes = 8 << 20
 
 // split returns the writes among ops, divided into statements.

@@ -20,8 +20,8 @@ func RunModel(t *testing.T, open func(t *testing.T) *store.Store) {
 	RunReplicas(t, func(t *testing.T) []*store.Store { return []*store.Store{open(t)} })
 }
 
-// RunReplicas is RunModel for stores of the same documents. Each mutation is made in one of them, and
-// all of them must show it.
+// RunReplicas is RunModel for stores of the same documents. Each mutation is made in one of them,
+// and all of them must show it.
 func RunReplicas(t *testing.T, open func(t *testing.T) []*store.Store) {
 	rapid.Check(t, func(r *rapid.T) {
 		m := &machine{T: r, docs: model{}}

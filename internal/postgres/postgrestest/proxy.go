@@ -18,7 +18,7 @@ const (
 	FromBoth = FromClient | FromServer
 )
 
-// Proxy is the network between clients and a server: it passes bytes on, until told otherwise. Its
+// Proxy is the network between clients and a server: it passes bytes on unless a fault is set. Its
 // methods may be called at any time.
 type Proxy struct {
 	listener net.Listener
