@@ -115,8 +115,9 @@ func TestRetryableConnecting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.Path = "/none"; postgres.Retryable(open(u.String())) {
-		t.Error("a database that does not exist is retryable")
+	u.Path = "/none"
+	if err := open(u.String()); postgres.Retryable(err) || !strings.Contains(err.Error(), "createdb") {
+		t.Errorf("a database that does not exist: %v, want advice and not retryable", err)
 	}
 	c.Stop("immediate")
 	if err := open(conn); err == nil || !postgres.Retryable(err) {
