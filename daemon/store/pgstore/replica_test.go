@@ -203,17 +203,19 @@ func TestWake(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	db, _ := replicas(t)
-	got := make(chan string, 100)
-	stop := db[1].Listen(func(payload string) { got <- payload })
-	defer stop()
-	db[0].Notify("drop 7")
-	for payload := range got {
-		if payload == "drop 7" {
-			return
-		}
+	got := make(chan string, 10_000)
+	stop := db[1].Listen(func(payload string) {
 		if payload != "" {
-			t.Errorf("received %q", payload)
+			got <- payload
 		}
+	})
+	defer stop()
+	eventually(t, "the notification", func() bool { // again, until the replica listens
+		db[0].Notify("drop 7")
+		return len(got) > 0
+	})
+	if payload := <-got; payload != "drop 7" {
+		t.Errorf("received %q", payload)
 	}
 }
 
