@@ -27,7 +27,7 @@ func database(ctx context.Context, cfg Config, remote *gitremote.Remote, logger 
 	case cfg.Git.Sign != nil || remote != nil:
 		return brain.Config{}, fmt.Errorf("store %s has no commits to sign or push: choose store %s", StorePostgres, StoreGit)
 	}
-	db, err := pgstore.Open(ctx, cfg.Store)
+	db, err := pgstore.Open(ctx, cfg.Store, logger)
 	if err != nil {
 		return brain.Config{}, err
 	}

@@ -37,7 +37,7 @@ func bound(r *result.Record) {
 		f.Message = b.text(f.Message, maxMessage)
 		r.Failed = append(r.Failed, f)
 	}
-	for _, s := range []*string{&r.EffectiveMode, &r.Model, &r.PromptSHA256} {
+	for _, s := range []*string{&r.EffectiveMode, &r.Fusion, &r.Model, &r.PromptSHA256} {
 		*s = b.text(*s, maxReported)
 	}
 	b.chunkNames(r)

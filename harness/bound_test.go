@@ -18,7 +18,7 @@ import (
 
 // kept returns the number of bytes of texts in a record that come from the daemon.
 func kept(r *result.Record) int {
-	n := len(r.Answer) + len(r.EffectiveMode) + len(r.Model) + len(r.PromptSHA256) + len(r.Error.Message)
+	n := len(r.Answer) + len(r.EffectiveMode) + len(r.Fusion) + len(r.Model) + len(r.PromptSHA256) + len(r.Error.Message)
 	for _, f := range r.Failed {
 		n += len(f.Message)
 	}
@@ -38,7 +38,7 @@ func TestBound(t *testing.T) {
 			return strings.Repeat(unit, rapid.SampledFrom([]int{0, 1, 3, 100, 1000, 5000, 70_000}).Draw(t, name+" times"))
 		}
 		r := result.Record{
-			Answer: text("answer"), EffectiveMode: text("mode"), Model: text("model"), PromptSHA256: text("prompt"),
+			Answer: text("answer"), EffectiveMode: text("mode"), Fusion: text("fusion"), Model: text("model"), PromptSHA256: text("prompt"),
 			Error: &result.Failure{Kind: result.KindDaemon, Message: text("message")},
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "attempts") {
@@ -56,7 +56,7 @@ func TestBound(t *testing.T) {
 		if n := kept(&r); n > 64<<10 || r.CutBytes == 0 && n != before || r.CutBytes > before || before-r.CutBytes > n {
 			t.Fatalf("kept %d of %d bytes, cut %d", n, before, r.CutBytes)
 		}
-		if before < 3<<10 && r.CutBytes > 0 && len(was.EffectiveMode)+len(was.Model)+len(was.PromptSHA256) < 1<<10 {
+		if before < 3<<10 && r.CutBytes > 0 && len(was.EffectiveMode)+len(was.Fusion)+len(was.Model)+len(was.PromptSHA256) < 1<<10 {
 			t.Fatalf("cut %d of %d bytes", r.CutBytes, before)
 		}
 		for _, s := range []string{r.Answer, r.EffectiveMode, r.Error.Message} {

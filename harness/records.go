@@ -22,7 +22,7 @@ func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 	r := result.Record{
 		ID: q.ID, Question: q.Question, Answer: a.Text,
 		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: result.Unscored,
-		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode,
+		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode, Fusion: a.Fusion,
 		Timeline: a.Timeline, Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
 		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Repeat: q.Repeat, Line: q.Line,

@@ -116,6 +116,10 @@ func TestSchemaIsStrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(whole)) {
+		if key == "fusions" { // older files and daemons lack it
+			try("a fusion without a number", func(m map[string]any) { m[key].(map[string]any)["more"] = "x" })
+			continue
+		}
 		try("no "+key, func(m map[string]any) { delete(m, key) })
 		sub, ok := whole[key].(map[string]any)
 		if ok && key != "tags" && key != "effective_modes" &&
@@ -195,7 +199,7 @@ func TestResultOfAHostileDaemon(t *testing.T) {
 		text := string(encodeJSON(nasty))
 		daemontest.Stream(w,
 			event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],`+
-				`"effective_mode":`+text+`}`)+
+				`"effective_mode":`+text+`,"fusion":{"method":`+text+`,"weight":-1e300}}`)+
 				event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`","n":1e999}`)+
 				event("done", `{"answer":`+text+`,"model":`+text+`,`+
 					`"usage":{"input_tokens":-1,"output_tokens":99999999999999999999}}`))
@@ -207,6 +211,9 @@ func TestResultOfAHostileDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := readResult(t, path)
+	if got, want := f.Questions[0].Fusion, strings.ToValidUTF8(nasty, "\ufffd")+" -1e+300"; got != want || f.Fusions[want] != 3 {
+		t.Errorf("the recorded fusion is %q, and %v", got, f.Fusions)
+	}
 	if got := f.Questions[0].Answer; got != strings.ToValidUTF8(nasty, "\ufffd") {
 		t.Errorf("the recorded answer is %q", got)
 	}

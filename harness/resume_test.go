@@ -40,7 +40,8 @@ func numberOf(question string) int {
 func mixed(tb testing.TB) *daemontest.Daemon {
 	return daemontest.New(tb, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		if q := c.Body["question"].(string); numberOf(q)%5 != 0 {
-			daemontest.Stream(w, daemontest.AnswerTo(q))
+			const mode = `"effective_mode":"bm25"`
+			daemontest.Stream(w, strings.Replace(daemontest.AnswerTo(q), mode, mode+`,"fusion":{"method":"rrf","weight":1}`, 1))
 		} else {
 			daemontest.Stream(w,
 				event("token", `{"token":"half"}`)+event("error", `{"message":"no model"}`))

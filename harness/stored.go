@@ -104,7 +104,7 @@ func (s *Stored) Ask(_ context.Context, q dataset.Question, _ time.Duration) (ta
 	r := s.records[i]
 	a := target.Answer{
 		Text: r.Answer, Citations: slices.Clone(r.Citations), Retrieved: r.Retrieved, Retrieval: r.Retrieval,
-		EffectiveMode: r.EffectiveMode, Model: r.Model, PromptSHA256: r.PromptSHA256, Usage: r.Usage,
+		EffectiveMode: r.EffectiveMode, Fusion: r.Fusion, Model: r.Model, PromptSHA256: r.PromptSHA256, Usage: r.Usage,
 		Latency: duration(r.LatencyMS), Timeline: r.Timeline, Attempts: r.Attempts, Failed: r.Failed,
 		Actor: r.Actor, DeepRank: r.DeepRank,
 	}

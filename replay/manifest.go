@@ -1,9 +1,13 @@
 package replay
 
 import (
+	"context"
+	"errors"
 	"slices"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/ledger"
@@ -87,6 +91,38 @@ func (p *Plan) accounting(l ledger.Books, a Arm) result.CostAccounting {
 	c.Prices = p.priced(c.Tokens)
 	c.Unmetered = p.uncounted(a) != ""
 	return c
+}
+
+// account brings the costs of finished arms up to date. An arm that finished before others may have
+// been charged since: the judge is checked again when the replay is resumed, and requests whose
+// process vanished count when that is noticed.
+func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
+	if r.distributed() && Finished(outcomes) {
+		if err := r.queue.Settle(ctx); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, o := range outcomes {
+		if o.Result == nil || o.Err != nil || o.Result.CostAccounting == nil {
+			continue
+		}
+		was := o.Result.CostAccounting
+		now := r.plan.accounting(r.ledger, o.Arm)
+		if err := r.ledger.Err(); err != nil {
+			return err
+		}
+		if now.TotalUSD == was.TotalUSD && now.SharedUSD == was.SharedUSD && now.LostUSD == was.LostUSD {
+			continue
+		}
+		aggregate.PerCorrect(&now, o.Result.Counts)
+		if err := journal.ReplaceCosts(o.Path, &now); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		o.Result.CostAccounting = &now
+	}
+	return errors.Join(errs...)
 }
 
 // priced returns the prices of the models that were used and are not free.

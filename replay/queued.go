@@ -45,7 +45,7 @@ func (want armIdentity) check(have armIdentity) error {
 }
 
 // distributed reports whether workers answer the questions.
-func (r *armRun) distributed() bool { return r.queue != nil }
+func (r *replaying) distributed() bool { return r.queue != nil }
 
 // distribute puts the arm's questions on the queue and collects their records.
 func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcome) {
@@ -133,17 +133,21 @@ type noWorkers struct{ error }
 // Unwrap returns what the error is, and what it is like.
 func (e noWorkers) Unwrap() []error { return []error{e.error, harness.ErrDaemonDied} }
 
-// stopKinds are the reasons to stop an arm that its result names.
-var stopKinds = map[string]error{
-	"budget": llm.ErrBudgetExceeded, "unusable": scorer.ErrUnusable, "not_cached": llm.ErrNotCached,
-	"interrupted": context.Canceled,
+// stopKinds are the reasons to stop an arm that its result names. The first that an error is counts:
+// what was refused for money may have been interrupted as well.
+var stopKinds = []struct {
+	kind string
+	err  error
+}{
+	{"budget", llm.ErrBudgetExceeded}, {"unusable", scorer.ErrUnusable}, {"not_cached", llm.ErrNotCached},
+	{"interrupted", context.Canceled},
 }
 
 // stopOf returns what the queue keeps of the reason to stop an arm.
 func stopOf(reason error) *queue.StopError {
-	for kind, err := range stopKinds {
-		if errors.Is(reason, err) {
-			return &queue.StopError{Kind: kind, Text: reason.Error()}
+	for _, k := range stopKinds {
+		if errors.Is(reason, k.err) {
+			return &queue.StopError{Kind: k.kind, Text: reason.Error()}
 		}
 	}
 	return &queue.StopError{Kind: "failed", Text: reason.Error()}
@@ -152,5 +156,12 @@ func stopOf(reason error) *queue.StopError {
 // stopped is the reason why an arm was stopped, as it was where that happened.
 type stopped struct{ *queue.StopError }
 
-// Unwrap returns the error that the kind stands for.
-func (e stopped) Unwrap() error { return stopKinds[e.Kind] }
+// Unwrap returns the error of the kind, nil for one without.
+func (e stopped) Unwrap() error {
+	for _, k := range stopKinds {
+		if k.kind == e.Kind {
+			return k.err
+		}
+	}
+	return nil
+}

@@ -13,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"evalctl/harness/result"
+	"evalctl/harness/verify"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/replay"
@@ -280,6 +282,47 @@ func TestFaults(t *testing.T) {
 	}
 	if oracle.CostAccounting.SharedUSD == 0 || oracle.CostAccounting.SharedUSD != none.CostAccounting.SharedUSD {
 		t.Errorf("shared %s and %s", oracle.CostAccounting.SharedUSD, none.CostAccounting.SharedUSD)
+	}
+}
+
+// TestCostsOfFinishedArm: an arm that finished before the replay was resumed has what all arms have
+// shared since, so that the results of a finished replay add up to what was spent.
+func TestCostsOfFinishedArm(t *testing.T) {
+	b := benchmark(t, 6)
+	p := newProvider(t)
+	dir := t.TempDir()
+	c := p.config(t, b, 20*llm.Dollar)
+	c.PricesDate, c.Tool.CPUs = "2026-01-31", 1
+	out, _, err := run(t, c, dir)
+	if err != nil || !replay.Finished(out) {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	// As if the second arm had not finished.
+	if err := os.Remove(out[1].Path); err != nil {
+		t.Fatal(err)
+	}
+	p.restart(func(int) string { return "" })
+	out, spent, err := run(t, c, dir)
+	if err != nil || !replay.Finished(out) || p.bill() == 0 {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	total := out[0].Result.CostAccounting.SharedUSD
+	for _, o := range out {
+		file, err := result.Open(o.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if diff := cmp.Diff(o.Result.CostAccounting, file.Result().CostAccounting); diff != "" {
+			t.Errorf("%s: %s", o.Path, diff)
+		}
+		if rep, err := verify.File(o.Path); err != nil || !rep.OK {
+			t.Errorf("%v, %+v", err, rep)
+		}
+		total += file.Result().CostAccounting.TotalUSD
+	}
+	if shared := out[1].Result.CostAccounting.SharedUSD; shared != out[0].Result.CostAccounting.SharedUSD || total != spent {
+		t.Errorf("the results have %s, of which %s are shared; %s was spent", total, shared, spent)
 	}
 }
 

@@ -175,7 +175,7 @@ func (r *replaying) arms(ctx context.Context) ([]Outcome, error) {
 	if r.unchecked != nil {
 		return nil, errors.Join(r.unchecked, unopened(out, r.unchecked), r.ledger.Sync())
 	}
-	return out, r.ledger.Sync()
+	return out, errors.Join(r.account(ctx, out), r.ledger.Sync())
 }
 
 // unopened returns why arms ended for another reason than that the scorer could not be checked.

@@ -88,13 +88,13 @@ func (t *terminal) texts(sides []side, label string, of func(*result.Record) str
 
 // sideFigures prints a row for each side.
 func (t *terminal) sideFigures(sides []side) {
-	rows := [][]string{{"", "verdict", "score", "first token", "done", "with waits", "attempts", "mode", "model", "tokens", "cost", "gold at"}}
+	rows := [][]string{{"", "verdict", "score", "first token", "done", "with waits", "attempts", "mode", "fusion", "model", "tokens", "cost", "gold at"}}
 	for _, s := range sides {
 		r := s.rec
 		rows = append(rows, []string{
 			short(s.name, 32), t.outcome(r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
 			optional(r.FirstDeltaMS, duration), optional(&r.LatencyMS, duration), optional(r.FeltMS, duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
-			orDash(len(r.EffectiveMode), short(r.EffectiveMode, 24)), orDash(len(r.Model), short(r.Model, 32)),
+			orDash(len(r.EffectiveMode), short(r.EffectiveMode, 24)), orDash(len(r.Fusion), short(r.Fusion, 24)), orDash(len(r.Model), short(r.Model, 32)),
 			tokens(r), cost(r), goldAt(r),
 		})
 	}

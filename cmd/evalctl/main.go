@@ -147,7 +147,7 @@ func dispatch(ctx context.Context, p *process) error {
 		if c.Run.Resume != "" {
 			options, err = c.Run.journalOptions(p)
 		} else {
-			options, err = c.Replay.ledgerOptions(ctx)
+			options, err = c.Replay.ledgerOptions(ctx, p)
 		}
 		if err == nil {
 			c = cli{}

@@ -27,7 +27,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		return t.estimate(plan, p)
 	}
 	progress := t.replayProgress(plan)
-	q, err := c.joinQueue(ctx)
+	q, err := c.joinQueue(ctx, p)
 	if err != nil {
 		return usageError{err}
 	}
@@ -97,7 +97,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 		return errors.Join(err, money.remove())
 	}
 	if err != nil {
-		t.resumeReplay(money.resume, err)
+		t.resumeReplay(money, err)
 		return errors.Join(err, money.close())
 	}
 	t.replayReport(plan, outcomes, progress)
@@ -113,7 +113,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 	if replay.Finished(outcomes) || nothing {
 		return errors.Join(worst, money.remove())
 	}
-	t.resumeReplay(money.resume, worst)
+	t.resumeReplay(money, worst)
 	return errors.Join(worst, money.close())
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/launch"
+	"evalctl/internal/postgres"
 	"evalctl/replay/actor"
 	"evalctl/replay/source"
 	"evalctl/scorer"
@@ -92,6 +93,9 @@ Examples:
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *replayCmd) Validate() error {
+	if c.Queue != "" && !postgres.IsURL(c.Queue) {
+		return errQueueURL
+	}
 	if c.Resume != "" && c.Output != "" && c.Queue == "" {
 		return errors.New("--output and --resume exclude each other: a replay is continued where its ledger is")
 	}

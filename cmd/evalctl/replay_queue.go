@@ -11,38 +11,27 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
-	"evalctl/internal/postgres"
 	"evalctl/replay"
 	"evalctl/replay/queue"
 )
 
-// checkQueue returns an error for a URL that is not one of PostgreSQL, or that shows a password to
-// other users of the machine.
-func checkQueue(url string, typed bool) error {
-	switch {
-	case !postgres.IsURL(url):
-		return errors.New("--queue must be a URL such as postgres://user@host:5432/database")
-	case typed && postgres.HasPassword(url):
-		return errors.New("--queue contains a password, which other users of the machine can read in the " +
-			"arguments; set SVC_QUEUE to the URL, or leave the password to PGPASSWORD or ~/.pgpass")
-	}
-	return nil
-}
+// errQueueURL is the error of a --queue that is not the URL of a database.
+var errQueueURL = errors.New("--queue must be a URL such as postgres://user@host:5432/database")
 
-// openQueue joins the queue of --queue.
-func (c *replayCmd) openQueue(ctx context.Context) (*queue.Queue, error) {
-	if err := checkQueue(c.Queue, c.typed["queue"]); err != nil {
+// openQueue joins the queue at url, the value of --queue.
+func openQueue(ctx context.Context, p *process, url string, o queue.Options) (*queue.Queue, error) {
+	if err := checkDatabaseFlag(p, "--queue", "SVC_QUEUE", url); err != nil {
 		return nil, err
 	}
-	return queue.Open(ctx, c.Queue, queue.Options{})
+	return queue.Open(ctx, url, o)
 }
 
 // joinQueue joins the queue of --queue, nil without one, and finds the run of --resume there.
-func (c *replayCmd) joinQueue(ctx context.Context) (*queue.Queue, error) {
+func (c *replayCmd) joinQueue(ctx context.Context, p *process) (*queue.Queue, error) {
 	if c.Queue == "" {
 		return nil, nil
 	}
-	q, err := c.openQueue(ctx)
+	q, err := openQueue(ctx, p, c.Queue, queue.Options{})
 	if err != nil || c.Resume == "" {
 		return q, err
 	}

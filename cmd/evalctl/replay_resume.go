@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"evalctl/internal/llm"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
+	"evalctl/replay/queue"
 	"evalctl/scorer"
 )
 
@@ -38,8 +40,8 @@ func (c *replayCmd) options() (map[string]any, error) {
 
 // ledgerOptions returns a resolver for the flags of the replay that has the ledger, or that is on
 // the queue.
-func (c *replayCmd) ledgerOptions(ctx context.Context) (kong.Resolver, error) {
-	kept, err := c.resumed(ctx)
+func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolver, error) {
+	kept, err := c.resumed(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
@@ -54,9 +56,14 @@ func (c *replayCmd) ledgerOptions(ctx context.Context) (kong.Resolver, error) {
 }
 
 // resumed returns the options of the replay that is resumed.
-func (c *replayCmd) resumed(ctx context.Context) (json.RawMessage, error) {
+func (c *replayCmd) resumed(ctx context.Context, p *process) (json.RawMessage, error) {
+	_, missing := os.Stat(c.Resume)
 	if c.Queue != "" {
-		q, err := c.openQueue(ctx)
+		if missing == nil {
+			return nil, fmt.Errorf("%s is a file, and with a queue --resume names a run on it: "+
+				"leave out --queue and unset SVC_QUEUE to resume from a ledger", c.Resume)
+		}
+		q, err := openQueue(ctx, p, c.Queue, queue.Options{})
 		if err != nil {
 			return nil, err
 		}
@@ -64,6 +71,9 @@ func (c *replayCmd) resumed(ctx context.Context) (json.RawMessage, error) {
 		return kept, errors.Join(err, q.Close())
 	}
 	l, err := ledger.Open(c.Resume)
+	if missing != nil && !strings.HasSuffix(c.Resume, ".ledger") {
+		return nil, fmt.Errorf("%w; a run on a queue is resumed with --queue or SVC_QUEUE", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +90,12 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 	if (c.SDK == nil || slices.Equal(c.SDK, of.SDK)) && (c.Baseline == nil || slices.Equal(c.Baseline, of.Baseline)) {
 		return nil
 	}
-	return fmt.Errorf("%s is the ledger of a replay of %s; leave out --sdk and --baseline, or start a new replay",
+	return fmt.Errorf("%s is a replay of %s; leave out --sdk and --baseline, or start a new replay",
 		c.Resume, strings.Join(slices.Concat(of.SDK, of.Baseline), ", "))
 }
 
 // resumeReplay prints how to continue a replay that did not finish.
-func (t *terminal) resumeReplay(command []string, stopped error) {
+func (t *terminal) resumeReplay(b *begunReplay, stopped error) {
 	how, more := "continue with", ""
 	if errors.As(stopped, new(*replay.DifferentError)) {
 		return // it would be rejected again
@@ -93,12 +103,18 @@ func (t *terminal) resumeReplay(command []string, stopped error) {
 	switch {
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --max-cost-usd <more>"
+	case errors.Is(stopped, queue.ErrNoWorkers):
+		how = "once a worker can take the questions, continue with"
 	case errors.Is(stopped, harness.ErrDaemonDied):
 		how = "once the daemon is in order, continue with"
 	case errors.As(stopped, new(*harness.SystematicError)):
+		if b.queue != nil {
+			t.field("resume", "once the cause is repaired, start a new replay: the cache has what was answered")
+			return
+		}
 		how, more = "once the cause is repaired, continue with", " --retry-errors"
 	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
 		how = "once the judge is in order, continue with"
 	}
-	t.field("resume", "nothing is lost; %s: %s%s", how, commandLine(append([]string{"evalctl"}, command...)...), more)
+	t.field("resume", "nothing is lost; %s: %s%s", how, commandLine(append([]string{"evalctl"}, b.resume...)...), more)
 }

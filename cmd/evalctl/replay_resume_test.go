@@ -90,7 +90,7 @@ func TestLedgerOptions(t *testing.T) {
 	p := &process{args: []string{"replay", "--resume", path, "--top-k=8"}, env: func(string) string { return "" }}
 	first := cli{}
 	first.Replay.Resume = path
-	resolver, err := first.Replay.ledgerOptions(t.Context())
+	resolver, err := first.Replay.ledgerOptions(t.Context(), &process{})
 	if err != nil {
 		t.Fatal(err)
 	}

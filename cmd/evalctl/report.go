@@ -164,6 +164,7 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	if res.ModesUnknown > 0 {
 		modes = append(modes, fmt.Sprintf("mode not reported ×%d", res.ModesUnknown))
 	}
+	modes = append(modes, ran("fusion", res.Fusions)...)
 	ran := append(modes, ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
 		t.field("ran", "%s", strings.Join(ran, "  "))

@@ -201,6 +201,9 @@ func sweepRows(cells []result.Cell) [][]string {
 		if ran == "" {
 			ran = modesRan(cell.Result)
 		}
+		if f := slices.Sorted(maps.Keys(cell.Result.Fusions)); len(f) > 0 {
+			ran += printable(" ("+strings.Join(f, ", ")+")", oneLine)
+		}
 		rows = append(rows, []string{cell.Mode, clip(ran, 40), fmt.Sprint(cell.TopK)})
 		add(i+1, withCandidates, fmt.Sprint(cell.CandidateK))
 		add(i+1, true, fmt.Sprint(cell.Result.Counts.Total))
@@ -233,6 +236,9 @@ func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) erro
 			"mode": cell.Mode, "effective_modes": r.EffectiveModes, "top_k": cell.TopK, "candidate_k": cell.CandidateK,
 			"total": r.Total, "errors": r.Counts.Errors, "pass_rate": r.PassRate,
 			"p50_ms": r.Latency.P50, "p95_ms": r.Latency.P95,
+		}
+		if len(r.Fusions) > 0 {
+			m["fusions"] = r.Fusions
 		}
 		if r.Retrieval != nil {
 			m["macro"] = r.Retrieval.Macro

@@ -35,6 +35,7 @@ func TestSweepRows(t *testing.T) {
 	failed.Result.Latency = result.Quantiles{}
 	mixed := cellOf("auto", "bm25", 5, 70, 0.5, 0.25, 2, 3)
 	mixed.Result.EffectiveModes = map[string]int{"hybrid": 69, "bm\x1b25": 1}
+	mixed.Result.Fusions = map[string]int{"r\x1b 1": 69}
 	deep := cellOf("bm25", "bm25", 20, 58, 0.75, 0.5, 1, 9)
 	deep.CandidateK = 50
 	whole := cellOf("bm25", "bm25", 20, 70, 1, 0.5, 1, 2)
@@ -50,7 +51,7 @@ func TestSweepRows(t *testing.T) {
 		}},
 		{"the best values are starred, lower latencies are better, few answers have no p95", []result.Cell{mixed, deep, cellOf("hybrid", "bm25", 5, 5, 0.75, 0.125, 1, 1)}, [][]string{
 			{"mode", "ran", "top-k", "candidate-k", "n", "recall@k", "nDCG@k", "MRR", "pass", "p50 ms", "p95 ms"},
-			{"auto", `bm\u001b25 ×1, hybrid ×69`, "5", "0", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
+			{"auto", `bm\u001b25 ×1, hybrid ×69 (r\u001b 1)`, "5", "0", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
 			{"bm25", "bm25", "20", "50", "58", "*0.750", "*0.500", "0.250", "0.500", "*1.0", "n<59"},
 			{"hybrid", "bm25, not hybrid", "5", "0", "5", "*0.750", "0.125", "0.250", "0.500", "n<6", "n<59"},
 		}},

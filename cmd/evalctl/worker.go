@@ -25,8 +25,6 @@ type workerCmd struct {
 	CacheDir    string        `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder."`
 	Lease       time.Duration `default:"15s" help:"How long the worker counts as alive without a sign of life. Its questions are then given to others (${default})."`
 	Quiet       bool          `help:"Print only errors on stderr."`
-
-	typed map[string]bool
 }
 
 func (workerCmd) Help() string {
@@ -46,17 +44,6 @@ Examples:
 `
 }
 
-// AfterApply records which flags the command line gives. kong calls it.
-func (c *workerCmd) AfterApply(k *kong.Context) error {
-	c.typed = map[string]bool{}
-	for _, step := range k.Path {
-		if step.Flag != nil {
-			c.typed[step.Flag.Name] = !step.Resolved
-		}
-	}
-	return nil
-}
-
 // minLease is the shortest lease: a busy machine must not look dead.
 const minLease = time.Second
 
@@ -64,7 +51,9 @@ const minLease = time.Second
 func (c *workerCmd) Validate() error {
 	switch {
 	case c.Queue == "":
-		return errors.New("--queue is missing: give the URL of a database, such as postgres://user@host/database")
+		return errors.New("--queue and SVC_QUEUE are missing: give the URL of a database, such as postgres://user@host/database")
+	case !postgres.IsURL(c.Queue):
+		return errQueueURL
 	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	case c.Lease < minLease:
@@ -76,10 +65,10 @@ func (c *workerCmd) Validate() error {
 // Run works until ctx ends.
 func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
-	if err := checkQueue(c.Queue, c.typed["queue"]); err != nil {
+	if err := c.checkFolders(); err != nil {
 		return usageError{err}
 	}
-	q, err := queue.Open(ctx, c.Queue, queue.Options{Lease: c.Lease, Works: true})
+	q, err := openQueue(ctx, p, c.Queue, queue.Options{Lease: c.Lease, Works: true})
 	if err != nil {
 		return usageError{err}
 	}
@@ -87,6 +76,21 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	h := &workerHandler{command: c, process: p, t: newTerminal(p, c.Quiet)}
 	h.print("worker", "%s  %s  %s at a time", q.ID(), printable(postgres.Address(c.Queue), oneLine), count(c.Concurrency, "question"))
 	return q.Work(ctx, c.Concurrency, h)
+}
+
+// checkFolders finds folders that no replay could use, before there is one.
+func (c *workerCmd) checkFolders() error {
+	if c.Files != "" {
+		if info, err := os.Stat(c.Files); err != nil {
+			return fmt.Errorf("--files: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("--files %s is a file; give the folder with the files of replays", c.Files)
+		}
+	}
+	if c.CacheDir != "" {
+		return checkFolder(c.CacheDir)
+	}
+	return nil
 }
 
 // workerHandler prepares for the runs of a queue.

@@ -36,7 +36,7 @@ const (
 
 // inDatabase configures brains in a database, which the service closes.
 func inDatabase(ctx context.Context, url string) (cfg brain.Config, db *pgstore.DB, err error) {
-	db, err = pgstore.Open(ctx, url)
+	db, err = pgstore.Open(ctx, url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return brain.Config{}, nil, err
 	}

@@ -30,15 +30,11 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// IndexTerms returns the terms of text as they are indexed, in order, duplicates included: the words
-// for another ranking that is compared with this one.
-func IndexTerms(text string) []string { return indexTerms(text) }
-
-// indexTerms returns the index terms of text in order, duplicates included. Words are runs of
+// IndexTerms returns the index terms of text in order, duplicates included. Words are runs of
 // letters, digits and marks. They are folded to lower case without accents, and English words are
 // reduced to the stem of their base form; stop words are left out. Numbers stay as they are. In
 // scripts that are written without spaces, each character is a word.
-func indexTerms(text string) []string {
+func IndexTerms(text string) []string {
 	var terms []string
 	for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
 		if t := term(text[start:end]); t != "" {

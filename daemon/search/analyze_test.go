@@ -33,7 +33,7 @@ func TestTerms(t *testing.T) {
 		{strings.Repeat("a1", 40), strings.Repeat("a1", 32) + " " + strings.Repeat("a1", 8)},
 	}
 	for _, tt := range tests {
-		if got := indexTerms(tt.text); !slices.Equal(got, strings.Fields(tt.want)) {
+		if got := IndexTerms(tt.text); !slices.Equal(got, strings.Fields(tt.want)) {
 			t.Errorf("Terms(%q) = %q, want %q", tt.text, got, strings.Fields(tt.want))
 		}
 	}

@@ -128,7 +128,7 @@ func newBM25(ix *Index) *bm25 {
 
 func (x *bm25) search(terms []string, k int) []candidate {
 	for _, t := range terms {
-		gain := idf(len(x.norms), len(x.lists[t])) * (defaultK1 + 1)
+		gain := idf(len(x.norms), len(x.lists[t])) * (defaultParameters.k1 + 1)
 		for _, at := range x.lists[t] {
 			chunk, tf := uint32(at>>32), float64(uint32(at))
 			if x.scores[chunk] == 0 {

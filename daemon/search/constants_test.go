@@ -21,20 +21,20 @@ func TestConstants(t *testing.T) {
 		got, want  float64
 		documented string
 	}{
-		{"defaultK1", defaultK1, 1.5, "| k1 | 1.5 |"},
-		{"defaultB", defaultB, 1, "| b | 1 |"},
-		{"queryK3", queryK3, 8, "| k3 | 8 |"},
-		{"lengthSlack", lengthSlack, 10, "| length slack | 10 terms |"},
-		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + title + 0.25·path + labels"},
-		{"weight of title", fieldWeights[titleField], 1, "| weight of title, path, labels | 1, 0.25, 1 |"},
-		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 1, 0.25, 1 |"},
-		{"weight of labels", fieldWeights[labelsField], 1, "| weight of title, path, labels | 1, 0.25, 1 |"},
+		{"k1", defaultParameters.k1, 1.5, "| k1 | 1.5 |"},
+		{"b", defaultParameters.b, 1, "| b | 1 |"},
+		{"k3", defaultParameters.k3, 8, "| k3 | 8 |"},
+		{"slack", defaultParameters.slack, 10, "| length slack | 10 terms |"},
+		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + 2·title + 0.25·path + labels"},
+		{"weight of title", fieldWeights[titleField], 2, "| weight of title, path, labels | 2, 0.25, 1 |"},
+		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 2, 0.25, 1 |"},
+		{"weight of labels", fieldWeights[labelsField], 1, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"defaultChunkSize", defaultChunkSize, 1600, "| chunk size | 1,600 bytes |"},
 		{"rescoreDepth", rescoreDepth, 300, "The best 300 chunks are rescored"},
-		{"weight of neighbours", defaultWeights.neighbours, .3, "| 0.3: what a turn is about"},
-		{"weight of feedback", defaultWeights.feedback, .3, "the best of them with weight 0.3 · s"},
-		{"weight of own words", defaultWeights.emphasis, 2, "the best of them with weight 2 · (1 − s)"},
-		{"shortQuery", shortQuery, 6, "s = min(1, 6/L)"},
+		{"weight of neighbours", defaultWeights.neighbours, .2, "| 0.2: what a turn is about"},
+		{"weight of feedback", defaultWeights.feedback, .2, "the best of them with weight 0.2 · s"},
+		{"weight of own words", defaultWeights.emphasis, 3, "the best of them with weight 3 · (1 − s)"},
+		{"shortQuery", shortQuery, 8, "s = min(1, 8/L)"},
 		{"maxQueryTerms", maxQueryTerms, 128, "the 128 are looked up that can add most"},
 		{"weight of dates", defaultWeights.date, .4, "| `date` | 0.4 · the score so far"},
 		{"feedbackTerms", feedbackTerms, 30, "The 30 most characteristic that the query lacks"},
@@ -123,13 +123,13 @@ func TestWideRankingGolden(t *testing.T) {
 	}
 	got = append(got, fmt.Sprintf("%d hits, %d with further evidence, %d of the long text: %.4f, %.4f of feedback", len(hits), looked, cut, sum, fed))
 	want := []string{
-		"140/a.txt#0 8.390338 = 1.123086 7.267252",
-		"188/a.txt#0 8.361148 = 1.058112 7.303037",
-		"220/a.txt#0 8.294828 = 0.967185 7.327643",
-		"294/a.txt#0 1.033753 = 0.745444 0.288309",
+		"140/a.txt#0 5.967921 = 1.123086 4.844834",
+		"188/a.txt#0 5.926803 = 1.058112 4.868691",
+		"220/a.txt#0 5.852280 = 0.967185 4.885095",
+		"294/a.txt#0 0.937650 = 0.745444 0.192206",
 		"258/a.txt#0 0.702495 = 0.702495 0.000000",
 		"labelled.txt#0 0.686284 = 0.686284 0.000000",
-		"365 hits, 300 with further evidence, 4 of the long text: 912.0799, 568.8919 of feedback",
+		"365 hits, 300 with further evidence, 4 of the long text: 722.4493, 379.2613 of feedback",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("ranking differs (-want +got):\n%s", diff)

@@ -18,7 +18,7 @@ type weights struct {
 	date       float64 // see addDates
 }
 
-var defaultWeights = weights{neighbours: 0.3, feedback: 0.3, emphasis: 2, date: 0.4}
+var defaultWeights = weights{neighbours: 0.2, feedback: 0.2, emphasis: 3, date: 0.4}
 
 // features are the summands of a chunk's score.
 type features struct {

@@ -15,7 +15,7 @@ const (
 )
 
 // shortQuery is the number of terms up to which a question counts as short, in feedback.
-const shortQuery = 6
+const shortQuery = 8
 
 // weighedTerm is a term that a chunk should contain, with its weight.
 type weighedTerm struct {

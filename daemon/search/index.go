@@ -6,20 +6,21 @@ import (
 	"sync"
 )
 
-// Default parameters of BM25, see score and docs/retrieval.md.
-const (
-	// defaultK1 is within the usual range, 1.2 to 2.
-	defaultK1 = 1.5
-	// defaultB discounts a long text in full; lengthSlack keeps short texts comparable.
-	defaultB = 1.0
-)
+// parameters are those of BM25, see score and queryTerms. docs/retrieval.md explains their values.
+type parameters struct {
+	k1 float64 // saturation of repeated terms, > 0
+	b  float64 // discount of long texts, in (0, 1]
+	// slack is a number of terms by which texts may differ with little effect on their scores: a
+	// short turn of a conversation is not a better answer because it is shorter.
+	slack float64
+	k3    float64 // how far the occurrences of a term in a query add to its weight
+}
+
+var defaultParameters = parameters{k1: 1.5, b: 1, slack: 10, k3: 8}
 
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
 	ChunkSize int // largest size of a chunk, MinChunkSize to MaxChunkSize bytes; 0 means 1600
-
-	k1 float64 // saturation of repeated terms, > 0
-	b  float64 // discount of long chunks, in (0, 1]
 }
 
 // Index ranks chunks by BM25F and further features, all in memory; see score and features. Terms
@@ -29,7 +30,7 @@ type Options struct {
 // that begins after Put or Delete has returned. Scores depend only on the documents that are
 // present, never on the changes that led to them.
 type Index struct {
-	k1, b     float64
+	parameters
 	weights   weights
 	chunkSize int
 
@@ -53,23 +54,14 @@ type Index struct {
 // New returns an empty index. Nil options mean the defaults.
 func New(opts *Options) *Index {
 	ix := &Index{
-		k1:         defaultK1,
-		b:          defaultB,
+		parameters: defaultParameters,
 		weights:    defaultWeights,
 		chunkSize:  defaultChunkSize,
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
 	}
-	if opts != nil {
-		if opts.ChunkSize != 0 {
-			ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
-		}
-		if opts.k1 != 0 {
-			ix.k1 = opts.k1
-		}
-		if opts.b != 0 {
-			ix.b = opts.b
-		}
+	if opts != nil && opts.ChunkSize != 0 {
+		ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
 	}
 	ix.scratch.New = func() any { return &scratch{} }
 	return ix

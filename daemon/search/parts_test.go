@@ -18,20 +18,17 @@ type constant struct {
 }
 
 var constants = []constant{
-	{"neighbours", func(v float64) { defaultWeights.neighbours = v }, []float64{0, .15, .3, .6}, .3},
-	{"feedback, new words", func(v float64) { defaultWeights.feedback = v }, []float64{0, .15, .3, .6}, .3},
-	{"feedback, own words", func(v float64) { defaultWeights.emphasis = v }, []float64{0, 1, 2, 4}, 2},
+	{"neighbours", func(v float64) { defaultWeights.neighbours = v }, []float64{0, .1, .2, .4}, .2},
+	{"feedback, new words", func(v float64) { defaultWeights.feedback = v }, []float64{0, .1, .2, .4}, .2},
+	{"feedback, own words", func(v float64) { defaultWeights.emphasis = v }, []float64{0, 1.5, 3, 6}, 3},
 	{"dates", func(v float64) { defaultWeights.date = v }, []float64{0, .2, .4, .8}, .4},
-	{"titles", func(v float64) { fieldWeights[titleField] = v }, []float64{0, .5, 1, 2}, 1},
+	{"titles", func(v float64) { fieldWeights[titleField] = v }, []float64{0, 1, 2, 3}, 2},
 	{"path", func(v float64) { fieldWeights[pathField] = v }, []float64{0, .25, .5, 1}, .25},
-	{"length slack", func(v float64) { lengthSlack = v }, []float64{0, 5, 10, 20}, 10},
-	{"query term frequency, k3", func(v float64) { queryK3 = v }, []float64{0, 2, 8, 32}, 8},
-	{"b", func(v float64) { benchOptions.b = v }, []float64{.75, .9, 1}, 1},
-	{"k1", func(v float64) { benchOptions.k1 = v }, []float64{1.2, 1.5, 2}, 1.5},
+	{"length slack", func(v float64) { defaultParameters.slack = v }, []float64{0, 5, 10, 20}, 10},
+	{"query term frequency, k3", func(v float64) { defaultParameters.k3 = v }, []float64{0, 2, 8, 32}, 8},
+	{"b", func(v float64) { defaultParameters.b = v }, []float64{.75, .9, 1}, 1},
+	{"k1", func(v float64) { defaultParameters.k1 = v }, []float64{1.2, 1.5, 2}, 1.5},
 }
-
-// benchOptions are those of the indexes that are measured.
-var benchOptions Options
 
 // collection is the tasks of one origin, between which constants are chosen.
 type collection struct {
@@ -71,8 +68,8 @@ func (m *measurements) at(values []float64) map[string]measured {
 	if got := m.done[key]; got != nil {
 		return got
 	}
-	weights, fields, slack, k3 := defaultWeights, fieldWeights, lengthSlack, queryK3
-	defer func() { defaultWeights, fieldWeights, lengthSlack, queryK3 = weights, fields, slack, k3 }()
+	weights, fields, params := defaultWeights, fieldWeights, defaultParameters
+	defer func() { defaultWeights, fieldWeights, defaultParameters = weights, fields, params }()
 	for i, c := range constants {
 		c.set(values[i])
 	}
@@ -81,7 +78,7 @@ func (m *measurements) at(values []float64) map[string]measured {
 		for _, tk := range c.tasks {
 			var figures measured
 			for _, ix := range tk.brains {
-				ix.weights, ix.k1, ix.b = defaultWeights, benchOptions.k1, benchOptions.b
+				ix.weights, ix.parameters = defaultWeights, defaultParameters
 			}
 			for _, q := range tk.questions {
 				hits := tk.brains[tk.brainOf(q.Expected[0])].Search(Query{Text: q.Question, AsOf: q.AsOf, TopK: 50}).Hits

@@ -21,22 +21,22 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 			ch := chunk{doc: &entry{Document: d}, text: c.text, headings: c.headings}
 			var fields [fieldCount][]string
 			for i, text := range ch.fields() {
-				fields[i] = indexTerms(text)
+				fields[i] = IndexTerms(text)
 			}
 			chunks[chunkID(d.Path, c.ordinal)] = fields
 			total += float64(len(fields[textField]))
 		}
 	}
-	n := float64(len(chunks))
+	n, p := float64(len(chunks)), defaultParameters
 	scores := map[string]float64{}
 	asked := map[string]float64{}
-	for _, q := range indexTerms(query) {
+	for _, q := range IndexTerms(query) {
 		asked[q]++
 	}
 	for q, times := range asked {
 		tfs, df := map[string]float64{}, 0.0
 		for id, fields := range chunks {
-			norm := 1 - defaultB + defaultB*(float64(len(fields[textField]))+lengthSlack)/(total/n+lengthSlack)
+			norm := 1 - p.b + p.b*(float64(len(fields[textField]))+p.slack)/(total/n+p.slack)
 			for i, terms := range fields {
 				for _, t := range terms {
 					switch {
@@ -54,7 +54,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 		}
 		for id, tf := range tfs {
 			if tf > 0 {
-				scores[id] += (queryK3 + 1) * times / (queryK3 + times) * math.Log(1+(n-df+0.5)/(df+0.5)) * (defaultK1 + 1) * tf / (tf + defaultK1)
+				scores[id] += (p.k3 + 1) * times / (p.k3 + times) * math.Log(1+(n-df+0.5)/(df+0.5)) * (p.k1 + 1) * tf / (tf + p.k1)
 			}
 		}
 	}
@@ -140,9 +140,9 @@ func checkHighlights(t errorer, h Hit, terms []string) {
 	points := []rune(h.Text)
 	var got, want []string
 	for _, s := range h.Highlights {
-		got = append(got, indexTerms(string(points[s.Start:s.End]))...)
+		got = append(got, IndexTerms(string(points[s.Start:s.End]))...)
 	}
-	for _, term := range indexTerms(h.Text) {
+	for _, term := range IndexTerms(h.Text) {
 		if slices.Contains(terms, term) {
 			want = append(want, term)
 		}
@@ -160,7 +160,7 @@ func checkSequences(t errorer, ix *Index) {
 			for _, term := range ch.sequence[:ch.lengths[textField]] {
 				got = append(got, ix.names[term])
 			}
-			if ch.doc != doc || !slices.Equal(got, indexTerms(ch.fields()[textField])) {
+			if ch.doc != doc || !slices.Equal(got, IndexTerms(ch.fields()[textField])) {
 				t.Errorf("chunk %d of %s has the terms %q for %q", i, doc.Path, got, ch.text)
 			}
 		}

@@ -11,7 +11,7 @@ const (
 	codeGroup   = 16   // dotCodes takes as many codes at once
 )
 
-// codeShape is what the codes of a vector stand for: number i is code[i]·step − zero.
+// codeShape is the meaning of the codes of a vector: number i is code[i]·step − zero.
 type codeShape struct {
 	step, zero float32
 	err        float32 // length of the difference from the vector
@@ -71,7 +71,7 @@ func encodeQuery(vector []float32) queryCodes {
 
 // bound returns a number that is not below the dot product of the query and a row of unit length.
 //
-// For the vectors q' and x' that the codes stand for, q·x − q'·x' is q·(x−x') + (q−q')·x', which
+// For the vectors q' and x' that the codes encode, q·x − q'·x' is q·(x−x') + (q−q')·x', which
 // is at most |x−x'| + |q−q'|·|x'|, and |x'| is at most 1 + |x−x'|.
 func (q *queryCodes) bound(row []uint8, s *codeShape) float64 {
 	products, left := float64(dotCodes(row, q.codes)), float64(s.err)

@@ -49,17 +49,13 @@ func (s *sums) reset() {
 // fieldWeights are the weights of an occurrence in each field. A title names the subject of its
 // document. A path says little that the title does not: folders are shared, and the file name is
 // often the title.
-var fieldWeights = [fieldCount]float64{textField: 1, titleField: 1, pathField: 0.25, labelsField: 1}
-
-// lengthSlack is a number of terms by which texts may differ with little effect on their scores: a
-// short turn of a conversation is not a better answer because it is shorter.
-var lengthSlack = 10.0
+var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
 // lengthNorm returns norm, as defined at score, as a function of the number of terms in a text.
 func (ix *Index) lengthNorm() func(length uint32) float64 {
 	average := float64(ix.totals[textField]) / float64(max(ix.live, 1))
-	perTerm := ix.b / (average + lengthSlack)
-	fixed := 1 - ix.b + perTerm*lengthSlack
+	perTerm := ix.b / (average + ix.slack)
+	fixed := 1 - ix.b + perTerm*ix.slack
 	return func(length uint32) float64 { return fixed + perTerm*float64(length) }
 }
 
@@ -114,7 +110,7 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 // in any field, and tf is the sum of its occurrences in the fields, weighted by fieldWeights, those
 // in the text divided by
 //
-//	norm = 1 - b + b·(length+lengthSlack)/(average+lengthSlack)
+//	norm = 1 - b + b·(length+slack)/(average+slack)
 //
 // for a text of length terms (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
 // and Beyond", 2009, section 3.6; the slack is an addition).

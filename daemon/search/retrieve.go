@@ -54,7 +54,7 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	terms, leftOut := ix.heaviest(queryTerms(q.Text))
+	terms, leftOut := ix.heaviest(ix.queryTerms(q.Text))
 	for {
 		legs := ix.legs(m, q, terms, vector, keep, depth)
 		ranked := legs[len(legs)-1].candidates

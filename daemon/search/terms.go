@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// queryK3 is k3 of BM25: how far the occurrences of a term in a query add to its weight.
-var queryK3 = 8.0
-
 // maxQueryTerms bounds the terms of a query that are looked up, and so the time that a pasted
 // conversation takes. A question has far fewer.
 const maxQueryTerms = 128
@@ -19,21 +16,27 @@ type queryTerm struct {
 	weight float64
 }
 
-// queryTerms returns the terms of a query without duplicates, in the order of their first
-// occurrence.
-func queryTerms(text string) []queryTerm {
+// queryTerms returns the terms of a query with their weights, see countTerms.
+func (ix *Index) queryTerms(text string) []queryTerm {
+	terms := countTerms(text)
+	for i, t := range terms {
+		terms[i].weight = (ix.k3 + 1) * t.weight / (ix.k3 + t.weight)
+	}
+	return terms
+}
+
+// countTerms returns the terms of a text without duplicates, in the order of their first
+// occurrence, weighted by the number of their occurrences.
+func countTerms(text string) []queryTerm {
 	terms := []queryTerm{}
 	places := map[string]int{}
-	for _, t := range indexTerms(text) {
+	for _, t := range IndexTerms(text) {
 		at, known := places[t]
 		if !known {
 			at = len(terms)
 			terms, places[t] = append(terms, queryTerm{name: t}), at
 		}
-		terms[at].weight++ // the number of occurrences, for now
-	}
-	for i, t := range terms {
-		terms[i].weight = (queryK3 + 1) * t.weight / (queryK3 + t.weight)
+		terms[at].weight++
 	}
 	return terms
 }

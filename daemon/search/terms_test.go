@@ -86,7 +86,7 @@ func TestLongQuestions(t *testing.T) {
 			}
 			words := strings.Fields(pasted.String())
 			q.Question = strings.Join(words[:min(480, len(words))], " ") + " " + q.Question
-			every := queryTerms(q.Question)
+			every := ix.queryTerms(q.Question)
 			heaviest, others := ix.heaviest(every)
 			terms, leftOut = terms+float64(len(every)), leftOut+float64(len(others))
 			for _, way := range []struct {

@@ -129,8 +129,9 @@ func unit(vector []float32) ([]float32, error) {
 }
 
 // nearest returns the k chunks with the largest cosine to a vector of unit length, best first, of
-// the documents that keep accepts. It compares every vector, as far as it can matter. Chunks without a vector, or with a
-// cosine that is not above 0, are never returned. Called with mu held; keep is called concurrently.
+// the documents that keep accepts. It is exact, although it reads the codes of most vectors only.
+// Chunks without a vector, or with a cosine that is not above 0, are never returned. Called with mu
+// held; keep is called concurrently.
 func (ix *Index) nearest(query []float32, keep func(*Document) bool, k int) []candidate {
 	rows := len(ix.vectors.known)
 	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))

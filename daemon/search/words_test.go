@@ -9,7 +9,7 @@ func (ix *Index) Search(q Query) Result {
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	terms, _ := ix.heaviest(queryTerms(q.Text))
+	terms, _ := ix.heaviest(ix.queryTerms(q.Text))
 	res := Result{Hits: []Hit{}, Mode: ModeBM25}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	top, parts := ix.lexical(q, terms, keep, k)

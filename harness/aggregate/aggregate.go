@@ -29,6 +29,7 @@ type Sum struct {
 	modes map[string]int
 	// modesUnknown is the number of answers without a mode.
 	modesUnknown int
+	fusions      map[string]int
 	models       map[string]int
 	prompts      map[string]int
 	reader       result.TokenSums
@@ -53,7 +54,8 @@ type Sum struct {
 func New(topK int) *Sum {
 	return &Sum{
 		tags: map[string]*result.TagFigures{}, both: map[[2]string]*attempts{}, modes: map[string]int{},
-		models: map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
+		fusions: map[string]int{},
+		models:  map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
 		topK: topK, retrieval: newRetrievalSum(topK),
 	}
 }
@@ -158,6 +160,9 @@ func (s *Sum) addAnswer(r result.Record) {
 	} else {
 		s.modesUnknown++
 	}
+	if r.Fusion != "" {
+		s.fusions[r.Fusion]++
+	}
 	if r.Model != "" {
 		s.models[r.Model]++
 	}
@@ -187,6 +192,9 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.FirstTryRate = s.firstTryRate()
 	res.Tags, res.EffectiveModes, res.ModesUnknown = s.tags, s.modes, s.modesUnknown
+	if res.Fusions = nil; len(s.fusions) > 0 {
+		res.Fusions = s.fusions
+	}
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.text)
 	if res.Felt = nil; s.felt != nil {

@@ -127,7 +127,7 @@ func TestFigures(t *testing.T) {
 	for i, r := range []result.Record{
 		{
 			Outcome: result.Scored, Score: new(1.0), Passed: true, LatencyMS: 10, FirstDeltaMS: new(1.0),
-			Attempts: 1, Tags: []string{"a"}, Model: "m", EffectiveMode: "bm25",
+			Attempts: 1, Tags: []string{"a"}, Model: "m", EffectiveMode: "bm25", Fusion: "score 0.2",
 			Usage:         &protocol.Usage{InputTokens: 5, OutputTokens: 1},
 			JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 50, OutputTokens: 9},
 		},
@@ -140,7 +140,7 @@ func TestFigures(t *testing.T) {
 		// The latency and modes of an error do not count.
 		{
 			Outcome: result.Errored, LatencyMS: 9999, FirstDeltaMS: new(9.0), Attempts: 2, Model: "m",
-			EffectiveMode: "bm25", Tags: []string{"b"}, ExpectedPaths: []string{"gold.md"},
+			EffectiveMode: "bm25", Fusion: "score 0.2", Tags: []string{"b"}, ExpectedPaths: []string{"gold.md"},
 		},
 	} {
 		r.ID = string(rune('a' + i))
@@ -160,7 +160,7 @@ func TestFigures(t *testing.T) {
 			"a": tagFigures(result.Counts{Total: 2, Passed: 1, Scored: 2}),
 			"b": tagFigures(result.Counts{Total: 2, Scored: 1, Errors: 1}),
 		},
-		EffectiveModes: map[string]int{"bm25": 1}, ModesUnknown: 2, ReaderModels: map[string]int{"m": 1},
+		EffectiveModes: map[string]int{"bm25": 1}, ModesUnknown: 2, Fusions: map[string]int{"score 0.2": 1}, ReaderModels: map[string]int{"m": 1},
 		ReaderPrompts: map[string]int{},
 		Latency:       result.Quantiles{N: 3},
 		FirstDelta:    result.Quantiles{N: 1},

@@ -71,6 +71,7 @@ var rules = []rule{
 	{"scenario", true, "", func(r *result.Result) string { return string(r.Identity.Scenario) }},
 	{"mode", true, "", func(r *result.Result) string { return cmp.Or(r.Identity.Mode, none) }},
 	{"effective_modes", true, "", func(r *result.Result) string { return keysOf(r.EffectiveModes) }},
+	{"fusions", true, "", func(r *result.Result) string { return keysOf(r.Fusions) }},
 	{"top_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.TopK) }},
 	{"candidate_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }},
 	{"rerank_top_n", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},

@@ -36,6 +36,8 @@ func TestIncomparable(t *testing.T) {
 		{"scenario", func(f *file) { f.Identity.Scenario = result.AskAugmented }, "scenario"},
 		{"mode", func(f *file) { f.Identity.Mode = "bm25" }, "mode"},
 		{"mode that ran", func(f *file) { f.EffectiveModes = map[string]int{"hybrid": 5} }, "effective_modes"},
+		{"fusion that ran", func(f *file) { f.Fusions = map[string]int{"score 0.2": 4, "rrf 0.2": 1} }, "fusions"},
+		{"fusion not recorded", func(f *file) { f.Fusions = nil }, ""},
 		{"passages of a document", func(f *file) { f.Identity.MaxPerDocument = new(2) }, "max_per_document"},
 		{"depths", func(f *file) { f.Identity.TopK, f.Identity.CandidateK, f.Identity.RerankTopN = 6, 7, 8 }, "top_k candidate_k rerank_top_n"},
 		{"scorer", func(f *file) { f.ScorerName, f.Identity.Judge = "exact", nil }, "scorer judge judge_prompt"},

@@ -24,7 +24,7 @@ func newFile(sdk, verdicts string) *file {
 	f := &file{}
 	f.SDK, f.ScorerName = sdk, "judge"
 	f.StartedAt = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	f.EffectiveModes = map[string]int{"bm25": 1}
+	f.EffectiveModes, f.Fusions = map[string]int{"bm25": 1}, map[string]int{"score 0.2": 1}
 	f.ReaderModels = map[string]int{"m": 1}
 	f.ReaderPrompts = map[string]int{"p1": 1}
 	f.Settings.Concurrency = 4

@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
+	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/atomicfile"
 )
 
 // output returns the result file of the journal's run.
@@ -32,6 +36,27 @@ func (j *Journal) WriteResult(res *result.Result) (string, error) {
 }
 
 func (j *Journal) encode(to io.Writer, res *result.Result) error {
+	return encode(to, res, func(yield func([]byte, error) bool) {
+		src := &windowReader{src: j.file}
+		var buf []byte
+		for i, s := range j.slots {
+			if !s.answered && !s.reopened {
+				continue
+			}
+			line, err := j.raw(src, i, buf)
+			buf = line
+			if err == nil && s.answered && !s.finished {
+				line, err = unjudged(line)
+			}
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	})
+}
+
+// encode writes a result with the texts of its questions.
+func encode(to io.Writer, res *result.Result, questions iter.Seq2[[]byte, error]) error {
 	w := bufio.NewWriterSize(to, 256<<10)
 	head, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
@@ -42,17 +67,7 @@ func (j *Journal) encode(to io.Writer, res *result.Result) error {
 		return err
 	}
 	sep := "\n    "
-	src := &windowReader{src: j.file}
-	var buf []byte
-	for i, s := range j.slots {
-		if !s.answered && !s.reopened {
-			continue
-		}
-		line, err := j.raw(src, i, buf)
-		buf = line
-		if err == nil && s.answered && !s.finished {
-			line, err = unjudged(line)
-		}
+	for line, err := range questions {
 		if err != nil {
 			return err
 		}
@@ -68,6 +83,30 @@ func (j *Journal) encode(to io.Writer, res *result.Result) error {
 		return err
 	}
 	return w.Flush()
+}
+
+// ReplaceCosts writes the result file at path, which is one of its two names, with other costs. Its
+// questions stay as they are. The caller must have locked the output.
+func ReplaceCosts(path string, costs *result.CostAccounting) (err error) {
+	r, err := result.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	res := r.Result()
+	res.CostAccounting = costs
+	content := func(w io.Writer) error { return encode(w, &res, r.RawQuestions()) }
+	own, latest := Names(path)
+	if latest == "" || own == latest {
+		err = atomicfile.Write(own, 0o644, content)
+	} else {
+		name := strings.TrimSuffix(filepath.Base(latest), resultExt)
+		err = Output{filepath.Dir(own), name, filepath.Base(own)}.Write(content)
+	}
+	if err != nil {
+		return fmt.Errorf("write the costs into %s: %w", own, err)
+	}
+	return nil
 }
 
 const notJudged = "the run stopped before this answer was judged"

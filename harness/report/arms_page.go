@@ -318,6 +318,7 @@ func (a *Arm) inputs(p *summary) {
 	add("dataset", markdown.Cell(id.Dataset.Path)+" sha256 "+markdown.Cell(id.Dataset.SHA256))
 	add("asked", fmt.Sprintf("%s, mode %s, top-k %d", markdown.Cell(string(id.Scenario)), markdown.Cell(id.Mode), id.TopK))
 	add("ran", join(markdown.Cell, modesRan(res), tally(res.ReaderModels)))
+	add("fusion", join(markdown.Cell, tally(res.Fusions)))
 	scorer := markdown.Cell(res.Identity.ScoredBy())
 	if j := id.Judge; j != nil {
 		scorer += " " + join(markdown.Cell, j.Model, j.PromptVersion+" "+j.PromptSHA256)

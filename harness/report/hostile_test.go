@@ -40,7 +40,7 @@ func hostile(next func() string) map[string]Document {
 	id.Scenario, res.ScorerName, run.Path = result.Scenario(next()), next(), next()
 	res.Retrieval = &result.Retrieval{Ks: []int{5}, Warnings: []result.Warning{{Message: next()}},
 		Intervals: map[string]result.Interval{"recall@5": {Method: next()}}, Basis: &result.IntervalBasis{Cluster: next(), Units: 2}}
-	res.ReaderModels = map[string]int{"m" + next(): 3}
+	res.ReaderModels, res.Fusions = map[string]int{"m" + next(): 3}, map[string]int{"f" + next(): 3}
 	res.Gate.Sentence, res.Gate.Tags = next(), []result.TagGate{{Tag: next(), Floor: 0.5}}
 	res.Gate.Baseline = &result.BaselineGate{Path: next(), Differs: []string{next()}, Broke: []string{next()}, Fixed: []string{next()}, Verdict: result.Worse}
 	res.Repeats = &result.Repeats{K: 2, Flaky: []result.FlakyQuestion{{ID: next()}}}

@@ -52,6 +52,7 @@ func properties(run *Run) []property {
 	s.add("scenario", string(id.Scenario))
 	s.add("mode", id.Mode)
 	s.add("effective_modes", modesRan(res))
+	s.add("fusions", tally(res.Fusions))
 	s.add("top_k", strconv.Itoa(id.TopK))
 	s.add("scorer", id.ScoredBy())
 	if j := id.Judge; j != nil {

@@ -54,7 +54,7 @@ func question(i int) result.Record {
 	r := result.Record{
 		ID: fmt.Sprintf("q-%03d", i), Question: fmt.Sprintf("What is in box %d?", i), Answer: "A lamp.", Reference: "A lamp.",
 		Score: new(1.0), Passed: true, Outcome: result.Scored, LatencyMS: 800 + 5*float64(i), Attempts: 1, Line: i + 1,
-		EffectiveMode: "hybrid", Tags: []string{tags[i%3]}, FirstDeltaMS: new(200 + float64(i)),
+		EffectiveMode: "hybrid", Fusion: "score 0.2", Tags: []string{tags[i%3]}, FirstDeltaMS: new(200 + float64(i)),
 	}
 	switch {
 	case i%30 == 29:

@@ -105,7 +105,7 @@ func drawRecord(t *rapid.T, id string) result.Record {
 		ID: id, Question: text(t, "question"), Answer: text(t, "answer"), LatencyMS: rapid.Float64Range(0, 1e9).Draw(t, "latency"),
 		Citations: []json.RawMessage{}, Outcome: rapid.SampledFrom([]result.Outcome{result.Scored, result.Errored, result.Unscored}).Draw(t, "outcome"),
 		Reason: text(t, "reason"), Attempts: rapid.Int().Draw(t, "attempts"), Retrieved: []result.Chunk{},
-		EffectiveMode: text(t, "mode"), Model: text(t, "model"), QuestionDate: text(t, "date"), Reference: text(t, "reference"),
+		EffectiveMode: text(t, "mode"), Fusion: text(t, "fusion"), Model: text(t, "model"), QuestionDate: text(t, "date"), Reference: text(t, "reference"),
 		Brain: text(t, "brain"), Line: rapid.Int().Draw(t, "line"), JudgeUSD: llm.USD(rapid.Int64Min(0).Draw(t, "usd")),
 		JudgeUsageEstimated: rapid.Bool().Draw(t, "estimated"),
 	}

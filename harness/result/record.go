@@ -34,11 +34,14 @@ type Record struct {
 	Reason  string   `json:"reason,omitempty"`
 	Error   *Failure `json:"error,omitempty"`
 	// FeltMS is the time to the answer as the caller felt it, nil if it is LatencyMS. See Felt.
-	FeltMS        *float64        `json:"felt_ms,omitempty"`
-	FirstDeltaMS  *float64        `json:"first_delta_ms"`
-	Attempts      int             `json:"attempts"`
-	Retrieved     []Chunk         `json:"retrieved"`
-	EffectiveMode string          `json:"effective_mode,omitempty"`
+	FeltMS        *float64 `json:"felt_ms,omitempty"`
+	FirstDeltaMS  *float64 `json:"first_delta_ms"`
+	Attempts      int      `json:"attempts"`
+	Retrieved     []Chunk  `json:"retrieved"`
+	EffectiveMode string   `json:"effective_mode,omitempty"`
+	// Fusion is how a hybrid combined its rankings: the method and the weight of the ranking by
+	// vectors, as in "score 0.2". It is empty if the daemon did not report it.
+	Fusion        string          `json:"fusion,omitempty"`
 	Model         string          `json:"model,omitempty"`
 	PromptSHA256  string          `json:"prompt_sha256,omitempty"`
 	Usage         *protocol.Usage `json:"usage,omitempty"`

@@ -61,7 +61,9 @@ type Result struct {
 	Settings       Settings       `json:"settings"`
 	EffectiveModes map[string]int `json:"effective_modes"`
 	// ModesUnknown is the number of answers that did not say which mode ran.
-	ModesUnknown  int            `json:"modes_unknown,omitempty"`
+	ModesUnknown int `json:"modes_unknown,omitempty"`
+	// Fusions counts the answers by their fusion (see Record.Fusion).
+	Fusions       map[string]int `json:"fusions,omitempty"`
 	ReaderModels  map[string]int `json:"reader_models"`
 	ReaderPrompts map[string]int `json:"reader_prompts"`
 	// Latency and FirstDelta are those of the answering attempts. Felt is Latency as the callers felt

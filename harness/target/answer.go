@@ -32,7 +32,9 @@ type Answer struct {
 	// Retrieved is nil only with an error, if the last attempt got no list of chunks before it.
 	Retrieved     []result.Chunk
 	EffectiveMode string
-	Model         string
+	// Fusion is that of result.Record.
+	Fusion string
+	Model  string
 	// PromptSHA256 identifies the reader's prompt, if the daemon reports it.
 	PromptSHA256 string
 	Usage        *protocol.Usage
@@ -105,7 +107,7 @@ func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time)
 	if a.Retrieved, err = SearchChunks(o); err != nil {
 		return err
 	}
-	a.EffectiveMode = effectiveMode(o)
+	a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
 	texts := make([]string, len(a.Retrieved))
 	for i, c := range a.Retrieved {
 		texts[i] = c.Text
@@ -185,7 +187,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			if a.Retrieved, err = Chunks(o, "chunks"); err != nil {
 				return newFailure(result.KindProtocol, "retrieve event: "+err.Error())
 			}
-			a.EffectiveMode = effectiveMode(o)
+			a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
 		case protocol.EventDelta, "token":
 			delta := o.Text("delta", "text", "content", "token")
 			if a.FirstDelta == 0 && delta != "" {

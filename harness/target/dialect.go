@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evalctl/harness/result"
@@ -76,6 +77,21 @@ func effectiveMode(o jsonobj.Object) string {
 		return m
 	}
 	return o.Object("trace").Text("effective_mode", "effectiveMode", "mode")
+}
+
+// fusion returns how the daemon reports to have combined its rankings: "score 0.2", or the method
+// alone if the weight is not a number of 64 bits. It is empty without a method.
+func fusion(o jsonobj.Object) string {
+	f := o.Object("fusion")
+	method := f.Text("method")
+	if method == "" {
+		return ""
+	}
+	weight, err := strconv.ParseFloat(string(f.Get("weight")), 64) // strings and null are no numbers
+	if err != nil {
+		return method
+	}
+	return fmt.Sprintf("%s %g", method, weight)
 }
 
 // Chunks returns the list of chunks under the first of keys that o has. Without any of them, and

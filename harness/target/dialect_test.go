@@ -88,6 +88,44 @@ func TestRequestBodies(t *testing.T) {
 	}
 }
 
+// TestFusion reads what daemons report as their fusion, in a search and in an ask.
+func TestFusion(t *testing.T) {
+	for _, c := range []struct{ fusion, want string }{
+		{`{"method":"score","weight":0.2}`, "score 0.2"},
+		{`{"method":"rrf","weight":1,"k":60}`, "rrf 1"},
+		{`{"method":"score","weight":0.00001}`, "score 1e-05"},
+		{`{"method":"score","weight":0}`, "score 0"},
+		{`{"method":"score","weight":-3e300}`, "score -3e+300"},
+		{`{"method":"score","weight":1e999}`, "score"},
+		{`{"method":"score","weight":"NaN"}`, "score"},
+		{`{"method":"score","weight":"0.2"}`, "score"},
+		{`{"method":"score","weight":null}`, "score"},
+		{`{"method":"score","weight":[0.2]}`, "score"},
+		{`{"method":"score","weight":1,"weight":2}`, "score 2"},
+		{`{"method":"score"}`, "score"},
+		{`{"method":"a\u001b[31m\n|<b>","weight":1}`, "a\x1b[31m\n|<b> 1"},
+		{`{"method":7,"weight":0.2}`, ""},
+		{`{"method":"","weight":0.2}`, ""},
+		{`{"weight":0.2}`, ""},
+		{`{}`, ""},
+		{`"score"`, ""},
+		{`["score",0.2]`, ""},
+		{`null`, ""},
+	} {
+		search := targetOf(t, writing(t, `{"chunks":[],"effective_mode":"hybrid","fusion":`+c.fusion+`}`))
+		search.Scenario = result.SearchOnly
+		asks := targetOf(t, streaming(t, event("retrieve", `{"chunks":[],"fusion":`+c.fusion+`}`)+
+			event("retrieve", `{"chunks":[],"fusion":{"method":"second"}}`)+
+			event("done", `{"answer":"a","fusion":{"method":"late"}}`)))
+		for name, target := range map[string]*Target{"search": search, "ask": asks} {
+			a, err := target.Ask(t.Context(), dataset.Question{Question: "q"}, questionTime)
+			if err != nil || a.Fusion != c.want {
+				t.Errorf("%s, %s: got %q and %v, want %q", name, c.fusion, a.Fusion, err, c.want)
+			}
+		}
+	}
+}
+
 func TestUnsetParametersAreNotSent(t *testing.T) {
 	s := writing(t, `{}`)
 	target := targetOf(t, s)

@@ -43,7 +43,7 @@ func FuzzReadAnswer(f *testing.F) {
 		rec := result.Record{
 			ID: "a", Question: "q", Line: 1, Attempts: 1, Outcome: result.Unscored,
 			Answer: a.Text, Citations: a.Citations, Retrieved: a.Retrieved,
-			EffectiveMode: a.EffectiveMode, Model: a.Model, PromptSHA256: a.PromptSHA256,
+			EffectiveMode: a.EffectiveMode, Fusion: a.Fusion, Model: a.Model, PromptSHA256: a.PromptSHA256,
 			Usage: a.Usage,
 		}
 		if rec.Retrieved == nil {

@@ -38,7 +38,7 @@ func TestTokenIsRedacted(t *testing.T) {
 		"answer": func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 			daemontest.Stream(w,
 				event("retrieve", `{"chunks":[{"chunk_id":"1","document_id":"`+token+`","score":1,`+
-					`"preview":"`+token+`"}],"effective_mode":"`+token+`"}`)+
+					`"preview":"`+token+`"}],"effective_mode":"`+token+`","fusion":{"method":"`+token+`"}}`)+
 					event("answer_delta", `{"delta":"it is `+token[:9]+`"}`)+
 					event("answer_delta", `{"delta":"`+token[9:]+` indeed"}`)+
 					event("citation", `{"type":"citation","quote":"`+asJSON+`"}`)+

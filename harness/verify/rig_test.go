@@ -33,7 +33,7 @@ func (d daemon) Ask(_ context.Context, q dataset.Question, _ time.Duration) (tar
 	var n int
 	_, _ = fmt.Sscanf(q.ID, "q%d", &n)
 	a := target.Answer{
-		Text: fmt.Sprintf("answer %d", n), EffectiveMode: "bm25", Model: "m", PromptSHA256: "ab",
+		Text: fmt.Sprintf("answer %d", n), EffectiveMode: "bm25", Fusion: "score 0.2", Model: "m", PromptSHA256: "ab",
 		Latency: time.Duration(100+n*7) * time.Millisecond, FirstDelta: time.Duration(10+n) * time.Millisecond,
 		Usage: &protocol.Usage{InputTokens: 10 + n, OutputTokens: n}, Attempts: 1 + n%2,
 		Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c"}`)},

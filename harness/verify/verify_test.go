@@ -199,7 +199,7 @@ func TestEveryPartOfAQuestion(t *testing.T) {
 	_, questions := records(t, replayFile(t, 8))
 	// What is not checked: only a judge can, or nothing else says so.
 	free := []string{
-		".id", ".question", ".answer", ".reason", ".citations", ".effective_mode", ".model", ".prompt_sha256",
+		".id", ".question", ".answer", ".reason", ".citations", ".effective_mode", ".fusion", ".model", ".prompt_sha256",
 		".reference_answer", ".expected_substrings", ".line", ".judge_verdict", ".judge_type", ".question_type",
 		".loss", ".retrieved", ".retrieval.documents", ".tags", ".latency_ms", ".felt_ms", ".first_delta_ms", ".usage", ".attempts",
 		".failed_attempts", ".timeline", ".judge_attempts", ".judge_usage", ".judge_usd", ".actor", ".error",

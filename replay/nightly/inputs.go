@@ -92,8 +92,12 @@ func ingestText(i *result.Ingest) string {
 // system adds the rows of the daemon, the models and evalctl.
 func (m *measured) system(t *markdown.Table) {
 	id, r := m.res.Identity, m.res.Replay
-	t.Row("scenario", fmt.Sprintf("%s, top-k %d, mode %s, which ran as %s", markdown.Cell(string(id.Scenario)), id.TopK,
-		markdown.Cell(id.Mode), tally(m.res.EffectiveModes)))
+	scenario := fmt.Sprintf("%s, top-k %d, mode %s, which ran as %s", markdown.Cell(string(id.Scenario)), id.TopK,
+		markdown.Cell(id.Mode), tally(m.res.EffectiveModes))
+	if len(m.res.Fusions) > 0 {
+		scenario += ", fusion " + tally(m.res.Fusions)
+	}
+	t.Row("scenario", scenario)
 	if d := id.Daemon; d != (result.DaemonID{}) {
 		t.Row("daemon", daemonText(d))
 	}

@@ -54,7 +54,7 @@ func render(t *testing.T, next func(int) string) string {
 			r.Strata[s].Name = data()
 		}
 		r.Errata = &result.ErrataUse{Path: data(), IDs: []string{data()}}
-		m.EffectiveModes = map[string]int{"m" + data(): 3}
+		m.EffectiveModes, m.Fusions = map[string]int{"m" + data(): 3}, map[string]int{"f" + data(): 3}
 		m.CostAccounting.Unpriced = []string{data()}
 		m.CostAccounting.Tokens = map[string]result.ModelTokens{"m" + data(): {}}
 		arms = append(arms, Arm{Name: "arm " + data(), Path: m.save(t, dir, name+".json"), Problem: data()})

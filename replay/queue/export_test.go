@@ -4,12 +4,7 @@ import "context"
 
 // ChargeLost counts open requests as lost, as if every process had vanished.
 func (r *Run) ChargeLost(ctx context.Context) error {
-	_, err := r.q.exec(ctx, `
-		WITH lost AS (
-			UPDATE @charges SET kind = 'lost', usd = worst, lost_usd = worst WHERE run = $1 AND kind = 'open' RETURNING worst
-		), total AS (SELECT coalesce(sum(worst), 0)::bigint AS usd FROM lost)
-		UPDATE @runs SET reserved = reserved - total.usd, spent = spent + total.usd FROM total WHERE id = $1`, r.run)
-	return err
+	return r.q.chargeOpen(ctx, r.run, `true`)
 }
 
 // Vanish ends the signs of life, as a kill would.

@@ -118,7 +118,7 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 		err := a.books.q.scan(ctx, []any{&id}, `
 			WITH admitted AS (
 				UPDATE @runs SET reserved = reserved + $2
-				WHERE id = $1 AND (cap IS NULL OR $2 <= cap - spent - reserved)
+				WHERE id = $1 AND NOT closed AND (cap IS NULL OR $2 <= cap - spent - reserved)
 				RETURNING id
 			)
 			INSERT INTO @charges (run, phase, arm, model, kind, member, worst)
@@ -146,7 +146,7 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 func (a account) fits(ctx context.Context, worst llm.USD) error {
 	var limit, spent int64
 	err := a.books.q.scan(ctx, []any{&limit, &spent},
-		`SELECT coalesce(cap, 9223372036854775807), spent FROM @runs WHERE id = $1`, a.books.run)
+		`SELECT coalesce(cap, 9223372036854775807), spent FROM @runs WHERE id = $1 AND NOT closed`, a.books.run)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errGone(a.books.run)
 	}
@@ -225,15 +225,50 @@ func (a account) Lookup(model string, hit bool, saved llm.USD) {
 
 // chargeLost counts in full the requests of processes that are not alive.
 func (q *Queue) chargeLost(ctx context.Context, run string) error {
+	return q.chargeOpen(ctx, run, `NOT @alive(member)`)
+}
+
+// chargeOpen counts those requests in full that are in progress and that a condition selects.
+func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 	_, err := q.exec(ctx, `
 		WITH lost AS (
 			UPDATE @charges SET kind = 'lost', usd = worst, lost_usd = worst
-			WHERE run = $1 AND kind = 'open' AND NOT @alive(member)
+			WHERE run = $1 AND kind = 'open' AND `+which+`
 			RETURNING worst
 		), total AS (SELECT coalesce(sum(worst), 0)::bigint AS usd FROM lost)
 		UPDATE @runs SET reserved = reserved - total.usd, spent = spent + total.usd
 		FROM total WHERE id = $1 AND total.usd > 0`, run)
 	return err
+}
+
+// Settle makes the books of a run final whose questions all have a record. No request is admitted
+// any more: a worker that had no lease for a while may still ask a question that another one has
+// answered. Settle waits for the requests in progress, for at most two minutes. Those that are left
+// count in full. A run that is resumed admits requests again.
+func (r *Run) Settle(ctx context.Context) error {
+	regardless := context.WithoutCancel(ctx)
+	if err := r.q.change(regardless, `UPDATE @runs SET closed = true WHERE id = $1`, r.run); err != nil {
+		return fmt.Errorf("settle run %s: %w", r.run, err)
+	}
+	for began := time.Now(); ctx.Err() == nil && time.Since(began) < patience; {
+		var open bool
+		err := r.q.scan(ctx, []any{&open}, `SELECT EXISTS (SELECT FROM @charges WHERE run = $1 AND kind = 'open')`, r.run)
+		if err == nil && !open {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("settle run %s: %w", r.run, err)
+		}
+		select {
+		case <-time.After(waitForOthers):
+		case <-ctx.Done():
+		}
+	}
+	err := retrying(regardless, patience, func(ctx context.Context) error { return r.q.chargeOpen(ctx, r.run, `true`) })
+	if err != nil {
+		return fmt.Errorf("settle run %s: %w", r.run, err)
+	}
+	return nil
 }
 
 // Accounting implements ledger.Books. It is empty if the database does not answer, which Err

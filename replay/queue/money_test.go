@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
@@ -241,5 +242,133 @@ func TestVanishedReservations(t *testing.T) {
 	settle(llm.Charge{Cost: llm.Dollar, Usage: llm.Usage{InputTokens: 3}})
 	if got := run.Accounting("go"); run.Spent() != 5*llm.Dollar || got.TotalUSD != run.Spent() || got.LostUSD != 4*llm.Dollar {
 		t.Errorf("spent %s, %+v", run.Spent(), got)
+	}
+}
+
+// TestSettle: a worker whose question was given to another one while its request was in progress
+// still pays for it when all questions have records. The books wait for that, and it begins no
+// further request.
+func TestSettle(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	q := open1(t, conn)
+	late := resumed(t, q, run).Account(ledger.Actor, "go")
+	settle, err := late.Reserve(t.Context(), "m", 5*llm.Dollar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- run.Settle(t.Context()) }()
+	eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		again, err := late.Reserve(ctx, "m", llm.Dollar)
+		if err == nil {
+			again(llm.Charge{Rejected: true})
+		}
+		return err != nil && ctx.Err() == nil
+	})
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	settle(llm.Charge{Cost: 2 * llm.Dollar})
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Accounting("go"); got.TotalUSD != 2*llm.Dollar || got.LostUSD != 0 || run.Spent() != got.TotalUSD {
+		t.Errorf("spent %s, %+v", run.Spent(), got)
+	}
+}
+
+// TestSettleUnknown: a request that is still in progress counts in full when nobody waits any more.
+func TestSettleUnknown(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	settle, err := resumed(t, open1(t, conn), run).Account(ledger.Actor, "go").Reserve(t.Context(), "m", 5*llm.Dollar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := run.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Accounting("go"); got.TotalUSD != 5*llm.Dollar || got.LostUSD != 5*llm.Dollar {
+		t.Errorf("got %+v", got)
+	}
+	settle(llm.Charge{Cost: llm.Dollar})
+	if run.Spent() != llm.Dollar {
+		t.Errorf("spent %s", run.Spent())
+	}
+}
+
+// TestVanishedWorkerPays: a worker counts as gone while its request is in progress, another one
+// answers the question, and the first goes on with it. All that it is charged for is in the books.
+func TestVanishedWorkerPays(t *testing.T) {
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	var mu sync.Mutex
+	var bill llm.USD
+	pay := func(b ledger.Books, sent chan<- struct{}, reply <-chan struct{}) error {
+		settle, err := b.Account(ledger.Actor, "go").Reserve(t.Context(), "m", 3*llm.Dollar)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		bill += llm.Dollar
+		mu.Unlock()
+		close(sent)
+		<-reply
+		settle(llm.Charge{Cost: llm.Dollar})
+		return nil
+	}
+	replied := make(chan struct{})
+	close(replied)
+	sent1, sent2, ended, reply1, reply2 := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	gone := open(t, conn, true)
+	books := resumed(t, gone, run)
+	start(t, gone, 1, &handler{t: t, do: func(context.Context, queue.Task) queue.Outcome {
+		if err := errors.Join(pay(books, sent1, reply1), pay(books, sent2, reply2)); err != nil {
+			t.Error(err)
+		}
+		if err := pay(books, make(chan struct{}), replied); err == nil {
+			t.Error("a request was admitted after the end of the run")
+		}
+		close(ended)
+		return queue.Outcome{Record: []byte("late")}
+	}})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(1)); err != nil {
+		t.Fatal(err)
+	}
+	<-sent1
+	gone.Vanish(t.Context())
+	q := open(t, conn, true)
+	other := resumed(t, q, run)
+	start(t, q, 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		if err := pay(other, make(chan struct{}), replied); err != nil {
+			t.Error(err)
+		}
+		return record(task)
+	}})
+	collect(t, run, "go", 1)
+	if spent := run.Spent(); spent != 4*llm.Dollar { // one in full
+		t.Errorf("spent %s", spent)
+	}
+	close(reply1)
+	<-sent2
+	if err := run.Settle(t.Context()); err != nil { // which counts it in full
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := run.Accounting("go"); bill != 3*llm.Dollar || got.TotalUSD != 5*llm.Dollar || got.LostUSD != 3*llm.Dollar {
+		t.Errorf("the bill is %s, the books have %+v", bill, got)
+	}
+	close(reply2)
+	<-ended
+	if got := run.Accounting("go"); got.TotalUSD != bill || got.LostUSD != 0 || run.Spent() != bill {
+		t.Errorf("the bill is %s, the books have %+v", bill, got)
 	}
 }

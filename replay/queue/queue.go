@@ -31,7 +31,10 @@ const schemaName = "evalctl_queue"
 //go:embed 1.sql
 var tables string
 
-var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables}}
+//go:embed 2.sql
+var closedRuns string
+
+var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, closedRuns}}
 
 // DefaultLease is how long a process counts as alive after it was last seen.
 const DefaultLease = 15 * time.Second
@@ -72,6 +75,10 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	}
 	if err != nil {
 		pool.Close()
+		if postgres.IsCode(err, "42501") {
+			err = fmt.Errorf("%w: the role needs CREATE on the database, or the rights of the role that created "+
+				"the schema %s", err, schemaName)
+		}
 		return nil, fmt.Errorf("queue in %s: %w", postgres.Address(conn), err)
 	}
 	beat, stop := context.WithCancel(context.Background())

@@ -75,7 +75,7 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 		return nil, err
 	}
 	n, err := q.exec(ctx, `
-		UPDATE @runs SET owner = $2
+		UPDATE @runs SET owner = $2, closed = false
 		WHERE id = $1 AND (owner IS NULL OR NOT @alive(owner))`, id, q.id)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w; if it was killed a moment ago, try again in %v", ErrBusy, q.lease)

@@ -37,7 +37,7 @@ type watcher struct {
 	reminded time.Time
 	unread   time.Time // since when the database does not answer
 	starved  time.Time // since when there are open tasks and no jobs
-	told     map[string]bool
+	reported map[string]bool
 }
 
 // watchRun begins to collect records, to give away what vanished workers had, and to see whether
@@ -45,7 +45,7 @@ type watcher struct {
 func (q *Queue) watchRun(r *Run) *Run {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.watched, r.waiting = cancel, make(chan struct{}), map[task]chan answer{}
-	w := &watcher{Run: r, ready: map[task]bool{}, since: time.Unix(0, 0), told: map[string]bool{}}
+	w := &watcher{Run: r, ready: map[task]bool{}, since: time.Unix(0, 0), reported: map[string]bool{}}
 	go func() {
 		defer close(r.watched)
 		tick := time.NewTicker(lookEvery)
@@ -119,9 +119,7 @@ func (w *watcher) collect(ctx context.Context) error {
 		return err
 	}
 	for _, t := range found {
-		if _, known := w.ready[t]; !known {
-			w.ready[t] = true
-		}
+		w.ready[t] = true
 	}
 	w.since = now
 	for _, t := range w.awaited() {
@@ -252,8 +250,8 @@ func (w *watcher) workers(ctx context.Context) error {
 		}
 		problem := fmt.Sprintf("worker %s: %s", m.id, m.problem)
 		problems = append(problems, problem)
-		if !w.told[problem] {
-			w.told[problem] = true
+		if !w.reported[problem] {
+			w.reported[problem] = true
 			w.notice(problem)
 		}
 	}

@@ -212,13 +212,12 @@ func (w *worker) wanted(ctx context.Context, run string) bool {
 
 // finish writes how the work ended. It returns false if somebody else should work on the task.
 func (w *worker) finish(ctx context.Context, r *working, t Task, out Outcome) bool {
-	args := []any{t.Run, t.Arm, t.Index, w.q.id}
-	which := ` WHERE run = $1 AND arm = $2 AND idx = $3 AND record IS NULL`
-	sql := `UPDATE @tasks SET worker = NULL, tries = tries - 1` + which + ` AND worker = $4`
+	const which = ` WHERE run = $1 AND arm = $2 AND idx = $3 AND record IS NULL`
+	sql, last := `UPDATE @tasks SET worker = NULL, tries = tries - 1`+which+` AND worker = $4`, any(w.q.id)
 	switch {
-	case out.Record != nil:
-		sql = `UPDATE @tasks SET record = $5, finished_at = clock_timestamp(), worker = NULL` + which + ` AND $4 <> ''`
-		args = append(args, out.Record)
+	case out.Record != nil: // it counts even if the task was given to somebody else meanwhile
+		sql = `UPDATE @tasks SET record = $4, finished_at = clock_timestamp(), worker = NULL` + which
+		last = out.Record
 	case out.Stop != nil:
 		if err := w.q.stopArm(ctx, t.Run, t.Arm, *out.Stop); err != nil {
 			w.h.Notice(fmt.Sprintf("run %s: stop %s: %v", t.Run, t.Arm, err))
@@ -226,7 +225,7 @@ func (w *worker) finish(ctx context.Context, r *working, t Task, out Outcome) bo
 	case out.Refused != nil:
 		w.refuse(ctx, r, out.Refused)
 	}
-	if err := w.q.change(ctx, sql, args...); err != nil {
+	if err := w.q.change(ctx, sql, t.Run, t.Arm, t.Index, last); err != nil {
 		w.h.Notice(fmt.Sprintf("run %s: question %q of %s: write how it ended: %v", t.Run, t.Question, t.Arm, err))
 		return false
 	}

@@ -217,7 +217,7 @@ func TestStoppedArm(t *testing.T) {
 }
 
 // TestRefusingWorker: a worker that cannot work for a run leaves its questions to another one. If
-// all refuse, the run is told why.
+// all refuse, the run reports why.
 func TestRefusingWorker(t *testing.T) {
 	conn := postgrestest.Database(t)
 	run := create(t, open(t, conn, false), nil)

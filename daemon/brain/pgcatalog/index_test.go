@@ -25,7 +25,7 @@ type replica struct {
 
 func openReplica(t testing.TB, url string) *replica {
 	t.Helper()
-	db, err := pgstore.Open(t.Context(), url)
+	db, err := pgstore.Open(t.Context(), url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // openCatalog opens the catalog in a database. The caller must close it.
 func openCatalog(t testing.TB, url string) *pgcatalog.Catalog {
 	t.Helper()
-	db, err := pgstore.Open(t.Context(), url)
+	db, err := pgstore.Open(t.Context(), url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package pgcatalog_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -222,7 +223,7 @@ func TestPurge(t *testing.T) {
 
 func openDB(t testing.TB, url string) *pgstore.DB {
 	t.Helper()
-	db, err := pgstore.Open(t.Context(), url)
+	db, err := pgstore.Open(t.Context(), url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestSnapshots(t *testing.T) {
 // openPool opens a new database with the tables of the daemon.
 func openPool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	db, err := pgstore.Open(t.Context(), postgrestest.Database(t))
+	db, err := pgstore.Open(t.Context(), postgrestest.Database(t), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

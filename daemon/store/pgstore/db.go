@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -31,6 +32,7 @@ type DB struct {
 	held    chan struct{}
 	reading chan struct{}
 	bus     *bus
+	logger  *slog.Logger
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -39,8 +41,9 @@ type DB struct {
 const minConns = 4
 
 // Open connects to a database and creates its tables if there are none. The caller must Close it,
-// after all stores. Tables of another version are postgres.ErrSchema.
-func Open(ctx context.Context, conn string) (*DB, error) {
+// after all stores. Tables of another version are postgres.ErrSchema. logger gets the failures of
+// what runs in the background.
+func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve"})
 	if err != nil {
 		return nil, err
@@ -59,6 +62,7 @@ func Open(ctx context.Context, conn string) (*DB, error) {
 		held:    make(chan struct{}, max(1, conns*3/8)),
 		reading: make(chan struct{}, max(1, conns*3/8)),
 		bus:     newBus(pool),
+		logger:  logger,
 	}
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop

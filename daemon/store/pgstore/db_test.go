@@ -36,7 +36,7 @@ func newBrain(t testing.TB, db *pgstore.DB) int64 {
 
 func openDB(t testing.TB, url string) *pgstore.DB {
 	t.Helper()
-	db, err := pgstore.Open(context.Background(), url)
+	db, err := pgstore.Open(context.Background(), url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func openStore(t testing.TB, db *pgstore.DB, brain int64) *store.Store {
 }
 
 func TestSmallPool(t *testing.T) {
-	db, err := pgstore.Open(t.Context(), postgrestest.Database(t)+"&pool_max_conns=3")
+	db, err := pgstore.Open(t.Context(), postgrestest.Database(t)+"&pool_max_conns=3", slog.New(slog.DiscardHandler))
 	if err == nil {
 		db.Close()
 	}

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,7 +36,7 @@ func (db *DB) prune(ctx context.Context) {
 			return
 		}
 		if _, err := db.Prune(ctx, kept); err != nil && ctx.Err() == nil {
-			slog.Default().Warn("old changes cannot be deleted; tried again", "because", err)
+			db.logger.Warn("old changes cannot be deleted; tried again", "because", err)
 		}
 	}
 }

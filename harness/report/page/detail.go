@@ -242,7 +242,11 @@ func (d *detail) addFacts(q *result.Record) {
 		}
 		add(fmt.Sprintf("First of %d tries", q.Tries), string(f.Outcome)+": "+clean(why))
 	}
-	ran := strings.TrimSpace(name(q.EffectiveMode) + " " + name(q.Model))
+	ran := name(q.EffectiveMode)
+	if q.Fusion != "" {
+		ran += " (fusion " + name(q.Fusion) + ")"
+	}
+	ran = strings.TrimSpace(ran + " " + name(q.Model))
 	if u := q.Usage; u != nil {
 		ran += fmt.Sprintf(", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
 	}

@@ -155,11 +155,14 @@ func ranSection(c Content) section {
 	return section{ID: "ran", Title: "What ran", Blocks: []block{{Facts: facts}, {Files: runFiles(c)}}}
 }
 
-// modes returns the mode that was asked for and those that ran.
+// modes returns the mode that was asked for, and the modes and fusions that ran.
 func modes(res *result.Result) string {
 	text := name(res.Identity.Mode) + " asked for"
 	if len(res.EffectiveModes) > 0 {
 		text += "; ran " + counts(res.EffectiveModes)
+	}
+	if len(res.Fusions) > 0 {
+		text += "; fusion " + counts(res.Fusions)
 	}
 	if n := res.ModesUnknown; n > 0 {
 		text += fmt.Sprintf("; not reported by %s", count(n, "answer"))
