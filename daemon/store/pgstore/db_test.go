@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -51,6 +52,16 @@ func openStore(t testing.TB, db *pgstore.DB, brain int64) *store.Store {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+func TestSmallPool(t *testing.T) {
+	db, err := pgstore.Open(t.Context(), postgrestest.Database(t)+"&pool_max_conns=3", slog.New(slog.DiscardHandler))
+	if err == nil {
+		db.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "set it to 4 or more") {
+		t.Errorf("got %v, want what to set", err)
+	}
 }
 
 func TestContract(t *testing.T) {
