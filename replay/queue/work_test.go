@@ -70,10 +70,11 @@ func ids(n int) (out []string) {
 	return out
 }
 
-// collect waits for the records of an arm.
+// collect waits for the records of an arm. Jobs that a worker returns are delivered again after
+// seconds, perhaps to the same one.
 func collect(t *testing.T, r *queue.Run, arm string, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range n {
