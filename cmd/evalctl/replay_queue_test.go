@@ -149,6 +149,9 @@ var runLine = regexp.MustCompile(`queue +run (\S+)`)
 // The result is that of one process, the bill is within what the result says, and never above the
 // cap.
 func TestReplayQueueKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector, workers are killed before they have done anything")
+	}
 	questions := 12
 	if *full {
 		questions = 100

@@ -26,7 +26,7 @@ var Fusions = []Fusion{FusionScore, FusionRRF}
 
 // defaultFusionWeights are the weights of the ranking by vectors, where the ranking by words has
 // weight 1. docs/retrieval.md reports how they were measured.
-var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.2, FusionRRF: 0.2}
+var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.3, FusionRRF: 0.2}
 
 // DefaultFusionWeight returns the weight of the ranking by vectors in a fusion for an embedder that
 // recommends none, relative to 1 for the ranking by words.
