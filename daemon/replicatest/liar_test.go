@@ -22,7 +22,7 @@ type liar struct {
 	http.RoundTripper
 	lie  func(l *liar, r *http.Request) (*http.Response, error)
 	n    atomic.Int64 // of what could be lied about
-	told atomic.Int64 // lies
+	lies atomic.Int64 // so far
 }
 
 func (l *liar) RoundTrip(r *http.Request) (*http.Response, error) { return l.lie(l, r) }
@@ -32,7 +32,7 @@ func (l *liar) nth(n int64) bool {
 	if l.n.Add(1)%n != 0 {
 		return false
 	}
-	l.told.Add(1)
+	l.lies.Add(1)
 	return true
 }
 
@@ -177,7 +177,7 @@ var lies = map[string]struct {
 		n := 0
 		return lines(res, func(frame string) string {
 			if n++; n > 60 {
-				l.told.Add(1)
+				l.lies.Add(1)
 				return ""
 			}
 			return frame
@@ -203,7 +203,7 @@ func TestChecks(t *testing.T) {
 			w.http.Transport = l
 			w.play(t.Context(), 1, func() {
 				for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(10 * time.Millisecond) {
-					if w.counts.writes.Load() > 80 && (tt.want == "" || l.told.Load() >= 5) {
+					if w.counts.writes.Load() > 80 && (tt.want == "" || l.lies.Load() >= 5) {
 						break
 					}
 				}
