@@ -138,18 +138,11 @@ func (l *Leases) withdraw(ctx context.Context, uids []int64) error {
 
 // Watch implements brain.Leases.
 func (l *Leases) Watch(ctx context.Context, resume func(ctx context.Context, tenant, id string) error) {
-	ticker := time.NewTicker(l.beat())
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	l.everyBeat(ctx, func() {
 		if err := l.takeOver(ctx, resume); err != nil && ctx.Err() == nil {
 			l.logger.Warn("the work of another process cannot be taken over; trying again", "because", err)
 		}
-	}
+	})
 }
 
 // abandoned is an announcement of a process that has vanished.

@@ -149,6 +149,16 @@ func (l *Leases) delete(uid int64, name string) {
 
 // renew renews all that the process has until ctx ends.
 func (l *Leases) renew(ctx context.Context) {
+	l.everyBeat(ctx, func() {
+		if err := errors.Join(l.renewMarks(ctx), l.renewLeases(ctx)); err != nil && ctx.Err() == nil {
+			l.logger.Warn("leases cannot be renewed; trying again", "because", err)
+		}
+		l.loseStale()
+	})
+}
+
+// everyBeat calls do at each beat until ctx ends.
+func (l *Leases) everyBeat(ctx context.Context, do func()) {
 	ticker := time.NewTicker(l.beat())
 	defer ticker.Stop()
 	for {
@@ -156,11 +166,8 @@ func (l *Leases) renew(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			do()
 		}
-		if err := errors.Join(l.renewMarks(ctx), l.renewLeases(ctx)); err != nil && ctx.Err() == nil {
-			l.logger.Warn("leases cannot be renewed; trying again", "because", err)
-		}
-		l.loseStale()
 	}
 }
 
