@@ -70,8 +70,8 @@ func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcom
 	r.ask(ctx, j, filled, out)
 }
 
-// prepare fills the brains of a daemon that is running already, since all workers ask that one. Of a
-// daemon that each worker starts for itself, only its version is needed.
+// prepare fills the brains of a daemon that is running already, since all workers ask that one. Of
+// a daemon that each worker starts for itself, only its version is needed.
 func (r *armRun) prepare(ctx context.Context, j *journal.Journal, want *armIdentity) (*ingest.Filled, error) {
 	if r.session == nil {
 		return nil, nil
@@ -133,8 +133,8 @@ type noWorkers struct{ error }
 // Unwrap returns what the error is, and what it is like.
 func (e noWorkers) Unwrap() []error { return []error{e.error, harness.ErrDaemonDied} }
 
-// stopKinds are the reasons to stop an arm that its result names. The first that an error is counts:
-// what was refused for money may have been interrupted as well.
+// stopKinds are the reasons to stop an arm that its result names. The first that an error is
+// counts: what was refused for money may have been interrupted as well.
 var stopKinds = []struct {
 	kind string
 	err  error

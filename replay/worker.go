@@ -31,8 +31,8 @@ type Worker struct {
 
 var _ queue.Worker = (*Worker)(nil)
 
-// NewWorker returns a worker for the plan of a run whose money is in books. The logs of daemons that
-// it starts go to dir. The caller must call Close.
+// NewWorker returns a worker for the plan of a run whose money is in books. The logs of daemons
+// that it starts go to dir. The caller must call Close.
 func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
 	w := &Worker{
 		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books}, dir: dir, arms: map[string]*workerArm{},

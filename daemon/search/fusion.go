@@ -112,14 +112,14 @@ func (ix *Index) fuseRanks(weight float64, words, near []candidate, share bool) 
 	return fused
 }
 
-// fuseScores combines by scores, so that a ranking counts as far as it distinguishes the chunks. The
-// score of a chunk is
+// fuseScores combines by scores, so that a ranking counts as far as it distinguishes the chunks.
+// The score of a chunk is
 //
 //	words/best + weight·(cosine − mean)/(max − mean)
 //
 // where words is its score by words, 0 if that ranking did not find it, best the best of these, and
-// mean and max are over the cosines of all candidates. The second summand is 0 for a chunk without a
-// vector, and for all if their cosines are equal. The first is 0 for all if no word was found.
+// mean and max are over the cosines of all candidates. The second summand is 0 for a chunk without
+// a vector, and for all if their cosines are equal. The first is 0 for all if no word was found.
 func (ix *Index) fuseScores(weight float64, words, near []candidate, cosines map[uint32]float64) []candidate {
 	fused := make([]candidate, len(words), len(words)+len(near))
 	found := make(map[uint32]bool, len(words))

@@ -49,7 +49,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// retrieved returns a record whose gold a.md, b.md, … has these ranks. Each document has two chunks.
+// retrieved returns a record whose gold a.md, b.md, … has these ranks. Each document has two
+// chunks.
 func retrieved(outcome result.Outcome, documents int, ranks []int, tags ...string) result.Record {
 	r := result.Record{Outcome: outcome, Tags: tags}
 	var gold scorer.Ranking

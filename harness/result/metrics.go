@@ -32,8 +32,8 @@ type Retrieval struct {
 }
 
 // Depth says how deep rankings went, over the questions for which a list of chunks came: how many
-// chunks the daemon sent, and how many documents the first top-k of them ranked. A measure at a depth
-// in documents that a ranking does not reach counts what is missing as not found.
+// chunks the daemon sent, and how many documents the first top-k of them ranked. A measure at a
+// depth in documents that a ranking does not reach counts what is missing as not found.
 type Depth struct {
 	Chunks    Spread `json:"chunks"`
 	Documents Spread `json:"documents"`
@@ -59,8 +59,8 @@ func (d *Depth) String() string {
 	return fmt.Sprintf("passages %s, documents %s", d.Chunks, d.Documents)
 }
 
-// DepthText says at how many passages the rankings of a run were cut and what came, empty if that is
-// not known.
+// DepthText says at how many passages the rankings of a run were cut and what came, empty if that
+// is not known.
 func (r *Result) DepthText() string {
 	if r.Retrieval == nil || r.Retrieval.Depth == nil {
 		return ""

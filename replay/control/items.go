@@ -140,8 +140,8 @@ func (q question) with(kind, answer string, right bool) Item {
 	return Item{Item: item, Kind: kind, Right: right}
 }
 
-// contains reports whether an exact scorer accepts an answer. What is accepted with case is accepted
-// without.
+// contains reports whether an exact scorer accepts an answer. What is accepted with case is
+// accepted without.
 func (q question) contains(answer string, exact scorer.Exact) bool {
 	item := q.item
 	item.Answer = answer

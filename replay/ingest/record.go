@@ -37,8 +37,8 @@ type recordedBrain struct {
 	FilledAt  time.Time `json:"filled_at"`
 }
 
-// Record is an open list of the brains that are filled at an endpoint, for Config.Opened. It is safe
-// for concurrent use.
+// Record is an open list of the brains that are filled at an endpoint, for Config.Opened. It is
+// safe for concurrent use.
 type Record struct{ record *record }
 
 // OpenRecord reads and locks the record at path, which need not exist. It is an error if another

@@ -22,11 +22,11 @@ CREATE TABLE retired (
   at      timestamptz NOT NULL DEFAULT now()
 );
 
--- A brain exists as long as it has a row here, and the row is the lock of the brain's mutations. It is
--- locked and hardly ever updated, because each update leaves a version of the row that every access
--- passes until it can be removed, which a long transaction such as a backup prevents. Changes up to
--- the number pruned are no longer there. fence is increased to make sure that a mutation that was sent
--- with an older one never happens.
+-- A brain exists as long as it has a row here, and the row is the lock of the brain's mutations. It
+-- is locked and hardly ever updated, because each update leaves a version of the row that every
+-- access passes until it can be removed, which a long transaction such as a backup prevents.
+-- Changes up to the number pruned are no longer there. fence is increased to make sure that a
+-- mutation that was sent with an older one never happens.
 CREATE TABLE heads (
   brain   bigint PRIMARY KEY,
   pruned  bigint NOT NULL DEFAULT 0,
@@ -47,8 +47,8 @@ CREATE TABLE documents (
 ALTER TABLE documents ALTER COLUMN data SET STORAGE EXTERNAL;
 
 -- The events of commits, n counted from 0 within a commit. commit_id is chosen by the process that
--- commits, which finds out with it whether the commit happened; only the event 0 has one. The reason
--- is UTF-8, but not text, because clients may send the character 0.
+-- commits, which finds out with it whether the commit happened; only the event 0 has one. The
+-- reason is UTF-8, but not text, because clients may send the character 0.
 CREATE TABLE changes (
   brain     bigint NOT NULL,
   seq       bigint NOT NULL,
@@ -62,10 +62,10 @@ CREATE TABLE changes (
   PRIMARY KEY (brain, seq, n)
 );
 
--- mutate commits one operation: the kind write, append or delete at path p. dirs are the directories
--- above p. Without a result nothing has changed: the brain or the document is missing, the version is
--- not the expected one, the fence is an old one, or there cannot be a document at p. Its plans are
--- kept and must not be those for the small tables of the beginning.
+-- mutate commits one operation: the kind write, append or delete at path p. dirs are the
+-- directories above p. Without a result nothing has changed: the brain or the document is missing,
+-- the version is not the expected one, the fence is an old one, or there cannot be a document at p.
+-- Its plans are kept and must not be those for the small tables of the beginning.
 CREATE FUNCTION mutate(b bigint, sent_fence bigint, kind text, p text, dirs text[], content bytea,
   expected bigint, now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql
   SET enable_seqscan = off SET enable_bitmapscan = off AS $$
