@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"evalctl/daemon/brain"
@@ -202,27 +203,20 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 }
 
 // recordsOf reads each candidate once, and returns the document of each record that has one.
-func recordsOf(ctx context.Context, r documentReader, stale map[string][]string) (map[string]string, error) {
-	documents, seen := map[string]string{}, map[string]bool{}
+func recordsOf(ctx context.Context, r manyReader, stale map[string][]string) (map[string]string, error) {
+	var names []string
 	for _, candidates := range stale {
-		for _, name := range candidates {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			data, err := r.Read(ctx, name)
-			if store.IsNotFound(err) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			if sha256, kind := ingestedFrom(data); len(sha256) == 64 {
-				documents[recordPath(sha256, kind)] = name
-			}
-		}
+		names = append(names, candidates...)
 	}
-	return documents, nil
+	slices.Sort(names)
+	documents := map[string]string{}
+	err := readEach(ctx, r, filesAt(slices.Compact(names)...), func(d store.Document) error {
+		if sha256, kind := ingestedFrom(d.Data); len(sha256) == 64 {
+			documents[recordPath(sha256, kind)] = d.Path
+		}
+		return nil
+	})
+	return documents, err
 }
 
 // settleOne changes the record at a path. moved is where its document may be now, or "".
