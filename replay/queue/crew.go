@@ -159,16 +159,16 @@ func (w *watcher) checkAlone(s Status) error {
 		return nil
 	}
 	w.crew.reminded = now
-	remedy := "start one on any machine"
+	missing := "no worker is there; start one on any machine with: evalctl worker"
 	if s.Refused > 0 {
-		remedy = "repair that and start it again, or start another one"
+		missing = fmt.Sprintf("no worker takes the questions, %d refused; repair what is reported and start it again, or another one",
+			s.Refused)
 	}
 	ends := w.q.wait
 	if !w.crew.waiting.IsZero() {
 		ends -= now.Sub(w.crew.waiting)
 	}
-	w.notice(fmt.Sprintf("%s; %s with: evalctl worker; without any, the run ends in %v and can be resumed",
-		w.why(), remedy, ends.Round(time.Second)))
+	w.notice(fmt.Sprintf("%s; in %v the run ends and can be resumed", missing, ends.Round(time.Second)))
 	return nil
 }
 

@@ -247,7 +247,7 @@ func TestRefusingWorkers(t *testing.T) {
 	}
 	eventually(t, func() bool {
 		return heard.has("refuses the run: no such dataset here") && heard.has("refuses the run: another daemon") &&
-			heard.has("all 2 workers refuse the run")
+			heard.has("no worker takes the questions, 2 refused")
 	})
 	start(t, open(t, conn, true), 4, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
 		return record(task)
