@@ -237,11 +237,14 @@ func unknownOutcome(err error) error {
 
 // failed adds what was to be done, and marks errors after which the same may succeed later.
 func failed(what string, err error) error {
+	err = postgres.Line(err)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.Canceled):
 		return err
+	case postgres.ReadOnly(err):
+		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database can only be read at present: try again")
 	case postgres.Retryable(err):
 		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database does not answer or is overloaded: try again")
 	}
