@@ -126,6 +126,9 @@ func configure(cfg *pgxpool.Config, conn string, opts Options) {
 }
 
 func check(ctx context.Context, pool *pgxpool.Pool) error {
+	if err := checkPooler(ctx, pool); err != nil {
+		return err
+	}
 	var version int
 	var name, encoding string
 	err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'),
