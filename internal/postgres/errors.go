@@ -95,6 +95,10 @@ func advise(err error) error {
 		}
 		return err
 	}
+	if errors.Is(err, pgconn.ErrReadOnlyConnection) {
+		return fmt.Errorf("%w: no server of the URL can be written to: promote a standby, or correct the URL; "+
+			"on a primary, something has set default_transaction_read_only, perhaps because its disk is full", err)
+	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return fmt.Errorf("%w: check that the server runs, and the host, port and sslmode of the URL", err)
 	}
