@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,10 +43,12 @@ type Service struct {
 	// for them.
 	changing sync.WaitGroup
 
-	mu     sync.Mutex         // never held during disk access
-	brains map[string]*entry  // damaged ones included
-	slugs  map[ownSlug]string // ids of brains
-	closed bool
+	mu      sync.Mutex         // never held during disk access
+	brains  map[string]*entry  // damaged ones included
+	slugs   map[ownSlug]string // ids of brains
+	lookups uint64             // that were begun, see adopt
+	tidied  time.Time          // when endIdle has looked at all brains
+	closed  bool
 }
 
 // ownSlug is a slug of one tenant.
@@ -71,7 +72,11 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return fail(errors.New("brain service: OpenStore is required"))
 	}
 	shared, _ := cfg.Catalog.(SharedCatalog)
-	records, err := cfg.Catalog.Load(ctx)
+	load := cfg.Catalog.Load
+	if shared != nil {
+		load = shared.Damaged // the others are added when they are used
+	}
+	records, err := load(ctx)
 	if err != nil {
 		return fail(err)
 	}
@@ -80,7 +85,11 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	cfg.Search.CircuitBreaker = cmp.Or(cfg.Search.CircuitBreaker, &search.CircuitBreaker{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{now: cfg.Now, catalog: cfg.Catalog, shared: shared, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
+	s := &Service{
+		now: cfg.Now, catalog: cfg.Catalog, shared: shared,
+		brains: map[string]*entry{}, slugs: map[ownSlug]string{},
+	}
+	s.pool = newPool(cfg, s.endIdle)
 	s.entries = entryConfig{
 		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
@@ -90,9 +99,6 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	for _, r := range records {
 		s.brains[r.Brain.ID] = newEntry(r, &s.entries)
-		if shared != nil && r.Damage == nil {
-			continue // added when it is used
-		}
 		if r.Damage != nil {
 			cfg.Logger.Error("a brain cannot be used", "brain", r.Brain.ID, "because", r.Damage)
 			s.damaged++
@@ -144,9 +150,10 @@ func (s *Service) find(id string) (Handle, error) {
 	if !ok || e.busy {
 		return Handle{}, notFound(id)
 	}
-	if e.record.Damage != nil {
-		return Handle{}, e.record.Damage
+	if damage := e.record().Damage; damage != nil {
+		return Handle{}, damage
 	}
+	e.touch() // so that it is not idle until the caller acquires it
 	return Handle{e, s.pool}, nil
 }
 
@@ -163,37 +170,11 @@ func (s *Service) Owner(id string) (tenant string, taken bool) {
 	if !ok {
 		return "", false
 	}
-	return e.record.Tenant, true
+	return e.record().Tenant, true
 }
 
 // Damaged returns the number of brains whose record could not be read.
 func (s *Service) Damaged() int { return s.damaged }
-
-// List returns the record of every brain that is not damaged, ascending by id.
-func (s *Service) List(ctx context.Context) ([]Record, error) {
-	list, err := s.all(ctx)
-	slices.SortFunc(list, func(a, b Record) int { return cmp.Compare(a.Brain.ID, b.Brain.ID) })
-	return list, err
-}
-
-func (s *Service) all(ctx context.Context) ([]Record, error) {
-	if s.shared != nil {
-		list, err := s.shared.Load(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list brains: %w", err)
-		}
-		return slices.DeleteFunc(list, func(r Record) bool { return r.Damage != nil }), nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Record, 0, len(s.brains))
-	for _, e := range s.brains {
-		if !e.busy && e.record.Damage == nil {
-			list = append(list, e.record)
-		}
-	}
-	return list, nil
-}
 
 // RefusedPassages counts the passages that the embedder has refused, in all
 // brains: only their words are searched.
