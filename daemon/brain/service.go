@@ -37,6 +37,7 @@ type Service struct {
 
 	stopJanitor func()
 	refused     atomic.Int64 // passages
+	unusable    atomic.Int64 // snapshots
 	damaged     int          // brains
 
 	// changing counts the brains that are being created or deleted. Close waits
@@ -94,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
-			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,
+			measured: s.pool.indexGrew, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
 		},
 	}
 	for _, r := range records {
@@ -179,6 +180,10 @@ func (s *Service) Damaged() int { return s.damaged }
 // RefusedPassages counts the passages that the embedder has refused, in all
 // brains: only their words are searched.
 func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
+
+// UnusableSnapshots counts the snapshots of indexes that could not be read in time, or not used, so
+// that the indexes were built from their documents.
+func (s *Service) UnusableSnapshots() int64 { return s.unusable.Load() }
 
 // Close closes every brain. Later calls do nothing; later operations fail
 // with ErrClosed.

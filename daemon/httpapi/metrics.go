@@ -100,6 +100,10 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			Name: "evalctl_refused_passages_total",
 			Help: "Passages that the embedder rejected: only their words are searched.",
 		}, func() float64 { return float64(a.brains.RefusedPassages()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "evalctl_unusable_snapshots_total",
+			Help: "Snapshots of indexes that could not be read in time, or not used: the indexes were built from their documents.",
+		}, func() float64 { return float64(a.brains.UnusableSnapshots()) }),
 	)
 	registry.MustRegister(a.moreMetrics...)
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
