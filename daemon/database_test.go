@@ -49,7 +49,7 @@ func (r *replica) send(method, path, body string) (*http.Response, string) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if method == http.MethodPut {
+	if method == http.MethodPut || strings.Contains(path, "/documents/append?") {
 		req.Header.Set("Content-Type", protocol.TypeBytes)
 	}
 	res, err := http.DefaultClient.Do(req)

@@ -25,12 +25,10 @@ var Schema = postgres.Schema{Name: "evalctl", Migrations: []string{migration1}}
 // DB is the database of a daemon. It is safe for concurrent use.
 type DB struct {
 	pool *pgxpool.Pool
-	// held and reading hold a token for each connection that a transaction or a reader of a large
-	// document occupies between two statements. With the eighth that snapshots of indexes may
-	// occupy, at least an eighth of the connections remains for statements that come and go, which
-	// transactions and readers may wait for.
+	// held holds a token for each connection that a transaction occupies between two statements. With
+	// the eighth that snapshots of indexes may occupy, half of the connections remain for statements
+	// that come and go, which transactions may wait for.
 	held    chan struct{}
-	reading chan struct{}
 	bus     *bus
 	logger  *slog.Logger
 	stop    context.CancelFunc
@@ -58,11 +56,10 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 		return nil, fmt.Errorf("%s: %w", postgres.Address(conn), err)
 	}
 	db := &DB{
-		pool:    pool,
-		held:    make(chan struct{}, max(1, conns*3/8)),
-		reading: make(chan struct{}, max(1, conns*3/8)),
-		bus:     newBus(pool),
-		logger:  logger,
+		pool:   pool,
+		held:   make(chan struct{}, max(1, conns*3/8)),
+		bus:    newBus(pool),
+		logger: logger,
 	}
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop
