@@ -57,7 +57,7 @@ func (c *Catalog) Close() error {
 
 // Ping returns an error if the database does not answer.
 func (c *Catalog) Ping(ctx context.Context) error {
-	return failed("ping the database", c.pool.Ping(ctx))
+	return failed("ping the database", c.db.Ping(ctx))
 }
 
 // Metrics returns what /metrics reports about the database.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,7 +32,8 @@ const (
 
 // bus sends and receives notifications.
 type bus struct {
-	pool *pgxpool.Pool
+	pool     *pgxpool.Pool
+	answered atomic.Int64 // when the server answered a poll last, in nanoseconds of Unix time; 0 after an error
 
 	mu      sync.Mutex
 	next    int
@@ -179,10 +181,12 @@ func (b *bus) receive(ctx context.Context) (connected bool, err error) {
 		return false, err
 	}
 	b.dispatch(BrainsChannel, "")
+	defer b.answered.Store(0)
 	for {
 		if err := b.poll(ctx, conn); err != nil {
 			return true, err
 		}
+		b.answered.Store(time.Now().UnixNano())
 		if err := b.wait(ctx, conn); err != nil {
 			return true, err
 		}
@@ -212,14 +216,11 @@ func (b *bus) wait(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// poll reads the heads of the brains that are followed.
+// poll reads the heads of the brains that are followed, of which there may be none.
 func (b *bus) poll(ctx context.Context, conn *pgx.Conn) error {
 	b.mu.Lock()
 	brains := slices.Collect(maps.Keys(b.follows))
 	b.mu.Unlock()
-	if len(brains) == 0 {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	rows, err := conn.Query(ctx, "SELECT h.brain, "+head+" FROM evalctl.heads h WHERE h.brain = ANY ($1)", brains)

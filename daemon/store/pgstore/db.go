@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -71,6 +72,27 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 
 // Pool returns the connections, for what else the daemon keeps in the database.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+
+// Ping returns an error if the database does not answer. It does not wait for a connection: while
+// all are in use, it goes by what the connection for notifications, which polls every second, has
+// found out.
+func (db *DB) Ping(ctx context.Context) error {
+	if !db.busy() {
+		if err := db.pool.Ping(ctx); err == nil || !db.busy() {
+			return failure(ctx, err)
+		}
+	}
+	if time.Since(time.Unix(0, db.bus.answered.Load())) > 3*pollEvery {
+		return store.Unavailable(nil, "all connections to the database are in use, and it does not answer")
+	}
+	return nil
+}
+
+// busy reports whether no connection is free.
+func (db *DB) busy() bool {
+	stat := db.pool.Stat()
+	return stat.AcquiredConns() >= stat.MaxConns()
+}
 
 // Close closes the connections, after it has waited for those in use.
 func (db *DB) Close() {
