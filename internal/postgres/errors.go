@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -54,16 +55,44 @@ func advise(err error) error {
 		"42501": "give the user the right to create a schema: GRANT CREATE ON DATABASE",
 		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",
 	}
+	what := ""
+	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if what, ok := advice[pg.Code]; ok {
-			return fmt.Errorf("%w: %s", err, what)
-		}
-		return err
+		what = advice[pg.Code]
+	} else if connecting {
+		what = "check that the server runs, and the host, port and sslmode of the URL"
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return fmt.Errorf("%w: check that the server runs, and the host, port and sslmode of the URL", err)
+	if connecting {
+		err = &connectError{connect}
+	}
+	if what != "" {
+		err = fmt.Errorf("%w: %s", err, what)
 	}
 	return err
+}
+
+// connectError has the reasons of a failed connection in one line.
+type connectError struct{ *pgconn.ConnectError }
+
+// Unwrap returns the error of pgx.
+func (e *connectError) Unwrap() error { return e.ConnectError }
+
+// Error leaves out what is in another reason. Without sslmode, a connection is tried with TLS first,
+// which a server without it refuses: that is no reason if there is another one.
+func (e *connectError) Error() string {
+	const refusedTLS = "server refused TLS connection"
+	lines := strings.Split(e.ConnectError.Unwrap().Error(), "\n")
+	var reasons []string
+	for _, line := range lines {
+		isNew := !slices.ContainsFunc(reasons, func(r string) bool { return strings.Contains(r, line) })
+		if isNew && (len(lines) == 1 || !strings.Contains(line, refusedTLS)) {
+			reasons = append(reasons, line)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = lines[:1]
+	}
+	return fmt.Sprintf("cannot connect as user %s: %s", e.Config.User, strings.Join(reasons, "; "))
 }
 
 // IsCode reports whether err is the server's error with a SQLSTATE.
