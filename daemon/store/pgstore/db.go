@@ -31,6 +31,7 @@ type DB struct {
 	// transactions and readers may wait for.
 	held    chan struct{}
 	reading chan struct{}
+	groups  groups
 	bus     *bus
 	logger  *slog.Logger
 	stop    context.CancelFunc
