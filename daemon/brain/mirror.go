@@ -37,6 +37,7 @@ type mirror struct {
 	// seq is the last commit that the index has in full, and savedSeq the last one that the stored
 	// snapshot has as far as is known.
 	seq, savedSeq uint64
+	server        uint64 // whose documents the index has, see store.Store.Server
 }
 
 func newMirror(st *store.Store, options *search.Options, s *snapshot) *mirror {
@@ -46,6 +47,7 @@ func newMirror(st *store.Store, options *search.Options, s *snapshot) *mirror {
 // build loads the snapshot of the index and applies what has changed since, or
 // indexes the whole store when there is no usable snapshot.
 func (m *mirror) build(ctx context.Context) error {
+	m.server = m.documents.store.Server()
 	seq := m.documents.store.Seq() // what is read afterwards has these commits
 	var err error
 	if m.documents.store.Shared() {
@@ -150,6 +152,35 @@ func (m *mirror) follow(ctx context.Context, listed []store.FileInfo, saved time
 	return m.refresh(ctx, changed)
 }
 
+// compareWithServer lists the documents if the server is another one than before. The index may have
+// read a document that was changed a moment before the failover, and the change may be lost with the
+// server, without an event.
+func (m *mirror) compareWithServer(ctx context.Context) error {
+	server := m.documents.store.Server()
+	if server == m.server {
+		return nil
+	}
+	listed, err := m.documents.list(ctx)
+	if err == nil {
+		err = m.follow(ctx, listed, time.Time{})
+	}
+	if err == nil {
+		m.server = server
+	}
+	return err
+}
+
+// unchanged returns an error if the server may lack what the index has.
+func (m *mirror) unchanged(ctx context.Context) error {
+	if err := m.documents.store.Sync(ctx); err != nil {
+		return err
+	}
+	if m.documents.store.Server() != m.server {
+		return errWoken
+	}
+	return nil
+}
+
 // compare returns the listed files whose present version is not in the index, and
 // the number of listed files that are in the index in any version.
 func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []store.FileInfo, known int) {
@@ -235,7 +266,9 @@ func (m *mirror) saveDue() bool {
 // save writes a snapshot, unless woken becomes true before it is complete. If another process has
 // saved one in the meantime, that one is kept, and the next is due when enough has changed since.
 func (m *mirror) save(ctx context.Context, woken func() bool) {
-	err := m.snapshot.save(ctx, m.index, m.seq, m.savedSeq, woken)
+	// It asks while the snapshot is being written, so that both are on the same server.
+	unchanged := func() error { return m.unchanged(ctx) }
+	err := m.snapshot.save(ctx, m.index, m.seq, m.savedSeq, woken, unchanged)
 	if newer, ok := errors.AsType[*NewerSnapshotError](err); ok {
 		// Each commit since then counts as one document, because which ones it changed is not known.
 		// So this may be too low, but the process that has saved knows better.

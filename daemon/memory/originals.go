@@ -133,7 +133,7 @@ func (s *Service) scheduleTidying(h brain.Handle, o *originals) {
 		return
 	}
 	o.scheduled = true
-	s.jobs.running.Go(func() {
+	s.goWith(h, func() {
 		o.mu.Lock()
 		o.scheduled = false
 		o.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -16,11 +17,15 @@ import (
 
 // cutOff returns a store behind a proxy, and another one of the same brain that reaches the server
 // directly.
-func cutOff(t *testing.T) (*proxy, *store.Store, *store.Store) {
+func cutOff(t *testing.T) (*postgrestest.Proxy, *store.Store, *store.Store) {
 	t.Helper()
 	direct := postgrestest.Database(t)
-	p := newProxy(t, direct)
-	db, other := openDB(t, p.url), openDB(t, direct)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := postgrestest.NewProxy(t, u.Host)
+	db, other := openDB(t, p.URL(direct)), openDB(t, direct)
 	brain := newBrain(t, other)
 	return p, openStore(t, db, brain), openStore(t, other, brain)
 }
@@ -46,8 +51,11 @@ func TestLostConnection(t *testing.T) {
 			ctx := t.Context()
 			events := follow(s)
 			count := 0
-			for i, kind := range []faultKind{lost, forwarded, answered, forwarded, answered, lost} {
-				hit := p.arm("marker", kind)
+			for i, kind := range []postgrestest.Fault{
+				postgrestest.Lost, postgrestest.Forwarded, postgrestest.Answered,
+				postgrestest.Forwarded, postgrestest.Answered, postgrestest.Lost,
+			} {
+				hit := p.CutAt("marker", kind)
 				err := write(ctx, s, i)
 				<-hit
 				exists, err2 := other.Exists(ctx, fmt.Sprintf("doc%d", i))
@@ -57,7 +65,7 @@ func TestLostConnection(t *testing.T) {
 				if exists != (err == nil) || err != nil && !errors.Is(err, store.ErrUnavailable) {
 					t.Errorf("fault %d of kind %d: the document exists: %t, the store reports %v", i, kind, exists, err)
 				}
-				if kind == lost && exists || kind == answered && !exists {
+				if kind == postgrestest.Lost && exists || kind == postgrestest.Answered && !exists {
 					t.Errorf("fault %d of kind %d: the document exists: %t", i, kind, exists)
 				}
 				if exists {
@@ -83,13 +91,12 @@ func TestLostConnection(t *testing.T) {
 func TestDelayedMessage(t *testing.T) {
 	p, s, other := cutOff(t)
 	ctx := t.Context()
-	hit := p.arm("marker", delayed)
+	hit := p.CutAt("marker", postgrestest.Delayed)
 	if err := s.Write(ctx, "a", []byte("marker")); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("got %v, want ErrUnavailable", err)
 	}
 	<-hit
-	close(p.late)
-	<-p.delivered
+	p.Deliver()
 	if ok, err := other.Exists(ctx, "a"); ok || err != nil {
 		t.Errorf("a write happened after it was reported as failed: %t, %v", ok, err)
 	}
@@ -103,7 +110,7 @@ func TestUnknownOutcome(t *testing.T) {
 	pgstore.Hurry(t, 500*time.Millisecond)
 	p, s, other := cutOff(t)
 	ctx := t.Context()
-	p.arm("marker", outage)
+	p.CutAt("marker", postgrestest.Outage)
 	err := s.Write(ctx, "a", []byte("marker"))
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "outcome is unknown") {
 		t.Errorf("got %v, want an unknown outcome", err)
@@ -111,7 +118,7 @@ func TestUnknownOutcome(t *testing.T) {
 	if err := s.Write(ctx, "b", nil); !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "unknown") {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
-	p.setDown(false)
+	p.Restore()
 	eventually(t, "a write after the server is back", func() bool { return s.Write(ctx, "c", nil) == nil })
 	if ok, err := other.Exists(ctx, "a"); !ok || err != nil {
 		t.Errorf("the write of which the outcome was unknown: %t, %v", ok, err)

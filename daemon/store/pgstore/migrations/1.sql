@@ -6,6 +6,8 @@ CREATE TABLE brains (
   tenant  text COLLATE "C" NOT NULL,
   record  json NOT NULL -- not jsonb, which rejects the character U+0000
 );
+CREATE INDEX brains_by_id ON brains (tenant, id);
+CREATE INDEX brains_by_age ON brains (tenant, uid);
 
 -- The ids and slugs of a tenant's brains: none may be used twice.
 CREATE TABLE names (
