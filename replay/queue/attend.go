@@ -133,7 +133,7 @@ func (w *worker) compare(ctx context.Context, runs []owned) {
 func (w *worker) attend(ctx context.Context, r *attended) {
 	if problem := w.takePart(ctx, r); problem != nil && ctx.Err() == nil {
 		w.leaveQueue(r)
-		w.h.Notice(fmt.Sprintf("run %s: %v", r.job.ID, problem))
+		w.h.Notice(fmt.Sprintf("run %s is refused: %v; repair this, and start the worker again", r.job.ID, problem))
 		err := w.q.change(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
 			r.job.ID, r.owner, w.q.id, problem.Error())
 		if err != nil && ctx.Err() == nil {
