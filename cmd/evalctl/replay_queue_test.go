@@ -362,7 +362,7 @@ func TestReplayQueueFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("River waits long before it connects again")
 	}
-	questions, broken := 12, 5*time.Second
+	questions, broken := 16, 4*time.Second
 	if *full {
 		questions, broken = 100, 20*time.Second
 	}
@@ -384,12 +384,13 @@ func TestReplayQueueFaults(t *testing.T) {
 				return err
 			}
 			proxy.Stall(postgrestest.FromBoth)
-			restored := time.AfterFunc(broken, proxy.Restore)
-			defer restored.Stop()
+			restored := time.After(broken)
 			if err := killDaemon(workers[0].Process.Pid); err != nil {
 				return err
 			}
-			if err := rig.m.await(rig.m.count() + 8); err != nil {
+			<-restored
+			proxy.Restore()
+			if err := rig.m.await(rig.m.count() + 1); err != nil {
 				return err
 			}
 			cluster.Stop("immediate")
@@ -402,8 +403,11 @@ func TestReplayQueueFaults(t *testing.T) {
 	if err := <-faults; err != nil || code != 0 {
 		t.Fatalf("%v, exit code %d\n%s", err, code, out)
 	}
-	proxy.Restore()
-	t.Log(out)
+	for _, noticed := range []string{"1 worker left", "the queue does not answer"} {
+		if !strings.Contains(out, noticed) {
+			t.Errorf("nobody noticed: %q\n%s", noticed, out)
+		}
+	}
 	rig.check(dir)
 }
 
