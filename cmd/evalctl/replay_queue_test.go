@@ -299,7 +299,7 @@ func TestReplayQueueKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with the race detector, workers are killed before they have done anything")
 	}
-	questions := 12
+	questions := 10
 	if *full {
 		questions = 100
 	}
@@ -307,7 +307,7 @@ func TestReplayQueueKilled(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rig := newPaidQueue(t, questions, seed, postgrestest.New(t))
 	defer rig.killing(3, rand.New(rand.NewPCG(seed, 5)))()
-	run := rig.beginAndKill(5 * time.Second)
+	run := rig.beginAndKill(4 * time.Second)
 
 	// On another machine, with more money than was spent, which is not enough for the rest: the judge
 	// is checked again.
@@ -362,7 +362,7 @@ func TestReplayQueueFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("River waits long before it connects again")
 	}
-	questions, broken := 16, 4*time.Second
+	questions, broken := 12, 3*time.Second
 	if *full {
 		questions, broken = 100, 20*time.Second
 	}
