@@ -54,6 +54,7 @@ type indexerConfig struct {
 	snapshots Snapshots       // nil keeps none
 	measured  func()          // called after the size of the index changed; must not wait
 	refused   *atomic.Int64   // counts the passages that the embedder refused
+	unusable  *atomic.Int64   // counts the snapshots that could not be used
 	logger    *slog.Logger
 	brain     string // id
 	key       string // Record.Key
@@ -68,7 +69,7 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 		cfg:      cfg,
 		ended:    make(chan struct{}),
 		size:     indexSize{changed: cfg.measured},
-		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.options, cfg.logger, cfg.now}),
+		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.unusable, cfg.options, cfg.logger, cfg.now}),
 		dirty:    map[string]struct{}{},
 		marked:   1,
 		server:   st.Server(),

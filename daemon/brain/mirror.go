@@ -131,11 +131,13 @@ func (m *mirror) catchUp(ctx context.Context, seq uint64) (last uint64, err erro
 	return last, m.refresh(ctx, filesAt(changed))
 }
 
-// filesAt returns the files at paths whose versions are not known.
-func filesAt(paths map[string]struct{}) []file {
-	files := make([]file, 0, len(paths))
+// filesAt returns the files at paths, which are not described.
+func filesAt(paths map[string]struct{}) []store.FileInfo {
+	files := make([]store.FileInfo, 0, len(paths))
 	for path := range paths {
-		files = append(files, file{path: path})
+		if search.Indexed(path) {
+			files = append(files, store.FileInfo{Path: path})
+		}
 	}
 	return files
 }
@@ -181,18 +183,17 @@ func (m *mirror) unchanged(ctx context.Context) error {
 
 // compare returns the listed files whose present version is not in the index, and
 // the number of listed files that are in the index in any version.
-func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []file, known int) {
+func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []store.FileInfo, known int) {
 	for _, info := range listed {
 		if !search.Indexed(info.Path) {
 			continue
 		}
-		source := sourceOf(info)
 		had, ok := m.index.Source(info.Path)
 		if ok {
 			known++
 		}
-		if had != source || tooFresh(info, saved) {
-			changed = append(changed, file{info.Path, source})
+		if had != sourceOf(info) || tooFresh(info, saved) {
+			changed = append(changed, info)
 		}
 	}
 	return changed, known
@@ -209,21 +210,29 @@ func (m *mirror) deleteUnlisted(listed []store.FileInfo) {
 	}
 }
 
-// refresh brings the index up to date with the store at the given paths.
-func (m *mirror) refresh(ctx context.Context, files []file) error {
-	for batch := range slices.Chunk(files, maxRead) {
-		docs, gone, err := m.documents.read(ctx, batch)
-		if err != nil {
-			return err
+// refresh brings the index up to date with the store at the given files, which are all Indexed.
+func (m *mirror) refresh(ctx context.Context, files []store.FileInfo) error {
+	if len(files) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	parts := make(chan part)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { m.documents.read(ctx, files, parts) })
+	for p := range parts {
+		if p.err != nil {
+			return p.err
 		}
-		m.index.Put(docs...)
-		for _, path := range gone {
+		m.index.Put(p.docs...)
+		for _, path := range p.gone {
 			m.index.Delete(path)
 		}
-		m.unmeasured += len(batch)
-		m.unsaved += len(batch)
+		m.unmeasured += p.files
+		m.unsaved += p.files
 	}
-	return nil
+	return ctx.Err()
 }
 
 // indexSize is the memory of an index as last measured.

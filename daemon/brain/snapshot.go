@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"evalctl/daemon/search"
@@ -23,6 +24,7 @@ type snapshot struct {
 	snapshots Snapshots // nil keeps none
 	brain     string    // id
 	key       string    // Record.Key
+	unusable  *atomic.Int64
 	options   *search.Options
 	logger    *slog.Logger
 	now       func() time.Time
@@ -40,7 +42,8 @@ func (s *snapshot) load(ctx context.Context) (index *search.Index, saved time.Ti
 		index, saved, err = search.ReadSnapshot(r, size, s.options)
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrNoSnapshot) {
+	if err != nil && !errors.Is(err, ErrNoSnapshot) && ctx.Err() == nil {
+		s.unusable.Add(1)
 		s.logger.Warn("the index is built from its documents", "brain", s.brain, "because", err)
 	}
 	if err != nil {

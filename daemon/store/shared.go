@@ -64,6 +64,9 @@ type Transaction interface {
 	Stat(ctx context.Context, path string) (FileInfo, error)
 	List(ctx context.Context, dir string) ([]FileInfo, error)
 
+	// ReadMany is that of manyReader.
+	manyReader
+
 	// Prefetch announces calls of Stat, which it makes faster.
 	Prefetch(ctx context.Context, paths []string) error
 

@@ -78,7 +78,6 @@ func (e lineError) Unwrap() error { return e.error }
 
 // advise adds what to do to the error of a connection or of the creation of tables, in one line.
 func advise(err error) error {
-	err = Line(err)
 	advice := map[string]string{
 		"28P01": "set the password in PGPASSWORD, ~/.pgpass or the URL in the environment",
 		"28000": "check the user in the URL, and what pg_hba.conf of the server permits",
@@ -89,20 +88,50 @@ func advise(err error) error {
 			"if it is the primary, something has set default_transaction_read_only, perhaps because its disk is full",
 		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",
 	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if what, ok := advice[pg.Code]; ok {
-			return fmt.Errorf("%w: %s", err, what)
-		}
-		return err
+	what := ""
+	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
+	pg, answered := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case answered:
+		what = advice[pg.Code]
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		what = "no server of the URL can be written to: promote a standby, or correct the URL; " +
+			"on a primary, something has set default_transaction_read_only, perhaps because its disk is full"
+	case connecting:
+		what = "check that the server runs, and the host, port and sslmode of the URL"
 	}
-	if errors.Is(err, pgconn.ErrReadOnlyConnection) {
-		return fmt.Errorf("%w: no server of the URL can be written to: promote a standby, or correct the URL; "+
-			"on a primary, something has set default_transaction_read_only, perhaps because its disk is full", err)
+	if connecting {
+		err = &connectError{connect}
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return fmt.Errorf("%w: check that the server runs, and the host, port and sslmode of the URL", err)
+	err = Line(err)
+	if what != "" {
+		err = fmt.Errorf("%w: %s", err, what)
 	}
 	return err
+}
+
+// connectError has the reasons of a failed connection in one line.
+type connectError struct{ *pgconn.ConnectError }
+
+// Unwrap returns the error of pgx.
+func (e *connectError) Unwrap() error { return e.ConnectError }
+
+// Error leaves out what is in another reason. Without sslmode, a connection is tried with TLS first,
+// which a server without it refuses: that is no reason if there is another one.
+func (e *connectError) Error() string {
+	const refusedTLS = "server refused TLS connection"
+	lines := strings.Split(e.ConnectError.Unwrap().Error(), "\n")
+	var reasons []string
+	for _, line := range lines {
+		isNew := !slices.ContainsFunc(reasons, func(r string) bool { return strings.Contains(r, line) })
+		if isNew && (len(lines) == 1 || !strings.Contains(line, refusedTLS)) {
+			reasons = append(reasons, line)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = lines[:1]
+	}
+	return fmt.Sprintf("cannot connect as user %s: %s", e.Config.User, strings.Join(reasons, "; "))
 }
 
 // IsCode reports whether err is the server's error with a SQLSTATE.

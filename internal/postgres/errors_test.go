@@ -116,8 +116,13 @@ func TestRetryableConnecting(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.Path = "/none"
-	if err := open(u.String()); postgres.Retryable(err) || !strings.Contains(err.Error(), "createdb") {
+	u.RawQuery = "" // so that TLS is tried first, which the server refuses
+	err = open(u.String())
+	if postgres.Retryable(err) || !strings.Contains(err.Error(), "createdb") {
 		t.Errorf("a database that does not exist: %v, want advice and not retryable", err)
+	}
+	if text := err.Error(); strings.Contains(text, "\n") || strings.Contains(text, "TLS") || !strings.Contains(text, "user svc") {
+		t.Errorf("a database that does not exist: %s, want the one reason in one line", text)
 	}
 	c.Stop("immediate")
 	if err := open(conn); err == nil || !postgres.Retryable(err) {

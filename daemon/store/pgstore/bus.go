@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,7 +34,8 @@ const (
 
 // bus sends and receives notifications.
 type bus struct {
-	pool *pgxpool.Pool
+	pool     *pgxpool.Pool
+	answered atomic.Int64 // when the server answered a poll last, in nanoseconds of Unix time; 0 after an error
 
 	mu      sync.Mutex
 	next    int
@@ -181,10 +183,12 @@ func (b *bus) receive(ctx context.Context) (connected bool, err error) {
 		return false, err
 	}
 	b.dispatch(BrainsChannel, "")
+	defer b.answered.Store(0)
 	for {
 		if err := b.poll(ctx, conn); err != nil {
 			return true, err
 		}
+		b.answered.Store(time.Now().UnixNano())
 		if err := b.wait(ctx, conn); err != nil {
 			return true, err
 		}
@@ -215,12 +219,9 @@ func (b *bus) wait(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // poll reads the heads of the brains that are followed, and looks whether what was delivered of
-// them is still there.
+// them is still there. There may be none.
 func (b *bus) poll(ctx context.Context, conn *pgx.Conn) error {
 	watchers, brains := b.watchers()
-	if len(brains) == 0 {
-		return nil
-	}
 	known, numbers := make([]store.Position, len(brains)), make([]uint64, len(brains))
 	for i, w := range watchers {
 		known[i] = w.Position() // before the query, which has all commits until then
