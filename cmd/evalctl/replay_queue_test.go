@@ -4,19 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/result"
 	"evalctl/harness/verify"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
@@ -29,14 +33,15 @@ type queueRig struct {
 	url   string
 	env   []string
 	files string
+	flags []string
 }
 
 // worker starts a worker with a cache folder of its own.
 func (r *queueRig) worker(n int) (*exec.Cmd, *bytes.Buffer) {
 	r.t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(context.Background(), "evalctl", "worker", "--lease=2s", "--concurrency=3",
-		"--cache-dir="+filepath.Join(r.files, fmt.Sprintf("cache%d", n)))
+	cmd := exec.CommandContext(context.Background(), "evalctl", append([]string{"worker", "--lease=2s", "--concurrency=3",
+		"--cache-dir=" + filepath.Join(r.files, fmt.Sprintf("cache%d", n))}, r.flags...)...)
 	cmd.Env = append(os.Environ(), "SVC_QUEUE="+r.url)
 	cmd.Env = append(cmd.Env, r.env...)
 	cmd.Dir, cmd.Stderr, cmd.Stdout = r.files, &stderr, &stderr
@@ -87,6 +92,83 @@ func TestReplayQueue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReplayQueueResumed: a run that its only worker refuses ends and says why. Resumed in another
+// folder with a worker that can take it, it stops because its model fails, and once that answers,
+// the questions that failed are asked again: the result is that of one process.
+func TestReplayQueueResumed(t *testing.T) {
+	const n = 16
+	broken := &atomic.Bool{}
+	broken.Store(true)
+	model := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
+		if broken.Load() {
+			return llmtest.Reply{Status: http.StatusBadRequest, Body: `{"error": {"message": "no such model"}}`, Latency: 200 * time.Millisecond}
+		}
+		return lanternModel(c)
+	})
+	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir(), flags: []string{"--concurrency=1"}}
+	env := []string{"OPENAI_BASE_URL=" + model.URL}
+	queued := append(env, "SVC_QUEUE="+rig.url)
+	args := []string{
+		"--baseline=oracle", "--dataset=" + lanterns(t, n), "--actor=gpt-4o-mini", "--scorer=exact", "--cache=off",
+		"--max-cost-usd=5", "--concurrency=1", "--output=out/oracle.json",
+	}
+	expect := func(dir string, env []string, code int, want string, args ...string) (out string) {
+		t.Helper()
+		got, out := paidReplay(t, dir, env, args...)
+		if got != code || !strings.Contains(out, want) {
+			t.Fatalf("exit code %d instead of %d, want %q\n%s", got, code, want, out)
+		}
+		return out
+	}
+
+	refusing, stderr := rig.worker(0) // without the key of the model
+	first := t.TempDir()
+	out := expect(first, queued, exitDaemon, "refuses the run: --actor: provider openai needs a key", append(args, "--queue-wait=2s")...)
+	rig.stop(refusing, stderr)
+	run := runLine.FindStringSubmatch(out)
+	if run == nil || !strings.Contains(out, "once a worker can take the questions, continue with") {
+		t.Fatalf("no run to resume:\n%s", out)
+	}
+	if res := readResult(t, filepath.Join(first, "out", "oracle.json")); res.Stopped != result.StopNoWorkers {
+		t.Errorf("stopped by %q", res.Stopped)
+	}
+
+	rig.env = append(env, "SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY="+llmSecret)
+	willing, stderr := rig.worker(1)
+	defer rig.stop(willing, stderr)
+	resume := []string{"--resume=" + run[1], "--output=out/oracle.json"}
+	expect(t.TempDir(), queued, exitDaemon, "--retry-errors", resume...)
+	whole := t.TempDir()
+	expect(whole, env, exitDaemon, "--retry-errors", args...)
+	broken.Store(false)
+	dir := t.TempDir()
+	expect(dir, queued, 0, "", append(resume, "--retry-errors")...)
+	expect(whole, env, 0, "", "--resume=out/oracle.ledger", "--retry-errors")
+	one, many := recordsOf(t, whole), recordsOf(t, dir)
+	if len(many) != n || len(one) != n {
+		t.Fatalf("%d records, without a queue %d", len(many), len(one))
+	}
+	for i, q := range many {
+		if !q.Passed || q.Passed != one[i].Passed || q.Answer != one[i].Answer || i < 8 && (q.Tries != 2 || q.FirstTry == nil) {
+			t.Errorf("%+v\nwithout a queue %+v", q, one[i])
+		}
+	}
+}
+
+// recordsOf returns the questions of a result of oracle.
+func recordsOf(t *testing.T, dir string) []result.Record {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "out", "oracle.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var res struct{ Questions []result.Record }
+	if err := json.Unmarshal(data, &res); err != nil {
+		t.Fatal(err)
+	}
+	return res.Questions
 }
 
 // served returns the URL of a daemon that is a process of its own.

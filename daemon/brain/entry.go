@@ -145,6 +145,7 @@ func (e *entry) acquireIndexer() *indexer {
 		cfg.brain, cfg.key = e.id(), e.record().Key()
 		e.indexer = startIndexer(e.store, cfg)
 	}
+	e.indexer.reached(e.store.Server())
 	e.indexer.pending.Add(1)
 	return e.indexer
 }

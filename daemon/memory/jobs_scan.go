@@ -181,24 +181,30 @@ func (s *Service) newJobs(ctx context.Context, h brain.Handle, b *brainJobs) ([]
 	if err != nil {
 		return nil, err
 	}
+	s.jobs.mu.Lock()
+	files = slices.DeleteFunc(files, func(f store.FileInfo) bool {
+		id := jobIDOf(f.Path)
+		return f.IsDir || b.known[id] || !isJobID(id)
+	})
+	s.jobs.mu.Unlock()
 	var found []*job
-	for _, f := range files {
-		id := strings.TrimSuffix(strings.TrimPrefix(path.Base(f.Path), "_"), ".json")
-		s.jobs.mu.Lock()
-		known := b.known[id]
-		s.jobs.mu.Unlock()
-		if known || f.IsDir {
-			continue
+	err = readEach(ctx, st, files, func(d store.Document) error {
+		if !d.Exists {
+			return nil // deleted in the meantime
 		}
-		j, err := s.readJob(ctx, st, id)
-		if store.IsNotFound(err) {
-			continue // not a job, or deleted in the meantime
+		if j, err := s.parseJob(jobIDOf(d.Path), d.Data); err == nil {
+			found = append(found, j)
 		}
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, j)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(found, func(a, b *job) int { return cmp.Compare(a.ID, b.ID) })
 	return found, nil
+}
+
+// jobIDOf is the inverse of jobPath.
+func jobIDOf(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "_"), ".json")
 }

@@ -43,28 +43,67 @@ func retryableCode(code string) bool {
 	}
 	return code == "55P03" || // lock_timeout
 		code == "25P03" || // idle_in_transaction_session_timeout
-		code == "25006" // a server that has become a standby
+		code == readOnlyTransaction
 }
 
-// advise adds what to do to the error of a connection or of the creation of tables.
+// readOnlyTransaction is the SQLSTATE of a write on a standby, or in a database or for a user with
+// default_transaction_read_only, which providers set when a disk is almost full.
+const readOnlyTransaction = "25006"
+
+// ReadOnly reports whether err is that of a write to a server or database that can only be read.
+func ReadOnly(err error) bool { return IsCode(err, readOnlyTransaction) }
+
+// Line returns an error with the text of err in one line. That of a connection has a line for each
+// address that was tried.
+func Line(err error) error {
+	if err == nil || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	return lineError{err}
+}
+
+type lineError struct{ error }
+
+func (e lineError) Error() string {
+	var out []string
+	for line := range strings.SplitSeq(e.error.Error(), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(out, "; "), ":; ", ": ")
+}
+
+func (e lineError) Unwrap() error { return e.error }
+
+// advise adds what to do to the error of a connection or of the creation of tables, in one line.
 func advise(err error) error {
 	advice := map[string]string{
 		"28P01": "set the password in PGPASSWORD, ~/.pgpass or the URL in the environment",
 		"28000": "check the user in the URL, and what pg_hba.conf of the server permits",
 		"3D000": "create the database with createdb, or correct its name in the URL",
-		"42501": "give the user the right to create a schema: GRANT CREATE ON DATABASE",
+		"42501": "give the user the right to create a schema, with GRANT CREATE ON DATABASE, or a schema of its own, " +
+			"with CREATE SCHEMA ... AUTHORIZATION",
+		readOnlyTransaction: "connect to the primary server, for example with target_session_attrs=read-write in the URL; " +
+			"if it is the primary, something has set default_transaction_read_only, perhaps because its disk is full",
 		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",
 	}
 	what := ""
 	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+	pg, answered := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case answered:
 		what = advice[pg.Code]
-	} else if connecting {
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		what = "no server of the URL can be written to: promote a standby, or correct the URL; " +
+			"on a primary, something has set default_transaction_read_only, perhaps because its disk is full"
+	case connecting:
 		what = "check that the server runs, and the host, port and sslmode of the URL"
 	}
 	if connecting {
 		err = &connectError{connect}
 	}
+	err = Line(err)
 	if what != "" {
 		err = fmt.Errorf("%w: %s", err, what)
 	}

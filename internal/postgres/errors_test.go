@@ -158,3 +158,26 @@ func TestRetryableCodes(t *testing.T) {
 		t.Error("an error that is not of PostgreSQL is retryable")
 	}
 }
+
+// TestSupported checks servers and databases that are refused.
+func TestSupported(t *testing.T) {
+	for want, err := range map[string]error{
+		"version 15 or newer": postgres.Supported(140022, "14.22 (Debian)", "UTF8"),
+		"--encoding=UTF8":     postgres.Supported(150000, "15.0", "SQL_ASCII"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if err := postgres.Supported(150000, "15.0", "UTF8"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLine(t *testing.T) {
+	cause := errors.New("host one: a\n\thost two: b\n\thost one: a")
+	err := postgres.Line(fmt.Errorf("connect:\n\t%w", cause))
+	if got, want := err.Error(), "connect: host one: a; host two: b"; got != want || !errors.Is(err, cause) {
+		t.Errorf("got %q, want %q with its cause", got, want)
+	}
+}

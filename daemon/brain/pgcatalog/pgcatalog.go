@@ -204,7 +204,8 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error
 	ctx, cancel := limit(ctx)
 	defer cancel()
 	err = c.pool.QueryRow(ctx, `
-		WITH brain AS (INSERT INTO evalctl.brains (id, tenant, record) VALUES ($1, $2, $3) RETURNING uid),
+		WITH brain AS (INSERT INTO evalctl.brains (uid, id, tenant, record) OVERRIDING SYSTEM VALUE
+		     VALUES (`+newUID+`, $1, $2, $3) RETURNING uid),
 		     head AS (INSERT INTO evalctl.heads (brain) SELECT uid FROM brain),
 		     name AS (INSERT INTO evalctl.names (tenant, name, uid) SELECT $2, n, uid FROM brain, unnest($4::text[]) n)
 		SELECT uid FROM brain`, r.Brain.ID, r.Tenant, data, names).Scan(&uid)
@@ -213,6 +214,12 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error
 	}
 	return uid, failed("add a brain", unknownOutcome(err))
 }
+
+// newUID is the key of a new brain. A sequence alone would give a key again if the last brains are
+// lost with the server, or if an older state of the database is restored, and replicas that know the
+// lost brain would take the new one for it. So the key begins with the time, in milliseconds.
+const newUID = `((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 20) |
+	(nextval(pg_get_serial_sequence('evalctl.brains', 'uid')) & 1048575)`
 
 const uniqueViolation = "23505"
 
@@ -302,11 +309,14 @@ func unknownOutcome(err error) error {
 
 // failed adds what was to be done, and marks errors after which the same may succeed later.
 func failed(what string, err error) error {
+	err = postgres.Line(err)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.Canceled):
 		return err
+	case postgres.ReadOnly(err):
+		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database can only be read at present: try again")
 	case postgres.Retryable(err):
 		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database does not answer or is overloaded: try again")
 	}

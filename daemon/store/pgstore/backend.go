@@ -22,8 +22,8 @@ const answerWithin = 35 * time.Second
 type backend struct {
 	db     *DB
 	brain  int64
-	opened uint64       // number of the last commit at that time
-	fence  atomic.Int64 // see the table heads
+	opened store.Position // the last commit at that time
+	fence  atomic.Int64   // see the table heads
 }
 
 var _ store.Backend = (*backend)(nil)

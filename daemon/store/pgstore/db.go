@@ -31,6 +31,7 @@ type DB struct {
 	// that come and go, which transactions may wait for.
 	held    chan struct{}
 	bus     *bus
+	server  serverCount
 	logger  *slog.Logger
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -43,7 +44,8 @@ const minConns = 4
 // after all stores. Tables of another version are postgres.ErrSchema. logger gets the failures of
 // what runs in the background.
 func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
-	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve"})
+	db := &DB{logger: logger}
+	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve", Connected: db.server.reached})
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +58,8 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("%s: %w", postgres.Address(conn), err)
 	}
-	db := &DB{
-		pool:   pool,
-		held:   make(chan struct{}, max(1, conns*3/8)),
-		bus:    newBus(pool),
-		logger: logger,
-	}
+	db.pool, db.bus = pool, newBus(pool)
+	db.held = make(chan struct{}, max(1, conns*3/8))
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop
 	db.running.Go(func() { db.bus.listen(background) })
@@ -106,12 +104,17 @@ func (db *DB) Close() {
 func (db *DB) Open(ctx context.Context, uid int64, opts *store.Options) (*store.Store, error) {
 	b := &backend{db: db, brain: uid}
 	var fence int64
-	err := db.pool.QueryRow(ctx, "SELECT "+head+", h.fence FROM evalctl.heads h WHERE h.brain = $1", uid).Scan(&b.opened, &fence)
+	var at *int64
+	err := db.pool.QueryRow(ctx, "SELECT "+head+", h.fence, "+commitTime(head)+" FROM evalctl.heads h WHERE h.brain = $1", uid).
+		Scan(&b.opened.Seq, &fence, &at)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, store.ErrGone
 	}
 	if err != nil {
 		return nil, failure(ctx, err)
+	}
+	if at != nil {
+		b.opened.When = time.Unix(0, *at)
 	}
 	b.fence.Store(fence)
 	return store.New(b, opts), nil

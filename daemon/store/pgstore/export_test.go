@@ -11,3 +11,6 @@ func Hurry(t *testing.T, wait time.Duration) {
 	acquireWithin, resolveWithin = wait, wait
 	t.Cleanup(func() { acquireWithin, resolveWithin = acquire, resolve })
 }
+
+// Reach pretends that a connection has reached another server.
+func Reach(db *DB, server string) { db.server.reached(server) }

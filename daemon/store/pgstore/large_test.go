@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"testing"
@@ -64,6 +65,42 @@ func TestLargeDocument(t *testing.T) {
 	if grown := int64(most) - int64(before); grown > 4<<20 {
 		t.Errorf("the reader held %d KiB", grown>>10)
 	}
+}
+
+// TestReadManyLarge reads documents of which no size is given, and which are together much larger
+// than what is held of them.
+func TestReadManyLarge(t *testing.T) {
+	db := openDB(t, postgrestest.Database(t)+fast)
+	s := openStore(t, db, newBrain(t, db))
+	const count, bytesOfEach, part, mostHeld = 100, 320 << 10, 1 << 20, 4 << 20
+	data := large()
+	var rest []store.FileInfo
+	for i := range count {
+		f := store.FileInfo{Path: fmt.Sprintf("d%03d", i)}
+		rest = append(rest, f)
+		if err := s.Write(t.Context(), f.Path, data[i:i+bytesOfEach]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, most := heap(), uint64(0)
+	for read := 0; len(rest) > 0; {
+		docs, err := s.ReadMany(t.Context(), rest)
+		if err != nil || len(docs) != min(part/bytesOfEach, len(rest)) {
+			t.Fatalf("%d documents in a part of %d: %v", len(docs), len(rest), err)
+		}
+		for _, d := range docs {
+			if !bytes.Equal(d.Data, data[read:read+bytesOfEach]) {
+				t.Fatalf("%s has another content", d.Path)
+			}
+			read++
+		}
+		most = max(most, heap())
+		rest = rest[len(docs):]
+	}
+	if grown := int64(most) - int64(before); grown > mostHeld {
+		t.Errorf("%d KiB were held", grown>>10)
+	}
+	runtime.KeepAlive(data)
 }
 
 // writeLarge returns the hash of what it writes, which is garbage then.
