@@ -116,7 +116,7 @@ func TestEarlierTries(t *testing.T) {
 		Recorded: func(r result.Record) { records = append(records, r) },
 		Earlier: map[int]result.Record{
 			0: {ID: "a", Question: "A?", Outcome: result.Errored, Error: &result.Failure{Kind: result.KindTransport}},
-			1: {ID: "b", Question: "B?", ExpectedSubstrings: []string{"yes"}, Answer: "yes, earlier", Outcome: result.Unscored, JudgeUnanswered: true},
+			1: {ID: "b", Question: "B?", Expected: []string{"yes"}, Answer: "yes, earlier", Outcome: result.Unscored, JudgeUnanswered: true},
 		},
 	}
 	res, err := harness.Drive(t.Context(), cfg, result.Identity{})
