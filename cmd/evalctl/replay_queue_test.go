@@ -103,6 +103,7 @@ func TestReplayQueue(t *testing.T) {
 // folder with a worker that can take it, it stops because its model fails, and once that answers,
 // the questions that failed are asked again: the result is that of one process.
 func TestReplayQueueResumed(t *testing.T) {
+	t.Parallel()
 	const n = 16
 	broken := &atomic.Bool{}
 	broken.Store(true)
@@ -307,7 +308,7 @@ func TestReplayQueueKilled(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rig := newPaidQueue(t, questions, seed, postgrestest.New(t))
 	defer rig.killing(3, rand.New(rand.NewPCG(seed, 5)))()
-	run := rig.beginAndKill(4 * time.Second)
+	run := rig.beginAndKill(controlCalls + 8)
 
 	// On another machine, with more money than was spent, which is not enough for the rest: the judge
 	// is checked again.
@@ -335,10 +336,15 @@ func TestReplayQueueKilled(t *testing.T) {
 	rig.check(dir)
 }
 
-// beginAndKill begins the replay and kills the process that began it, and returns the run. What was
-// asked is on the queue.
-func (r *paidQueue) beginAndKill(after time.Duration) (run string) {
+// controlCalls is how often the judge is called to check it. What these calls cost if they are lost
+// is in no result.
+const controlCalls = 28
+
+// beginAndKill begins the replay, kills the process that began it after some calls of models, and
+// returns the run. What was asked is on the queue.
+func (r *paidQueue) beginAndKill(calls int) (run string) {
 	r.t.Helper()
+	calls += r.m.count()
 	cmd := replayCommand(r.t, r.t.TempDir(), append(r.args, "--max-cost-usd=900")...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -346,8 +352,12 @@ func (r *paidQueue) beginAndKill(after time.Duration) (run string) {
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+	err := r.m.await(calls)
+	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, &stderr)
+	}
 	found := runLine.FindStringSubmatch(stderr.String())
 	if found == nil {
 		r.t.Fatalf("it did not begin:\n%s", &stderr)
@@ -359,6 +369,7 @@ func (r *paidQueue) beginAndKill(after time.Duration) (run string) {
 // than its lease, the daemon of the other is killed, and the database crashes and starts again. The
 // result is that of one process.
 func TestReplayQueueFaults(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("River waits long before it connects again")
 	}
@@ -380,7 +391,7 @@ func TestReplayQueueFaults(t *testing.T) {
 	faults := make(chan error, 1)
 	go func() {
 		faults <- func() error {
-			if err := rig.m.await(began + 28); err != nil { // 24 to check the judge
+			if err := rig.m.await(began + controlCalls + 4); err != nil {
 				return err
 			}
 			proxy.Stall(postgrestest.FromBoth)

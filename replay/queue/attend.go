@@ -69,9 +69,16 @@ func (r *attended) leave() {
 func (w *worker) lookForRuns(ctx context.Context) {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
+	silent := false
 	for {
-		if runs, err := w.q.runs(ctx); err == nil { // otherwise nothing is known
+		runs, err := w.q.runs(ctx)
+		switch {
+		case err == nil:
+			silent = false
 			w.compare(ctx, runs)
+		case ctx.Err() == nil && !silent: // nothing is known of the runs, so nothing is changed
+			silent = true
+			w.h.Notice(fmt.Sprintf("the queue does not answer: %v", err))
 		}
 		select {
 		case <-tick.C:
