@@ -89,8 +89,7 @@ func (r *replica) health(want protocol.Health) {
 // answers.
 func TestBusyDatabase(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	cluster := postgrestest.New(t)
-	database := cluster.Database()
+	proxy, database := postgrestest.Proxied(t)
 	r := startReplicaOn(t, database+"&pool_max_conns=4")
 	r.expect(http.StatusCreated, "POST", "/v1/brains", `{"id":"notes"}`)
 	const document = "/v1/brains/notes/documents?path=a.md"
@@ -116,9 +115,16 @@ func TestBusyDatabase(t *testing.T) {
 	}
 	r.health(protocol.Health{OK: true, Ready: true, Database: protocol.DatabaseOK})
 	r.expect(http.StatusOK, "GET", "/healthz?ready", "")
-	cluster.Stop("immediate")
-	waiting.Wait()
+	// All stay in use, but nothing answers any longer.
+	proxy.Stall(postgrestest.FromBoth)
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if res, _ := r.send("GET", "/healthz?ready", ""); res.StatusCode == http.StatusServiceUnavailable {
+			break
+		}
+	}
 	r.health(protocol.Health{OK: true, Database: protocol.DatabaseUnavailable})
+	proxy.Cut()
+	waiting.Wait()
 }
 
 // TestDatabaseOutage: without its database a daemon lives, is not ready, and asks clients to try

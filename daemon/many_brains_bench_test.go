@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"evalctl/daemon"
+	"evalctl/internal/llm"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -18,7 +20,8 @@ const manyBrains = `
 	h AS (INSERT INTO evalctl.heads (brain) SELECT uid FROM b)
 	INSERT INTO evalctl.names (tenant, name, uid) SELECT '', id, uid FROM b`
 
-// BenchmarkManyBrains measures requests that are about all brains, with 100,000 of them.
+// BenchmarkManyBrains measures the start of a replica and requests that are about all brains, with
+// 100,000 of them.
 func BenchmarkManyBrains(b *testing.B) {
 	database := postgrestest.Database(b)
 	r := startReplicaOn(b, database)
@@ -32,6 +35,18 @@ func BenchmarkManyBrains(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.Run("start", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			d, err := daemon.New(b.Context(), daemon.Config{Store: database, Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
+			if err == nil {
+				err = d.Close()
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	for _, path := range []string{"/metrics", "/v1/brains?limit=10", "/v1/brains"} {
 		b.Run(path[1:], func(b *testing.B) {
 			b.ReportAllocs()

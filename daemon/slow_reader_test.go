@@ -22,7 +22,7 @@ func TestSlowReader(t *testing.T) {
 	for range parts - 1 {
 		r.expect(http.StatusNoContent, "POST", "/v1/brains/notes/documents/append?path=large", part)
 	}
-	res, err := http.Get(r.url + "/v1/brains/notes/documents/read?path=large") //nolint:noctx // in a test
+	res, err := http.Get(r.url + "/v1/brains/notes/documents/read?path=large")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -242,7 +242,7 @@ func TestSnapshotThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback(context.Background()) //nolint:errcheck // it is no part of the test
+	defer tx.Rollback(context.Background())
 	if _, err := tx.Exec(t.Context(), "LOCK TABLE evalctl.snapshots IN ACCESS EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
