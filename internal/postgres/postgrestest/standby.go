@@ -89,7 +89,7 @@ func (c *Cluster) ask(sql string) (text string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }()
 	rows, err := conn.Query(ctx, sql)
 	if err != nil {
 		c.t.Fatalf("%s: %v", sql, err)
