@@ -79,6 +79,7 @@ func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcom
 		out.Err = err
 		return
 	}
+	r.queued(r.arm.Name)
 	r.ask(ctx, j, filled, out)
 }
 

@@ -106,9 +106,7 @@ func (b *begunReplay) announce(t *terminal) {
 
 // notice prints what the queue reports.
 func (p *replayProgress) notice(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.t.field("queue", "%s", printable(text, oneLine))
+	p.aside(func() { p.t.field("queue", "%s", printable(text, oneLine)) })
 }
 
 // relocate changes the options of a replay that was begun on another machine: files that are not

@@ -27,9 +27,10 @@ const (
 // process that has the run ends.
 type attended struct {
 	job    Job
-	owner  string // the process that has the run
-	worker Worker // nil until it has begun
-	joined bool   // takes jobs
+	owner  string   // the process that has the run
+	worker Worker   // nil until it has begun
+	seen   []string // arms that are ready or being prepared for
+	joined bool     // takes jobs
 	end    context.CancelFunc
 	absent time.Time // since when the owner shows no sign of life
 	active sync.WaitGroup
@@ -38,6 +39,7 @@ type attended struct {
 	ready   []string // arms
 	left    bool     // nothing is begun any more
 	refused chan error
+	more    chan struct{} // another arm is ready
 }
 
 // arms returns those that are ready.
@@ -122,7 +124,7 @@ func (w *worker) compare(ctx context.Context, runs []owned) {
 			continue
 		}
 		ctx, end := context.WithCancel(ctx)
-		r := &attended{job: Job{ID: o.id}, owner: o.owner, end: end, refused: make(chan error, 1)}
+		r := &attended{job: Job{ID: o.id}, owner: o.owner, end: end, refused: make(chan error, 1), more: make(chan struct{}, 1)}
 		w.runs[o.id] = r
 		w.attending.Go(func() { w.attend(ctx, r) })
 	}
@@ -133,7 +135,7 @@ func (w *worker) compare(ctx context.Context, runs []owned) {
 func (w *worker) attend(ctx context.Context, r *attended) {
 	if problem := w.takePart(ctx, r); problem != nil && ctx.Err() == nil {
 		w.leaveQueue(r)
-		w.h.Notice(fmt.Sprintf("run %s: %v", r.job.ID, problem))
+		w.h.Notice(fmt.Sprintf("run %s is refused: %v; repair this, and start the worker again", r.job.ID, problem))
 		err := w.q.change(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
 			r.job.ID, r.owner, w.q.id, problem.Error())
 		if err != nil && ctx.Err() == nil {
@@ -167,6 +169,7 @@ func (w *worker) takePart(ctx context.Context, r *attended) error {
 		}
 		select {
 		case <-tick.C:
+		case <-r.more:
 		case problem := <-r.refused:
 			return problem
 		case <-ctx.Done():
@@ -195,12 +198,8 @@ func (w *worker) prepare(ctx context.Context, r *attended) error {
 		return unlessRetryable(err)
 	}
 	for _, a := range arms {
-		if err := r.worker.Ready(ctx, a.Name, a.Identity); err != nil {
-			return err
-		}
-		r.mu.Lock()
-		r.ready = append(r.ready[:len(r.ready):len(r.ready)], a.Name) // others may have the slice
-		r.mu.Unlock()
+		r.seen = append(r.seen, a.Name)
+		r.active.Go(func() { r.makeReady(ctx, a) })
 	}
 	if len(r.arms()) == 0 || r.joined {
 		return nil
@@ -209,12 +208,27 @@ func (w *worker) prepare(ctx context.Context, r *attended) error {
 	return w.queues.Add(r.job.ID, river.QueueConfig{MaxWorkers: cap(w.places)})
 }
 
+// makeReady prepares for an arm.
+func (r *attended) makeReady(ctx context.Context, a newArm) {
+	if err := r.worker.Ready(ctx, a.Name, a.Identity); err != nil {
+		r.refuse(err)
+		return
+	}
+	r.mu.Lock()
+	r.ready = append(r.ready[:len(r.ready):len(r.ready)], a.Name) // others may have the slice
+	r.mu.Unlock()
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
 type newArm struct {
 	Name     string
 	Identity []byte
 }
 
-// newArms returns the arms with open tasks that are not ready yet.
+// newArms returns the arms with open tasks that were not seen yet.
 func (w *worker) newArms(ctx context.Context, r *attended) ([]newArm, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -222,7 +236,7 @@ func (w *worker) newArms(ctx context.Context, r *attended) ([]newArm, error) {
 		SELECT arm, identity FROM @arms mine
 		WHERE run = $1 AND arm <> ALL(coalesce($2::text[], '{}'))
 			AND EXISTS (SELECT`+openTasks+` AND t.arm = mine.arm)
-		ORDER BY arm`), r.job.ID, r.arms())
+		ORDER BY arm`), r.job.ID, r.seen)
 	if err != nil {
 		return nil, err
 	}

@@ -31,8 +31,7 @@ type Status struct {
 	Workers int // that are alive and have not refused the run
 	Refused int // workers that have
 	Asking  int // questions that workers have begun
-	// Spent includes what is reserved for requests in progress.
-	Spent llm.USD
+	Spent   llm.USD
 }
 
 // Status returns the state of the run.
@@ -72,7 +71,7 @@ func (w *watcher) workers(ctx context.Context) error {
 		return err
 	}
 	var s Status
-	err = w.q.row(ctx, `SELECT spent + reserved FROM @runs WHERE id = $1`, w.run).Scan(&s.Spent)
+	err = w.q.row(ctx, `SELECT spent FROM @runs WHERE id = $1`, w.run).Scan(&s.Spent)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type Run struct {
 	*Books
 	options json.RawMessage
 	notice  func(string)
+	resumed int
 
 	cancel  context.CancelFunc
 	watched chan struct{}
@@ -85,11 +86,18 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 	if err == nil {
 		err = q.chargeLost(ctx, id)
 	}
+	r := &Run{Books: books, options: options, notice: notice}
+	if err == nil {
+		err = q.row(ctx, `SELECT count(*) FROM @tasks WHERE run = $1 AND record IS NOT NULL`, id).Scan(&r.resumed)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("resume run %s: %w", id, err)
 	}
-	return q.watchRun(&Run{Books: books, options: options, notice: notice}), nil
+	return q.watchRun(r), nil
 }
+
+// Resumed returns how many questions had a record when the run was resumed.
+func (r *Run) Resumed() int { return r.resumed }
 
 // Find returns the options with which a run was created, and when.
 func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, started time.Time, err error) {

@@ -71,7 +71,7 @@ type Handler interface {
 // Worker works on the questions of one run.
 type Worker interface {
 	// Ready prepares for an arm with an identity, as given to Run.Dispatch, before any of its questions
-	// is taken. The error is why this worker cannot take part. Calls are not concurrent.
+	// is taken. The error is why this worker cannot take part. Calls for several arms are concurrent.
 	Ready(ctx context.Context, arm string, identity json.RawMessage) error
 	// Work works on a task of an arm that is ready. It is called concurrently.
 	Work(ctx context.Context, t Task) Outcome

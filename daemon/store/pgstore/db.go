@@ -30,6 +30,7 @@ type DB struct {
 	// the eighth that snapshots of indexes may occupy, half of the connections remain for statements
 	// that come and go, which transactions may wait for.
 	held    chan struct{}
+	groups  groups
 	bus     *bus
 	server  serverCount
 	logger  *slog.Logger

@@ -19,15 +19,21 @@ import (
 // directly.
 func cutOff(t *testing.T) (*postgrestest.Proxy, *store.Store, *store.Store) {
 	t.Helper()
-	direct := postgrestest.Database(t)
-	u, err := url.Parse(direct)
+	p, db, other := behindProxy(t)
+	brain := newBrain(t, other)
+	return p, openStore(t, db, brain), openStore(t, other, brain)
+}
+
+// behindProxy opens a database behind a proxy, and directly.
+func behindProxy(t *testing.T) (p *postgrestest.Proxy, db, direct *pgstore.DB) {
+	t.Helper()
+	conn := postgrestest.Database(t)
+	u, err := url.Parse(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := postgrestest.NewProxy(t, u.Host)
-	db, other := openDB(t, p.URL(direct)), openDB(t, direct)
-	brain := newBrain(t, other)
-	return p, openStore(t, db, brain), openStore(t, other, brain)
+	p = postgrestest.NewProxy(t, u.Host)
+	return p, openDB(t, p.URL(conn)), openDB(t, conn)
 }
 
 // TestLostConnection cuts the connection at the message that commits. Whatever the server made of

@@ -27,7 +27,8 @@ func (tx *transaction) ReadMany(ctx context.Context, paths []string, maxBytes in
 
 // readMany returns ErrGone if the brain does not exist. The server adds up the sizes before it reads
 // contents that are not in the rows themselves. Documents that exist are added to known, if it is
-// not nil.
+// not nil. The server plans each call: a plan that was kept since the tables were small could read
+// all documents of a brain for each path.
 func readMany(
 	ctx context.Context, conn querier, brain int64, paths []string, maxBytes int, known map[string]description,
 ) ([]store.Document, error) {
@@ -40,7 +41,8 @@ func readMany(
 				SELECT * FROM evalctl.documents WHERE brain = $1 AND path = p.path LIMIT 1 -- not the whole brain
 			) d ON true
 			WHERE h.brain = $1
-		) r WHERE n = 1 OR coalesce(total, 0) <= $3 ORDER BY n`, brain, paths, maxBytes)
+		) r WHERE n = 1 OR coalesce(total, 0) <= $3 ORDER BY n`,
+		pgx.QueryExecModeCacheDescribe, brain, paths, maxBytes)
 	if err != nil {
 		return nil, err
 	}

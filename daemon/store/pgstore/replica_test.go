@@ -186,7 +186,7 @@ func TestWake(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the event of another replica", received(1))
-	_, err := db[0].Pool().Exec(ctx, `SELECT evalctl.mutate(brain, fence, 'write', 'b', '{}', '', NULL, 0, gen_random_uuid())
+	_, err := db[0].Pool().Exec(ctx, `SELECT evalctl.mutate(brain, fence, 'write', 'b', '{}', '', 0, gen_random_uuid())
 		FROM evalctl.heads`)
 	if err != nil {
 		t.Fatal(err)
