@@ -43,9 +43,9 @@ func (r Record) Key() string {
 // package braintest has the tests that every implementation must pass.
 //
 // A Service is the only user of its catalog, unless that is a SharedCatalog. It calls Load once,
-// before anything else, and Close last; it does not load a SharedCatalog. The other methods must be safe for concurrent use, but
-// there is one call at a time for an id. The service checks slugs and tenants: to a catalog that is
-// not shared only ids are unique.
+// before anything else, and Close last; it does not load a SharedCatalog. The other methods must be
+// safe for concurrent use, but there is one call at a time for an id. The service checks slugs and
+// tenants: to a catalog that is not shared only ids are unique.
 type Catalog interface {
 	// Load returns all records, in any order. A record that cannot be read is returned
 	// with its Damage, so that the other brains remain usable. An error means that there

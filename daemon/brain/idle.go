@@ -14,8 +14,8 @@ const entryIdle = time.Minute
 var errIdle = store.Unavailable(nil, "the brain was not used for a while and was closed: try again")
 
 // endIdle ends the entries of brains that nobody uses, and with them what other packages keep for
-// their handles. Otherwise a process would keep something of every brain that was ever used in it. A
-// brain that is used again gets a new entry.
+// their handles. Otherwise a process would keep something of every brain that was ever used in it.
+// A brain that is used again gets a new entry.
 func (s *Service) endIdle() {
 	now := s.now()
 	before := now.Add(-entryIdle).UnixNano()

@@ -5,9 +5,9 @@
 // acquire it and work with its Store, its Search and its change events. What
 // they do with those is not this package's concern (see package memory).
 //
-// The files build on each other in one direction: service and lifecycle, handle,
-// pool (how many stores and indexes stay open), entry (one brain), indexer (its
-// index, kept up to date in the background), then what the indexer uses (mirror,
+// The files build on each other in one direction: service, lifecycle, list and idle,
+// handle, pool (how many stores and indexes stay open), entry (one brain), indexer
+// (its index, kept up to date in the background), then what the indexer uses (mirror,
 // documents, embedding, snapshot), and the catalog.
 package brain
 

@@ -43,8 +43,8 @@ func inBackground[T any](
 	}
 }
 
-// goWith calls work in a goroutine that Close waits for. The brain stays in use until it returns. It
-// requires jobs.mu, and that the service is not closed.
+// goWith calls work in a goroutine that Close waits for. The brain stays in use until it returns.
+// goWith requires jobs.mu, and that the service is not closed.
 func (s *Service) goWith(h brain.Handle, work func()) {
 	release := h.Acquire()
 	s.jobs.running.Go(func() {

@@ -116,8 +116,8 @@ type connectError struct{ *pgconn.ConnectError }
 // Unwrap returns the error of pgx.
 func (e *connectError) Unwrap() error { return e.ConnectError }
 
-// Error leaves out what is in another reason. Without sslmode, a connection is tried with TLS first,
-// which a server without it refuses: that is no reason if there is another one.
+// Error leaves out what is in another reason. Without sslmode, a connection is tried with TLS
+// first, which a server without it refuses: that is no reason if there is another one.
 func (e *connectError) Error() string {
 	const refusedTLS = "server refused TLS connection"
 	lines := strings.Split(e.ConnectError.Unwrap().Error(), "\n")

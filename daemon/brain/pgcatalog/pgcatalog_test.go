@@ -90,8 +90,8 @@ func TestSelections(t *testing.T) {
 	}
 }
 
-// TestRecordChangedElsewhere: a change of a record that one replica has made is what the next lookup
-// of another one finds, through the same handle.
+// TestRecordChangedElsewhere: a change of a record that one replica has made is what the next
+// lookup of another one finds, through the same handle.
 func TestRecordChangedElsewhere(t *testing.T) {
 	url := postgrestest.Database(t)
 	a, b := openCatalog(t, url), openBrains(t, url)
