@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
 	"evalctl/replay/ledger"
 )
 
@@ -113,19 +114,25 @@ func (a account) Reserve(ctx context.Context, model string, worst llm.USD) (func
 }
 
 func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id int64, err error) {
+	key := rand.Text() // finds the reservation again if its outcome was not known
 	for {
-		// A reservation whose outcome is not known is made again. The lost one counts until this process
-		// leaves the queue.
 		err := a.books.q.scan(ctx, []any{&id}, `
-			WITH admitted AS (
+			WITH known AS (
+				SELECT id FROM @charges WHERE key = $7
+			), admitted AS (
 				UPDATE @runs SET reserved = reserved + $2
-				WHERE id = $1 AND NOT closed AND (cap IS NULL OR $2 <= cap - spent - reserved)
+				WHERE id = $1 AND NOT closed AND (cap IS NULL OR $2 <= cap - spent - reserved) AND NOT EXISTS (SELECT FROM known)
+				RETURNING id
+			), made AS (
+				INSERT INTO @charges (run, phase, arm, model, kind, member, worst, key)
+				SELECT id, $3, $4, $5, 'open', $6, $2, $7 FROM admitted
 				RETURNING id
 			)
-			INSERT INTO @charges (run, phase, arm, model, kind, member, worst)
-			SELECT id, $3, $4, $5, 'open', $6, $2 FROM admitted
-			RETURNING id`,
-			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id)
+			SELECT id FROM known UNION ALL SELECT id FROM made`,
+			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id, key)
+		if postgres.IsCode(err, "23505") {
+			continue // the first attempt has been committed meanwhile
+		}
 		if err == nil {
 			return id, nil
 		}
