@@ -23,7 +23,7 @@ type stream struct {
 
 func (r *replica) stream(id string) *stream {
 	r.Helper()
-	res, err := http.Get(r.url + "/v1/brains/" + id + "/events") //nolint:bodyclose // the test ends it
+	res, err := http.Get(r.url + "/v1/brains/" + id + "/events")
 	if err != nil || res.StatusCode != http.StatusOK {
 		r.Fatalf("a stream of %s: %v, %v", id, res, err)
 	}
