@@ -1,12 +1,18 @@
 package daemon_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -74,6 +80,82 @@ func BenchmarkReplicaSeesWrite(b *testing.B) {
 		}
 		reportMedian(b, "p50-ms", took)
 	})
+}
+
+// BenchmarkReplicaPut compares PUTs of 1 KiB over HTTP, each client to a brain of its own, with pgx,
+// which inserts and commits the same documents: alone, and in an HTTP handler that does nothing
+// else. All are durable. They alternate, so that other load concerns all.
+func BenchmarkReplicaPut(b *testing.B) {
+	for _, clients := range []int{1, 16} {
+		b.Run(fmt.Sprint(clients), func(b *testing.B) { benchPut(b, clients) })
+	}
+}
+
+func benchPut(b *testing.B, clients int) {
+	database := postgrestest.Database(b) + "&pool_max_conns=20"
+	replica := benchReplica(b, database)
+	for i := range clients {
+		replica.send(b, "POST", "/v1/brains", "application/json", fmt.Appendf(nil, `{"id":"brain%d"}`, i))
+	}
+	pool, err := pgxpool.New(b.Context(), database)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer pool.Close()
+	_, err = pool.Exec(b.Context(), `CREATE TABLE bare (path text COLLATE "C" PRIMARY KEY, data bytea)`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	data := bytes.Repeat([]byte("x"), 1024)
+	put := func(client, i int) {
+		path := fmt.Sprintf("/v1/brains/brain%d/documents?path=notes/%d.md", client, i)
+		replica.send(b, "PUT", path, "application/octet-stream", data)
+	}
+	insertAt := func(path string, data []byte) {
+		if _, err := pool.Exec(b.Context(), "INSERT INTO bare VALUES ($1, $2)", path, data); err != nil {
+			b.Error(err)
+		}
+	}
+	insert := func(client, i int) { insertAt(fmt.Sprintf("alone/%d/%d.md", client, i), data) }
+	handler := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			b.Error(err)
+		}
+		insertAt(r.URL.Query().Get("path"), body)
+	}))
+	defer handler.Close()
+	bare := &client{url: handler.URL, http: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	handle := func(client, i int) {
+		bare.send(b, "PUT", fmt.Sprintf("/?path=http/%d/%d.md", client, i), "application/octet-stream", data)
+	}
+	const each = 50 // writes of a client in turn
+	inTurn := func(round int, write func(client, i int)) float64 {
+		return 1000 * milliseconds(func() {
+			var wg sync.WaitGroup
+			for client := range clients {
+				wg.Go(func() {
+					for i := range each {
+						write(client, round*each+i)
+					}
+				})
+			}
+			wg.Wait()
+		}) / float64(each*clients)
+	}
+	inTurn(0, put) // every connection has its plans then
+	inTurn(0, handle)
+	inTurn(0, insert)
+	b.ResetTimer()
+	var puts, handles, inserts []float64
+	for i := range b.N {
+		puts = append(puts, inTurn(i+1, put))
+		handles = append(handles, inTurn(i+1, handle))
+		inserts = append(inserts, inTurn(i+1, insert))
+	}
+	reportMedian(b, "put-µs", puts)
+	reportMedian(b, "handler-µs", handles)
+	reportMedian(b, "pgx-µs", inserts)
 }
 
 func milliseconds(do func()) float64 {

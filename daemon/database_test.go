@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"evalctl/daemon"
 	"evalctl/daemon/protocol"
@@ -49,7 +52,7 @@ func (r *replica) send(method, path, body string) (*http.Response, string) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if method == http.MethodPut {
+	if method == http.MethodPut || strings.Contains(path, "/documents/append?") {
 		req.Header.Set("Content-Type", protocol.TypeBytes)
 	}
 	res, err := http.DefaultClient.Do(req)
@@ -80,6 +83,48 @@ func (r *replica) health(want protocol.Health) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil || got != want {
 		r.Errorf("health: got %s, %v, want %+v", body, err, want)
 	}
+}
+
+// TestBusyDatabase: a daemon all of whose connections are in use is ready as long as the database
+// answers.
+func TestBusyDatabase(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	proxy, database := postgrestest.Proxied(t)
+	r := startReplicaOn(t, database+"&pool_max_conns=4")
+	r.expect(http.StatusCreated, "POST", "/v1/brains", `{"id":"notes"}`)
+	const document = "/v1/brains/notes/documents?path=a.md"
+	r.expect(http.StatusNoContent, "PUT", document, "a")
+	other, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background())
+	if _, err := other.Exec(t.Context(), "BEGIN; LOCK TABLE evalctl.documents"); err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	for range 4 {
+		waiting.Go(func() { r.send("GET", "/v1/brains/notes/documents/read?path=a.md", "") })
+	}
+	blocked := 0
+	for deadline := time.Now().Add(30 * time.Second); blocked < 4 && time.Now().Before(deadline); {
+		err := other.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&blocked)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.health(protocol.Health{OK: true, Ready: true, Database: protocol.DatabaseOK})
+	r.expect(http.StatusOK, "GET", "/healthz?ready", "")
+	// All stay in use, but nothing answers any longer.
+	proxy.Stall(postgrestest.FromBoth)
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if res, _ := r.send("GET", "/healthz?ready", ""); res.StatusCode == http.StatusServiceUnavailable {
+			break
+		}
+	}
+	r.health(protocol.Health{OK: true, Database: protocol.DatabaseUnavailable})
+	proxy.Cut()
+	waiting.Wait()
 }
 
 // TestDatabaseOutage: without its database a daemon lives, is not ready, and asks clients to try

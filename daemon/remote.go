@@ -32,7 +32,7 @@ func checkRemote(ctx context.Context, remote *gitremote.Remote, brains *brain.Se
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if list, listErr := brains.List(ctx); listErr == nil && len(list) > 0 {
+	if n, countErr := brains.Count(ctx); countErr == nil && n > 0 {
 		logger.Warn("the git remote cannot be reached: trying again when brains are opened", "because", err)
 		return nil
 	}

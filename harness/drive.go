@@ -62,11 +62,26 @@ type keeper interface {
 // by question: like a journal's, entries of different questions can be used concurrently.
 type memory struct {
 	waiting []*result.Record
-	calls   journal.Calls
+	// reopened are the questions of Config.Earlier that are asked again: waiting has the earlier try.
+	reopened map[int]bool
+	calls    journal.Calls
+}
+
+// newMemory returns the keeper of a run of n questions, some of which are tried again.
+func newMemory(n int, earlier map[int]result.Record) *memory {
+	m := &memory{waiting: make([]*result.Record, n), reopened: map[int]bool{}}
+	for i, rec := range earlier {
+		if m.reopened[i] = rec.Outcome != result.Unscored; !m.reopened[i] {
+			rec = rec.JudgeAgain()
+		}
+		m.waiting[i] = &rec
+	}
+	return m
 }
 
 func (m *memory) State(question int) journal.State {
-	return journal.State{Answered: m.waiting[question] != nil}
+	waits := m.waiting[question] != nil
+	return journal.State{Answered: waits && !m.reopened[question], Reopened: waits && m.reopened[question]}
 }
 
 func (m *memory) Record(question int) (result.Record, error) { return *m.waiting[question], nil }
@@ -74,10 +89,13 @@ func (m *memory) Record(question int) (result.Record, error) { return *m.waiting
 func (m *memory) Append(entries ...journal.Entry) error {
 	for _, e := range entries {
 		m.calls.Add(e)
+		if e.Record != nil {
+			m.reopened[e.Index] = false
+		}
 		switch {
 		case e.Kind == journal.KindAnswer && e.Record.Outcome != result.Errored:
 			m.waiting[e.Index] = e.Record
-		case e.Kind == journal.KindGrade:
+		case e.Kind == journal.KindAnswer, e.Kind == journal.KindGrade:
 			m.waiting[e.Index] = nil
 		}
 	}

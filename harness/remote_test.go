@@ -7,10 +7,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/scorer"
 )
 
 // elsewhere is a harness.Remote.
@@ -96,3 +99,46 @@ func TestRemoteWrongRecord(t *testing.T) {
 		t.Errorf("%d passed, %v", res.Passed, err)
 	}
 }
+
+// TestEarlierTries: a question that failed is asked again, an answer without a verdict is only judged
+// again, and both records name the earlier try.
+func TestEarlierTries(t *testing.T) {
+	d, err := dataset.FromQuestions("q.jsonl", "", []dataset.Question{
+		{ID: "a", Question: "A?", ExpectedSubstrings: []string{"yes"}}, {ID: "b", Question: "B?", ExpectedSubstrings: []string{"yes"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []result.Record
+	asker := &counter{}
+	cfg := harness.Config{
+		Asker: asker, Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: time.Minute, TopK: 1,
+		Recorded: func(r result.Record) { records = append(records, r) },
+		Earlier: map[int]result.Record{
+			0: {ID: "a", Question: "A?", Outcome: result.Errored, Error: &result.Failure{Kind: result.KindTransport}},
+			1: {ID: "b", Question: "B?", Expected: []string{"yes"}, Answer: "yes, earlier", Outcome: result.Unscored, JudgeUnanswered: true},
+		},
+	}
+	res, err := harness.Drive(t.Context(), cfg, result.Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Passed != 2 || res.Total != 2 || asker.n != 1 || len(records) != 2 {
+		t.Fatalf("passed %d of %d, asked %d, records %+v", res.Passed, res.Total, asker.n, records)
+	}
+	for _, r := range records {
+		if want := map[string]string{"a": "yes, now", "b": "yes, earlier"}[r.ID]; r.Answer != want || r.Tries != 2 || r.FirstTry == nil {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// counter answers each question, one after the other.
+type counter struct{ n int }
+
+func (c *counter) Ask(context.Context, dataset.Question, time.Duration) (target.Answer, error) {
+	c.n++
+	return target.Answer{Text: "yes, now"}, nil
+}
+
+func (c *counter) Health(context.Context) error { return nil }

@@ -33,6 +33,9 @@ var ErrControls = errors.New("the scorer cannot be trusted")
 // ErrMaxFailures means that Config.MaxFailures questions did not pass.
 var ErrMaxFailures = errors.New("the limit of --max-failures was reached")
 
+// ErrNoWorkers means that nobody asks the questions of a run with Config.Remote.
+var ErrNoWorkers = errors.New("nobody asks the questions")
+
 // errScorer means that the scorer fails for a reason that does not depend on the answer.
 var errScorer = errors.New("no answer can be scored")
 
@@ -62,6 +65,9 @@ type Config struct {
 	// RetryErrors is set if Run tries the questions of a journal again that failed, or whose answers
 	// have no verdict, for a reason that does not lie in them: see journal.State.
 	RetryErrors bool
+	// Earlier has the records of earlier tries at questions, by their indexes from 0, for Drive to try
+	// again as Run does with RetryErrors.
+	Earlier map[int]result.Record
 	// KeepForRetry is set if Run keeps the journal of a finished run with such questions.
 	KeepForRetry bool
 	// Warnings are recorded in the result, before those that the answers cause.
@@ -133,7 +139,7 @@ type Remote interface {
 // partial, its Stopped is set, and the error is the reason.
 func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
-	r := newRunner(cfg, &memory{waiting: make([]*result.Record, cfg.Dataset.Planned())})
+	r := newRunner(cfg, newMemory(cfg.Dataset.Planned(), cfg.Earlier))
 	stopped := r.incomplete(r.drive(ctx)) // before answers without a grade are counted
 	res, err := r.result(id, started, 0, stopped)
 	if err != nil {
@@ -260,6 +266,8 @@ func stopReason(err error) result.Stop {
 		return result.StopBudget
 	case errors.Is(err, ErrDaemonDied):
 		return result.StopDaemon
+	case errors.Is(err, ErrNoWorkers):
+		return result.StopNoWorkers
 	case errors.Is(err, ErrMode):
 		return result.StopMode
 	case errors.Is(err, ErrControls):

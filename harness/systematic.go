@@ -59,6 +59,23 @@ func (s *streak) add(question int, r *result.Record) *SystematicError {
 	return s.err
 }
 
+// Systematic returns the questions that ended with a failure with which so many did that it does
+// not depend on them. records has those of a run by question.
+func Systematic(records map[int]result.Record) map[int]bool {
+	count := map[string]int{}
+	for _, r := range records {
+		key, _ := failureOf(&r)
+		count[key]++
+	}
+	found := map[int]bool{}
+	for i, r := range records {
+		if key, _ := failureOf(&r); key != "" && count[key] >= maxSame {
+			found[i] = true
+		}
+	}
+	return found
+}
+
 // number is what differs between messages about one failure: ports, times, counts.
 var number = regexp.MustCompile(`[0-9]+`)
 

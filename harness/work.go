@@ -101,6 +101,13 @@ func (r *runner) await(ctx context.Context, j job, entries chan<- entry) error {
 	case rec.ID != j.q.ID || rec.Repeat != j.q.Repeat:
 		return fmt.Errorf("question %q has got the record of %q; was the dataset changed?", j.q.ID, rec.ID)
 	}
+	if j.reopen {
+		earlier := j.earlier
+		if earlier == nil {
+			earlier = j.answer
+		}
+		entries <- entry{Entry: journal.Entry{Kind: journal.KindReopened, Index: j.index, Record: earlier}}
+	}
 	kind := journal.KindGrade
 	if rec.Outcome == result.Errored {
 		kind = journal.KindAnswer

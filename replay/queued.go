@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
@@ -39,9 +40,17 @@ func (want armIdentity) check(have armIdentity) error {
 			"install the same build, with SVC_SDK_<SDK>_CMD naming the same arguments")
 	}
 	if len(diff) > 0 {
-		return &DifferentError{Path: "this worker", Differences: diff}
+		return &differentWorker{diff}
 	}
 	return nil
+}
+
+// differentWorker means that a worker would measure something else than the run.
+type differentWorker struct{ differences []string }
+
+func (e *differentWorker) Error() string {
+	return "it would measure something else: " + strings.Join(e.differences, "; ") +
+		"; give it the same evalctl, files, models and daemon"
 }
 
 // distributed reports whether workers answer the questions.
@@ -60,6 +69,9 @@ func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcom
 		ids[i] = q.ID
 	}
 	identity, err := json.Marshal(want)
+	if err == nil && r.plan.RetryErrors {
+		err = r.retryErrors(ctx, j)
+	}
 	if err == nil {
 		err = r.queue.Dispatch(ctx, r.arm.Name, identity, ids)
 	}
@@ -67,7 +79,40 @@ func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcom
 		out.Err = err
 		return
 	}
+	r.queued(r.arm.Name)
 	r.ask(ctx, j, filled, out)
+}
+
+// retryErrors has those questions tried again that the journal says, or their records if the run was
+// begun on another machine.
+func (r *armRun) retryErrors(ctx context.Context, j *journal.Journal) error {
+	found, err := r.queue.Records(ctx, r.arm.Name)
+	if err != nil {
+		return fmt.Errorf("find the errors of %s: %w", r.arm.Name, err)
+	}
+	records := map[int]result.Record{}
+	for i, data := range found {
+		var rec result.Record
+		if err := json.Unmarshal(data, &rec); err != nil {
+			return fmt.Errorf("record of question %d of %s: %w", i+1, r.arm.Name, err)
+		}
+		records[i] = rec
+	}
+	systematic := harness.Systematic(records)
+	var again []int
+	for i, rec := range records {
+		retry := rec.Outage() || systematic[i]
+		if s := j.State(i); s.Finished {
+			retry = s.Outage
+		}
+		if retry {
+			again = append(again, i)
+		}
+	}
+	if err := r.queue.Retry(ctx, r.arm.Name, again); err != nil {
+		return fmt.Errorf("try the errors of %s again: %w", r.arm.Name, err)
+	}
+	return nil
 }
 
 // prepare fills the brains of a daemon that is running already, since all workers ask that one. Of
@@ -127,11 +172,11 @@ func (r remote) Stop(reason error) {
 	_ = r.run.queue.Stop(context.Background(), r.run.arm.Name, *stopOf(reason))
 }
 
-// noWorkers is a run that nobody works for, which is like one whose daemon has died.
+// noWorkers is a run that nobody works for.
 type noWorkers struct{ error }
 
-// Unwrap returns what the error is, and what it is like.
-func (e noWorkers) Unwrap() []error { return []error{e.error, harness.ErrDaemonDied} }
+// Unwrap returns the error of the queue, and what it is for a run.
+func (e noWorkers) Unwrap() []error { return []error{e.error, harness.ErrNoWorkers} }
 
 // stopKinds are the reasons to stop an arm that its result names. The first that an error is
 // counts: what was refused for money may have been interrupted as well.

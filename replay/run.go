@@ -27,6 +27,8 @@ type Hooks struct {
 	Ingested func(arm string, sessions int)
 	// Cached is called at the end with what the cache of replies has done.
 	Cached func(llm.CacheStats)
+	// Queued is called when the questions of an arm are on the queue.
+	Queued func(arm string)
 	// Asking is called when a question begins to be asked and when its answer or failure is there.
 	Asking func(arm, id string, begin bool)
 	// Recorded is called with each finished question of an arm, those of a resumed replay first.
@@ -213,6 +215,12 @@ func (r *replaying) opened(arm string, s *harness.Session) {
 func (r *replaying) ingested(arm string, n int) {
 	if r.hooks.Ingested != nil {
 		r.hooks.Ingested(arm, n)
+	}
+}
+
+func (r *replaying) queued(arm string) {
+	if r.hooks.Queued != nil {
+		r.hooks.Queued(arm)
 	}
 }
 

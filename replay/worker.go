@@ -20,7 +20,7 @@ import (
 )
 
 // Worker answers questions of a run that another process has put on the queue. It opens an arm's
-// daemon with the first question of the arm, and fills a brain with the first question about its
+// daemon before it takes questions of the arm, and fills a brain with the first question about its
 // haystack. Brains of a daemon that was running already are filled by the process that has the run.
 // It is safe for concurrent use.
 type Worker struct {
@@ -51,16 +51,39 @@ func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
 	return w, nil
 }
 
+// Ready implements queue.Worker. It opens the arm's daemon, and checks that the arm is what the
+// process measures that has the run.
+func (w *Worker) Ready(ctx context.Context, arm string, identity json.RawMessage) error {
+	a := w.arms[arm]
+	if a == nil {
+		return fmt.Errorf("this worker has no daemon or baseline %q; install the same evalctl", arm)
+	}
+	if err := json.Unmarshal(identity, &a.want); err != nil {
+		return fmt.Errorf("the run was begun by another version of evalctl; install the same one: %w", err)
+	}
+	for {
+		o := a.acquire()
+		err := o.opened(ctx)
+		o.active.Done()
+		if err == nil {
+			return nil
+		}
+		if out := a.failed(ctx, o, err); out.Refused != nil || out.Stop != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // Work implements queue.Worker.
-func (w *Worker) Work(ctx context.Context, t queue.Task, identity json.RawMessage) queue.Outcome {
+func (w *Worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	a := w.arms[t.Arm]
-	if a == nil || t.Index < 0 || t.Index >= len(w.plan.Questions) || w.plan.Questions[t.Index].ID != t.Question {
+	if t.Index < 0 || t.Index >= len(w.plan.Questions) || w.plan.Questions[t.Index].ID != t.Question {
 		return queue.Outcome{Refused: fmt.Errorf("question %q of %s is not the one that this worker has as number %d; "+
 			"does it have the same dataset?", t.Question, t.Arm, t.Index+1)}
 	}
 	o := a.acquire()
 	defer o.active.Done()
-	rec, err := o.answer(ctx, w.plan.Questions[t.Index], identity)
+	rec, err := o.answer(ctx, w.plan.Questions[t.Index], t.Earlier)
 	if err == nil {
 		var data []byte
 		if data, err = json.Marshal(rec); err == nil {
@@ -91,6 +114,7 @@ type workerArm struct {
 	worker *Worker
 	arm    Arm
 	data   dataset.Dataset
+	want   armIdentity // of Ready
 
 	mu       sync.Mutex
 	current  *openedArm // nil until it is needed
@@ -105,7 +129,8 @@ func (a *workerArm) acquire() *openedArm {
 	defer a.mu.Unlock()
 	if a.current == nil {
 		o := &openedArm{
-			armRun: armRun{replaying: a.worker.replaying, arm: a.arm, data: a.data}, brains: map[string]*workerBrain{},
+			armRun: armRun{replaying: a.worker.replaying, arm: a.arm, data: a.data}, want: a.want,
+			brains: map[string]*workerBrain{},
 		}
 		o.phases.changed = sync.NewCond(&o.phases.mu)
 		a.current = o
@@ -147,7 +172,7 @@ func (a *workerArm) failed(ctx context.Context, o *openedArm, err error) queue.O
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, different := errors.AsType[*DifferentError](err)
+	_, different := errors.AsType[*differentWorker](err)
 	_, daemon := errors.AsType[*DaemonError](err)
 	_, local := errors.AsType[*fs.PathError](err)
 	switch {
@@ -178,6 +203,7 @@ type openedArm struct {
 	cancel context.CancelFunc
 	watch  context.Context // ends with the daemon
 	score  scorer.Scorer
+	want   armIdentity
 	have   armIdentity
 	list   *ingest.Record // nil unless the daemon was started
 
@@ -191,18 +217,27 @@ type workerBrain struct {
 	filled *ingest.Filled
 }
 
-// answer asks and scores a question.
-func (o *openedArm) answer(ctx context.Context, q source.Question, identity json.RawMessage) (rec result.Record, err error) {
-	o.once.Do(func() { o.failed = o.start(context.WithoutCancel(ctx)) })
-	if o.failed != nil {
-		return rec, o.failed
-	}
-	var want armIdentity
-	if err := json.Unmarshal(identity, &want); err != nil {
-		return rec, &DifferentError{Path: "this worker", Differences: []string{"the run was begun by another version of evalctl"}}
-	}
-	if err := want.check(o.have); err != nil {
+// opened opens the arm once, and returns why that failed.
+func (o *openedArm) opened(ctx context.Context) error {
+	o.once.Do(func() {
+		if o.failed = o.start(context.WithoutCancel(ctx)); o.failed == nil {
+			o.failed = o.want.check(o.have)
+		}
+	})
+	return o.failed
+}
+
+// answer asks and scores a question, after an earlier try unless that is nil.
+func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byte) (rec result.Record, err error) {
+	if err := o.opened(ctx); err != nil {
 		return rec, err
+	}
+	tries := map[int]result.Record{}
+	if earlier != nil {
+		if err := json.Unmarshal(earlier, &rec); err != nil {
+			return rec, fmt.Errorf("the earlier try at question %q: %w", q.ID, err)
+		}
+		tries[0] = rec
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -216,11 +251,13 @@ func (o *openedArm) answer(ctx context.Context, q source.Question, identity json
 		return rec, asDaemonError(ctx, err)
 	}
 	defer o.phases.enter(o.sharedDaemon(), ledger.Actor)()
-	return o.drive(ctx, q, filled)
+	return o.drive(ctx, q, filled, tries)
 }
 
-// drive runs one question.
-func (o *openedArm) drive(ctx context.Context, q source.Question, filled *ingest.Filled) (rec result.Record, err error) {
+// drive runs one question, which has the index 0 among the earlier tries.
+func (o *openedArm) drive(
+	ctx context.Context, q source.Question, filled *ingest.Filled, earlier map[int]result.Record,
+) (rec result.Record, err error) {
 	one := o.armRun // which has the brains of this question
 	config, err := one.config(filled)
 	if err != nil {
@@ -235,6 +272,7 @@ func (o *openedArm) drive(ctx context.Context, q source.Question, filled *ingest
 	}
 	recorded := false
 	config.Scorer, config.Turn, config.Asking, config.Concurrency = o.score, nil, nil, 1
+	config.Earlier = earlier
 	config.Recorded = func(r result.Record) { rec, recorded = r, true }
 	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
 		return rec, err

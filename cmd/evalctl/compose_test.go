@@ -30,6 +30,7 @@ type compose struct {
 		Volumes     []string
 		Ports       []string
 		DependsOn   any `yaml:"depends_on"`
+		Healthcheck struct{ Test []string }
 		Configs     []struct{ Source, Target string }
 	}
 	Configs map[string]struct{ Content string }
@@ -86,6 +87,48 @@ func TestComposeProxy(t *testing.T) {
 				t.Errorf("%s: there is no volume %s", name, volume)
 			}
 		}
+	}
+}
+
+// TestComposeNames checks that what the services have of each other is there: names, ports, the user
+// and the database.
+func TestComposeNames(t *testing.T) {
+	c := theCompose(t)
+	for name, s := range c.Services {
+		conditions := map[string]any{}
+		switch needs := s.DependsOn.(type) {
+		case []any:
+			for _, other := range needs {
+				conditions[other.(string)] = nil
+			}
+		case map[string]any:
+			conditions = needs
+		}
+		for other, condition := range conditions {
+			needed, ok := c.Services[other]
+			if !ok || condition != nil && len(needed.Healthcheck.Test) == 0 {
+				t.Errorf("%s depends on %s, which is %+v", name, other, needed)
+			}
+		}
+	}
+	database := c.Services["postgres"]
+	user, name := database.Environment["POSTGRES_USER"], database.Environment["POSTGRES_DB"]
+	if want := []string{"CMD", "pg_isready", "-U", user, "-d", name}; !slices.Equal(database.Healthcheck.Test, want) {
+		t.Errorf("the health of the database is asked with %q, want %q", database.Healthcheck.Test, want)
+	}
+	if volume := "database:/var/lib/postgresql/data"; !slices.Contains(database.Volumes, volume) {
+		t.Errorf("the volumes of the database are %q, want %q, where its image keeps the data", database.Volumes, volume)
+	}
+	for _, replica := range []string{"replica-1", "replica-2"} {
+		u, err := url.Parse(c.Services[replica].Environment["SVC_STORE"])
+		if err != nil || u.Host != "postgres:5432" || u.User.Username() != user || u.Path != "/"+name {
+			t.Errorf("%s uses %v, error %v, want user %s, database %s", replica, u, err, user, name)
+		}
+	}
+	proxy := c.Services["proxy"]
+	site, _, _ := strings.Cut(strings.TrimSpace(c.Configs["proxy"].Content), " ")
+	if want := "127.0.0.1:8787" + site; len(proxy.Ports) != 1 || proxy.Ports[0] != want {
+		t.Errorf("the proxy publishes %q, want %q", proxy.Ports, want)
 	}
 }
 

@@ -12,12 +12,13 @@ import (
 
 // notKept are the flags that are not kept, with the reasons.
 var notKept = map[string]string{
-	"token":  "it is a secret",
-	"output": "the journal or ledger is in that directory",
-	"resume": "it names the journal or ledger",
-	"queue":  "it may contain a password, and differs from machine to machine",
-	"quiet":  "it concerns one invocation only",
-	"json":   "it concerns one invocation only",
+	"token":      "it is a secret",
+	"output":     "the journal or ledger is in that directory",
+	"resume":     "it names the journal or ledger",
+	"queue":      "it may contain a password, and differs from machine to machine",
+	"queue-wait": "it concerns one invocation only",
+	"quiet":      "it concerns one invocation only",
+	"json":       "it concerns one invocation only",
 
 	"retry-errors": "it concerns one invocation only",
 

@@ -50,7 +50,9 @@ type progress struct {
 	spent  llm.USD
 	// unpriced is set if the price of the judge is not known.
 	unpriced bool
-	start    time.Time
+	// more, if set, returns further parts of the status, the cost among them.
+	more  func() []string
+	start time.Time
 	pace
 	took   []float64      // latencies of the recent answers in ms, a ring buffer
 	first  []float64      // times to their first tokens in ms, a ring buffer
@@ -225,6 +227,8 @@ func (p *progress) status(first string) []string {
 		s = append(s, first+" "+duration(median(p.first)))
 	}
 	switch {
+	case p.more != nil:
+		s = append(s, p.more()...)
 	case p.unpriced:
 		s = append(s, "cost unknown")
 	case p.spent > 0:
@@ -238,6 +242,20 @@ func (p *progress) status(first string) []string {
 		s = append(s, "ETA "+left.Round(time.Second).String())
 	}
 	return s
+}
+
+// aside prints something above the bar.
+func (p *progress) aside(write func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar == nil || p.ended {
+		write()
+		return
+	}
+	_ = p.bar.Clear()
+	write()
+	p.drawn = time.Time{}
+	p.draw()
 }
 
 func median(values []float64) float64 {

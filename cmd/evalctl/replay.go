@@ -57,6 +57,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	progress.begin(begun)
 	begun.announce(t)
 	t.forecast(plan, begun)
 	return c.measure(ctx, p, t, plan, begun, progress)

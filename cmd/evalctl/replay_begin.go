@@ -22,6 +22,7 @@ type begunReplay struct {
 	// close keeps what is needed for that, remove deletes it.
 	close, remove func() error
 	queue         *queue.Run // nil without one
+	worker        string     // the command that starts a worker
 }
 
 // begin begins or resumes the replay.

@@ -63,11 +63,12 @@ type replayCmd struct {
 	Report      string `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
 	History     string `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
 	reportFlags
-	Queue       string `env:"SVC_QUEUE" placeholder:"URL" help:"Have the questions asked by the workers at a queue in PostgreSQL, see evalctl worker. A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass."`
-	Resume      string `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger. With --queue: the run that it names."`
-	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge."`
-	Quiet       bool   `help:"Print only errors on stderr."`
-	JSON        bool   `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
+	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"Have the questions asked by the workers at a queue in PostgreSQL, see evalctl worker. A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass."`
+	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends. It can be resumed (${default})."`
+	Resume      string        `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger. With --queue: the run that it names."`
+	RetryErrors bool          `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge."`
+	Quiet       bool          `help:"Print only errors on stderr."`
+	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
 
 	keptFlags
 	scorer scorer.Kind
@@ -102,8 +103,8 @@ func (c *replayCmd) Validate() error {
 	if c.RetryErrors && c.Resume == "" {
 		return errors.New("--retry-errors needs the ledger of an earlier replay: add --resume LEDGER")
 	}
-	if c.RetryErrors && c.Queue != "" {
-		return errors.New("--retry-errors is for a replay without --queue: start a new one, whose cache has what was answered")
+	if c.QueueWait <= 0 {
+		return fmt.Errorf("--queue-wait %v: must be above 0", c.QueueWait)
 	}
 	if err := c.keepInputs("output", c.Output); err != nil {
 		return err

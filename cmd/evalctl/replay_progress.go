@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
+	"evalctl/replay/queue"
 )
 
 // replayProgress reports the progress of a replay: first the sessions that were written, then the
@@ -23,11 +24,16 @@ type replayProgress struct {
 	shown    time.Time
 	answers  *progress       // nil until the first question is asked
 	begun    map[string]bool // the arms that have asked a question in this process
+
+	// The display is drawn with its own lock, so status has one of its own as well.
+	known    sync.Mutex
+	money    *begunReplay   // nil until the replay has begun
+	finished map[string]int // questions, by arm
 }
 
 // replayProgress starts the display.
 func (t *terminal) replayProgress(plan *replay.Plan) *replayProgress {
-	p := &replayProgress{t: t, plan: plan, shown: time.Now(), begun: map[string]bool{}}
+	p := &replayProgress{t: t, plan: plan, shown: time.Now(), begun: map[string]bool{}, finished: map[string]int{}}
 	daemons := 0
 	for _, a := range plan.Arms {
 		if a.Baseline == "" {
@@ -40,10 +46,25 @@ func (t *terminal) replayProgress(plan *replay.Plan) *replayProgress {
 	return p
 }
 
+// begin has the display show what a replay spends.
+func (p *replayProgress) begin(r *begunReplay) {
+	p.known.Lock()
+	defer p.known.Unlock()
+	p.money = r
+}
+
+// queue returns the run on a queue, nil without one. p.known must be held.
+func (p *replayProgress) queue() *queue.Run {
+	if p.money == nil {
+		return nil
+	}
+	return p.money.queue
+}
+
 func (p *replayProgress) hooks() replay.Hooks {
 	return replay.Hooks{
 		Controls: p.controls, Opened: p.opened, Ingested: p.ingested, Asking: p.asking, Recorded: p.recorded,
-		Cached: p.cached,
+		Cached: p.cached, Queued: func(string) { p.start() },
 	}
 }
 
@@ -71,9 +92,18 @@ func (p *replayProgress) cached(s llm.CacheStats) {
 }
 
 func (p *replayProgress) opened(arm string, s *harness.Session) {
+	p.aside(func() { p.t.daemonOf(arm, s) })
+}
+
+// aside prints something above the bar, if there is one.
+func (p *replayProgress) aside(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.t.daemonOf(arm, s)
+	if p.answers == nil {
+		write()
+		return
+	}
+	p.answers.aside(write)
 }
 
 // ingestInterval is how often the number of written sessions is printed.
@@ -100,10 +130,14 @@ func (p *replayProgress) asking(arm, id string, begin bool) {
 
 func (p *replayProgress) recorded(arm string, rec result.Record) {
 	answers := p.start()
+	p.known.Lock()
+	p.finished[arm]++
+	queued := p.queue() != nil
+	p.known.Unlock()
 	p.mu.Lock()
 	resumed := !p.begun[arm]
 	p.mu.Unlock()
-	if resumed {
+	if resumed && !queued {
 		answers.resume()
 	}
 	answers.add(rec)
@@ -125,9 +159,49 @@ func (p *replayProgress) start() *progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answers == nil {
-		p.answers = p.t.progress(len(p.plan.Questions)*len(p.plan.Arms), 0)
+		p.known.Lock()
+		resumed := 0
+		if q := p.queue(); q != nil {
+			resumed = q.Resumed()
+		}
+		p.known.Unlock()
+		p.answers = p.t.progress(len(p.plan.Questions)*len(p.plan.Arms), resumed)
+		p.answers.mu.Lock() // it may be drawn already
+		p.answers.more = p.status
+		p.answers.mu.Unlock()
 	}
 	return p.answers
+}
+
+// status returns what is known of a replay besides its answers: what was spent, the questions of
+// each arm, and what its workers do.
+func (p *replayProgress) status() (out []string) {
+	p.known.Lock()
+	defer p.known.Unlock()
+	if p.money == nil {
+		return nil
+	}
+	spent := p.money.Spent
+	if q := p.queue(); q != nil {
+		s := q.Status()
+		out = append(out, count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking))
+		if s.Refused > 0 {
+			out = append(out, fmt.Sprintf("%d refused", s.Refused))
+		}
+		spent = func() llm.USD { return s.Spent }
+	}
+	switch limit, usd := p.money.Cap(), spent(); {
+	case limit != nil && usd > 0:
+		out = append(out, fmt.Sprintf("%s of %s", usd, *limit))
+	case usd > 0:
+		out = append(out, usd.String())
+	}
+	if len(p.plan.Arms) > 1 {
+		for _, a := range p.plan.Arms {
+			out = append(out, fmt.Sprintf("%s %d", a.Name, p.finished[a.Name]))
+		}
+	}
+	return out
 }
 
 func (p *replayProgress) done() {

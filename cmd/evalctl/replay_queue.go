@@ -31,7 +31,7 @@ func (c *replayCmd) joinQueue(ctx context.Context, p *process) (*queue.Queue, er
 	if c.Queue == "" {
 		return nil, nil
 	}
-	q, err := openQueue(ctx, p, c.Queue, queue.Options{})
+	q, err := openQueue(ctx, p, c.Queue, queue.Options{Wait: c.QueueWait})
 	if err != nil || c.Resume == "" {
 		return q, err
 	}
@@ -62,8 +62,12 @@ func (c *replayCmd) beginQueued(
 	if c.Output != "" {
 		resume = append(resume, "--output", c.Output)
 	}
+	worker := []string{"evalctl", "worker"}
+	if c.typed["queue"] {
+		worker = append(worker, "--queue", c.Queue)
+	}
 	return &begunReplay{
-		Books: run, close: run.Close, remove: run.Remove, resume: resume, queue: run,
+		Books: run, close: run.Close, remove: run.Remove, resume: resume, queue: run, worker: commandLine(worker...),
 		run: func(ctx context.Context, h replay.Hooks) ([]replay.Outcome, error) {
 			return plan.RunQueued(ctx, files, run, h)
 		},
@@ -96,15 +100,13 @@ func (c *replayCmd) queuedRun(
 // announce prints how to work for a run on a queue.
 func (b *begunReplay) announce(t *terminal) {
 	if b.queue != nil {
-		t.field("queue", "run %s  its questions are asked by: evalctl worker", b.queue.ID())
+		t.field("queue", "run %s  workers on any machine, with the same queue: %s", b.queue.ID(), b.worker)
 	}
 }
 
 // notice prints what the queue reports.
 func (p *replayProgress) notice(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.t.field("queue", "%s", printable(text, oneLine))
+	p.aside(func() { p.t.field("queue", "%s", printable(text, oneLine)) })
 }
 
 // relocate changes the options of a replay that was begun on another machine: files that are not

@@ -3,20 +3,27 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/result"
 	"evalctl/harness/verify"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
@@ -29,15 +36,18 @@ type queueRig struct {
 	url   string
 	env   []string
 	files string
+	flags []string
+	// proxied are the URLs of the queue for workers that have one of their own.
+	proxied map[int]string
 }
 
 // worker starts a worker with a cache folder of its own.
 func (r *queueRig) worker(n int) (*exec.Cmd, *bytes.Buffer) {
 	r.t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(context.Background(), "evalctl", "worker", "--lease=2s", "--concurrency=3",
-		"--cache-dir="+filepath.Join(r.files, fmt.Sprintf("cache%d", n)))
-	cmd.Env = append(os.Environ(), "SVC_QUEUE="+r.url)
+	cmd := exec.CommandContext(context.Background(), "evalctl", append([]string{"worker", "--lease=2s", "--concurrency=3",
+		"--cache-dir=" + filepath.Join(r.files, fmt.Sprintf("cache%d", n))}, r.flags...)...)
+	cmd.Env = append(os.Environ(), "SVC_QUEUE="+cmp.Or(r.proxied[n], r.url))
 	cmd.Env = append(cmd.Env, r.env...)
 	cmd.Dir, cmd.Stderr, cmd.Stdout = r.files, &stderr, &stderr
 	if err := cmd.Start(); err != nil {
@@ -82,11 +92,89 @@ func TestReplayQueue(t *testing.T) {
 			if code != 0 || strings.Contains(out, "no worker") {
 				t.Fatalf("exit code %d\n%s", code, out)
 			}
-			if diff := cmp.Diff(outcome(t, whole), outcome(t, dir)); diff != "" {
+			if diff := gocmp.Diff(outcome(t, whole), outcome(t, dir)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// TestReplayQueueResumed: a run that its only worker refuses ends and says why. Resumed in another
+// folder with a worker that can take it, it stops because its model fails, and once that answers,
+// the questions that failed are asked again: the result is that of one process.
+func TestReplayQueueResumed(t *testing.T) {
+	t.Parallel()
+	const n = 16
+	broken := &atomic.Bool{}
+	broken.Store(true)
+	model := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
+		if broken.Load() {
+			return llmtest.Reply{Status: http.StatusBadRequest, Body: `{"error": {"message": "no such model"}}`, Latency: 200 * time.Millisecond}
+		}
+		return lanternModel(c)
+	})
+	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir(), flags: []string{"--concurrency=1"}}
+	env := []string{"OPENAI_BASE_URL=" + model.URL}
+	queued := append(env, "SVC_QUEUE="+rig.url)
+	args := []string{
+		"--baseline=oracle", "--dataset=" + lanterns(t, n), "--actor=gpt-4o-mini", "--scorer=exact", "--cache=off",
+		"--max-cost-usd=5", "--concurrency=1", "--output=out/oracle.json",
+	}
+	expect := func(dir string, env []string, code int, want string, args ...string) (out string) {
+		t.Helper()
+		got, out := paidReplay(t, dir, env, args...)
+		if got != code || !strings.Contains(out, want) {
+			t.Fatalf("exit code %d instead of %d, want %q\n%s", got, code, want, out)
+		}
+		return out
+	}
+
+	refusing, stderr := rig.worker(0) // without the key of the model
+	first := t.TempDir()
+	out := expect(first, queued, exitDaemon, "refuses the run: --actor: provider openai needs a key", append(args, "--queue-wait=2s")...)
+	rig.stop(refusing, stderr)
+	run := runLine.FindStringSubmatch(out)
+	if run == nil || !strings.Contains(out, "once a worker can take the questions, continue with") {
+		t.Fatalf("no run to resume:\n%s", out)
+	}
+	if res := readResult(t, filepath.Join(first, "out", "oracle.json")); res.Stopped != result.StopNoWorkers {
+		t.Errorf("stopped by %q", res.Stopped)
+	}
+
+	rig.env = append(env, "SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY="+llmSecret)
+	willing, stderr := rig.worker(1)
+	defer rig.stop(willing, stderr)
+	resume := []string{"--resume=" + run[1], "--output=out/oracle.json"}
+	expect(t.TempDir(), queued, exitDaemon, "--retry-errors", resume...)
+	whole := t.TempDir()
+	expect(whole, env, exitDaemon, "--retry-errors", args...)
+	broken.Store(false)
+	dir := t.TempDir()
+	expect(dir, queued, 0, "", append(resume, "--retry-errors")...)
+	expect(whole, env, 0, "", "--resume=out/oracle.ledger", "--retry-errors")
+	one, many := recordsOf(t, whole), recordsOf(t, dir)
+	if len(many) != n || len(one) != n {
+		t.Fatalf("%d records, without a queue %d", len(many), len(one))
+	}
+	for i, q := range many {
+		if !q.Passed || q.Passed != one[i].Passed || q.Answer != one[i].Answer || i < 8 && (q.Tries != 2 || q.FirstTry == nil) {
+			t.Errorf("%+v\nwithout a queue %+v", q, one[i])
+		}
+	}
+}
+
+// recordsOf returns the questions of a result of oracle.
+func recordsOf(t *testing.T, dir string) []result.Record {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "out", "oracle.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var res struct{ Questions []result.Record }
+	if err := json.Unmarshal(data, &res); err != nil {
+		t.Fatal(err)
+	}
+	return res.Questions
 }
 
 // served returns the URL of a daemon that is a process of its own.
@@ -144,6 +232,66 @@ func (m *meter) total() llm.USD {
 
 var runLine = regexp.MustCompile(`queue +run (\S+)`)
 
+// paidQueue is a queue, and a replay of two arms whose models cost money.
+type paidQueue struct {
+	queueRig
+	m     *meter
+	args  []string
+	whole string // the folder of the same replay by one process
+	// single is what that cost, which is not the queue's.
+	single llm.USD
+}
+
+func newPaidQueue(t *testing.T, questions int, seed uint64, cluster *postgrestest.Cluster) *paidQueue {
+	t.Helper()
+	r := &paidQueue{m: &meter{random: rand.New(rand.NewPCG(seed, 6))}, whole: t.TempDir(), args: []string{
+		"--sdk=go", "--baseline=oracle", "--dataset=" + lanterns(t, questions), "--actor=gpt-4o-mini", "--judge=gpt-4o",
+		"--price=gpt-4o=100/0", "--price=gpt-4o-mini=0.01/0", "--cache=off", "--floor=0", "--output=out",
+	}}
+	r.queueRig = queueRig{t: t, url: cluster.Database(), files: t.TempDir(), env: []string{
+		"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + llmtest.NewServer(t, r.m.reply).URL,
+	}}
+	if code, out := paidReplay(t, r.whole, r.env, append(r.args, "--max-cost-usd=900")...); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	r.single = r.m.total()
+	return r
+}
+
+// replay runs a replay on the queue to its end.
+func (r *paidQueue) replay(dir string, args ...string) (code int, out string) {
+	r.t.Helper()
+	return paidReplay(r.t, dir, append(r.env, "SVC_QUEUE="+r.url), args...)
+}
+
+// bill is what the provider has charged for the queue.
+func (r *paidQueue) bill() llm.USD { return r.m.total() - r.single }
+
+// check compares the results with those of one process, and with the bill.
+func (r *paidQueue) check(dir string) {
+	r.t.Helper()
+	if diff := gocmp.Diff(paidOutcome(r.t, r.whole), paidOutcome(r.t, dir)); diff != "" {
+		r.t.Error(diff)
+	}
+	bill := r.bill()
+	var total, lost llm.USD
+	for _, name := range []string{"go.json", "oracle.json"} {
+		path := filepath.Join(dir, "out", name)
+		if rep, err := verify.File(path); err != nil || !rep.OK {
+			r.t.Errorf("%v, %+v", err, rep)
+		}
+		cost := readResult(r.t, path).CostAccounting
+		total, lost = total+cost.TotalUSD, lost+cost.LostUSD
+		if name == "oracle.json" { // of both
+			total += cost.SharedUSD
+		}
+	}
+	if bill > total || total-lost > bill {
+		r.t.Errorf("the bill is %s, the results have %s, of which %s may have been charged", bill, total, lost)
+	}
+	r.t.Logf("bill %s, spent %s, lost %s", bill, total, lost)
+}
+
 // TestReplayQueueKilled: of three workers, one is killed every second, and the process that began
 // the run once. It is resumed on another machine, first until its cap and then with a higher one.
 // The result is that of one process, the bill is within what the result says, and never above the
@@ -152,93 +300,173 @@ func TestReplayQueueKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with the race detector, workers are killed before they have done anything")
 	}
-	questions := 12
+	questions := 10
 	if *full {
 		questions = 100
 	}
-	seed := time.Now().UnixNano()
+	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(uint64(seed), 5))
-	m := &meter{random: rand.New(rand.NewPCG(uint64(seed), 6))}
-	dataset := lanterns(t, questions)
-	args := []string{
-		"--sdk=go", "--baseline=oracle", "--dataset=" + dataset, "--actor=gpt-4o-mini", "--judge=gpt-4o",
-		"--price=gpt-4o=100/0", "--price=gpt-4o-mini=0.01/0", "--cache=off", "--floor=0", "--output=out",
-	}
-	env := []string{
-		"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + llmtest.NewServer(t, m.reply).URL,
-	}
-	whole := t.TempDir()
-	if code, out := paidReplay(t, whole, env[2:], append(args, "--max-cost-usd=900")...); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, out)
-	}
-	before := m.total()
-
-	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir(), env: env}
-	defer rig.killing(3, random)()
-	begin := func(dir string, args ...string) (code int, out string) {
-		return paidReplay(t, dir, append(env[2:], "SVC_QUEUE="+rig.url), args...)
-	}
-
-	// Killed a few seconds after it began. What it asked is on the queue.
-	first := t.TempDir()
-	cmd := replayCommand(t, first, append(args, "--max-cost-usd=900")...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	cmd.Env = append(cmd.Env, append(env, "SVC_QUEUE="+rig.url)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
-	_ = cmd.Wait()
-	found := runLine.FindStringSubmatch(stderr.String())
-	if found == nil {
-		t.Fatalf("it did not begin:\n%s", &stderr)
-	}
+	rig := newPaidQueue(t, questions, seed, postgrestest.New(t))
+	defer rig.killing(3, rand.New(rand.NewPCG(seed, 5)))()
+	run := rig.beginAndKill(controlCalls + 8)
 
 	// On another machine, with more money than was spent, which is not enough for the rest: the judge
 	// is checked again.
 	dir := t.TempDir()
-	limit := m.total() - before + before*2/3
-	resume := []string{"--resume=" + found[1], "--output=out", "--max-cost-usd=" + strings.TrimPrefix(limit.String(), "$")}
+	limit := rig.bill() + rig.single*2/3
+	resume := []string{"--resume=" + run, "--output=out", "--max-cost-usd=" + strings.TrimPrefix(limit.String(), "$")}
 	code, out := 0, ""
 	for range 40 { // until the lease of the killed process has ended
-		if code, out = begin(dir, resume...); code != exitUsage || !strings.Contains(out, "in progress") {
+		if code, out = rig.replay(dir, resume...); code != exitUsage || !strings.Contains(out, "in progress") {
 			break
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	if bill := m.total() - before; bill > limit {
+	if bill := rig.bill(); bill > limit {
 		t.Errorf("the bill is %s, the cap was %s\n%s", bill, limit, out)
 	}
 	t.Logf("cap %s: exit code %d", limit, code)
 	if code == exitBudget {
 		resume[2] = "--max-cost-usd=900"
-		code, out = begin(dir, resume...)
+		code, out = rig.replay(dir, resume...)
 	}
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	if diff := cmp.Diff(paidOutcome(t, whole), paidOutcome(t, dir)); diff != "" {
-		t.Error(diff)
+	rig.check(dir)
+}
+
+// controlCalls is how often the judge is called to check it. What these calls cost if they are lost
+// is in no result.
+const controlCalls = 28
+
+// beginAndKill begins the replay, kills the process that began it after some calls of models, and
+// returns the run. What was asked is on the queue.
+func (r *paidQueue) beginAndKill(calls int) (run string) {
+	r.t.Helper()
+	calls += r.m.count()
+	cmd := replayCommand(r.t, r.t.TempDir(), append(r.args, "--max-cost-usd=900")...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	cmd.Env = append(cmd.Env, append(r.env, "SVC_QUEUE="+r.url)...)
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
 	}
-	bill := m.total() - before
-	var total, lost llm.USD
-	for _, name := range []string{"go.json", "oracle.json"} {
-		path := filepath.Join(dir, "out", name)
-		if rep, err := verify.File(path); err != nil || !rep.OK {
-			t.Errorf("%v, %+v", err, rep)
+	err := r.m.await(calls)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, &stderr)
+	}
+	found := runLine.FindStringSubmatch(stderr.String())
+	if found == nil {
+		r.t.Fatalf("it did not begin:\n%s", &stderr)
+	}
+	return found[1]
+}
+
+// TestReplayQueueFaults: while two workers work, the network of one to the database breaks for longer
+// than its lease, the daemon of the other is killed, and the database crashes and starts again. The
+// result is that of one process.
+func TestReplayQueueFaults(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("River waits long before it connects again")
+	}
+	questions, broken := 12, 3*time.Second
+	if *full {
+		questions, broken = 100, 20*time.Second
+	}
+	cluster := postgrestest.New(t)
+	rig := newPaidQueue(t, questions, 1, cluster)
+	proxy := postgrestest.NewProxy(t, cluster.Addr())
+	rig.proxied = map[int]string{1: proxy.URL(rig.url)}
+	var workers []*exec.Cmd
+	for n := range 2 {
+		cmd, stderr := rig.worker(n)
+		defer rig.stop(cmd, stderr)
+		workers = append(workers, cmd)
+	}
+	began := rig.m.count()
+	faults := make(chan error, 1)
+	go func() {
+		faults <- func() error {
+			if err := rig.m.await(began + controlCalls + 4); err != nil {
+				return err
+			}
+			proxy.Stall(postgrestest.FromBoth)
+			restored := time.After(broken)
+			if err := killDaemon(workers[0].Process.Pid); err != nil {
+				return err
+			}
+			<-restored
+			proxy.Restore()
+			if err := rig.m.await(rig.m.count() + 1); err != nil {
+				return err
+			}
+			cluster.Stop("immediate")
+			cluster.Start()
+			return rig.m.await(rig.m.count() + 1)
+		}()
+	}()
+	dir := t.TempDir()
+	code, out := rig.replay(dir, append(rig.args, "--max-cost-usd=900")...)
+	if err := <-faults; err != nil || code != 0 {
+		t.Fatalf("%v, exit code %d\n%s", err, code, out)
+	}
+	for _, noticed := range []string{"1 worker left", "the queue does not answer"} {
+		if !strings.Contains(out, noticed) {
+			t.Errorf("nobody noticed: %q\n%s", noticed, out)
 		}
-		cost := readResult(t, path).CostAccounting
-		total, lost = total+cost.TotalUSD, lost+cost.LostUSD
-		if name == "oracle.json" { // of both
-			total += cost.SharedUSD
+	}
+	rig.check(dir)
+}
+
+func (m *meter) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls
+}
+
+// await waits until there were n calls.
+func (m *meter) await(n int) error {
+	for end := time.Now().Add(time.Minute); m.count() < n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("%d calls instead of %d", m.count(), n)
 		}
 	}
-	if bill > total || total-lost > bill {
-		t.Errorf("the bill is %s, the results have %s, of which %s may have been charged", bill, total, lost)
+	return nil
+}
+
+// killDaemon kills the processes that a worker has started, once there is one.
+func killDaemon(worker int) error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", worker))
+		if err != nil {
+			return err
+		}
+		killed := false
+		for _, path := range lists {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				continue // of a thread that has ended
+			}
+			for _, child := range strings.Fields(string(data)) {
+				id, err := strconv.Atoi(child)
+				if err == nil {
+					err = syscall.Kill(id, syscall.SIGKILL)
+				}
+				if err != nil {
+					return err
+				}
+				killed = true
+			}
+		}
+		if killed {
+			return nil
+		}
 	}
-	t.Logf("bill %s, spent %s, lost %s", bill, total, lost)
+	return fmt.Errorf("worker %d has started nothing", worker)
 }
 
 // paidOutcome is outcome without what killed requests cost.

@@ -108,10 +108,6 @@ func (t *terminal) resumeReplay(b *begunReplay, stopped error) {
 	case errors.Is(stopped, harness.ErrDaemonDied):
 		how = "once the daemon is in order, continue with"
 	case errors.As(stopped, new(*harness.SystematicError)):
-		if b.queue != nil {
-			t.field("resume", "once the cause is repaired, start a new replay: the cache has what was answered")
-			return
-		}
 		how, more = "once the cause is repaired, continue with", " --retry-errors"
 	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
 		how = "once the judge is in order, continue with"

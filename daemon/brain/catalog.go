@@ -43,9 +43,9 @@ func (r Record) Key() string {
 // package braintest has the tests that every implementation must pass.
 //
 // A Service is the only user of its catalog, unless that is a SharedCatalog. It calls Load once,
-// before anything else, and Close last. The other methods must be safe for concurrent use, but
-// there is one call at a time for an id. The service checks slugs and tenants: to a catalog that is
-// not shared only ids are unique.
+// before anything else, and Close last; it does not load a SharedCatalog. The other methods must be
+// safe for concurrent use, but there is one call at a time for an id. The service checks slugs and
+// tenants: to a catalog that is not shared only ids are unique.
 type Catalog interface {
 	// Load returns all records, in any order. A record that cannot be read is returned
 	// with its Damage, so that the other brains remain usable. An error means that there
@@ -72,6 +72,19 @@ type Catalog interface {
 	Close() error
 }
 
+// Selection is a set of brains. The zero value is all of them.
+type Selection struct {
+	Tenants []string // of one of these tenants; nil: of any
+	IDs     []string // with one of these ids; nil: with any
+	Limit   int      // the first so many, ascending by id; 0: all
+}
+
+// includes reports whether a brain is in the selection if there is no limit.
+func (sel Selection) includes(r Record) bool {
+	return (sel.Tenants == nil || slices.Contains(sel.Tenants, r.Tenant)) &&
+		(sel.IDs == nil || slices.Contains(sel.IDs, r.Brain.ID))
+}
+
 // SharedCatalog is a Catalog that other processes use at the same time. All of its methods may be
 // called at any time. It gives UIDs to brains, in ascending order, and keeps the names of a
 // tenant's brains unique: Add returns ErrExists also for an id or a slug that is the id or the slug
@@ -82,6 +95,17 @@ type SharedCatalog interface {
 	// Lookup returns the brains that a name can refer to: the one with this id, whatever its
 	// tenant, and the one of the tenant with this slug.
 	Lookup(ctx context.Context, tenant, name string) ([]Record, error)
+	// Select returns the records of the brains in a selection, ascending by id. Damaged ones are
+	// among them.
+	Select(ctx context.Context, sel Selection) ([]Record, error)
+	// Oldest returns the record of the brain in a selection that was added first and is not damaged,
+	// or ErrNotFound.
+	Oldest(ctx context.Context, sel Selection) (Record, error)
+	// Damaged returns the records that are damaged, as far as that can be found out without reading
+	// all of them.
+	Damaged(ctx context.Context) ([]Record, error)
+	// Count returns the number of brains.
+	Count(ctx context.Context) (int, error)
 	// Missing returns those of the UIDs whose brains are not in the catalog.
 	Missing(ctx context.Context, uids []int64) ([]int64, error)
 	// Watch calls changed soon after any process has retired a brain, and whenever it may have

@@ -3,8 +3,6 @@ package brain
 import (
 	"context"
 	"encoding/binary"
-	"runtime"
-	"sync"
 	"time"
 
 	"evalctl/daemon/search"
@@ -13,19 +11,6 @@ import (
 
 // documents reads the documents of a store for the index.
 type documents struct{ store *store.Store }
-
-// file is a stored file to be indexed. Source identifies its version, see sourceOf;
-// when it is empty, read asks the store for it.
-type file struct {
-	path, source string
-}
-
-// maxRead limits the files whose contents are held outside the index at a time.
-const maxRead = 256
-
-// sharedReaders is how many documents of a server are read at a time, which takes a round trip for
-// each. Each read uses a connection, of which other requests need some too.
-const sharedReaders = 6
 
 // list describes all files, ascending by path.
 func (d documents) list(ctx context.Context) ([]store.FileInfo, error) {
@@ -51,69 +36,42 @@ func tooFresh(info store.FileInfo, saved time.Time) bool {
 	return info.Version == "" && info.ModTime.After(saved.Add(-clockTick))
 }
 
-// read returns the documents at the paths, and the paths without a document. It
-// reads several at a time.
-func (d documents) read(ctx context.Context, files []file) (docs []search.Document, gone []string, err error) {
-	type answer struct {
-		doc search.Document
-		ok  bool
-		err error
-	}
-	answers := make([]answer, len(files))
-	workers := runtime.GOMAXPROCS(0)
-	if d.store.Shared() {
-		workers = max(workers, sharedReaders)
-	}
-	workers = min(workers, len(files))
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < len(files); i += workers {
-				a := &answers[i]
-				if a.doc, a.ok, a.err = d.readOne(ctx, files[i]); a.err != nil {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for i, a := range answers {
-		switch {
-		case a.err != nil:
-			return nil, nil, a.err
-		case a.ok:
-			docs = append(docs, a.doc)
-		default:
-			gone = append(gone, files[i].path)
-		}
-	}
-	return docs, gone, nil
+// part is what was read of some files.
+type part struct {
+	docs  []search.Document
+	gone  []string // paths without a document
+	files int
+	err   error // then there is nothing else, and no further part
 }
 
-func (d documents) readOne(ctx context.Context, f file) (search.Document, bool, error) {
-	if !search.Indexed(f.path) {
-		return search.Document{}, false, nil
-	}
-	if f.source == "" {
-		// Before the content is read: if the file changes in between, a snapshot
-		// names the older version, and the file is read again.
-		info, err := d.store.Stat(ctx, f.path)
-		if store.IsNotFound(err) || err == nil && info.IsDir {
-			return search.Document{}, false, nil
+// read sends the documents at files in parts of about 1 MiB, and then closes the channel. It reads a
+// part while the receiver works on the one before. Of a file that changes meanwhile, the Source is
+// not a newer one than the content, so that a snapshot never takes old content for new.
+func (d documents) read(ctx context.Context, files []store.FileInfo, parts chan<- part) {
+	defer close(parts)
+	for len(files) > 0 {
+		found, err := d.store.ReadMany(ctx, files)
+		p := part{files: len(found), err: err}
+		for _, f := range found {
+			doc, ok := search.Document{}, false
+			if f.Exists {
+				doc, ok = search.Parse(f.Path, f.Data)
+			}
+			if ok {
+				doc.Source = sourceOf(f.FileInfo)
+				p.docs = append(p.docs, doc)
+			} else {
+				p.gone = append(p.gone, f.Path)
+			}
+		}
+		select {
+		case parts <- p:
+		case <-ctx.Done():
+			return
 		}
 		if err != nil {
-			return search.Document{}, false, err
+			return
 		}
-		f.source = sourceOf(info)
+		files = files[len(found):]
 	}
-	data, err := d.store.Read(ctx, f.path)
-	if store.IsNotFound(err) {
-		return search.Document{}, false, nil
-	}
-	if err != nil {
-		return search.Document{}, false, err
-	}
-	doc, ok := search.Parse(f.path, data)
-	doc.Source = f.source
-	return doc, ok, nil
 }

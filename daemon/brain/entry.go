@@ -23,8 +23,9 @@ var errDropped = errors.New("the index was dropped")
 // search. mu guards the fields below it. It is held while a store is opened or closed,
 // which may take long, but not while a search waits for the index.
 type entry struct {
-	record Record
-	cfg    *entryConfig // shared by all brains
+	latest atomic.Pointer[Record] // its id and UID never change
+	lookup uint64                 // the one that latest is from, see Service.adopt; Service.mu guards it
+	cfg    *entryConfig           // shared by all brains
 	// ctx ends when the brain is deleted or the service closed. Operations then
 	// fail with its cause.
 	ctx    context.Context
@@ -57,7 +58,8 @@ type entryConfig struct {
 }
 
 func newEntry(r Record, cfg *entryConfig) *entry {
-	e := &entry{record: r, stored: r.Stored, cfg: cfg, events: store.NewRelay(cfg.logger)}
+	e := &entry{stored: r.Stored, cfg: cfg, events: store.NewRelay(cfg.logger)}
+	e.latest.Store(&r)
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e
 }
@@ -65,7 +67,10 @@ func newEntry(r Record, cfg *entryConfig) *entry {
 // err returns what operations on the brain fail with, nil while it is usable.
 func (e *entry) err() error { return context.Cause(e.ctx) }
 
-func (e *entry) id() string { return e.record.Brain.ID }
+// record returns what is known of the brain.
+func (e *entry) record() Record { return *e.latest.Load() }
+
+func (e *entry) id() string { return e.record().Brain.ID }
 
 func (e *entry) touch() { e.used.Store(e.cfg.now().UnixNano()) }
 
@@ -86,10 +91,10 @@ func (e *entry) openStore(ctx context.Context) error {
 // openStored opens the store, or creates that of a new brain. It requires mu.
 func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 	if e.cfg.hasStore == nil {
-		return e.cfg.openStore(ctx, e.record.Key())
+		return e.cfg.openStore(ctx, e.record().Key())
 	}
 	if e.stored {
-		found, err := e.cfg.hasStore(e.record.Key())
+		found, err := e.cfg.hasStore(e.record().Key())
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +103,12 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 				"the documents of brain %s have vanished from its folder: restore or mount them, then try again", e.id())
 		}
 	}
-	st, err := e.cfg.openStore(ctx, e.record.Key())
+	st, err := e.cfg.openStore(ctx, e.record().Key())
 	if err != nil || e.stored {
 		return st, err
 	}
 	// Not earlier: a crash before this leaves a store that is opened like a new one.
-	r := e.record
+	r := e.record()
 	r.Stored = true
 	if err := e.cfg.catalog.Update(context.WithoutCancel(ctx), r); err != nil {
 		e.cfg.logger.Warn("the record of a brain cannot be updated; tried again when its store is opened next",
@@ -137,9 +142,10 @@ func (e *entry) acquireIndexer() *indexer {
 	}
 	if e.indexer == nil {
 		cfg := e.cfg.indexer
-		cfg.brain, cfg.key = e.id(), e.record.Key()
+		cfg.brain, cfg.key = e.id(), e.record().Key()
 		e.indexer = startIndexer(e.store, cfg)
 	}
+	e.indexer.reached(e.store.Server())
 	e.indexer.pending.Add(1)
 	return e.indexer
 }

@@ -13,24 +13,32 @@ import (
 // Handle refers to one brain. It never refers to another one: once the brain is
 // deleted, every operation is ErrNotFound, even if a new brain has the same id.
 // It is therefore enough to check a caller's rights when it gets the handle.
-// Handles of the same brain are equal. They are safe for concurrent use.
+// A handle is to be used at once, and acquired for longer use: it ends when the brain was
+// not used for a minute or longer. Handles of the same brain are equal as long as it is in
+// use. They are safe for concurrent use.
 type Handle struct {
 	entry *entry
 	pool  *pool
 }
 
 // Brain returns the description of the brain.
-func (h Handle) Brain() protocol.Brain { return h.entry.record.Brain }
+func (h Handle) Brain() protocol.Brain { return h.entry.record().Brain }
 
 // Tenant returns the owner of the brain. It is empty for a brain that was created
 // while the daemon ran without keys.
-func (h Handle) Tenant() string { return h.entry.record.Tenant }
+func (h Handle) Tenant() string { return h.entry.record().Tenant }
 
-// Done is closed when the brain is deleted or the service closed.
+// Done is closed when the brain is deleted or the service closed, and some time after nobody uses
+// the brain any longer.
 func (h Handle) Done() <-chan struct{} { return h.entry.ctx.Done() }
 
-// Err returns nil until Done is closed, then ErrNotFound or ErrClosed.
+// Err returns nil until Done is closed, then ErrNotFound, ErrClosed, or store.ErrUnavailable if
+// the brain was not in use.
 func (h Handle) Err() error { return h.entry.err() }
+
+// WhenEnded calls f in its own goroutine when Done is closed, which is also the case after the
+// brain was not used for a while. What is kept for a brain is freed then.
+func (h Handle) WhenEnded(f func()) { context.AfterFunc(h.entry.ctx, f) }
 
 // Acquire prevents the store from being closed until release is called. It does not open it.
 // The store of a brain that is not acquired may be closed at any time. Deletion,

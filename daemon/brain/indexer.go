@@ -40,6 +40,7 @@ type indexer struct {
 	dirty    map[string]struct{}
 	marked   uint64        // events counted so far; the initial build counts as one
 	applied  uint64        // events whose paths are in the index
+	server   uint64        // see store.Store.Server
 	seq      uint64        // of the last commit of which every event was counted, 0 before the first
 	err      error         // why the goroutine ended: the index is no longer kept
 	progress chan struct{} // closed and replaced when applied or err changes
@@ -53,6 +54,7 @@ type indexerConfig struct {
 	snapshots Snapshots       // nil keeps none
 	measured  func()          // called after the size of the index changed; must not wait
 	refused   *atomic.Int64   // counts the passages that the embedder refused
+	unusable  *atomic.Int64   // counts the snapshots that could not be used
 	logger    *slog.Logger
 	brain     string // id
 	key       string // Record.Key
@@ -67,9 +69,10 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 		cfg:      cfg,
 		ended:    make(chan struct{}),
 		size:     indexSize{changed: cfg.measured},
-		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.options, cfg.logger, cfg.now}),
+		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.unusable, cfg.options, cfg.logger, cfg.now}),
 		dirty:    map[string]struct{}{},
 		marked:   1,
+		server:   st.Server(),
 		progress: make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 	}
@@ -97,6 +100,24 @@ func (x *indexer) mark(e store.ChangeEvent) {
 		x.seq = e.Seq
 	}
 	x.mu.Unlock()
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// reached has the index compared with the documents if the server is another one than before.
+func (x *indexer) reached(server uint64) {
+	x.mu.Lock()
+	same := x.server == server
+	if !same {
+		x.server = server
+		x.marked++
+	}
+	x.mu.Unlock()
+	if same {
+		return
+	}
 	select {
 	case x.wake <- struct{}{}:
 	default:
@@ -160,7 +181,11 @@ func (x *indexer) drain(ctx context.Context) error {
 		dirty, marked, seq := x.dirty, x.marked, x.seq
 		x.dirty = map[string]struct{}{}
 		x.mu.Unlock()
-		if err := x.mirror.refresh(ctx, filesAt(dirty)); err != nil {
+		err := x.mirror.compareWithServer(ctx)
+		if err == nil {
+			err = x.mirror.refresh(ctx, filesAt(dirty))
+		}
+		if err != nil {
 			return fmt.Errorf("update the index: %w", err)
 		}
 		x.mirror.seq = max(x.mirror.seq, seq)

@@ -1,14 +1,17 @@
 package brain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -260,5 +263,57 @@ func TestAFailedIndexIsReportedThenRebuilt(t *testing.T) {
 	b.broken.Store(nil)
 	if got := find(t, s, "eval", "walrus"); len(got) != 2 {
 		t.Errorf("found %v", got)
+	}
+}
+
+// bulkyBackend has large documents, and counts at each read which of the contents that it has
+// returned are still in memory.
+type bulkyBackend struct {
+	store.Backend
+	mu   sync.Mutex
+	held []weak.Pointer[byte]
+	most int
+}
+
+const bulkyBytes, bulkyDocuments = 512 << 10, 48
+
+func (b *bulkyBackend) List(context.Context, string) (files []store.FileInfo, _ error) {
+	for i := range bulkyDocuments {
+		files = append(files, store.FileInfo{Path: fmt.Sprintf("d%03d.txt", i), Size: bulkyBytes, ModTime: epoch})
+	}
+	return files, nil
+}
+
+func (b *bulkyBackend) Read(context.Context, string) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	runtime.GC()
+	held := 0
+	for _, p := range b.held {
+		if p.Value() != nil {
+			held++
+		}
+	}
+	b.most = max(b.most, held)
+	data := bytes.Repeat([]byte(" "), bulkyBytes)
+	b.held = append(b.held, weak.Make(&data[0]))
+	return data, nil
+}
+
+func (*bulkyBackend) Close() error { return nil }
+
+// While an index is built, a few MiB of documents are held outside of it.
+func TestBuildHoldsFewDocuments(t *testing.T) {
+	b := &bulkyBackend{}
+	s := open(t, func(c *Config) {
+		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(b, nil), nil }
+	})
+	create(t, s, "eval")
+	if got := find(t, s, "eval", "otter"); len(got) > 0 || len(b.held) != bulkyDocuments {
+		t.Errorf("found %v in %d documents", got, len(b.held))
+	}
+	const parts, documentsOfPart = 2, 2 // one is read while the one before is indexed
+	if b.most > parts*documentsOfPart {
+		t.Errorf("%d documents of %d KiB were held, want at most %d", b.most, bulkyBytes>>10, parts*documentsOfPart)
 	}
 }

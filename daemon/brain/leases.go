@@ -34,7 +34,7 @@ func (h Handle) Lease(ctx context.Context, name string) (held context.Context, r
 	if h.entry.cfg.leases == nil {
 		return ctx, func() {}, nil
 	}
-	held, release, err = h.entry.cfg.leases.Take(ctx, h.entry.record.Key(), name)
+	held, release, err = h.entry.cfg.leases.Take(ctx, h.entry.record().Key(), name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("brain %s: %w", h.entry.id(), err)
 	}
@@ -47,7 +47,7 @@ func (h Handle) Announce(ctx context.Context) (done func(), err error) {
 	if h.entry.cfg.leases == nil {
 		return func() {}, nil
 	}
-	done, err = h.entry.cfg.leases.Announce(ctx, h.entry.record.Key())
+	done, err = h.entry.cfg.leases.Announce(ctx, h.entry.record().Key())
 	if err != nil {
 		return nil, fmt.Errorf("brain %s: %w", h.entry.id(), err)
 	}

@@ -29,7 +29,7 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 		return protocol.Brain{}, err
 	}
 	defer s.changing.Done()
-	_, err = s.catalog.Add(ctx, e.record)
+	_, err = s.catalog.Add(ctx, e.record())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", e.id(), err)
 	}
 	e.busy = false
-	return e.record.Brain, nil
+	return e.record().Brain, nil
 }
 
 // reserve takes the id of a new brain. If another tenant has it and mayRename is
@@ -64,7 +64,7 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 	e := newEntry(Record{Brain: b, Tenant: tenant}, &s.entries)
 	e.busy = true
 	s.brains[b.ID] = e
-	s.slugs[slugOf(e.record)] = b.ID
+	s.slugs[slugOf(e.record())] = b.ID
 	s.changing.Add(1)
 	return e, nil
 }
@@ -74,7 +74,7 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 // by that name would delete both. It requires mu.
 func (s *Service) sameName(tenant string, b protocol.Brain) (name string, e *entry) {
 	for _, name := range []string{b.ID, b.Slug} {
-		if e := s.brains[name]; e != nil && e.record.Tenant == tenant {
+		if e := s.brains[name]; e != nil && e.record().Tenant == tenant {
 			return name, e
 		}
 		if id, ok := s.slugs[ownSlug{tenant, name}]; ok {
@@ -95,7 +95,12 @@ func (s *Service) forget(e *entry) {
 		return
 	}
 	delete(s.brains, e.id())
-	if slug := slugOf(e.record); s.slugs[slug] == e.id() {
+	s.forgetSlug(e)
+}
+
+// forgetSlug requires mu.
+func (s *Service) forgetSlug(e *entry) {
+	if slug := slugOf(e.record()); s.slugs[slug] == e.id() {
 		delete(s.slugs, slug)
 	}
 }
@@ -133,7 +138,7 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 
 	closeErr := e.close((*indexer).close, notFound(id))
 	s.pool.remove(e)
-	retired, err := s.uncatalog(ctx, e.record)
+	retired, err := s.uncatalog(ctx, e.record())
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +148,7 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 	}
 	if err != nil {
 		if s.brains[id] == e {
-			s.brains[id] = newEntry(e.record, &s.entries) // it still exists: usable again
+			s.brains[id] = newEntry(e.record(), &s.entries) // it still exists: usable again
 		}
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
 	}

@@ -37,6 +37,7 @@ type mirror struct {
 	// seq is the last commit that the index has in full, and savedSeq the last one that the stored
 	// snapshot has as far as is known.
 	seq, savedSeq uint64
+	server        uint64 // whose documents the index has, see store.Store.Server
 }
 
 func newMirror(st *store.Store, options *search.Options, s *snapshot) *mirror {
@@ -46,6 +47,7 @@ func newMirror(st *store.Store, options *search.Options, s *snapshot) *mirror {
 // build loads the snapshot of the index and applies what has changed since, or
 // indexes the whole store when there is no usable snapshot.
 func (m *mirror) build(ctx context.Context) error {
+	m.server = m.documents.store.Server()
 	seq := m.documents.store.Seq() // what is read afterwards has these commits
 	var err error
 	if m.documents.store.Shared() {
@@ -129,11 +131,13 @@ func (m *mirror) catchUp(ctx context.Context, seq uint64) (last uint64, err erro
 	return last, m.refresh(ctx, filesAt(changed))
 }
 
-// filesAt returns the files at paths whose versions are not known.
-func filesAt(paths map[string]struct{}) []file {
-	files := make([]file, 0, len(paths))
+// filesAt returns the files at paths, which are not described.
+func filesAt(paths map[string]struct{}) []store.FileInfo {
+	files := make([]store.FileInfo, 0, len(paths))
 	for path := range paths {
-		files = append(files, file{path: path})
+		if search.Indexed(path) {
+			files = append(files, store.FileInfo{Path: path})
+		}
 	}
 	return files
 }
@@ -148,20 +152,48 @@ func (m *mirror) follow(ctx context.Context, listed []store.FileInfo, saved time
 	return m.refresh(ctx, changed)
 }
 
+// compareWithServer lists the documents if the server is another one than before. The index may have
+// read a document that was changed a moment before the failover, and the change may be lost with the
+// server, without an event.
+func (m *mirror) compareWithServer(ctx context.Context) error {
+	server := m.documents.store.Server()
+	if server == m.server {
+		return nil
+	}
+	listed, err := m.documents.list(ctx)
+	if err == nil {
+		err = m.follow(ctx, listed, time.Time{})
+	}
+	if err == nil {
+		m.server = server
+	}
+	return err
+}
+
+// unchanged returns an error if the server may lack what the index has.
+func (m *mirror) unchanged(ctx context.Context) error {
+	if err := m.documents.store.Sync(ctx); err != nil {
+		return err
+	}
+	if m.documents.store.Server() != m.server {
+		return errWoken
+	}
+	return nil
+}
+
 // compare returns the listed files whose present version is not in the index, and
 // the number of listed files that are in the index in any version.
-func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []file, known int) {
+func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []store.FileInfo, known int) {
 	for _, info := range listed {
 		if !search.Indexed(info.Path) {
 			continue
 		}
-		source := sourceOf(info)
 		had, ok := m.index.Source(info.Path)
 		if ok {
 			known++
 		}
-		if had != source || tooFresh(info, saved) {
-			changed = append(changed, file{info.Path, source})
+		if had != sourceOf(info) || tooFresh(info, saved) {
+			changed = append(changed, info)
 		}
 	}
 	return changed, known
@@ -178,21 +210,29 @@ func (m *mirror) deleteUnlisted(listed []store.FileInfo) {
 	}
 }
 
-// refresh brings the index up to date with the store at the given paths.
-func (m *mirror) refresh(ctx context.Context, files []file) error {
-	for batch := range slices.Chunk(files, maxRead) {
-		docs, gone, err := m.documents.read(ctx, batch)
-		if err != nil {
-			return err
+// refresh brings the index up to date with the store at the given files, which are all Indexed.
+func (m *mirror) refresh(ctx context.Context, files []store.FileInfo) error {
+	if len(files) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	parts := make(chan part)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { m.documents.read(ctx, files, parts) })
+	for p := range parts {
+		if p.err != nil {
+			return p.err
 		}
-		m.index.Put(docs...)
-		for _, path := range gone {
+		m.index.Put(p.docs...)
+		for _, path := range p.gone {
 			m.index.Delete(path)
 		}
-		m.unmeasured += len(batch)
-		m.unsaved += len(batch)
+		m.unmeasured += p.files
+		m.unsaved += p.files
 	}
-	return nil
+	return ctx.Err()
 }
 
 // indexSize is the memory of an index as last measured.
@@ -226,7 +266,9 @@ func (m *mirror) saveDue() bool {
 // save writes a snapshot, unless woken becomes true before it is complete. If another process has
 // saved one in the meantime, that one is kept, and the next is due when enough has changed since.
 func (m *mirror) save(ctx context.Context, woken func() bool) {
-	err := m.snapshot.save(ctx, m.index, m.seq, m.savedSeq, woken)
+	// It asks while the snapshot is being written, so that both are on the same server.
+	unchanged := func() error { return m.unchanged(ctx) }
+	err := m.snapshot.save(ctx, m.index, m.seq, m.savedSeq, woken, unchanged)
 	if newer, ok := errors.AsType[*NewerSnapshotError](err); ok {
 		// Each commit since then counts as one document, because which ones it changed is not known.
 		// So this may be too low, but the process that has saved knows better.

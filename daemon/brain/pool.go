@@ -33,16 +33,18 @@ type pool struct {
 	logger      *slog.Logger
 	now         func() time.Time
 	measured    chan struct{} // holds a token after the size of an index changed
+	endIdle     func()        // called after idle stores were closed
 
 	mu      sync.Mutex
 	entries map[*entry]struct{}
 }
 
-func newPool(cfg Config) *pool {
+func newPool(cfg Config, endIdle func()) *pool {
 	return &pool{
 		persistent: cfg.Persistent,
 		maxStores:  cmp.Or(cfg.OpenStores, DefaultOpenStores), indexMemory: cmp.Or(cfg.IndexMemory, DefaultIndexMemory),
 		logger: cfg.Logger, now: cfg.Now, measured: make(chan struct{}, 1), entries: map[*entry]struct{}{},
+		endIdle: endIdle,
 	}
 }
 
@@ -131,6 +133,7 @@ func (p *pool) janitor(ctx context.Context) {
 		}
 		p.dropIndexes()
 		p.closeIdleStores()
+		p.endIdle()
 	}
 }
 

@@ -5,9 +5,9 @@
 // acquire it and work with its Store, its Search and its change events. What
 // they do with those is not this package's concern (see package memory).
 //
-// The files build on each other in one direction: service and lifecycle, handle,
-// pool (how many stores and indexes stay open), entry (one brain), indexer (its
-// index, kept up to date in the background), then what the indexer uses (mirror,
+// The files build on each other in one direction: service, lifecycle, list and idle,
+// handle, pool (how many stores and indexes stay open), entry (one brain), indexer
+// (its index, kept up to date in the background), then what the indexer uses (mirror,
 // documents, embedding, snapshot), and the catalog.
 package brain
 
@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,16 +37,19 @@ type Service struct {
 
 	stopJanitor func()
 	refused     atomic.Int64 // passages
+	unusable    atomic.Int64 // snapshots
 	damaged     int          // brains
 
 	// changing counts the brains that are being created or deleted. Close waits
 	// for them.
 	changing sync.WaitGroup
 
-	mu     sync.Mutex         // never held during disk access
-	brains map[string]*entry  // damaged ones included
-	slugs  map[ownSlug]string // ids of brains
-	closed bool
+	mu      sync.Mutex         // never held during disk access
+	brains  map[string]*entry  // damaged ones included
+	slugs   map[ownSlug]string // ids of brains
+	lookups uint64             // that were begun, see adopt
+	tidied  time.Time          // when endIdle has looked at all brains
+	closed  bool
 }
 
 // ownSlug is a slug of one tenant.
@@ -71,7 +73,11 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return fail(errors.New("brain service: OpenStore is required"))
 	}
 	shared, _ := cfg.Catalog.(SharedCatalog)
-	records, err := cfg.Catalog.Load(ctx)
+	load := cfg.Catalog.Load
+	if shared != nil {
+		load = shared.Damaged // the others are added when they are used
+	}
+	records, err := load(ctx)
 	if err != nil {
 		return fail(err)
 	}
@@ -80,19 +86,20 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	cfg.Search.CircuitBreaker = cmp.Or(cfg.Search.CircuitBreaker, &search.CircuitBreaker{}) // brains share the models
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Service{now: cfg.Now, catalog: cfg.Catalog, shared: shared, pool: newPool(cfg), brains: map[string]*entry{}, slugs: map[ownSlug]string{}}
+	s := &Service{
+		now: cfg.Now, catalog: cfg.Catalog, shared: shared,
+		brains: map[string]*entry{}, slugs: map[ownSlug]string{},
+	}
+	s.pool = newPool(cfg, s.endIdle)
 	s.entries = entryConfig{
 		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize},
-			measured: s.pool.indexGrew, refused: &s.refused, logger: cfg.Logger, now: cfg.Now,
+			measured: s.pool.indexGrew, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
 		},
 	}
 	for _, r := range records {
 		s.brains[r.Brain.ID] = newEntry(r, &s.entries)
-		if shared != nil && r.Damage == nil {
-			continue // added when it is used
-		}
 		if r.Damage != nil {
 			cfg.Logger.Error("a brain cannot be used", "brain", r.Brain.ID, "because", r.Damage)
 			s.damaged++
@@ -144,9 +151,10 @@ func (s *Service) find(id string) (Handle, error) {
 	if !ok || e.busy {
 		return Handle{}, notFound(id)
 	}
-	if e.record.Damage != nil {
-		return Handle{}, e.record.Damage
+	if damage := e.record().Damage; damage != nil {
+		return Handle{}, damage
 	}
+	e.touch() // so that it is not idle until the caller acquires it
 	return Handle{e, s.pool}, nil
 }
 
@@ -163,41 +171,19 @@ func (s *Service) Owner(id string) (tenant string, taken bool) {
 	if !ok {
 		return "", false
 	}
-	return e.record.Tenant, true
+	return e.record().Tenant, true
 }
 
 // Damaged returns the number of brains whose record could not be read.
 func (s *Service) Damaged() int { return s.damaged }
 
-// List returns the record of every brain that is not damaged, ascending by id.
-func (s *Service) List(ctx context.Context) ([]Record, error) {
-	list, err := s.all(ctx)
-	slices.SortFunc(list, func(a, b Record) int { return cmp.Compare(a.Brain.ID, b.Brain.ID) })
-	return list, err
-}
-
-func (s *Service) all(ctx context.Context) ([]Record, error) {
-	if s.shared != nil {
-		list, err := s.shared.Load(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list brains: %w", err)
-		}
-		return slices.DeleteFunc(list, func(r Record) bool { return r.Damage != nil }), nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Record, 0, len(s.brains))
-	for _, e := range s.brains {
-		if !e.busy && e.record.Damage == nil {
-			list = append(list, e.record)
-		}
-	}
-	return list, nil
-}
-
 // RefusedPassages counts the passages that the embedder has refused, in all
 // brains: only their words are searched.
 func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
+
+// UnusableSnapshots counts the snapshots of indexes that could not be read in time, or not used, so
+// that the indexes were built from their documents.
+func (s *Service) UnusableSnapshots() int64 { return s.unusable.Load() }
 
 // Close closes every brain. Later calls do nothing; later operations fail
 // with ErrClosed.

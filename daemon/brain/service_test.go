@@ -45,7 +45,7 @@ func open(t *testing.T, set func(*Config)) *Service {
 
 func list(t *testing.T, s *Service) (brains []protocol.Brain) {
 	t.Helper()
-	records, err := s.List(t.Context())
+	records, err := s.List(t.Context(), Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

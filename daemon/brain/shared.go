@@ -29,7 +29,7 @@ func (s *Service) Refresh(ctx context.Context, tenant, name string) error {
 	if s.shared == nil {
 		return nil
 	}
-	before := s.named(tenant, name)
+	before, lookup := s.named(tenant, name)
 	records, err := s.shared.Lookup(ctx, tenant, name)
 	if err != nil {
 		return fmt.Errorf("look up brain %s: %w", name, err)
@@ -42,43 +42,53 @@ func (s *Service) Refresh(ctx context.Context, tenant, name string) error {
 	found := map[int64]bool{}
 	for _, r := range records {
 		found[r.UID] = true
-		s.adopt(r)
+		s.adopt(r, lookup)
 	}
 	// Not those that appeared during the lookup, which may have read an older state.
 	for _, e := range before {
-		if !found[e.record.UID] {
+		if !found[e.record().UID] {
 			s.drop(e, notFound(e.id()))
 		}
 	}
 	return nil
 }
 
-// named returns the known brains that a name refers to.
-func (s *Service) named(tenant, name string) []*entry {
+// named returns the known brains that a name refers to, and the number of a lookup that begins now.
+func (s *Service) named(tenant, name string) (list []*entry, lookup uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []*entry
+	s.lookups++
 	if e := s.brains[name]; e != nil {
 		list = append(list, e)
 	}
 	if e := s.brains[s.slugs[ownSlug{tenant, name}]]; e != nil {
 		list = append(list, e)
 	}
-	return list
+	return list, s.lookups
 }
 
-// adopt adds the brain of a record, unless it is known, and drops the one that had its id before.
-// It requires mu.
-func (s *Service) adopt(r Record) {
+// adopt adds the brain of a record that a lookup has found, or replaces what is known of it, and
+// drops the one that had its id before. Lookups are numbered from 1 as they begin: what one has
+// found is not replaced by what an earlier one has found, which may have read it before a change. 0
+// is for the record of a new brain. It requires mu.
+func (s *Service) adopt(r Record, lookup uint64) {
 	old := s.brains[r.Brain.ID]
-	if old != nil && old.record.UID >= r.UID { // if it is greater, the record is outdated
-		s.slugs[slugOf(old.record)] = old.id() // another brain may have had the slug
+	if old != nil && old.record().UID >= r.UID { // if it is greater, the record is outdated
+		if old.record().UID == r.UID && lookup > old.lookup {
+			s.forgetSlug(old)
+			old.latest.Store(&r)
+			old.lookup = lookup
+		}
+		s.slugs[slugOf(old.record())] = old.id() // another brain may have had the slug
 		return
 	}
 	if old != nil {
 		s.drop(old, notFound(old.id()))
 	}
-	s.brains[r.Brain.ID] = newEntry(r, &s.entries)
+	e := newEntry(r, &s.entries)
+	e.lookup = lookup
+	e.touch()
+	s.brains[r.Brain.ID] = e
 	s.slugs[slugOf(r)] = r.Brain.ID
 }
 
@@ -121,7 +131,7 @@ func (s *Service) createShared(ctx context.Context, tenant string, b protocol.Br
 		if r.UID, err = s.shared.Add(ctx, r); err == nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.adopt(r)
+			s.adopt(r, 0)
 			return b, nil
 		}
 		if !errors.Is(err, ErrExists) {
@@ -191,7 +201,7 @@ func (s *Service) dropMissing(ctx context.Context) error {
 	known := map[int64]*entry{}
 	s.mu.Lock()
 	for _, e := range s.brains {
-		known[e.record.UID] = e
+		known[e.record().UID] = e
 	}
 	s.mu.Unlock()
 	if len(known) == 0 {

@@ -40,6 +40,16 @@ func (c *sharedMemory) Lookup(ctx context.Context, _, name string) (found []Reco
 	return found, err
 }
 
+func (c *sharedMemory) Select(ctx context.Context, _ Selection) ([]Record, error) { return c.Load(ctx) }
+
+func (c *sharedMemory) Oldest(context.Context, Selection) (Record, error) {
+	return Record{}, ErrNotFound
+}
+
+func (c *sharedMemory) Damaged(context.Context) ([]Record, error) { return nil, nil }
+
+func (c *sharedMemory) Count(context.Context) (int, error) { return len(c.records), nil }
+
 func (c *sharedMemory) Missing(context.Context, []int64) ([]int64, error) { return nil, nil }
 
 func (c *sharedMemory) Watch(ctx context.Context, _ func()) { <-ctx.Done() }
@@ -119,4 +129,45 @@ func (c *createdDuringLookup) Lookup(ctx context.Context, tenant, name string) (
 		c.lookup()
 	}
 	return found, err
+}
+
+// TestChangedRecord: a lookup sees what another process has changed, unless a later one has seen
+// more.
+func TestChangedRecord(t *testing.T) {
+	c := &createdDuringLookup{}
+	s := open(t, func(cfg *Config) { cfg.Catalog = c })
+	create(t, s, "a")
+	h := use(t, s, "a")
+	set := func(slug, name string) {
+		t.Helper()
+		r := h.entry.record()
+		r.Brain.Slug, r.Brain.Name, r.Brain.Visibility = slug, name, protocol.VisibilityPublic
+		if err := c.Update(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refresh := func() {
+		t.Helper()
+		if err := s.Refresh(t.Context(), "", "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("first", "First")
+	c.lookup = func() { // while the result of an earlier lookup is on its way
+		c.lookup = nil
+		set("second", "Second")
+		refresh()
+	}
+	refresh()
+	if b := h.Brain(); b.Name != "Second" || b.Slug != "second" || b.Visibility != protocol.VisibilityPublic {
+		t.Errorf("got %+v, want the second change", b)
+	}
+	if found, err := s.FindSlug("", "second"); err != nil || found != h {
+		t.Errorf("by its new slug: %v, %v", found, err)
+	}
+	for _, old := range []string{"a", "first"} {
+		if _, err := s.FindSlug("", old); !errors.Is(err, ErrNotFound) {
+			t.Errorf("by its former slug %s: %v", old, err)
+		}
+	}
 }

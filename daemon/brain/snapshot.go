@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"evalctl/daemon/search"
@@ -23,6 +24,7 @@ type snapshot struct {
 	snapshots Snapshots // nil keeps none
 	brain     string    // id
 	key       string    // Record.Key
+	unusable  *atomic.Int64
 	options   *search.Options
 	logger    *slog.Logger
 	now       func() time.Time
@@ -40,7 +42,8 @@ func (s *snapshot) load(ctx context.Context) (index *search.Index, saved time.Ti
 		index, saved, err = search.ReadSnapshot(r, size, s.options)
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrNoSnapshot) {
+	if err != nil && !errors.Is(err, ErrNoSnapshot) && ctx.Err() == nil {
+		s.unusable.Add(1)
 		s.logger.Warn("the index is built from its documents", "brain", s.brain, "because", err)
 	}
 	if err != nil {
@@ -60,9 +63,15 @@ var errWoken = errors.New("there is work")
 // save writes a snapshot that has the commits up to seq, in the place of one of the commit replaces
 // or an earlier one. The error is errWoken when woken became true before the snapshot was complete,
 // and that of Snapshots.Put when another process keeps the snapshot. Other failures are logged
-// only: they are not worth a retry, as the index is derived from the documents.
-func (s *snapshot) save(ctx context.Context, index *search.Index, seq, replaces uint64, woken func() bool) error {
+// only, also those of unchanged, without which nothing is saved: they are not worth a retry, as the
+// index is derived from the documents.
+func (s *snapshot) save(
+	ctx context.Context, index *search.Index, seq, replaces uint64, woken func() bool, unchanged func() error,
+) error {
 	err := s.snapshots.Put(ctx, s.key, seq, replaces, func(w io.Writer) error {
+		if err := unchanged(); err != nil {
+			return err
+		}
 		return index.WriteSnapshot(interruptible{w, woken}, s.now())
 	})
 	if _, newer := errors.AsType[*NewerSnapshotError](err); newer ||

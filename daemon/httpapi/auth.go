@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -280,6 +279,20 @@ func (a *API) checkNewBrain(ctx context.Context, c *caller, id string) error {
 	return nil
 }
 
+// selection returns the brains that the caller, which may be nil, may use.
+func selection(c *caller) (sel brain.Selection) {
+	if c == nil {
+		return sel
+	}
+	sel.Tenants = []string{c.Tenant}
+	if !c.lists(AllBrains) {
+		sel.IDs = append([]string{}, c.Brains...)
+	} else if c.grants[scopeAdmin] {
+		sel.Tenants = append(sel.Tenants, "")
+	}
+	return sel
+}
+
 // visible returns those of the brains that the caller may use.
 func visible(c *caller, all []brain.Record) []protocol.Brain {
 	list := make([]protocol.Brain, 0, len(all))
@@ -294,18 +307,20 @@ func visible(c *caller, all []brain.Record) []protocol.Brain {
 // defaultBrain returns the id of the brain of requests that name none, chosen from those that the
 // caller may use: the one that the operator has configured, else the oldest. It is empty if there
 // is no such brain.
-func (a *API) defaultBrain(ctx context.Context, c *caller, visible []protocol.Brain) string {
+func (a *API) defaultBrain(ctx context.Context, c *caller) (string, error) {
 	if a.defaultName != "" {
 		h, err := a.findBrain(ctx, c, a.defaultName, fresh)
-		if err != nil {
-			return ""
+		if errors.Is(err, store.ErrUnavailable) {
+			return "", err
 		}
-		return h.Brain().ID
+		if err != nil {
+			return "", nil //nolint:nilerr // there is none
+		}
+		return h.Brain().ID, nil
 	}
-	if len(visible) == 0 {
-		return ""
+	oldest, err := a.brains.Oldest(ctx, selection(c))
+	if errors.Is(err, brain.ErrNotFound) {
+		return "", nil
 	}
-	return slices.MinFunc(visible, func(x, y protocol.Brain) int {
-		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
-	}).ID
+	return oldest.Brain.ID, err
 }

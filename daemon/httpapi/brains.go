@@ -41,16 +41,17 @@ func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
 		return requestErrorf(errInvalid, "limit is %d, it must be at least 1", limit)
 	}
 	c := requestOf(r).caller
-	all, err := a.brains.List(r.Context())
+	sel := selection(c)
+	sel.Limit = limit
+	brains, err := a.brains.List(r.Context(), sel)
 	if err != nil {
 		return err
 	}
-	brains := visible(c, all)
-	list := protocol.BrainList{Items: brains, DefaultBrainID: new(a.defaultBrain(r.Context(), c, brains))}
-	if limit > 0 {
-		list.Items = brains[:min(limit, len(brains))]
+	preferred, err := a.defaultBrain(r.Context(), c)
+	if err != nil {
+		return err
 	}
-	return writeJSON(w, http.StatusOK, list)
+	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: visible(c, brains), DefaultBrainID: &preferred})
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {

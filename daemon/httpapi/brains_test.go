@@ -236,7 +236,7 @@ func TestBrainLimits(t *testing.T) {
 			}
 		}
 	}
-	if list, err := s.brains.List(t.Context()); err != nil || len(list) != created {
+	if list, err := s.brains.List(t.Context(), brain.Selection{}); err != nil || len(list) != created {
 		t.Errorf("there are %d brains, and %d were created: %v", len(list), created, err)
 	}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"net/http"
 	"strconv"
@@ -68,6 +69,9 @@ func labelsOf(r *http.Request) (route, method string) {
 	return route, "other"
 }
 
+// countTimeout limits how long a scrape waits for the database.
+const countTimeout = time.Second
+
 // serveMetrics responds with all metrics.
 func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
@@ -78,11 +82,13 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 		a.metrics.requests, a.metrics.durations, a.metrics.searches, collectors.NewGoCollector(),
 		gauge("evalctl_brains", "Brains that exist.",
 			func() float64 {
-				all, err := a.brains.List(r.Context())
+				ctx, cancel := context.WithTimeout(r.Context(), countTimeout)
+				defer cancel()
+				n, err := a.brains.Count(ctx)
 				if err != nil {
 					return math.NaN()
 				}
-				return float64(len(all))
+				return float64(n)
 			}),
 		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.",
 			func() float64 { return float64(a.metrics.openStreams.Load()) }),
@@ -94,6 +100,10 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			Name: "evalctl_refused_passages_total",
 			Help: "Passages that the embedder rejected: only their words are searched.",
 		}, func() float64 { return float64(a.brains.RefusedPassages()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "evalctl_unusable_snapshots_total",
+			Help: "Snapshots of indexes that could not be read in time, or not used: the indexes were built from their documents.",
+		}, func() float64 { return float64(a.brains.UnusableSnapshots()) }),
 	)
 	registry.MustRegister(a.moreMetrics...)
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)

@@ -21,7 +21,7 @@ func inBackground[T any](
 	s.jobs.mu.Lock()
 	closed := s.jobs.closed
 	if !closed {
-		s.jobs.running.Go(func() {
+		s.goWith(h, func() {
 			defer finally()
 			workCtx, cancel := untilEnd(s, h)
 			defer cancel(nil)
@@ -41,6 +41,16 @@ func inBackground[T any](
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
+}
+
+// goWith calls work in a goroutine that Close waits for. The brain stays in use until it returns.
+// goWith requires jobs.mu, and that the service is not closed.
+func (s *Service) goWith(h brain.Handle, work func()) {
+	release := h.Acquire()
+	s.jobs.running.Go(func() {
+		defer release()
+		work()
+	})
 }
 
 // untilEnd returns a context that ends with the brain and with the service, with the error that

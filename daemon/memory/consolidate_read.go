@@ -29,6 +29,7 @@ const (
 type documents interface {
 	List(ctx context.Context, dir string, opts store.ListOptions) ([]store.FileInfo, error)
 	Read(ctx context.Context, path string) ([]byte, error)
+	manyReader
 }
 
 // holding is a document of the daemon's own.
@@ -79,27 +80,24 @@ func (h *holdings) readFolder(ctx context.Context, docs documents, folder string
 	if err != nil {
 		return nil, err
 	}
-	var list []holding
 	for _, f := range files {
 		for p := f.Path; p != "."; p = path.Dir(p) {
 			h.taken[strings.ToLower(p)] = true
 		}
-		if !frontmatter.IsMarkdown(f.Path) {
-			continue
-		}
-		data, err := docs.Read(ctx, f.Path)
-		if store.IsNotFound(err) {
-			continue // deleted in the meantime
-		}
-		if err != nil {
-			return nil, err
-		}
-		text := string(data)
-		list = append(list, holding{
-			path: f.Path, text: text, doc: frontmatter.Parse(text), facts: parseFacts(text), sealed: isSealed(data),
-		})
 	}
-	return list, nil
+	files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return !frontmatter.IsMarkdown(f.Path) })
+	var list []holding
+	err = readEach(ctx, docs, files, func(d store.Document) error {
+		if !d.Exists {
+			return nil // deleted in the meantime
+		}
+		text := string(d.Data)
+		list = append(list, holding{
+			path: d.Path, text: text, doc: frontmatter.Parse(text), facts: parseFacts(text), sealed: isSealed(d.Data),
+		})
+		return nil
+	})
+	return list, err
 }
 
 // session returns the session that a document is about; without one, it counts as a session itself.

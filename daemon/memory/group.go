@@ -8,7 +8,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// perBrain keeps a value for each brain in use. It is safe for concurrent use, its values have to
+// perBrain keeps a value for each brain in use, until its handle ends. It is safe for concurrent use, its values have to
 // see to that themselves. The zero value is empty.
 type perBrain[T any] struct {
 	mu     sync.Mutex
@@ -24,13 +24,13 @@ func (p *perBrain[T]) of(h brain.Handle) *T {
 		if p.values == nil {
 			p.values = map[brain.Handle]*T{}
 		}
-		for other := range p.values {
-			if other.Err() != nil { // deleted: no operation can ask for it
-				delete(p.values, other)
-			}
-		}
 		value = new(T)
 		p.values[h] = value
+		h.WhenEnded(func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.values, h)
+		})
 	}
 	return value
 }

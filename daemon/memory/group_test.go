@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"evalctl/daemon/brain"
 	"evalctl/daemon/store"
 )
 
@@ -98,19 +97,5 @@ func TestGroupSize(t *testing.T) {
 	}
 	if fmt.Sprint(got) != "[1 2 1 1 1]" {
 		t.Errorf("groups of %v", got)
-	}
-}
-
-// TestPerBrain: values of deleted brains are not kept.
-func TestPerBrain(t *testing.T) {
-	f := open(t)
-	var p perBrain[int]
-	*p.of(f.brain) = 1
-	if err := f.brains.Delete(t.Context(), f.brain); err != nil {
-		t.Fatal(err)
-	}
-	other := openWith(t, brain.Config{}, Config{})
-	if *p.of(other.brain) != 0 || len(p.values) != 1 {
-		t.Errorf("got %v", p.values)
 	}
 }

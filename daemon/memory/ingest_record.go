@@ -72,20 +72,24 @@ type documentReader interface {
 
 // readIngestRecord reads a record. One that does not exist, or that a client has damaged, is zero.
 func readIngestRecord(ctx context.Context, r documentReader, name string) (ingestRecord, error) {
-	var record ingestRecord
 	data, err := r.Read(ctx, name)
 	if store.IsNotFound(err) {
-		return record, nil
+		return ingestRecord{}, nil
 	}
 	if err != nil {
-		return record, err
+		return ingestRecord{}, err
 	}
+	return parseIngestRecord(name, data), nil
+}
+
+// parseIngestRecord returns the record at a path, which is zero if a client has damaged it.
+func parseIngestRecord(name string, data []byte) (record ingestRecord) {
 	sha256, kind, ok := parseRecordPath(name)
 	if json.Unmarshal(data, &record) != nil || store.ValidPath(record.Document) != nil ||
 		!ok || record.SHA256 != sha256 || record.Kind != kind {
-		return ingestRecord{}, nil
+		return ingestRecord{}
 	}
-	return record, nil
+	return record
 }
 
 // existing returns the document of the same bytes and kind, if there is one.

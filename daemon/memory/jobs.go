@@ -254,6 +254,11 @@ func (s *Service) readJob(ctx context.Context, st *store.Store, id string) (*job
 	if err != nil {
 		return nil, err
 	}
+	return s.parseJob(id, data)
+}
+
+// parseJob returns store.ErrNotFound if data is not that of the job.
+func (s *Service) parseJob(id string, data []byte) (*job, error) {
 	j := &job{now: s.cfg.Now}
 	if err := json.Unmarshal(data, j); err != nil || j.ID != id {
 		return nil, fmt.Errorf("%w: the file of job %s is damaged", store.ErrNotFound, id)

@@ -24,7 +24,7 @@ func (s *Service) enqueue(h brain.Handle, b *brainJobs, kind, id string) {
 	queue, working := b.queues[kind]
 	b.queues[kind] = append(queue, id)
 	if !working && !s.jobs.closed {
-		s.jobs.running.Go(func() { s.work(h, b, kind) })
+		s.goWith(h, func() { s.work(h, b, kind) })
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *Service) work(h brain.Handle, b *brainJobs, kind string) {
 		}
 		if again > 0 && ctx.Err() == nil {
 			s.jobs.mu.Lock()
-			s.later(b, again, func() { s.enqueue(h, b, kind, id) })
+			s.later(h, b, again, func() { s.enqueue(h, b, kind, id) })
 			s.jobs.mu.Unlock()
 		}
 	}
@@ -135,8 +135,8 @@ func (s *Service) pause(h brain.Handle, b *brainJobs, kind, id string, cause err
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
 	b.queues[kind] = append([]string{id}, b.queues[kind]...)
-	s.later(b, leasedPause, func() {
-		s.jobs.running.Go(func() { s.work(h, b, kind) })
+	s.later(h, b, leasedPause, func() {
+		s.goWith(h, func() { s.work(h, b, kind) })
 	})
 }
 

@@ -43,7 +43,7 @@ func (s *Service) TakeOver(ctx context.Context, h brain.Handle) error {
 	s.queueFound(h, b, found)
 	if err == nil {
 		b.scanned = true
-		s.jobs.running.Go(func() { s.tidyInBackground(h) })
+		s.goWith(h, func() { s.tidyInBackground(h) })
 	}
 	s.endIfIdle(b)
 	return err
@@ -67,7 +67,7 @@ func (s *Service) startJobs(h brain.Handle, done func()) {
 	}
 	b.scanning = true
 	announced := len(b.announced) > 0
-	s.jobs.running.Go(func() { s.scanJobs(h, b, announced) })
+	s.goWith(h, func() { s.scanJobs(h, b, announced) })
 }
 
 // scanJobs queues the jobs of the brain that are not known yet.
@@ -133,20 +133,22 @@ func (s *Service) endScan(h brain.Handle, b *brainJobs, complete bool) bool {
 	b.scanAgain = false
 	if !complete && h.Leased() {
 		// A server that does not answer for a moment: the jobs that were announced have to be run.
-		s.later(b, s.jobs.retryAfter, func() {
+		s.later(h, b, s.jobs.retryAfter, func() {
 			b.scanning = true
-			s.jobs.running.Go(func() { s.scanJobs(h, b, len(b.announced) > 0) })
+			s.goWith(h, func() { s.scanJobs(h, b, len(b.announced) > 0) })
 		})
 	}
 	s.endIfIdle(b)
 	return b.scanning
 }
 
-// later calls start after a time, with jobs.mu held, unless the service is closed by then. It
-// requires jobs.mu.
-func (s *Service) later(b *brainJobs, after time.Duration, start func()) {
+// later calls start after a time, with jobs.mu held, unless the service is closed by then. The
+// brain stays in use until then. It requires jobs.mu.
+func (s *Service) later(h brain.Handle, b *brainJobs, after time.Duration, start func()) {
 	b.waiting++
+	release := h.Acquire()
 	time.AfterFunc(after, func() {
+		defer release()
 		s.jobs.mu.Lock()
 		defer s.jobs.mu.Unlock()
 		b.waiting--
@@ -179,24 +181,30 @@ func (s *Service) newJobs(ctx context.Context, h brain.Handle, b *brainJobs) ([]
 	if err != nil {
 		return nil, err
 	}
+	s.jobs.mu.Lock()
+	files = slices.DeleteFunc(files, func(f store.FileInfo) bool {
+		id := jobIDOf(f.Path)
+		return f.IsDir || b.known[id] || !isJobID(id)
+	})
+	s.jobs.mu.Unlock()
 	var found []*job
-	for _, f := range files {
-		id := strings.TrimSuffix(strings.TrimPrefix(path.Base(f.Path), "_"), ".json")
-		s.jobs.mu.Lock()
-		known := b.known[id]
-		s.jobs.mu.Unlock()
-		if known || f.IsDir {
-			continue
+	err = readEach(ctx, st, files, func(d store.Document) error {
+		if !d.Exists {
+			return nil // deleted in the meantime
 		}
-		j, err := s.readJob(ctx, st, id)
-		if store.IsNotFound(err) {
-			continue // not a job, or deleted in the meantime
+		if j, err := s.parseJob(jobIDOf(d.Path), d.Data); err == nil {
+			found = append(found, j)
 		}
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, j)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(found, func(a, b *job) int { return cmp.Compare(a.ID, b.ID) })
 	return found, nil
+}
+
+// jobIDOf is the inverse of jobPath.
+func jobIDOf(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "_"), ".json")
 }

@@ -58,7 +58,10 @@ func open(t testing.TB) *fixture { return openWith(t, brain.Config{}, Config{}) 
 func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 	t.Helper()
 	now := func() time.Time { return epoch }
-	brains.Now, cfg.Now = now, now
+	if brains.Now == nil {
+		brains.Now = now
+	}
+	cfg.Now = now
 	if brains.OpenStore == nil {
 		brains.Catalog = new(brain.MemoryCatalog)
 		brains.OpenStore = func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil }

@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"evalctl/daemon/brain"
@@ -131,7 +133,7 @@ func (s *Service) scheduleTidying(h brain.Handle, o *originals) {
 		return
 	}
 	o.scheduled = true
-	s.jobs.running.Go(func() {
+	s.goWith(h, func() {
 		o.mu.Lock()
 		o.scheduled = false
 		o.mu.Unlock()
@@ -188,12 +190,33 @@ func (s *Service) tidyOriginals(ctx context.Context, h brain.Handle) error {
 func (o *originals) settle(ctx context.Context, st *store.Store, stale map[string][]string) error {
 	opts := store.BatchOptions{Reason: "remove the originals of deleted documents"}
 	return st.Batch(ctx, opts, func(b *store.Batch) error {
-		moved, err := recordsOf(ctx, b, stale)
+		var records []ingestRecord
+		names := slices.Sorted(maps.Keys(stale))
+		candidates := slices.Concat(slices.Collect(maps.Values(stale))...)
+		documents := slices.Clone(candidates)
+		err := readEach(ctx, b, filesAt(names...), func(d store.Document) error {
+			record := parseIngestRecord(d.Path, d.Data)
+			records = append(records, record)
+			if record.Document != "" {
+				documents = append(documents, record.Document)
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		for name := range stale {
-			if err := o.settleOne(ctx, b, name, moved[name]); err != nil {
+		of, err := recordsOf(ctx, b, documents)
+		if err != nil {
+			return err
+		}
+		moved := map[string]string{} // by path of the record
+		for _, name := range candidates {
+			moved[of[name]] = name
+		}
+		for i, name := range names {
+			if document := records[i].Document; document != "" && of[document] == name {
+				o.add(document, name) // it stays
+			} else if err := o.settleOne(ctx, b, name, records[i], moved[name]); err != nil {
 				return err
 			}
 		}
@@ -201,49 +224,26 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 	})
 }
 
-// recordsOf reads each candidate once, and returns the document of each record that has one.
-func recordsOf(ctx context.Context, r documentReader, stale map[string][]string) (map[string]string, error) {
-	documents, seen := map[string]string{}, map[string]bool{}
-	for _, candidates := range stale {
-		for _, name := range candidates {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			data, err := r.Read(ctx, name)
-			if store.IsNotFound(err) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			if sha256, kind := ingestedFrom(data); len(sha256) == 64 {
-				documents[recordPath(sha256, kind)] = name
-			}
+// recordsOf returns the path of the record of each of the documents that have one, as their front
+// matter says.
+func recordsOf(ctx context.Context, r manyReader, documents []string) (map[string]string, error) {
+	slices.Sort(documents)
+	records := map[string]string{}
+	err := readEach(ctx, r, filesAt(slices.Compact(documents)...), func(d store.Document) error {
+		if sha256, kind := ingestedFrom(d.Data); len(sha256) == 64 {
+			records[d.Path] = recordPath(sha256, kind)
 		}
-	}
-	return documents, nil
+		return nil
+	})
+	return records, err
 }
 
-// settleOne changes the record at a path. moved is where its document may be now, or "".
-func (o *originals) settleOne(ctx context.Context, b *store.Batch, name, moved string) error {
+// settleOne changes the record at a path, whose document is not where it says. moved is where it is
+// now, or "".
+func (o *originals) settleOne(ctx context.Context, b *store.Batch, name string, record ingestRecord, moved string) error {
 	sha256, kind, ok := parseRecordPath(name)
 	if !ok {
 		return nil
-	}
-	record, err := readIngestRecord(ctx, b, name)
-	if err != nil {
-		return err
-	}
-	if record.Document != "" {
-		_, stays, err := isIngested(ctx, b, record.Document, sha256, kind)
-		if err != nil {
-			return err
-		}
-		if stays {
-			o.add(record.Document, name)
-			return nil
-		}
 	}
 	if moved == "" {
 		return deleteAll(ctx, b, name, originalPath(sha256, kind))

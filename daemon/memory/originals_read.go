@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -19,16 +20,16 @@ func (o *originals) readAll(ctx context.Context, st *store.Store) error {
 		return err
 	}
 	missing := map[string][]string{}
+	var records []store.FileInfo
 	for _, f := range files {
-		if _, _, ok := parseRecordPath(f.Path); !ok {
-			if record := recordOfOriginal(f.Path); record != "" && !hasPath(files, record) {
-				missing[record] = nil
-			}
-			continue
+		if _, _, ok := parseRecordPath(f.Path); ok {
+			records = append(records, f)
+		} else if record := recordOfOriginal(f.Path); record != "" && !hasPath(files, record) {
+			missing[record] = nil
 		}
-		if err := o.readOne(ctx, st, f.Path, missing); err != nil {
-			return err
-		}
+	}
+	if err := o.readRecords(ctx, st, records, missing); err != nil {
+		return err
 	}
 	return o.markMissing(ctx, st, missing)
 }
@@ -40,36 +41,66 @@ func (o *originals) readForeign(ctx context.Context, st *store.Store) error {
 	o.foreign = nil
 	o.mu.Unlock()
 	missing := map[string][]string{}
-	for i, record := range records {
-		if err := o.readOne(ctx, st, record, missing); err != nil {
-			o.mu.Lock()
-			o.foreign = append(o.foreign, records[i:]...)
-			o.mu.Unlock()
-			return err
-		}
+	if err := o.readRecords(ctx, st, filesAt(records...), missing); err != nil {
+		o.mu.Lock()
+		o.foreign = append(o.foreign, records...)
+		o.mu.Unlock()
+		return err
 	}
 	return o.markMissing(ctx, st, missing)
 }
 
-// readOne reads the record at a path, and adds it to missing if its document is not where it says.
-func (o *originals) readOne(ctx context.Context, st *store.Store, name string, missing map[string][]string) error {
-	record, err := readIngestRecord(ctx, st, name)
-	if err != nil {
-		return err
-	}
-	if record.Document == "" { // damaged
-		missing[name] = nil
+// readRecords reads the records at files, and adds those to missing whose document is not where they
+// say.
+func (o *originals) readRecords(
+	ctx context.Context, st *store.Store, files []store.FileInfo, missing map[string][]string,
+) error {
+	documents := map[string]string{} // by path of the record
+	err := readEach(ctx, st, files, func(d store.Document) error {
+		record := parseIngestRecord(d.Path, d.Data)
+		if record.Document == "" { // damaged
+			missing[d.Path] = nil
+			return nil
+		}
+		o.add(record.Document, d.Path) // first, so that no event is missed
+		documents[d.Path] = record.Document
 		return nil
+	})
+	if err != nil || len(documents) == 0 {
+		return err
 	}
-	o.add(record.Document, name) // first, so that no event is missed
-	exists, err := st.Exists(ctx, record.Document)
+	exist, err := existing(ctx, st, slices.Collect(maps.Values(documents)))
 	if err != nil {
 		return err
 	}
-	if !exists {
-		missing[name] = nil
+	for record, document := range documents {
+		if !exist[document] {
+			missing[record] = nil
+		}
 	}
 	return nil
+}
+
+// maxLookups is up to how many documents are looked up one by one. Each is a round trip to a
+// database, and listing all documents of a brain takes about as long as some dozens.
+const maxLookups = 64
+
+// existing returns those of the names that are in the store.
+func existing(ctx context.Context, st *store.Store, names []string) (exist map[string]bool, err error) {
+	exist = map[string]bool{}
+	if len(names) <= maxLookups {
+		for _, name := range names {
+			if exist[name], err = st.Exists(ctx, name); err != nil {
+				return nil, err
+			}
+		}
+		return exist, nil
+	}
+	files, err := st.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
+	for _, name := range names {
+		exist[name] = hasPath(files, name)
+	}
+	return exist, err
 }
 
 // markMissing marks records whose document is not where they say.
@@ -115,29 +146,20 @@ func findMoved(ctx context.Context, st *store.Store, missing map[string][]string
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if !frontmatter.IsMarkdown(f.Path) {
-			continue
+	files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return !frontmatter.IsMarkdown(f.Path) })
+	return readEach(ctx, st, files, func(d store.Document) error {
+		if !bytes.Contains(d.Data, []byte(keySourceSHA256)) {
+			return nil
 		}
-		data, err := st.Read(ctx, f.Path)
-		if store.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !bytes.Contains(data, []byte(keySourceSHA256)) {
-			continue
-		}
-		sha256, kind := ingestedFrom(data)
+		sha256, kind := ingestedFrom(d.Data)
 		if len(sha256) != 64 {
-			continue
+			return nil
 		}
 		if record := recordPath(sha256, kind); isMissing(missing, record) {
-			missing[record] = append(missing[record], f.Path)
+			missing[record] = append(missing[record], d.Path)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func isMissing(missing map[string][]string, record string) bool {

@@ -171,23 +171,22 @@ func recentSession(ctx context.Context, st *store.Store, session string) (recent
 	part := recentPart{known: map[string]bool{}}
 	var latest []message // in reverse order
 	size, n := 0, state.Segment
-	for ; n > 0 && size < knownBytes && state.Segment-n < maxKnownSegments; n-- {
-		path := messagesPath(session, n)
-		data, err := st.Read(ctx, path)
-		if err != nil {
-			return part, err
-		}
+	err = readBackwards(ctx, st, state, func(path string, data []byte) (more bool, err error) {
 		size += len(data)
 		part.known[transcriptPath(session, n)] = true
-		if len(latest) >= contextMessages {
-			continue
+		n--
+		if len(latest) < contextMessages {
+			messages, err := decodeMessages(path, data)
+			if err != nil {
+				return false, err
+			}
+			slices.Reverse(messages)
+			latest = append(latest, messages...)
 		}
-		messages, err := decodeMessages(path, data)
-		if err != nil {
-			return part, err
-		}
-		slices.Reverse(messages)
-		latest = append(latest, messages...)
+		return size < knownBytes && state.Segment-n < maxKnownSegments, nil
+	})
+	if err != nil {
+		return part, err
 	}
 	if n == 0 { // facts of earlier messages are worth finding
 		part.known[factsPath(sessionKey(session))] = true

@@ -176,30 +176,29 @@ func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (
 		files = files[:p.Limit]
 		list.NextCursor = files[p.Limit-1].Path
 	}
-	for _, f := range files {
-		record, err := readRecord(ctx, st, h.Brain().ID, f.Path)
-		if store.IsNotFound(err) {
-			continue // deleted in the meantime
+	err = readEach(ctx, st, files, func(d store.Document) error {
+		if d.Exists { // not deleted in the meantime
+			list.Items = append(list.Items, storedRecord(h.Brain().ID, d))
 		}
-		if err != nil {
-			return list, err
-		}
-		list.Items = append(list.Items, record)
-	}
-	return list, nil
+		return nil
+	})
+	return list, err
 }
 
-// readRecord reads the time before the content. After a write in between, the record has
-// new content with an old time, and a client that compares times reads it again. In the
-// other order, the client would keep old content with the new time.
 func readRecord(ctx context.Context, st *store.Store, id, path string) (protocol.DocumentRecord, error) {
-	info, err := st.Stat(ctx, path)
+	docs, err := st.ReadMany(ctx, filesAt(path))
 	if err != nil {
 		return protocol.DocumentRecord{}, err
 	}
-	data, err := st.Read(ctx, path)
-	if err != nil {
-		return protocol.DocumentRecord{}, err
+	if !docs[0].Exists {
+		return protocol.DocumentRecord{}, fmt.Errorf("read %s: %w", path, store.ErrNotFound)
 	}
-	return recordOf(id, path, data, info.ModTime.Truncate(time.Millisecond)), nil
+	return storedRecord(id, docs[0]), nil
+}
+
+// storedRecord returns the record of a document that exists. After a write while it was read, it may
+// have new content with an old time, and a client that compares times reads it again. The other way
+// round, the client would keep old content with the new time.
+func storedRecord(id string, d store.Document) protocol.DocumentRecord {
+	return recordOf(id, d.Path, d.Data, d.ModTime.Truncate(time.Millisecond))
 }

@@ -198,21 +198,14 @@ func lastMessages(
 ) ([]message, error) {
 	var parts [][]message
 	size := 0
-	for n := state.Segment; n > 0 && size < limit; n-- {
-		path := messagesPath(state.ID, n)
-		data, err := st.Read(ctx, path)
-		if err != nil {
-			return nil, fmt.Errorf("messages of session %q: %w", state.ID, err)
-		}
+	err := readBackwards(ctx, st, state, func(path string, data []byte) (more bool, err error) {
 		messages, err := decodeMessages(path, data)
-		if err != nil {
-			return nil, err
-		}
 		size += len(data)
 		parts = append(parts, messages)
-	}
+		return size < limit, err
+	})
 	slices.Reverse(parts)
-	return slices.Concat(parts...), nil
+	return slices.Concat(parts...), err
 }
 
 // writeEpisode adds the document of an episode to a batch, and returns its path. It never replaces

@@ -95,3 +95,34 @@ func readSegment(ctx context.Context, r storeReader, session string, segment int
 	}
 	return decodeMessages(path, data)
 }
+
+// segmentsAtOnce is how many segments are read together. The last two have as much as most callers
+// need, unless they are short because days ended.
+const segmentsAtOnce = 4
+
+// readBackwards calls use with the messages file of each segment, the last one first, as long as use
+// returns more. A file that does not exist is store.ErrNotFound.
+func readBackwards(
+	ctx context.Context, r manyReader, state sessionState, use func(path string, data []byte) (more bool, err error),
+) error {
+	for n := state.Segment; n > 0; {
+		var paths []string
+		for i := range min(n, segmentsAtOnce) {
+			paths = append(paths, messagesPath(state.ID, n-i))
+		}
+		docs, err := r.ReadMany(ctx, filesAt(paths...))
+		if err != nil {
+			return err
+		}
+		for _, d := range docs {
+			if !d.Exists {
+				return fmt.Errorf("messages of session %q: %s: %w", state.ID, d.Path, store.ErrNotFound)
+			}
+			if more, err := use(d.Path, d.Data); err != nil || !more {
+				return err
+			}
+		}
+		n -= len(docs)
+	}
+	return nil
+}

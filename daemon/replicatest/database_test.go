@@ -83,6 +83,21 @@ func (d *table) head(ctx context.Context, brain string) int64 {
 	return seq
 }
 
+// shared returns the number of transactions with changes of several brains.
+func (d *table) shared(ctx context.Context) (n int) {
+	d.t.Helper()
+	conn, err := pgx.Connect(ctx, d.url)
+	if err == nil {
+		defer conn.Close(context.WithoutCancel(ctx))
+		err = conn.QueryRow(ctx, `SELECT count(*) FROM (
+			SELECT FROM evalctl.changes GROUP BY xmin::text HAVING count(DISTINCT brain) > 1) AS groups`).Scan(&n)
+	}
+	if err != nil {
+		d.t.Errorf("read the transactions: %v", err)
+	}
+	return n
+}
+
 func (d *table) changes(brain string) []change {
 	d.t.Helper()
 	if err := d.read(context.Background(), brain); err != nil {

@@ -1,15 +1,17 @@
 package replicatest
 
 import (
-	"bytes"
+	"context"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -51,55 +53,104 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill writes until the disk is full, and for some time whenever it no longer is. The returned
-// function makes room again.
-func fill(dir string, d time.Duration) (free func() error, err error) {
+// fill writes until the disk is full, and whenever it no longer is. The returned function ends that
+// and makes room again.
+func fill(dir string) (free func() error, err error) {
 	path := filepath.Join(dir, "ballast")
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
 	}
-	free = func() error { return errors.Join(f.Close(), os.Remove(path)) }
-	for begun := time.Now(); time.Since(begun) < d; time.Sleep(5 * time.Millisecond) {
-		for _, size := range []int{1 << 20, 4 << 10} {
-			for err == nil {
-				_, err = io.Copy(f, bytes.NewReader(make([]byte, size)))
+	stop, stopped, full := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for tries := 0; ; tries++ {
+			for _, size := range []int{1 << 20, 4 << 10} {
+				for err := error(nil); err == nil; { // until the disk is full
+					_, err = f.Write(make([]byte, size))
+				}
 			}
-			err = nil // the disk is full
+			if tries == 0 {
+				close(full)
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
 		}
-	}
-	return free, nil
+	}()
+	<-full
+	return func() error {
+		close(stop)
+		<-stopped
+		return errors.Join(f.Close(), os.Remove(path))
+	}, nil
 }
 
-// TestFullDisk fills the disk of the database while clients write. The server then refuses some
-// writes, and it crashes if it cannot write its log.
+// crash has the server write its log, on a connection from before the disk was full, until there is
+// no room for it. The server does not survive that, which shows on a connection that is not used.
+func crash(ctx context.Context, conn, idle *pgx.Conn) error {
+	var err error
+	for begun := time.Now(); time.Since(begun) < settleTime && !conn.IsClosed(); {
+		// A segment of the log that is not empty ends, and the next one begins.
+		_, err = conn.Exec(ctx, "SELECT pg_logical_emit_message(false, 'test', 'x'), pg_switch_wal()", pgx.QueryExecModeExec)
+	}
+	if idle.Ping(ctx) == nil {
+		return fmt.Errorf("the server did not crash: %w", err)
+	}
+	return nil
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// TestFullDisk fills the disk of the database while clients write. The server first refuses some
+// writes, and crashes when it cannot write its log.
 func TestFullDisk(t *testing.T) {
 	onlyLong(t)
 	dir := smallDisk(t)
 	f := newFleet(t, postgrestest.Options{
 		Dir: dir, Settings: []string{"fsync=off", "max_wal_size=32MB", "min_wal_size=32MB"},
 	})
-	crashes := 0
+	url := f.truth.(*table).url
 	f.test(rounds(1, 10), func() {
 		unknown := f.counts.unknown.Load()
-		free, err := fill(dir, time.Second)
-		for begun := time.Now(); err == nil && f.counts.unknown.Load() == unknown; time.Sleep(20 * time.Millisecond) {
-			if time.Since(begun) > f.settle {
-				t.Error("the clients did not notice that the disk is full")
-				break
-			}
-		}
-		if err = errors.Join(err, free()); err != nil {
+		conn, idle := connect(t, url), connect(t, url)
+		free, err := fill(dir)
+		if err != nil {
 			t.Fatal(err)
 		}
-		// A server without a process does not come back by itself.
-		for range 20 {
-			time.Sleep(50 * time.Millisecond)
-			if !f.cluster.Running() {
-				crashes++
+		f.rest()
+		if err := crash(t.Context(), conn, idle); err != nil {
+			t.Error(err)
+		}
+		f.rest()
+		if f.counts.unknown.Load() == unknown {
+			t.Error("the clients did not notice that the disk is full")
+		}
+		if err := free(); err != nil {
+			t.Fatal(err)
+		}
+		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			conn, err := pgx.Connect(t.Context(), url)
+			if err == nil {
+				_ = conn.Close(t.Context())
+				return
+			}
+			if !f.cluster.Running() { // it does not come back by itself
 				f.cluster.Start()
+			}
+			if time.Since(begun) > f.settle {
+				t.Fatalf("there is room again, but the server does not answer: %v", err)
 			}
 		}
 	})
-	t.Logf("the server had to be started %d times", crashes)
 }

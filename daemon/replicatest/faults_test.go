@@ -28,14 +28,27 @@ type fleet struct {
 
 func newFleet(t *testing.T, options postgrestest.Options) *fleet {
 	t.Helper()
+	cluster := postgrestest.NewWith(t, options)
+	url := cluster.Database()
+	var urls []string
+	var proxies []*postgrestest.Proxy
+	for i := range replicas {
+		proxies = append(proxies, postgrestest.NewProxy(t, cluster.Addr()))
+		urls = append(urls, proxies[i].URL(url))
+	}
+	f := newFleetAt(t, url, urls)
+	f.cluster, f.proxies = cluster, proxies
+	return f
+}
+
+// newFleetAt starts a replica for each of the URLs of a database.
+func newFleetAt(t *testing.T, url string, urls []string) *fleet {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	f := &fleet{cluster: postgrestest.NewWith(t, options), seed: seed, rng: rand.New(rand.NewPCG(seed, 1))}
-	url := f.cluster.Database()
-	for i := range replicas {
-		p := postgrestest.NewProxy(t, f.cluster.Addr())
-		f.proxies = append(f.proxies, p)
-		f.replicas = append(f.replicas, startReplica(t, fmt.Sprintf("replica-%d", i), nil, "--store", p.URL(url)))
+	f := &fleet{seed: seed, rng: rand.New(rand.NewPCG(seed, 1))}
+	for i, url := range urls {
+		f.replicas = append(f.replicas, startReplica(t, fmt.Sprintf("replica-%d", i), nil, "--store", url))
 	}
 	f.world = newWorld(t, brainsOfWorld, func() (urls []string) {
 		for _, r := range f.replicas {

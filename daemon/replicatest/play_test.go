@@ -38,7 +38,7 @@ func mainWith(m *testing.M) int {
 // Sizes of a world.
 const (
 	clients       = 8
-	brainsOfWorld = 3
+	brainsOfWorld = 5
 	watchersEach  = 2 // of each brain
 )
 
@@ -83,4 +83,7 @@ func (w *world) play(ctx context.Context, seed uint64, faults func()) {
 	}
 	w.checkStreams(ctx)
 	w.t.Logf("%v; refused: %v", &w.counts, w.rejected)
+	if d, ok := w.truth.(*table); ok {
+		w.t.Logf("%d transactions wrote to several brains", d.shared(ctx))
+	}
 }

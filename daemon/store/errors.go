@@ -26,7 +26,7 @@ var (
 	ErrUnavailable = errors.New("store is unavailable")
 	// ErrGone: the documents were deleted as a whole, with their brain.
 	ErrGone = errors.New("documents were deleted")
-	// ErrPruned: the changes after a commit are no longer kept.
+	// ErrPruned: the changes after a commit are no longer kept, or the commit was undone.
 	ErrPruned = errors.New("changes are no longer kept")
 	// ErrLocked: another program uses the data at present.
 	ErrLocked = errors.New("locked by another program")

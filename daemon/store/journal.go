@@ -15,6 +15,8 @@ type documents interface {
 	read(ctx context.Context, path string) ([]byte, error)
 	stat(ctx context.Context, path string) (FileInfo, error)
 	list(ctx context.Context, dir string) ([]FileInfo, error)
+	// readMany is Store.ReadMany of valid paths, of which there is at least one.
+	readMany(ctx context.Context, files []FileInfo) ([]Document, error)
 }
 
 // journal holds pending mutations on top of a backend and answers reads as if they had been made

@@ -20,17 +20,40 @@ type shared interface {
 	// Begin locks the documents against all other mutations until Commit or Rollback.
 	Begin(ctx context.Context) (Transaction, error)
 
-	// Changes returns the events of the commits that follow the commit after, in order: of some of
-	// them, and of none only if there are none. If they are no longer there, it returns ErrPruned.
-	Changes(ctx context.Context, after uint64) ([]ChangeEvent, error)
+	// Changes returns the events of the commits that follow a commit, in order: of some of them, and
+	// of none only if there are none. If they are no longer there, or that commit was undone, it
+	// returns ErrPruned.
+	Changes(ctx context.Context, after Position) ([]ChangeEvent, error)
 
-	// Head returns the number of the last commit.
-	Head(ctx context.Context) (uint64, error)
+	// Head returns the number of the last commit, or ErrPruned if the commit known was undone.
+	Head(ctx context.Context, known Position) (uint64, error)
 
-	// Watch calls wake with the number of the last commit, soon after it has changed and possibly
-	// more often, until stop is called. wake does not block. opened is the number at the time when the
-	// backend was opened.
-	Watch(wake func(head uint64)) (opened uint64, stop func())
+	// Watch calls Announce of the watcher until stop is called, soon after there was a commit and
+	// possibly more often. It also looks, now and then, whether the watcher's Position was undone,
+	// and calls Undone then. opened is the last commit at the time when the backend was opened.
+	Watch(w Watcher) (opened Position, stop func())
+
+	// Server changes when the backend reaches another server, or one that was restarted, which may
+	// lack commits. It has changed before anything is done there. It is not 0.
+	Server() uint64
+}
+
+// Position is a commit. A server that lacks it can have another commit with the same number, at
+// another time: after a failover to a server that had not received everything, or if an older state
+// of a database was restored.
+type Position struct {
+	Seq  uint64
+	When time.Time // zero if not known
+}
+
+// Watcher is what a shared backend tells about its commits. Its methods do not block.
+type Watcher interface {
+	// Announce says that there is a commit with this number.
+	Announce(head uint64)
+	// Position returns the last commit whose events were delivered.
+	Position() Position
+	// Undone says that a commit was undone which had been the Position.
+	Undone()
 }
 
 // Transaction is a commit in preparation on a backend that other processes change too. It MUST NOT
@@ -40,6 +63,9 @@ type Transaction interface {
 	Read(ctx context.Context, path string) ([]byte, error)
 	Stat(ctx context.Context, path string) (FileInfo, error)
 	List(ctx context.Context, dir string) ([]FileInfo, error)
+
+	// ReadMany is that of manyReader.
+	manyReader
 
 	// Prefetch announces calls of Stat, which it makes faster.
 	Prefetch(ctx context.Context, paths []string) error
@@ -54,30 +80,36 @@ type Transaction interface {
 }
 
 // Missed is the kind of the last event of a store whose following events are lost, because the
-// backend does not keep changes forever. Its path is empty. The store is Broken then, and its
-// followers must start over with a reopened one.
+// backend does not keep changes forever, or because commits were undone whose events the store has
+// delivered. Its path is empty. The store is Broken then, and its followers must start over with a
+// reopened one.
 const Missed ChangeKind = "missed"
 
 // feed delivers the events of a shared backend, each once, in the order of their commits.
 type feed struct {
 	backend shared
 	turn    chan struct{} // holds a token while events are delivered
-	// delivered is the number of the last commit whose events all sinks have got; announced is the
-	// highest number that is known.
-	delivered atomic.Uint64
+	// server is that of the backend when delivered was last found not to be undone. The turn guards
+	// it.
+	server uint64
+	// delivered is the last commit whose events all sinks have got; announced is the highest number
+	// that is known.
+	delivered atomic.Pointer[Position]
 	announced atomic.Uint64
-	wake      chan struct{} // holds a token when announced has changed
+	undone    atomic.Bool
+	wake      chan struct{} // holds a token when announced or undone has changed
 	stop      context.CancelFunc
 }
 
 // follow starts to deliver the events of all commits since the backend was opened.
 func (s *Store) follow(backend shared) {
 	f := &feed{backend: backend, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	f.delivered.Store(&Position{})
 	s.feed = f
 	ctx, cancel := context.WithCancel(context.Background())
-	opened, unwatch := backend.Watch(f.announce)
-	s.seq.Store(opened)
-	f.delivered.Store(opened)
+	opened, unwatch := backend.Watch(f)
+	s.seq.Store(opened.Seq)
+	f.delivered.Store(&opened)
 	f.stop = func() {
 		unwatch()
 		cancel()
@@ -89,7 +121,12 @@ func (s *Store) follow(backend shared) {
 			case <-ctx.Done():
 				return
 			}
-			err := s.catchUp(ctx, f.announced.Load())
+			var err error
+			if f.undone.Swap(false) {
+				err = s.lose(ctx)
+			} else {
+				err = s.catchUp(ctx, f.announced.Load())
+			}
 			// The backend announces the same number again until its commit is delivered.
 			if err != nil && ctx.Err() == nil && !s.Broken() && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrGone) {
 				s.hub.logger.Warn("the changes of a store cannot be read; tried again", slog.Any("because", err))
@@ -98,25 +135,39 @@ func (s *Store) follow(backend shared) {
 	}()
 }
 
-// announce is called by the backend.
-func (f *feed) announce(head uint64) {
+// Announce implements Watcher.
+func (f *feed) Announce(head uint64) {
 	for {
 		known := f.announced.Load()
 		if head <= known || f.announced.CompareAndSwap(known, head) {
 			break
 		}
 	}
-	if head > f.delivered.Load() {
-		select {
-		case f.wake <- struct{}{}:
-		default:
-		}
+	if head > f.Position().Seq {
+		f.signal()
+	}
+}
+
+// Position implements Watcher.
+func (f *feed) Position() Position { return *f.delivered.Load() }
+
+// Undone implements Watcher.
+func (f *feed) Undone() {
+	f.undone.Store(true)
+	f.signal()
+}
+
+func (f *feed) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
 	}
 }
 
 // Sync returns when the events of all commits that any process has made before the call have been
-// delivered to the sinks. It does nothing on a store that no other process changes. ErrPruned means
-// that some events are lost; see Missed. It MUST NOT be called by a sink.
+// delivered to the sinks, and when none of those that were delivered before has been undone. It
+// does nothing on a store that no other process changes. ErrPruned means that some events are lost;
+// see Missed. It MUST NOT be called by a sink.
 func (s *Store) Sync(ctx context.Context) error {
 	if s.feed == nil {
 		return nil
@@ -125,12 +176,10 @@ func (s *Store) Sync(ctx context.Context) error {
 	if err != nil {
 		return wrap("sync", "", err)
 	}
-	delivered := s.feed.delivered.Load()
-	head, err := s.feed.backend.Head(ctx)
+	head, err := s.feed.backend.Head(ctx, s.feed.Position())
 	s.gate.mu.RUnlock()
-	if err == nil && head < delivered {
-		// The database was restored, or a server took over that lacks commits.
-		err = s.lose(ctx, ErrPruned)
+	if errors.Is(err, ErrPruned) {
+		err = s.lose(ctx)
 	}
 	if err == nil {
 		err = s.catchUp(ctx, head)
@@ -152,13 +201,23 @@ func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, er
 		return nil, wrap("sync", "", err)
 	}
 	defer s.gate.mu.RUnlock()
-	events, err := s.feed.backend.Changes(ctx, seq)
+	events, err := s.feed.backend.Changes(ctx, Position{Seq: seq})
 	return events, wrap("sync", "", err)
+}
+
+// Server changes when the store reaches another server, or one that was restarted. What was read
+// before may then be of commits that were undone, and of which no event was delivered. It is 0 on a
+// store that no other process changes.
+func (s *Store) Server() uint64 {
+	if s.feed == nil {
+		return 0
+	}
+	return s.feed.backend.Server()
 }
 
 // catchUp delivers the events of all commits up to a number that exists.
 func (s *Store) catchUp(ctx context.Context, to uint64) error {
-	for s.feed.delivered.Load() < to {
+	for s.feed.Position().Seq < to {
 		if err := s.deliverNext(ctx, to); err != nil {
 			return err
 		}
@@ -178,15 +237,14 @@ func (s *Store) deliverNext(ctx context.Context, to uint64) error {
 		if err := s.gate.enter(ctx); err != nil {
 			return err
 		}
-		delivered := s.feed.delivered.Load()
+		server, delivered := s.feed.backend.Server(), s.feed.Position()
 		events, err := s.feed.backend.Changes(ctx, delivered)
 		s.gate.mu.RUnlock()
 		switch {
 		case err != nil:
-		case len(events) > 0 && events[0].Seq != delivered+1:
+		case len(events) > 0 && events[0].Seq != delivered.Seq+1:
 			err = ErrPruned
-		case len(events) == 0 && delivered < to:
-			// The database was restored, or a server took over that lacks commits.
+		case len(events) == 0 && delivered.Seq < to: // it was undone
 			err = ErrPruned
 		}
 		if errors.Is(err, ErrPruned) {
@@ -195,26 +253,34 @@ func (s *Store) deliverNext(ctx context.Context, to uint64) error {
 		if err != nil {
 			return err
 		}
+		s.feed.server = server
 		s.deliver(events)
 		return nil
 	})
 }
 
-// published delivers the events of a commit of this store, and of those before it.
-func (s *Store) published(ctx context.Context, seq uint64, events []ChangeEvent) {
+// published delivers the events of a commit of this store, and of those before it. server is that
+// of the backend before the commit.
+func (s *Store) published(ctx context.Context, server, seq uint64, events []ChangeEvent) {
 	ctx = context.WithoutCancel(ctx)
+	same := true
 	err := s.inTurn(ctx, func() error {
-		if s.feed.delivered.Load()+1 == seq && !s.Broken() {
+		// On another server the commit before this one need not be the one that was delivered.
+		same = server == s.feed.server && server == s.feed.backend.Server()
+		if same && s.feed.Position().Seq+1 == seq && !s.Broken() {
 			s.deliver(events)
 		}
 		return nil
 	})
+	if err == nil && !same {
+		err = s.deliverNext(ctx, seq)
+	}
 	if err == nil {
 		err = s.catchUp(ctx, seq)
 	}
 	if err != nil {
 		// The commit was made all the same. Its events are delivered as soon as they can be read.
-		s.feed.announce(seq)
+		s.feed.Announce(seq)
 	}
 }
 
@@ -223,22 +289,22 @@ func (s *Store) deliver(events []ChangeEvent) {
 	if len(events) == 0 {
 		return
 	}
-	last := events[len(events)-1].Seq
-	s.seq.Store(last)
+	last := events[len(events)-1]
+	s.seq.Store(last.Seq)
 	s.hub.publish(events)
-	s.feed.delivered.Store(last)
+	s.feed.delivered.Store(&Position{last.Seq, last.When})
 }
 
 // lose ends the feed.
-func (s *Store) lose(ctx context.Context, reason error) error {
+func (s *Store) lose(ctx context.Context) error {
 	err := s.inTurn(ctx, func() error {
 		s.missed()
 		return nil
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = ErrPruned
 	}
-	return reason
+	return err
 }
 
 // missed requires the turn.
@@ -268,13 +334,14 @@ func (s *Store) mutateShared(ctx context.Context, op Op) error {
 	if err := s.gate.enter(ctx); err != nil {
 		return err
 	}
+	server := s.feed.backend.Server()
 	ev, ok, err := s.feed.backend.Mutate(ctx, op, timestamp(s.now))
 	s.gate.mu.RUnlock()
 	if err != nil {
 		return err
 	}
 	if ok {
-		s.published(ctx, ev.Seq, []ChangeEvent{ev})
+		s.published(ctx, server, ev.Seq, []ChangeEvent{ev})
 		return nil
 	}
 	return s.mutatePlanned(ctx, op)
@@ -283,6 +350,7 @@ func (s *Store) mutateShared(ctx context.Context, op Op) error {
 // commitShared is commit on a shared backend.
 func (s *Store) commitShared(ctx context.Context, h *held, c Commit, events []ChangeEvent) error {
 	stamp(events, 0, c.Reason, c.When)
+	server := s.feed.backend.Server()
 	seq, err := h.commit(ctx, c, events)
 	if err != nil {
 		return err
@@ -290,6 +358,6 @@ func (s *Store) commitShared(ctx context.Context, h *held, c Commit, events []Ch
 	for i := range events {
 		events[i].Seq = seq
 	}
-	s.published(ctx, seq, events)
+	s.published(ctx, server, seq, events)
 	return nil
 }

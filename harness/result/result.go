@@ -13,6 +13,7 @@ const (
 	StopBudget      Stop = "budget_exceeded"
 	StopInterrupted Stop = "interrupted"
 	StopDaemon      Stop = "daemon_died"
+	StopNoWorkers   Stop = "no_workers" // no worker took the questions from the queue
 	StopScorer      Stop = "scorer_failed"
 	StopMode        Stop = "mode"
 	StopControls    Stop = "controls"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -42,28 +43,95 @@ func retryableCode(code string) bool {
 	}
 	return code == "55P03" || // lock_timeout
 		code == "25P03" || // idle_in_transaction_session_timeout
-		code == "25006" // a server that has become a standby
+		code == readOnlyTransaction
 }
 
-// advise adds what to do to the error of a connection or of the creation of tables.
+// readOnlyTransaction is the SQLSTATE of a write on a standby, or in a database or for a user with
+// default_transaction_read_only, which providers set when a disk is almost full.
+const readOnlyTransaction = "25006"
+
+// ReadOnly reports whether err is that of a write to a server or database that can only be read.
+func ReadOnly(err error) bool { return IsCode(err, readOnlyTransaction) }
+
+// Line returns an error with the text of err in one line. That of a connection has a line for each
+// address that was tried.
+func Line(err error) error {
+	if err == nil || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	return lineError{err}
+}
+
+type lineError struct{ error }
+
+func (e lineError) Error() string {
+	var out []string
+	for line := range strings.SplitSeq(e.error.Error(), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(out, "; "), ":; ", ": ")
+}
+
+func (e lineError) Unwrap() error { return e.error }
+
+// advise adds what to do to the error of a connection or of the creation of tables, in one line.
 func advise(err error) error {
 	advice := map[string]string{
 		"28P01": "set the password in PGPASSWORD, ~/.pgpass or the URL in the environment",
 		"28000": "check the user in the URL, and what pg_hba.conf of the server permits",
 		"3D000": "create the database with createdb, or correct its name in the URL",
-		"42501": "give the user the right to create a schema: GRANT CREATE ON DATABASE",
+		"42501": "give the user the right to create a schema, with GRANT CREATE ON DATABASE, or a schema of its own, " +
+			"with CREATE SCHEMA ... AUTHORIZATION",
+		readOnlyTransaction: "connect to the primary server, for example with target_session_attrs=read-write in the URL; " +
+			"if it is the primary, something has set default_transaction_read_only, perhaps because its disk is full",
 		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",
 	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if what, ok := advice[pg.Code]; ok {
-			return fmt.Errorf("%w: %s", err, what)
-		}
-		return err
+	what := ""
+	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
+	pg, answered := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case answered:
+		what = advice[pg.Code]
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		what = "no server of the URL can be written to: promote a standby, or correct the URL; " +
+			"on a primary, something has set default_transaction_read_only, perhaps because its disk is full"
+	case connecting:
+		what = "check that the server runs, and the host, port and sslmode of the URL"
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return fmt.Errorf("%w: check that the server runs, and the host, port and sslmode of the URL", err)
+	if connecting {
+		err = &connectError{connect}
+	}
+	err = Line(err)
+	if what != "" {
+		err = fmt.Errorf("%w: %s", err, what)
 	}
 	return err
+}
+
+// connectError has the reasons of a failed connection in one line.
+type connectError struct{ *pgconn.ConnectError }
+
+// Unwrap returns the error of pgx.
+func (e *connectError) Unwrap() error { return e.ConnectError }
+
+// Error leaves out what is in another reason. Without sslmode, a connection is tried with TLS
+// first, which a server without it refuses: that is no reason if there is another one.
+func (e *connectError) Error() string {
+	const refusedTLS = "server refused TLS connection"
+	lines := strings.Split(e.ConnectError.Unwrap().Error(), "\n")
+	var reasons []string
+	for _, line := range lines {
+		isNew := !slices.ContainsFunc(reasons, func(r string) bool { return strings.Contains(r, line) })
+		if isNew && (len(lines) == 1 || !strings.Contains(line, refusedTLS)) {
+			reasons = append(reasons, line)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = lines[:1]
+	}
+	return fmt.Sprintf("cannot connect as user %s: %s", e.Config.User, strings.Join(reasons, "; "))
 }
 
 // IsCode reports whether err is the server's error with a SQLSTATE.

@@ -116,8 +116,13 @@ func TestRetryableConnecting(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.Path = "/none"
-	if err := open(u.String()); postgres.Retryable(err) || !strings.Contains(err.Error(), "createdb") {
+	u.RawQuery = "" // so that TLS is tried first, which the server refuses
+	err = open(u.String())
+	if postgres.Retryable(err) || !strings.Contains(err.Error(), "createdb") {
 		t.Errorf("a database that does not exist: %v, want advice and not retryable", err)
+	}
+	if text := err.Error(); strings.Contains(text, "\n") || strings.Contains(text, "TLS") || !strings.Contains(text, "user svc") {
+		t.Errorf("a database that does not exist: %s, want the one reason in one line", text)
 	}
 	c.Stop("immediate")
 	if err := open(conn); err == nil || !postgres.Retryable(err) {
@@ -151,5 +156,28 @@ func TestRetryableCodes(t *testing.T) {
 	}
 	if postgres.Retryable(nil) || postgres.Retryable(errors.New("other")) {
 		t.Error("an error that is not of PostgreSQL is retryable")
+	}
+}
+
+// TestSupported checks servers and databases that are refused.
+func TestSupported(t *testing.T) {
+	for want, err := range map[string]error{
+		"version 15 or newer": postgres.Supported(140022, "14.22 (Debian)", "UTF8"),
+		"--encoding=UTF8":     postgres.Supported(150000, "15.0", "SQL_ASCII"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if err := postgres.Supported(150000, "15.0", "UTF8"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLine(t *testing.T) {
+	cause := errors.New("host one: a\n\thost two: b\n\thost one: a")
+	err := postgres.Line(fmt.Errorf("connect:\n\t%w", cause))
+	if got, want := err.Error(), "connect: host one: a; host two: b"; got != want || !errors.Is(err, cause) {
+		t.Errorf("got %q, want %q with its cause", got, want)
 	}
 }

@@ -51,7 +51,7 @@ func (s Schema) Migrate(ctx context.Context, pool *pgxpool.Pool) (from int, err 
 
 // locked calls use in a transaction in which no other process looks at or changes the version.
 func (s Schema) locked(ctx context.Context, pool *pgxpool.Pool, use func(tx pgx.Tx, version int) error) error {
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+	return advise(pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", "evalctl schema "+s.Name)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (s Schema) locked(ctx context.Context, pool *pgxpool.Pool, use func(tx pgx.
 				"use the newer program", ErrSchema, version, s.Version())
 		}
 		return use(tx, version)
-	})
+	}))
 }
 
 // current returns 0 if there is no schema.
@@ -81,11 +81,8 @@ func (s Schema) current(ctx context.Context, tx pgx.Tx) (version int, err error)
 
 func (s Schema) migrate(ctx context.Context, tx pgx.Tx, from int) error {
 	if from == 0 {
-		_, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+s.Name+
-			"; CREATE TABLE "+s.Name+".schema_version (version int NOT NULL)"+
-			"; INSERT INTO "+s.Name+".schema_version VALUES (0)")
-		if err != nil {
-			return advise(err)
+		if err := s.create(ctx, tx); err != nil {
+			return err
 		}
 	}
 	// Changing large tables may take longer than a statement usually may.
@@ -98,5 +95,20 @@ func (s Schema) migrate(ctx context.Context, tx pgx.Tx, from int) error {
 		}
 	}
 	_, err := tx.Exec(ctx, "UPDATE "+s.Name+".schema_version SET version = $1", s.Version())
+	return err
+}
+
+// create creates the schema, unless it was created for a user who may not do that.
+func (s Schema) create(ctx context.Context, tx pgx.Tx) error {
+	var exists bool
+	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", s.Name).Scan(&exists); err != nil {
+		return err
+	}
+	sql := ""
+	if !exists {
+		sql = "CREATE SCHEMA " + s.Name + "; "
+	}
+	_, err := tx.Exec(ctx, sql+"CREATE TABLE "+s.Name+".schema_version (version int NOT NULL)"+
+		"; INSERT INTO "+s.Name+".schema_version VALUES (0)")
 	return err
 }

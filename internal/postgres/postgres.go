@@ -36,6 +36,10 @@ type Options struct {
 	MaxConns int
 	// Name is the application_name that the server shows, unless the connection string has one.
 	Name string
+	// Connected is called for each new connection, before it is used, also for those that are made
+	// with the configuration of the pool. server identifies the database and the server: it is
+	// another one after a failover, a restart of the server, or the exchange of the database.
+	Connected func(server string)
 }
 
 // IsURL reports whether s is a connection string in the form of a URL.
@@ -113,30 +117,35 @@ func configure(cfg *pgxpool.Config, conn string, opts Options) {
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	setDefault := func(name, value string) {
-		if _, set := cfg.ConnConfig.RuntimeParams[name]; !set {
-			cfg.ConnConfig.RuntimeParams[name] = value
-		}
+	if _, set := cfg.ConnConfig.RuntimeParams["application_name"]; !set && opts.Name != "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = opts.Name
 	}
-	milliseconds := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
-	setDefault("statement_timeout", milliseconds(statementTimeout))
-	setDefault("lock_timeout", milliseconds(lockTimeout))
-	setDefault("idle_in_transaction_session_timeout", milliseconds(idleInTransaction))
-	if opts.Name != "" {
-		setDefault("application_name", opts.Name)
-	}
+	begin := session{settings: settings(cfg.ConnConfig.RuntimeParams), connected: opts.Connected}
+	cfg.ConnConfig.AfterConnect = begin.set
+	cfg.ConnConfig.OnPgError = keepAfter
 }
 
 func check(ctx context.Context, pool *pgxpool.Pool) error {
+	if err := checkPooler(ctx, pool); err != nil {
+		return err
+	}
 	var version int
-	var name string
-	err := pool.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, current_setting('server_version')").
-		Scan(&version, &name)
+	var name, encoding string
+	err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+		current_setting('server_encoding')`).Scan(&version, &name, &encoding)
 	if err != nil {
 		return err
 	}
+	return supported(version, name, encoding)
+}
+
+func supported(version int, name, encoding string) error {
 	if version < MinVersion {
 		return fmt.Errorf("the server runs PostgreSQL %s: version %d or newer is needed", name, MinVersion/10000)
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the encoding of the database is %s, UTF8 is needed: "+
+			"create the database with createdb --encoding=UTF8 --template=template0", encoding)
 	}
 	return nil
 }

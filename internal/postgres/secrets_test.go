@@ -122,6 +122,8 @@ func TestTLS(t *testing.T) {
 		name, conn, want string // want is in the error; "" means success
 	}{
 		{"require", with(u, "sslmode", "require"), ""},
+		{"require, right authority", with(u, "sslmode", "require", "sslrootcert", right.file), ""},
+		{"require, wrong authority", with(u, "sslmode", "require", "sslrootcert", wrong.file), "certificate"},
 		{"right authority", with(u, "sslmode", "verify-full", "sslrootcert", right.file), ""},
 		{"wrong authority", with(u, "sslmode", "verify-full", "sslrootcert", wrong.file), "certificate"},
 		{"unknown authority", with(u, "sslmode", "verify-full"), "certificate"},

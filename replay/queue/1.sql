@@ -20,6 +20,7 @@ CREATE TABLE runs (
   cap        bigint,
   spent      bigint NOT NULL DEFAULT 0,
   reserved   bigint NOT NULL DEFAULT 0 CHECK (reserved >= 0),
+  closed     boolean NOT NULL DEFAULT false, -- it has finished, and admits no further request
   owner      text -- the member that collects the records
 );
 
@@ -48,6 +49,7 @@ CREATE TABLE tasks (
   question    text NOT NULL,
   worker      text, -- the member that works on it
   tries       int NOT NULL DEFAULT 0,
+  earlier     bytea, -- the record of an earlier try, if there is to be another one
   record      bytea,
   finished_at timestamptz,
   PRIMARY KEY (run, arm, idx)
@@ -56,11 +58,13 @@ CREATE INDEX ON tasks (run, finished_at);
 CREATE INDEX ON tasks (run, worker) WHERE worker IS NOT NULL;
 CREATE INDEX ON tasks (run, idx, arm) WHERE record IS NULL AND worker IS NULL;
 
+-- Workers that cannot work for a run, as long as the same member owns it.
 CREATE TABLE refusals (
   run     text NOT NULL REFERENCES runs ON DELETE CASCADE,
+  owner   text NOT NULL,
   worker  text NOT NULL,
   problem text NOT NULL,
-  PRIMARY KEY (run, worker)
+  PRIMARY KEY (run, owner, worker)
 );
 
 -- A request that may cost money is open before it is sent, with its worst case. Its outcome is
@@ -82,7 +86,8 @@ CREATE TABLE charges (
   estimated     boolean NOT NULL DEFAULT false,
   rejected      boolean NOT NULL DEFAULT false,
   unpriced      boolean NOT NULL DEFAULT false,
-  implausible   boolean NOT NULL DEFAULT false
+  implausible   boolean NOT NULL DEFAULT false,
+  key           text UNIQUE -- of a row that is inserted again if its outcome is not known
 );
 CREATE INDEX ON charges (run) WHERE kind = 'open';
 CREATE INDEX ON charges (run, arm);

@@ -2,9 +2,10 @@ package queue
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -135,7 +136,7 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 			return 0, err
 		}
 		select {
-		case <-time.After(waitForOthers/2 + rand.N(waitForOthers)):
+		case <-time.After(waitForOthers/2 + mathrand.N(waitForOthers)):
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
@@ -177,7 +178,7 @@ func (a account) settle(id int64, model string, c llm.Charge) {
 	case c.Rejected:
 		return // nothing happened
 	default:
-		sql, values = settleFree, append(values, string(a.phase), a.arm, model, a.books.q.id)
+		sql, values = settleFree, append(values, string(a.phase), a.arm, model, a.books.q.id, rand.Text())
 	}
 	if err := a.books.q.change(ctx, sql, values...); err != nil {
 		_ = a.books.fail(fmt.Errorf("settle a request: %w", err))
@@ -202,8 +203,8 @@ const settleReserved = `
 // settleFree is the outcome of a request that could cost nothing: only its tokens matter.
 const settleFree = `
 	INSERT INTO @charges (run, usd, lost_usd, input_tokens, output_tokens, estimated, rejected, unpriced,
-		implausible, phase, arm, model, member, kind)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'settled')`
+		implausible, phase, arm, model, member, key, kind)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'settled') ON CONFLICT DO NOTHING`
 
 // Lookup implements llm.Account.
 func (a account) Lookup(model string, hit bool, saved llm.USD) {
@@ -216,8 +217,9 @@ func (a account) Lookup(model string, hit bool, saved llm.USD) {
 		saved = 0
 	}
 	err := a.books.q.change(ctx, `
-		INSERT INTO @charges (run, phase, arm, model, kind, member, usd) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(saved, 0)))
+		INSERT INTO @charges (run, phase, arm, model, kind, member, usd, key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT DO NOTHING`,
+		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(saved, 0)), rand.Text())
 	if err != nil {
 		_ = a.books.fail(fmt.Errorf("record a look into the cache: %w", err))
 	}

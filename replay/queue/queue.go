@@ -8,6 +8,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -31,19 +32,20 @@ const schemaName = "evalctl_queue"
 //go:embed 1.sql
 var tables string
 
-//go:embed 2.sql
-var closedRuns string
-
-var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, closedRuns}}
+var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables}}
 
 // DefaultLease is how long a process counts as alive after it was last seen.
 const DefaultLease = 15 * time.Second
+
+// DefaultWait is how long a run waits for a worker.
+const DefaultWait = 10 * time.Minute
 
 // Queue is a process's membership in the queue of a database. It is safe for concurrent use.
 type Queue struct {
 	pool  *pgxpool.Pool
 	id    string
 	lease time.Duration
+	wait  time.Duration // of Options
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -55,6 +57,9 @@ type Options struct {
 	Lease time.Duration
 	// Works is set if the process takes questions.
 	Works bool
+	// Wait is how long the process's runs wait for a worker that takes their questions, 0 for
+	// DefaultWait.
+	Wait time.Duration
 	// MaxConns limits the connections, see postgres.Options.
 	MaxConns int
 }
@@ -66,9 +71,8 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{pool: pool, lease: o.Lease, done: make(chan struct{})}
-	if q.lease == 0 {
-		q.lease = DefaultLease
+	q := &Queue{
+		pool: pool, lease: cmp.Or(o.Lease, DefaultLease), wait: cmp.Or(o.Wait, DefaultWait), done: make(chan struct{}),
 	}
 	if err = ensure(ctx, pool); err == nil {
 		err = q.join(ctx, o.Works)
@@ -183,11 +187,17 @@ const closeTimeout = 5 * time.Second
 // ErrBusy means that another process collects the records of a run.
 var ErrBusy = errors.New("another process has this run in progress")
 
+// attempt is how long one statement may take. A network that fails without a sign would otherwise be
+// waited for much longer.
+const attempt = 15 * time.Second
+
 // retrying calls do until it succeeds, fails for a reason that stays, or patience has passed.
 func retrying(ctx context.Context, patience time.Duration, do func(ctx context.Context) error) error {
 	began := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := do(ctx)
+		limited, cancel := context.WithTimeout(ctx, attempt)
+		err := do(limited)
+		cancel()
 		if err == nil || !postgres.Retryable(err) || ctx.Err() != nil || time.Since(began) > patience {
 			return err
 		}

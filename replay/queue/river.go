@@ -44,7 +44,7 @@ func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, n int64) error {
 	}
 	jobs := make([]river.InsertManyParams, n)
 	for i := range jobs {
-		jobs[i] = river.InsertManyParams{Args: jobArgs{r.run}, InsertOpts: &river.InsertOpts{MaxAttempts: maxAttempts}}
+		jobs[i] = river.InsertManyParams{Args: jobArgs{r.run}, InsertOpts: &river.InsertOpts{Queue: r.run, MaxAttempts: maxAttempts}}
 	}
 	_, err = client.InsertManyFastTx(ctx, tx, jobs)
 	return err
@@ -58,8 +58,5 @@ type riverWorker struct {
 
 // Work implements river.Worker.
 func (w *riverWorker) Work(ctx context.Context, job *river.Job[jobArgs]) error {
-	if w.worker.work(ctx, job.Args.Run) {
-		return nil
-	}
-	return river.JobSnooze(snooze)
+	return w.worker.work(ctx, job.Args.Run)
 }

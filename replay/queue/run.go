@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -21,6 +22,7 @@ type Run struct {
 	*Books
 	options json.RawMessage
 	notice  func(string)
+	resumed int
 
 	cancel  context.CancelFunc
 	watched chan struct{}
@@ -28,6 +30,7 @@ type Run struct {
 	wait    sync.Mutex
 	waiting map[task]chan answer
 	failed  error // why no record can be waited for any more
+	status  Status
 }
 
 // task is a question of an arm, by its index in the dataset.
@@ -81,16 +84,20 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 		err = fmt.Errorf("%w; if it was killed a moment ago, try again in %v", ErrBusy, q.lease)
 	}
 	if err == nil {
-		_, err = q.exec(ctx, `DELETE FROM @refusals WHERE run = $1`, id)
-	}
-	if err == nil {
 		err = q.chargeLost(ctx, id)
+	}
+	r := &Run{Books: books, options: options, notice: notice}
+	if err == nil {
+		err = q.row(ctx, `SELECT count(*) FROM @tasks WHERE run = $1 AND record IS NOT NULL`, id).Scan(&r.resumed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume run %s: %w", id, err)
 	}
-	return q.watchRun(&Run{Books: books, options: options, notice: notice}), nil
+	return q.watchRun(r), nil
 }
+
+// Resumed returns how many questions had a record when the run was resumed.
+func (r *Run) Resumed() int { return r.resumed }
 
 // Find returns the options with which a run was created, and when.
 func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, started time.Time, err error) {
@@ -151,6 +158,30 @@ func (r *Run) Seeded(arm, brain string) bool {
 // MarkSeeded records that a brain of an arm is filled.
 func (r *Run) MarkSeeded(arm, brain string) error {
 	return r.q.change(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
+}
+
+// Records returns the records of an arm that there are, by the questions' indexes from 0.
+func (r *Run) Records(ctx context.Context, arm string) (map[int][]byte, error) {
+	records := map[int][]byte{}
+	rows, err := r.q.pool.Query(ctx, in(`SELECT idx, record FROM @tasks WHERE run = $1 AND arm = $2 AND record IS NOT NULL`), r.run, arm)
+	if err != nil {
+		return nil, err
+	}
+	var i int
+	var record []byte
+	_, err = pgx.ForEachRow(rows, []any{&i, &record}, func() error {
+		records[i] = bytes.Clone(record)
+		return nil
+	})
+	return records, err
+}
+
+// Retry has questions of an arm tried again that have a record, which workers get as Task.Earlier.
+// It must be called before Dispatch.
+func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
+	return r.q.change(ctx, `
+		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0
+		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, r.run, arm, indexes)
 }
 
 // Dispatch puts the questions of an arm on the queue, those that have no record. ids are all of
@@ -240,12 +271,20 @@ func (r *Run) Close() error {
 	return err
 }
 
-// Remove deletes a run that has finished.
+// Remove deletes a run that has finished, with its jobs.
 func (r *Run) Remove() error {
 	r.cancel()
 	<-r.watched
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_, err := r.q.exec(ctx, `DELETE FROM @runs WHERE id = $1`, r.run)
-	return err
+	return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
+		for _, sql := range []string{
+			`DELETE FROM @runs WHERE id = $1`, `DELETE FROM @river_job WHERE queue = $1`, `DELETE FROM @river_queue WHERE name = $1`,
+		} {
+			if _, err := tx.Exec(ctx, in(sql), r.run); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,25 +18,16 @@ const (
 	lookEvery = 200 * time.Millisecond
 	// late is how long after its time of writing a record may become visible.
 	late = 2 * time.Minute
-	// noWorkers is how long a run waits for the first worker, or another one.
-	noWorkers = 10 * time.Minute
-	// remind is how often the person who waits is reminded of what keeps a run from going on.
-	remind = time.Minute
 )
-
-// ErrNoWorkers means that nobody takes the questions of a run.
-var ErrNoWorkers = errors.New("no worker takes the questions")
 
 // watcher is the state of what the owner of a run does meanwhile.
 type watcher struct {
 	*Run
-	ready    map[task]bool // has a record
-	since    time.Time     // records written before were looked at
-	alone    time.Time     // since when there is no worker, zero if there is one
-	reminded time.Time
-	unread   time.Time // since when the database does not answer
-	starved  time.Time // since when there are open tasks and no jobs
-	reported map[string]bool
+	ready   map[task]bool // has a record
+	since   time.Time     // records written before were looked at
+	unread  time.Time     // since when the database does not answer
+	starved time.Time     // since when there are open tasks and no jobs
+	crew    crew
 }
 
 // watchRun begins to collect records, to give away what vanished workers had, and to see whether
@@ -45,7 +35,7 @@ type watcher struct {
 func (q *Queue) watchRun(r *Run) *Run {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.watched, r.waiting = cancel, make(chan struct{}), map[task]chan answer{}
-	w := &watcher{Run: r, ready: map[task]bool{}, since: time.Unix(0, 0), reported: map[string]bool{}}
+	w := &watcher{Run: r, ready: map[task]bool{}, since: time.Unix(0, 0)}
 	go func() {
 		defer close(r.watched)
 		tick := time.NewTicker(lookEvery)
@@ -57,7 +47,10 @@ func (q *Queue) watchRun(r *Run) *Run {
 				w.failAll(context.Canceled)
 				return
 			}
-			if err := w.check(w.look(ctx)); err != nil && ctx.Err() == nil {
+			limited, cancel := context.WithTimeout(ctx, 2*attempt)
+			err := w.check(w.look(limited))
+			cancel()
+			if err != nil && ctx.Err() == nil {
 				w.failAll(err)
 				return
 			}
@@ -131,6 +124,10 @@ func (w *watcher) collect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if a.record == nil { // it was there, and the question is tried again
+			delete(w.ready, t)
+			continue
+		}
 		w.deliver(t, a)
 	}
 	return nil
@@ -178,7 +175,7 @@ func (w *watcher) refill(ctx context.Context) error {
 	var open, jobs int64
 	err := w.q.row(ctx, `
 		SELECT (SELECT count(*)`+openTasks+`), (SELECT count(*) FROM @river_job
-			WHERE state IN ('available', 'pending', 'retryable', 'scheduled') AND args->>'run' = $1)`, w.run).
+			WHERE state IN ('available', 'pending', 'retryable', 'scheduled') AND queue = $1)`, w.run).
 		Scan(&open, &jobs)
 	switch {
 	case err != nil:
@@ -225,50 +222,4 @@ func (w *watcher) stopped(ctx context.Context) error {
 		w.deliver(t, answer{err: &why})
 	}
 	return rows.Err()
-}
-
-// workers sees whether anybody takes the questions, and reports what keeps workers from it.
-func (w *watcher) workers(ctx context.Context) error {
-	rows, err := w.q.pool.Query(ctx, in(`
-		SELECT m.id, coalesce(f.problem, '') FROM @members m LEFT JOIN @refusals f ON f.run = $1 AND f.worker = m.id
-		WHERE m.works AND m.seen + m.lease > clock_timestamp() ORDER BY m.id`), w.run)
-	if err != nil {
-		return err
-	}
-	type member struct{ id, problem string }
-	members, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m member, err error) { return m, row.Scan(&m.id, &m.problem) })
-	if err != nil {
-		return err
-	}
-	asked := len(w.awaited())
-	able := 0
-	var problems []string
-	for _, m := range members {
-		if m.problem == "" {
-			able++
-			continue
-		}
-		problem := fmt.Sprintf("worker %s: %s", m.id, m.problem)
-		problems = append(problems, problem)
-		if !w.reported[problem] {
-			w.reported[problem] = true
-			w.notice(problem)
-		}
-	}
-	switch {
-	case able > 0 || asked == 0:
-		w.alone = time.Time{}
-		return nil
-	case len(problems) > 0:
-		return fmt.Errorf("%w: every worker has refused the run: %s", ErrNoWorkers, strings.Join(problems, "; "))
-	case w.alone.IsZero():
-		w.alone = time.Now()
-	case time.Since(w.alone) > noWorkers:
-		return fmt.Errorf("%w: there was none for %v; start one with evalctl worker", ErrNoWorkers, noWorkers)
-	}
-	if time.Since(w.reminded) > remind {
-		w.reminded = time.Now()
-		w.notice("no worker is there; start one on any machine with: evalctl worker --queue URL")
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,9 @@ type handler struct {
 	t     *testing.T
 	do    func(ctx context.Context, t queue.Task) queue.Outcome
 	begin error
+	ready error
+	// beginning, if set, returns begin.
+	beginning func() error
 
 	mu      sync.Mutex
 	notices []string
@@ -28,6 +32,9 @@ type handler struct {
 func (h *handler) Begin(_ context.Context, j queue.Job) (queue.Worker, error) {
 	if string(j.Options) != "{}" {
 		h.t.Errorf("options %s", j.Options)
+	}
+	if h.beginning != nil {
+		return h, h.beginning()
 	}
 	return h, h.begin
 }
@@ -38,12 +45,14 @@ func (h *handler) Notice(text string) {
 	h.notices = append(h.notices, text)
 }
 
-func (h *handler) Work(ctx context.Context, t queue.Task, identity json.RawMessage) queue.Outcome {
-	if string(identity) != `"`+t.Arm+`"` {
-		h.t.Errorf("identity %s of %s", identity, t.Arm)
+func (h *handler) Ready(_ context.Context, arm string, identity json.RawMessage) error {
+	if string(identity) != `"`+arm+`"` {
+		h.t.Errorf("identity %s of %s", identity, arm)
 	}
-	return h.do(ctx, t)
+	return h.ready
 }
+
+func (h *handler) Work(ctx context.Context, t queue.Task) queue.Outcome { return h.do(ctx, t) }
 
 func (h *handler) Close() error { return nil }
 
@@ -217,31 +226,114 @@ func TestStoppedArm(t *testing.T) {
 	collect(t, run, "go", 5)
 }
 
-// TestRefusingWorker: a worker that cannot work for a run leaves its questions to another one. If
-// all refuse, the run reports why.
-func TestRefusingWorker(t *testing.T) {
+// TestRefusingWorkers: workers that cannot work for a run, or for an arm of it, take no job of it,
+// and the run reports why.
+func TestRefusingWorkers(t *testing.T) {
 	conn := postgrestest.Database(t)
-	run := create(t, open(t, conn, false), nil)
-	start(t, open(t, conn, true), 4, &handler{t: t, begin: errors.New("no such dataset here")})
-	start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+	heard := &notices{t: t}
+	run, err := open(t, conn, false).Create(t.Context(), []byte(`{}`), time.Now().UTC(), nil, heard.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []*handler{{begin: errors.New("no such dataset here")}, {ready: errors.New("another daemon")}} {
+		h.t, h.do = t, func(context.Context, queue.Task) queue.Outcome {
+			t.Error("a worker got a question of a run that it refuses")
+			return queue.Outcome{}
+		}
+		start(t, open(t, conn, true), 16, h)
+	}
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(50)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		return heard.has("refuses the run: no such dataset here") && heard.has("refuses the run: another daemon") &&
+			heard.has("no worker takes the questions, 2 refused")
+	})
+	start(t, open(t, conn, true), 4, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
 		return record(task)
 	}})
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4)); err != nil {
+	collect(t, run, "go", 50)
+	if n, err := run.HandedBack(t.Context()); err != nil || n > 0 {
+		t.Errorf("%d jobs were handed back, %v", n, err)
+	}
+	if err := run.Remove(); err != nil {
 		t.Fatal(err)
 	}
-	collect(t, run, "go", 4)
 }
 
-func TestAllWorkersRefuse(t *testing.T) {
+// notices keeps what a run reports.
+type notices struct {
+	t  *testing.T
+	mu sync.Mutex
+	of []string
+}
+
+func (n *notices) add(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.t.Log(text)
+	n.of = append(n.of, text)
+}
+
+func (n *notices) has(text string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.of, func(s string) bool { return strings.Contains(s, text) })
+}
+
+// TestNoWorkers: a run that nobody works for ends after the time that it waits, with the reason, and
+// a worker that has refused it is asked again when it is resumed.
+func TestNoWorkers(t *testing.T) {
 	conn := postgrestest.Database(t)
-	run := create(t, open(t, conn, false), nil)
-	start(t, open(t, conn, true), 4, &handler{t: t, begin: errors.New("no such dataset here")})
+	impatient := func() *queue.Queue {
+		q, err := queue.Open(t.Context(), conn, queue.Options{Wait: 2 * time.Second, MaxConns: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = q.Close() })
+		return q
+	}
+	run := create(t, impatient(), nil)
 	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := run.Await(t.Context(), "go", 0)
-	if !errors.Is(err, queue.ErrNoWorkers) || !strings.Contains(err.Error(), "no such dataset here") {
+	if _, err := run.Await(t.Context(), "go", 0); !errors.Is(err, queue.ErrNoWorkers) || !strings.Contains(err.Error(), "no worker is there") {
 		t.Errorf("got %v", err)
+	}
+	var mu sync.Mutex
+	problem := errors.New("no such dataset here")
+	h := &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }}
+	h.beginning = func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		return problem
+	}
+	start(t, open(t, conn, true), 4, h)
+	for _, refused := range []bool{true, false} {
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if run, err = impatient().Resume(t.Context(), run.ID(), func(text string) { t.Log(text) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4)); err != nil {
+			t.Fatal(err)
+		}
+		if !refused {
+			collect(t, run, "go", 4)
+			continue
+		}
+		_, err = run.Await(t.Context(), "go", 0)
+		if !errors.Is(err, queue.ErrNoWorkers) || !strings.Contains(err.Error(), "no such dataset here") {
+			t.Errorf("got %v", err)
+		}
+		mu.Lock()
+		problem = nil
+		mu.Unlock()
+	}
+	if err := run.Remove(); err != nil {
+		t.Fatal(err)
 	}
 }
 

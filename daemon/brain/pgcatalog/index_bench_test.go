@@ -12,32 +12,41 @@ import (
 )
 
 // BenchmarkIndexOfReplica measures the first search of a replica in a brain of 100,000 documents of
-// one passage each: with the index built from the documents, and from a snapshot. It reports the
-// memory of the index and the size of the snapshot.
+// one passage each: with the index built from the documents, from a snapshot, and from a snapshot
+// after which 2,000 documents were changed. It reports the memory of the index and the size of the
+// snapshot.
 func BenchmarkIndexOfReplica(b *testing.B) {
-	const chunks = 100_000
+	const chunks, changed = 100_000, 2000
 	url := postgrestest.Database(b)
 	one := openReplica(b, url)
 	if _, err := one.Create(b.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
 		b.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for from := 0; from < chunks; from += 1000 {
-		documents := map[string]string{}
-		for i := from; i < from+1000; i++ {
-			documents[fmt.Sprintf("d%06d.md", i)] = passage(r, i)
+	write := func(to *replica, count int) {
+		for from := 0; from < count; from += 1000 {
+			documents := map[string]string{}
+			for i := from; i < from+1000; i++ {
+				documents[fmt.Sprintf("d%06d.md", i)] = passage(r, i)
+			}
+			to.write(b, "a", documents)
 		}
-		one.write(b, "a", documents)
 	}
+	write(one, chunks)
 	one.close(b)
-	for _, from := range []string{"documents", "snapshot"} {
+	for _, from := range []string{"documents", "snapshot", "changes"} {
 		b.Run(from, func(b *testing.B) {
 			b.StopTimer()
 			var size int64
 			for range b.N {
 				two := openReplica(b, url)
-				if from == "documents" {
+				switch from {
+				case "documents":
 					two.exec(b, "DELETE FROM evalctl.snapshots")
+				case "changes":
+					writer := openReplica(b, url)
+					write(writer, changed)
+					writer.close(b)
 				}
 				before := liveHeap()
 				b.StartTimer()

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/brain/pgcatalog"
@@ -224,5 +225,28 @@ func TestIndexMissesChanges(t *testing.T) {
 		if got := r.search(t, "a", "marmot"); got != "a.md" {
 			t.Errorf("round %d: found %q, want a.md", round, got)
 		}
+	}
+}
+
+// A first search does not wait for a snapshot that the server does not deliver. The index is built
+// from the documents, and that is counted.
+func TestSnapshotThatHangs(t *testing.T) {
+	pgcatalog.HurrySnapshots(t, 200*time.Millisecond)
+	url := postgrestest.Database(t)
+	r := openReplica(t, url+"&lock_timeout=0&statement_timeout=0")
+	if _, err := r.Create(t.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t, "a", map[string]string{"a.md": "a marmot"})
+	tx, err := openDB(t, url).Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	if _, err := tx.Exec(t.Context(), "LOCK TABLE evalctl.snapshots IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.search(t, "a", "marmot"); got != "a.md" || r.UnusableSnapshots() != 1 {
+		t.Errorf("found %q, and %d snapshots were unusable, want 1", got, r.UnusableSnapshots())
 	}
 }

@@ -151,7 +151,7 @@ func (l *Leases) delete(uid int64, name string) {
 func (l *Leases) renew(ctx context.Context) {
 	l.everyBeat(ctx, func() {
 		if err := errors.Join(l.renewMarks(ctx), l.renewLeases(ctx)); err != nil && ctx.Err() == nil {
-			l.logger.Warn("leases cannot be renewed; trying again", "because", err)
+			l.logger.Warn("leases cannot be renewed; trying again", "because", postgres.Line(err))
 		}
 		l.loseStale()
 	})

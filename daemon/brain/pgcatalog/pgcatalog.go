@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -56,7 +57,7 @@ func (c *Catalog) Close() error {
 
 // Ping returns an error if the database does not answer.
 func (c *Catalog) Ping(ctx context.Context) error {
-	return failed("ping the database", c.pool.Ping(ctx))
+	return failed("ping the database", c.db.Ping(ctx))
 }
 
 // Metrics returns what /metrics reports about the database.
@@ -84,6 +85,70 @@ func (c *Catalog) Load(ctx context.Context) ([]brain.Record, error) {
 	defer cancel()
 	rows, err := c.pool.Query(ctx, "SELECT "+columns+" FROM evalctl.brains b")
 	return collect("read the brains", rows, err)
+}
+
+// Select implements brain.SharedCatalog.
+func (c *Catalog) Select(ctx context.Context, sel brain.Selection) ([]brain.Record, error) {
+	return c.first(ctx, "list the brains", sel, "id")
+}
+
+// Oldest implements brain.SharedCatalog.
+func (c *Catalog) Oldest(ctx context.Context, sel brain.Selection) (brain.Record, error) {
+	const most = 10 // more than one, because damaged ones are passed over
+	sel.Limit = most
+	records, err := c.first(ctx, "find the oldest brain", sel, "uid")
+	if err != nil {
+		return brain.Record{}, err
+	}
+	for _, r := range records {
+		if r.Damage == nil {
+			return r, nil
+		}
+	}
+	return brain.Record{}, brain.ErrNotFound
+}
+
+// first returns the brains in a selection, ascending by a column. The first ones of each tenant are
+// found in an index, which one condition for several tenants would prevent.
+func (c *Catalog) first(ctx context.Context, what string, sel brain.Selection, column string) ([]brain.Record, error) {
+	where, args := "true", []any{nil}
+	if sel.Limit > 0 {
+		args[0] = sel.Limit
+	}
+	if sel.IDs != nil {
+		args = append(args, sel.IDs)
+		where = fmt.Sprintf("s.id = ANY ($%d)", len(args))
+	}
+	from := "evalctl.brains s WHERE " + where
+	if sel.Tenants != nil {
+		args = append(args, sel.Tenants)
+		from = fmt.Sprintf("unnest($%d::text[]) AS t (tenant), LATERAL (SELECT * FROM evalctl.brains s"+
+			" WHERE s.tenant = t.tenant AND %s ORDER BY s.%s LIMIT $1) AS s", len(args), where, column)
+	}
+	ctx, cancel := limit(ctx)
+	defer cancel()
+	rows, err := c.pool.Query(ctx, "SELECT s.uid, s.id, s.tenant, s.record FROM "+from+
+		" ORDER BY s."+column+" LIMIT $1", args...)
+	return collect(what, rows, err)
+}
+
+// Count implements brain.SharedCatalog.
+func (c *Catalog) Count(ctx context.Context) (n int, err error) {
+	ctx, cancel := limit(ctx)
+	defer cancel()
+	err = c.pool.QueryRow(ctx, "SELECT count(*) FROM evalctl.brains").Scan(&n)
+	return n, failed("count the brains", err)
+}
+
+// Damaged implements brain.SharedCatalog. It finds records that lack fields.
+func (c *Catalog) Damaged(ctx context.Context) ([]brain.Record, error) {
+	ctx, cancel := limit(ctx)
+	defer cancel()
+	rows, err := c.pool.Query(ctx, "SELECT "+columns+` FROM evalctl.brains b, LATERAL (SELECT record->'brain' AS r) AS f
+		WHERE r->>'id' IS DISTINCT FROM id OR json_typeof(r->'slug') IS DISTINCT FROM 'string'
+		OR json_typeof(r->'name') IS DISTINCT FROM 'string'`)
+	records, err := collect("look for damaged brains", rows, err)
+	return slices.DeleteFunc(records, func(r brain.Record) bool { return r.Damage == nil }), err
 }
 
 // Lookup implements brain.SharedCatalog. It is one round trip.
@@ -139,7 +204,8 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error
 	ctx, cancel := limit(ctx)
 	defer cancel()
 	err = c.pool.QueryRow(ctx, `
-		WITH brain AS (INSERT INTO evalctl.brains (id, tenant, record) VALUES ($1, $2, $3) RETURNING uid),
+		WITH brain AS (INSERT INTO evalctl.brains (uid, id, tenant, record) OVERRIDING SYSTEM VALUE
+		     VALUES (`+newUID+`, $1, $2, $3) RETURNING uid),
 		     head AS (INSERT INTO evalctl.heads (brain) SELECT uid FROM brain),
 		     name AS (INSERT INTO evalctl.names (tenant, name, uid) SELECT $2, n, uid FROM brain, unnest($4::text[]) n)
 		SELECT uid FROM brain`, r.Brain.ID, r.Tenant, data, names).Scan(&uid)
@@ -148,6 +214,12 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error
 	}
 	return uid, failed("add a brain", unknownOutcome(err))
 }
+
+// newUID is the key of a new brain. A sequence alone would give a key again if the last brains are
+// lost with the server, or if an older state of the database is restored, and replicas that know the
+// lost brain would take the new one for it. So the key begins with the time, in milliseconds.
+const newUID = `((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 20) |
+	(nextval(pg_get_serial_sequence('evalctl.brains', 'uid')) & 1048575)`
 
 const uniqueViolation = "23505"
 
@@ -237,11 +309,14 @@ func unknownOutcome(err error) error {
 
 // failed adds what was to be done, and marks errors after which the same may succeed later.
 func failed(what string, err error) error {
+	err = postgres.Line(err)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.Canceled):
 		return err
+	case postgres.ReadOnly(err):
+		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database can only be read at present: try again")
 	case postgres.Retryable(err):
 		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database does not answer or is overloaded: try again")
 	}

@@ -1,12 +1,18 @@
 package pgcatalog_test
 
 import (
+	"encoding/json"
+	"errors"
 	"log/slog"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/brain/braintest"
 	"evalctl/daemon/brain/pgcatalog"
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/pgstore"
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -26,4 +32,84 @@ func TestCatalog(t *testing.T) {
 		url := postgrestest.Database(t)
 		return func() brain.Catalog { return openCatalog(t, url) }
 	})
+}
+
+// TestSelections compares what the database selects with the records that match.
+func TestSelections(t *testing.T) {
+	url := postgrestest.Database(t)
+	c := openCatalog(t, url)
+	defer c.Close()
+	s := openBrains(t, url)
+	for _, b := range []string{"acme c", "globex b", " z", "acme a", "acme d", " y", "globex e"} {
+		tenant, id, _ := strings.Cut(b, " ")
+		create(t, s, tenant, id)
+	}
+	// The first brain of acme is damaged.
+	if _, err := openDB(t, url).Pool().Exec(t.Context(), `UPDATE evalctl.brains SET record = '{"brain":7}' WHERE id = 'c'`); err != nil {
+		t.Fatal(err)
+	}
+	if damaged, err := c.Damaged(t.Context()); err != nil || len(damaged) != 1 || damaged[0].Brain.ID != "c" || damaged[0].Damage == nil {
+		t.Errorf("the damaged records are %+v, %v", damaged, err)
+	}
+	if reopened := openBrains(t, url); reopened.Damaged() != 1 {
+		t.Errorf("%d damaged brains, want 1", reopened.Damaged())
+	}
+	for _, tt := range []struct {
+		tenants, ids []string
+		limit        int
+		want, oldest string
+	}{
+		{nil, nil, 0, "a b d e y z", "b"},
+		{nil, nil, 2, "a b", "b"},
+		{[]string{"acme"}, nil, 0, "a d", "a"},
+		{[]string{"acme"}, nil, 1, "a", "a"},
+		{[]string{"acme", ""}, nil, 3, "a d", "z"}, // and c, which is damaged
+		{[]string{"globex", "acme"}, []string{"e", "d", "z", "nowhere"}, 0, "d e", "d"},
+		{nil, []string{"y", "c"}, 0, "y", "y"},
+		{[]string{"acme"}, []string{}, 0, "", ""},
+		{[]string{}, nil, 0, "", ""},
+		{[]string{"acme"}, []string{"c"}, 0, "", ""},
+		{[]string{"nobody"}, nil, 5, "", ""},
+	} {
+		sel := brain.Selection{Tenants: tt.tenants, IDs: tt.ids, Limit: tt.limit}
+		records, err := s.List(t.Context(), sel)
+		var ids []string
+		for _, r := range records {
+			ids = append(ids, r.Brain.ID)
+		}
+		if got := strings.Join(ids, " "); err != nil || got != tt.want {
+			t.Errorf("%+v: got %q, %v, want %q", sel, got, err, tt.want)
+		}
+		oldest, err := s.Oldest(t.Context(), sel)
+		if err != nil && !errors.Is(err, brain.ErrNotFound) || oldest.Brain.ID != tt.oldest || (err == nil) != (tt.oldest != "") {
+			t.Errorf("%+v: the oldest is %q, %v, want %q", sel, oldest.Brain.ID, err, tt.oldest)
+		}
+	}
+	if n, err := s.Count(t.Context()); err != nil || n != 7 {
+		t.Errorf("counted %d, %v", n, err)
+	}
+}
+
+// TestRecordChangedElsewhere: a change of a record that one replica has made is what the next
+// lookup of another one finds, through the same handle.
+func TestRecordChangedElsewhere(t *testing.T) {
+	url := postgrestest.Database(t)
+	a, b := openCatalog(t, url), openBrains(t, url)
+	defer a.Close()
+	create(t, b, "acme", "notes")
+	before := mustFind(t, b, "acme", "notes")
+	found, err := a.Lookup(t.Context(), "acme", "notes")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	changed := found[0]
+	changed.Brain.Name, changed.Brain.Visibility = "Notes of all", protocol.VisibilityTenant
+	changed.Brain.Extra = map[string]json.RawMessage{"description": json.RawMessage(`"new"`)}
+	if err := a.Update(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	after := mustFind(t, b, "acme", "notes")
+	if diff := cmp.Diff(changed.Brain, after.Brain()); diff != "" || after != before {
+		t.Errorf("the same brain: %v, its record (-want +got):\n%s", after == before, diff)
+	}
 }

@@ -305,7 +305,7 @@ func TestReplicasModel(t *testing.T) {
 			},
 			"": func(r *rapid.T) {
 				s := replica(r)
-				list, err := s.List(t.Context())
+				list, err := s.List(t.Context(), brain.Selection{})
 				if err != nil {
 					r.Fatal(err)
 				}

@@ -7,12 +7,19 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"evalctl/daemon/brain"
 )
+
+// snapshotWithin is how long reading or writing a snapshot may take. A server that does not answer
+// is noticed earlier, after snapshotAnswer, which tests change.
+const snapshotWithin = 5 * time.Minute
+
+var snapshotAnswer = answerWithin // time limit of each statement
 
 // partSize is the size of each part of a snapshot but the last, in bytes.
 const partSize = 1 << 20
@@ -39,16 +46,16 @@ func (s *Snapshots) Get(
 	ctx context.Context, key string, read func(r io.ReaderAt, size int64, seq uint64) error,
 ) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return s.transaction(ctx, key, options, func(tx pgx.Tx, uid int64) error {
+	return s.transaction(ctx, key, options, func(tx *snapshotTx, uid int64) error {
 		var size, seq int64
-		err := tx.QueryRow(ctx, "SELECT size, seq FROM evalctl.snapshots WHERE brain = $1", uid).Scan(&size, &seq)
+		err := tx.scan("SELECT size, seq FROM evalctl.snapshots WHERE brain = $1", []any{uid}, &size, &seq)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("%w of brain %s", brain.ErrNoSnapshot, key)
 		}
 		if err != nil {
 			return err
 		}
-		return read(&partReader{ctx: ctx, tx: tx, uid: uid, size: size}, size, uint64(seq))
+		return read(&partReader{tx: tx, uid: uid, size: size}, size, uint64(seq))
 	})
 }
 
@@ -57,21 +64,21 @@ func (s *Snapshots) Get(
 func (s *Snapshots) Put(
 	ctx context.Context, key string, seq, replaces uint64, write func(io.Writer) error,
 ) error {
-	return s.transaction(ctx, key, pgx.TxOptions{}, func(tx pgx.Tx, uid int64) error {
-		if err := mayReplace(ctx, tx, uid, replaces); err != nil {
+	return s.transaction(ctx, key, pgx.TxOptions{}, func(tx *snapshotTx, uid int64) error {
+		if err := mayReplace(tx, uid, replaces); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM evalctl.snapshot_parts WHERE brain = $1", uid); err != nil {
+		if _, err := tx.exec("DELETE FROM evalctl.snapshot_parts WHERE brain = $1", uid); err != nil {
 			return err
 		}
-		w := &partWriter{ctx: ctx, tx: tx, uid: uid}
+		w := &partWriter{tx: tx, uid: uid}
 		if err := write(w); err != nil {
 			return err
 		}
 		if err := w.flush(); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO evalctl.snapshots (brain, seq, size) VALUES ($1, $2, $3)
+		_, err := tx.exec(`INSERT INTO evalctl.snapshots (brain, seq, size) VALUES ($1, $2, $3)
 			ON CONFLICT (brain) DO UPDATE SET seq = excluded.seq, size = excluded.size, at = now()`,
 			uid, int64(seq), w.size)
 		if err != nil {
@@ -79,8 +86,8 @@ func (s *Snapshots) Put(
 		}
 		// Last, so that deleting the brain does not wait for all of the above. It waits from here on,
 		// and then deletes the snapshot too.
-		tag, err := tx.Exec(ctx, "SELECT FROM evalctl.brains WHERE uid = $1 FOR KEY SHARE", uid)
-		if err == nil && tag.RowsAffected() == 0 {
+		found, err := tx.exec("SELECT FROM evalctl.brains WHERE uid = $1 FOR KEY SHARE", uid)
+		if err == nil && found == 0 {
 			err = fmt.Errorf("%w: it was deleted while its snapshot was written", brain.ErrNotFound)
 		}
 		return err
@@ -89,10 +96,10 @@ func (s *Snapshots) Put(
 
 // mayReplace locks the snapshot of a brain until the end of the transaction and checks that it is
 // of the commit replaces, or of an earlier one.
-func mayReplace(ctx context.Context, tx pgx.Tx, uid int64, replaces uint64) error {
+func mayReplace(tx *snapshotTx, uid int64, replaces uint64) error {
 	var locked bool
-	err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))",
-		"evalctl snapshot "+strconv.FormatInt(uid, 10)).Scan(&locked)
+	err := tx.scan("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))",
+		[]any{"evalctl snapshot " + strconv.FormatInt(uid, 10)}, &locked)
 	if err != nil {
 		return err
 	}
@@ -100,7 +107,7 @@ func mayReplace(ctx context.Context, tx pgx.Tx, uid int64, replaces uint64) erro
 		return brain.ErrSnapshotBusy
 	}
 	var stored int64
-	err = tx.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM evalctl.snapshots WHERE brain = $1", uid).Scan(&stored)
+	err = tx.scan("SELECT coalesce(max(seq), 0) FROM evalctl.snapshots WHERE brain = $1", []any{uid}, &stored)
 	if err == nil && uint64(stored) > replaces {
 		err = &brain.NewerSnapshotError{Seq: uint64(stored)}
 	}
@@ -109,9 +116,9 @@ func mayReplace(ctx context.Context, tx pgx.Tx, uid int64, replaces uint64) erro
 
 // Remove implements brain.Snapshots.
 func (s *Snapshots) Remove(ctx context.Context, key string) error {
-	return s.transaction(ctx, key, pgx.TxOptions{}, func(tx pgx.Tx, uid int64) error {
+	return s.transaction(ctx, key, pgx.TxOptions{}, func(tx *snapshotTx, uid int64) error {
 		for _, table := range []string{"snapshots", "snapshot_parts"} {
-			if _, err := tx.Exec(ctx, "DELETE FROM evalctl."+table+" WHERE brain = $1", uid); err != nil {
+			if _, err := tx.exec("DELETE FROM evalctl."+table+" WHERE brain = $1", uid); err != nil {
 				return err
 			}
 		}
@@ -121,25 +128,65 @@ func (s *Snapshots) Remove(ctx context.Context, key string) error {
 
 // transaction calls use for the brain of a key.
 func (s *Snapshots) transaction(
-	ctx context.Context, key string, options pgx.TxOptions, use func(tx pgx.Tx, uid int64) error,
+	ctx context.Context, key string, options pgx.TxOptions, use func(tx *snapshotTx, uid int64) error,
 ) error {
 	uid, err := parseUID(key)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, snapshotWithin)
+	defer cancel()
 	select {
 	case s.conns <- struct{}{}:
 		defer func() { <-s.conns }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("wait for other snapshots: %w", ctx.Err())
 	}
-	return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error { return use(tx, uid) })
+	t := &snapshotTx{ctx: ctx}
+	err = t.limited(func(ctx context.Context) error {
+		t.tx, err = s.pool.BeginTx(ctx, options)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := use(t, uid); err != nil {
+		_ = t.limited(t.tx.Rollback) // otherwise the connection is closed
+		return err
+	}
+	return t.limited(t.tx.Commit)
+}
+
+// snapshotTx is a transaction with a time limit for each of its statements.
+type snapshotTx struct {
+	ctx context.Context // of all of them
+	tx  pgx.Tx
+}
+
+func (t *snapshotTx) limited(statement func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(t.ctx, snapshotAnswer)
+	defer cancel()
+	return statement(ctx)
+}
+
+// exec returns the number of rows that a statement affects.
+func (t *snapshotTx) exec(sql string, args ...any) (rows int64, err error) {
+	err = t.limited(func(ctx context.Context) error {
+		tag, err := t.tx.Exec(ctx, sql, args...)
+		rows = tag.RowsAffected()
+		return err
+	})
+	return rows, err
+}
+
+// scan reads the one row of a query.
+func (t *snapshotTx) scan(sql string, args []any, into ...any) error {
+	return t.limited(func(ctx context.Context) error { return t.tx.QueryRow(ctx, sql, args...).Scan(into...) })
 }
 
 // partWriter divides what is written into parts.
 type partWriter struct {
-	ctx  context.Context
-	tx   pgx.Tx
+	tx   *snapshotTx
 	uid  int64
 	part []byte
 	n    int
@@ -169,7 +216,7 @@ func (w *partWriter) flush() error {
 	if len(w.part) == 0 {
 		return nil
 	}
-	_, err := w.tx.Exec(w.ctx, "INSERT INTO evalctl.snapshot_parts (brain, n, data) VALUES ($1, $2, $3)", w.uid, w.n, w.part)
+	_, err := w.tx.exec("INSERT INTO evalctl.snapshot_parts (brain, n, data) VALUES ($1, $2, $3)", w.uid, w.n, w.part)
 	w.size += int64(len(w.part))
 	w.n++
 	w.part = w.part[:0]
@@ -178,9 +225,8 @@ func (w *partWriter) flush() error {
 
 // partReader is an io.ReaderAt of a snapshot. It transfers only the bytes that are asked for.
 type partReader struct {
-	ctx  context.Context
 	mu   sync.Mutex // a transaction is not safe for concurrent use
-	tx   pgx.Tx
+	tx   *snapshotTx
 	uid  int64
 	size int64
 }
@@ -219,20 +265,20 @@ func (r *partReader) read(p []byte, off int64) (n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := off + int64(len(p)) - 1
-	rows, err := r.tx.Query(r.ctx, selectParts, r.uid,
-		int32(off/partSize), int32(off%partSize), int32(last/partSize), int32(last%partSize)+1)
-	if err != nil {
-		return 0, err
+	err = r.tx.limited(func(ctx context.Context) error {
+		rows, err := r.tx.tx.Query(ctx, selectParts, r.uid,
+			int32(off/partSize), int32(off%partSize), int32(last/partSize), int32(last%partSize)+1)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			n += copy(p[n:], rows.RawValues()[0])
+		}
+		return rows.Err()
+	})
+	if err == nil && n < len(p) {
+		err = fmt.Errorf("parts of the snapshot are missing: %w", io.ErrUnexpectedEOF)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		n += copy(p[n:], rows.RawValues()[0])
-	}
-	if err := rows.Err(); err != nil {
-		return n, err
-	}
-	if n < len(p) {
-		return n, fmt.Errorf("parts of the snapshot are missing: %w", io.ErrUnexpectedEOF)
-	}
-	return n, nil
+	return n, err
 }

@@ -22,8 +22,8 @@ const answerWithin = 35 * time.Second
 type backend struct {
 	db     *DB
 	brain  int64
-	opened uint64       // number of the last commit at that time
-	fence  atomic.Int64 // see the table heads
+	opened store.Position // the last commit at that time
+	fence  atomic.Int64   // see the table heads
 }
 
 var _ store.Backend = (*backend)(nil)
@@ -149,9 +149,13 @@ func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		return conn, nil
 	}
 	if waiting.Err() != nil && ctx.Err() == nil {
-		return nil, store.Unavailable(err, "no connection to the database became free within %v: try again", acquireWithin)
+		return nil, errNoConnection(err)
 	}
 	return nil, failure(ctx, fmt.Errorf("connect to the database: %w", err))
+}
+
+func errNoConnection(cause error) error {
+	return store.Unavailable(cause, "no connection to the database became free within %v: try again", acquireWithin)
 }
 
 // use calls fn with a connection for statements that change nothing.

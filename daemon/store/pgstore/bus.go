@@ -9,10 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"evalctl/daemon/store"
 )
 
 // Channels of NOTIFY. What is sent on them only wakes processes early: nothing depends on its
@@ -31,35 +34,36 @@ const (
 
 // bus sends and receives notifications.
 type bus struct {
-	pool *pgxpool.Pool
+	pool     *pgxpool.Pool
+	answered atomic.Int64 // when the server answered a poll last, in nanoseconds of Unix time; 0 after an error
 
 	mu      sync.Mutex
 	next    int
-	follows map[int64]map[int]func(head uint64) // calls of Watch, by brain
-	sinks   map[int]func(payload string)        // calls of Listen
-	heads   map[int64]uint64                    // commits to announce, by brain
-	brains  map[string]struct{}                 // payloads to send on BrainsChannel
-	due     chan struct{}                       // holds a token when there is something to send
+	follows map[int64]map[int]store.Watcher // calls of Watch, by brain
+	sinks   map[int]func(payload string)    // calls of Listen
+	heads   map[int64]uint64                // commits to announce, by brain
+	brains  map[string]struct{}             // payloads to send on BrainsChannel
+	due     chan struct{}                   // holds a token when there is something to send
 }
 
 func newBus(pool *pgxpool.Pool) *bus {
 	return &bus{
-		pool: pool, follows: map[int64]map[int]func(uint64){}, sinks: map[int]func(string){},
+		pool: pool, follows: map[int64]map[int]store.Watcher{}, sinks: map[int]func(string){},
 		heads: map[int64]uint64{}, brains: map[string]struct{}{}, due: make(chan struct{}, 1),
 	}
 }
 
 // Watch implements an optional method of store.Backend.
-func (b *backend) Watch(wake func(head uint64)) (opened uint64, stop func()) {
+func (b *backend) Watch(w store.Watcher) (opened store.Position, stop func()) {
 	bus := b.db.bus
 	bus.mu.Lock()
 	defer bus.mu.Unlock()
 	id := bus.next
 	bus.next++
 	if bus.follows[b.brain] == nil {
-		bus.follows[b.brain] = map[int]func(uint64){}
+		bus.follows[b.brain] = map[int]store.Watcher{}
 	}
-	bus.follows[b.brain][id] = wake
+	bus.follows[b.brain][id] = w
 	return b.opened, func() {
 		bus.mu.Lock()
 		defer bus.mu.Unlock()
@@ -179,10 +183,12 @@ func (b *bus) receive(ctx context.Context) (connected bool, err error) {
 		return false, err
 	}
 	b.dispatch(BrainsChannel, "")
+	defer b.answered.Store(0)
 	for {
 		if err := b.poll(ctx, conn); err != nil {
 			return true, err
 		}
+		b.answered.Store(time.Now().UnixNano())
 		if err := b.wait(ctx, conn); err != nil {
 			return true, err
 		}
@@ -212,27 +218,47 @@ func (b *bus) wait(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// poll reads the heads of the brains that are followed.
+// poll reads the heads of the brains that are followed, and looks whether what was delivered of
+// them is still there. There may be none.
 func (b *bus) poll(ctx context.Context, conn *pgx.Conn) error {
-	b.mu.Lock()
-	brains := slices.Collect(maps.Keys(b.follows))
-	b.mu.Unlock()
-	if len(brains) == 0 {
-		return nil
+	watchers, brains := b.watchers()
+	known, numbers := make([]store.Position, len(brains)), make([]uint64, len(brains))
+	for i, w := range watchers {
+		known[i] = w.Position() // before the query, which has all commits until then
+		numbers[i] = known[i].Seq
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	rows, err := conn.Query(ctx, "SELECT h.brain, "+head+" FROM evalctl.heads h WHERE h.brain = ANY ($1)", brains)
+	rows, err := conn.Query(ctx, "SELECT w.n - 1, "+head+", h.pruned, "+commitTime("w.seq")+`
+		FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS w (brain, seq, n)
+		JOIN evalctl.heads h ON h.brain = w.brain`, brains, numbers)
 	if err != nil {
 		return err
 	}
-	var brain int64
-	var head uint64
-	_, err = pgx.ForEachRow(rows, []any{&brain, &head}, func() error {
-		b.wake(brain, head)
+	var i int
+	var head, pruned uint64
+	var at *int64
+	_, err = pgx.ForEachRow(rows, []any{&i, &head, &pruned, &at}, func() error {
+		if undone(known[i], head, pruned, at) {
+			watchers[i].Undone()
+		} else {
+			watchers[i].Announce(head)
+		}
 		return nil
 	})
 	return err
+}
+
+// watchers returns all watchers, and the brain of each.
+func (b *bus) watchers() (watchers []store.Watcher, brains []int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for brain, follows := range b.follows {
+		for _, w := range follows {
+			watchers, brains = append(watchers, w), append(brains, brain)
+		}
+	}
+	return watchers, brains
 }
 
 func (b *bus) dispatch(channel, payload string) {
@@ -252,10 +278,10 @@ func (b *bus) dispatch(channel, payload string) {
 
 func (b *bus) wake(brain int64, head uint64) {
 	b.mu.Lock()
-	wakes := slices.Collect(maps.Values(b.follows[brain]))
+	watchers := slices.Collect(maps.Values(b.follows[brain]))
 	b.mu.Unlock()
-	for _, wake := range wakes {
-		wake(head)
+	for _, w := range watchers {
+		w.Announce(head)
 	}
 }
 

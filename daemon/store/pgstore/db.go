@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,13 +26,13 @@ var Schema = postgres.Schema{Name: "evalctl", Migrations: []string{migration1}}
 // DB is the database of a daemon. It is safe for concurrent use.
 type DB struct {
 	pool *pgxpool.Pool
-	// held and reading hold a token for each connection that a transaction or a reader of a large
-	// document occupies between two statements. With the eighth that snapshots of indexes may
-	// occupy, at least an eighth of the connections remains for statements that come and go, which
-	// transactions and readers may wait for.
+	// held holds a token for each connection that a transaction occupies between two statements. With
+	// the eighth that snapshots of indexes may occupy, half of the connections remain for statements
+	// that come and go, which transactions may wait for.
 	held    chan struct{}
-	reading chan struct{}
+	groups  groups
 	bus     *bus
+	server  serverCount
 	logger  *slog.Logger
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -44,7 +45,8 @@ const minConns = 4
 // after all stores. Tables of another version are postgres.ErrSchema. logger gets the failures of
 // what runs in the background.
 func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
-	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve"})
+	db := &DB{logger: logger}
+	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve", Connected: db.server.reached})
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +59,8 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("%s: %w", postgres.Address(conn), err)
 	}
-	db := &DB{
-		pool:    pool,
-		held:    make(chan struct{}, max(1, conns*3/8)),
-		reading: make(chan struct{}, max(1, conns*3/8)),
-		bus:     newBus(pool),
-		logger:  logger,
-	}
+	db.pool, db.bus = pool, newBus(pool)
+	db.held = make(chan struct{}, max(1, conns*3/8))
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop
 	db.running.Go(func() { db.bus.listen(background) })
@@ -74,6 +71,27 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 
 // Pool returns the connections, for what else the daemon keeps in the database.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+
+// Ping returns an error if the database does not answer. It does not wait for a connection: while
+// all are in use, it goes by what the connection for notifications, which polls every second, has
+// found out.
+func (db *DB) Ping(ctx context.Context) error {
+	if !db.busy() {
+		if err := db.pool.Ping(ctx); err == nil || !db.busy() {
+			return failure(ctx, err)
+		}
+	}
+	if time.Since(time.Unix(0, db.bus.answered.Load())) > 3*pollEvery {
+		return store.Unavailable(nil, "all connections to the database are in use, and it does not answer")
+	}
+	return nil
+}
+
+// busy reports whether no connection is free.
+func (db *DB) busy() bool {
+	stat := db.pool.Stat()
+	return stat.AcquiredConns() >= stat.MaxConns()
+}
 
 // Close closes the connections, after it has waited for those in use.
 func (db *DB) Close() {
@@ -87,12 +105,17 @@ func (db *DB) Close() {
 func (db *DB) Open(ctx context.Context, uid int64, opts *store.Options) (*store.Store, error) {
 	b := &backend{db: db, brain: uid}
 	var fence int64
-	err := db.pool.QueryRow(ctx, "SELECT "+head+", h.fence FROM evalctl.heads h WHERE h.brain = $1", uid).Scan(&b.opened, &fence)
+	var at *int64
+	err := db.pool.QueryRow(ctx, "SELECT "+head+", h.fence, "+commitTime(head)+" FROM evalctl.heads h WHERE h.brain = $1", uid).
+		Scan(&b.opened.Seq, &fence, &at)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, store.ErrGone
 	}
 	if err != nil {
 		return nil, failure(ctx, err)
+	}
+	if at != nil {
+		b.opened.When = time.Unix(0, *at)
 	}
 	b.fence.Store(fence)
 	return store.New(b, opts), nil

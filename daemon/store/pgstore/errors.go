@@ -13,6 +13,7 @@ import (
 // failure returns the error of a statement that has changed nothing, as a store reports it. ctx is
 // that of the caller.
 func failure(ctx context.Context, err error) error {
+	err = postgres.Line(err)
 	switch {
 	case err == nil:
 		return nil
@@ -20,6 +21,8 @@ func failure(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, store.ErrUnavailable):
 		return err
+	case postgres.ReadOnly(err):
+		return store.Unavailable(err, "the database can only be read at present: try again")
 	case isTimeout(err):
 		return store.Unavailable(err, "the database took too long: try again")
 	case postgres.Retryable(err):

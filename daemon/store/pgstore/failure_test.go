@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -16,13 +17,23 @@ import (
 
 // cutOff returns a store behind a proxy, and another one of the same brain that reaches the server
 // directly.
-func cutOff(t *testing.T) (*proxy, *store.Store, *store.Store) {
+func cutOff(t *testing.T) (*postgrestest.Proxy, *store.Store, *store.Store) {
 	t.Helper()
-	direct := postgrestest.Database(t)
-	p := newProxy(t, direct)
-	db, other := openDB(t, p.url), openDB(t, direct)
+	p, db, other := behindProxy(t)
 	brain := newBrain(t, other)
 	return p, openStore(t, db, brain), openStore(t, other, brain)
+}
+
+// behindProxy opens a database behind a proxy, and directly.
+func behindProxy(t *testing.T) (p *postgrestest.Proxy, db, direct *pgstore.DB) {
+	t.Helper()
+	conn := postgrestest.Database(t)
+	u, err := url.Parse(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = postgrestest.NewProxy(t, u.Host)
+	return p, openDB(t, p.URL(conn)), openDB(t, conn)
 }
 
 // TestLostConnection cuts the connection at the message that commits. Whatever the server made of
@@ -46,8 +57,11 @@ func TestLostConnection(t *testing.T) {
 			ctx := t.Context()
 			events := follow(s)
 			count := 0
-			for i, kind := range []faultKind{lost, forwarded, answered, forwarded, answered, lost} {
-				hit := p.arm("marker", kind)
+			for i, kind := range []postgrestest.Fault{
+				postgrestest.Lost, postgrestest.Forwarded, postgrestest.Answered,
+				postgrestest.Forwarded, postgrestest.Answered, postgrestest.Lost,
+			} {
+				hit := p.CutAt("marker", kind)
 				err := write(ctx, s, i)
 				<-hit
 				exists, err2 := other.Exists(ctx, fmt.Sprintf("doc%d", i))
@@ -57,7 +71,7 @@ func TestLostConnection(t *testing.T) {
 				if exists != (err == nil) || err != nil && !errors.Is(err, store.ErrUnavailable) {
 					t.Errorf("fault %d of kind %d: the document exists: %t, the store reports %v", i, kind, exists, err)
 				}
-				if kind == lost && exists || kind == answered && !exists {
+				if kind == postgrestest.Lost && exists || kind == postgrestest.Answered && !exists {
 					t.Errorf("fault %d of kind %d: the document exists: %t", i, kind, exists)
 				}
 				if exists {
@@ -83,13 +97,12 @@ func TestLostConnection(t *testing.T) {
 func TestDelayedMessage(t *testing.T) {
 	p, s, other := cutOff(t)
 	ctx := t.Context()
-	hit := p.arm("marker", delayed)
+	hit := p.CutAt("marker", postgrestest.Delayed)
 	if err := s.Write(ctx, "a", []byte("marker")); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("got %v, want ErrUnavailable", err)
 	}
 	<-hit
-	close(p.late)
-	<-p.delivered
+	p.Deliver()
 	if ok, err := other.Exists(ctx, "a"); ok || err != nil {
 		t.Errorf("a write happened after it was reported as failed: %t, %v", ok, err)
 	}
@@ -103,7 +116,7 @@ func TestUnknownOutcome(t *testing.T) {
 	pgstore.Hurry(t, 500*time.Millisecond)
 	p, s, other := cutOff(t)
 	ctx := t.Context()
-	p.arm("marker", outage)
+	p.CutAt("marker", postgrestest.Outage)
 	err := s.Write(ctx, "a", []byte("marker"))
 	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "outcome is unknown") {
 		t.Errorf("got %v, want an unknown outcome", err)
@@ -111,7 +124,7 @@ func TestUnknownOutcome(t *testing.T) {
 	if err := s.Write(ctx, "b", nil); !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "unknown") {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
-	p.setDown(false)
+	p.Restore()
 	eventually(t, "a write after the server is back", func() bool { return s.Write(ctx, "c", nil) == nil })
 	if ok, err := other.Exists(ctx, "a"); !ok || err != nil {
 		t.Errorf("the write of which the outcome was unknown: %t, %v", ok, err)

@@ -3,55 +3,72 @@ package pgstore
 import (
 	"context"
 	"crypto/rand"
-	"strconv"
 	"strings"
 	"time"
 
 	"evalctl/daemon/store"
 )
 
-// Mutate implements an optional method of store.Backend: one statement, which is one round trip and
-// one transaction.
+// mutation is one operation on its way to the database.
+type mutation struct {
+	b    *backend
+	op   store.Op
+	when time.Time
+	id   commitID
+	sent bool // to the server: the outcome of an error may be unclear
+	// The result, see store.Backend's optional method Mutate.
+	event store.ChangeEvent
+	ok    bool
+}
+
+// Mutate implements an optional method of store.Backend.
 func (b *backend) Mutate(ctx context.Context, op store.Op, when time.Time) (store.ChangeEvent, bool, error) {
-	var ev store.ChangeEvent
-	var expected *int64
-	if op.Expect != "" {
-		n, err := strconv.ParseInt(op.Expect, 10, 64)
-		if err != nil {
-			return ev, false, nil // a conflict
-		}
-		expected = &n
+	m := &mutation{b: b, op: op, when: when, id: newCommitID()}
+	if op.Kind == store.OpRename || op.Expect != "" {
+		return m.event, false, nil
 	}
-	if op.Kind == store.OpRename {
-		return ev, false, nil
+	if op.Data == nil {
+		m.op.Data = []byte{} // nil is NULL
 	}
-	data := op.Data
-	if data == nil {
-		data = []byte{} // nil is NULL
+	err := b.db.groups.commit(ctx, m)
+	if m.sent && unclear(err) {
+		return b.mutated(ctx, m, err)
 	}
-	conn, err := b.db.acquire(ctx)
+	return m.event, m.ok, failure(context.WithoutCancel(ctx), err)
+}
+
+// commit commits the operation with one statement, which is one round trip and one transaction. It
+// waits for the lock of the brain.
+func (m *mutation) commit(ctx context.Context) error {
+	m.sent = false
+	conn, err := m.b.db.acquire(ctx)
 	if err != nil {
-		return ev, false, err
+		return err
 	}
 	defer conn.Release()
 	// The outcome is needed even if the caller does not wait for it any longer.
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	limited, cancel := limit(ctx)
 	defer cancel()
-	id := newCommitID()
 	var seq *int64
 	var kind *string
-	err = conn.QueryRow(limited, "SELECT number, event FROM evalctl.mutate($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-		b.brain, b.fence.Load(), string(op.Kind), op.Path, above(op.Path), data, expected, when.UnixNano(), id).
+	m.sent = true
+	err = conn.QueryRow(limited, "SELECT number, event FROM evalctl.mutate($1, $2, $3, $4, $5, $6, $7, $8)",
+		m.b.brain, m.b.fence.Load(), string(m.op.Kind), m.op.Path, above(m.op.Path), m.op.Data,
+		m.when.UnixNano(), m.id).
 		Scan(&seq, &kind)
-	if unclear(err) {
-		conn.Release() // it is closed
-		return b.mutated(ctx, op, when, id, err)
+	if err == nil {
+		m.committed(seq, kind)
 	}
-	if err != nil || seq == nil {
-		return ev, false, failure(context.WithoutCancel(ctx), err)
+	return err
+}
+
+// committed takes what a function of the database has returned for the operation.
+func (m *mutation) committed(seq *int64, kind *string) {
+	if seq == nil {
+		return
 	}
-	b.db.committed(b.brain, uint64(*seq))
-	return event(op.Path, uint64(*seq), store.ChangeKind(*kind), when), true, nil
+	m.event, m.ok = event(m.op.Path, uint64(*seq), store.ChangeKind(*kind), m.when), true
+	m.b.db.committed(m.b.brain, m.event.Seq)
 }
 
 func event(path string, seq uint64, kind store.ChangeKind, when time.Time) store.ChangeEvent {

@@ -14,15 +14,14 @@ import (
 // Tests change it.
 var resolveWithin = 15 * time.Second
 
-// mutated finds out whether the operation with a commit id happened, after an error that leaves it
-// open. If not, it never will.
-func (b *backend) mutated(ctx context.Context, op store.Op, when time.Time, id commitID, cause error) (
-	store.ChangeEvent, bool, error) {
-	found, err := b.outcome(ctx, id, cause)
+// mutated finds out whether an operation happened, after an error that leaves it open. If not, it
+// never will.
+func (b *backend) mutated(ctx context.Context, m *mutation, cause error) (store.ChangeEvent, bool, error) {
+	found, err := b.outcome(ctx, m.id, cause)
 	if err != nil {
 		return store.ChangeEvent{}, false, err
 	}
-	return event(op.Path, found.seq, found.kind, when), true, nil
+	return event(m.op.Path, found.seq, found.kind, m.when), true, nil
 }
 
 // committed is a commit that happened.

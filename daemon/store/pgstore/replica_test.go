@@ -186,7 +186,7 @@ func TestWake(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the event of another replica", received(1))
-	_, err := db[0].Pool().Exec(ctx, `SELECT evalctl.mutate(brain, fence, 'write', 'b', '{}', '', NULL, 0, gen_random_uuid())
+	_, err := db[0].Pool().Exec(ctx, `SELECT evalctl.mutate(brain, fence, 'write', 'b', '{}', '', 0, gen_random_uuid())
 		FROM evalctl.heads`)
 	if err != nil {
 		t.Fatal(err)
@@ -348,12 +348,13 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, readErr := s[1].Read(ctx, "d/a")
+	_, manyErr := s[1].ReadMany(ctx, []store.FileInfo{{Path: "d/a"}})
 	_, _, openErr := s[1].Open(ctx, "d/a")
 	_, statErr := s[1].Stat(ctx, "d")
 	_, listErr := s[1].List(ctx, "", store.ListOptions{})
 	_, reopenErr := db[1].Open(ctx, brains.Load(), nil)
 	for op, err := range map[string]error{
-		"read": readErr, "open": openErr, "stat": statErr, "list": listErr, "reopen": reopenErr,
+		"read": readErr, "read many": manyErr, "open": openErr, "stat": statErr, "list": listErr, "reopen": reopenErr,
 		"sync": s[1].Sync(ctx), "write": s[1].Write(ctx, "d/a", nil), "delete": s[1].Delete(ctx, "d/a"),
 		"batch": s[1].Batch(ctx, store.BatchOptions{}, func(b *store.Batch) error { return b.Write(ctx, "b", nil) }),
 	} {

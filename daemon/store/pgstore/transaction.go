@@ -46,7 +46,7 @@ func (db *DB) occupy(ctx context.Context, tokens chan struct{}) error {
 	case tokens <- struct{}{}:
 		return nil
 	case <-time.After(acquireWithin):
-		return store.Unavailable(nil, "no connection to the database became free within %v: try again", acquireWithin)
+		return errNoConnection(nil)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -127,11 +127,12 @@ var closeCases = []scenario{
 			p.Fatal(err)
 		}
 		_, readErr := p.Read(p.ctx, "a")
+		_, manyErr := p.ReadMany(p.ctx, filesOf("a"))
 		_, statErr := p.Stat(p.ctx, "a")
 		_, existsErr := p.Exists(p.ctx, "a")
 		_, listErr := p.List(p.ctx, "", store.ListOptions{})
 		for op, err := range map[string]error{
-			"read": readErr, "stat": statErr, "exists": existsErr, "list": listErr,
+			"read": readErr, "read many": manyErr, "stat": statErr, "exists": existsErr, "list": listErr,
 			"write": p.Write(p.ctx, "a", nil), "append": p.Append(p.ctx, "a", nil),
 			"delete": p.Delete(p.ctx, "a"), "rename": p.Rename(p.ctx, "a", "b"),
 			"apply": p.Apply(p.ctx, store.Commit{}), "batch": script("write a 1")(p),
@@ -163,9 +164,11 @@ var contextCases = []scenario{
 		ctx, cancel := context.WithCancel(p.ctx)
 		cancel()
 		_, readErr := p.Read(ctx, "a")
+		_, manyErr := p.ReadMany(ctx, filesOf("a"))
 		_, listErr := p.List(ctx, "", store.ListOptions{})
 		for op, err := range map[string]error{
-			"read": readErr, "list": listErr, "write": p.Write(ctx, "a", nil), "delete": p.Delete(ctx, "a"),
+			"read": readErr, "read many": manyErr, "list": listErr,
+			"write": p.Write(ctx, "a", nil), "delete": p.Delete(ctx, "a"),
 		} {
 			if !errors.Is(err, context.Canceled) {
 				p.Errorf("%s: %v", op, err)

@@ -240,6 +240,10 @@ func compareDocument(r *rapid.T, p *probe, s reader, docs model, path string) {
 	if isDoc != (err == nil) || string(data) != content || !isDoc && !store.IsNotFound(err) {
 		r.Fatalf("read %s: %q, %v, want %q", path, data, err, content)
 	}
+	many, err := s.ReadMany(p.ctx, []store.FileInfo{{Path: path}})
+	if err != nil || len(many) != 1 || many[0].Exists != isDoc || string(many[0].Data) != content {
+		r.Fatalf("read many %s: %+v, %v, want %q", path, many, err, content)
+	}
 	info, err := s.Stat(p.ctx, path)
 	isDir := docs.isDir(path)
 	if (isDoc || isDir) != (err == nil) || info.IsDir != isDir || info.Size != int64(len(content)) {

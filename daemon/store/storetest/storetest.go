@@ -20,7 +20,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		name  string
 		cases []scenario
 	}{
-		{"read", readCases}, {"open", openCases}, {"write", writeCases}, {"append", appendCases},
+		{"read", readCases}, {"open", openCases}, {"read many", manyCases}, {"write", writeCases}, {"append", appendCases},
 		{"delete", deleteCases}, {"rename", renameCases}, {"tree", treeCases}, {"list", listCases},
 		{"batch", batchCases}, {"apply", applyCases}, {"events", eventCases}, {"closed", closeCases},
 		{"context", contextCases}, {"concurrent", concurrentCases}, {"local path", localPathCases},
@@ -102,24 +102,14 @@ func (p *probe) seed(docs string) {
 // dump returns all documents as text.
 func (p *probe) dump() string {
 	p.Helper()
-	files, err := p.List(p.ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
-	if err != nil {
-		p.Fatal(err)
-	}
-	var docs []string
-	for _, f := range files {
-		data, err := p.Read(p.ctx, f.Path)
-		if err != nil {
-			p.Fatal(err)
-		}
-		docs = append(docs, f.Path+"="+string(data))
-	}
-	return strings.Join(docs, " ")
+	docs, _ := p.readParts(p.listAll(), func() {})
+	return manyText(docs)
 }
 
 // reader is the interface that Store and Batch have in common.
 type reader interface {
 	Read(ctx context.Context, path string) ([]byte, error)
+	ReadMany(ctx context.Context, files []store.FileInfo) ([]store.Document, error)
 	Exists(ctx context.Context, path string) (bool, error)
 	Stat(ctx context.Context, path string) (store.FileInfo, error)
 	List(ctx context.Context, dir string, opts store.ListOptions) ([]store.FileInfo, error)

@@ -27,6 +27,8 @@ type Options struct {
 	// Files are written to the directory of the data before the server starts, such as pg_hba.conf.
 	// Only the server's user may read them.
 	Files map[string]string
+
+	primary string // address of the server that this one follows; empty for one of its own
 }
 
 // Cluster is a running server. It is stopped and deleted when the test ends.
@@ -74,7 +76,11 @@ func create(t testing.TB, options Options) *Cluster {
 
 // initialize makes the cluster and starts it for the first time.
 func (c *Cluster) initialize() (out []byte, err error) {
-	out, err = c.run("initdb", "-N", "-D", c.data(), "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+	if c.options.primary != "" {
+		out, err = c.copyPrimary()
+	} else {
+		out, err = c.run("initdb", "-N", "-D", c.data(), "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+	}
 	if err != nil {
 		return out, err
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -33,12 +34,17 @@ type Proxy struct {
 	// cutFrom and cutAfter are those of CutAfter; cutFrom is 0 without one.
 	cutFrom  Direction
 	cutAfter int
+	// cut is that of CutAt until it happens, delayed the last one that is Delayed.
+	cut, delayed *cut
+	closing      chan struct{} // closed with the proxy
 }
 
 // link is a connection of a client and the one to the server.
 type link struct {
 	client, server *net.TCPConn
 	ended          bool
+	muted          atomic.Bool   // answers are not passed on
+	answered       chan struct{} // holds a token after such an answer, closed when there will be none
 }
 
 // NewProxy returns a proxy on loopback in front of a server, such as Cluster.Addr. It ends with the
@@ -49,12 +55,13 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, target: server, links: map[*link]bool{}}
+	p := &Proxy{listener: l, target: server, links: map[*link]bool{}, closing: make(chan struct{})}
 	p.changed = sync.NewCond(&p.mu)
 	var running sync.WaitGroup
 	running.Go(func() { p.accept(&running) })
 	t.Cleanup(func() {
 		_ = l.Close()
+		close(p.closing)
 		p.Cut()
 		running.Wait()
 	})
@@ -123,7 +130,7 @@ func (p *Proxy) Delay(d time.Duration) {
 func (p *Proxy) Restore() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refuse, p.stalled, p.delay, p.cutFrom = false, 0, 0, 0
+	p.refuse, p.stalled, p.delay, p.cutFrom, p.cut = false, 0, 0, 0, nil
 	p.changed.Broadcast()
 }
 
@@ -143,7 +150,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 		reset(client)
 		return
 	}
-	l := &link{client: client, server: server.(*net.TCPConn)}
+	l := &link{client: client, server: server.(*net.TCPConn), answered: make(chan struct{}, 1)}
 	p.mu.Lock()
 	refused := p.refuse
 	p.links[l] = true
@@ -153,7 +160,10 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Unlock()
 	var both sync.WaitGroup
 	both.Go(func() { p.pump(l, FromClient, l.client, l.server) })
-	both.Go(func() { p.pump(l, FromServer, l.server, l.client) })
+	both.Go(func() {
+		defer close(l.answered)
+		p.pump(l, FromServer, l.server, l.client)
+	})
 	both.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,6 +181,19 @@ func (p *Proxy) pump(l *link, from Direction, src, dst *net.TCPConn) {
 				_ = dst.CloseWrite()
 			}
 			return
+		}
+		if from == FromServer && l.muted.Load() {
+			select {
+			case l.answered <- struct{}{}:
+			default:
+			}
+			continue
+		}
+		if from == FromClient {
+			if c := p.match(buf[:n]); c != nil {
+				p.cutOff(l, c, buf[:n])
+				return
+			}
 		}
 		m := p.admit(l, from, n)
 		if m > 0 {

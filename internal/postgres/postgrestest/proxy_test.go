@@ -164,3 +164,49 @@ func TestProxyDelay(t *testing.T) {
 		t.Errorf("both ways took %v, want 40 ms or longer", took)
 	}
 }
+
+// TestProxyCutAt checks what the server gets of the message at which a client is cut off, and that
+// other clients are not.
+func TestProxyCutAt(t *testing.T) {
+	server, got := echo(t)
+	p := postgrestest.NewProxy(t, server)
+	for _, fault := range []postgrestest.Fault{
+		postgrestest.Lost, postgrestest.Forwarded, postgrestest.Answered, postgrestest.Delayed, postgrestest.Outage,
+	} {
+		c, other := dial(t, p.Addr()), dial(t, p.Addr())
+		for _, client := range []lineClient{c, other} {
+			if reply, err := client.say("first", enough); reply != "first\n" {
+				t.Fatalf("fault %d: passed on %q, error %v", fault, reply, err)
+			}
+			<-got
+		}
+		hit := p.CutAt("marker", fault)
+		if reply, err := c.say("the marker", enough); err == nil || isTimeout(err) {
+			t.Errorf("fault %d: %q, error %v", fault, reply, err)
+		}
+		<-hit
+		if fault == postgrestest.Delayed {
+			if len(got) > 0 {
+				t.Error("the message was not held back")
+			}
+			p.Deliver()
+		}
+		if fault != postgrestest.Lost {
+			if line := <-got; line != "the marker" {
+				t.Errorf("fault %d: the server got %q", fault, line)
+			}
+		}
+		reply, err := other.say("second", enough)
+		if fault == postgrestest.Outage {
+			if err == nil || isTimeout(err) {
+				t.Errorf("another client during an outage: %q, error %v", reply, err)
+			}
+		} else if line := <-got; reply != "second\n" || line != "second" {
+			t.Errorf("fault %d: another client got %q, error %v, and the server %q", fault, reply, err, line)
+		}
+	}
+	p.Restore()
+	if reply, err := dial(t, p.Addr()).say("third", enough); reply != "third\n" {
+		t.Errorf("restored: %q, error %v", reply, err)
+	}
+}

@@ -6,6 +6,8 @@ CREATE TABLE brains (
   tenant  text COLLATE "C" NOT NULL,
   record  json NOT NULL -- not jsonb, which rejects the character U+0000
 );
+CREATE INDEX brains_by_id ON brains (tenant, id);
+CREATE INDEX brains_by_age ON brains (tenant, uid);
 
 -- The ids and slugs of a tenant's brains: none may be used twice.
 CREATE TABLE names (
@@ -64,11 +66,12 @@ CREATE TABLE changes (
 
 -- mutate commits one operation: the kind write, append or delete at path p. dirs are the
 -- directories above p. Without a result nothing has changed: the brain or the document is missing,
--- the version is not the expected one, the fence is an old one, or there cannot be a document at p.
--- Its plans are kept and must not be those for the small tables of the beginning.
+-- the fence is an old one, or there cannot be a document at p.
+-- Its plans are kept, must not be those for the small tables of the beginning, and planning costs
+-- more than they do.
 CREATE FUNCTION mutate(b bigint, sent_fence bigint, kind text, p text, dirs text[], content bytea,
-  expected bigint, now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql
-  SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE last_pruned bigint; existed boolean;
 BEGIN
   -- Only a statement after the one that has waited for the lock sees what was committed meanwhile.
@@ -77,8 +80,7 @@ BEGIN
     RETURN;
   END IF;
   SELECT coalesce((SELECT c.seq FROM evalctl.changes c WHERE c.brain = b ORDER BY c.seq DESC LIMIT 1), last_pruned) + 1,
-      EXISTS (SELECT FROM evalctl.documents d
-        WHERE d.brain = b AND d.path = p AND (expected IS NULL OR d.version = expected))
+      EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path = p)
     INTO number, existed;
   IF existed THEN
     event := 'updated';
@@ -93,7 +95,7 @@ BEGIN
         SET version = number, modified = now, size = size + length(content), data = data || content
         WHERE brain = b AND path = p;
     END IF;
-  ELSIF kind = 'delete' OR expected IS NOT NULL THEN
+  ELSIF kind = 'delete' THEN
     number := NULL;
     RETURN;
   ELSE
@@ -113,6 +115,53 @@ BEGIN
   END IF;
   INSERT INTO evalctl.changes (brain, seq, n, kind, path, at, commit_id)
     VALUES (b, number, 0, event, p, now, id);
+END $$;
+
+-- mutate_group commits operations on different brains, each as mutate does, except that it leaves out
+-- brains that are locked, missing or have another fence. Of the others it returns the place in the
+-- arrays, from 1. The directories above paths[i] are dirs[first[i]] to dirs[last[i]].
+CREATE FUNCTION mutate_group(brains bigint[], fences bigint[], kinds text[], paths text[], first int[], last int[],
+  dirs text[], contents bytea[], times bigint[], ids uuid[])
+  RETURNS TABLE (place int, number bigint, event text) LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE locked int[]; pruned bigint[];
+BEGIN
+  SELECT array_agg(l.i), array_agg(l.pruned) INTO locked, pruned FROM (
+    SELECT u.i::int, h.pruned FROM unnest(brains, fences) WITH ORDINALITY AS u (brain, fence, i), LATERAL (
+      SELECT * FROM evalctl.heads h WHERE h.brain = u.brain AND h.fence = u.fence FOR UPDATE SKIP LOCKED) AS h) AS l;
+  RETURN QUERY
+  WITH op AS MATERIALIZED (
+    SELECT u.i, brains[u.i] AS brain, kinds[u.i] AS kind, paths[u.i] AS path, contents[u.i] AS content,
+      times[u.i] AS now, ids[u.i] AS id, d.place,
+      coalesce((SELECT c.seq FROM evalctl.changes c WHERE c.brain = brains[u.i] ORDER BY c.seq DESC LIMIT 1), u.pruned)
+        + 1 AS number,
+      CASE WHEN d.place IS NOT NULL THEN
+        CASE kinds[u.i] WHEN 'delete' THEN 'deleted' ELSE 'updated' END
+      WHEN kinds[u.i] <> 'delete'
+        AND NOT EXISTS (SELECT FROM evalctl.documents d
+          WHERE d.brain = brains[u.i] AND d.path > paths[u.i] || '/' AND d.path < paths[u.i] || '0')
+        AND NOT EXISTS (SELECT FROM unnest(dirs[first[u.i]:last[u.i]]) AS dir, LATERAL (
+          SELECT FROM evalctl.documents d WHERE d.brain = brains[u.i] AND d.path = dir LIMIT 1) AS above)
+      THEN 'created' END AS event
+    FROM unnest(locked, pruned) AS u (i, pruned) LEFT JOIN LATERAL (
+      SELECT d.ctid AS place FROM evalctl.documents d WHERE d.brain = brains[u.i] AND d.path = paths[u.i] LIMIT 1
+      ) AS d ON true
+  ), created AS (
+    INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
+      SELECT brain, path, number, now, length(content), content FROM op WHERE event = 'created'
+  ), updated AS (
+    UPDATE evalctl.documents d SET version = op.number, modified = op.now,
+      size = CASE op.kind WHEN 'append' THEN d.size ELSE 0 END + length(op.content),
+      data = CASE op.kind WHEN 'append' THEN d.data || op.content ELSE op.content END
+      FROM op WHERE d.ctid = op.place AND op.event = 'updated'
+  ), deleted AS (
+    DELETE FROM evalctl.documents d USING op WHERE d.ctid = op.place AND op.event = 'deleted'
+  ), events AS (
+    INSERT INTO evalctl.changes (brain, seq, n, kind, path, at, commit_id)
+      SELECT brain, number, 0, event, path, now, id FROM op WHERE event IS NOT NULL
+  )
+  SELECT i, CASE WHEN event IS NOT NULL THEN number END, event FROM op;
 END $$;
 
 -- Snapshots of search indexes, in parts of 1 MiB. A snapshot has all commits up to seq. Its content

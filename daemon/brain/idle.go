@@ -1,0 +1,57 @@
+package brain
+
+import (
+	"time"
+
+	"evalctl/daemon/store"
+)
+
+// entryIdle is how long an unused brain without an open store is kept as it is. It is much longer
+// than a caller takes from Find to Handle.Acquire.
+const entryIdle = time.Minute
+
+// errIdle is what a handle is worth that was not acquired in time.
+var errIdle = store.Unavailable(nil, "the brain was not used for a while and was closed: try again")
+
+// endIdle ends the entries of brains that nobody uses, and with them what other packages keep for
+// their handles. Otherwise a process would keep something of every brain that was ever used in it.
+// A brain that is used again gets a new entry.
+func (s *Service) endIdle() {
+	now := s.now()
+	before := now.Add(-entryIdle).UnixNano()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || now.Sub(s.tidied) < idleCheck { // there may be many brains
+		return
+	}
+	s.tidied = now
+	for id, e := range s.brains {
+		used := e.used.Load()
+		if e.busy || used == 0 || used > before {
+			continue
+		}
+		stored, ended := e.endUnused()
+		switch {
+		case !ended:
+		case s.shared != nil:
+			s.forget(e) // the next lookup finds it
+		default:
+			fresh := newEntry(e.record(), &s.entries)
+			fresh.stored = stored
+			s.brains[id] = fresh
+		}
+	}
+}
+
+// endUnused ends the entry unless it is acquired or its store is open. It never waits for a lock.
+func (e *entry) endUnused() (stored, ended bool) {
+	if !e.mu.TryLock() {
+		return false, false // about to be used
+	}
+	defer e.mu.Unlock()
+	if e.users.Load() > 0 || e.store != nil {
+		return false, false
+	}
+	e.cancel(errIdle)
+	return e.stored, true
+}

@@ -1,0 +1,61 @@
+package brain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"evalctl/daemon/store"
+)
+
+// TestIdleBrains: brains that nobody uses have no store and, if other processes use them, no entry.
+// Their handles end, those of brains in use do not.
+func TestIdleBrains(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		t.Run(fmt.Sprintf("shared %v", shared), func(t *testing.T) {
+			clock := new(atomic.Int64)
+			s, d := openDisk(t, func(c *Config) {
+				c.Persistent = true
+				c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Load())) }
+				if shared {
+					_ = c.Catalog.Close()
+					c.Catalog, c.HasStore = &sharedMemory{}, nil
+				}
+			})
+			const brains = 30
+			for i := range brains {
+				create(t, s, fmt.Sprint("b", i))
+				put(t, s, fmt.Sprint("b", i), "a.md", "otter")
+			}
+			acquired, idle := use(t, s, "b1"), use(t, s, "b2")
+			release := acquired.Acquire()
+			defer release()
+			clock.Add(int64(2 * storeIdle))
+			used := use(t, s, "b3")
+			s.pool.closeIdleStores()
+			s.endIdle()
+			want := brains
+			if shared {
+				want = 2
+			}
+			if n := len(s.brains); n != want || d.open.Load() != 2 || len(s.pool.entries) != 2 {
+				t.Errorf("%d brains, %d open stores and %d in the pool are left, want %d, 2 and 2", n, d.open.Load(), len(s.pool.entries), want)
+			}
+			if _, err := acquired.Store(t.Context()); err != nil || used.Err() != nil {
+				t.Errorf("brains in use: %v, %v", err, used.Err())
+			}
+			if _, err := idle.Store(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("an outdated handle: %v, want ErrUnavailable", err)
+			}
+			if err := s.Refresh(context.Background(), "", "b2"); err != nil {
+				t.Fatal(err)
+			}
+			if got := find(t, s, "b2", "otter"); len(got) != 1 {
+				t.Errorf("found %v in a brain that was idle", got)
+			}
+		})
+	}
+}

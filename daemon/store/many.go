@@ -1,0 +1,188 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Document is a document with its content, as ReadMany returns it.
+type Document struct {
+	FileInfo
+	Data   []byte
+	Exists bool // if not, the document has only a Path
+}
+
+// The most that ReadMany returns, unless a single document is larger.
+const (
+	manyBytes     = 1 << 20
+	manyDocuments = 1024
+)
+
+// manyReader is implemented by backends to which every call is a round trip to a server.
+type manyReader interface {
+	// ReadMany reads the documents at the beginning of paths, in their order: the first one, and
+	// further ones as long as all together have at most maxBytes. The caller owns what it returns.
+	ReadMany(ctx context.Context, paths []string, maxBytes int) ([]Document, error)
+}
+
+// ReadMany reads the documents at the beginning of files, in their order, and returns an element for
+// each: at least one, and further ones as long as all together have at most 1 MiB. A path without a
+// document has an element that does not Exist. The caller owns the result, and repeats the call with
+// the rest:
+//
+//	for len(files) > 0 {
+//		docs, err := s.ReadMany(ctx, files)
+//		...
+//		files = files[len(docs):]
+//	}
+//
+// Only the paths of files are needed, but files from a List are faster to read. Each content is that
+// after one commit, and its FileInfo is of this commit or of an earlier one: who compares versions
+// or times never takes old content for new. Different documents can be of different commits.
+func (s *Store) ReadMany(ctx context.Context, files []FileInfo) ([]Document, error) {
+	docs, err := s.view().readMany(ctx, files)
+	return docs, wrap("read", "", err)
+}
+
+// ReadMany is Store.ReadMany. The elements of pending documents have no Version.
+func (b *Batch) ReadMany(ctx context.Context, files []FileInfo) ([]Document, error) {
+	if b.done {
+		return nil, wrap("read", "", errBatchEnded)
+	}
+	docs, err := b.j.readMany(ctx, files)
+	return docs, wrap("read", "", err)
+}
+
+// readMany implements Store.ReadMany.
+func (j *journal) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
+	files = firstOf(files)
+	var stored []FileInfo // without those that the journal has changed
+	for _, f := range files {
+		if err := ValidPath(f.Path); err != nil {
+			return nil, wrap("read", f.Path, err)
+		}
+		if _, changed := j.docs[f.Path]; !changed {
+			stored = append(stored, f)
+		}
+	}
+	if len(stored) == 0 {
+		return j.merge(files, nil), nil
+	}
+	docs, err := j.base.readMany(ctx, stored)
+	if err != nil || len(stored) == len(files) {
+		return docs, err
+	}
+	return j.merge(files, docs), nil
+}
+
+// firstOf returns the files that a call of ReadMany reads as far as their sizes are known.
+func firstOf(files []FileInfo) []FileInfo {
+	size := int64(0)
+	for i, f := range files {
+		size += f.Size
+		if i > 0 && size > manyBytes || i == manyDocuments {
+			return files[:i]
+		}
+	}
+	return files
+}
+
+// merge returns the documents at the beginning of files: pending ones and, of the others, the first
+// ones, which are stored.
+func (j *journal) merge(files []FileInfo, stored []Document) []Document {
+	var docs []Document
+	for _, f := range files {
+		p, changed := j.docs[f.Path]
+		switch {
+		case !changed && len(stored) == 0:
+			return docs
+		case !changed:
+			docs, stored = append(docs, stored[0]), stored[1:]
+		case p.deleted:
+			docs = append(docs, missing(f.Path))
+		default:
+			info := FileInfo{Path: f.Path, Size: int64(len(p.data)), ModTime: p.when}
+			docs = append(docs, Document{FileInfo: info, Data: bytes.Clone(p.data), Exists: true})
+		}
+	}
+	return docs
+}
+
+func missing(path string) Document { return Document{FileInfo: FileInfo{Path: path}} }
+
+func (g *gate) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer g.mu.RUnlock()
+	if m, ok := g.backend.(manyReader); ok {
+		return m.ReadMany(ctx, pathsOf(files), manyBytes)
+	}
+	return readEach(ctx, g.backend, files)
+}
+
+func (h *held) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
+	if err := h.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.gate.mu.RUnlock()
+	return h.tx.ReadMany(ctx, pathsOf(files), manyBytes)
+}
+
+func pathsOf(files []FileInfo) []string {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
+	}
+	return paths
+}
+
+// readEach is readMany for backends that read documents one by one. Several are read at a time.
+func readEach(ctx context.Context, b Backend, files []FileInfo) ([]Document, error) {
+	docs, errs := make([]Document, len(files)), make([]error, len(files))
+	var begun, size atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wg.Go(func() {
+			for size.Load() < manyBytes {
+				i := int(begun.Add(1)) - 1
+				if i >= len(files) {
+					return
+				}
+				if docs[i], errs[i] = readOne(ctx, b, files[i]); errs[i] != nil {
+					return
+				}
+				size.Add(int64(len(docs[i].Data)))
+			}
+		})
+	}
+	wg.Wait()
+	docs = docs[:min(int(begun.Load()), len(files))]
+	for i := range docs {
+		if errs[i] != nil {
+			return nil, wrap("read", files[i].Path, errs[i])
+		}
+	}
+	return docs, nil
+}
+
+// readOne describes the document before it reads the content, which may change in between.
+func readOne(ctx context.Context, b Backend, f FileInfo) (doc Document, err error) {
+	doc = missing(f.Path)
+	if f.ModTime.IsZero() {
+		if f, err = b.Stat(ctx, f.Path); IsNotFound(err) || err == nil && f.IsDir {
+			return doc, nil
+		}
+		if err != nil {
+			return doc, err
+		}
+	}
+	data, err := b.Read(ctx, f.Path)
+	if IsNotFound(err) {
+		return doc, nil
+	}
+	return Document{FileInfo: f, Data: data, Exists: true}, err
+}

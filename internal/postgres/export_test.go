@@ -1,0 +1,4 @@
+package postgres
+
+// Supported is supported.
+var Supported = supported

@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// session is what each connection begins with.
+type session struct {
+	settings  string // statements
+	connected func(server string)
+}
+
+// settings returns the statements that set what the program relies on, whatever the role or the
+// database has as its defaults, unless the connection string sets it. They are statements, because
+// PgBouncer rejects such parameters of a connection, or ignores them.
+func settings(params map[string]string) string {
+	milliseconds := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+	var sql strings.Builder
+	for _, setting := range [][2]string{
+		{"statement_timeout", milliseconds(statementTimeout)},
+		{"lock_timeout", milliseconds(lockTimeout)},
+		{"idle_in_transaction_session_timeout", milliseconds(idleInTransaction)},
+		{"default_transaction_isolation", "'read committed'"},
+	} {
+		if _, set := params[setting[0]]; !set && !strings.Contains(params["options"], setting[0]) {
+			fmt.Fprintf(&sql, "SET %s = %s; ", setting[0], setting[1])
+		}
+	}
+	return sql.String()
+}
+
+// serverIdentity changes when a server starts, and is another one for each database.
+const serverIdentity = `SELECT extract(epoch FROM pg_postmaster_start_time()) || ' ' ||
+	(SELECT oid FROM pg_database WHERE datname = current_database())`
+
+// set is a pgconn.AfterConnectFunc. It takes one round trip.
+func (s session) set(ctx context.Context, conn *pgconn.PgConn) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout) // the pool sets no limit
+	defer cancel()
+	results, err := conn.Exec(ctx, s.settings+serverIdentity).ReadAll()
+	if err != nil {
+		return fmt.Errorf("begin a session: %w", err)
+	}
+	if s.connected != nil {
+		s.connected(string(results[len(results)-1].Rows[0][0]))
+	}
+	return nil
+}
+
+// keepAfter reports whether a connection can be used further after an error. That to a server which
+// cannot be written to cannot: the next connection may reach the one that can.
+func keepAfter(_ *pgconn.PgConn, err *pgconn.PgError) bool {
+	return err.SeverityUnlocalized != "FATAL" && err.SeverityUnlocalized != "PANIC" &&
+		err.Code != readOnlyTransaction
+}

@@ -1,0 +1,269 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"evalctl/internal/postgres"
+)
+
+const (
+	// attendEvery is how often a worker looks for runs, and for arms of its runs.
+	attendEvery = 500 * time.Millisecond
+	// absence is how long the process that has a run may show no sign of life before a worker closes
+	// what it has prepared. It takes none of its questions meanwhile.
+	absence = 5 * time.Second
+	// leaveStep is how long other runs may be kept from being joined while this one is left.
+	leaveStep = 100 * time.Millisecond
+)
+
+// attended is a run that a worker takes part in, or refuses, from when it sees the run until the
+// process that has the run ends.
+type attended struct {
+	job    Job
+	owner  string   // the process that has the run
+	worker Worker   // nil until it has begun
+	seen   []string // arms that are ready or being prepared for
+	joined bool     // takes jobs
+	end    context.CancelFunc
+	absent time.Time // since when the owner shows no sign of life
+	active sync.WaitGroup
+
+	mu      sync.Mutex
+	ready   []string // arms
+	left    bool     // nothing is begun any more
+	refused chan error
+	more    chan struct{} // another arm is ready
+}
+
+// arms returns those that are ready.
+func (r *attended) arms() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ready
+}
+
+// refuse ends the part that this worker takes in the run.
+func (r *attended) refuse(problem error) {
+	r.leave()
+	select {
+	case r.refused <- problem:
+	default: // for an earlier reason
+	}
+}
+
+// leave has the worker begin nothing more of the run.
+func (r *attended) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = true
+}
+
+// lookForRuns attends the runs of the queue until ctx ends.
+func (w *worker) lookForRuns(ctx context.Context) {
+	tick := time.NewTicker(attendEvery)
+	defer tick.Stop()
+	silent := false
+	for {
+		runs, err := w.q.runs(ctx)
+		switch {
+		case err == nil:
+			silent = false
+			w.compare(ctx, runs)
+		case ctx.Err() == nil && !silent: // nothing is known of the runs, so nothing is changed
+			silent = true
+			w.h.Notice(fmt.Sprintf("the queue does not answer: %v", err))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// owned is a run that a process has.
+type owned struct {
+	id, owner string
+	alive     bool
+}
+
+func (q *Queue) runs(ctx context.Context) ([]owned, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	rows, err := q.pool.Query(ctx, in(`SELECT id, owner, @alive(owner) FROM @runs WHERE owner IS NOT NULL`))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (o owned, err error) {
+		return o, row.Scan(&o.id, &o.owner, &o.alive)
+	})
+}
+
+// compare begins to attend runs that are new, and ends that for others.
+func (w *worker) compare(ctx context.Context, runs []owned) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := map[string]owned{}
+	for _, o := range runs {
+		known[o.id] = o
+	}
+	for id, r := range w.runs {
+		switch {
+		case known[id].owner != r.owner:
+			r.end() // and it is attended again if another process has it
+		case known[id].alive:
+			r.absent = time.Time{}
+		case r.absent.IsZero():
+			r.absent = time.Now()
+		case time.Since(r.absent) > absence:
+			r.end()
+		}
+	}
+	for _, o := range runs {
+		if !o.alive || w.runs[o.id] != nil {
+			continue
+		}
+		ctx, end := context.WithCancel(ctx)
+		r := &attended{job: Job{ID: o.id}, owner: o.owner, end: end, refused: make(chan error, 1), more: make(chan struct{}, 1)}
+		w.runs[o.id] = r
+		w.attending.Go(func() { w.attend(ctx, r) })
+	}
+}
+
+// attend takes part in a run until ctx ends. A worker that refuses the run remembers that until
+// then, and gets none of its jobs.
+func (w *worker) attend(ctx context.Context, r *attended) {
+	if problem := w.takePart(ctx, r); problem != nil && ctx.Err() == nil {
+		w.leaveQueue(r)
+		w.h.Notice(fmt.Sprintf("run %s is refused: %v; repair this, and start the worker again", r.job.ID, problem))
+		err := w.q.change(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			r.job.ID, r.owner, w.q.id, problem.Error())
+		if err != nil && ctx.Err() == nil {
+			w.h.Notice(fmt.Sprintf("run %s: refuse it: %v", r.job.ID, err))
+		}
+	}
+	<-ctx.Done()
+	r.end()
+	w.leaveQueue(r)
+	r.active.Wait()
+	var err error
+	if r.worker != nil {
+		if err = r.worker.Close(); err != nil {
+			w.h.Notice(fmt.Sprintf("run %s: %v", r.job.ID, err))
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.runs, r.job.ID)
+	w.closed = errors.Join(w.closed, err)
+}
+
+// takePart prepares for a run, then for each of its arms, and takes jobs until ctx ends. The error
+// is why this worker cannot take part.
+func (w *worker) takePart(ctx context.Context, r *attended) error {
+	tick := time.NewTicker(attendEvery)
+	defer tick.Stop()
+	for {
+		if problem := w.prepare(ctx, r); problem != nil {
+			return problem
+		}
+		select {
+		case <-tick.C:
+		case <-r.more:
+		case problem := <-r.refused:
+			return problem
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// prepare prepares for what there is of a run, and joins its queue once an arm is ready. If the
+// database does not answer, that is left to the next call.
+func (w *worker) prepare(ctx context.Context, r *attended) error {
+	if r.worker == nil {
+		books, options, err := w.q.find(ctx, r.job.ID)
+		if err != nil {
+			return unlessRetryable(err)
+		}
+		r.job.Options, r.job.Books = options, books
+		worker, err := w.h.Begin(ctx, r.job)
+		if err != nil {
+			return err
+		}
+		r.worker = worker
+	}
+	arms, err := w.newArms(ctx, r)
+	if err != nil {
+		return unlessRetryable(err)
+	}
+	for _, a := range arms {
+		r.seen = append(r.seen, a.Name)
+		r.active.Go(func() { r.makeReady(ctx, a) })
+	}
+	if len(r.arms()) == 0 || r.joined {
+		return nil
+	}
+	r.joined = true
+	return w.queues.Add(r.job.ID, river.QueueConfig{MaxWorkers: cap(w.places)})
+}
+
+// makeReady prepares for an arm.
+func (r *attended) makeReady(ctx context.Context, a newArm) {
+	if err := r.worker.Ready(ctx, a.Name, a.Identity); err != nil {
+		r.refuse(err)
+		return
+	}
+	r.mu.Lock()
+	r.ready = append(r.ready[:len(r.ready):len(r.ready)], a.Name) // others may have the slice
+	r.mu.Unlock()
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+type newArm struct {
+	Name     string
+	Identity []byte
+}
+
+// newArms returns the arms with open tasks that were not seen yet.
+func (w *worker) newArms(ctx context.Context, r *attended) ([]newArm, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	rows, err := w.q.pool.Query(ctx, in(`
+		SELECT arm, identity FROM @arms mine
+		WHERE run = $1 AND arm <> ALL(coalesce($2::text[], '{}'))
+			AND EXISTS (SELECT`+openTasks+` AND t.arm = mine.arm)
+		ORDER BY arm`), r.job.ID, r.seen)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[newArm])
+}
+
+func unlessRetryable(err error) error {
+	if postgres.Retryable(err) {
+		return nil
+	}
+	return err
+}
+
+// leaveQueue takes no further job of a run, and returns when those that were taken have ended.
+func (w *worker) leaveQueue(r *attended) {
+	r.leave()
+	for r.joined {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveStep)
+		err := w.queues.Remove(ctx, r.job.ID)
+		cancel()
+		r.joined = errors.Is(err, context.DeadlineExceeded)
+	}
+}

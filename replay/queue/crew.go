@@ -1,0 +1,188 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"evalctl/internal/llm"
+)
+
+// ErrNoWorkers means that nobody takes the questions of a run.
+var ErrNoWorkers = errors.New("no worker takes the questions")
+
+const (
+	// settled is how long a run may be without a worker before that is reported. After a failure of the
+	// database nobody has a lease for a moment.
+	settled = 3 * time.Second
+	// remind is how often the person who waits is reminded of what keeps a run from going on.
+	remind = time.Minute
+	// named is how many workers a notice names.
+	named = 5
+)
+
+// Status is the state of a run, as its owner last saw it.
+type Status struct {
+	Workers int // that are alive and have not refused the run
+	Refused int // workers that have
+	Asking  int // questions that workers have begun
+	Spent   llm.USD
+}
+
+// Status returns the state of the run.
+func (r *Run) Status() Status {
+	r.wait.Lock()
+	defer r.wait.Unlock()
+	return r.status
+}
+
+// member is a worker that is alive.
+type member struct {
+	ID      string
+	Problem string // why it has refused the run, "" if it has not
+	Asking  int
+}
+
+// crew is what was reported about the workers of a run.
+type crew struct {
+	members  []member
+	alone    time.Time // since when no worker takes questions, zero if one does
+	waiting  time.Time // since when questions have waited for one
+	reminded time.Time
+}
+
+// workers sees whether anybody takes the questions, and reports what keeps workers from it.
+func (w *watcher) workers(ctx context.Context) error {
+	rows, err := w.q.pool.Query(ctx, in(`
+		SELECT m.id, coalesce(f.problem, ''),
+			(SELECT count(*) FROM @tasks t WHERE t.run = $1 AND t.worker = m.id AND t.record IS NULL)
+		FROM @members m LEFT JOIN @refusals f ON f.run = $1 AND f.owner = $2 AND f.worker = m.id
+		WHERE m.works AND m.seen + m.lease > clock_timestamp() ORDER BY m.id`), w.run, w.q.id)
+	if err != nil {
+		return err
+	}
+	members, err := pgx.CollectRows(rows, pgx.RowToStructByPos[member])
+	if err != nil {
+		return err
+	}
+	var s Status
+	err = w.q.row(ctx, `SELECT spent FROM @runs WHERE id = $1`, w.run).Scan(&s.Spent)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		s.Asking += m.Asking
+		if m.Problem == "" {
+			s.Workers++
+		}
+	}
+	s.Refused = len(members) - s.Workers
+	w.wait.Lock()
+	w.status = s
+	w.wait.Unlock()
+	w.reportChanges(members)
+	return w.checkAlone(s)
+}
+
+// reportChanges reports who has come, who refuses the run, and who has gone.
+func (w *watcher) reportChanges(members []member) {
+	before := w.crew.members
+	w.crew.members = members
+	var came, gone, refusals []string
+	for _, m := range members {
+		i := indexOf(before, m.ID)
+		if i < 0 {
+			came = append(came, m.ID)
+		}
+		if m.Problem != "" && (i < 0 || before[i].Problem == "") {
+			refusals = append(refusals, fmt.Sprintf("worker %s refuses the run: %s", m.ID, m.Problem))
+		}
+	}
+	for _, m := range before {
+		if indexOf(members, m.ID) < 0 {
+			gone = append(gone, m.ID)
+		}
+	}
+	if len(came) > 0 {
+		w.notice(fmt.Sprintf("%s came: %s", workers(len(came)), list(came)))
+	}
+	for _, r := range refusals {
+		w.notice(r)
+	}
+	if len(gone) > 0 {
+		w.notice(fmt.Sprintf("%s left: %s; others get the questions that were begun", workers(len(gone)), list(gone)))
+	}
+}
+
+func indexOf(members []member, id string) int {
+	return slices.IndexFunc(members, func(m member) bool { return m.ID == id })
+}
+
+func workers(n int) string {
+	if n == 1 {
+		return "1 worker"
+	}
+	return fmt.Sprintf("%d workers", n)
+}
+
+func list(ids []string) string {
+	if more := len(ids) - named; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:named], ", "), more)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// checkAlone reports that no worker takes questions, and returns an error once they have waited for
+// too long.
+func (w *watcher) checkAlone(s Status) error {
+	now := time.Now()
+	if s.Workers > 0 {
+		w.crew.alone, w.crew.waiting, w.crew.reminded = time.Time{}, time.Time{}, time.Time{}
+		return nil
+	}
+	if w.crew.alone.IsZero() {
+		w.crew.alone = now
+	}
+	if w.crew.waiting.IsZero() && len(w.awaited()) > 0 {
+		w.crew.waiting = now
+	}
+	if !w.crew.waiting.IsZero() && now.Sub(w.crew.waiting) > w.q.wait {
+		return fmt.Errorf("%w within %v: %s", ErrNoWorkers, w.q.wait, w.why())
+	}
+	if now.Sub(w.crew.alone) < min(settled, w.q.wait/2) || now.Sub(w.crew.reminded) < remind {
+		return nil
+	}
+	w.crew.reminded = now
+	missing := "no worker is there; start one on any machine with: evalctl worker"
+	if s.Refused > 0 {
+		missing = fmt.Sprintf("no worker takes the questions, %d refused; repair what is reported and start it again, or another one",
+			s.Refused)
+	}
+	ends := w.q.wait
+	if !w.crew.waiting.IsZero() {
+		ends -= now.Sub(w.crew.waiting)
+	}
+	w.notice(fmt.Sprintf("%s; in %v the run ends and can be resumed", missing, ends.Round(time.Second)))
+	return nil
+}
+
+// why returns why no worker takes questions.
+func (w *watcher) why() string {
+	var problems []string
+	for _, m := range w.crew.members {
+		problems = append(problems, fmt.Sprintf("worker %s refuses the run: %s", m.ID, m.Problem))
+	}
+	switch n := len(problems); n {
+	case 0:
+		return "no worker is there"
+	case 1:
+		return problems[0]
+	default:
+		return fmt.Sprintf("all %d workers refuse the run: %s", n, strings.Join(problems[:min(n, named)], "; "))
+	}
+}
