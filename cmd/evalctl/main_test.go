@@ -54,7 +54,8 @@ func limited() {
 }
 
 // concurrentScripts run with the race detector too, with which each process takes a second more.
-// The others check one process at a time, in which nothing is concurrent that these do not run.
+// The others check one process at a time, in which nothing is concurrent that these do not run, as
+// do the parts of these after "[race] stop".
 var concurrentScripts = []string{
 	"brains", "budget", "conformance", "embed", "interrupt", "judge", "mcp", "replay", "replay_controls",
 	"resume", "serve", "sweep",
@@ -92,6 +93,9 @@ func TestScripts(t *testing.T) {
 			if name, ok := strings.CutPrefix(cond, "has:"); ok {
 				_, err := exec.LookPath(name)
 				return err == nil, nil
+			}
+			if cond == "race" {
+				return raceDetector, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -52,6 +52,7 @@ var qualityTasks = []qualityTask{
 // modes, of which hybrid with the fake embedder must not be worse than bm25.
 func TestRetrievalQuality(t *testing.T) {
 	needNeutralData(t)
+	t.Parallel()
 	modes := []string{"bm25"}
 	if *full || *update {
 		modes = []string{"bm25", "semantic", "hybrid", "hybrid-rerank"}

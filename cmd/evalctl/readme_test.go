@@ -65,6 +65,7 @@ func TestShownCommands(t *testing.T) {
 	if raceDetector {
 		t.Skip("it runs other processes only, one at a time")
 	}
+	t.Parallel()
 	ran, installs := 0, 0
 	for _, page := range shownPages {
 		for _, args := range commandLines(t, page) {

@@ -24,6 +24,7 @@ func TestReplayEqualsRun(t *testing.T) {
 	if raceDetector || testing.Short() {
 		t.Skip("it asks 933 questions twice")
 	}
+	t.Parallel()
 	var ran struct{ Retrieval result.Retrieval }
 	task := filepath.Join(neutralData, "locomo-session")
 	runRetrieval(t, &ran, "bm25", filepath.Join(task, "questions.jsonl"), filepath.Join(task, "corpus.jsonl"),

@@ -83,6 +83,9 @@ func roundRobin(t testing.TB, urls ...string) (proxy string, requests []atomic.I
 // TestReplicasConform: to clients, two replicas behind a proxy that sends each request to another
 // one are one daemon that keeps the protocol.
 func TestReplicasConform(t *testing.T) {
+	if raceDetector {
+		t.Skip("package replicatest has replicas whose clients race")
+	}
 	database := postgrestest.Database(t)
 	keys := filepath.Join(t.TempDir(), "keys.yaml")
 	env := append(os.Environ(), "SVC_STORE=")
