@@ -82,9 +82,9 @@ func BenchmarkReplicaSeesWrite(b *testing.B) {
 	})
 }
 
-// BenchmarkReplicaPut compares PUTs of 1 KiB over HTTP, each client to a brain of its own, with pgx,
-// which inserts and commits the same documents: alone, and in an HTTP handler that does nothing
-// else. All are durable. They alternate, so that other load concerns all.
+// BenchmarkReplicaPut compares PUTs of 1 KiB over HTTP, each client to a brain of its own, with
+// pgx, which inserts and commits the same documents: alone, and in an HTTP handler that does
+// nothing else. All are durable. They alternate, so that other load concerns all.
 func BenchmarkReplicaPut(b *testing.B) {
 	for _, clients := range []int{1, 16} {
 		b.Run(fmt.Sprint(clients), func(b *testing.B) { benchPut(b, clients) })

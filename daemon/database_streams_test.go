@@ -54,8 +54,8 @@ func (r *replica) metric(name string) string {
 }
 
 // TestStreamsOfReplica: any number of streams of a replica, which occupy none of its four
-// connections to the database, get what another replica commits, and end when that one deletes their
-// brain. Searches meanwhile find the brain or do not.
+// connections to the database, get what another replica commits, and end when that one deletes
+// their brain. Searches meanwhile find the brain or do not.
 func TestStreamsOfReplica(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	database := postgrestest.Database(t)

@@ -100,8 +100,8 @@ func TestRemoteWrongRecord(t *testing.T) {
 	}
 }
 
-// TestEarlierTries: a question that failed is asked again, an answer without a verdict is only judged
-// again, and both records name the earlier try.
+// TestEarlierTries: a question that failed is asked again, an answer without a verdict is only
+// judged again, and both records name the earlier try.
 func TestEarlierTries(t *testing.T) {
 	d, err := dataset.FromQuestions("q.jsonl", "", []dataset.Question{
 		{ID: "a", Question: "A?", ExpectedSubstrings: []string{"yes"}}, {ID: "b", Question: "B?", ExpectedSubstrings: []string{"yes"}},

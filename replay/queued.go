@@ -83,8 +83,8 @@ func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcom
 	r.ask(ctx, j, filled, out)
 }
 
-// retryErrors has those questions tried again that the journal says, or their records if the run was
-// begun on another machine.
+// retryErrors has those questions tried again that the journal says, or their records if the run
+// was begun on another machine.
 func (r *armRun) retryErrors(ctx context.Context, j *journal.Journal) error {
 	found, err := r.queue.Records(ctx, r.arm.Name)
 	if err != nil {

@@ -90,8 +90,8 @@ func TestComposeProxy(t *testing.T) {
 	}
 }
 
-// TestComposeNames checks that what the services have of each other is there: names, ports, the user
-// and the database.
+// TestComposeNames checks that what the services have of each other is there: names, ports, the
+// user and the database.
 func TestComposeNames(t *testing.T) {
 	c := theCompose(t)
 	for name, s := range c.Services {

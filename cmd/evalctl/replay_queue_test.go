@@ -365,9 +365,9 @@ func (r *paidQueue) beginAndKill(calls int) (run string) {
 	return found[1]
 }
 
-// TestReplayQueueFaults: while two workers work, the network of one to the database breaks for longer
-// than its lease, the daemon of the other is killed, and the database crashes and starts again. The
-// result is that of one process.
+// TestReplayQueueFaults: while two workers work, the network of one to the database breaks for
+// longer than its lease, the daemon of the other is killed, and the database crashes and starts
+// again. The result is that of one process.
 func TestReplayQueueFaults(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

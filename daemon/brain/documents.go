@@ -44,9 +44,9 @@ type part struct {
 	err   error // then there is nothing else, and no further part
 }
 
-// read sends the documents at files in parts of about 1 MiB, and then closes the channel. It reads a
-// part while the receiver works on the one before. Of a file that changes meanwhile, the Source is
-// not a newer one than the content, so that a snapshot never takes old content for new.
+// read sends the documents at files in parts of about 1 MiB, and then closes the channel. It reads
+// a part while the receiver works on the one before. Of a file that changes meanwhile, the Source
+// is not a newer one than the content, so that a snapshot never takes old content for new.
 func (d documents) read(ctx context.Context, files []store.FileInfo, parts chan<- part) {
 	defer close(parts)
 	for len(files) > 0 {

@@ -152,9 +152,9 @@ func (m *mirror) follow(ctx context.Context, listed []store.FileInfo, saved time
 	return m.refresh(ctx, changed)
 }
 
-// compareWithServer lists the documents if the server is another one than before. The index may have
-// read a document that was changed a moment before the failover, and the change may be lost with the
-// server, without an event.
+// compareWithServer lists the documents if the server is another one than before. The index may
+// have read a document that was changed a moment before the failover, and the change may be lost
+// with the server, without an event.
 func (m *mirror) compareWithServer(ctx context.Context) error {
 	server := m.documents.store.Server()
 	if server == m.server {

@@ -8,8 +8,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// perBrain keeps a value for each brain in use, until its handle ends. It is safe for concurrent use, its values have to
-// see to that themselves. The zero value is empty.
+// perBrain keeps a value for each brain in use, until its handle ends. It is safe for concurrent
+// use; its values must be so themselves. The zero value is empty.
 type perBrain[T any] struct {
 	mu     sync.Mutex
 	values map[brain.Handle]*T

@@ -42,8 +42,8 @@ func (b *countedBackend) Commit(ctx context.Context, c store.Commit) error { ret
 
 func (b *countedBackend) Close() error { return nil }
 
-// TestReadsManyAtOnce: how often operations on all of something use the store does not depend on how
-// much there is of it.
+// TestReadsManyAtOnce: how often operations on all of something use the store does not depend on
+// how much there is of it.
 func TestReadsManyAtOnce(t *testing.T) {
 	const many, most = 120, 20
 	b := &countedBackend{st: memstore.Open(nil)}

@@ -50,8 +50,8 @@ func (o *originals) readForeign(ctx context.Context, st *store.Store) error {
 	return o.markMissing(ctx, st, missing)
 }
 
-// readRecords reads the records at files, and adds those to missing whose document is not where they
-// say.
+// readRecords reads the records at files, and adds those to missing whose document is not where
+// they say.
 func (o *originals) readRecords(
 	ctx context.Context, st *store.Store, files []store.FileInfo, missing map[string][]string,
 ) error {

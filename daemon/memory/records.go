@@ -196,9 +196,9 @@ func readRecord(ctx context.Context, st *store.Store, id, path string) (protocol
 	return storedRecord(id, docs[0]), nil
 }
 
-// storedRecord returns the record of a document that exists. After a write while it was read, it may
-// have new content with an old time, and a client that compares times reads it again. The other way
-// round, the client would keep old content with the new time.
+// storedRecord returns the record of a document that exists. After a write while it was read, it
+// may have new content with an old time, and a client that compares times reads it again. The other
+// way round, the client would keep old content with the new time.
 func storedRecord(id string, d store.Document) protocol.DocumentRecord {
 	return recordOf(id, d.Path, d.Data, d.ModTime.Truncate(time.Millisecond))
 }

@@ -100,8 +100,8 @@ func readSegment(ctx context.Context, r storeReader, session string, segment int
 // need, unless they are short because days ended.
 const segmentsAtOnce = 4
 
-// readBackwards calls use with the messages file of each segment, the last one first, as long as use
-// returns more. A file that does not exist is store.ErrNotFound.
+// readBackwards calls use with the messages file of each segment, the last one first, as long as
+// use returns more. A file that does not exist is store.ErrNotFound.
 func readBackwards(
 	ctx context.Context, r manyReader, state sessionState, use func(path string, data []byte) (more bool, err error),
 ) error {

@@ -28,10 +28,10 @@ type manyReader interface {
 	ReadMany(ctx context.Context, paths []string, maxBytes int) ([]Document, error)
 }
 
-// ReadMany reads the documents at the beginning of files, in their order, and returns an element for
-// each: at least one, and further ones as long as all together have at most 1 MiB. A path without a
-// document has an element that does not Exist. The caller owns the result, and repeats the call with
-// the rest:
+// ReadMany reads the documents at the beginning of files, in their order, and returns an element
+// for each: at least one, and further ones as long as all together have at most 1 MiB. A path
+// without a document has an element that does not Exist. The caller owns the result, and repeats
+// the call with the rest:
 //
 //	for len(files) > 0 {
 //		docs, err := s.ReadMany(ctx, files)
@@ -39,9 +39,10 @@ type manyReader interface {
 //		files = files[len(docs):]
 //	}
 //
-// Only the paths of files are needed, but files from a List are faster to read. Each content is that
-// after one commit, and its FileInfo is of this commit or of an earlier one: who compares versions
-// or times never takes old content for new. Different documents can be of different commits.
+// Only the paths of files are needed, but files from a List are faster to read. Each content is
+// that after one commit, and its FileInfo is of this commit or of an earlier one: who compares
+// versions or times never takes old content for new. Different documents can be of different
+// commits.
 func (s *Store) ReadMany(ctx context.Context, files []FileInfo) ([]Document, error) {
 	docs, err := s.view().readMany(ctx, files)
 	return docs, wrap("read", "", err)

@@ -78,8 +78,8 @@ func (s *Store) Read(ctx context.Context, path string) ([]byte, error) {
 
 // Open is Read for callers that stream a document. content has size bytes, which do not change
 // even if the document is changed or the store is closed; but if the store is Shared and the
-// document is large, a Read after such a change is ErrConflict. The caller closes content. A document
-// in a file is not held in memory; on a backend that can only read whole documents it is.
+// document is large, a Read after such a change is ErrConflict. The caller closes content. A
+// document in a file is not held in memory; on a backend that can only read whole documents it is.
 func (s *Store) Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	if err := ValidPath(path); err != nil {
 		return nil, 0, wrap("read", path, err)

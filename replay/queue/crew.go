@@ -17,8 +17,8 @@ import (
 var ErrNoWorkers = errors.New("no worker takes the questions")
 
 const (
-	// settled is how long a run may be without a worker before that is reported. After a failure of the
-	// database nobody has a lease for a moment.
+	// settled is how long a run may be without a worker before that is reported. After a failure of
+	// the database nobody has a lease for a moment.
 	settled = 3 * time.Second
 	// remind is how often the person who waits is reminded of what keeps a run from going on.
 	remind = time.Minute

@@ -187,8 +187,8 @@ const closeTimeout = 5 * time.Second
 // ErrBusy means that another process collects the records of a run.
 var ErrBusy = errors.New("another process has this run in progress")
 
-// attempt is how long one statement may take. A network that fails without a sign would otherwise be
-// waited for much longer.
+// attempt is how long one statement may take. A network that fails without a sign would otherwise
+// be waited for much longer.
 const attempt = 15 * time.Second
 
 // retrying calls do until it succeeds, fails for a reason that stays, or patience has passed.

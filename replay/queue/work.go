@@ -38,7 +38,8 @@ type Task struct {
 	// Index is the question's in the dataset of the arm, counted from 0.
 	Index    int
 	Question string // its id
-	// Earlier is the record of an earlier try that is to be followed by another one, nil for the first.
+	// Earlier is the record of an earlier try that is to be followed by another one, nil for the
+	// first.
 	Earlier []byte
 }
 
@@ -70,8 +71,9 @@ type Handler interface {
 
 // Worker works on the questions of one run.
 type Worker interface {
-	// Ready prepares for an arm with an identity, as given to Run.Dispatch, before any of its questions
-	// is taken. The error is why this worker cannot take part. Calls for several arms are concurrent.
+	// Ready prepares for an arm with an identity, as given to Run.Dispatch, before any of its
+	// questions is taken. The error is why this worker cannot take part. Calls for several arms are
+	// concurrent.
 	Ready(ctx context.Context, arm string, identity json.RawMessage) error
 	// Work works on a task of an arm that is ready. It is called concurrently.
 	Work(ctx context.Context, t Task) Outcome
@@ -183,8 +185,8 @@ func (w *worker) enter(run string) *attended {
 const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.arm JOIN @runs r ON r.id = t.run
 	WHERE t.run = $1 AND t.record IS NULL AND t.worker IS NULL AND a.stop_kind IS NULL AND @alive(r.owner)`
 
-// claim makes the first open task of some arms this worker's. The error is pgx.ErrNoRows if there is
-// none. What vanished workers had is opened by the process that has the run.
+// claim makes the first open task of some arms this worker's. The error is pgx.ErrNoRows if there
+// is none. What vanished workers had is opened by the process that has the run.
 func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, err error) {
 	err = w.q.row(ctx, `
 		WITH first AS (

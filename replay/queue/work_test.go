@@ -281,8 +281,8 @@ func (n *notices) has(text string) bool {
 	return slices.ContainsFunc(n.of, func(s string) bool { return strings.Contains(s, text) })
 }
 
-// TestNoWorkers: a run that nobody works for ends after the time that it waits, with the reason, and
-// a worker that has refused it is asked again when it is resumed.
+// TestNoWorkers: a run that nobody works for ends after the time that it waits, with the reason,
+// and a worker that has refused it is asked again when it is resumed.
 func TestNoWorkers(t *testing.T) {
 	conn := postgrestest.Database(t)
 	impatient := func() *queue.Queue {

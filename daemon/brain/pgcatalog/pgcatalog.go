@@ -216,8 +216,8 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error
 }
 
 // newUID is the key of a new brain. A sequence alone would give a key again if the last brains are
-// lost with the server, or if an older state of the database is restored, and replicas that know the
-// lost brain would take the new one for it. So the key begins with the time, in milliseconds.
+// lost with the server, or if an older state of the database is restored, and replicas that know
+// the lost brain would take the new one for it. So the key begins with the time, in milliseconds.
 const newUID = `((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 20) |
 	(nextval(pg_get_serial_sequence('evalctl.brains', 'uid')) & 1048575)`
 

@@ -16,8 +16,8 @@ const changesAtOnce = 64
 // read all changes of the brain as long as the server knows of few.
 const head = `coalesce((SELECT l.seq FROM evalctl.changes l WHERE l.brain = h.brain ORDER BY l.seq DESC LIMIT 1), h.pruned)`
 
-// commitTime is the time of the commit with a number, given as the expression seq, of the brain in a
-// row h of heads; NULL if there is none.
+// commitTime is the time of the commit with a number, given as the expression seq, of the brain in
+// a row h of heads; NULL if there is none.
 func commitTime(seq string) string {
 	return "(SELECT k.at FROM evalctl.changes k WHERE k.brain = h.brain AND k.seq = " + seq + " AND k.n = 0)"
 }

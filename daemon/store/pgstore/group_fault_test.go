@@ -12,8 +12,9 @@ import (
 	"evalctl/internal/postgres/postgrestest"
 )
 
-// TestGroupFaults cuts and stalls the network, and crashes the server, while many brains are written
-// to. Acknowledged writes must be there, and failed ones must not, unless their outcome is unknown.
+// TestGroupFaults cuts and stalls the network, and crashes the server, while many brains are
+// written to. Acknowledged writes must be there, and failed ones must not, unless their outcome is
+// unknown.
 func TestGroupFaults(t *testing.T) {
 	const brains = 16
 	cluster := postgrestest.New(t)

@@ -100,9 +100,9 @@ BEGIN
     RETURN;
   ELSE
     event := 'created';
-    -- The row of heads is locked, so no other process creates a document meanwhile. In the collation C,
-    -- the paths below p are those between p/ and p0. The directories are looked up one at a time,
-    -- because the plan for any number of them reads all documents of the brain.
+    -- The row of heads is locked, so no other process creates a document meanwhile. In the
+    -- collation C, the paths below p are those between p/ and p0. The directories are looked up one
+    -- at a time, because the plan for any number of them reads all documents of the brain.
     INSERT INTO evalctl.documents (brain, path, version, modified, size, data)
       SELECT b, p, number, now, length(content), content
       WHERE NOT EXISTS (SELECT FROM evalctl.documents d WHERE d.brain = b AND d.path > p || '/' AND d.path < p || '0')
@@ -117,9 +117,9 @@ BEGIN
     VALUES (b, number, 0, event, p, now, id);
 END $$;
 
--- mutate_group commits operations on different brains, each as mutate does, except that it leaves out
--- brains that are locked, missing or have another fence. Of the others it returns the place in the
--- arrays, from 1. The directories above paths[i] are dirs[first[i]] to dirs[last[i]].
+-- mutate_group commits operations on different brains, each as mutate does, except that it leaves
+-- out brains that are locked, missing or have another fence. Of the others it returns the place in
+-- the arrays, from 1. The directories above paths[i] are dirs[first[i]] to dirs[last[i]].
 CREATE FUNCTION mutate_group(brains bigint[], fences bigint[], kinds text[], paths text[], first int[], last int[],
   dirs text[], contents bytea[], times bigint[], ids uuid[])
   RETURNS TABLE (place int, number bigint, event text) LANGUAGE plpgsql
