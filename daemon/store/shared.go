@@ -46,7 +46,7 @@ type Position struct {
 	When time.Time // zero if not known
 }
 
-// Watcher is what a shared backend tells about its commits. Its methods do not block.
+// Watcher is called by a shared backend about its commits. Its methods do not block.
 type Watcher interface {
 	// Announce says that there is a commit with this number.
 	Announce(head uint64)

@@ -70,6 +70,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestModel(t *testing.T) {
+	pgstore.CopyAll(t)
 	db := openDB(t, postgrestest.Database(t)+"&synchronous_commit=off")
 	storetest.RunModel(t, func(t *testing.T) *store.Store { return openStore(t, db, newBrain(t, db)) })
 }

@@ -15,6 +15,13 @@ func Hurry(t *testing.T, wait time.Duration) {
 // Reach pretends that a connection has reached another server.
 func Reach(db *DB, server string) { db.server.reached(server) }
 
+// CopyAll copies all new documents of transactions.
+func CopyAll(t *testing.T) {
+	before := copyFrom
+	copyFrom = 1
+	t.Cleanup(func() { copyFrom = before })
+}
+
 // Fly begins a group of a size, without operations, that does not end.
 func (db *DB) Fly(size int) (end func()) {
 	g := &db.groups
