@@ -106,7 +106,8 @@ func advise(err error) error {
 		"28000": "check the user in the URL, and what pg_hba.conf of the server permits",
 		"3D000": "create the database with createdb, or correct its name in the URL",
 		"42501": "give the user the right to create a schema, with GRANT CREATE ON DATABASE, or a schema of its own, " +
-			"with CREATE SCHEMA ... AUTHORIZATION",
+			"with CREATE SCHEMA ... AUTHORIZATION; if the schema exists, connect as its owner",
+		"42704": "remove or correct the parameters of the URL",
 		readOnlyTransaction: "connect to the primary server, for example with target_session_attrs=read-write in the URL; " +
 			"if it is the primary, something has set default_transaction_read_only, perhaps because its disk is full",
 		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",
