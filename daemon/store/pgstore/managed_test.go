@@ -149,6 +149,7 @@ func TestManagedLater(t *testing.T) {
 	s := openStore(t, db, newBrain(t, db))
 	for _, tt := range []struct{ take, give string }{
 		{"ALTER ROLE %s CONNECTION LIMIT 0", "ALTER ROLE %s CONNECTION LIMIT -1"},
+		{"ALTER ROLE %s NOLOGIN", "ALTER ROLE %s LOGIN"},
 		{"ALTER ROLE %s SET default_transaction_read_only = on", "ALTER ROLE %s RESET default_transaction_read_only"},
 	} {
 		admin(tt.take)
@@ -156,7 +157,7 @@ func TestManagedLater(t *testing.T) {
 		var err error
 		eventually(t, tt.take, func() bool { // not only the first error, that of a closed connection
 			err = s.Write(t.Context(), "a", nil)
-			return err != nil && (postgres.IsCode(err, "53300") || postgres.ReadOnly(err))
+			return err != nil && (postgres.IsCode(err, "53300") || postgres.IsCode(err, "28000") || postgres.ReadOnly(err))
 		})
 		if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want a store that is unavailable, in one line", tt.take, err)
