@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/internal/postgres"
 )
 
 // configCmd has the flags of evalctl config.
@@ -41,6 +43,9 @@ const (
 	fromFile        = "file"
 	fromDefault     = "default"
 )
+
+// masked replaces secrets.
+const masked = "****"
 
 // flagInForce is a flag with its value. A flag that may be repeated has a list.
 type flagInForce struct {
@@ -123,7 +128,10 @@ func inForce(ctx context.Context, p *process, args []string, config *project) ([
 func (p *project) inForce(command string, f *kong.Flag, given bool) flagInForce {
 	out := flagInForce{Flag: f.Name, Value: flagText(f.Target), From: fromDefault}
 	if secretKey.MatchString(f.Name) && out.Value != nil && out.Value != "" {
-		out.Value = "****"
+		out.Value = masked
+	}
+	if url, ok := out.Value.(string); ok && postgres.IsURL(url) && postgres.HasPassword(url) {
+		out.Value = masked
 	}
 	switch {
 	case given:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,4 +21,17 @@ func checkDatabaseFlag(p *process, flag, variable, conn string) error {
 	}
 	return fmt.Errorf("%s contains a password, which other users of this machine can read in the arguments of "+
 		"a process: set the URL in %s, or the password in PGPASSWORD or ~/.pgpass", flag, variable)
+}
+
+var databaseURL = regexp.MustCompile(`postgres(ql)?://\S+`)
+
+// maskDatabases masks the URLs of databases with a password. A message may repeat an argument that
+// is not expected.
+func maskDatabases(message string) string {
+	return databaseURL.ReplaceAllStringFunc(message, func(url string) string {
+		if postgres.HasPassword(url) {
+			return "postgres://" + masked
+		}
+		return url
+	})
 }

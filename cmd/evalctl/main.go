@@ -125,7 +125,7 @@ func run(ctx context.Context, p *process) int {
 	}
 	// For a pass rate below the floor, the report is enough.
 	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
-		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(err.Error(), keepLines))
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(maskDatabases(err.Error()), keepLines))
 	}
 	return exitCode(ctx, err)
 }

@@ -18,12 +18,14 @@ import (
 // errQueueURL is the error of a --queue that is not the URL of a database.
 var errQueueURL = errors.New("--queue must be a URL such as postgres://user@host:5432/database")
 
-// openQueue joins the queue at url, the value of --queue.
+// openQueue joins the queue at url, the value of --queue. A database that cannot be reached is a
+// daemonError.
 func openQueue(ctx context.Context, p *process, url string, o queue.Options) (*queue.Queue, error) {
 	if err := checkDatabaseFlag(p, "--queue", "SVC_QUEUE", url); err != nil {
 		return nil, err
 	}
-	return queue.Open(ctx, url, o)
+	q, err := queue.Open(ctx, url, o)
+	return q, databaseError(err)
 }
 
 // joinQueue joins the queue of --queue, nil without one, and finds the run of --resume there.

@@ -28,9 +28,12 @@ const shortestInterval = time.Second
 // config sets what the flags say about the repositories of a daemon. With keys, brains belong to
 // tenants.
 func (f *gitFlags) config(ctx context.Context, p *process, keys bool, cfg *daemon.Config) error {
-	for flag, value := range map[string]string{"--sign-key": f.SignKey, "--git-remote": f.Remote} {
-		if value != "" && cfg.Store != daemon.StoreGit {
-			return fmt.Errorf("%s needs --store git: other stores have no commits", flag)
+	if cfg.Store != daemon.StoreGit {
+		switch {
+		case f.SignKey != "":
+			return errors.New("--sign-key needs --store git: other stores have no commits; or unset SVC_SIGN_KEY")
+		case f.Remote != "":
+			return errors.New("--git-remote needs --store git: other stores have no commits; or unset SVC_GIT_REMOTE")
 		}
 	}
 	if f.Branch != "" && f.Remote == "" {

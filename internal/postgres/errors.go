@@ -31,6 +31,14 @@ func Retryable(err error) bool {
 		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "unexpected EOF")
 }
 
+// Unconnected reports whether err is that of an attempt to connect. A database that was in use before
+// may be renamed, restored or locked for a while: then the server refuses connections for reasons
+// that are mistakes at the start of a program.
+func Unconnected(err error) bool {
+	_, ok := errors.AsType[*pgconn.ConnectError](err)
+	return ok && !errors.Is(err, context.Canceled)
+}
+
 // retryableCode decides by SQLSTATE, see appendix A of the PostgreSQL manual.
 func retryableCode(code string) bool {
 	switch class := code[:min(2, len(code))]; class {
@@ -106,7 +114,8 @@ func advise(err error) error {
 		"28000": "check the user in the URL, and what pg_hba.conf of the server permits",
 		"3D000": "create the database with createdb, or correct its name in the URL",
 		"42501": "give the user the right to create a schema, with GRANT CREATE ON DATABASE, or a schema of its own, " +
-			"with CREATE SCHEMA ... AUTHORIZATION",
+			"with CREATE SCHEMA ... AUTHORIZATION; if the schema exists, connect as its owner",
+		"42704": "remove or correct the parameters of the URL",
 		readOnlyTransaction: "connect to the primary server, for example with target_session_attrs=read-write in the URL; " +
 			"if it is the primary, something has set default_transaction_read_only, perhaps because its disk is full",
 		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",

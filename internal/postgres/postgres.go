@@ -71,7 +71,7 @@ var passwordKey = regexp.MustCompile(`(?i)password\s*=`)
 // Address describes the server and database of a connection string, without user and password.
 func Address(conn string) string {
 	cfg, err := pgx.ParseConfig(conn)
-	if err != nil {
+	if err != nil || cutShort(conn) {
 		return "postgres"
 	}
 	return fmt.Sprintf("postgres://%s/%s", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)), cfg.Database)
@@ -82,7 +82,7 @@ func Address(conn string) string {
 // connection string, as libpq does. Errors never contain the password.
 func Open(ctx context.Context, conn string, opts Options) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(conn)
-	if err != nil {
+	if err != nil || cutShort(conn) {
 		return nil, invalid(err)
 	}
 	configure(cfg, conn, opts)
@@ -104,7 +104,25 @@ func invalid(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok { // of a certificate or a key
 		return fmt.Errorf("%s: %w", text, path)
 	}
-	return errors.New(text + ": it must be like postgres://user@host:5432/database?sslmode=verify-full")
+	return errors.New(text + ": it must be like postgres://user@host:5432/database?sslmode=verify-full, " +
+		"and a password has / as %2F, ? as %3F, # as %23, @ as %40 and % as %25")
+}
+
+// cutShort reports whether a URL has an @ that is not before the host. The user or the password has
+// a character then that ends the host unless it is escaped, and what follows would be the name of
+// a database or a parameter, which messages repeat.
+func cutShort(conn string) bool {
+	if !IsURL(conn) {
+		return false
+	}
+	_, rest, _ := strings.Cut(conn, "://")
+	host := strings.IndexAny(rest, "/?#")
+	if host < 0 {
+		return false
+	}
+	path, query, _ := strings.Cut(rest[host:], "?")
+	key, _, _ := strings.Cut(query, "=")
+	return strings.Contains(path+key, "@") || strings.Contains(rest[host:], "#")
 }
 
 func configure(cfg *pgxpool.Config, conn string, opts Options) {

@@ -245,6 +245,10 @@ func TestAddress(t *testing.T) {
 		"host=db dbname=memory user=u password=p":               "postgres://db:5432/memory",
 		"postgres://u:p@[::1]:6543/memory":                      "postgres://[::1]:6543/memory",
 		"postgres://u:p%@host/memory":                           "postgres",
+		"postgres://u:p@q/r@host/memory":                        "postgres",
+		"postgres://u:12?3@host/memory":                         "postgres",
+		"postgres://u:12#3@host/memory":                         "postgres",
+		"postgres://u@host/memory?user=a@b":                     "postgres://host:5432/memory",
 	} {
 		if got := postgres.Address(conn); got != want {
 			t.Errorf("%s: got %s, want %s", conn, got, want)

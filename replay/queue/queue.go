@@ -79,10 +79,6 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	}
 	if err != nil {
 		pool.Close()
-		if postgres.IsCode(err, "42501") {
-			err = fmt.Errorf("%w: the role needs CREATE on the database, or the rights of the role that created "+
-				"the schema %s", err, schemaName)
-		}
 		return nil, fmt.Errorf("queue in %s: %w", postgres.Address(conn), err)
 	}
 	beat, stop := context.WithCancel(context.Background())

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"evalctl/daemon/brain"
+	"evalctl/internal/postgres"
 )
 
 // mark is an announcement.
@@ -140,7 +141,7 @@ func (l *Leases) withdraw(ctx context.Context, uids []int64) error {
 func (l *Leases) Watch(ctx context.Context, resume func(ctx context.Context, tenant, id string) error) {
 	l.everyBeat(ctx, func() {
 		if err := l.takeOver(ctx, resume); err != nil && ctx.Err() == nil {
-			l.logger.Warn("the work of another process cannot be taken over; trying again", "because", err)
+			l.logger.Warn("the work of another process cannot be taken over; trying again", "because", postgres.Line(err))
 		}
 	})
 }

@@ -240,7 +240,7 @@ func (l *Leases) Close() {
 			WHERE name = $1 AND brain = ANY ($2))
 		DELETE FROM evalctl.leases WHERE owner = $3 AND NOT (name = $1 AND brain = ANY ($2))`, l.pending(), used, l.owner)
 	if err != nil {
-		l.logger.Warn("leases cannot be released; they expire", "because", err)
+		l.logger.Warn("leases cannot be released; they expire", "because", postgres.Line(err))
 	}
 }
 

@@ -27,6 +27,8 @@ func failure(ctx context.Context, err error) error {
 		return store.Unavailable(err, "the database took too long: try again")
 	case postgres.Retryable(err):
 		return store.Unavailable(err, "the database does not answer or is overloaded: try again")
+	case postgres.Unconnected(err):
+		return store.Unavailable(err, "the database refuses connections: try again")
 	}
 	return err
 }

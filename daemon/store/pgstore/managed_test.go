@@ -55,7 +55,7 @@ const ownSchema = "CREATE SCHEMA evalctl AUTHORIZATION %s"
 func TestManaged(t *testing.T) {
 	settings := []string{ownSchema}
 	for _, setting := range []string{
-		"search_path = nowhere", "default_transaction_isolation = serializable", "statement_timeout = 1", "lock_timeout = 1",
+		"search_path = nowhere", "default_transaction_isolation = serializable", "statement_timeout = 200", "lock_timeout = 1",
 		"client_encoding = 'LATIN1'", "bytea_output = 'escape'", "datestyle = 'German'", "timezone = 'Asia/Kathmandu'",
 		"standard_conforming_strings = off", "array_nulls = off",
 	} {
@@ -81,6 +81,11 @@ func TestManaged(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	var timeout string
+	err := db.Pool().QueryRow(ctx, "SHOW statement_timeout").Scan(&timeout)
+	if timeout == "200ms" || err != nil {
+		t.Errorf("statement_timeout = %s, error %v", timeout, err)
+	}
 	data, err := s[0].Read(ctx, "log")
 	if want := strings.Repeat("é", 4*each); string(data) != want || err != nil {
 		t.Errorf("read %d bytes, want %d; error %v", len(data), len(want), err)
@@ -144,6 +149,7 @@ func TestManagedLater(t *testing.T) {
 	s := openStore(t, db, newBrain(t, db))
 	for _, tt := range []struct{ take, give string }{
 		{"ALTER ROLE %s CONNECTION LIMIT 0", "ALTER ROLE %s CONNECTION LIMIT -1"},
+		{"ALTER ROLE %s NOLOGIN", "ALTER ROLE %s LOGIN"},
 		{"ALTER ROLE %s SET default_transaction_read_only = on", "ALTER ROLE %s RESET default_transaction_read_only"},
 	} {
 		admin(tt.take)
@@ -151,7 +157,7 @@ func TestManagedLater(t *testing.T) {
 		var err error
 		eventually(t, tt.take, func() bool { // not only the first error, that of a closed connection
 			err = s.Write(t.Context(), "a", nil)
-			return err != nil && (postgres.IsCode(err, "53300") || postgres.ReadOnly(err))
+			return err != nil && (postgres.IsCode(err, "53300") || postgres.IsCode(err, "28000") || postgres.ReadOnly(err))
 		})
 		if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want a store that is unavailable, in one line", tt.take, err)
