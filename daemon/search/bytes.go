@@ -14,17 +14,27 @@ const (
 func (ix *Index) Bytes() int64 {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	sum := 0
+	sum, read := 0, 0
 	for _, doc := range ix.docs {
 		sum += doc.bytes()
+		if doc.read {
+			read = ix.blocks.texts + ix.blocks.documents*entrySize
+		}
 	}
+	sum += read
 	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.textLengths)*4 + ix.vectors.bytes()
+	sum += 4*cap(ix.blocks.sequences) + 8*cap(ix.blocks.postings)
 	for i := range ix.chunks {
 		ch := &ix.chunks[i]
-		sum += 4*cap(ch.sequence) + len(ch.headings)
+		sum += len(ch.headings)
+		if !within(ch.sequence, ix.blocks.sequences) {
+			sum += 4 * cap(ch.sequence)
+		}
 	}
 	for i := range ix.postings {
-		sum += 8 * cap(ix.postings[i].list)
+		if list := ix.postings[i].list; !within(list, ix.blocks.postings) {
+			sum += 8 * cap(list)
+		}
 	}
 	sum += cap(ix.postings) * int(unsafe.Sizeof(postings{}))
 	for _, name := range ix.names {
@@ -33,17 +43,41 @@ func (ix *Index) Bytes() int64 {
 	return int64(sum + len(ix.words)*(mapEntry+rounding))
 }
 
+// blocks are what the parts of a snapshot were read into.
+type blocks struct {
+	documents int // entries
+	postings  []posting
+	sequences []uint32
+	texts     int // bytes of the parts with documents
+}
+
+// within reports whether a list is a part of a block.
+func within[T any](list, block []T) bool {
+	first, from := uintptr(unsafe.Pointer(unsafe.SliceData(list))), uintptr(unsafe.Pointer(unsafe.SliceData(block)))
+	return first >= from && first < from+uintptr(cap(block))*unsafe.Sizeof(*new(T))
+}
+
 func (doc *entry) bytes() int {
-	sum := int(unsafe.Sizeof(*doc)) + mapEntry +
-		len(doc.Path) + len(doc.Title) + len(doc.Source) + len(doc.Text) + 4*rounding/2
+	text := func(s string) int {
+		if doc.read {
+			return 0
+		}
+		return len(s) + rounding/2
+	}
+	sum := mapEntry + text(doc.Path) + text(doc.Title) + text(doc.Source) + text(doc.Text)
 	for _, tag := range doc.Tags {
-		sum += 16 + len(tag) + rounding/2
+		sum += 16 + text(tag)
 	}
 	for key, value := range doc.Metadata {
-		sum += mapEntry + len(key) + rounding
+		sum += mapEntry + rounding/2 + text(key)
 		if s, ok := value.(string); ok {
-			sum += len(s) + rounding
+			sum += rounding/2 + text(s)
 		}
+	}
+	if !doc.read {
+		sum += entrySize
 	}
 	return sum
 }
+
+const entrySize = int(unsafe.Sizeof(entry{}))

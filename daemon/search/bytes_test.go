@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The estimate is within a quarter of what the runtime reports, for brains of different kinds,
-// built or read from a snapshot.
+// The estimate is 70 to 125 % of what the runtime reports, for brains of different kinds,
+// built or read from a snapshot, also if documents have changed since.
 func TestBytes(t *testing.T) {
 	c := newCorpus()
 	kinds := map[string]func(i int) Document{
@@ -48,7 +48,7 @@ func TestBytes(t *testing.T) {
 			before := heap()
 			ix := make()
 			truth := heap() - before
-			if got := ix.Bytes(); float64(got) < .75*float64(truth) || float64(got) > 1.25*float64(truth) {
+			if got := ix.Bytes(); float64(got) < .7*float64(truth) || float64(got) > 1.25*float64(truth) {
 				t.Errorf("%s, %s: %d KiB estimated for %d KiB", name, how, got>>10, truth>>10)
 			} else {
 				t.Logf("%s, %s: %d KiB estimated for %d KiB", name, how, got>>10, truth>>10)
@@ -57,10 +57,25 @@ func TestBytes(t *testing.T) {
 		}
 		check("built", build)
 		data := snapshot(t, build())
-		check("read", func() *Index {
+		read := func() *Index {
 			ix, err := readSnapshot(data, nil)
 			if err != nil {
 				t.Fatal(err)
+			}
+			return ix
+		}
+		check("read", read)
+		check("changed", func() *Index {
+			ix := read()
+			for i := range n / 20 {
+				ix.Put(document(20 * i))
+			}
+			return ix
+		})
+		check("compacted", func() *Index {
+			ix := read()
+			for i := range n / 3 {
+				ix.Delete(document(3 * i).Path)
 			}
 			return ix
 		})

@@ -46,6 +46,9 @@ type Index struct {
 	live        int                // chunks not deleted
 	totals      [fieldCount]uint64 // sums of the lengths of live chunks, by field
 	postings    []postings         // by term number
+	// blocks are what the lists and strings of a snapshot are parts of. A list that grows is copied,
+	// and the block stays in memory as long as one of its parts is in use.
+	blocks blocks
 	vocabulary
 
 	scratch sync.Pool // of *scratch

@@ -7,6 +7,7 @@ type entry struct {
 	Document
 	first, count uint32 // its chunks are the numbers from first to first+count-1
 	prev, next   *entry // see neighbours
+	read         bool   // from a snapshot: its strings are parts of blocks.texts
 }
 
 // chunksOf returns the chunks of doc, in order.
@@ -119,6 +120,7 @@ func (ix *Index) dropDeleted() {
 		}
 	}
 	ix.postings = kept
+	ix.blocks.postings = nil // all lists are new
 }
 
 // compactChunks drops deleted chunks and applies the new term numbers to the others. It returns the

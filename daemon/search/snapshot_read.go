@@ -229,7 +229,7 @@ func readDocuments(s string, docs []*entry, chunks []chunk, first uint64) bool {
 	entries := make([]entry, len(docs)) // one allocation for all
 	for i := range docs {
 		docs[i] = &entries[i]
-		docs[i].first = uint32(first)
+		docs[i].first, docs[i].read = uint32(first), true
 		n := d.document(docs[i], chunks)
 		chunks = chunks[n:]
 		first += uint64(n)
@@ -282,6 +282,12 @@ func (r *snapshotReader) assembleTerms() error {
 	ix.numbers = make(map[string]uint32, len(ix.names))
 	ix.postings = make([]postings, len(ix.names))
 	rest := r.postings
+	ix.blocks = blocks{documents: len(r.docs), postings: r.postings, sequences: r.sequence}
+	for _, p := range r.contents.parts {
+		if p.kind == documentsPart {
+			ix.blocks.texts += int(p.length)
+		}
+	}
 	for t, name := range ix.names {
 		n := r.lists[t]
 		if _, twice := ix.numbers[name]; twice || name == "" || uint64(n) > uint64(len(rest)) {

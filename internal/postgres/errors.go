@@ -64,25 +64,48 @@ func ReadOnly(err error) bool { return IsCode(err, readOnlyTransaction) }
 // Line returns an error with the text of err in one line. That of a connection has a line for each
 // address that was tried.
 func Line(err error) error {
-	if err == nil || !strings.Contains(err.Error(), "\n") {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if c, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		reasons := fmt.Sprintf("cannot connect as user %s:\n%v", c.Config.User, c.Unwrap())
+		text = strings.Replace(text, c.Error(), reasons, 1)
+	}
+	if text = oneLine(text); text == err.Error() {
 		return err
 	}
-	return lineError{err}
+	return lineError{err, text}
 }
 
-type lineError struct{ error }
-
-func (e lineError) Error() string {
-	var out []string
-	for line := range strings.SplitSeq(e.error.Error(), "\n") {
-		if line = strings.TrimSpace(line); line != "" && !slices.Contains(out, line) {
-			out = append(out, line)
-		}
-	}
-	return strings.ReplaceAll(strings.Join(out, "; "), ":; ", ": ")
+type lineError struct {
+	error
+	text string
 }
+
+func (e lineError) Error() string { return e.text }
 
 func (e lineError) Unwrap() error { return e.error }
+
+// oneLine joins the lines of a text, without those that another one contains. Without sslmode, a
+// connection is tried with TLS first, which a server without it refuses: that is no reason if there
+// is another one.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line != "" && !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, line) }) {
+			lines = append(lines, line)
+		}
+	}
+	others := slices.DeleteFunc(slices.Clone(lines), func(l string) bool {
+		return strings.Contains(l, "server refused TLS connection")
+	})
+	if len(others) > 1 { // the first line is no reason
+		lines = others
+	}
+	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
+}
 
 // advise adds what to do to the error of a connection or of the creation of tables, in one line.
 func advise(err error) error {
@@ -98,7 +121,7 @@ func advise(err error) error {
 		"53300": "lower pool_max_conns of the URL, or raise max_connections of the server",
 	}
 	what := ""
-	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	pg, answered := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case answered:
@@ -109,38 +132,11 @@ func advise(err error) error {
 	case connecting:
 		what = "check that the server runs, and the host, port and sslmode of the URL"
 	}
-	if connecting {
-		err = &connectError{connect}
-	}
 	err = Line(err)
 	if what != "" {
 		err = fmt.Errorf("%w: %s", err, what)
 	}
 	return err
-}
-
-// connectError has the reasons of a failed connection in one line.
-type connectError struct{ *pgconn.ConnectError }
-
-// Unwrap returns the error of pgx.
-func (e *connectError) Unwrap() error { return e.ConnectError }
-
-// Error leaves out what is in another reason. Without sslmode, a connection is tried with TLS
-// first, which a server without it refuses: that is no reason if there is another one.
-func (e *connectError) Error() string {
-	const refusedTLS = "server refused TLS connection"
-	lines := strings.Split(e.ConnectError.Unwrap().Error(), "\n")
-	var reasons []string
-	for _, line := range lines {
-		isNew := !slices.ContainsFunc(reasons, func(r string) bool { return strings.Contains(r, line) })
-		if isNew && (len(lines) == 1 || !strings.Contains(line, refusedTLS)) {
-			reasons = append(reasons, line)
-		}
-	}
-	if len(reasons) == 0 {
-		reasons = lines[:1]
-	}
-	return fmt.Sprintf("cannot connect as user %s: %s", e.Config.User, strings.Join(reasons, "; "))
 }
 
 // IsCode reports whether err is the server's error with a SQLSTATE.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"testing"
@@ -179,5 +180,15 @@ func TestLine(t *testing.T) {
 	err := postgres.Line(fmt.Errorf("connect:\n\t%w", cause))
 	if got, want := err.Error(), "connect: host one: a; host two: b"; got != want || !errors.Is(err, cause) {
 		t.Errorf("got %q, want %q with its cause", got, want)
+	}
+	if postgres.Line(cause) == cause || postgres.Line(io.EOF) != io.EOF || postgres.Line(nil) != nil { //nolint:errorlint // the same error
+		t.Error("an error in one line is replaced, or one in several lines is not")
+	}
+	// A pool returns such an error once its server has gone.
+	_, err = pgconn.Connect(t.Context(), "postgres://svc@127.0.0.1:1,127.0.0.1:2/none")
+	text := postgres.Line(fmt.Errorf("write: %w", err)).Error()
+	if !strings.HasPrefix(text, "write: cannot connect as user svc: 127.0.0.1:1 ") || strings.Contains(text, "\n") ||
+		strings.Count(text, "127.0.0.1:2 ") != 1 {
+		t.Errorf("no server: %s", text)
 	}
 }

@@ -26,6 +26,11 @@ func settings(params map[string]string) string {
 		{"lock_timeout", milliseconds(lockTimeout)},
 		{"idle_in_transaction_session_timeout", milliseconds(idleInTransaction)},
 		{"default_transaction_isolation", "'read committed'"},
+		// A plan that the server keeps from when the tables were small would read large ones as a whole,
+		// until it has analyzed them. There is an index for what is done often.
+		{"enable_seqscan", "off"},
+		{"enable_bitmapscan", "off"},
+		{"jit", "off"}, // which the cost of a scan that is not wanted would cause
 	} {
 		if _, set := params[setting[0]]; !set && !strings.Contains(params["options"], setting[0]) {
 			fmt.Fprintf(&sql, "SET %s = %s; ", setting[0], setting[1])

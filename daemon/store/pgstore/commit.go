@@ -50,7 +50,11 @@ func (tx *transaction) ending(c store.Commit, events []store.ChangeEvent, id com
 		}
 	}
 	if deleted != nil {
-		statements.Queue("DELETE FROM evalctl.documents WHERE brain = $1 AND path = ANY ($2)", tx.b.brain, deleted)
+		// Looked up one at a time, because the plan for a list of paths may read the whole brain. Nobody
+		// moves the rows meanwhile, as the brain is locked.
+		statements.Queue(`DELETE FROM evalctl.documents WHERE ctid = ANY (ARRAY (
+			SELECT d.ctid FROM unnest($2::text[]) AS p, LATERAL (
+				SELECT ctid FROM evalctl.documents WHERE brain = $1 AND path = p LIMIT 1) AS d))`, tx.b.brain, deleted)
 	}
 	kinds, paths, olds := make([]string, len(events)), make([]string, len(events)), make([]string, len(events))
 	for i, ev := range events {

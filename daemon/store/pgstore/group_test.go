@@ -232,6 +232,53 @@ func TestGroupLostConnection(t *testing.T) {
 	}
 }
 
+// TestGroupDelayed delivers a group to the server after its operations were reported to have had no
+// effect. None may have one then.
+func TestGroupDelayed(t *testing.T) {
+	p, db, other := behindProxy(t)
+	var s, seen []*store.Store
+	var ops []func() error
+	for i := range 3 {
+		brain := newBrain(t, other)
+		s, seen = append(s, openStore(t, db, brain)), append(seen, openStore(t, other, brain))
+		ops = append(ops, func() error { return s[i].Write(t.Context(), "a", []byte("marker")) })
+	}
+	hit := p.CutAt("marker", postgrestest.Delayed)
+	for i, err := range together(t, db, ops) {
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("operation %d: got %v, want ErrUnavailable", i, err)
+		}
+	}
+	<-hit
+	p.Deliver()
+	for i := range s {
+		if ok, err := seen[i].Exists(t.Context(), "a"); ok || err != nil {
+			t.Errorf("write %d happened after it was reported as failed: %t, %v", i, ok, err)
+		}
+		if err := errors.Join(s[i].Write(t.Context(), "a", nil), seen[i].Write(t.Context(), "a", nil)); err != nil {
+			t.Errorf("writes afterwards: %v", err)
+		}
+	}
+}
+
+// TestGroupGone has an operation in a group on a brain that was deleted meanwhile.
+func TestGroupGone(t *testing.T) {
+	db := openDB(t, postgrestest.Database(t)+fast)
+	var ops []func() error
+	for range 3 {
+		s := openStore(t, db, newBrain(t, db))
+		ops = append(ops, func() error { return s.Write(t.Context(), "a", nil) })
+	}
+	if _, err := db.Pool().Exec(t.Context(), "DELETE FROM evalctl.heads WHERE brain = $1", brains.Load()); err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range together(t, db, ops) {
+		if i < 2 && err != nil || i == 2 && !errors.Is(err, store.ErrGone) {
+			t.Errorf("operation %d: %v", i, err)
+		}
+	}
+}
+
 // TestGroupSameBrain has two operations on one brain, which cannot be in the same group.
 func TestGroupSameBrain(t *testing.T) {
 	db := openDB(t, postgrestest.Database(t)+fast)

@@ -55,7 +55,7 @@ const ownSchema = "CREATE SCHEMA evalctl AUTHORIZATION %s"
 func TestManaged(t *testing.T) {
 	settings := []string{ownSchema}
 	for _, setting := range []string{
-		"search_path = nowhere", "default_transaction_isolation = serializable", "statement_timeout = 1", "lock_timeout = 1",
+		"search_path = nowhere", "default_transaction_isolation = serializable", "statement_timeout = 200", "lock_timeout = 1",
 		"client_encoding = 'LATIN1'", "bytea_output = 'escape'", "datestyle = 'German'", "timezone = 'Asia/Kathmandu'",
 		"standard_conforming_strings = off", "array_nulls = off",
 	} {
@@ -81,6 +81,11 @@ func TestManaged(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	var timeout string
+	err := db.Pool().QueryRow(ctx, "SHOW statement_timeout").Scan(&timeout)
+	if timeout == "200ms" || err != nil {
+		t.Errorf("statement_timeout = %s, error %v", timeout, err)
+	}
 	data, err := s[0].Read(ctx, "log")
 	if want := strings.Repeat("é", 4*each); string(data) != want || err != nil {
 		t.Errorf("read %d bytes, want %d; error %v", len(data), len(want), err)

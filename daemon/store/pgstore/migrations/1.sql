@@ -67,11 +67,10 @@ CREATE TABLE changes (
 -- mutate commits one operation: the kind write, append or delete at path p. dirs are the
 -- directories above p. Without a result nothing has changed: the brain or the document is missing,
 -- the fence is an old one, or there cannot be a document at p.
--- Its plans are kept, must not be those for the small tables of the beginning, and planning costs
--- more than they do.
+-- Its plans are kept, because planning costs more than they do.
 CREATE FUNCTION mutate(b bigint, sent_fence bigint, kind text, p text, dirs text[], content bytea,
   now bigint, id uuid, OUT number bigint, OUT event text) LANGUAGE plpgsql
-  SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
+  SET plan_cache_mode = force_generic_plan AS $$
 DECLARE last_pruned bigint; existed boolean;
 BEGIN
   -- Only a statement after the one that has waited for the lock sees what was committed meanwhile.
@@ -123,7 +122,7 @@ END $$;
 CREATE FUNCTION mutate_group(brains bigint[], fences bigint[], kinds text[], paths text[], first int[], last int[],
   dirs text[], contents bytea[], times bigint[], ids uuid[])
   RETURNS TABLE (place int, number bigint, event text) LANGUAGE plpgsql
-  SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
+  SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE locked int[]; pruned bigint[];
 BEGIN
