@@ -21,11 +21,13 @@ type session struct {
 func settings(params map[string]string) string {
 	milliseconds := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	var sql strings.Builder
+	// Not even the connection string may set it: functions rely on seeing what was committed while they
+	// waited for a lock.
+	sql.WriteString("SET default_transaction_isolation = 'read committed'; ")
 	for _, setting := range [][2]string{
 		{"statement_timeout", milliseconds(statementTimeout)},
 		{"lock_timeout", milliseconds(lockTimeout)},
 		{"idle_in_transaction_session_timeout", milliseconds(idleInTransaction)},
-		{"default_transaction_isolation", "'read committed'"},
 		// A plan that the server keeps from when the tables were small would read large ones as a whole,
 		// until it has analyzed them. There is an index for what is done often.
 		{"enable_seqscan", "off"},

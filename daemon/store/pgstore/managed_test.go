@@ -62,6 +62,7 @@ func TestManaged(t *testing.T) {
 		settings = append(settings, "ALTER ROLE %s SET "+setting)
 	}
 	conn, _, _ := managed(t, settings...)
+	conn += "&default_transaction_isolation=serializable"
 	db := openDB(t, conn)
 	brain := newBrain(t, db)
 	s := [2]*store.Store{openStore(t, db, brain), openStore(t, openDB(t, conn), brain)}
