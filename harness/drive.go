@@ -63,13 +63,13 @@ type keeper interface {
 type memory struct {
 	waiting []*result.Record
 	// reopened are the questions of Config.Earlier that are asked again: waiting has the earlier try.
-	reopened map[int]bool
+	reopened []bool
 	calls    journal.Calls
 }
 
 // newMemory returns the keeper of a run of n questions, some of which are tried again.
 func newMemory(n int, earlier map[int]result.Record) *memory {
-	m := &memory{waiting: make([]*result.Record, n), reopened: map[int]bool{}}
+	m := &memory{waiting: make([]*result.Record, n), reopened: make([]bool, n)}
 	for i, rec := range earlier {
 		if m.reopened[i] = rec.Outcome != result.Unscored; !m.reopened[i] {
 			rec = rec.JudgeAgain()

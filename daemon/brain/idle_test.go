@@ -56,6 +56,15 @@ func TestIdleBrains(t *testing.T) {
 			if got := find(t, s, "b2", "otter"); len(got) != 1 {
 				t.Errorf("found %v in a brain that was idle", got)
 			}
+			unopened := use(t, s, "b2")
+			clock.Add(int64(2 * storeIdle))
+			s.pool.closeIdleStores()
+			defer unopened.Acquire()()
+			clock.Add(int64(2 * storeIdle))
+			s.endIdle()
+			if d.open.Load() != 1 || unopened.Err() != nil {
+				t.Errorf("%d open stores, want 1; an acquired brain without one: %v", d.open.Load(), unopened.Err())
+			}
 		})
 	}
 }
