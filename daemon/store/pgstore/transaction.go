@@ -123,11 +123,14 @@ func (tx *transaction) Prefetch(ctx context.Context, paths []string) error {
 	}
 	limited, cancel := limit(ctx)
 	defer cancel()
-	rows, err := tx.conn.Query(limited, `SELECT p, d.size, d.modified, d.version, d.path IS NULL AND EXISTS (
-			SELECT FROM evalctl.documents s WHERE s.brain = $1 AND s.path > p || '/' AND s.path < p || '0')
+	// In the collation C, the document at p and those below it are among the paths from p to p0. Of most
+	// new documents there is none, which takes one look at the index.
+	rows, err := tx.conn.Query(limited, `SELECT p, d.size, d.modified, d.version,
+			d.path IS NULL AND near.path IS NOT NULL AND EXISTS (
+				SELECT FROM evalctl.documents s WHERE s.brain = $1 AND s.path > p || '/' AND s.path < p || '0')
 		FROM unnest($2::text[]) p LEFT JOIN LATERAL (
-			SELECT * FROM evalctl.documents WHERE brain = $1 AND path = p LIMIT 1 -- not the whole brain
-		) d ON true`, tx.b.brain, ask)
+			SELECT * FROM evalctl.documents WHERE brain = $1 AND path >= p AND path < p || '0' ORDER BY path LIMIT 1
+		) near ON true LEFT JOIN LATERAL (SELECT near.* WHERE near.path = p) d ON true`, tx.b.brain, ask)
 	if err == nil {
 		var path string
 		var d description
