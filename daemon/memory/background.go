@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 
 	"evalctl/daemon/brain"
 )
@@ -26,6 +27,9 @@ func inBackground[T any](
 			workCtx, cancel := untilEnd(s, h)
 			defer cancel(nil)
 			value, err := work(workCtx)
+			if errors.Is(err, context.Canceled) && workCtx.Err() != nil {
+				err = context.Cause(workCtx) // what it has ended with
+			}
 			done <- outcome{value, err}
 		})
 	}
