@@ -31,9 +31,9 @@ func Retryable(err error) bool {
 		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "unexpected EOF")
 }
 
-// Unconnected reports whether err is that of an attempt to connect. A database that was in use before
-// may be renamed, restored or locked for a while: then the server refuses connections for reasons
-// that are mistakes at the start of a program.
+// Unconnected reports whether err is that of an attempt to connect. A database that was in use
+// before may be renamed, restored or locked for a while: then the server refuses connections for
+// reasons that are mistakes at the start of a program.
 func Unconnected(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok && !errors.Is(err, context.Canceled)

@@ -21,8 +21,8 @@ type session struct {
 func settings(params map[string]string) string {
 	milliseconds := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	var sql strings.Builder
-	// Not even the connection string may set it: functions rely on seeing what was committed while they
-	// waited for a lock.
+	// Not even the connection string may set it: functions rely on seeing what was committed while
+	// they waited for a lock.
 	sql.WriteString("SET default_transaction_isolation = 'read committed'; ")
 	for _, setting := range [][2]string{
 		{"statement_timeout", milliseconds(statementTimeout)},

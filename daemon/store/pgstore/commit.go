@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// copyFrom is from how many rows on COPY is faster than INSERT, although it takes a round trip more.
-// Tests change it.
+// copyFrom is from how many rows on COPY is faster than INSERT, although it takes a round trip
+// more. Tests change it.
 var copyFrom = 64
 
 // Commit implements store.Transaction.

@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/postgres/postgrestest"
 )
 
-// TestPlans makes every operation of a store on small tables, whose plans the server keeps, and then
-// on large ones that it knows nothing of. No statement may read more rows than it needs.
+// TestPlans makes every operation of a store on small tables, whose plans the server keeps, and
+// then on large ones that it knows nothing of. No statement may read more rows than it needs.
 func TestPlans(t *testing.T) {
 	cluster := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{
 		"fsync=off", "autovacuum=off", "session_preload_libraries=auto_explain", "auto_explain.log_min_duration=0",

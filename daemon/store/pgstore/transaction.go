@@ -123,8 +123,8 @@ func (tx *transaction) Prefetch(ctx context.Context, paths []string) error {
 	}
 	limited, cancel := limit(ctx)
 	defer cancel()
-	// In the collation C, the document at p and those below it are among the paths from p to p0. Of most
-	// new documents there is none, which takes one look at the index.
+	// In the collation C, the document at p and those below it are among the paths from p to p0. Of
+	// most new documents there is none, which takes one look at the index.
 	rows, err := tx.conn.Query(limited, `SELECT p, d.size, d.modified, d.version,
 			d.path IS NULL AND near.path IS NOT NULL AND EXISTS (
 				SELECT FROM evalctl.documents s WHERE s.brain = $1 AND s.path > p || '/' AND s.path < p || '0')
