@@ -42,9 +42,14 @@ func ExampleOpen() {
 		}
 		fmt.Println(q.ID, q.Outcome, q.Passed)
 	}
-	// Output: go invalid 1 error in 6 questions, --max-errors 0 allows 0; no verdict of the scorer on
-	// 2 of 6 questions, --max-unscored 0 allows 0 q1 unscored false q2 scored true q3 scored true q4
-	// scored true q5 error false q6 unscored false
+	// Output:
+	// go invalid 1 error in 6 questions, --max-errors 0 allows 0; no verdict of the scorer on 2 of 6 questions, --max-unscored 0 allows 0
+	// q1 unscored false
+	// q2 scored true
+	// q3 scored true
+	// q4 scored true
+	// q5 error false
+	// q6 unscored false
 }
 
 // read returns all that a result file contains.
