@@ -23,22 +23,19 @@ func CopyAll(t *testing.T) {
 }
 
 // Fly begins a group of a size, without operations, that does not end.
-func (db *DB) Fly(size int) (end func()) {
-	g := &db.groups
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	f := g.begin(size)
-	return func() { g.end(f) }
+func (db *DB) Fly(size int) { db.fly(size) }
+
+// Hold is Fly of a group that is never slow, until release is called.
+func (db *DB) Hold(size int) (release func()) {
+	f := db.fly(size)
+	f.slow.Stop()
+	return func() { db.groups.end(f) }
 }
 
-// Hold is Fly of a group that is never slow.
-func (db *DB) Hold(size int) (end func()) {
-	g := &db.groups
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	f := g.begin(size)
-	f.slow.Stop()
-	return func() { g.end(f) }
+func (db *DB) fly(size int) *flight {
+	db.groups.mu.Lock()
+	defer db.groups.mu.Unlock()
+	return db.groups.begin(size)
 }
 
 // Waiting returns the number of operations that wait for a group.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -28,12 +27,8 @@ func cutOff(t *testing.T) (*postgrestest.Proxy, *store.Store, *store.Store) {
 func behindProxy(t *testing.T) (p *postgrestest.Proxy, db, direct *pgstore.DB) {
 	t.Helper()
 	conn := postgrestest.Database(t)
-	u, err := url.Parse(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = postgrestest.NewProxy(t, u.Host)
-	return p, openDB(t, p.URL(conn)), openDB(t, conn)
+	p, proxied := postgrestest.Behind(t, conn)
+	return p, openDB(t, proxied), openDB(t, conn)
 }
 
 // TestLostConnection cuts the connection at the message that commits. Whatever the server made of

@@ -3,7 +3,6 @@ package pgstore_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -19,12 +18,8 @@ func TestGroupFaults(t *testing.T) {
 	const brains = 16
 	cluster := postgrestest.New(t)
 	conn := cluster.Database()
-	u, err := url.Parse(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := postgrestest.NewProxy(t, u.Host)
-	db, direct := openDB(t, p.URL(conn)), openDB(t, conn)
+	p, proxied := postgrestest.Behind(t, conn)
+	db, direct := openDB(t, proxied), openDB(t, conn)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	var seen []*store.Store
@@ -73,7 +68,7 @@ func TestGroupFaults(t *testing.T) {
 		checkOrder(t, content(t, s).Events)
 	}
 	var groups int
-	err = direct.Pool().QueryRow(t.Context(), `SELECT count(*) FROM (
+	err := direct.Pool().QueryRow(t.Context(), `SELECT count(*) FROM (
 		SELECT FROM evalctl.changes GROUP BY xmin::text HAVING count(*) > 1) AS g`).Scan(&groups)
 	if err != nil || groups < 10 {
 		t.Errorf("%d transactions had several writes: %v", groups, err)

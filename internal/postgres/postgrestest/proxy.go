@@ -71,7 +71,13 @@ func NewProxy(t testing.TB, server string) *Proxy {
 // Proxied returns a proxy, and the URL of a new database of Database behind it.
 func Proxied(t testing.TB) (proxy *Proxy, conn string) {
 	t.Helper()
-	conn = Database(t)
+	return Behind(t, Database(t))
+}
+
+// Behind returns a proxy before the server of a connection URL, and the URL with the proxy as its
+// server.
+func Behind(t testing.TB, conn string) (proxy *Proxy, proxied string) {
+	t.Helper()
 	u, err := url.Parse(conn)
 	if err != nil {
 		t.Fatal(err)
