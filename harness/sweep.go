@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,18 +41,56 @@ func (f *SweepFile) Finish(s *result.Sweep, stopped error) error {
 }
 
 func (f *SweepFile) write(s result.Sweep) error {
-	data, err := json.MarshalIndent(s, "", "  ")
+	err := os.MkdirAll(filepath.Dir(f.Path()), 0o755)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(f.Path()), 0o755)
-	}
-	if err == nil {
-		err = f.out.Write(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s\n", data)
-			return err
-		})
+		err = f.out.Write(func(w io.Writer) error { return encodeSweep(w, s) })
 	}
 	if err != nil {
 		return fmt.Errorf("write sweep %s: %w", f.out.Own(), err)
 	}
 	return nil
+}
+
+// encodeSweep writes a sweep with one line for each question.
+func encodeSweep(to io.Writer, s result.Sweep) error {
+	w := bufio.NewWriterSize(to, 256<<10)
+	cells := s.Cells
+	s.Cells = []result.Cell{}
+	head, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s", bytes.TrimSuffix(head, []byte("]\n}")))
+	for i, c := range cells {
+		if i > 0 {
+			fmt.Fprint(w, ",")
+		}
+		if err := encodeCell(w, c); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(w, "\n  ]\n}\n")
+	return w.Flush()
+}
+
+func encodeCell(w *bufio.Writer, c result.Cell) error {
+	questions := c.Questions
+	c.Questions = nil
+	head, err := json.MarshalIndent(c, "    ", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n    %s,\n      \"questions\": [", bytes.TrimSuffix(head, []byte("\n    }")))
+	for i := range questions {
+		line, err := json.Marshal(&questions[i])
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			fmt.Fprint(w, ",")
+		}
+		fmt.Fprintf(w, "\n        %s", line)
+	}
+	_, err = fmt.Fprint(w, "\n      ]\n    }")
+	return err
 }

@@ -67,7 +67,7 @@ func TestDriveWritesNothing(t *testing.T) {
 func oneCell(planned int) result.Sweep {
 	return result.Sweep{
 		SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: planned,
-		Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers()}},
+		Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers(), Questions: []result.Record{}}},
 	}
 }
 

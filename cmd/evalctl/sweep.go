@@ -211,11 +211,9 @@ func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 	}
 	s.shown.add(s.plan.gold.Warnings)
 	for i, cell := range grid {
-		res, err := s.cell(ctx, cell)
-		if err != nil {
+		if err := s.cell(ctx, &cell); err != nil {
 			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
 		}
-		cell.Result = res
 		s.sweep.Cells = append(s.sweep.Cells, cell)
 		if err := s.file.Save(s.sweep); err != nil {
 			return err
@@ -232,30 +230,38 @@ func (s *sweeper) target(cell result.Cell) *target.Target {
 	}
 }
 
-// cell asks all questions with the settings of one cell.
-func (s *sweeper) cell(ctx context.Context, cell result.Cell) (result.Result, error) {
+// cell asks all questions with the settings of a cell, and fills in what was found.
+func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	gold, err := harness.CheckGold(s.plan.dataset, s.plan.brains, cell.TopK)
 	if err != nil {
-		return result.Result{}, err
+		return err
 	}
 	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := s.t.progress(s.plan.dataset.Planned(), 0)
-	res, err := harness.Drive(ctx, harness.Config{
-		Asker: s.target(cell), TopK: cell.TopK, Dataset: s.plan.dataset, Brains: s.plan.brains,
+	cell.Result, err = harness.Drive(ctx, harness.Config{
+		Asker: s.target(*cell), TopK: cell.TopK, Dataset: s.plan.dataset, Brains: s.plan.brains,
 		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
-		Watched: s.session.Started(), Recorded: progress.add, Warnings: gold.Warnings,
+		Watched: s.session.Started(), Warnings: gold.Warnings,
+		Recorded: func(r result.Record) {
+			progress.add(r)
+			cell.Questions = append(cell.Questions, r.WithoutTexts())
+		},
 		Settings: result.Settings{
 			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
 			MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
 		},
 	}, id)
 	progress.done()
-	if err == nil {
-		s.t.cell(cell, res, progress, s.shown)
+	if err != nil {
+		return err
 	}
-	return res, err
+	slices.SortFunc(cell.Questions, func(a, b result.Record) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Repeat, b.Repeat))
+	})
+	s.t.cell(*cell, progress, s.shown)
+	return nil
 }
 
 // verdict returns the error that determines the exit code.

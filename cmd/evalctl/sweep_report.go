@@ -13,7 +13,8 @@ import (
 )
 
 // cell prints the details of a finished cell that its row in the table does not contain.
-func (t *terminal) cell(cell result.Cell, res result.Result, p *progress, shown shownWarnings) {
+func (t *terminal) cell(cell result.Cell, p *progress, shown shownWarnings) {
+	res := cell.Result
 	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
 	if cell.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)

@@ -95,7 +95,8 @@ func (c *verifyCmd) write(w io.Writer, rep *verify.Report) error {
 	var b strings.Builder
 	what := fmt.Sprintf("%s of %s recomputed", count(rep.Figures, "figure"), count(rep.Questions, "question"))
 	if rep.Kind == "sweep" {
-		what = fmt.Sprintf("%s of %s recomputed from the counts", count(rep.Figures, "figure"), count(rep.Cells, "cell"))
+		what = fmt.Sprintf("%s of %s in %s recomputed",
+			count(rep.Figures, "figure"), count(rep.Questions, "question"), count(rep.Cells, "cell"))
 	}
 	verdict := "ok"
 	if !rep.OK {

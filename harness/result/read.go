@@ -49,6 +49,9 @@ func OpenUnchecked(path string) (*Reader, error) {
 		return nil, fmt.Errorf("open result: %w", err)
 	}
 	r := &Reader{path: path, file: f, close: f.Close}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is a folder: name the result files in it", path), f.Close())
+	}
 	if err := r.readHead(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
 	}

@@ -12,6 +12,9 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
+// ErrSweep is wrapped by the error of Open for a sweep file.
+var ErrSweep = errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
+
 // member is a key of a result file with its value.
 type member struct {
 	key  string
@@ -33,7 +36,11 @@ func (h head) get(key string) []byte {
 // readHead reads the whole file and decodes everything but the questions.
 func (r *Reader) readHead() error {
 	stream := jsonstream.New(io.NewSectionReader(r.file, 0, 1<<62), 0)
-	h, err := r.split(stream)
+	var h head
+	err := begins(stream)
+	if err == nil {
+		h, err = r.split(stream)
+	}
 	if err == nil {
 		err = h.check()
 	}
@@ -52,6 +59,20 @@ func (r *Reader) readHead() error {
 	}
 	r.head = h
 	return err
+}
+
+// begins returns an error for a file that has no JSON object at all.
+func begins(stream *jsonstream.Reader) error {
+	c, err := stream.Peek()
+	switch {
+	case errors.Is(err, jsonstream.ErrTruncated):
+		return errors.New("the file is empty: copy it again, or name another one")
+	case err != nil:
+		return err
+	case c != '{':
+		return fmt.Errorf("it is not a result file: it begins with %q, and a result is one JSON object", c)
+	}
+	return nil
 }
 
 // split returns the members other than the questions, which it counts.
@@ -99,7 +120,7 @@ func (h head) check() error {
 	broken := json.Unmarshal(h.get("identity"), &id) // without a version it is no result file
 	switch {
 	case h.get("cells") != nil:
-		return errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
+		return ErrSweep
 	case string(h.get("kind")) == `"run"`:
 		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
 	case h.get("endpoint") != nil && h.get("results") != nil:

@@ -246,9 +246,9 @@ func TestReadRejects(t *testing.T) {
 		{"questions that are no list", strings.Replace(two, `"questions":[{"outcome":"error","id":"a"},{"outcome":"error","id":"b"}]`, `"questions":7`, 1), "it has no list of questions"},
 		{"no counts", swap(`"counts":`, `"sums":`), "the key counts is missing"},
 		{"nothing planned", swap(`"planned":2,`, ``), "the key planned is missing"},
-		{"an empty file", "", "byte 0: the file ends before its JSON does"},
-		{"a list", "[]", `byte 0: '[' where '{' should be`},
-		{"text", "hello", `byte 0: 'h' where '{' should be`},
+		{"an empty file", "", "the file is empty"},
+		{"a list", "[]", `it is not a result file: it begins with '[', and a result is one JSON object`},
+		{"text", "hello", `it is not a result file: it begins with 'h'`},
 		{"data after the end", two + "x", fmt.Sprintf("byte %d: 'x' after the end", len(two))},
 		{"two files in one", two + two, fmt.Sprintf("byte %d: '{' after the end", len(two))},
 		{"a key twice", swap(`"planned"`, `"planned":2,"planned"`), at(swap(`"planned"`, `"planned":2,"planned"`), `:2,"counts"`)[:5]},
@@ -305,8 +305,9 @@ func TestReadRejects(t *testing.T) {
 	if _, err := result.Open(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: got %v", err)
 	}
-	if _, err := result.Open(t.TempDir()); err == nil {
-		t.Error("a folder was read")
+	folder := t.TempDir()
+	if _, err := result.Open(folder); err == nil || err.Error() != folder+" is a folder: name the result files in it" {
+		t.Errorf("a folder: got %v", err)
 	}
 }
 
@@ -314,7 +315,7 @@ func TestReadRejects(t *testing.T) {
 func TestReadTruncated(t *testing.T) {
 	file := strings.TrimSpace(fileOf("", 2, `{"outcome":"error","id":"a","answer":"x \" \\"}`, `{"outcome":"error","id":"b","tags":["[","}"]}`))
 	path := filepath.Join(t.TempDir(), "go.json")
-	for n := range len(file) {
+	for n := 1; n < len(file); n++ {
 		if err := os.WriteFile(path, []byte(file[:n]), 0o644); err != nil {
 			t.Fatal(err)
 		}

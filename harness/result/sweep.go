@@ -1,6 +1,9 @@
 package result
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Sweep is a sweep file: the results of the same questions, asked of one daemon with every setting
 // of a grid.
@@ -18,10 +21,23 @@ type Sweep struct {
 	Cells  []Cell `json:"cells"`
 }
 
-// Cell is one finished cell of the grid. Result is that of a result file, without the questions.
+// Cell is one finished cell of the grid: what a result file has, without the retrieved texts.
 type Cell struct {
 	Mode       string `json:"mode"`
 	TopK       int    `json:"top_k"`
 	CandidateK int    `json:"candidate_k"`
 	Result     Result `json:"result"`
+	// Questions are in the order of the dataset. They are nil in the cells of older files.
+	Questions []Record `json:"questions,omitempty"`
+}
+
+// WithoutTexts returns the record without the texts that were retrieved, which are also the answer
+// of a search. What was retrieved is still known by path.
+func (r Record) WithoutTexts() Record {
+	r.Answer = ""
+	r.Retrieved = slices.Clone(r.Retrieved)
+	for i := range r.Retrieved {
+		r.Retrieved[i].Text = ""
+	}
+	return r
 }

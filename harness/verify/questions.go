@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"runtime"
 	"sync"
@@ -54,8 +55,8 @@ type askedID struct {
 	repeat int
 }
 
-// add reads the questions of a file, which are decoded and checked concurrently.
-func (f *figures) add(r *result.Reader, res *result.Result, rep *Report) error {
+// add reads the texts of questions, which are decoded and checked concurrently.
+func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, rep *Report) error {
 	check, err := newChecker(res)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (f *figures) add(r *result.Reader, res *result.Result, rep *Report) error {
 		}
 	})
 	next, size := batch{first: 1}, 0
-	for text, failed := range r.RawQuestions() {
+	for text, failed := range questions {
 		if failed != nil {
 			err = failed
 			break

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/scorer"
@@ -25,13 +26,21 @@ type checker struct {
 	// corpus is set if the paths of the daemon were translated to those of a corpus, which is not at
 	// hand.
 	corpus bool
+	// brains are those that questions name: all of the run if it had several.
+	brains []string
 }
 
 func newChecker(res *result.Result) (*checker, error) {
 	id := res.Identity
 	c := &checker{
 		topK: max(1, id.TopK), repeats: id.Dataset.Repeats,
-		replay: res.Replay != nil, corpus: id.Corpus != nil,
+		replay: res.Replay != nil, corpus: id.Corpus != nil, brains: []string{""},
+	}
+	if len(res.Brains) > 1 {
+		c.brains = nil
+		for _, b := range res.Brains {
+			c.brains = append(c.brains, b.ID)
+		}
 	}
 	if kind, err := scorer.Find(id.Scorer); err == nil && kind.Offline != nil {
 		caseMatters := id.ExactCase != nil && *id.ExactCase
@@ -64,10 +73,14 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 			add(Difference{Path: ".timeline[" + text(i) + "]", InFile: text(e), Problem: "it is earlier than what it follows"})
 		}
 	}
+	if !slices.Contains(c.brains, r.Brain) {
+		add(Difference{Path: ".brain", InFile: text(r.Brain), Problem: "the run did not ask this brain"})
+	}
 	if want := r.JudgeVerdict; c.replay && want != "" {
 		c.verdict(r, add)
 	}
 	c.retrieval(r, add)
+	c.lost(r, add)
 }
 
 // score checks a score and whether it passes. A scorer without a model scores the answer again.
@@ -116,6 +129,41 @@ func (c *checker) verdict(r *result.Record, add func(Difference)) {
 	}
 }
 
+// lost compares what lost a question, and how deep its gold was looked for, with the ranks of the
+// gold.
+func (c *checker) lost(r *result.Record, add func(Difference)) {
+	missing := r.Retrieval != nil && slices.ContainsFunc(r.Retrieval.Gold, func(g scorer.Gold) bool { return g.Rank < 1 || g.Rank > c.topK })
+	deep := 0
+	if r.DeepRank != nil {
+		deep = *r.DeepRank
+		switch {
+		case !missing:
+			add(Difference{Path: ".deep_rank", InFile: text(deep), Problem: "no gold is missing from the top-k"})
+		case deep > protocol.MaxSearchTopK:
+			add(Difference{Path: ".deep_rank", InFile: text(deep),
+				Problem: "no search is deeper than " + text(protocol.MaxSearchTopK)})
+		}
+	}
+	problem := ""
+	switch r.Cause {
+	case result.CauseRankBurial:
+		if deep == 0 {
+			problem = "no gold was found below the top-k"
+		}
+	case result.CauseMissRetrieval:
+		if !missing || deep > 0 {
+			problem = "missing gold: " + text(missing) + ", found at rank " + text(deep)
+		}
+	case result.CauseReader:
+		if missing {
+			problem = "gold is missing from the top-k"
+		}
+	}
+	if problem != "" {
+		add(Difference{Path: ".loss", InFile: text(r.Cause), Problem: problem})
+	}
+}
+
 // retrieval checks the comparison of what was retrieved with the gold.
 func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 	q := r.Retrieval
@@ -142,6 +190,14 @@ func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 		if !near(m.file, m.want) {
 			differ(add, ".retrieval."+m.name, m.file, m.want)
 		}
+	}
+	places := map[int]bool{}
+	for i, g := range q.Gold {
+		if g.Rank > 0 && (g.Rank > q.Documents || places[g.Rank]) {
+			add(Difference{Path: ".retrieval.gold[" + text(i) + "].rank", InFile: text(g.Rank),
+				Problem: text(q.Documents) + " documents were retrieved, each at one rank"})
+		}
+		places[g.Rank] = true
 	}
 	if !c.replay {
 		c.ranks(r, gold, add)

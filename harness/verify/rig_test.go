@@ -161,6 +161,8 @@ func replayFile(tb testing.TB, n int) string {
 			q.JudgeVerdict, q.Cause = result.VerdictUnscored, result.CauseUnscored
 		case q.Passed:
 			q.JudgeVerdict = result.Correct
+		case q.GoldRank() == 0:
+			q.JudgeVerdict, q.Cause, q.DeepRank = result.Incorrect, result.CauseRankBurial, new(4)
 		default:
 			q.JudgeVerdict, q.Cause = result.Incorrect, result.CauseReader
 		}

@@ -1,17 +1,45 @@
 package verify
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
+	"slices"
+	"strings"
 
-	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 )
 
-// sweepFile verifies a sweep file. It has no questions, so that only figures which follow from
-// other figures are compared.
+// sweep is a sweep file whose cells have their results as they are written.
+type sweep struct {
+	SDK     string      `json:"sdk"`
+	Stopped result.Stop `json:"stopped"`
+	Planned int         `json:"planned"`
+	Cells   []cell      `json:"cells"`
+}
+
+// cell is a cell of a sweep file. Questions is nil in a file of an older version.
+type cell struct {
+	Mode       string            `json:"mode"`
+	TopK       int               `json:"top_k"`
+	CandidateK int               `json:"candidate_k"`
+	Result     json.RawMessage   `json:"result"`
+	Questions  []json.RawMessage `json:"questions"`
+}
+
+// texts iterates over the texts of the questions, as result.Reader does.
+func (c cell) texts() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, text := range c.Questions {
+			if !yield(text, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sweepFile verifies a sweep file: each of its cells like a result file.
 func sweepFile(path string) (*Report, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -21,19 +49,16 @@ func sweepFile(path string) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	rep := &Report{Path: path, Kind: "sweep", NotChecked: []string{
-		"everything but the counts, rates and intervals of the cells: a sweep file has no questions",
-	}}
-	violations(compiled().sweep, "", v, func(path, problem string) {
+	rep := &Report{Path: path, Kind: "sweep", NotChecked: []string{}}
+	violations(compiled().sweep, "", withoutQuestions(v), func(path, problem string) {
 		rep.add(Difference{Path: orRoot(path), Problem: problem})
 	})
-	var s result.Sweep
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&s); err != nil {
+	var s sweep
+	if err := json.Unmarshal(data, &s); err != nil {
 		if rep.Found == 0 {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		rep.finish()
-		return rep, nil
+		return rep.finish(), nil
 	}
 	rep.Cells = len(s.Cells)
 	if s.Stopped == "" && len(s.Cells) != s.Planned {
@@ -41,48 +66,85 @@ func sweepFile(path string) (*Report, error) {
 			"it has %d cells, and the sweep planned %d", len(s.Cells), s.Planned)})
 	}
 	for i, c := range s.Cells {
-		rep.cell(fmt.Sprintf(".cells[%d]", i), c, s)
-	}
-	rep.finish()
-	return rep, nil
-}
-
-// cell compares the figures of a cell with its counts and its identity.
-func (r *Report) cell(path string, c result.Cell, s result.Sweep) {
-	res, id := c.Result, c.Result.Identity
-	r.same(path+".mode", c.Mode, id.Mode)
-	r.same(path+".top_k", c.TopK, id.TopK)
-	r.same(path+".candidate_k", c.CandidateK, id.CandidateK)
-	path += ".result"
-	n := res.Counts
-	r.same(path+".sdk", res.SDK, s.SDK)
-	r.same(path+".identity.sdk", id.SDK, s.SDK)
-	r.same(path+".scorer", res.ScorerName, id.Scorer)
-	r.same(path+".planned", res.Planned, id.Dataset.Selected)
-	r.same(path+".total", res.Total, n.Total)
-	r.same(path+".passed", res.Passed, n.Passed)
-	r.same(path+".pass_rate", res.PassRate, n.PassRate())
-	r.same(path+".pass_rate_interval", res.Interval, aggregate.PassInterval(n))
-	r.counts(path+".counts", n)
-	if res.Stopped == "" {
-		r.same(path+".planned", res.Planned, n.Finished())
-	}
-	for tag, f := range res.Tags {
-		at := path + ".tags" + step(tag)
-		r.counts(at, f.Counts)
-		r.same(at+".pass_rate", f.PassRate, f.Counts.PassRate())
-		r.same(at+".pass_rate_interval", f.Interval, aggregate.PassInterval(f.Counts))
-		if f.Total > n.Total {
-			r.add(Difference{Path: at + ".total", InFile: text(f.Total), Problem: "the cell has fewer questions"})
+		if err := rep.cell(fmt.Sprintf(".cells[%d]", i), c, s.SDK); err != nil {
+			return nil, fmt.Errorf("read %s: .cells[%d]: %w", path, i, err)
 		}
 	}
+	return rep.finish(), nil
 }
 
-// counts checks that the parts add up.
-func (r *Report) counts(path string, n result.Counts) {
-	r.same(path+".total", n.Total, n.Scored+n.Errors+n.Unscored)
-	if n.Passed > n.Scored {
-		r.add(Difference{Path: path + ".passed", InFile: text(n.Passed), Problem: "fewer questions were scored"})
+// withoutQuestions empties the lists of questions of a sweep, which are checked one by one.
+func withoutQuestions(v any) any {
+	object, _ := v.(map[string]any)
+	cells, _ := object["cells"].([]any)
+	for _, c := range cells {
+		if c, ok := c.(map[string]any); ok {
+			if _, ok := c["questions"].([]any); ok {
+				c["questions"] = []any{}
+			}
+		}
+	}
+	return v
+}
+
+// cell verifies a cell, which is at path.
+func (r *Report) cell(path string, c cell, sdk string) error {
+	var res result.Result
+	var members map[string]json.RawMessage
+	err := json.Unmarshal(c.Result, &members)
+	if err == nil {
+		err = json.Unmarshal(c.Result, &res)
+	}
+	if err != nil {
+		if r.Found > 0 {
+			return nil // the schema has said so
+		}
+		return err
+	}
+	r.same(path+".mode", c.Mode, res.Identity.Mode)
+	r.same(path+".top_k", c.TopK, res.Identity.TopK)
+	r.same(path+".candidate_k", c.CandidateK, res.Identity.CandidateK)
+	r.same(path+".result.sdk", res.SDK, sdk)
+	if c.Questions == nil {
+		r.leaveOut("the figures of cells without questions, as an older evalctl wrote them")
+		return nil
+	}
+	part := &Report{Path: r.Path}
+	f := newFigures(&res)
+	if err := f.add(c.texts(), &res, part); err != nil {
+		return err
+	}
+	want := f.recompute(&res, part)
+	want.Gate = nil // a sweep has no floor
+	if err := part.compare(members, want, f.follows); err != nil {
+		return err
+	}
+	part.order()
+	r.addCell(path, part)
+	r.leaveOut(f.notChecked(&res)...)
+	return nil
+}
+
+// addCell adds what was found about the cell at path.
+func (r *Report) addCell(path string, part *Report) {
+	r.Figures += part.Figures
+	r.Questions += part.Questions
+	for _, d := range part.Differences {
+		if !strings.HasPrefix(d.Path, ".questions") {
+			d.Path = ".result" + d.Path
+		}
+		d.Path = path + d.Path
+		r.add(d)
+	}
+	r.Found += part.Found - len(part.Differences)
+}
+
+// leaveOut adds to what is not checked.
+func (r *Report) leaveOut(what ...string) {
+	for _, w := range what {
+		if !slices.Contains(r.NotChecked, w) {
+			r.NotChecked = append(r.NotChecked, w)
+		}
 	}
 }
 

@@ -8,12 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
-	"evalctl/internal/jsonstream"
 )
 
 // MaxDifferences is how many differences a Report lists.
@@ -27,12 +25,12 @@ type Report struct {
 	// OK is set if there are no differences.
 	OK bool `json:"ok"`
 	// Figures is the number of values besides those of questions that were compared with what the
-	// questions, or in a sweep the counts, say. Questions is the number of questions.
+	// questions say. Questions is the number of questions, in a sweep of those of all cells.
 	Figures   int `json:"figures"`
 	Questions int `json:"questions"`
 	Cells     int `json:"cells,omitempty"`
-	// Differences are those found, the ones of the file's head first, then by question. At most
-	// MaxDifferences of Found are listed.
+	// Differences are those found, the ones of the file's head first, then by question; in a sweep so
+	// for each cell. At most MaxDifferences of Found are listed.
 	Found       int          `json:"found"`
 	Differences []Difference `json:"differences"`
 	// NotChecked says what does not follow from the questions.
@@ -59,43 +57,15 @@ type Difference struct {
 // says why the file cannot be read: it is none of these, has been cut off, or has a schema version
 // that this program does not know.
 func File(path string) (*Report, error) {
-	sweep, err := isSweep(path)
-	if err != nil {
-		return nil, err
-	}
-	if sweep {
+	r, err := result.OpenUnchecked(path)
+	if errors.Is(err, result.ErrSweep) {
 		return sweepFile(path)
 	}
-	r, err := result.OpenUnchecked(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	return resultFile(path, r)
-}
-
-// errFound ends the reading of a file whose kind is known.
-var errFound = errors.New("found")
-
-// isSweep reports whether a file has the cells of a sweep.
-func isSweep(path string) (bool, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, fmt.Errorf("open result: %w", err)
-	}
-	defer f.Close()
-	sweep := false
-	stream := jsonstream.New(f, 0)
-	err = stream.Members(func(key string) error {
-		if sweep = key == "cells"; sweep || key == "identity" {
-			return errFound
-		}
-		return stream.Skip()
-	})
-	if err != nil && !errors.Is(err, errFound) {
-		return false, fmt.Errorf("read %s: %w", path, err)
-	}
-	return sweep, nil
 }
 
 // resultFile verifies a result file.
@@ -113,15 +83,15 @@ func resultFile(path string, r *result.Reader) (*Report, error) {
 	if f.baseline = openBaseline(&res); f.baseline != nil {
 		f.sum.Compare(f.baseline)
 	}
-	if err := f.add(r, &res, rep); err != nil {
+	if err := f.add(r.RawQuestions(), &res, rep); err != nil {
 		return nil, err
 	}
 	if err := rep.compare(members, f.recompute(&res, rep), f.follows); err != nil {
 		return nil, err
 	}
 	rep.NotChecked = f.notChecked(&res)
-	rep.finish()
-	return rep, nil
+	rep.order()
+	return rep.finish(), nil
 }
 
 // newFigures returns the figures of no question, for a result with this identity.
@@ -140,15 +110,20 @@ func (r *Report) add(d Difference) {
 	}
 }
 
-// finish orders the differences.
-func (r *Report) finish() {
+// order orders the differences by question and place.
+func (r *Report) order() {
+	slices.SortStableFunc(r.Differences, func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.Path, b.Path))
+	})
+}
+
+// finish sets the verdict.
+func (r *Report) finish() *Report {
 	r.OK = r.Found == 0
 	if r.Differences == nil {
 		r.Differences = []Difference{}
 	}
-	slices.SortStableFunc(r.Differences, func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.Path, b.Path))
-	})
+	return r
 }
 
 // text returns a value as JSON.

@@ -164,7 +164,7 @@ func read(tb testing.TB, path string) *figures {
 	defer r.Close()
 	res, rep := r.Result(), &Report{}
 	f := newFigures(&res)
-	if err := f.add(r, &res, rep); err != nil || rep.Found > 0 {
+	if err := f.add(r.RawQuestions(), &res, rep); err != nil || rep.Found > 0 {
 		tb.Fatalf("%v, %+v", err, rep)
 	}
 	return f
@@ -188,8 +188,8 @@ func (f *figures) differences(tb testing.TB, head []byte) []Difference {
 	if err := rep.compare(members, f.recompute(&res, rep), f.follows); err != nil {
 		tb.Fatal(err)
 	}
-	rep.finish()
-	return rep.Differences
+	rep.order()
+	return rep.finish().Differences
 }
 
 // TestEveryPartOfAQuestion changes every value of a question, as evalctl writes it. Whatever the

@@ -98,13 +98,14 @@ func (r *Reader) End() error {
 	switch {
 	case err == nil:
 		return r.errorf("%q after the end of the JSON object; the file must contain nothing else", c)
-	case errors.Is(err, errTruncated):
+	case errors.Is(err, ErrTruncated):
 		return nil
 	}
 	return err
 }
 
-var errTruncated = errors.New("the file ends before its JSON does; it was cut off: copy it again")
+// ErrTruncated is wrapped by the error for a text that ends too early.
+var ErrTruncated = errors.New("the file ends before its JSON does; it was cut off: copy it again")
 
 // fill makes sure that there is unread input. The error is io.EOF at the end.
 func (r *Reader) fill() error {
@@ -122,7 +123,7 @@ func (r *Reader) fill() error {
 // end returns the error for a text that cannot be read any further.
 func (r *Reader) end(err error) error {
 	if errors.Is(err, io.EOF) {
-		err = errTruncated
+		err = ErrTruncated
 	}
 	return At(r.Offset(), err)
 }
