@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	"evalctl/harness"
 	"evalctl/harness/compare"
@@ -22,6 +24,7 @@ const (
 	exitUnscored    = 5
 	exitDifferent   = 6
 	exitControls    = 7
+	exitStorage     = 8
 	exitInterrupted = 130
 )
 
@@ -37,6 +40,7 @@ var exitMeanings = []struct {
 	{exitUnscored, "more errors or unscored questions than allowed"},
 	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
 	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
+	{exitStorage, "a file or folder cannot be used: the disk is full, fails or is read-only, or\npermission is missing; --resume continues the run"},
 	{exitInterrupted, "interrupted; --resume continues the run"},
 }
 
@@ -123,12 +127,24 @@ func systematicCode(cause error) int {
 	return exitDaemon
 }
 
+// diskFailed reports whether an error is that of a disk that is full, fails or is read-only.
+func diskFailed(err error) bool {
+	for _, failure := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EIO} {
+		if errors.Is(err, failure) {
+			return true
+		}
+	}
+	return false
+}
+
 // exitCode maps the error of a command to the exit code of the process.
 func exitCode(ctx context.Context, err error) int {
 	verdict, ok := errors.AsType[*verdictError](err)
 	switch {
 	case err == nil:
 		return exitDone
+	case diskFailed(err):
+		return exitStorage
 	case ok:
 		return verdict.code()
 	case errors.Is(err, llm.ErrBudgetExceeded):
@@ -146,6 +162,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent
+	case errors.Is(err, fs.ErrPermission):
+		return exitStorage
 	default:
 		return exitUsage
 	}

@@ -120,7 +120,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 
 // severity orders the exit codes of several arms: the code of the worst is that of the process.
 var severity = []int{
-	exitDone, exitBelowFloor, exitUnscored, exitControls, exitBudget, exitDaemon, exitUsage, exitInterrupted,
+	exitDone, exitBelowFloor, exitUnscored, exitControls, exitBudget, exitDaemon, exitUsage, exitStorage, exitInterrupted,
 }
 
 // worst returns the error of the arm that ended worst, nil if all passed. The others are printed by

@@ -254,6 +254,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
+		t.resumeAfterDisk(err, "the same command and --resume")
 		return err
 	}
 	t.report(res, t.readFailures(path, listedFailures), len(config.Warnings))

@@ -197,6 +197,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
+		t.resumeAfterDisk(err, commandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
 	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings))

@@ -19,7 +19,7 @@ var errBusy = errors.New("another run is in progress")
 // another process has the lock.
 func LockOutput(dir, sdk string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("create the result folder: %w", err)
+		return nil, fmt.Errorf("create the result folder: %w; give another --output", err)
 	}
 	path := filepath.Join(dir, sdk+".lock")
 	for {
