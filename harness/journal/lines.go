@@ -180,10 +180,11 @@ func (j *Journal) Append(entries ...Entry) error {
 	return nil
 }
 
-// write writes lines at the journal's end without moving the end.
+// write writes lines at the journal's end without moving the end. What a full disk took of them is
+// removed, because a shorter line that is written later would not cover it.
 func (j *Journal) write(lines []byte) error {
 	if _, err := j.file.WriteAt(lines, j.end); err != nil {
-		return fmt.Errorf("write %s: %w", j.path, err)
+		return errors.Join(fmt.Errorf("write %s: %w", j.path, err), j.file.Truncate(j.end))
 	}
 	return nil
 }
