@@ -30,10 +30,10 @@ type Arms struct {
 	Facts []Fact `json:"facts"`
 }
 
-// CompareArms compares the arms that finished, as Compare does with these accepted differences. An
-// arm that stopped has not asked all of its questions: it is left out, and NotCompared says so.
-// Results that cannot be read or compared are named there too.
-func CompareArms(arms []Arm, accept []string) *Arms {
+// CompareArms compares the arms that finished, as Compare does with these options. An arm that
+// stopped has not asked all of its questions: it is left out, and NotCompared says so. Results that
+// cannot be read or compared are named there too.
+func CompareArms(arms []Arm, opts Options) *Arms {
 	c := &Arms{NotCompared: []string{}}
 	var runs, finished []*Run
 	for _, a := range arms {
@@ -59,7 +59,7 @@ func CompareArms(arms []Arm, accept []string) *Arms {
 		return c
 	}
 	var err error
-	c.Comparison, err = Compare(finished, Options{Accept: accept})
+	c.Comparison, err = Compare(finished, opts)
 	if !errors.As(err, &c.Refused) && err != nil {
 		c.NotCompared = append(c.NotCompared, fmt.Sprintf("Nothing is compared: %v.", err))
 	}
@@ -92,7 +92,6 @@ func (c *Arms) Sentences() []string {
 	case c.Comparison != nil:
 		out = append(out, c.Comparison.accepted()...)
 	}
-	out = append(out, c.NotCompared...)
 	if c.Comparison != nil {
 		for i := range c.Comparison.Pairs {
 			p := &c.Comparison.Pairs[i]
@@ -102,6 +101,7 @@ func (c *Arms) Sentences() []string {
 			}
 		}
 	}
+	out = append(out, c.NotCompared...)
 	for _, f := range c.Facts {
 		if text := f.difference(c.Names); text != "" {
 			out = append(out, text)

@@ -20,6 +20,9 @@ type Fact struct {
 // unrecorded is the value of what an arm does not record. Nothing that is unknown is shown as 0.
 const unrecorded = "not recorded"
 
+// noResult is the value of an arm without a result.
+const noResult = "no result"
+
 // facts are how the values of the facts are read from the result of a daemon. Empty is unrecorded.
 var facts = []struct {
 	name  string
@@ -50,7 +53,7 @@ func factsOf(runs []*Run) []Fact {
 	for _, f := range facts {
 		fact := Fact{Name: f.name}
 		for _, r := range runs {
-			value := unrecorded
+			value := noResult
 			switch {
 			case r == nil || r.res == nil:
 			case r.res.Identity.Scenario.Baseline():
@@ -65,15 +68,18 @@ func factsOf(runs []*Run) []Fact {
 	return out
 }
 
-// difference says in what the arms of these names differ, empty if they do not. Baselines have no
-// part in it.
+// difference says in what the arms of these names differ, empty if that is not known of two arms.
+// Baselines and arms without a result have no part in it.
 func (f Fact) difference(names []string) string {
 	var parts, values []string
 	for i, v := range f.Values {
-		if v == noMemory {
+		if v == noMemory || v == noResult {
 			continue
 		}
-		parts, values = append(parts, names[i]+" "+v), append(values, v)
+		parts = append(parts, names[i]+" "+v)
+		if v != unrecorded {
+			values = append(values, v)
+		}
 	}
 	slices.Sort(values)
 	if len(slices.Compact(values)) < 2 {
