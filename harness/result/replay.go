@@ -152,7 +152,7 @@ type Replay struct {
 	// Restarts is how often the daemon was seen to have been restarted during the run.
 	Restarts int `json:"daemon_restarts"`
 	// Daemon is nil for a baseline, and in results of an older evalctl.
-	Daemon *DaemonSeen `json:"daemon,omitempty"`
+	Daemon *DaemonSeen `json:"daemon_seen,omitempty"`
 }
 
 // DaemonSeen is what was seen of a daemon while it was measured. What is empty was not recorded.

@@ -228,7 +228,7 @@ func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 	want.Replay = &r
 	f.replay.Fill(want)
 	if d := r.Daemon; d != nil && d.Embeddings != nil && d.Embeddings.Failed > d.Embeddings.Calls {
-		rep.add(Difference{Path: ".replay.daemon.embeddings.failed", InFile: text(d.Embeddings.Failed), Problem: "it is a part of calls"})
+		rep.add(Difference{Path: ".replay.daemon_seen.embeddings.failed", InFile: text(d.Embeddings.Failed), Problem: "it is a part of calls"})
 	}
 	if res.CostAccounting == nil {
 		return

@@ -339,7 +339,7 @@ func TestDaemonSeen(t *testing.T) {
 			Dialects: []result.Dialect{result.Camel}, Embeddings: &result.EmbeddingCalls{Calls: 3, Failed: failed}, PeakRSSBytes: 1,
 		}
 		rep, err := File(write(t, res, questions))
-		if err != nil || rep.Found != found || found > 0 && rep.Differences[0].Path != ".replay.daemon.embeddings.failed" {
+		if err != nil || rep.Found != found || found > 0 && rep.Differences[0].Path != ".replay.daemon_seen.embeddings.failed" {
 			t.Errorf("%d failed: %v, %+v", failed, err, rep.Differences)
 		}
 	}
