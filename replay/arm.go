@@ -35,6 +35,7 @@ type armRun struct {
 	session *harness.Session // nil for a baseline
 	money   *moneyGate       // nil unless the daemon's calls are counted
 	home    *ingest.Folder   // nil unless the daemon is started
+	resumed bool             // an earlier process has begun to measure the arm
 	tally   *aggregate.ReplaySum
 	watch   *watch // nil for a baseline
 	// documents returns the session documents to which a retrieved chunk belongs, nil for a baseline.
@@ -76,13 +77,13 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 	if r.session != nil {
 		daemon = r.session.ID()
 	}
-	j, err := r.files.open(r.arm, r.plan.identity(r.arm, daemon, r.data), r.ledger)
+	j, resumed, err := r.files.open(r.arm, r.plan.identity(r.arm, daemon, r.data), r.ledger)
 	if err != nil {
 		out.Err = err
 		return
 	}
 	defer j.Close()
-	out.Journal = j.Path()
+	out.Journal, r.resumed = j.Path(), resumed
 	if !r.controls.Valid() {
 		r.refuse(ctx, j, out)
 		return

@@ -110,6 +110,7 @@ func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
 		report = &filled.Report
 	}
 	res.Replay = r.plan.manifest(r.arm, report, r.controls)
+	res.Replay.Daemon = r.seen()
 	r.tally.Fill(res)
 	if r.watch != nil {
 		res.Replay.Restarts = r.watch.count()
@@ -118,6 +119,21 @@ func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
 	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()
+}
+
+// seen returns what this process has seen of the daemon, nil for a baseline, or if workers start it.
+func (r *armRun) seen() *result.DaemonSeen {
+	if r.session == nil {
+		return nil
+	}
+	d := &result.DaemonSeen{Dialects: r.session.Endpoint().Dialects()}
+	if process := r.session.Process(); process != nil {
+		d.PeakRSSBytes = process.PeakRSS()
+	}
+	if !r.resumed { // what an earlier process has counted is not known
+		d.Embeddings = r.money.embeddings()
+	}
+	return d
 }
 
 // originals returns the references before errata.

@@ -150,23 +150,23 @@ func (f Files) finished(a Arm, l ledger.Books) (res result.Result, ok bool, err 
 	return res, res.Stopped == "" && res.StartedAt.Equal(l.StartedAt()), nil
 }
 
-// open returns the journal of an arm, which is resumed if there is one of this replay.
-func (f Files) open(a Arm, id result.Identity, l ledger.Books) (*journal.Journal, error) {
-	j, err := journal.Open(f.journal(a))
+// open returns the journal of an arm. resumed is set if it is one of this replay already.
+func (f Files) open(a Arm, id result.Identity, l ledger.Books) (j *journal.Journal, resumed bool, err error) {
+	j, err = journal.Open(f.journal(a))
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return journal.CreateNamed(f.Dir, f.of(a), id, l.StartedAt(), nil)
-	case err != nil:
-		return nil, err
-	case !j.StartedAt().Equal(l.StartedAt()):
-		j.Close()
-		return journal.CreateNamed(f.Dir, f.of(a), id, l.StartedAt(), nil) // keeps the other one
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, false, err
+	case err == nil && j.StartedAt().Equal(l.StartedAt()):
+		if err := differences(f.journal(a), j.Identity(), id); err != nil {
+			j.Close()
+			return nil, false, err
+		}
+		return j, true, nil
+	case err == nil:
+		j.Close() // another replay's, which is kept
 	}
-	if err := differences(f.journal(a), j.Identity(), id); err != nil {
-		j.Close()
-		return nil, err
-	}
-	return j, nil
+	j, err = journal.CreateNamed(f.Dir, f.of(a), id, l.StartedAt(), nil)
+	return j, false, err
 }
 
 // check returns an error if the arm was begun as another experiment, as far as that is known before

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/gateway"
@@ -174,6 +175,19 @@ func (m *moneyGate) watch(parent context.Context) (ctx context.Context, stop fun
 		}
 	}
 	return ctx, func() { cancel(nil) }
+}
+
+// embeddings returns the requests for embeddings that the daemon has sent, nil without a gateway.
+func (m *moneyGate) embeddings() *result.EmbeddingCalls {
+	if m == nil || len(m.gates) == 0 {
+		return nil
+	}
+	var sum result.EmbeddingCalls
+	for _, g := range m.gates {
+		n := g.Embeddings()
+		sum.Calls, sum.Failed = sum.Calls+n.Calls, sum.Failed+n.Failed
+	}
+	return &sum
 }
 
 func (m *moneyGate) close() error {

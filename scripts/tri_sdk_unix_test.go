@@ -232,8 +232,73 @@ func TestTriSDK(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	has(t, r.readme(t), "## Comparison", "| `ts` | `go` |", "| `go` | `py` |", "## Arm `py`", "20 of 24 questions")
+	has(t, r.readme(t), "## Comparison", "`go` vs `ts` | 20 |", "`py` vs `ts` | 20 |", "## Arm `py`", "20 of 24 questions")
 	r.stopped(t)
+}
+
+// TestTriSDKModes measures daemons that run different modes. They are ranked only if that is
+// accepted, as evalctl compare does with the same files.
+func TestTriSDKModes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.env = append(r.env, "SVC_SDK_PY_CMD=python3 daemon.py serve --addr {addr} --effective-mode hybrid")
+	const differs = "effective_modes differs (ts bm25, go bm25, py hybrid)"
+	code, out := r.run(t)
+	if code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	readme := r.readme(t)
+	for _, text := range []string{out, readme} {
+		has(t, text, "Not comparable: "+differs+"; no ranking. With --accept effective_modes")
+		for _, not := range []string{" vs ", "only other", "McNemar", "mcnemar", " pp", "differences shown", "difference shown"} {
+			if strings.Contains(text, not) {
+				t.Errorf("%q is in:\n%s", not, text)
+			}
+		}
+	}
+	has(t, readme, "| dialect | `camel` | `snake` | `snake` |", "MiB")
+	files := []string{"out/ts.json", "out/go.json", "out/py.json"}
+	if code, out := r.compare(t, files); code != 6 {
+		t.Errorf("compare ends with %d:\n%s", code, out)
+	}
+
+	if err := os.RemoveAll(filepath.Join(r.dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out = r.run(t, "--accept", "effective_modes", "--html", "page.html"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	html, err := os.ReadFile(filepath.Join(r.dir, "page.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme = r.readme(t)
+	for _, text := range []string{out, readme, string(html)} {
+		has(t, text, "Accepted, and what follows may come from it: effective_modes differs (", "no difference of the pass rates shown")
+	}
+	code, compared := r.compare(t, append(files, "--accept", "effective_modes", "--format", "markdown"))
+	if code != 0 {
+		t.Errorf("compare ends with %d:\n%s", code, compared)
+	}
+	for line := range strings.Lines(compared) { // the same figures, by the same names
+		if strings.HasPrefix(line, "| ") && !strings.Contains(readme, line) {
+			t.Errorf("%q is not in the report:\n%s", line, readme)
+		}
+	}
+	r.stopped(t)
+}
+
+// compare runs evalctl compare, and returns its exit code and output.
+func (r *rig) compare(t *testing.T, args []string) (int, string) {
+	t.Helper()
+	evalctl, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), evalctl, append([]string{"compare"}, args...)...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.dir, r.env, &out, &out
+	return code(t, cmd.Run(), &out), out.String()
 }
 
 func TestTriSDKDaemonDies(t *testing.T) {
@@ -271,7 +336,7 @@ func TestTriSDKDaemonDoesNotStart(t *testing.T) {
 			t.Errorf("%s: %+v", sdk, res)
 		}
 	}
-	has(t, r.readme(t), "**`ts`: no result.**", "no licence found", "| `go` | `py` |")
+	has(t, r.readme(t), "**`ts`: no result.**", "no licence found", "`py` vs `go` |")
 	r.stopped(t)
 }
 

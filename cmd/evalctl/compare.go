@@ -213,16 +213,5 @@ func (t *terminal) incomparable(e *compare.IncomparableError) {
 	fmt.Fprint(t.w, ".\n\n")
 }
 
-// keyValue returns a value of a key for a cell. Hashes are shortened.
-func keyValue(v string) string {
-	if v == "" {
-		return "not recorded"
-	}
-	words := strings.Split(printable(v, oneLine), " ")
-	for i, w := range words {
-		if len(w) == 64 && strings.Trim(w, "0123456789abcdef") == "" {
-			words[i] = w[:8] + "…"
-		}
-	}
-	return clip(strings.Join(words, " "), 48)
-}
+// keyValue returns a value of a key for a cell.
+func keyValue(v string) string { return clip(printable(compare.ValueText(v), oneLine), 48) }

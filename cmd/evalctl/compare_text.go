@@ -47,8 +47,8 @@ func (t *terminal) comparability(c *compare.Comparison) {
 	for _, name := range shownKeys {
 		k := c.Key(name)
 		switch {
-		case k.State == compare.Same && keyText(k) != "none":
-			same += "  " + strings.ReplaceAll(name, "_", " ") + " " + keyText(k)
+		case k.Common() != "" && k.Common() != "none":
+			same += "  " + strings.ReplaceAll(name, "_", " ") + " " + keyValue(k.Common())
 		case k.State == compare.Unknown:
 			unknown = append(unknown, name)
 		}
@@ -62,16 +62,6 @@ func (t *terminal) comparability(c *compare.Comparison) {
 	if len(unknown) > 0 && len(unknown) < len(shownKeys) {
 		t.field("unknown", "not recorded by two runs: %s", strings.Join(unknown, ", "))
 	}
-}
-
-// keyText returns the common value of a key.
-func keyText(k *compare.Key) string {
-	for _, v := range k.Values {
-		if v != "" {
-			return keyValue(v)
-		}
-	}
-	return ""
 }
 
 func differingKey(c *compare.Comparison, k compare.Key) string {

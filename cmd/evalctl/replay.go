@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"evalctl/harness/compare"
 	"evalctl/internal/heap"
 	"evalctl/replay"
 )
@@ -101,14 +102,15 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 		t.resumeReplay(money, err)
 		return errors.Join(err, money.close())
 	}
-	t.replayReport(plan, outcomes, progress)
+	compared := c.compared(outcomes)
+	t.replayReport(plan, outcomes, compared, progress)
 	t.spent(plan, money)
 	worst := c.worst(ctx, outcomes)
-	if err := c.writeReport(outcomes); err != nil {
+	if err := c.writeReport(outcomes, compared); err != nil {
 		worst = errors.Join(worst, err)
 	}
-	worst = c.writeArms(p, t, outcomes, worst)
-	if err := c.printSummaries(ctx, p, outcomes); err != nil {
+	worst = c.writeArms(p, t, outcomes, compared, worst)
+	if err := c.printSummaries(ctx, p, outcomes, compared); err != nil {
 		return errors.Join(err, money.close())
 	}
 	if replay.Finished(outcomes) || nothing {
@@ -155,8 +157,29 @@ func armError(o replay.Outcome) error {
 	return verdict(*o.Result.Gate, err)
 }
 
-// printSummaries writes the only thing that goes to stdout: a line for each arm.
-func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []replay.Outcome) error {
+// compared compares several arms, also if some did not finish. It is nil for one arm.
+func (c *replayCmd) compared(outcomes []replay.Outcome) *compare.Arms {
+	if len(outcomes) < 2 {
+		return nil
+	}
+	var arms []compare.Arm
+	for _, o := range outcomes {
+		arms = append(arms, compare.Arm{Name: o.Arm.Name, Path: resultPath(o)})
+	}
+	return compare.CompareArms(arms, compare.Options{Accept: c.Accept})
+}
+
+// resultPath returns the path of an arm's result, empty if there is none.
+func resultPath(o replay.Outcome) string {
+	if o.Result == nil {
+		return ""
+	}
+	return o.Path
+}
+
+// printSummaries writes the only thing that goes to stdout: a line for each arm, and as JSON one
+// for how several arms compare.
+func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []replay.Outcome, compared *compare.Arms) error {
 	for _, o := range outcomes {
 		code := exitCode(ctx, armError(o))
 		var err error
@@ -172,7 +195,13 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 			return err
 		}
 	}
-	return nil
+	if compared == nil || !c.JSON {
+		return nil
+	}
+	return json.NewEncoder(p.stdout).Encode(struct {
+		Sentences []string `json:"sentences"`
+		*compare.Arms
+	}{compared.Sentences(), compared})
 }
 
 // replaySummary is the object of --json.

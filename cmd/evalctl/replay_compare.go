@@ -3,15 +3,30 @@ package main
 import (
 	"fmt"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/replay"
 )
 
-// comparison prints the arms side by side.
-func (t *terminal) comparison(outcomes []replay.Outcome) {
+// arms prints how the arms compare: in words, side by side, and with all figures.
+func (t *terminal) arms(outcomes []replay.Outcome, compared *compare.Arms) {
 	if t.quiet {
 		return
 	}
+	fmt.Fprintln(t.w, "  == comparison ==")
+	for _, s := range compared.Sentences() {
+		fmt.Fprintln(t.w, t.wrap("  ", printable(s, oneLine)))
+	}
+	t.blank()
+	t.overview(outcomes)
+	if compared.Comparison != nil {
+		t.blank()
+		t.compared(compared.Comparison)
+	}
+}
+
+// overview prints the arms side by side.
+func (t *terminal) overview(outcomes []replay.Outcome) {
 	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "cost"}}
 	for _, o := range outcomes {
 		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}

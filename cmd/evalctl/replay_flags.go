@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/launch"
 	"evalctl/internal/postgres"
 	"evalctl/replay/actor"
@@ -59,9 +60,10 @@ type replayCmd struct {
 	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})."`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})."`
 	gateFlags   `set:"default_floor=0"`
-	Output      string `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
-	Report      string `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
-	History     string `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
+	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines although they differ in KEY, such as effective_modes."`
+	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
+	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
+	History     string   `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
 	reportFlags
 	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"Have the questions asked by the workers at a queue in PostgreSQL, see evalctl worker. A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass."`
 	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends. It can be resumed (${default})."`
@@ -141,6 +143,14 @@ func (c *replayCmd) validateArms() error {
 	}
 	if err := distinct("--sdk and --baseline", slices.Concat(c.SDK, c.Baseline)); err != nil {
 		return err
+	}
+	if len(c.Accept) > 0 && len(c.SDK)+len(c.Baseline) < 2 {
+		return errors.New("--accept is for what is compared: give a second --sdk or --baseline")
+	}
+	for _, key := range c.Accept {
+		if !slices.Contains(compare.KeyNames(), key) {
+			return fmt.Errorf("--accept %s: must be one of %s", key, strings.Join(compare.KeyNames(), ", "))
+		}
 	}
 	switch {
 	case c.Endpoint != "" && c.DaemonCmd != "":

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/report"
 	"evalctl/internal/atomicfile"
 	"evalctl/replay"
@@ -56,16 +57,13 @@ func (c *replayCmd) history() string {
 }
 
 // writeReport writes the report of --report, also of arms that did not finish.
-func (c *replayCmd) writeReport(outcomes []replay.Outcome) error {
+func (c *replayCmd) writeReport(outcomes []replay.Outcome, compared *compare.Arms) error {
 	if c.Report == "" {
 		return nil
 	}
 	var arms []nightly.Arm
 	for _, o := range outcomes {
-		arm := nightly.Arm{Name: o.Arm.Name}
-		if o.Result != nil {
-			arm.Path = o.Path
-		}
+		arm := nightly.Arm{Name: o.Arm.Name, Path: resultPath(o)}
 		if o.Err != nil {
 			arm.Problem = o.Err.Error()
 		}
@@ -74,7 +72,7 @@ func (c *replayCmd) writeReport(outcomes []replay.Outcome) error {
 	err := os.MkdirAll(filepath.Dir(c.Report), 0o755)
 	if err == nil {
 		err = atomicfile.Write(c.Report, 0o644, func(w io.Writer) error {
-			return nightly.Report(w, arms, c.history())
+			return nightly.Report(w, arms, compared, c.history())
 		})
 	}
 	if err != nil {
@@ -84,17 +82,16 @@ func (c *replayCmd) writeReport(outcomes []replay.Outcome) error {
 }
 
 // writeArms writes the reports of reportFlags, also of arms that did not finish.
-func (c *replayCmd) writeArms(p *process, t *terminal, outcomes []replay.Outcome, worst error) error {
+func (c *replayCmd) writeArms(p *process, t *terminal, outcomes []replay.Outcome, compared *compare.Arms, worst error) error {
 	if !c.wanted() {
 		return worst
 	}
 	var arms report.Arms
 	for _, o := range outcomes {
-		path := ""
-		if o.Result != nil {
-			path = o.Path
-		}
-		arms = append(arms, armOf(o.Arm.Name, path, o.Err))
+		arms = append(arms, armOf(o.Arm.Name, resultPath(o), o.Err))
+	}
+	if compared != nil {
+		return c.write(p, t, report.Replay{Arms: arms, Compared: compared}, worst)
 	}
 	return c.write(p, t, arms, worst)
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,7 +95,15 @@ func TestReplayCountsEveryProvider(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	cost := readResult(t, filepath.Join(dir, "a.json")).CostAccounting
+	res := readResult(t, filepath.Join(dir, "a.json"))
+	seen := res.Replay.Daemon
+	if want := (result.EmbeddingCalls{Calls: len(embed.Calls())}); *seen.Embeddings != want || want.Calls == 0 {
+		t.Errorf("requests for embeddings: %+v, the provider got %+v", *seen.Embeddings, want)
+	}
+	if !slices.Equal(seen.Dialects, []result.Dialect{result.Snake}) || runtime.GOOS == "linux" && seen.PeakRSSBytes < 1<<20 {
+		t.Errorf("seen of the daemon: %+v", seen)
+	}
+	cost := res.CostAccounting
 	if want := bill(embed.Calls(), embeddingReply); cost.EmbedUSD != want || want == 0 || cost.Unmetered {
 		t.Errorf("embeddings: %s, billed %s, unmetered %v", cost.EmbedUSD, want, cost.Unmetered)
 	}
@@ -344,6 +354,14 @@ func TestReplayAfterBadExtraction(t *testing.T) {
 			}
 			if code, out := paidReplay(t, dir, env, again...); code != 0 {
 				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			output := "b.json"
+			if name == "resumed" {
+				output = "a.json"
+			}
+			// What the process before has counted is not known to the one that resumes.
+			if e := readResult(t, filepath.Join(dir, output)).Replay.Daemon.Embeddings; (e == nil) != (name == "resumed") {
+				t.Errorf("requests for embeddings: %+v", e)
 			}
 			// What was repaired is cached.
 			paid := len(model.Calls())

@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
 )
 
-// replayReport prints what was found, an arm after the other.
-func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, progress *replayProgress) {
+// replayReport prints what was found, an arm after the other, and then how they compare.
+func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, compared *compare.Arms, progress *replayProgress) {
 	t.blank()
 	for _, o := range outcomes {
 		if len(outcomes) > 1 {
@@ -32,8 +33,8 @@ func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, progr
 		}
 		t.blank()
 	}
-	if len(outcomes) > 1 {
-		t.comparison(outcomes)
+	if compared != nil {
+		t.arms(outcomes, compared)
 	}
 }
 

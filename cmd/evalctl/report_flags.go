@@ -15,10 +15,10 @@ import (
 type reportFlags struct {
 	JUnit    string `name:"junit" placeholder:"FILE" help:"Also write the result as JUnit XML."`
 	Markdown string `name:"markdown" placeholder:"FILE" help:"Also write a summary in Markdown, smaller than 1 MiB."`
-	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file. A replay of several arms writes a page for each: FILE.html becomes FILE.ARM.html."`
+	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file. A replay of several arms writes one that compares them, and a page for each: FILE.ARM.html."`
 	CI       bool   `name:"ci" help:"In a workflow of GitHub: add the summary to that of the job, and annotate what did not pass."`
 
-	arms     []string // what a replay measures: several of them have a page each
+	arms     []string // what a replay measures: several of them have a page each, and one together
 	reported bool     // the reports have been written
 }
 
@@ -31,13 +31,13 @@ func (r *reportFlags) reportFiles() []fileFlag {
 	return slices.DeleteFunc(all, func(f fileFlag) bool { return f.path == "" })
 }
 
-// pages returns the paths of the pages: the one that the flag names, or for several arms one each,
+// pages returns the paths of the pages: the one that the flag names, and for several arms one each,
 // with the name of the arm before the ending.
 func (r *reportFlags) pages() []string {
+	paths := []string{r.HTML}
 	if len(r.arms) < 2 {
-		return []string{r.HTML}
+		return paths
 	}
-	var paths []string
 	ending := filepath.Ext(r.HTML)
 	for _, arm := range r.arms {
 		paths = append(paths, strings.TrimSuffix(r.HTML, ending)+"."+arm+ending)
@@ -138,8 +138,10 @@ func (r *reportFlags) write(p *process, t *terminal, d report.Document, verdict 
 	var failed []error
 	for _, f := range r.written() {
 		shown := d
-		if arms, ok := d.(report.Arms); ok && f.name == "html" && len(arms) > 1 {
-			shown = arms[slices.Index(r.pages(), f.path):][:1]
+		if i := slices.Index(r.pages(), f.path); i > 0 && f.name == "html" {
+			if arms, ok := d.(report.Replay); ok {
+				shown = arms.Arms[i-1 : i]
+			}
 		}
 		if f.name == "html" && report.PageOf(shown) == nil {
 			t.field("note", "no page %s: there is no result to show", printable(f.path, oneLine))

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,12 +18,12 @@ var ErrIncomparable = errors.New("the results are not comparable")
 // IncomparableError says in what the runs differ that matters and was not accepted.
 type IncomparableError struct {
 	// Names are those of the runs, in the order of the values of Keys.
-	Names []string
+	Names []string `json:"runs"`
 	// Keys are all keys, Differing the names of those that differ, matter and were not accepted.
-	Keys      []Key
-	Differing []string
+	Keys      []Key    `json:"comparability"`
+	Differing []string `json:"differing"`
 	// Common is the number of questions that all runs have.
-	Common int
+	Common int `json:"common"`
 }
 
 func (e *IncomparableError) Error() string {
@@ -42,6 +43,7 @@ const (
 	keyQuestions = "questions"
 	keyDate      = "question_date"
 	keyGold      = "gold"
+	keyGoldDocs  = "gold_documents"
 	keySelection = "selection"
 	keyComplete  = "complete"
 	keyDataset   = "dataset"
@@ -53,47 +55,59 @@ var intersected = []string{keyDataset, keyQuestions, keySelection, keyComplete}
 // none is the value of a run that records that it has none.
 const none = "none"
 
+// noMemory is the value of a baseline in what only a daemon has. It differs from no other value: a
+// baseline is compared in what it shares with daemons, which is the questions and the reader.
+const noMemory = "none, a baseline"
+
 // rule is how the value of a key is read from a result.
 type rule struct {
 	name    string
 	matters bool
 	note    string // on a difference
 	value   func(*result.Result) string
+	// memory is set for what only a run with a memory has.
+	memory bool
+}
+
+// ofMemory returns a rule that matters for what only a run with a memory has.
+func ofMemory(name string, value func(*result.Result) string) rule {
+	return rule{name: name, matters: true, value: value, memory: true}
 }
 
 var rules = []rule{
-	{keyDataset, true, "", func(r *result.Result) string { return r.Identity.Dataset.SHA256 }},
-	{keyQuestions, true, "", nil},
-	{keySelection, false, "", func(r *result.Result) string { return r.Identity.Dataset.Selection.String() }},
-	{keyComplete, true, "", complete},
-	{keyGold, true, "the same questions were compared with other answers or documents", nil},
-	{keyDate, true, "", nil},
-	{"scenario", true, "", func(r *result.Result) string { return string(r.Identity.Scenario) }},
-	{"mode", true, "", func(r *result.Result) string { return cmp.Or(r.Identity.Mode, none) }},
-	{"effective_modes", true, "", func(r *result.Result) string { return keysOf(r.EffectiveModes) }},
-	{"fusions", true, "", func(r *result.Result) string { return keysOf(r.Fusions) }},
-	{"top_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.TopK) }},
-	{"candidate_k", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }},
-	{"rerank_top_n", true, "", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},
-	{"max_per_document", true, "", maxPerDocument},
-	{"depth", false, "retrieval measures count what was not sent as not found", depth},
-	{"scorer", true, "", func(r *result.Result) string { return r.ScorerName }},
-	{"exact_case", true, "", exactCase},
-	{"judge", true, "", judge},
-	{"judge_prompt", true, "", judgePrompt},
-	{"reader", true, "", reader},
-	{"reader_prompt", true, "", readerPrompt},
-	{"corpus", true, "", corpus},
-	{"ingest", true, "", ingest},
+	{keyDataset, true, "", func(r *result.Result) string { return r.Identity.Dataset.SHA256 }, false},
+	{keyQuestions, true, "", nil, false},
+	{keySelection, false, "", func(r *result.Result) string { return r.Identity.Dataset.Selection.String() }, false},
+	{keyComplete, true, "", complete, false},
+	{keyGold, true, "the same questions were compared with other answers", nil, false},
+	{keyGoldDocs, true, "the same questions were compared with other documents", nil, true},
+	{keyDate, true, "", nil, false},
+	ofMemory("scenario", func(r *result.Result) string { return string(r.Identity.Scenario) }),
+	ofMemory("mode", func(r *result.Result) string { return cmp.Or(r.Identity.Mode, none) }),
+	ofMemory("effective_modes", func(r *result.Result) string { return keysOf(r.EffectiveModes) }),
+	ofMemory("fusions", func(r *result.Result) string { return keysOf(r.Fusions) }),
+	ofMemory("top_k", func(r *result.Result) string { return fmt.Sprint(r.Identity.TopK) }),
+	ofMemory("candidate_k", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }),
+	ofMemory("rerank_top_n", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }),
+	ofMemory("max_per_document", maxPerDocument),
+	{"depth", false, "retrieval measures count what was not sent as not found", depth, true},
+	{"scorer", true, "", func(r *result.Result) string { return r.ScorerName }, false},
+	{"exact_case", true, "", exactCase, false},
+	{"judge", true, "", judge, false},
+	{"judge_prompt", true, "", judgePrompt, false},
+	{"reader", true, "", reader, false},
+	{"reader_prompt", true, "", readerPrompt, false},
+	{"corpus", true, "", corpus, false},
+	ofMemory("ingest", ingest),
 	{"repeats", false, "means over the repeats are compared",
-		func(r *result.Result) string { return fmt.Sprint(max(1, r.Identity.Dataset.Repeats)) }},
+		func(r *result.Result) string { return fmt.Sprint(max(1, r.Identity.Dataset.Repeats)) }, false},
 	{"concurrency", false, "latencies depend on it",
-		func(r *result.Result) string { return fmt.Sprint(r.Settings.Concurrency) }},
-	{"machine", false, "latencies depend on it", machine},
-	{"daemon", false, "expected", daemonBuild},
+		func(r *result.Result) string { return fmt.Sprint(r.Settings.Concurrency) }, false},
+	{"machine", false, "latencies depend on it", machine, false},
+	{"daemon", false, "expected", daemonBuild, false},
 	{"tool", false, "", func(r *result.Result) string {
 		return strings.TrimSpace(r.Identity.Tool.Version + " " + r.Identity.Tool.Commit)
-	}},
+	}, false},
 }
 
 // KeyNames returns the names of the keys that matter, which can be accepted.
@@ -260,22 +274,22 @@ func valueOf(rule rule, r *Run, a *aligned, run int) string {
 		return fmt.Sprintf("%d, sha256 %s", len(a.ids[run]), result.IDsSHA256(slices.Values(a.ids[run])))
 	case r.res == nil:
 		return ""
+	case rule.memory && r.res.Identity.Scenario.Baseline():
+		return noMemory
 	case rule.name == keyDate:
 		return a.dates(run, r.res)
 	case rule.name == keyGold:
-		return a.gold(run)
+		return a.gold(run, func(q *question) [sha256.Size]byte { return q.gold })
+	case rule.name == keyGoldDocs:
+		return a.gold(run, func(q *question) [sha256.Size]byte { return q.documents })
 	}
 	return rule.value(r.res)
 }
 
 func stateOf(values []string) KeyState {
-	var known []string
-	for _, v := range values {
-		if v != "" {
-			known = append(known, v)
-		}
-	}
-	switch distinct := slices.Compact(slices.Sorted(slices.Values(known))); {
+	known := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+	comparable := slices.DeleteFunc(slices.Clone(known), func(v string) bool { return v == noMemory })
+	switch distinct := slices.Compact(slices.Sorted(slices.Values(comparable))); {
 	case len(known) < 2:
 		return Unknown
 	case len(distinct) > 1:

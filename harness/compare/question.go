@@ -13,9 +13,10 @@ import (
 type question struct {
 	id, text, date string
 	tags           []string
-	// gold identifies what the answer was compared with, zero if that is not recorded.
-	gold     [sha256.Size]byte
-	attempts []attempt
+	// gold identifies what the answer was compared with, and documents what was to be retrieved. Each
+	// is zero if that is not recorded.
+	gold, documents [sha256.Size]byte
+	attempts        []attempt
 }
 
 // attempt is what became of a question that was asked once.
@@ -45,14 +46,22 @@ var measureNames = [measureCount]string{
 // questionOf returns the question of a record, without its attempts.
 func questionOf(r *result.Record) question {
 	q := question{id: r.ID, text: strings.TrimSpace(r.Question), date: r.QuestionDate, tags: r.Tags}
-	if r.Reference != "" || len(r.Expected) > 0 || len(r.ExpectedPaths) > 0 {
-		text, err := json.Marshal([]any{r.Reference, r.Expected, r.ExpectedPaths})
-		if err != nil {
-			panic(err) // strings only
-		}
-		q.gold = sha256.Sum256(text)
+	if r.Reference != "" || len(r.Expected) > 0 {
+		q.gold = digestOf(r.Reference, r.Expected)
+	}
+	if len(r.ExpectedPaths) > 0 {
+		q.documents = digestOf(r.ExpectedPaths)
 	}
 	return q
+}
+
+// digestOf returns the hash of texts and lists of texts.
+func digestOf(texts ...any) [sha256.Size]byte {
+	data, err := json.Marshal(texts)
+	if err != nil {
+		panic(err) // strings only
+	}
+	return sha256.Sum256(data)
 }
 
 // attemptOf returns what a record says about one attempt. A daemon that returned no usable answer

@@ -50,6 +50,11 @@ func (d *Daemon) HealthyIn() time.Duration { return d.healthyIn }
 // is often empty.
 func (d *Daemon) Version() string { return d.version }
 
+// PeakRSS returns the sum of the peaks of the resident memory of the daemon's processes that are
+// alive, in bytes. Memory that they share counts for each. It is 0 if it is not known: on other
+// systems than Linux, and once the daemon has ended.
+func (d *Daemon) PeakRSS() int64 { return peakMemory(d.watchdog.exclude(groupMembers(d.groups))) }
+
 // Done returns a channel that is closed when the daemon has ended for any reason and no process of
 // its group is left.
 func (d *Daemon) Done() <-chan struct{} { return d.done }

@@ -43,6 +43,25 @@ func groupMembers(groups []int) []int {
 	return pids
 }
 
+// peakMemory returns the sum of the peaks of the resident memory of processes in bytes, 0 if none of
+// them exists any more.
+func peakMemory(pids []int) (sum int64) {
+	for _, pid := range pids {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		for line := range strings.Lines(string(status)) {
+			// "VmHWM:	  123456 kB"
+			if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+				kib, _ := strconv.ParseInt(fields[1], 10, 64) // the kernel writes a number
+				sum += kib << 10
+			}
+		}
+	}
+	return sum
+}
+
 // foreignListener reports whether no process of the groups has the socket that listens on a
 // loopback port. It returns false if that cannot be determined.
 func foreignListener(groups []int, port int) bool {

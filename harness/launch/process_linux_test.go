@@ -34,6 +34,24 @@ func TestGroupMembersOmitsZombies(t *testing.T) {
 	}
 }
 
+// The memory of a daemon is that of its processes without the watchdog, and is not known once it
+// has ended.
+func TestPeakRSS(t *testing.T) {
+	t.Parallel()
+	e := newTestEnv(t)
+	d := e.start(t, e.profile("healthy"))
+	own := peakMemory([]int{d.PID()})
+	if got := d.PeakRSS(); own < 1<<20 || got < own {
+		t.Errorf("peak %d bytes, that of the command alone %d", got, own)
+	}
+	if err := d.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.PeakRSS(); got != 0 {
+		t.Errorf("peak %d bytes of a daemon that has ended", got)
+	}
+}
+
 func TestForeignListener(t *testing.T) {
 	t.Parallel()
 	other := exec.Command("sleep", "1000")

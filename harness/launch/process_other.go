@@ -18,4 +18,6 @@ func signalGroups([]int, syscall.Signal) {}
 
 func groupMembers([]int) []int { return nil }
 
+func peakMemory([]int) int64 { return 0 }
+
 func foreignListener([]int, int) bool { return false }

@@ -21,19 +21,26 @@ const (
 // write writes a section for each arm, and then what did not pass.
 func (a Arms) write(p *summary) {
 	for _, arm := range a {
-		arm.heading(p)
-		if arm.Run == nil {
-			continue
+		arm.write(p, nil)
+		if arm.Run != nil {
+			arm.failures(p)
 		}
-		arm.rates(p)
-		arm.tags(p)
-		arm.baseline(p)
-		arm.repeats(p)
-		arm.retrieval(p)
-		arm.latency(p)
-		arm.inputs(p)
-		arm.failures(p)
 	}
+}
+
+// write writes the section of an arm, without the inputs that are common to several.
+func (a *Arm) write(p *summary, common map[part]bool) {
+	a.heading(p)
+	if a.Run == nil {
+		return
+	}
+	a.rates(p)
+	a.tags(p)
+	a.baseline(p)
+	a.repeats(p)
+	a.retrieval(p)
+	a.latency(p)
+	writeInputs(p, a.inputs(), func(in part) bool { return !common[in] })
 }
 
 // heading writes the verdict in words.
@@ -306,13 +313,23 @@ func percentile(ms *float64, i *result.Interval, needed int) string {
 	return fmt.Sprintf("%s [%s, %s]", markdown.Milliseconds(ms), markdown.Milliseconds(&i.Low), markdown.Milliseconds(&i.High))
 }
 
-// inputs writes what was measured, and what it cost.
-func (a *Arm) inputs(p *summary) {
-	res, id := &a.Run.Result, &a.Run.Result.Identity
+// writeInputs writes the inputs that are wanted.
+func writeInputs(p *summary, inputs []part, wanted func(part) bool) {
 	t := markdown.NewTable("ll", "what", "value")
+	for _, in := range inputs {
+		if wanted(in) {
+			t.Row(in.what, in.text)
+		}
+	}
+	p.part(t.Write)
+}
+
+// inputs returns what was measured, and what it cost. Their texts are Markdown.
+func (a *Arm) inputs() (list []part) {
+	res, id := &a.Run.Result, &a.Run.Result.Identity
 	add := func(what, value string) {
 		if value != "" {
-			t.Row(what, value)
+			list = append(list, part{what, value})
 		}
 	}
 	add("dataset", markdown.Cell(id.Dataset.Path)+" sha256 "+markdown.Cell(id.Dataset.SHA256))
@@ -335,7 +352,7 @@ func (a *Arm) inputs(p *summary) {
 	add("evalctl", join(markdown.Cell, id.Tool.Version, id.Tool.Commit))
 	add("time", fmt.Sprintf("%s to %s", stamp(res.StartedAt), stamp(res.FinishedAt)))
 	add("result", join(markdown.Cell, a.Run.Path))
-	p.part(t.Write)
+	return list
 }
 
 // costText says what a run cost.
@@ -368,7 +385,7 @@ func (a *Arm) failures(p *summary) {
 	for i := range a.Run.Questions {
 		r := &a.Run.Questions[i]
 		switch {
-		case r.Passed || r.Outcome == result.NoGold:
+		case !isLost(r):
 			continue
 		case r.Outcome == result.Errored:
 			errors++
@@ -383,14 +400,21 @@ func (a *Arm) failures(p *summary) {
 	p.fold(title, len(lost), "the result file", func(i int) string { return a.Run.item(lost[i]) })
 }
 
+// isLost reports whether a question did not pass.
+func isLost(r *result.Record) bool { return !r.Passed && r.Outcome != result.NoGold }
+
+// outcomeWord returns how a question ended that did not pass.
+func outcomeWord(r *result.Record) string {
+	if r.Outcome == result.Scored {
+		return "failed"
+	}
+	return string(r.Outcome)
+}
+
 // item returns a question that did not pass as an item of a list.
 func (run *Run) item(r *result.Record) string {
 	var b strings.Builder
-	outcome := string(r.Outcome)
-	if r.Outcome == result.Scored {
-		outcome = "failed"
-	}
-	fmt.Fprintf(&b, "- %s %s, **%s**\n", markdown.Code(caseName(r)), markdown.Code(group(r)), outcome)
+	fmt.Fprintf(&b, "- %s %s, **%s**\n", markdown.Code(caseName(r)), markdown.Code(group(r)), outcomeWord(r))
 	for _, part := range run.parts(r) {
 		fmt.Fprintf(&b, "  - %s: %s\n", part.what, markdown.Span(part.text, textLength))
 	}

@@ -16,7 +16,14 @@ func (c Comparison) write(p *summary) {
 	for i := range c.Pairs {
 		p.printf("- %s\n", markdown.Span(c.sentence(&c.Pairs[i]), sentenceLength))
 	}
-	p.printf("\n%s compared.\n\n", markdown.Count(c.Questions.Selected, "question"))
+	p.printf("\n")
+	c.tables(p)
+	p.fold(fmt.Sprintf("Questions on which the runs differ: %d", len(c.Differing)), len(c.Differing), "the output of evalctl compare --format json", c.item)
+}
+
+// tables writes the figures of the comparison.
+func (c Comparison) tables(p *summary) {
+	p.printf("%s compared.\n\n", markdown.Count(c.Questions.Selected, "question"))
 	c.runs(p)
 	c.keys(p)
 	c.pairs(p)
@@ -27,7 +34,6 @@ func (c Comparison) write(p *summary) {
 		p.printf("- %s\n", markdown.Span(note, sentenceLength))
 	}
 	p.printf("\n")
-	p.fold(fmt.Sprintf("Questions on which the runs differ: %d", len(c.Differing)), len(c.Differing), "the output of evalctl compare --format json", c.item)
 }
 
 // heading returns the verdict in words.

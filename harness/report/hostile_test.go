@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
 	"evalctl/internal/markdown/markdowntest"
@@ -60,6 +61,39 @@ func hostile(next func() string) map[string]Document {
 				check(conformance.Must, conformance.NotJudged), check(conformance.Must, conformance.Kept),
 			}},
 		"comparison": comparisonOf(next),
+		"replay":     replayOf(run, next),
+	}
+}
+
+// replayOf returns a replay whose arms have the same result, compared as texts from next say.
+func replayOf(run *Run, next func() string) Replay {
+	return Replay{
+		Arms: Arms{{Name: next(), Run: run}, {Name: next(), Problem: next()}, {Name: next(), Run: run}},
+		Compared: &compare.Arms{
+			Names: []string{next(), next(), next()}, Comparison: comparisonOf(next).Comparison, NotCompared: []string{next()},
+			Facts: []compare.Fact{{Name: "mode that ran", Values: []string{"m" + next(), "no result", "o" + next()}}},
+			Refused: &compare.IncomparableError{Names: []string{next(), next()}, Differing: []string{"mode"},
+				Keys: []compare.Key{{Name: "mode", Values: []string{next(), next()}, State: compare.Differs, Matters: true}}},
+		},
+	}
+}
+
+// TestReplayPage checks that inputs which arms have in common and questions that several did not
+// pass are on the page once.
+func TestReplayPage(t *testing.T) {
+	n := 0
+	d := replayOf(runOf(32), func() string { n++; return fmt.Sprintf("text %d", n) })
+	_, page, _ := rendered(t, d)
+	for _, once := range []string{"| dataset |", "| scorer |", "- `q-006`", "`What is in box 6?`"} {
+		if got := strings.Count(page, once); got != 1 {
+			t.Errorf("%q is there %d times:\n%s", once, got, page)
+		}
+	}
+	if first := strings.Index(page, "\n- `"); !strings.Contains(page[first:first+60], "Not comparable: mode differs") {
+		t.Errorf("the first line is not the most important one:\n%s", page[:first+200])
+	}
+	if got := strings.Count(page, "`A chair.`"); got < 8 {
+		t.Errorf("answers of both arms are missing: %d", got)
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"evalctl/harness/report/page"
 )
 
-// Page is what an HTML page shows. It needs one of Run, Comparison and Conformance; the other parts
-// are optional.
+// Page is what an HTML page shows. It needs one of Run, Comparison, Compared and Conformance; the
+// other parts are optional.
 type Page struct {
 	// Run is a result. The questions of Comparison that it has are linked to its own.
 	Run        *Run
 	Comparison *compare.Comparison
+	// Compared are the arms of a replay.
+	Compared *compare.Arms
 	// Conformance is the report of evalctl conformance.
 	Conformance *conformance.Report
 	// Trend has results that are comparable with Run, the oldest first.
@@ -33,7 +35,7 @@ type TrendPoint = page.TrendPoint
 // that cannot be seen are shown as their numbers. Long texts are cut, which the page says.
 func HTML(w io.Writer, p Page) error {
 	c := page.Content{
-		Comparison: p.Comparison, Conformance: p.Conformance, Trend: p.Trend, Links: p.Links,
+		Comparison: p.Comparison, Compared: p.Compared, Conformance: p.Conformance, Trend: p.Trend, Links: p.Links,
 	}
 	if p.Run != nil {
 		c.Path, c.Result, c.Questions = p.Run.Path, &p.Run.Result, p.Run.Questions

@@ -23,6 +23,9 @@ const (
 // is what was retrieved.
 func (s Scenario) Reads() bool { return s != SearchOnly }
 
+// Baseline reports whether the scenario asks no memory.
+func (s Scenario) Baseline() bool { return s == FullContext || s == Oracle || s == NoMemory }
+
 // Dialect is how the keys of requests are spelled.
 type Dialect string
 

@@ -53,6 +53,8 @@ type Answer struct {
 	// Failed are the attempts before the last one.
 	Failed []result.Failure
 
+	spelled spellings
+
 	// The remaining fields are set if the answer was not written by the daemon. Actor is what the
 	// model used that wrote it. DeepRank is the rank of the first gold document below top-k, nil if
 	// none was looked for, 0 if none was found.
@@ -91,6 +93,7 @@ func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 	if err == nil {
 		err = scenario.exchange(ctx, t.Endpoint, scenario.request(t, q), &a, start)
 	}
+	t.Endpoint.spelled.Or(uint32(a.spelled))
 	a.Text = t.Endpoint.redactor.Text(a.Text) // the token may have been split between deltas
 	if a.Latency == 0 {
 		a.Latency = time.Since(start)
@@ -108,6 +111,7 @@ func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time)
 		return err
 	}
 	a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
+	a.spelled |= spellingsOf(o, "chunks", "hits")
 	texts := make([]string, len(a.Retrieved))
 	for i, c := range a.Retrieved {
 		texts[i] = c.Text
@@ -188,6 +192,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 				return newFailure(result.KindProtocol, "retrieve event: "+err.Error())
 			}
 			a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
+			a.spelled |= spellingsOf(o, "chunks")
 		case protocol.EventDelta, "token":
 			delta := o.Text("delta", "text", "content", "token")
 			if a.FirstDelta == 0 && delta != "" {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -52,6 +53,7 @@ type Endpoint struct {
 	redactor *redact.Redactor
 	agent    string
 	http     *http.Client
+	spelled  atomic.Uint32 // the spellings that replies had
 }
 
 // NewEndpoint returns the API at baseURL, which must be http or https, without credentials, query

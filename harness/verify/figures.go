@@ -25,7 +25,7 @@ var given = []struct{ path, what string }{
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
 	{".cost.unassigned", "the judge's requests that belong to no question"},
 	{".cost_accounting", "what a replay cost besides judging"},
-	{".replay", "the benchmark, its sample, the ingest, the actor and the controls"},
+	{".replay", "the benchmark, its sample, the ingest, the actor, what was seen of the daemon, and the controls"},
 }
 
 // derived are the keys below given ones that do follow.
@@ -170,7 +170,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		want.Retrieval.Warnings = append(res.Retrieval.DatasetWarnings(), want.Retrieval.Warnings...)
 	}
 	if res.Replay != nil {
-		f.fillReplay(want, res)
+		f.fillReplay(want, res, rep)
 	}
 	f.costs(want, res, rep)
 	if f.sum.Judge(want); f.given(res) {
@@ -216,7 +216,7 @@ func (f *figures) asked(want *result.Result) {
 }
 
 // fillReplay sets what a replay reports.
-func (f *figures) fillReplay(want, res *result.Result) {
+func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 	r := *res.Replay
 	r.Arm = res.Identity.SDK
 	r.Strata, r.Weighted, r.Macro, r.Verdicts, r.Losses = nil, nil, nil, nil, nil
@@ -227,6 +227,9 @@ func (f *figures) fillReplay(want, res *result.Result) {
 	}
 	want.Replay = &r
 	f.replay.Fill(want)
+	if d := r.Daemon; d != nil && d.Embeddings != nil && d.Embeddings.Failed > d.Embeddings.Calls {
+		rep.add(Difference{Path: ".replay.daemon_seen.embeddings.failed", InFile: text(d.Embeddings.Failed), Problem: "it is a part of calls"})
+	}
 	if res.CostAccounting == nil {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"evalctl/harness/result"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/llm"
 	"evalctl/replay/ledger"
@@ -53,11 +54,12 @@ type Gateway struct {
 	served   chan struct{} // closed when the server has ended
 	replies  replies
 
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup
-	err     error
-	failed  chan struct{}
+	mu       sync.Mutex
+	closed   bool
+	running  sync.WaitGroup
+	err      error
+	failed   chan struct{}
+	embedded result.EmbeddingCalls
 }
 
 // Start starts a gateway on a free port of 127.0.0.1. It sends nothing to the provider.

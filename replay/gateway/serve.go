@@ -57,7 +57,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.running.Done()
-	err := g.route(w, r)
+	err := g.answer(w, r)
 	if err == nil {
 		return
 	}

@@ -27,7 +27,20 @@ func (m *measured) failuresOf(w io.Writer) {
 
 // failure writes a question that did not pass as an item of a list.
 func failure(w io.Writer, r *result.Record) {
-	fmt.Fprintf(w, "- %s %s, %s\n", markdown.Code(r.ID), markdown.Code(r.Type), markdown.Code(cmp.Or(string(r.Cause), string(r.Outcome))))
+	fmt.Fprintf(w, "- %s %s, %s\n", markdown.Code(r.ID), markdown.Code(r.Type), lostBy(r))
+	asked(w, r)
+	for _, part := range got(r) {
+		fmt.Fprintf(w, "  - %s\n", part)
+	}
+}
+
+// lostBy names what lost a question.
+func lostBy(r *result.Record) string {
+	return markdown.Code(cmp.Or(string(r.Cause), string(r.Outcome)))
+}
+
+// asked writes what was asked and what was expected.
+func asked(w io.Writer, r *result.Record) {
 	line := func(what, text string) {
 		if text != "" {
 			fmt.Fprintf(w, "  - %s: %s\n", what, markdown.Span(text, textLength))
@@ -38,14 +51,24 @@ func failure(w io.Writer, r *result.Record) {
 	if o := r.Original; o != nil && o.Reference != r.Reference {
 		line("expected by the dataset", o.Reference)
 	}
-	line("answer", r.Answer)
-	line("reason", r.Reason)
+}
+
+// got says what the arm answered and retrieved, as parts of Markdown.
+func got(r *result.Record) (parts []string) {
+	add := func(what, text string) {
+		if text != "" {
+			parts = append(parts, what+": "+markdown.Span(text, textLength))
+		}
+	}
+	add("answer", r.Answer)
+	add("reason", r.Reason)
 	if r.Error != nil {
-		line("error", r.Error.Message)
+		add("error", r.Error.Message)
 	}
 	if r.Retrieval != nil && len(r.Retrieval.Gold) > 0 {
-		fmt.Fprintf(w, "  - gold: %s\n", ranks(r))
+		parts = append(parts, "gold: "+ranks(r))
 	}
+	return parts
 }
 
 // ranks says where the gold documents were retrieved.

@@ -47,7 +47,7 @@ func TestTrend(t *testing.T) {
 	night(0, "go.early.json", func(m *made) { m.StartedAt = m.StartedAt.Add(-time.Hour) })
 	path := replayOf("go", every(6)).save(t, root, "2026-09-21", "go.json")
 
-	page := report(t, root, Arm{Name: "go", Path: path})
+	page := reportOf(t, root, Arm{Name: "go", Path: path})
 	want := []string{
 		"2026-09-12 | 0.831 | 0.737–0.897 | 69/83 | 2.79 | ",
 		"2026-09-13 | missing | – | – | – | ",
@@ -87,7 +87,7 @@ func TestTrendNamesUnreadableFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := replayOf("go", every(6)).save(t, t.TempDir(), "go.json")
-	page := report(t, root, Arm{Name: "go", Path: path})
+	page := reportOf(t, root, Arm{Name: "go", Path: path})
 	for _, want := range []string{"not read: `read ", "broken0.json", "broken4.json", "and 2 more"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing:\n%s", want, page)
@@ -101,7 +101,7 @@ func TestTrendNamesUnreadableFiles(t *testing.T) {
 // TestTrendOfAFolderThatIsMissing has only the night of the report.
 func TestTrendOfAFolderThatIsMissing(t *testing.T) {
 	path := replayOf("go", every(6)).save(t, t.TempDir(), "go.json")
-	page := report(t, filepath.Join(t.TempDir(), "none"), Arm{Name: "go", Path: path})
+	page := reportOf(t, filepath.Join(t.TempDir(), "none"), Arm{Name: "go", Path: path})
 	if got := rows(page); len(got) != 1 || strings.Contains(page, "not read") {
 		t.Errorf("rows %q in\n%s", got, page)
 	}

@@ -11,38 +11,80 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// inputs writes the manifest: everything that affected the outcome.
-func (m *measured) inputs(w io.Writer) {
+// input is something that affected the outcome. Its value is Markdown.
+type input struct{ name, value string }
+
+// list returns the manifest: everything that affected the outcome.
+func (m *measured) list() []input { return append(m.benchmark(), m.system()...) }
+
+// commonInputs returns the inputs that all of several arms have.
+func commonInputs(arms []*measured) map[input]bool {
+	seen, common := map[input]int{}, map[input]bool{}
+	for _, m := range arms {
+		for _, in := range m.list() {
+			if seen[in]++; seen[in] == len(arms) && len(arms) > 1 {
+				common[in] = true
+			}
+		}
+	}
+	return common
+}
+
+// inputs writes the inputs of the arm that are not common to all.
+func (m *measured) inputs(w io.Writer, common map[input]bool) {
 	fmt.Fprint(w, "### What was measured\n\n")
 	t := markdown.NewTable("ll", "input", "value")
-	m.benchmark(t)
-	m.system(t)
+	for _, in := range m.list() {
+		if !common[in] {
+			t.Row(in.name, in.value)
+		}
+	}
 	t.Write(w)
-	if r := m.res.Replay; r != nil {
+	if r := m.res.Replay; r != nil && len(common) == 0 {
 		traps(w, r.Load)
 	}
 }
 
-// benchmark adds the rows of the dataset, the sample and the haystacks.
-func (m *measured) benchmark(t *markdown.Table) {
-	id, r := m.res.Identity, m.res.Replay
-	t.Row("dataset", markdown.Cell(id.Dataset.Path)+", sha256 "+markdown.Cell(id.Dataset.SHA256))
-	if c := id.Corpus; c != nil {
-		t.Row("corpus", fmt.Sprintf("%s, %s, sha256 %s", markdown.Cell(c.Path), markdown.Count(c.Documents, "document"), markdown.Cell(c.SHA256)))
-	}
-	if r == nil {
+// inputsOfAll writes the inputs that all arms have.
+func inputsOfAll(w io.Writer, arms []*measured, common map[input]bool) {
+	if len(common) == 0 {
 		return
 	}
-	t.Row("contents", fmt.Sprintf("%s: %s, %s, %s, %s", markdown.Cell(r.Load.Format), markdown.Count(r.Load.Questions, "question"),
+	fmt.Fprint(w, "## What was measured with all arms\n\n")
+	t := markdown.NewTable("ll", "input", "value")
+	for _, in := range arms[0].list() {
+		if common[in] {
+			t.Row(in.name, in.value)
+		}
+	}
+	t.Write(w)
+	if r := arms[0].res.Replay; r != nil {
+		traps(w, r.Load)
+	}
+}
+
+// benchmark returns the inputs of the dataset, the sample and the haystacks.
+func (m *measured) benchmark() (list []input) {
+	id, r := m.res.Identity, m.res.Replay
+	add := func(name, value string) { list = append(list, input{name, value}) }
+	add("dataset", markdown.Cell(id.Dataset.Path)+", sha256 "+markdown.Cell(id.Dataset.SHA256))
+	if c := id.Corpus; c != nil {
+		add("corpus", fmt.Sprintf("%s, %s, sha256 %s", markdown.Cell(c.Path), markdown.Count(c.Documents, "document"), markdown.Cell(c.SHA256)))
+	}
+	if r == nil {
+		return list
+	}
+	add("contents", fmt.Sprintf("%s: %s, %s, %s, %s", markdown.Cell(r.Load.Format), markdown.Count(r.Load.Questions, "question"),
 		markdown.Count(r.Load.Haystacks, "haystack"), markdown.Count(r.Load.Sessions, "session"), markdown.Count(r.Load.Turns, "turn")))
-	t.Row("sample", sampleText(r.Sample)+", signature "+markdown.Cell(r.Sample.Signature))
-	t.Row("drawn", drawn(r.Sample.Strata))
+	add("sample", sampleText(r.Sample)+", signature "+markdown.Cell(r.Sample.Signature))
+	add("drawn", drawn(r.Sample.Strata))
 	if e := r.Errata; e != nil {
-		t.Row("errata", markdown.Cell(e.Path)+", sha256 "+markdown.Cell(e.SHA256)+": "+names(e.IDs))
+		add("errata", markdown.Cell(e.Path)+", sha256 "+markdown.Cell(e.SHA256)+": "+names(e.IDs))
 	}
 	if i := r.Ingest; i != nil {
-		t.Row("ingest", ingestText(i))
+		add("ingest", ingestText(i))
 	}
+	return list
 }
 
 func sampleText(s result.Sample) string {
@@ -89,38 +131,40 @@ func ingestText(i *result.Ingest) string {
 		markdown.Count(i.Documents, "document"), i.Seconds, markdown.Cell(i.Signature))
 }
 
-// system adds the rows of the daemon, the models and evalctl.
-func (m *measured) system(t *markdown.Table) {
+// system returns the inputs of the daemon, the models and evalctl.
+func (m *measured) system() (list []input) {
 	id, r := m.res.Identity, m.res.Replay
+	add := func(name, value string) { list = append(list, input{name, value}) }
 	scenario := fmt.Sprintf("%s, top-k %d, mode %s, which ran as %s", markdown.Cell(string(id.Scenario)), id.TopK,
 		markdown.Cell(id.Mode), tally(m.res.EffectiveModes))
 	if len(m.res.Fusions) > 0 {
 		scenario += ", fusion " + tally(m.res.Fusions)
 	}
-	t.Row("scenario", scenario)
+	add("scenario", scenario)
 	if d := id.Daemon; d != (result.DaemonID{}) {
-		t.Row("daemon", daemonText(d))
+		add("daemon", daemonText(d))
 	}
 	if id.Reader != nil {
-		t.Row("reader of the daemon", markdown.Cell(id.Reader.Provider)+" "+markdown.Cell(id.Reader.Model))
+		add("reader of the daemon", markdown.Cell(id.Reader.Provider)+" "+markdown.Cell(id.Reader.Model))
 	}
 	if r != nil {
-		t.Row("actor", actorText(r.Actor))
-		t.Row("cache of replies", markdown.Cell(r.Cache.Mode))
+		add("actor", actorText(r.Actor))
+		add("cache of replies", markdown.Cell(r.Cache.Mode))
 	}
 	if j := id.Judge; j != nil {
 		temperature := "default"
 		if j.Temperature != nil {
 			temperature = fmt.Sprint(*j.Temperature)
 		}
-		t.Row("judge", fmt.Sprintf("%s %s, prompt %s %s, temperature %s", markdown.Cell(j.Provider), markdown.Cell(j.Model),
+		add("judge", fmt.Sprintf("%s %s, prompt %s %s, temperature %s", markdown.Cell(j.Provider), markdown.Cell(j.Model),
 			markdown.Cell(j.PromptVersion), markdown.Cell(j.PromptSHA256), temperature))
 	}
-	t.Row("evalctl", fmt.Sprintf("%s %s, %s, %s/%s, %s", markdown.Cell(id.Tool.Version), markdown.Cell(id.Tool.Commit),
+	add("evalctl", fmt.Sprintf("%s %s, %s, %s/%s, %s", markdown.Cell(id.Tool.Version), markdown.Cell(id.Tool.Commit),
 		markdown.Cell(id.Tool.Go), markdown.Cell(id.Tool.OS), markdown.Cell(id.Tool.Arch), markdown.Count(id.Tool.CPUs, "CPU")))
-	t.Row("time", fmt.Sprintf("%s to %s UTC, concurrency %d, timeout %.0f s",
+	add("time", fmt.Sprintf("%s to %s UTC, concurrency %d, timeout %.0f s",
 		m.res.StartedAt.UTC().Format("2006-01-02 15:04:05"), m.res.FinishedAt.UTC().Format("15:04:05"),
 		m.res.Settings.Concurrency, m.res.Settings.TimeoutSeconds))
+	return list
 }
 
 func daemonText(d result.DaemonID) string {

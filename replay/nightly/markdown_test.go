@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/markdown/markdowntest"
 )
@@ -39,8 +40,8 @@ func render(t *testing.T, next func(int) string) string {
 		m := replayOf(name, every(4+n))
 		for q := range m.Questions {
 			r := &m.Questions[q]
-			r.ID += " " + data()
-			r.Question, r.Answer, r.Reference, r.Reason = data(), data(), data(), data()
+			r.ID += " " + next(q)
+			r.Question, r.Answer, r.Reference, r.Reason = next(q), data(), data(), data()
 		}
 		m.Questions[3].Outcome, m.Questions[3].Score, m.Questions[3].Passed = result.Errored, nil, false
 		m.Questions[3].Error = &result.Failure{Message: data()}
@@ -59,7 +60,12 @@ func render(t *testing.T, next func(int) string) string {
 		m.CostAccounting.Tokens = map[string]result.ModelTokens{"m" + data(): {}}
 		arms = append(arms, Arm{Name: "arm " + data(), Path: m.save(t, dir, name+".json"), Problem: data()})
 	}
-	return report(t, dir, arms...)
+	var b strings.Builder
+	accepted := compared(arms, compare.Options{Resamples: 20, Accept: compare.KeyNames()})
+	if err := Report(&b, arms, accepted, dir); err != nil || accepted.Comparison == nil {
+		t.Fatal(err, accepted.Sentences())
+	}
+	return b.String()
 }
 
 // TestLargeReport checks that GitHub shows all of a report.
@@ -77,11 +83,11 @@ func TestLargeReport(t *testing.T) {
 		}
 		arms = append(arms, Arm{Name: name, Path: m.save(t, dir, name+".json")})
 	}
-	page := report(t, dir, arms...)
+	page := reportOf(t, dir, arms...)
 	if len(page) > 1<<20 {
 		t.Errorf("%d bytes", len(page))
 	}
-	if !strings.Contains(page, "… and 49 more, in the result file") {
+	if !strings.Contains(page, "… and 50 more, in the result files") {
 		t.Error("it does not say that failures are left out")
 	}
 }

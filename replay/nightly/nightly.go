@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/markdown"
 )
@@ -37,24 +38,24 @@ const (
 // Report writes the report of the arms of one replay to w. History is the folder of results, in
 // which the earlier nights are in one folder each, named by date; it may be empty or missing.
 //
-// Results that cannot be read are named in the report. The error is that of w.
-func Report(w io.Writer, arms []Arm, history string) error {
+// compared is how the arms compare, nil for one arm. Results that cannot be read are named in the
+// report. The error is that of w.
+func Report(w io.Writer, arms []Arm, compared *compare.Arms, history string) error {
 	page := bufio.NewWriter(w)
 	var measured []*measured
 	for _, a := range arms {
 		measured = append(measured, measure(a, min(maxShown, maxFailures/len(arms))))
 	}
 	title(page, measured)
+	sentences(page, compared)
 	for _, m := range measured {
 		m.verdict(page)
 	}
-	compare(page, measured)
-	trends(page, measured, history)
-	for _, m := range measured {
-		if m.res != nil {
-			m.section(page)
-		}
+	if err := comparison(page, measured, compared); err != nil {
+		return err
 	}
+	trends(page, measured, history)
+	sections(page, withResult(measured))
 	return page.Flush()
 }
 
@@ -140,14 +141,24 @@ func title(w io.Writer, arms []*measured) {
 	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(res.Identity.ScoredBy()))
 }
 
-// section writes all that is known of one arm.
-func (m *measured) section(w io.Writer) {
-	fmt.Fprintf(w, "## Arm %s\n\n", markdown.Code(m.Name))
-	m.quality(w)
-	m.losses(w)
-	m.cost(w)
-	m.inputs(w)
-	m.failuresOf(w)
+// sections writes all that is known of each arm, and once what several arms have in common: inputs,
+// and the questions that they did not pass.
+func sections(w io.Writer, arms []*measured) {
+	common := commonInputs(arms)
+	for _, m := range arms {
+		fmt.Fprintf(w, "## Arm %s\n\n", markdown.Code(m.Name))
+		m.quality(w)
+		m.losses(w)
+		m.cost(w)
+		m.inputs(w, common)
+		if len(arms) == 1 {
+			m.failuresOf(w)
+		}
+	}
+	if len(arms) > 1 {
+		inputsOfAll(w, arms, common)
+		failuresOfAll(w, arms)
+	}
 }
 
 // dayOf returns the day of a result, in UTC.

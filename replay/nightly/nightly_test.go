@@ -52,7 +52,7 @@ func TestReportOfOneArm(t *testing.T) {
 		IDs: []string{"q-001", "q-004", "q-009"}, Original: result.Counts{Total: 85, Passed: 70, Scored: 85},
 		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Low: 0.729, High: 0.890}}
 	path := m.save(t, root, "2026-09-21", "go.replay.json")
-	golden(t, "one.md", report(t, root, Arm{Name: "go", Path: path}))
+	golden(t, "one.md", reportOf(t, root, Arm{Name: "go", Path: path}))
 }
 
 // TestReportOfThreeArms writes the report of daemons of which one died.
@@ -61,7 +61,7 @@ func TestReportOfThreeArms(t *testing.T) {
 	died := replayOf("py", every(5))
 	died.Questions, died.Stopped = died.Questions[:20], result.StopDaemon
 	died.fill()
-	golden(t, "arms.md", report(t, dir,
+	golden(t, "arms.md", reportOf(t, dir,
 		Arm{Name: "ts", Path: replayOf("ts", every(4)).save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
 		Arm{Name: "go", Path: replayOf("go", every(6)).save(t, dir, "2026-09-21", "replay-030004", "go.json")},
 		Arm{Name: "py", Path: died.save(t, dir, "2026-09-21", "replay-030004", "py.json"),
@@ -71,7 +71,7 @@ func TestReportOfThreeArms(t *testing.T) {
 }
 
 func TestReportWithoutAResult(t *testing.T) {
-	got := report(t, "", Arm{Name: "go", Problem: "port 18850 is taken"}, Arm{Name: "ts"})
+	got := reportOf(t, "", Arm{Name: "go", Problem: "port 18850 is taken"}, Arm{Name: "ts"})
 	for _, want := range []string{"# Replay without a result", "**`go`: no result.** `port 18850 is taken`", "**`ts`: no result.**"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -86,7 +86,7 @@ func TestReportNamesDamagedResults(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := report(t, dir, Arm{Name: "a", Path: empty}, Arm{Name: "b", Path: filepath.Join(dir, "none.json"), Problem: "killed"})
+	got := reportOf(t, dir, Arm{Name: "a", Path: empty}, Arm{Name: "b", Path: filepath.Join(dir, "none.json"), Problem: "killed"})
 	for _, want := range []string{"empty.json", "killed; open result:", "none.json"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
@@ -110,7 +110,7 @@ func TestNoScore(t *testing.T) {
 		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, of which 33 passed: this is not a score."},
 		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 1 of 25 control items"},
 	} {
-		got := report(t, dir, Arm{Name: "go", Path: c.made.save(t, dir, name+".json")})
+		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.save(t, dir, name+".json")})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "Pass rate") {
 			t.Errorf("%s: %q is missing, or there is a pass rate:\n%s", name, c.want, got)
 		}
@@ -124,7 +124,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 var errFull = errors.New("disk full")
 
 func TestReportReturnsErrorsOfTheWriter(t *testing.T) {
-	if err := Report(full{}, []Arm{{Name: "go"}}, ""); !errors.Is(err, errFull) {
+	if err := Report(full{}, []Arm{{Name: "go"}}, nil, ""); !errors.Is(err, errFull) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/harness/aggregate"
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
@@ -173,14 +174,26 @@ func (m *made) save(t *testing.T, elements ...string) string {
 	return path
 }
 
-// report returns the report of some arms.
-func report(t *testing.T, history string, arms ...Arm) string {
+// reportOf returns the report of some arms.
+func reportOf(t *testing.T, history string, arms ...Arm) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Report(&b, arms, history); err != nil {
+	if err := Report(&b, arms, compared(arms, compare.Options{Resamples: 200}), history); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// compared compares several arms.
+func compared(arms []Arm, opts compare.Options) *compare.Arms {
+	if len(arms) < 2 {
+		return nil
+	}
+	var list []compare.Arm
+	for _, a := range arms {
+		list = append(list, compare.Arm{Name: a.Name, Path: a.Path})
+	}
+	return compare.CompareArms(list, opts)
 }
 
 // every returns a function that is true for every nth question.

@@ -21,6 +21,11 @@ const (
 func (d *document) addComparison(c *compare.Comparison) {
 	d.Band = comparisonBand(c)
 	d.Title = d.Band.Heading
+	d.addCompared(c)
+}
+
+// addCompared adds the sections of a comparison to a page whose head says what is compared.
+func (d *document) addCompared(c *compare.Comparison) {
 	for _, s := range comparisonSections(c, nil) {
 		d.add(s)
 	}

@@ -1,5 +1,5 @@
-// Package page writes HTML pages: a result with its questions, a comparison, or a report of
-// conformance. A page is one file that needs no network and no script.
+// Package page writes HTML pages: a result with its questions, a comparison, the arms of a replay,
+// or a report of conformance. A page is one file that needs no network and no script.
 //
 // Texts of datasets, daemons and models are data: only html/template writes them, and the page's
 // content security policy allows nothing but its own style and script, by their hashes.
@@ -22,15 +22,17 @@ import (
 	"evalctl/harness/result"
 )
 
-// Content is what a page shows. It needs one of Result, Comparison and Conformance; the other parts
-// are optional.
+// Content is what a page shows. It needs one of Result, Comparison, Compared and Conformance; the
+// other parts are optional.
 type Content struct {
 	// Path is that of the result file, as it was given, and Questions are those of Result.
 	Path      string
 	Result    *result.Result
 	Questions []result.Record
 
-	Comparison  *compare.Comparison
+	Comparison *compare.Comparison
+	// Compared are the arms of a replay.
+	Compared    *compare.Arms
 	Conformance *conformance.Report
 	// Trend has results that are comparable with Result, the oldest first.
 	Trend []TrendPoint
@@ -121,6 +123,8 @@ func Write(w io.Writer, c Content) error {
 		doc.addRun(c)
 	case c.Comparison != nil:
 		doc.addComparison(c.Comparison)
+	case c.Compared != nil:
+		doc.addArms(c.Compared)
 	case c.Conformance != nil:
 		doc.addConformance(c.Conformance)
 	default:

@@ -70,6 +70,35 @@ func hostileComparison() *compare.Comparison {
 	}
 }
 
+// hostileArms has hostile text in all that is shown of arms.
+func hostileArms() *compare.Arms {
+	return &compare.Arms{
+		Names: []string{hostile, hostile}, Comparison: hostileComparison(), NotCompared: []string{hostile},
+		Facts: []compare.Fact{{Name: "version", Values: []string{hostile, hostile + "2"}}},
+		Refused: &compare.IncomparableError{Names: []string{hostile, hostile}, Differing: []string{"mode"},
+			Keys: []compare.Key{{Name: "mode", Values: []string{hostile, hostile}, State: compare.Differs}}},
+	}
+}
+
+// TestArms checks that the head of the page of arms has what compare says in words, and that arms
+// which are not comparable have no figures.
+func TestArms(t *testing.T) {
+	c := &compare.Arms{
+		Names: []string{"ts", "py"}, Facts: []compare.Fact{{Name: "mode that ran", Values: []string{"bm25", "hybrid"}}},
+		Refused: &compare.IncomparableError{Names: []string{"ts", "py"}, Differing: []string{"effective_modes"},
+			Keys: []compare.Key{{Name: "effective_modes", Values: []string{"bm25", "hybrid"}, State: compare.Differs, Matters: true}}},
+	}
+	text := write(t, page.Content{Compared: c})
+	for _, want := range append(c.Sentences(), "Comparison of ts, py", "Differences that were not accepted") {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "p adjusted") || !strings.Contains(text, "</span>Not comparable") {
+		t.Errorf("the arms are compared:\n%s", text)
+	}
+}
+
 func TestHostileTextStaysText(t *testing.T) {
 	report := &conformance.Report{Endpoint: hostile, BrainsLeft: []string{hostile}, Results: []conformance.Result{{
 		Check:   conformance.Check{ID: hostile, Group: hostile, Level: conformance.Must, Section: hostile, Sentence: hostile},
@@ -78,6 +107,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	*report = report.WithFindings()
 	for name, c := range map[string]page.Content{
 		"result": hostileContent(), "comparison": {Comparison: hostileComparison()}, "conformance": {Conformance: report},
+		"arms": {Compared: hostileArms()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := write(t, c)

@@ -2,7 +2,7 @@
 they did not write. Everything is in memory. Standard library only.
 
 usage: python3 daemon.py serve --addr HOST:PORT [--die-after ASKS]
-       [--die-after-searches SEARCHES] [--auth TOKEN]
+       [--die-after-searches SEARCHES] [--effective-mode MODE] [--auth TOKEN]
 """
 
 import argparse
@@ -61,6 +61,7 @@ class Handler(BaseHTTPRequestHandler):
     token = None
     die_after = None
     die_after_searches = None
+    effective_mode = None
 
     def do_GET(self):
         self.route("GET")
@@ -152,7 +153,10 @@ class Handler(BaseHTTPRequestHandler):
         with LOCK:
             hits = retrieve(brain["documents"], body.get("query", ""), body.get("top_k"))
         took = (time.monotonic() - started) * 1000
-        self.reply(200, {"query": body.get("query", ""), "brain_id": key, "hits": hits, "took_ms": took})
+        answer = {"query": body.get("query", ""), "brain_id": key, "hits": hits, "took_ms": took}
+        if self.effective_mode:
+            answer["effective_mode"] = self.effective_mode
+        self.reply(200, answer)
         self.count_search()
 
     def ask(self, brain, body):
@@ -234,11 +238,13 @@ def main():
     parser.add_argument("--addr", required=True)
     parser.add_argument("--die-after", type=int)
     parser.add_argument("--die-after-searches", type=int)
+    parser.add_argument("--effective-mode")
     parser.add_argument("--auth")
     args = parser.parse_args()
     host, _, port = args.addr.rpartition(":")
     Handler.token, Handler.die_after = args.auth, args.die_after
     Handler.die_after_searches = args.die_after_searches
+    Handler.effective_mode = args.effective_mode
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     with Server((host, int(port)), Handler) as server:
         server.serve_forever()

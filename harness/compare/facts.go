@@ -1,0 +1,119 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+)
+
+// Fact is something that was recorded of each arm besides its result.
+type Fact struct {
+	Name string `json:"name"`
+	// Values has the text of each arm's value: "not recorded" for an arm of which it is not known.
+	Values []string `json:"values"`
+}
+
+// unrecorded is the value of what an arm does not record. Nothing that is unknown is shown as 0.
+const unrecorded = "not recorded"
+
+// noResult is the value of an arm without a result.
+const noResult = "no result"
+
+// facts are how the values of the facts are read from the result of a daemon. Empty is unrecorded.
+var facts = []struct {
+	name  string
+	value func(*result.Result) string
+}{
+	{"mode that ran", func(r *result.Result) string { return keysOf(r.EffectiveModes) }},
+	{"version", func(r *result.Result) string { return r.Identity.Daemon.Version }},
+	{"embedding calls", embeddingCalls},
+	{"dialect", func(r *result.Result) string {
+		var names []string
+		for _, d := range seen(r).Dialects {
+			names = append(names, string(d))
+		}
+		return strings.Join(names, " and ")
+	}},
+	{"ingest time", ingestTime},
+	{"peak memory", func(r *result.Result) string {
+		if n := seen(r).PeakRSSBytes; n > 0 {
+			return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+		}
+		return ""
+	}},
+}
+
+// factsOf returns the facts of arms, nil for an arm without a result.
+func factsOf(runs []*Run) []Fact {
+	var out []Fact
+	for _, f := range facts {
+		fact := Fact{Name: f.name}
+		for _, r := range runs {
+			value := noResult
+			switch {
+			case r == nil || r.res == nil:
+			case r.res.Identity.Scenario.Baseline():
+				value = noMemory
+			default:
+				value = cmp.Or(f.value(r.res), unrecorded)
+			}
+			fact.Values = append(fact.Values, value)
+		}
+		out = append(out, fact)
+	}
+	return out
+}
+
+// difference says in what the arms of these names differ, empty if that is not known of two arms.
+// Baselines and arms without a result have no part in it.
+func (f Fact) difference(names []string) string {
+	var parts, values []string
+	for i, v := range f.Values {
+		if v == noMemory || v == noResult {
+			continue
+		}
+		parts = append(parts, names[i]+" "+v)
+		if v != unrecorded {
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	if len(slices.Compact(values)) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("They differ in %s: %s.", f.Name, strings.Join(parts, ", "))
+}
+
+// seen returns what was seen of the daemon of a replay.
+func seen(r *result.Result) result.DaemonSeen {
+	if r.Replay == nil || r.Replay.Daemon == nil {
+		return result.DaemonSeen{}
+	}
+	return *r.Replay.Daemon
+}
+
+func embeddingCalls(r *result.Result) string {
+	e := seen(r).Embeddings
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d (%d failed)", e.Calls, e.Failed)
+}
+
+// ingestTime is how long filling the brains took, and of how many: those that an earlier replay has
+// filled took none.
+func ingestTime(r *result.Result) string {
+	if r.Replay == nil || r.Replay.Ingest == nil {
+		return ""
+	}
+	i := r.Replay.Ingest
+	text := fmt.Sprintf("%.1f s for %s", i.Seconds, figure.Count(i.Brains, "brain"))
+	if i.Reused > 0 {
+		text += fmt.Sprintf(" (%d reused)", i.Reused)
+	}
+	return text
+}

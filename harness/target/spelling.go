@@ -1,0 +1,53 @@
+package target
+
+import (
+	"evalctl/harness/result"
+	"evalctl/internal/jsonobj"
+)
+
+// spellings is a set of spellings of keys.
+type spellings uint32
+
+const (
+	snakeSeen spellings = 1 << iota
+	camelSeen
+)
+
+// spelledKeys are keys of several words in replies to searches and questions.
+var spelledKeys = []string{"chunk_id", "document_id", "session_id", "brain_id", "effective_mode", "took_ms"}
+
+// spellingsOf returns how a reply spells keys: its own, those of its trace, and those of its first
+// chunk under one of the keys.
+func spellingsOf(o jsonobj.Object, chunks ...string) (seen spellings) {
+	objects := []jsonobj.Object{o, o.Object("trace")}
+	for _, key := range chunks {
+		if list, _ := jsonobj.Objects(o.Get(key)); len(list) > 0 {
+			objects = append(objects, list[0])
+		}
+	}
+	for _, o := range objects {
+		for _, key := range spelledKeys {
+			if o.Get(key) != nil {
+				seen |= snakeSeen
+			}
+			if o.Get(camelCase(key)) != nil {
+				seen |= camelSeen
+			}
+		}
+	}
+	return seen
+}
+
+// Dialects returns how the keys are spelled in the replies to searches and questions of Targets so
+// far, result.Camel before result.Snake. It is empty if no reply had a key of several words.
+func (e *Endpoint) Dialects() []result.Dialect {
+	var out []result.Dialect
+	seen := spellings(e.spelled.Load())
+	if seen&camelSeen != 0 {
+		out = append(out, result.Camel)
+	}
+	if seen&snakeSeen != 0 {
+		out = append(out, result.Snake)
+	}
+	return out
+}
