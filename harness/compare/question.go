@@ -16,6 +16,8 @@ type question struct {
 	// gold identifies what the answer was compared with, zero if that is not recorded.
 	gold     [sha256.Size]byte
 	attempts []attempt
+	// runs has the question in each run of a side, nil if that is one run. attempts has all of theirs.
+	runs []*question
 }
 
 // attempt is what became of a question that was asked once.
