@@ -53,6 +53,19 @@ type Spread struct {
 	High float64 `json:"high"`
 }
 
+// Within says how far the ratio varies as people read it, and over what.
+func (l *LatencyRatio) Within() string {
+	switch {
+	case l.Interval != nil:
+		return fmt.Sprintf("×%.2f to ×%.2f (95%% CI over %d and %d runs)", l.Interval.Low, l.Interval.High, l.RunRuns, l.ReferenceRuns)
+	case l.Runs != nil:
+		return fmt.Sprintf("×%.2f to ×%.2f (all of %d and %d runs)", l.Runs.Low, l.Runs.High, l.RunRuns, l.ReferenceRuns)
+	case l.Questions != nil:
+		return fmt.Sprintf("×%.2f to ×%.2f (half of the questions)", l.Questions.Low, l.Questions.High)
+	}
+	return "one question"
+}
+
 // latencyNames are the latencies for people, by LatencyRatio.Name.
 var latencyNames = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
 
@@ -211,17 +224,16 @@ func (n *noted) latencies(c *Comparison, runs []*Run) {
 			}
 		}
 	}
-	if len(few) > 0 {
-		var have, give []string
-		for i, r := range runs {
-			if few[i] {
-				have = append(have, fmt.Sprintf("%s has %s", c.Runs[i].Name, figure.Count(len(r.files()), "run")))
-				give = append(give, c.Runs[i].Name+"=FILE,FILE,FILE")
-			}
+	var have, give []string
+	for i, r := range runs {
+		if few[i] {
+			have = append(have, c.Runs[i].Name+" "+figure.Count(len(r.files()), "run"))
+			give = append(give, c.Runs[i].Name+"=FILE,FILE,FILE")
 		}
-		n.add("latencies are judged from %d runs a side on, and %s: how much runs differ is not known from so few; "+
-			"repeat the run and give all files of a side together: evalctl compare %s", judgedRuns,
-			strings.Join(have, ", "), strings.Join(give, " "))
+	}
+	if len(few) > 0 {
+		n.add("latencies are not judged (%s): how much runs differ is not known; give at least %d runs a side: evalctl compare %s",
+			strings.Join(have, ", "), judgedRuns, strings.Join(give, " "))
 	}
 	for _, p := range c.Pairs {
 		if !slices.ContainsFunc(p.Latencies, func(l LatencyRatio) bool { return l.P != nil }) {

@@ -77,7 +77,7 @@ func TestRunsNeeded(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	said := slices.DeleteFunc(slices.Clone(c.Notes), func(n string) bool { return !strings.Contains(n, "latencies") })
-	if len(said) != 1 || !strings.Contains(said[0], "old has 2 runs") || !strings.Contains(said[0], "evalctl compare old=FILE,FILE,FILE") || strings.Contains(said[0], "new=") {
+	if len(said) != 1 || !strings.Contains(said[0], "not judged (old 2 runs)") || !strings.Contains(said[0], "evalctl compare old=FILE,FILE,FILE") || strings.Contains(said[0], "new=") {
 		t.Errorf("notes %q", said)
 	}
 }
