@@ -13,6 +13,7 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 		return
 	}
 	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "cost"}}
+	var together *result.Together
 	for _, o := range outcomes {
 		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {
@@ -29,6 +30,9 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 			} else if r.Latency.N > 0 {
 				row[8] = fmt.Sprintf("n<%d", result.NeededForP50)
 			}
+			if r.Replay.Together != nil {
+				together = r.Replay.Together
+			}
 			if r.CostAccounting != nil {
 				row[9] = r.CostAccounting.TotalUSD.String()
 			}
@@ -36,6 +40,9 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 		rows = append(rows, row)
 	}
 	t.table(rows)
+	if together != nil {
+		t.field("latency", "%s", printable(together.Text(), oneLine))
+	}
 }
 
 // misjudged returns the rates of false positives and false negatives among the controls.

@@ -151,6 +151,10 @@ type Replay struct {
 	FirstAttemptPassed int `json:"passed_at_first_attempt"`
 	// Restarts is how often the daemon was seen to have been restarted during the run.
 	Restarts int `json:"daemon_restarts"`
+	// Together is nil if the arm was the only one or workers asked its questions, and in older files.
+	Together *Together `json:"together,omitempty"`
+	// Alone is nil unless it was asked for.
+	Alone *Alone `json:"latency_alone,omitempty"`
 }
 
 // LoadReport says what a benchmark file contains and what was unusual about it.
