@@ -39,8 +39,11 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		arm := Arm{Name: name}
 		plan.Arms = append(plan.Arms, arm)
 		d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
-			rig.most.Store(max(rig.most.Load(), rig.underWay.Add(1)))
+			n := rig.underWay.Add(1)
 			defer rig.underWay.Add(-1)
+			for most := rig.most.Load(); n > most && !rig.most.CompareAndSwap(most, n); most = rig.most.Load() {
+			}
+			time.Sleep(5 * time.Millisecond) // a daemon takes time, in which others must not be asked
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(int(rig.status.Load()))
 			_, _ = w.Write([]byte(`{"chunks": [{"chunk_id": "c", "score": 1}]}`))

@@ -36,7 +36,7 @@ var derived = []string{
 	".replay.judge_verdicts", ".replay.losses", ".replay.answered_at_first_attempt",
 	".replay.passed_at_first_attempt", ".replay.errata.original", ".replay.errata.original_pass_rate",
 	".replay.errata.original_pass_rate_interval", ".replay.together.in_flight",
-	".replay.latency_alone.latency", ".replay.latency_alone.shared", ".replay.latency_alone.asked",
+	".replay.latency_alone.latency", ".replay.latency_alone.shared", ".replay.latency_alone.asked[].shared_ms",
 }
 
 // follows reports whether a value of the head follows from the questions.
@@ -45,12 +45,15 @@ func follows(path string) bool {
 		rest, ok := strings.CutPrefix(path, parent)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
-	if slices.ContainsFunc(derived, under) {
+	is := func(key string) bool {
+		list, field, inList := strings.Cut(key, "[]")
+		return !inList && under(key) || inList && strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, field)
+	}
+	if slices.ContainsFunc(derived, is) {
 		return true
 	}
 	for _, g := range given {
-		list, field, inList := strings.Cut(g.path, "[]")
-		if !inList && under(g.path) || inList && strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, field) {
+		if is(g.path) {
 			return false
 		}
 	}
