@@ -38,6 +38,10 @@ func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 		ms := millis(a.FirstDelta)
 		r.FirstDeltaMS = &ms
 	}
+	if a.Search > 0 {
+		ms := millis(a.Search)
+		r.SearchMS = &ms
+	}
 	if r.Citations == nil {
 		r.Citations = []json.RawMessage{}
 	}

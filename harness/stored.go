@@ -115,6 +115,9 @@ func (s *Stored) Ask(_ context.Context, q dataset.Question, _ time.Duration) (ta
 	if r.FirstDeltaMS != nil {
 		a.FirstDelta = duration(*r.FirstDeltaMS)
 	}
+	if r.SearchMS != nil {
+		a.Search = duration(*r.SearchMS)
+	}
 	if r.Error != nil {
 		if r.Retrieval == nil {
 			a.Retrieved = nil // an empty list does not say whether one came

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
 	"evalctl/scorer"
@@ -33,6 +34,7 @@ type armRun struct {
 	data dataset.Dataset
 
 	session *harness.Session // nil for a baseline
+	actor   *actor.Actor     // nil for a baseline
 	money   *moneyGate       // nil unless the daemon's calls are counted
 	home    *ingest.Folder   // nil unless the daemon is started
 	resumed bool             // an earlier process has begun to measure the arm
@@ -109,7 +111,7 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 // ask asks the questions that the journal does not have, and writes the result. filled is nil if
 // there are no brains.
 func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Filled, out *Outcome) {
-	config, err := r.config(filled)
+	config, err := r.config(ctx, filled)
 	if err != nil {
 		out.Err = err
 		return
@@ -274,8 +276,8 @@ func (p *Plan) settings() result.Settings {
 	return s
 }
 
-// config returns the configuration of the arm's run.
-func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
+// config returns the configuration of the arm's run, which ctx ends.
+func (r *armRun) config(ctx context.Context, filled *ingest.Filled) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Timeout: p.Timeout,
@@ -295,7 +297,7 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 			return config, err
 		}
 	}
-	config.Finish = func(res *result.Result) error { return r.finish(res, filled) }
+	config.Finish = func(res *result.Result) error { return r.finish(ctx, res, filled) }
 	if r.distributed() {
 		r.await(&config)
 		return config, nil

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -34,6 +35,7 @@ func (r *armRun) asker(filled *ingest.Filled) (harness.Asker, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.actor = a
 	probe := *t
 	probe.Scenario, probe.TopK = result.SearchOnly, 1
 	r.watch = &watch{Asker: a, probe: &probe, money: r.money}
@@ -100,8 +102,8 @@ func (r *armRun) recorded(rec result.Record) {
 	r.finished(r.arm.Name, rec)
 }
 
-// finish adds the figures of a replay to the result.
-func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
+// finish adds the figures of a replay to the result, and asks the daemon alone if that is wanted.
+func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.Filled) error {
 	var report *result.Ingest
 	if filled != nil {
 		if err := filled.Err(); err != nil {
@@ -111,6 +113,13 @@ func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
 	}
 	res.Replay = r.plan.manifest(r.arm, report, r.controls)
 	res.Replay.Daemon = r.seen()
+	res.Replay.Together = r.together()
+	if r.plan.Alone > 0 && r.actor != nil {
+		var err error
+		if res.Replay.Alone, err = r.askAlone(ctx, res.Stopped); err != nil {
+			return err
+		}
+	}
 	r.tally.Fill(res)
 	if r.watch != nil {
 		res.Replay.Restarts = r.watch.count()

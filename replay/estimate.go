@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
+	"evalctl/replay/actor"
 	"evalctl/replay/control"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
@@ -163,14 +164,22 @@ func (p *Plan) ingestEstimate() PhaseEstimate {
 func (p *Plan) actorEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Actor}
 	infos := p.infos()
+	add := func(a Arm, q source.Question) {
+		f := p.answerForecast(a, q, infos[q.Haystack])
+		e.USD[Likely] = e.USD[Likely].Plus(f.Likely)
+		e.USD[Worst] = e.USD[Worst].Plus(f.Worst)
+		if f.Tokens.InputTokens > 0 {
+			e.Calls++
+		}
+	}
 	for _, a := range p.Arms {
 		for _, q := range p.Questions {
-			f := p.answerForecast(a, q, infos[q.Haystack])
-			e.USD[Likely] = e.USD[Likely].Plus(f.Likely)
-			e.USD[Worst] = e.USD[Worst].Plus(f.Worst)
-			if f.Tokens.InputTokens > 0 {
-				e.Calls++
-			}
+			add(a, q)
+		}
+	}
+	for _, turn := range p.aloneTurns() { // in which no reader of evalctl is asked
+		if a := p.Arms[turn.arm]; p.style(a) == actor.Full {
+			add(a, p.Questions[turn.question])
 		}
 	}
 	e.USD[Low] = e.USD[Likely] / 2

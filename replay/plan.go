@@ -48,7 +48,7 @@ func New(c Config) (*Plan, error) {
 		answers: map[string]daemonAnswers{},
 	}
 	for _, step := range []func() error{
-		p.checkArms, p.draw, p.checkHaystacks, p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
+		p.checkArms, p.draw, p.checkHaystacks, p.openReader, p.openJudge, p.checkQuestions, p.checkAlone, p.checkActors, p.checkMoney,
 	} {
 		if err := step(); err != nil {
 			return nil, err

@@ -64,6 +64,9 @@ type Config struct {
 	Concurrency int
 	// Timeout limits one question, from the search to the answer.
 	Timeout time.Duration
+	// Alone is how many questions each daemon is asked once more by itself, after all arms have
+	// finished, 0 for none. Workers do not: see RunQueued.
+	Alone int
 	// RetryErrors is set if questions of a resumed replay are tried again as harness.Config says.
 	RetryErrors bool
 	// Gate has the floors and allowances that judge each arm. Its other settings are not used.

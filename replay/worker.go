@@ -259,7 +259,7 @@ func (o *openedArm) drive(
 	ctx context.Context, q source.Question, filled *ingest.Filled, earlier map[int]result.Record,
 ) (rec result.Record, err error) {
 	one := o.armRun // which has the brains of this question
-	config, err := one.config(filled)
+	config, err := one.config(ctx, filled)
 	if err != nil {
 		return rec, err
 	}

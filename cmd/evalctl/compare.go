@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +16,8 @@ import (
 )
 
 type compareCmd struct {
-	Files     []string `arg:"" name:"file" help:"Result files, or runs in JSON lines."`
-	Baseline  string   `placeholder:"RUN" help:"Compare the others with this run only: its name in the table, or its file."`
+	Files     []string `arg:"" name:"file" help:"Result files, or runs in JSON lines. NAME=FILE,FILE,… are several runs of one side, as a NAME that is given again."`
+	Baseline  string   `placeholder:"RUN" help:"Compare the others with this run or side only: its name in the table, or its file."`
 	Margin    *float64 `placeholder:"RATE" help:"Largest loss of pass rate against the baseline that is accepted, such as 0.03."`
 	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline."`
 	Tag       string   `help:"Compare only the questions with this tag."`
@@ -32,6 +32,7 @@ type compareCmd struct {
 func (compareCmd) Help() string {
 	return `Pairs the questions of two results or more and says whether the pass rates, scores, retrieval measures and
 latencies differ, and how certain that is. Results that did not measure the same thing are refused with 6.
+Latencies are judged from 3 runs a side on: how much runs of one daemon differ is not known from one.
 docs/comparing.md describes the figures.
 
 A run in JSON lines has one object for each question: {"id": "q1", "passed": true}, and optionally question,
@@ -41,6 +42,7 @@ Examples:
 
   evalctl compare results/2026-01-31/ts.json results/2026-01-31/go.json results/2026-01-31/py.json
   evalctl compare main.json change.json --baseline main.json --margin 0.03 --fail-on regression
+  evalctl compare old=o1.json,o2.json,o3.json new=n1.json,n2.json,n3.json --baseline old
   evalctl compare a.json b.json --cluster conversation --format markdown
   evalctl compare published.jsonl results/2026-01-31/go.json --intersect
 
@@ -49,23 +51,26 @@ Examples:
 
 // Run compares the results and writes the comparison to stdout.
 func (c *compareCmd) Run(p *process) error {
+	given, err := comparedSides(c.Files)
+	if err != nil {
+		return usageError{err}
+	}
 	if c.Baseline == "" && (c.Margin != nil || c.FailOn != "") {
 		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
-			"--baseline " + c.Files[0])}
+			"--baseline " + cmp.Or(given[0].name, given[0].paths[0]))}
 	}
 	inputs := []fileFlag{{"baseline", c.Baseline}}
-	for _, path := range c.Files {
+	for _, path := range pathsOf(given) {
 		inputs = append(inputs, fileFlag{"file", path})
 	}
 	if err := c.prepare(inputs...); err != nil {
 		return err
 	}
-	c.Files = eachOnce(newTerminal(p, false), c.Files)
-	runs, err := c.open()
+	sides, err := openSides(withoutSecondNames(newTerminal(p, false), given), c.Baseline)
 	if err != nil {
 		return usageError{err}
 	}
-	comparison, err := compare.Compare(runs, compare.Options{
+	comparison, err := compare.Compare(sides, compare.Options{
 		Baseline: c.Baseline, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,
 		Intersect: c.Intersect, Accept: c.Accept,
 	})
@@ -101,32 +106,6 @@ func eachOnce(t *terminal, files []string) []string {
 		kept = append(kept, path)
 	}
 	return kept
-}
-
-// open reads the results, and the baseline if it is a file that is not among them.
-func (c *compareCmd) open() ([]*compare.Run, error) {
-	runs, err := compare.OpenAll(c.Files)
-	if err == nil && c.isOtherFile(runs) {
-		var baseline *compare.Run
-		baseline, err = compare.Open(c.Baseline)
-		runs = append(runs, baseline)
-	}
-	if err == nil && len(runs) < 2 {
-		err = fmt.Errorf("only %s is given: name a second result to compare it with", c.Files[0])
-	}
-	return runs, err
-}
-
-// isOtherFile reports whether the baseline is neither the name nor the file of a run, but a file.
-func (c *compareCmd) isOtherFile(runs []*compare.Run) bool {
-	info, err := os.Stat(c.Baseline)
-	if c.Baseline == "" || err != nil || slices.Contains(compare.NamesOf(runs), c.Baseline) {
-		return false
-	}
-	return !slices.ContainsFunc(runs, func(r *compare.Run) bool {
-		other, err := os.Stat(r.Path())
-		return err == nil && os.SameFile(info, other)
-	})
 }
 
 func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {

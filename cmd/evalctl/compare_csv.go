@@ -36,6 +36,13 @@ func compareCSV(w io.Writer, c *compare.Comparison) error {
 		for _, l := range p.Latencies {
 			row := measureRow("latency_"+l.Name+"_ms", c.Tag, names, l.N, &l.ReferenceP50, &l.RunP50, l.Interval)
 			row[8] = csvNumber(&l.Ratio)
+			switch {
+			case l.Interval != nil:
+			case l.Runs != nil:
+				row[9], row[10], row[11] = csvNumber(&l.Runs.Low), csvNumber(&l.Runs.High), "range_over_runs"
+			case l.Questions != nil:
+				row[9], row[10], row[11] = csvNumber(&l.Questions.Low), csvNumber(&l.Questions.High), "quartiles_over_questions"
+			}
 			_ = out.Write(append(row, l.Test, csvNumber(l.P), csvNumber(l.Adjusted), string(l.Verdict), ""))
 		}
 	}

@@ -39,37 +39,32 @@ func (t *terminal) measures(c *compare.Comparison) {
 		over, c.Resamples, c.Seed)
 }
 
-// latencies prints the ratios to the first run.
+// latencies prints the ratios to the first side. A note says why one is not judged.
 func (t *terminal) latencies(c *compare.Comparison) {
 	for _, p := range c.Pairs {
 		if p.Reference > 0 {
 			break
 		}
 		for _, l := range p.Latencies {
-			text := fmt.Sprintf("×%.2f", l.Ratio)
-			if l.Interval != nil {
-				text += fmt.Sprintf(" [%.2f %.2f] 95%% CI", l.Interval.Low, l.Interval.High)
-			}
-			if l.P != nil {
-				text += fmt.Sprintf("  p %s → %s", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
-			}
 			name, _ := compare.LatencyName(l.Name) // computed here, so it is known
-			of := "answering attempts, "
+			of := "answering attempts"
 			if l.Name == "felt" {
-				of = ""
+				of = "as the callers felt them"
 			}
-			t.field("latency", "%s  %s  p50 %s vs %s  %s  %s  (n=%d, %spaired log-ratio)", pairName(c, p), name,
-				duration(l.RunP50), duration(l.ReferenceP50), text, t.latencyVerdict(l.Verdict), l.N, of)
+			test := ""
+			if l.Adjusted != nil {
+				test = fmt.Sprintf("p %s → %s  ", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
+			}
+			t.field("latency", "%s  %s  p50 %s vs %s  ×%.2f, %s  %s%s  (n=%d, %s)", pairName(c, p), name,
+				duration(l.RunP50), duration(l.ReferenceP50), l.Ratio, l.Within(), test, t.latencyVerdict(l.Verdict), l.N, of)
 		}
 	}
 }
 
 func (t *terminal) latencyVerdict(v compare.Verdict) string {
 	switch v {
-	case compare.Better:
-		return t.tint(true, "faster")
-	case compare.Worse:
-		return t.tint(false, "slower")
+	case compare.Better, compare.Worse:
+		return t.tint(v == compare.Better, v.Speed())
 	}
-	return t.verdictWord(v)
+	return v.Mark() + " " + v.Words()
 }

@@ -80,6 +80,14 @@ func differingKey(c *compare.Comparison, k compare.Key) string {
 
 func runName(c *compare.Comparison, run int) string { return short(c.Runs[run].Name, 32) }
 
+// sideName returns the name of a side with its number of runs, if there are several.
+func sideName(c *compare.Comparison, side int) string {
+	if n := len(c.Runs[side].Files); n > 0 {
+		return fmt.Sprintf("%s, %d runs", runName(c, side), n)
+	}
+	return runName(c, side)
+}
+
 // pairName returns "py vs go".
 func pairName(c *compare.Comparison, p compare.Pair) string {
 	return runName(c, p.Run) + " vs " + runName(c, p.Reference)
@@ -92,7 +100,7 @@ func (t *terminal) pairs(c *compare.Comparison) {
 		fmt.Sprintf("p, Holm over %d", c.Tests), "",
 	}}
 	for i, r := range c.Runs {
-		row := []string{runName(c, i), fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval)}
+		row := []string{sideName(c, i), fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval)}
 		if i == 0 {
 			rows = append(rows, append(row, "", "", "", ""))
 			continue
@@ -264,8 +272,8 @@ func (t *terminal) disagreements(c *compare.Comparison) {
 		return
 	}
 	command := []string{"evalctl", "diff", first}
-	for _, r := range c.Runs {
-		command = append(command, r.Path)
+	for i := range c.Runs {
+		command = append(command, c.Runs[i].Paths()...)
 	}
 	t.field("", "%s", commandLine(command...))
 }

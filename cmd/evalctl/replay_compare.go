@@ -28,6 +28,7 @@ func (t *terminal) arms(outcomes []replay.Outcome, compared *compare.Arms) {
 // overview prints the arms side by side.
 func (t *terminal) overview(outcomes []replay.Outcome) {
 	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "cost"}}
+	var together *result.Together
 	for _, o := range outcomes {
 		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {
@@ -44,6 +45,9 @@ func (t *terminal) overview(outcomes []replay.Outcome) {
 			} else if r.Latency.N > 0 {
 				row[8] = fmt.Sprintf("n<%d", result.NeededForP50)
 			}
+			if r.Replay.Together != nil {
+				together = r.Replay.Together
+			}
 			if r.CostAccounting != nil {
 				row[9] = r.CostAccounting.TotalUSD.String()
 			}
@@ -51,6 +55,9 @@ func (t *terminal) overview(outcomes []replay.Outcome) {
 		rows = append(rows, row)
 	}
 	t.table(rows)
+	if together != nil {
+		t.field("latency", "%s", printable(together.Text(), oneLine))
+	}
 }
 
 // misjudged returns the rates of false positives and false negatives among the controls.

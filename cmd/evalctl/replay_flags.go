@@ -59,6 +59,7 @@ type replayCmd struct {
 
 	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})."`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})."`
+	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers."`
 	gateFlags   `set:"default_floor=0"`
 	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines although they differ in KEY, such as effective_modes."`
 	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
@@ -197,6 +198,11 @@ func (c *replayCmd) validateLimits() (err error) {
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	case c.Timeout <= 0:
 		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
+	case c.Alone != nil && *c.Alone < 1:
+		return fmt.Errorf("--latency-alone %d: must be at least 1", *c.Alone)
+	case c.Alone != nil && c.Queue != "":
+		return errors.New("--latency-alone and --queue exclude each other: on a queue, workers on any machine ask, " +
+			"and this process does not know when they are idle")
 	}
 	if err := c.validateGate(); err != nil {
 		return err

@@ -81,6 +81,9 @@ func (c *replayCmd) config(p *process) (replay.Config, error) {
 		Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: dir, MaxBytes: llm.DefaultCacheBytes},
 		Concurrency: c.Concurrency, Timeout: c.Timeout, RetryErrors: c.RetryErrors, Gate: c.settings(result.Settings{}), Tool: toolID(),
 	}
+	if c.Alone != nil {
+		config.Alone = *c.Alone
+	}
 	if err := c.addModels(p, &config); err != nil {
 		return config, err
 	}

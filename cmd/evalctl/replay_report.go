@@ -72,6 +72,9 @@ func (t *terminal) armReport(res result.Result) {
 		t.warnings(res.Retrieval.Warnings)
 	}
 	t.latency(res)
+	if r.Alone != nil {
+		t.field("alone", "%s", printable(r.Alone.Text(), oneLine))
+	}
 	if r.FirstAttempt < res.Counts.Total {
 		t.field("attempts", "%d of %s answered at the first attempt, %d of these passed", r.FirstAttempt,
 			count(res.Counts.Total, "question"), r.FirstAttemptPassed)

@@ -91,8 +91,9 @@ func ranOtherwise(cell result.Cell, res result.Result) string {
 
 // column is a metric in the table.
 type column struct {
-	name          string
-	lowerIsBetter bool
+	name string
+	// unranked is set if one run of each cell cannot say which is best: runs differ in latency.
+	unranked bool
 	// inflated is set if a top-k that covers the brain makes the metric meaningless.
 	inflated bool
 	value    func(result.Cell) float64 // NaN if the cell has none
@@ -136,7 +137,7 @@ func passRate(c result.Cell) float64 {
 // confidence interval, otherwise the table shows that it has too few.
 func latency(quantile func(result.Quantiles) *float64, p float64, need int) column {
 	return column{
-		name: fmt.Sprintf("p%.0f ms", p*100), lowerIsBetter: true,
+		name: fmt.Sprintf("p%.0f ms", p*100), unranked: true,
 		value: func(c result.Cell) float64 {
 			if v := quantile(c.Result.Latency); v != nil {
 				return *v
@@ -162,7 +163,9 @@ var columns = []column{
 }
 
 // comparable reports whether the value of a cell may be the best of the column.
-func (c column) comparable(cell result.Cell) bool { return !c.inflated || !coversBrain(cell) }
+func (c column) comparable(cell result.Cell) bool {
+	return !c.unranked && (!c.inflated || !coversBrain(cell))
+}
 
 // best returns the best value of a column, NaN if all cells have the same.
 func (c column) best(cells []result.Cell) float64 {
@@ -172,11 +175,8 @@ func (c column) best(cells []result.Cell) float64 {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
-	switch {
-	case !(lo < hi):
+	if !(lo < hi) {
 		return math.NaN()
-	case c.lowerIsBetter:
-		return lo
 	}
 	return hi
 }

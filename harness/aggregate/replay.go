@@ -26,6 +26,8 @@ type ReplaySum struct {
 	original result.Counts
 	// first counts the questions that were answered by their first attempt.
 	first, firstPassed int
+	// daemon has how long the daemon took for a question that was answered, in milliseconds, by id.
+	daemon map[string]float64
 }
 
 type stratumSum struct {
@@ -37,7 +39,7 @@ type stratumSum struct {
 func NewReplay() *ReplaySum {
 	return &ReplaySum{
 		strata: map[string]*stratumSum{}, verdicts: map[result.JudgeVerdict]int{},
-		losses: map[result.Cause]int{},
+		losses: map[result.Cause]int{}, daemon: map[string]float64{},
 	}
 }
 
@@ -51,6 +53,9 @@ func (t *ReplaySum) Add(r result.Record) {
 	s.counts.Add(r)
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		s.latency = append(s.latency, r.LatencyMS)
+		if t.daemon[r.ID] = r.LatencyMS; r.SearchMS != nil {
+			t.daemon[r.ID] = *r.SearchMS
+		}
 		if r.Attempts == 1 {
 			t.first++
 			if r.Passed {
@@ -87,17 +92,37 @@ func originalRecord(r result.Record) result.Record {
 	return r
 }
 
-// Fill sets the figures of the replay in res, whose sample and retrieval must be set.
+// Fill sets the figures of the replay in res, whose sample and retrieval must be set, and what was
+// asked alone.
 func (t *ReplaySum) Fill(res *result.Result) {
 	r := res.Replay
 	r.Verdicts, r.Losses = t.verdicts, t.losses
 	r.FirstAttempt, r.FirstAttemptPassed = t.first, t.firstPassed
 	r.Strata = t.figures(res.Retrieval)
 	r.Weighted, r.Macro = weighted(r.Sample, t.strata), macro(r.Strata)
+	if r.Alone != nil {
+		t.fillAlone(r.Alone)
+	}
 	if e := r.Errata; e != nil {
 		e.Original = t.original
 		e.OriginalPassRate, e.OriginalInterval = t.original.PassRate(), PassInterval(t.original)
 	}
+}
+
+// fillAlone sets the figures of what was asked alone.
+func (t *ReplaySum) fillAlone(a *result.Alone) {
+	var alone, shared []float64
+	for i := range a.Asked {
+		q := &a.Asked[i]
+		q.SharedMS = nil
+		if ms, ok := t.daemon[q.ID]; ok {
+			q.SharedMS, shared = &ms, append(shared, ms)
+		}
+		if q.Error == "" {
+			alone = append(alone, q.LatencyMS)
+		}
+	}
+	a.Latency, a.Shared = Quantiles(alone), Quantiles(shared)
 }
 
 // figures returns the strata in order of their names.

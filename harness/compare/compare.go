@@ -12,7 +12,7 @@ import (
 
 // Options say how to compare. The zero value compares every run with every other.
 type Options struct {
-	// Baseline is the name or the path of the run that the others are compared with, empty for none.
+	// Baseline is the name, or the path of a file, of the side that the others are compared with, empty for none.
 	Baseline string
 	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag
 	// ClusterTag:X.
@@ -38,7 +38,7 @@ const seed = 1
 // ErrOptions is wrapped by the error of Compare for Options that do not fit the runs.
 var ErrOptions = errors.New("cannot compare")
 
-// Compare compares two runs or more. Questions are paired by id; those that are in some runs only
+// Compare compares two runs or more, or sides of several runs each. Questions are paired by id; those that are in some runs only
 // are listed, and refused without Options.Intersect. Errors count as not passed, and a pair with an
 // unscored question is left out and counted.
 //
@@ -49,21 +49,23 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := align(runs, names)
+	files, ofFiles := filesOf(runs), fileNames(runs, names)
+	a, err := align(files, ofFiles)
 	if err != nil {
 		return nil, err
 	}
-	all := keys(runs, a, opts)
-	if err := refuse(names, all, a.common); err != nil {
+	all := keys(files, a, opts)
+	if err := refuse(ofFiles, all, a.common); err != nil {
 		return nil, err
 	}
+	a = a.joined(runs)
 	if err := checkQuestions(a, opts); err != nil {
 		return nil, err
 	}
-	order := displayOrder(a, len(runs), base, opts)
+	given, order := runs, displayOrder(a, len(runs), base, opts)
 	runs, names, a = reorder(runs, order), reorder(names, order), a.reordered(order)
 	for i := range all {
-		all[i].Values = reorder(all[i].Values, order)
+		all[i].Values = reorder(joinEach(given, all[i].Values, joinValues), order)
 	}
 	c := &Comparison{
 		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, Keys: all,
@@ -98,12 +100,8 @@ func check(runs []*Run, opts *Options) (names []string, base int, err error) {
 	if len(runs) < 2 {
 		return nil, 0, fmt.Errorf("%w: %d result given, and it takes two", ErrOptions, len(runs))
 	}
-	for i, a := range runs {
-		for _, b := range runs[:i] {
-			if os.SameFile(a.info, b.info) {
-				return nil, 0, fmt.Errorf("%w: %s and %s are the same file", ErrOptions, b.path, a.path)
-			}
-		}
+	if err := checkFiles(runs); err != nil {
+		return nil, 0, err
 	}
 	for _, name := range opts.Accept {
 		if !slices.Contains(KeyNames(), name) {
@@ -114,7 +112,9 @@ func check(runs []*Run, opts *Options) (names []string, base int, err error) {
 	if opts.Resamples == 0 {
 		opts.Resamples = DefaultResamples
 	}
-	names = NamesOf(runs)
+	if names = NamesOf(runs); !distinct(names) {
+		return nil, 0, fmt.Errorf("%w: two of them have the same name: %s", ErrOptions, strings.Join(names, ", "))
+	}
 	base, err = baseline(runs, names, opts.Baseline)
 	if err == nil && opts.Margin != nil && !(*opts.Margin > 0 && *opts.Margin < 1) {
 		err = fmt.Errorf("%w: the margin %v is not between 0 and 1", ErrOptions, *opts.Margin)
@@ -127,14 +127,25 @@ func check(runs []*Run, opts *Options) (names []string, base int, err error) {
 
 // NamesOf returns the names that Compare gives to runs, in their order.
 func NamesOf(runs []*Run) []string {
-	paths, sdks := make([]string, len(runs)), make([]string, len(runs))
+	names := make([]string, len(runs))
+	var paths, sdks []string
 	for i, r := range runs {
-		paths[i] = r.path
+		if names[i] = r.name; r.name != "" {
+			continue
+		}
+		sdk := ""
 		if r.res != nil {
-			sdks[i] = r.res.SDK
+			sdk = r.res.SDK
+		}
+		paths, sdks = append(paths, r.path), append(sdks, sdk)
+	}
+	found := Names(paths, sdks)
+	for i := range names {
+		if names[i] == "" {
+			names[i], found = found[0], found[1:]
 		}
 	}
-	return Names(paths, sdks)
+	return names
 }
 
 func baseline(runs []*Run, names []string, wanted string) (int, error) {
@@ -146,7 +157,9 @@ func baseline(runs []*Run, names []string, wanted string) (int, error) {
 	}
 	info, err := os.Stat(wanted)
 	for i, r := range runs {
-		if r.path == wanted || err == nil && os.SameFile(info, r.info) {
+		if slices.ContainsFunc(r.files(), func(f *Run) bool {
+			return f.path == wanted || err == nil && os.SameFile(info, f.info)
+		}) {
 			return i, nil
 		}
 	}
@@ -234,6 +247,6 @@ func (a *aligned) counts(run int) result.Counts {
 
 func repeated(runs []*Run) bool {
 	return slices.ContainsFunc(runs, func(r *Run) bool {
-		return slices.ContainsFunc(r.questions, func(q question) bool { return len(q.attempts) > 1 })
+		return r.parts != nil || slices.ContainsFunc(r.questions, func(q question) bool { return len(q.attempts) > 1 })
 	})
 }

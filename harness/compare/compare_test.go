@@ -248,10 +248,10 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("ndcg %+v", m)
 	}
 	total, first := p.Latencies[0], p.Latencies[1]
-	if total.Name != "total" || math.Abs(total.Ratio-2.02) > 0.001 || total.Verdict != Worse || total.ReferenceP50 != 100 {
+	if total.Name != "total" || math.Abs(total.Ratio-2.02) > 0.001 || total.Verdict != NotJudged || total.ReferenceP50 != 100 {
 		t.Errorf("latency %+v", total)
 	}
-	if first.Name != "first_token" || first.Ratio != 1 || first.Verdict != NotSeen {
+	if first.Name != "first_token" || first.Ratio != 1 || first.Verdict != NotJudged {
 		t.Errorf("first token %+v", first)
 	}
 }

@@ -23,11 +23,13 @@ type Comparison struct {
 	Tag string `json:"tag"`
 	// ClusterTag names the clusters of the questions, empty for none.
 	ClusterTag string `json:"cluster_tag"`
-	// Repeated is set if a run asked questions several times. Then the means over the repeats of each
-	// question are compared.
+	// Repeated is set if a run asked questions several times, or a side has several runs, whose
+	// answers to a question are its repeats. Then the means over the repeats of each question are
+	// compared.
 	Repeated bool `json:"repeated"`
-	// Runs begin with the baseline if there is one; the others are in order of the pass rate, the
-	// highest first. Indexes elsewhere are into Runs.
+	// Runs are the sides: each a run, or several of the same thing. They begin with the baseline if
+	// there is one; the others are in order of the pass rate, the highest first. Indexes elsewhere
+	// are into Runs.
 	Runs []RunFigures `json:"runs"`
 	// Keys say whether the runs measured the same thing.
 	Keys      []Key     `json:"comparability"`
@@ -51,20 +53,23 @@ type Comparison struct {
 	Notes []string `json:"notes"`
 }
 
-// RunFigures are the figures of one run.
+// RunFigures are the figures of one side.
 type RunFigures struct {
-	// Name is short and unique among the runs: the SDK or arm, or the parts in which the
-	// paths differ.
+	// Name is short and unique among the sides: the one given, the SDK or arm, or the parts in which
+	// the paths differ.
 	Name string `json:"name"`
-	// Path is the file's, as given. Argument is its place among the arguments, from 1.
+	// Path is that of the first file, as given. Argument is the place of the side among the
+	// arguments, from 1.
 	Path     string `json:"path"`
 	Argument int    `json:"argument"`
 	Format   Format `json:"format"`
 	SHA256   string `json:"sha256"`
+	// Files are those of a side with several runs, in the order given, the first included.
+	Files []File `json:"files,omitempty"`
 	// SDK and StartedAt are zero for a run that does not record them.
 	SDK       string    `json:"sdk,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// Asked is the number of questions in the file, with their repeats. Selection describes how they
+	// Asked is the number of questions in the files, with their repeats. Selection describes how they
 	// were selected, empty if they are the whole dataset.
 	Asked     int    `json:"asked"`
 	Selection string `json:"selection,omitempty"`
@@ -84,6 +89,24 @@ type RunFigures struct {
 	FirstDelta result.Quantiles  `json:"first_delta"`
 }
 
+// File is one of several runs of a side.
+type File struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Paths returns the paths of all files of the side.
+func (f *RunFigures) Paths() []string {
+	if len(f.Files) == 0 {
+		return []string{f.Path}
+	}
+	paths := make([]string, len(f.Files))
+	for i, file := range f.Files {
+		paths[i] = file.Path
+	}
+	return paths
+}
+
 // Format is the form of a file that was read.
 type Format string
 
@@ -97,7 +120,8 @@ const (
 type Key struct {
 	// Name is what --accept takes, such as judge_prompt.
 	Name string `json:"key"`
-	// Values has the text of each run's value, empty if the run does not record it.
+	// Values has the text of each run's value, empty if the run does not record it. In a Comparison
+	// they are those of the sides: what the runs of one side record, each value once.
 	Values []string `json:"values"`
 	State  KeyState `json:"state"`
 	// Matters is set if runs that differ in it measured different things.
@@ -140,18 +164,21 @@ type Verdict string
 
 // The verdicts on a run compared with its reference.
 const (
-	Better  Verdict = "better"
-	Worse   Verdict = "worse"
-	NotSeen Verdict = "no_difference_shown"
+	Better    Verdict = "better"
+	Worse     Verdict = "worse"
+	NotSeen   Verdict = "no_difference_shown"
+	NotJudged Verdict = "not_judged" // what was measured does not allow a verdict
 )
 
-// Mark returns "+", "-" or "~". Output for people has the words as well.
+// Mark returns "+", "-", "~" or "?". Output for people has the words as well.
 func (v Verdict) Mark() string {
 	switch v {
 	case Better:
 		return "+"
 	case Worse:
 		return "-"
+	case NotJudged:
+		return "?"
 	}
 	return "~"
 }
@@ -161,6 +188,8 @@ func (v Verdict) Words() string {
 	switch v {
 	case Better, Worse:
 		return string(v)
+	case NotJudged:
+		return "not judged"
 	}
 	return "no difference shown"
 }
@@ -276,40 +305,6 @@ type MeasureDifference struct {
 	P        float64 `json:"p"`
 	Adjusted float64 `json:"p_adjusted"`
 	Verdict  Verdict `json:"verdict"`
-}
-
-// LatencyRatio compares the latencies of the questions that both runs answered.
-type LatencyRatio struct {
-	// Name is total or first_token, which are of the answering attempts, or felt: total with the
-	// failed attempts and the waits before, if a question of either run had any.
-	Name string `json:"name"`
-	N    int    `json:"n"`
-	// ReferenceP50 and RunP50 are medians over the N questions, in milliseconds.
-	ReferenceP50 float64 `json:"reference_p50_ms"`
-	RunP50       float64 `json:"run_p50_ms"`
-	// Ratio is the geometric mean of run by reference; over 1 the run is slower. Interval is
-	// student_t_log_ratio, nil for fewer than two questions.
-	Ratio    float64          `json:"ratio"`
-	Interval *result.Interval `json:"interval"`
-	// P is two-sided, of the paired t test of the logarithms (Test: log_ratio_t), nil if all ratios
-	// are the same. Both take the questions as independent, also with clusters. Adjusted is as in
-	// MeasureDifference. Better is faster.
-	Test     string   `json:"test"`
-	P        *float64 `json:"p"`
-	Adjusted *float64 `json:"p_adjusted"`
-	Verdict  Verdict  `json:"verdict"`
-}
-
-// latencyNames are the latencies for people, by LatencyRatio.Name.
-var latencyNames = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
-
-// LatencyName returns the name of a latency for people. ok is false for one that is not known,
-// whose name it is then: content of a file.
-func LatencyName(latency string) (name string, ok bool) {
-	if name, ok = latencyNames[latency]; ok {
-		return name, true
-	}
-	return latency, false
 }
 
 // TagComparison compares the runs over the questions that have a tag.

@@ -11,8 +11,13 @@ import (
 // figuresOf returns the figures of one run over the rows of a, without its name.
 func figuresOf(r *Run, a *aligned, run int, clusterTag string, repeated bool) RunFigures {
 	f := RunFigures{Path: r.path, Format: r.format, SHA256: r.sha256, Counts: a.counts(run)}
-	for i := range r.questions {
-		f.Asked += len(r.questions[i].attempts)
+	for _, file := range r.files() {
+		for i := range file.questions {
+			f.Asked += len(file.questions[i].attempts)
+		}
+	}
+	for _, file := range r.parts {
+		f.Files = append(f.Files, File{file.path, file.sha256})
 	}
 	if r.res != nil {
 		f.SDK, f.StartedAt = r.res.SDK, r.res.StartedAt

@@ -22,9 +22,9 @@ func valuesOf(rows [][]*question, cluster []int, measure, reference, run int) (x
 	return x, y, of
 }
 
-// compareMeasures fills in Measures and Latencies, without adjusted p-values.
+// compareMeasures fills in Measures, without adjusted p-values.
 func (p *Pair) compareMeasures(rows [][]*question, cluster []int, resamples int) {
-	p.Measures, p.Latencies = []MeasureDifference{}, []LatencyRatio{}
+	p.Measures = []MeasureDifference{}
 	for measure := range measureTotal {
 		x, y, of := valuesOf(rows, cluster, measure, p.Reference, p.Run)
 		verdictsOnly := measure == measureScore && binary(x) && binary(y)
@@ -32,23 +32,6 @@ func (p *Pair) compareMeasures(rows [][]*question, cluster []int, resamples int)
 			p.Measures = append(p.Measures, difference(measureNames[measure], x, y, of, resamples))
 		}
 	}
-	for measure := measureTotal; measure < measureCount; measure++ {
-		if measure == measureFelt && !waited(rows, p.Reference) && !waited(rows, p.Run) {
-			continue // it would repeat the latencies of the answering attempts
-		}
-		if x, y, _ := valuesOf(rows, nil, measure, p.Reference, p.Run); len(x) > 0 {
-			p.Latencies = append(p.Latencies, ratio(measureNames[measure], x, y))
-		}
-	}
-}
-
-// waited reports whether a caller of a run felt more than the time of the answering attempt.
-func waited(rows [][]*question, run int) bool {
-	return slices.ContainsFunc(rows, func(row []*question) bool {
-		return slices.ContainsFunc(row[run].attempts, func(a attempt) bool {
-			return a.values[measureFelt] > a.values[measureTotal]
-		})
-	})
 }
 
 // binary reports whether the scores say no more than the verdicts.
@@ -100,23 +83,10 @@ func sums(values []float64, cluster []int) []float64 {
 	return out
 }
 
-func ratio(name string, x, y []float64) LatencyRatio {
-	r := stats.LogRatio(x, y, Confidence)
-	return LatencyRatio{
-		Name: name, N: len(x), RunP50: median(x), ReferenceP50: median(y), Ratio: r.Ratio,
-		Interval: interval("student_t_log_ratio", r.Lo, r.Hi, 0, math.Inf(1)), Test: "log_ratio_t", P: known(r.P),
-	}
-}
-
-func median(values []float64) float64 {
-	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
-}
-
 // adjustMeasures sets the adjusted p-values and the verdicts of each measure over the pairs.
 func adjustMeasures(pairs []Pair) {
-	for _, name := range measureNames {
+	for _, name := range measureNames[:measureTotal] {
 		var means []*MeasureDifference
-		var ratios []*LatencyRatio
 		var ps []float64
 		for i := range pairs {
 			for j := range pairs[i].Measures {
@@ -124,25 +94,11 @@ func adjustMeasures(pairs []Pair) {
 					means, ps = append(means, m), append(ps, m.P)
 				}
 			}
-			for j := range pairs[i].Latencies {
-				l := &pairs[i].Latencies[j]
-				if l.Name != name {
-					continue
-				}
-				l.Verdict = NotSeen
-				if l.P != nil {
-					ratios, ps = append(ratios, l), append(ps, *l.P)
-				}
-			}
 		}
 		adjusted := stats.Holm(ps)
 		for i, m := range means {
 			m.Adjusted = adjusted[i]
 			m.Verdict = verdictOf(adjusted[i], m.Difference)
-		}
-		for i, l := range ratios {
-			l.Adjusted = &adjusted[i]
-			l.Verdict = verdictOf(adjusted[i], 1-l.Ratio)
 		}
 	}
 }

@@ -38,9 +38,9 @@ func Names(paths, sdks []string) []string {
 	return slices.Clone(paths) // they differ in their extensions
 }
 
-// sameEnd reports whether all paths have the same last part, and another one before it.
+// sameEnd reports whether all of several paths have the same last part, and another one before it.
 func sameEnd(parts [][]string) bool {
-	return !slices.ContainsFunc(parts, func(p []string) bool {
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p []string) bool {
 		return len(p) < 2 || p[len(p)-2] == "" || p[len(p)-1] != parts[0][len(parts[0])-1]
 	})
 }

@@ -19,11 +19,16 @@ func notes(c *Comparison, runs []*Run, a *aligned) []string {
 	n := &noted{list: []string{}}
 	n.questions(c)
 	n.unrecorded(c)
-	for i, r := range runs {
-		n.run(c.Runs[i].Name, r)
-		for j := range runs[:i] {
-			if r.sha256 == runs[j].sha256 {
-				n.add("%s and %s have the same contents: they are one run", c.Runs[j].Name, c.Runs[i].Name)
+	sides := make([]string, len(c.Runs))
+	for i, r := range c.Runs {
+		sides[i] = r.Name
+	}
+	names := fileNames(runs, sides)
+	for i, r := range filesOf(runs) {
+		n.run(names[i], r)
+		for j, other := range filesOf(runs)[:i] {
+			if r.sha256 == other.sha256 {
+				n.add("%s and %s have the same contents: they are one run", names[j], names[i])
 			}
 		}
 	}
@@ -40,6 +45,7 @@ func notes(c *Comparison, runs []*Run, a *aligned) []string {
 		n.clusters(c, a)
 	}
 	n.tags(c)
+	n.latencies(c, runs)
 	return n.list
 }
 

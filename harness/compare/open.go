@@ -18,6 +18,8 @@ import (
 // Run is what a comparison needs of a result: for each question its text, tags and gold, and what
 // became of it. Its methods and Compare only read it.
 type Run struct {
+	name   string // of a side, empty for one that is named after its file
+	parts  []*Run // nil unless a side has several
 	path   string
 	info   os.FileInfo
 	sha256 string

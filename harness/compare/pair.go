@@ -114,6 +114,7 @@ func (c *Comparison) comparePairs(a *aligned, opts Options) {
 		}
 	}
 	adjustMeasures(c.Pairs)
+	adjustLatencies(c.Pairs)
 }
 
 func (p *Pair) compare(rows [][]*question, cluster []int, repeated bool, opts Options) {
@@ -142,6 +143,7 @@ func (p *Pair) compare(rows [][]*question, cluster []int, repeated bool, opts Op
 		}
 	}
 	p.compareMeasures(rows, cluster, opts.Resamples)
+	p.compareLatencies(rows)
 }
 
 func (r rates) clustered() *ClusteredDifference {

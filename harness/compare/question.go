@@ -17,6 +17,8 @@ type question struct {
 	// is zero if that is not recorded.
 	gold, documents [sha256.Size]byte
 	attempts        []attempt
+	// runs has the question in each run of a side, nil if that is one run. attempts has all of theirs.
+	runs []*question
 }
 
 // attempt is what became of a question that was asked once.

@@ -297,6 +297,12 @@ func (a *Arm) latency(p *summary) {
 	if a.Run.Result.Felt != nil {
 		notes = append(notes, "Times are those of the answering attempts; with waits, failed attempts and the pauses between them are included.")
 	}
+	if r := a.Run.Result.Replay; r != nil && r.Together != nil {
+		notes = append(notes, markdown.Span(r.Together.Text(), sentenceLength))
+	}
+	if r := a.Run.Result.Replay; r != nil && r.Alone != nil {
+		notes = append(notes, "Alone: "+markdown.Span(r.Alone.Text(), sentenceLength))
+	}
 	if len(notes) > 0 {
 		p.printf("%s\n\n", strings.Join(notes, " "))
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
@@ -54,8 +55,8 @@ func (c Comparison) suites() []suite {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		s := suite{name: "compare." + c.title(p), started: c.Runs[p.Run].StartedAt}
-		s.add("reference", c.Runs[p.Reference].Path)
-		s.add("run", c.Runs[p.Run].Path)
+		s.add("reference", strings.Join(c.Runs[p.Reference].Paths(), ","))
+		s.add("run", strings.Join(c.Runs[p.Run].Paths(), ","))
 		s.add("pairs", fmt.Sprint(p.N))
 		s.add("difference", decimal(p.Difference))
 		s.add("ci95", bounds(p.Interval))

@@ -64,6 +64,9 @@ func (c Comparison) runs(p *summary) {
 	p.rows(t, len(c.Runs), "runs", func(i int) []string {
 		r := &c.Runs[i]
 		name := markdown.Cell(r.Name)
+		if n := len(r.Files); n > 0 {
+			name += fmt.Sprintf(", %d runs", n)
+		}
 		if r.Selection != "" {
 			name += " selection: " + markdown.Cell(r.Selection)
 		}
@@ -173,17 +176,6 @@ func (c Comparison) measures(p *summary) {
 	p.rows(t, len(rows), "rows", func(i int) []string { return rows[i] })
 }
 
-// speed returns the verdict on a latency.
-func speed(v compare.Verdict) string {
-	switch v {
-	case compare.Better:
-		return "faster"
-	case compare.Worse:
-		return "slower"
-	}
-	return v.Words()
-}
-
 // latencyName returns a latency of a comparison for people, as a cell.
 func latencyName(latency string) string {
 	if name, ok := compare.LatencyName(latency); ok {
@@ -198,18 +190,15 @@ func (c Comparison) latencies(p *summary) {
 	for i := range c.Pairs {
 		pair := &c.Pairs[i]
 		for _, l := range pair.Latencies {
-			within, adjusted := markdown.None, markdown.None
-			if l.Interval != nil {
-				within = fmt.Sprintf("%.2f–%.2f", l.Interval.Low, l.Interval.High)
-			}
+			adjusted := markdown.None
 			if l.Adjusted != nil {
 				adjusted = markdown.Probability(*l.Adjusted)
 			}
 			rows = append(rows, []string{latencyName(l.Name), c.pair(pair.Run, pair.Reference), fmt.Sprint(l.N), markdown.Milliseconds(&l.RunP50),
-				markdown.Milliseconds(&l.ReferenceP50), fmt.Sprintf("×%.2f", l.Ratio), within, adjusted, speed(l.Verdict)})
+				markdown.Milliseconds(&l.ReferenceP50), fmt.Sprintf("×%.2f", l.Ratio), l.Within(), adjusted, l.Verdict.Speed()})
 		}
 	}
-	t := markdown.NewTable("llrrrrrrl", "latency", "run vs reference", "questions", "run p50", "reference p50", "ratio", "95% CI (paired log-ratio)", "p (adjusted)", "verdict")
+	t := markdown.NewTable("llrrrrrrl", "latency", "run vs reference", "questions", "run p50", "reference p50", "ratio", "spread", "p (adjusted)", "verdict")
 	p.rows(t, len(rows), "rows", func(i int) []string { return rows[i] })
 }
 

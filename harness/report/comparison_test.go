@@ -26,7 +26,7 @@ func comparisonOf(next func() string) Comparison {
 		Pairs: []compare.Pair{{Run: 1, Table: table, Clustered: &compare.ClusteredDifference{Clusters: 7, Interval: &result.Interval{Low: -0.3, High: 0.1}},
 			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1,
 				Interval: &result.Interval{Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
-			Latencies: []compare.LatencyRatio{{Name: "first_token", N: 49, ReferenceP50: 310, RunP50: 520, Ratio: 1.7,
+			Latencies: []compare.LatencyRatio{{Name: "first_token", N: 49, ReferenceRuns: 3, RunRuns: 4, ReferenceP50: 310, RunP50: 520, Ratio: 1.7,
 				Interval: &result.Interval{Low: 1.5, High: 1.9}, Adjusted: new(0.0001), Verdict: compare.Worse}},
 			Power:      &compare.Power{Power: 0.8, Disagreement: 0.14, Detectable: new(0.142), Confirm: new(0.1), Needed: new(108)},
 			OnlyRunIDs: []string{next()}, OnlyReferenceIDs: []string{next(), next()}}},

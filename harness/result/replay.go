@@ -153,6 +153,10 @@ type Replay struct {
 	Restarts int `json:"daemon_restarts"`
 	// Daemon is nil for a baseline, and in results of an older evalctl.
 	Daemon *DaemonSeen `json:"daemon_seen,omitempty"`
+	// Together is nil if the arm was the only one or workers asked its questions, and in older files.
+	Together *Together `json:"together,omitempty"`
+	// Alone is nil unless it was asked for.
+	Alone *Alone `json:"latency_alone,omitempty"`
 }
 
 // DaemonSeen is what was seen of a daemon while it was measured. What is empty was not recorded.

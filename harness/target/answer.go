@@ -55,9 +55,11 @@ type Answer struct {
 
 	spelled spellings
 
-	// The remaining fields are set if the answer was not written by the daemon. Actor is what the
-	// model used that wrote it. DeepRank is the rank of the first gold document below top-k, nil if
-	// none was looked for, 0 if none was found.
+	// The remaining fields are set if the answer was not written by the daemon. Search is the part of
+	// Latency that the daemon's search took. Actor is what the model used that wrote it. DeepRank is
+	// the rank of the first gold document below top-k, nil if none was looked for, 0 if none was
+	// found.
+	Search   time.Duration
 	Actor    *result.ModelUse
 	DeepRank *int
 	// Retrieval is the comparison with the gold if it was made before, nil otherwise.

@@ -35,7 +35,8 @@ var derived = []string{
 	".replay.arm", ".replay.strata", ".replay.weighted_pass_rate", ".replay.macro_pass_rate",
 	".replay.judge_verdicts", ".replay.losses", ".replay.answered_at_first_attempt",
 	".replay.passed_at_first_attempt", ".replay.errata.original", ".replay.errata.original_pass_rate",
-	".replay.errata.original_pass_rate_interval",
+	".replay.errata.original_pass_rate_interval", ".replay.together.in_flight",
+	".replay.latency_alone.latency", ".replay.latency_alone.shared", ".replay.latency_alone.asked[].shared_ms",
 }
 
 // follows reports whether a value of the head follows from the questions.
@@ -44,12 +45,15 @@ func follows(path string) bool {
 		rest, ok := strings.CutPrefix(path, parent)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
-	if slices.ContainsFunc(derived, under) {
+	is := func(key string) bool {
+		list, field, inList := strings.Cut(key, "[]")
+		return !inList && under(key) || inList && strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, field)
+	}
+	if slices.ContainsFunc(derived, is) {
 		return true
 	}
 	for _, g := range given {
-		list, field, inList := strings.Cut(g.path, "[]")
-		if !inList && under(g.path) || inList && strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, field) {
+		if is(g.path) {
 			return false
 		}
 	}
@@ -224,6 +228,16 @@ func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 		e := *r.Errata
 		e.Original, e.OriginalPassRate, e.OriginalInterval = result.Counts{}, nil, nil
 		r.Errata = &e
+	}
+	if r.Alone != nil {
+		a := *r.Alone
+		a.Asked, a.Latency, a.Shared = slices.Clone(a.Asked), result.Quantiles{}, result.Quantiles{}
+		r.Alone = &a
+	}
+	if r.Together != nil {
+		t := *r.Together
+		t.InFlight = len(t.Arms) * t.Concurrency
+		r.Together = &t
 	}
 	want.Replay = &r
 	f.replay.Fill(want)

@@ -41,6 +41,7 @@ func plausible(r *result.Record) bool {
 		r.Retrieved != nil && r.Line >= 0 && r.Repeat >= 0 && r.JudgeAttempts >= 0 && r.JudgeUSD >= 0 &&
 		r.JudgeSavedUSD >= 0 && (r.FirstDeltaMS == nil || *r.FirstDeltaMS >= 0) &&
 		(r.FeltMS == nil || *r.FeltMS >= 0) && r.CutBytes >= 0 &&
+		(r.SearchMS == nil || *r.SearchMS >= 0) &&
 		(r.DeepRank == nil || *r.DeepRank >= 0) && plausibleOutcome(r) &&
 		!slices.ContainsFunc(r.Timeline, func(e result.StreamEvents) bool {
 			return !slices.Contains(streamed, e.Event) || min(e.AtMS, e.LastMS, e.GapMS) < 0 || e.N != 0 && e.N < 2

@@ -60,6 +60,10 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 	if r.Score != nil {
 		c.score(r, add)
 	}
+	if r.SearchMS != nil && *r.SearchMS > r.LatencyMS {
+		add(Difference{Path: ".search_ms", InFile: text(*r.SearchMS),
+			Problem: "the search is part of latency_ms, which is less: " + text(r.LatencyMS)})
+	}
 	if r.FeltMS != nil && *r.FeltMS <= r.LatencyMS {
 		add(Difference{Path: ".felt_ms", InFile: text(*r.FeltMS),
 			Problem: "it includes latency_ms and waits, and is not longer than " + text(r.LatencyMS)})

@@ -166,7 +166,7 @@ func replayFile(tb testing.TB, n int) string {
 		default:
 			q.JudgeVerdict, q.Cause = result.Incorrect, result.CauseReader
 		}
-		q.Actor = &result.ModelUse{Model: "m", Attempts: 1, USD: 5}
+		q.Actor, q.SearchMS = &result.ModelUse{Model: "m", Attempts: 1, USD: 5}, new(q.LatencyMS/2)
 		sum.Add(*q)
 		extra.Add(*q)
 	}
@@ -176,9 +176,14 @@ func replayFile(tb testing.TB, n int) string {
 		Sample: result.Sample{Size: n, Population: 4 * n, Strata: []result.Drawn{
 			{Name: "s0", Population: 2 * n, Sampled: (n + 1) / 2}, {Name: "s1", Population: 2 * n, Sampled: n / 2},
 		}, Signature: strings.Repeat("b", 64)},
-		Actor:  result.Actor{Style: "full"},
-		Errata: &result.ErrataUse{Path: "e", SHA256: strings.Repeat("c", 64), IDs: []string{}},
-		Cache:  result.CacheSetting{Mode: "off"},
+		Actor:    result.Actor{Style: "full"},
+		Errata:   &result.ErrataUse{Path: "e", SHA256: strings.Repeat("c", 64), IDs: []string{}},
+		Cache:    result.CacheSetting{Mode: "off"},
+		Together: &result.Together{Arms: []string{"go", "py"}, Started: []string{"go"}, Concurrency: 4, InFlight: 8},
+		Alone:    &result.Alone{Request: result.AloneSearch, Planned: n, Asked: []result.AloneAsked{}},
+	}
+	for i, q := range questions {
+		res.Replay.Alone.Asked = append(res.Replay.Alone.Asked, result.AloneAsked{ID: q.ID, LatencyMS: float64(i) + .5})
 	}
 	sum.Fill(&res)
 	extra.Fill(&res)

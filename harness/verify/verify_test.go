@@ -201,7 +201,7 @@ func TestEveryPartOfAQuestion(t *testing.T) {
 	free := []string{
 		".id", ".question", ".answer", ".reason", ".citations", ".effective_mode", ".fusion", ".model", ".prompt_sha256",
 		".reference_answer", ".expected_substrings", ".line", ".judge_verdict", ".judge_type", ".question_type",
-		".loss", ".retrieved", ".retrieval.documents", ".tags", ".latency_ms", ".felt_ms", ".first_delta_ms", ".usage", ".attempts",
+		".loss", ".retrieved", ".retrieval.documents", ".tags", ".latency_ms", ".felt_ms", ".first_delta_ms", ".search_ms", ".usage", ".attempts",
 		".failed_attempts", ".timeline", ".judge_attempts", ".judge_usage", ".judge_usd", ".actor", ".error",
 		".score", ".retrieval.gold",
 	}

@@ -135,7 +135,14 @@ var documentFuncs = template.FuncMap{
 	"detectable": func(n int, psi float64) float64 { return MinDetectable(n, psi, .05, .8) },
 	"miller":     func(delta, omega2, v float64, k int) float64 { return MillerSize(delta, omega2, v, k, v, k, .05, .8) },
 
-	"clusters":          documentClusters,
+	"clusters":         documentClusters,
+	"documentedRounds": func() int { return documentedRounds },
+	"simulatedLatency": func(sides, runs int, slower float64, tails bool) float64 {
+		return simulatedLatency{sides, runs, slower, tails}.shown(documentedRounds, false)
+	},
+	"simulatedLatencyOverQuestions": func(sides int, tails bool) float64 {
+		return simulatedLatency{sides, 1, 1, tails}.shown(documentedRounds, true)
+	},
 	"simulatedClusters": func() simulatedCoverage { return simulateClusters(2000, 1) },
 	"passAt":            PassAtK,
 	"passHat":           PassHatK,

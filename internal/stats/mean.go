@@ -36,7 +36,7 @@ type PairedMean struct {
 // the mean is precise: there is no interval and no test then, but P is 1 if all are 0. Slices of
 // different lengths have no result but NaN.
 func PairedMeans(a, b []float64, conf float64) PairedMean {
-	d := differences(a, b, func(x, y float64) float64 { return x - y })
+	d := differences(a, b)
 	nan := math.NaN()
 	r := PairedMean{Mean: nan, N: len(d), SE: nan, Lo: nan, Hi: nan, T: nan, P: nan}
 	if len(d) == 0 {
@@ -63,37 +63,14 @@ func PairedMeans(a, b []float64, conf float64) PairedMean {
 	return r
 }
 
-// Ratio is the geometric mean of the ratios of paired values.
-type Ratio struct {
-	Ratio, Lo, Hi float64
-	// P is the two-sided p-value of the ratio 1.
-	P float64
-	N int // pairs
-}
-
-// LogRatio compares positive values a and b of the same items in the same order, such as latencies,
-// by a paired t test on ln(a/b): Ratio 2 says that a is typically twice b. The interval has
-// confidence conf. A pair with a NaN or a value that is not above 0 does not count. Lo, Hi and P
-// are NaN where those of PairedMeans are; slices of different lengths have no result but NaN.
-func LogRatio(a, b []float64, conf float64) Ratio {
-	d := differences(a, b, func(x, y float64) float64 {
-		if !(x > 0 && y > 0) {
-			return math.NaN()
-		}
-		return math.Log(x) - math.Log(y)
-	})
-	m := PairedMeans(d, make([]float64, len(d)), conf)
-	return Ratio{Ratio: math.Exp(m.Mean), Lo: math.Exp(m.Lo), Hi: math.Exp(m.Hi), P: m.P, N: m.N}
-}
-
-// differences returns f of each pair without those that are NaN.
-func differences(a, b []float64, f func(x, y float64) float64) []float64 {
+// differences returns a-b of each pair without those that are NaN.
+func differences(a, b []float64) []float64 {
 	if len(a) != len(b) {
 		return nil
 	}
 	d := make([]float64, 0, len(a))
 	for i := range a {
-		if v := f(a[i], b[i]); !math.IsNaN(v) {
+		if v := a[i] - b[i]; !math.IsNaN(v) {
 			d = append(d, v)
 		}
 	}

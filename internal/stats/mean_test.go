@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -128,52 +127,6 @@ func TestPairedMeansProperties(t *testing.T) {
 		}
 		if excluded := got.Lo > 0 || got.Hi < 0; excluded != (got.P < .05) && !near(got.P, .05, 1e-9) {
 			t.Fatalf("interval and p contradict each other: %+v", got)
-		}
-	})
-}
-
-func TestLogRatio(t *testing.T) {
-	nan := math.NaN()
-	ln2 := math.Ln2
-	for _, c := range []struct {
-		name string
-		a, b []float64
-		want Ratio
-	}{
-		// Logarithms ln 2 and ln 8: mean ln 4, SE ln 2.
-		{"by hand", []float64{2, 8}, []float64{1, 1}, Ratio{4, 4 * math.Exp(-12.706204736*ln2), 4 * math.Exp(12.706204736*ln2), .295167, 2}},
-		{"the same", []float64{2, 8}, []float64{2, 8}, Ratio{1, nan, nan, 1, 2}},
-		{"without what has no logarithm", []float64{3, 0, 5, 1, nan, 2}, []float64{3, 1, -1, nan, 1, 0}, Ratio{1, nan, nan, nan, 1}},
-		{"none", []float64{0}, []float64{1}, Ratio{nan, nan, nan, nan, 0}},
-		{"lengths", []float64{1, 2}, []float64{1}, Ratio{nan, nan, nan, nan, 0}},
-	} {
-		got := LogRatio(c.a, c.b, .95)
-		if got.N != c.want.N {
-			t.Errorf("%s: %d pairs, want %d", c.name, got.N, c.want.N)
-		}
-		for _, m := range []struct {
-			what      string
-			got, want float64
-		}{{"ratio", got.Ratio, c.want.Ratio}, {"lo", got.Lo, c.want.Lo}, {"hi", got.Hi, c.want.Hi}, {"P", got.P, c.want.P}} {
-			expect(t, fmt.Sprintf("%s: %s", c.name, m.what), m.got, m.want, 5.1e-7*max(1, m.want))
-		}
-	}
-}
-
-// The unit of the values does not matter, and exchanging the arms inverts the ratio.
-func TestLogRatioProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(2, 20).Draw(t, "n")
-		positive := rapid.SliceOfN(rapid.Float64Range(.001, 1000), n, n)
-		a, b := positive.Draw(t, "a"), positive.Draw(t, "b")
-		got, inverse := LogRatio(a, b, .95), LogRatio(b, a, .95)
-		ms := make([]float64, n)
-		for i, v := range a {
-			ms[i] = 1000 * v
-		}
-		scaled := LogRatio(ms, b, .95)
-		if !near(got.Ratio*inverse.Ratio, 1, 1e-9) || !near(got.P, inverse.P, 1e-9) || !near(scaled.Ratio/got.Ratio, 1000, 1e-6) {
-			t.Fatalf("%+v, inverse %+v, times 1000 %+v", got, inverse, scaled)
 		}
 	})
 }

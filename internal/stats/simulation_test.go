@@ -188,7 +188,7 @@ func TestPlantedRegression(t *testing.T) {
 	if lo, _ := p.Newcombe(.95); lo <= 0 {
 		t.Errorf("the interval begins at %v", lo)
 	}
-	flipped, exact := SignFlip(differences(before, broken, func(x, y float64) float64 { return x - y }), 0, 1)
+	flipped, exact := SignFlip(differences(before, broken), 0, 1)
 	if !exact || !near(flipped, .03125, 1e-15) {
 		t.Errorf("p by signs is %v, exact %v", flipped, exact)
 	}

@@ -70,10 +70,13 @@ func TestRetrieveOnly(t *testing.T) {
 	if ans.Latency < ans.FirstDelta || ans.FirstDelta <= 0 || ans.PromptSHA256 != promptSHA256() {
 		t.Errorf("got %+v", ans)
 	}
+	if ans.Search <= 0 || ans.Search >= ans.FirstDelta {
+		t.Errorf("the search took %v, before a first text after %v", ans.Search, ans.FirstDelta)
+	}
 	if n := len(ans.Timeline); n != 2 || ans.Timeline[0].Event != "answer_delta" || ans.Timeline[1].Event != "done" {
 		t.Errorf("timeline %+v", ans.Timeline)
 	}
-	ans.Latency, ans.FirstDelta, ans.PromptSHA256, ans.Timeline = 0, 0, "", nil
+	ans.Latency, ans.Search, ans.FirstDelta, ans.PromptSHA256, ans.Timeline = 0, 0, 0, "", nil
 	want := target.Answer{
 		Text: "By the gate.", Model: "m", EffectiveMode: "bm25", Attempts: 1, Retrieved: ans.Retrieved,
 		Usage: &protocol.Usage{InputTokens: 100, OutputTokens: 4},

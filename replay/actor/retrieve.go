@@ -30,12 +30,23 @@ func (a *Actor) retrieve(
 	if a.cfg.Reader == nil {
 		return ans, nil
 	}
+	ans.Search = ans.Latency
 	notes, err := a.passages(q, ans.Retrieved)
 	if err != nil {
 		return ans, err
 	}
 	notes, left := fit(notes, maxPassages)
 	return a.read(ctx, limit{timeout, spent}, a.request(q, notes), left, ans)
+}
+
+// Request makes only the request to the daemon that Ask makes, once: the search of RetrieveOnly or
+// the answer of Full. No reader is asked, and no missing gold is looked for. The actor must have a
+// Target.
+func (a *Actor) Request(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
+	if !a.cfg.QuestionDate {
+		q.QuestionDate = ""
+	}
+	return a.asks.Ask(ctx, q, timeout)
 }
 
 // full asks the daemon for an answer.

@@ -81,4 +81,10 @@ func overview(w io.Writer, arms []*measured) {
 		t.Row(append(row, p50(m.res.Latency), p95(m.res.Latency), usd, each)...)
 	}
 	t.Write(w)
+	for _, m := range arms {
+		if r := m.res.Replay; r != nil && r.Together != nil {
+			fmt.Fprintf(w, "%s.\n\n", markdown.Span(r.Together.Text(), sentenceLength))
+			break
+		}
+	}
 }

@@ -27,6 +27,9 @@ type Arm struct {
 	Problem string
 }
 
+// sentenceLength is the most that is shown of a sentence with names or messages in it.
+const sentenceLength = 600
+
 // GitHub shows at most 1 MiB of a job's summary. maxShown is the number of questions that are
 // shown of an arm's failures, and of those that arms disagree about; maxFailures is that of the
 // failures of all arms.

@@ -136,6 +136,9 @@ func (m *measured) notes(w io.Writer) {
 	if r.Macro != nil {
 		fmt.Fprintf(w, "The mean of the types is %s.\n", markdown.Rate(r.Macro))
 	}
+	if r.Alone != nil {
+		fmt.Fprintf(w, "Alone: %s.\n", markdown.Span(r.Alone.Text(), sentenceLength))
+	}
 	if e := r.Weighted; e != nil && r.Sample.Size < r.Sample.Population {
 		fmt.Fprintf(w, "For the whole benchmark, weighted by type, the pass rate is estimated as %s, 95%% CI %s (stratified Wilson).\n", markdown.Rate(&e.Mean), interval(&e.Interval))
 	}

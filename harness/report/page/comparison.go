@@ -33,8 +33,12 @@ func (d *document) addCompared(c *compare.Comparison) {
 	intervals.addComparison(c)
 	facts := append(comparisonMethods(c), intervals.facts...)
 	for _, r := range c.Runs {
-		if r.SHA256 != "" {
-			facts = append(facts, fact{Name: "SHA-256 of " + name(r.Path), Value: name(r.SHA256), Code: true})
+		files := r.Files
+		if len(files) == 0 && r.SHA256 != "" {
+			files = []compare.File{{Path: r.Path, SHA256: r.SHA256}}
+		}
+		for _, f := range files {
+			facts = append(facts, fact{Name: "SHA-256 of " + name(f.Path), Value: name(f.SHA256), Code: true})
 		}
 	}
 	facts = append(facts, fact{Name: "Ids that are compared", Value: name(c.Questions.SHA256), Code: true})
@@ -70,7 +74,11 @@ func comparisonSections(c *compare.Comparison, anchors map[string]int) []section
 	}
 	t := newRates("Runs, over the questions that are compared")
 	for _, r := range c.Runs {
-		t.add(name(r.Name), r.Counts, r.PassRate, r.Interval, math.NaN())
+		label := name(r.Name)
+		if n := len(r.Files); n > 0 {
+			label += fmt.Sprintf(", %d runs", n)
+		}
+		t.add(label, r.Counts, r.PassRate, r.Interval, math.NaN())
 	}
 	s.add(block{Table: &t.table}, block{Table: pairTable(c)})
 	for _, p := range c.Pairs {
@@ -93,7 +101,7 @@ func comparisonSections(c *compare.Comparison, anchors map[string]int) []section
 
 // verdictCell returns a verdict with its sign.
 func verdictCell(v compare.Verdict) cell {
-	class := map[compare.Verdict]string{compare.Better: "pass", compare.Worse: "fail", compare.NotSeen: "none"}[v]
+	class := map[compare.Verdict]string{compare.Better: "pass", compare.Worse: "fail", compare.NotSeen: "none", compare.NotJudged: "none"}[v]
 	return cell{Text: v.Words(), Mark: v.Mark(), Class: class + " whole"}
 }
 
@@ -219,7 +227,7 @@ func measureBlocks(c *compare.Comparison) []block {
 	means := withPairs(c, "Differences of means over the questions that both runs measured", "measure",
 		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI (paired bootstrap)", ">p adjusted")
 	ratios := withPairs(c, "Ratios of latencies; above 1 the run is slower", "latency",
-		"verdict", ">n", ">p50", ">other", ">ratio", ">95% CI (t of log-ratios)", ">p adjusted")
+		"verdict", ">n", ">p50", ">other", ">ratio", ">spread", ">p adjusted")
 	for _, p := range c.Pairs {
 		for _, m := range p.Measures {
 			ci := absent
@@ -230,16 +238,10 @@ func measureBlocks(c *compare.Comparison) []block {
 				fmt.Sprintf("%.3f", m.ReferenceMean), fmt.Sprintf("%+.3f", m.Difference), ci, pValue(&m.Adjusted))...)...)
 		}
 		for _, l := range p.Latencies {
-			ci := absent
-			if l.Interval != nil {
-				ci = fmt.Sprintf("%.2f to %.2f", l.Interval.Low, l.Interval.High)
-			}
 			verdict := verdictCell(l.Verdict)
-			if l.Verdict != compare.NotSeen {
-				verdict.Text = map[compare.Verdict]string{compare.Better: "faster", compare.Worse: "slower"}[l.Verdict]
-			}
+			verdict.Text = l.Verdict.Speed()
 			ratios.row(append(append(pairRow(c, latencyName(l.Name), p.Run, p.Reference), verdict), cells(fmt.Sprint(l.N), milliseconds(l.RunP50),
-				milliseconds(l.ReferenceP50), fmt.Sprintf("×%.2f", l.Ratio), ci, pValue(l.Adjusted))...)...)
+				milliseconds(l.ReferenceP50), fmt.Sprintf("×%.2f", l.Ratio), l.Within(), pValue(l.Adjusted))...)...)
 		}
 	}
 	var out []block

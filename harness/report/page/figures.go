@@ -183,6 +183,12 @@ func latencySection(c Content) section {
 	if c.Result.Felt != nil {
 		s.add(block{Text: "Done and first token are times of the answering attempts; with waits, failed attempts and the pauses between them are included."})
 	}
+	if r := c.Result.Replay; r != nil && r.Together != nil {
+		s.add(block{Text: clean(r.Together.Text()) + "."})
+	}
+	if r := c.Result.Replay; r != nil && r.Alone != nil {
+		s.add(block{Text: "Alone: " + clean(r.Alone.Text()) + "."})
+	}
 	if c.Result.Retried > 0 {
 		s.add(block{Text: count(c.Result.Retried, "question") + " needed more than one attempt."})
 	}

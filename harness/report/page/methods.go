@@ -25,7 +25,7 @@ var methods = map[string]string{
 		"from their Wilson intervals and their correlation (Newcombe 1998, method 10).",
 	"student_t_paired":            "Mean of the differences ± t·s/√n.",
 	"bootstrap_percentile_paired": "Percentiles of the mean difference over resampled questions, or clusters.",
-	"student_t_log_ratio":         "Mean of the logarithms of the ratios ± t·s/√n, as a ratio.",
+	"student_t_welch_log":         "Difference of the mean logarithms of the runs ± t·√(s₁²/n₁ + s₂²/n₂), as a ratio; each run is one value.",
 	result.MethodOrder: "The values at two ranks that enclose the percentile with at least this " +
 		"probability, by the binomial distribution.",
 }

@@ -1,0 +1,263 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/stats"
+)
+
+// judgedRuns is the smallest number of runs of each side of which the latencies are tested. How much
+// runs of one daemon differ must be estimated from the runs themselves; the questions do not know.
+const judgedRuns = 3
+
+// LatencyRatio compares the latencies of the questions that all runs of both sides answered.
+type LatencyRatio struct {
+	// Name is total or first_token, which are of the answering attempts, or felt: total with the
+	// failed attempts and the waits before, if a question of either side had any.
+	Name string `json:"name"`
+	N    int    `json:"n"`
+	// ReferenceRuns and RunRuns are the numbers of runs.
+	ReferenceRuns int `json:"reference_runs"`
+	RunRuns       int `json:"run_runs"`
+	// ReferenceP50 and RunP50 are medians over the N questions, in milliseconds. A question asked by
+	// several runs has the geometric mean of its latencies.
+	ReferenceP50 float64 `json:"reference_p50_ms"`
+	RunP50       float64 `json:"run_p50_ms"`
+	// Ratio is the geometric mean of run by reference; over 1 the run is slower.
+	Ratio float64 `json:"ratio"`
+	// Questions are the quartiles of the ratios of single questions, nil for fewer than two. They say
+	// nothing about how much runs differ.
+	Questions *Spread `json:"over_questions"`
+	// Runs are the least and the greatest ratio of a run of one side to a run of the other, nil for
+	// one run a side.
+	Runs *Spread `json:"over_runs"`
+	// Interval (student_t_welch_log), P and Adjusted are of Welch's t test (Test: welch_t_log) of the
+	// mean logarithms of the runs, with each run as one value. They are nil with fewer than three runs
+	// of a side. Adjusted is as in MeasureDifference. Better is faster.
+	Interval *result.Interval `json:"interval"`
+	Test     string           `json:"test,omitempty"`
+	P        *float64         `json:"p"`
+	Adjusted *float64         `json:"p_adjusted"`
+	// Verdict is NotJudged without P.
+	Verdict Verdict `json:"verdict"`
+}
+
+// Spread are two ends of several ratios.
+type Spread struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Within says how far the ratio varies as people read it, and over what.
+func (l *LatencyRatio) Within() string {
+	switch {
+	case l.Interval != nil:
+		return fmt.Sprintf("×%.2f to ×%.2f (95%% CI over %d and %d runs)", l.Interval.Low, l.Interval.High, l.RunRuns, l.ReferenceRuns)
+	case l.Runs != nil:
+		return fmt.Sprintf("×%.2f to ×%.2f (all of %d and %d runs)", l.Runs.Low, l.Runs.High, l.RunRuns, l.ReferenceRuns)
+	case l.Questions != nil:
+		return fmt.Sprintf("×%.2f to ×%.2f (half of the questions)", l.Questions.Low, l.Questions.High)
+	}
+	return "one question"
+}
+
+// latencyNames are the latencies for people, by LatencyRatio.Name.
+var latencyNames = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
+
+// LatencyName returns the name of a latency for people. ok is false for one that is not known,
+// whose name it is then: content of a file.
+func LatencyName(latency string) (name string, ok bool) {
+	if name, ok = latencyNames[latency]; ok {
+		return name, true
+	}
+	return latency, false
+}
+
+// Speed returns a verdict on a latency as people read it.
+func (v Verdict) Speed() string {
+	switch v {
+	case Better:
+		return "faster"
+	case Worse:
+		return "slower"
+	}
+	return v.Words()
+}
+
+// compareLatencies fills in Latencies, without adjusted p-values.
+func (p *Pair) compareLatencies(rows [][]*question) {
+	p.Latencies = []LatencyRatio{}
+	for measure := measureTotal; measure < measureCount; measure++ {
+		if measure == measureFelt && !waited(rows, p.Reference) && !waited(rows, p.Run) {
+			continue // it would repeat the latencies of the answering attempts
+		}
+		run, reference := latenciesOf(rows, measure, p.Reference, p.Run)
+		if len(run.questions) > 0 {
+			p.Latencies = append(p.Latencies, ratio(measureNames[measure], run, reference))
+		}
+	}
+}
+
+// waited reports whether a caller of a run felt more than the time of the answering attempt.
+func waited(rows [][]*question, run int) bool {
+	return slices.ContainsFunc(rows, func(row []*question) bool {
+		return slices.ContainsFunc(row[run].attempts, func(a attempt) bool {
+			return a.values[measureFelt] > a.values[measureTotal]
+		})
+	})
+}
+
+// latencies are those of one side: the mean of each question over the runs, in milliseconds, and
+// the mean logarithm of each run over the questions.
+type latencies struct{ questions, runs []float64 }
+
+// latenciesOf returns those of two sides over the questions that all of their runs answered.
+func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencies) {
+	for _, row := range rows {
+		a, b := row[run].each(measure), row[reference].each(measure)
+		if !slices.ContainsFunc(slices.Concat(a, b), math.IsNaN) {
+			x.add(a)
+			y.add(b)
+		}
+	}
+	for _, l := range []*latencies{&x, &y} {
+		for i := range l.runs {
+			l.runs[i] /= float64(len(l.questions))
+		}
+	}
+	return x, y
+}
+
+// each returns a measure of the question in each run of a side.
+func (q *question) each(measure int) []float64 {
+	if q.runs == nil {
+		return []float64{q.mean(measure)}
+	}
+	values := make([]float64, len(q.runs))
+	for i, r := range q.runs {
+		values[i] = r.mean(measure)
+	}
+	return values
+}
+
+// add adds a question with its latency in each run. runs are sums until all are added.
+func (l *latencies) add(times []float64) {
+	if l.runs == nil {
+		l.runs = make([]float64, len(times))
+	}
+	logs := make([]float64, len(times))
+	for i, t := range times {
+		logs[i] = math.Log(t)
+		l.runs[i] += logs[i]
+	}
+	typical := times[0]
+	if len(times) > 1 {
+		typical = math.Exp(mean(logs))
+	}
+	l.questions = append(l.questions, typical)
+}
+
+func ratio(name string, run, reference latencies) LatencyRatio {
+	l := LatencyRatio{
+		Name: name, N: len(run.questions), ReferenceRuns: len(reference.runs), RunRuns: len(run.runs),
+		RunP50: median(run.questions), ReferenceP50: median(reference.questions),
+		Ratio: math.Exp(mean(run.runs) - mean(reference.runs)), Verdict: NotJudged,
+	}
+	if l.N > 1 {
+		d := make([]float64, l.N)
+		for i := range d {
+			d[i] = math.Log(run.questions[i] / reference.questions[i])
+		}
+		slices.Sort(d)
+		l.Questions = &Spread{math.Exp(stats.Percentile(d, 0.25)), math.Exp(stats.Percentile(d, 0.75))}
+	}
+	if l.RunRuns > 1 || l.ReferenceRuns > 1 {
+		l.Runs = &Spread{
+			math.Exp(slices.Min(run.runs) - slices.Max(reference.runs)),
+			math.Exp(slices.Max(run.runs) - slices.Min(reference.runs)),
+		}
+	}
+	if min(l.RunRuns, l.ReferenceRuns) >= judgedRuns {
+		w := stats.Welch(run.runs, reference.runs, Confidence)
+		l.Test, l.P = "welch_t_log", known(w.P)
+		l.Interval = interval("student_t_welch_log", math.Exp(w.Lo), math.Exp(w.Hi), 0, math.Inf(1))
+	}
+	return l
+}
+
+func median(values []float64) float64 {
+	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
+}
+
+// adjustLatencies sets the adjusted p-values and the verdicts of each latency over the pairs.
+func adjustLatencies(pairs []Pair) {
+	for _, name := range measureNames[measureTotal:] {
+		var tested []*LatencyRatio
+		var ps []float64
+		for i := range pairs {
+			for j := range pairs[i].Latencies {
+				if l := &pairs[i].Latencies[j]; l.Name == name && l.P != nil {
+					tested, ps = append(tested, l), append(ps, *l.P)
+				}
+			}
+		}
+		adjusted := stats.Holm(ps)
+		for i, l := range tested {
+			l.Adjusted = &adjusted[i]
+			l.Verdict = verdictOf(adjusted[i], 1-l.Ratio)
+		}
+	}
+}
+
+// latencies says why latencies are not judged, and what else than the daemon may have changed them.
+func (n *noted) latencies(c *Comparison, runs []*Run) {
+	few := map[int]bool{}
+	for _, p := range c.Pairs {
+		for _, i := range []int{p.Reference, p.Run} {
+			if len(p.Latencies) > 0 && len(runs[i].files()) < judgedRuns {
+				few[i] = true
+			}
+		}
+	}
+	var have, give []string
+	for i, r := range runs {
+		if few[i] {
+			have = append(have, c.Runs[i].Name+" "+figure.Count(len(r.files()), "run"))
+			give = append(give, c.Runs[i].Name+"=FILE,FILE,FILE")
+		}
+	}
+	if len(few) > 0 {
+		n.add("latencies are not judged (%s): how much runs differ is not known; give at least %d runs a side: evalctl compare %s",
+			strings.Join(have, ", "), judgedRuns, strings.Join(give, " "))
+	}
+	for _, p := range c.Pairs {
+		if !slices.ContainsFunc(p.Latencies, func(l LatencyRatio) bool { return l.P != nil }) {
+			continue
+		}
+		first, then := p.Reference, p.Run
+		if before(runs[then], runs[first]) {
+			first, then = then, first
+		}
+		if before(runs[first], runs[then]) {
+			n.add("all runs of %s began before those of %s: a change of the machine in between is part of the ratio "+
+				"of their latencies; take turns", c.Runs[first].Name, c.Runs[then].Name)
+		}
+	}
+}
+
+// before reports whether all runs of a side are known to have begun before those of another.
+func before(a, b *Run) bool {
+	for _, x := range a.files() {
+		for _, y := range b.files() {
+			if x.res == nil || y.res == nil || x.res.StartedAt.IsZero() || !x.res.StartedAt.Before(y.res.StartedAt) {
+				return false
+			}
+		}
+	}
+	return true
+}

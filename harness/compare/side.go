@@ -1,0 +1,143 @@
+package compare
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Side returns runs of the same thing as one run with a name, so that Compare knows how much runs
+// differ. runs has at least one. The runs of a side must be comparable with each other as those of
+// different sides must. What each of them did with a question counts as a repeat of it; for
+// latencies, each run is one value.
+func Side(name string, runs []*Run) *Run {
+	side := *runs[0]
+	side.name = name
+	if len(runs) > 1 {
+		side.parts = slices.Clone(runs)
+	}
+	return &side
+}
+
+// files returns the runs of a side.
+func (r *Run) files() []*Run {
+	if r.parts != nil {
+		return r.parts
+	}
+	return []*Run{r}
+}
+
+// filesOf returns the runs of all sides.
+func filesOf(sides []*Run) []*Run {
+	var files []*Run
+	for _, r := range sides {
+		files = append(files, r.files()...)
+	}
+	return files
+}
+
+// fileNames returns the names of the runs of all sides. A side of one run has its own.
+func fileNames(sides []*Run, names []string) []string {
+	files := filesOf(sides)
+	if len(files) == len(sides) {
+		return names
+	}
+	for i, f := range files {
+		files[i] = Side("", []*Run{f}) // as the path or the SDK says
+	}
+	return NamesOf(files)
+}
+
+// checkFiles returns an error if a file is given twice, or if two files of a side are of one run:
+// that would say that runs do not differ.
+func checkFiles(sides []*Run) error {
+	files := filesOf(sides)
+	for i, a := range files {
+		for _, b := range files[:i] {
+			if os.SameFile(a.info, b.info) {
+				return fmt.Errorf("%w: %s and %s are the same file", ErrOptions, b.path, a.path)
+			}
+		}
+	}
+	for _, side := range sides {
+		for i, a := range side.parts {
+			for _, b := range side.parts[:i] {
+				if a.sha256 == b.sha256 || sameRun(a, b) {
+					return fmt.Errorf("%w: %s and %s are of the same run; give each run of %s once",
+						ErrOptions, b.path, a.path, side.name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sameRun reports whether two results are of one run, such as one that was scored again.
+func sameRun(a, b *Run) bool {
+	return a.res != nil && b.res != nil && a.res.SDK == b.res.SDK &&
+		!a.res.StartedAt.IsZero() && a.res.StartedAt.Equal(b.res.StartedAt)
+}
+
+// joined returns a, whose rows have a question for each run, with a question for each side.
+func (a *aligned) joined(sides []*Run) *aligned {
+	b := *a
+	b.rows = make([][]*question, len(a.rows))
+	for i, row := range a.rows {
+		b.rows[i] = joinEach(sides, row, joinQuestions)
+	}
+	join := func(ids [][]string) []string {
+		var all []string
+		seen := map[string]bool{}
+		for _, id := range slices.Concat(ids...) {
+			if !seen[id] {
+				seen[id] = true
+				all = append(all, id)
+			}
+		}
+		return all
+	}
+	b.ids, b.leftOut = joinEach(sides, a.ids, join), joinEach(sides, a.leftOut, join)
+	for i, ids := range b.leftOut {
+		if ids == nil {
+			b.leftOut[i] = []string{}
+		}
+	}
+	return &b
+}
+
+// joinEach returns what join makes of the values of each side's runs.
+func joinEach[T any](sides []*Run, values []T, join func([]T) T) []T {
+	out := make([]T, len(sides))
+	for i, side := range sides {
+		n := len(side.files())
+		if n == 1 {
+			out[i] = values[0]
+		} else {
+			out[i] = join(values[:n])
+		}
+		values = values[n:]
+	}
+	return out
+}
+
+// joinQuestions returns a question that several runs of a side asked.
+func joinQuestions(runs []*question) *question {
+	q := *runs[0]
+	q.runs, q.attempts = runs, nil
+	for _, r := range runs {
+		if q.text == "" {
+			q.text = r.text
+		}
+		if len(q.tags) == 0 {
+			q.tags = r.tags
+		}
+		q.attempts = append(q.attempts, r.attempts...)
+	}
+	return &q
+}
+
+// joinValues returns what the runs of a side record for a key.
+func joinValues(values []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(values))), " / ")
+}

@@ -1,0 +1,120 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"evalctl/harness"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+)
+
+// aloneTurn is a question that an arm is asked while the others are idle.
+type aloneTurn struct{ arm, question int }
+
+// aloneTurns returns in which order the arms with a daemon are asked alone. The questions are drawn
+// from the sample. Each is a block, in which every daemon is asked once in an order of its own, so
+// that what changes with time affects all arms alike. The order depends on the seed of the sample.
+func (p *Plan) aloneTurns() []aloneTurn {
+	random := rand.New(rand.NewPCG(p.Drawn.Seed, 1))
+	var turns []aloneTurn
+	for _, q := range random.Perm(len(p.Questions))[:p.Alone] {
+		for _, arm := range random.Perm(len(p.Arms)) {
+			if p.Arms[arm].daemon() {
+				turns = append(turns, aloneTurn{arm, q})
+			}
+		}
+	}
+	return turns
+}
+
+// checkAlone checks how many questions are asked alone.
+func (p *Plan) checkAlone() error {
+	switch {
+	case p.Alone < 0:
+		return fmt.Errorf("--latency-alone %d: must be at least 1", p.Alone)
+	case p.Alone > len(p.Questions):
+		return fmt.Errorf("--latency-alone %d: the sample has %d questions", p.Alone, len(p.Questions))
+	case p.Alone > 0 && p.daemons() == 0:
+		return errors.New("--latency-alone asks daemons, and there is none; give --sdk")
+	}
+	return nil
+}
+
+// askAlone asks the arm's daemon its questions of aloneTurns, each while no other arm asks anything:
+// it waits until all other arms have finished their own questions. stopped is why the arm has not.
+//
+// The error is the end of ctx by the caller; whoever resumes the replay asks again. What the daemon
+// or its models did to end it is in the result.
+func (r *armRun) askAlone(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
+	out := &result.Alone{Request: result.AloneSearch, Planned: r.plan.Alone, Asked: []result.AloneAsked{}}
+	if r.plan.style(r.arm) == actor.Full {
+		out.Request = result.AloneAnswer
+	}
+	if stopped != "" {
+		out.Problem = "the arm stopped before its last question: " + string(stopped)
+		return out, nil
+	}
+	first, turns := len(r.plan.Questions), r.plan.aloneTurns() // which follow those of the questions
+	for i, turn := range turns {
+		if r.plan.Arms[turn.arm].Name != r.arm.Name {
+			continue
+		}
+		err := r.steps.turn(ctx, r.arm.Name, first+i)
+		if err == nil {
+			err = r.askOnce(ctx, turn.question, out)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, harness.ErrDaemonDied), errors.Is(err, llm.ErrBudgetExceeded), errors.Is(err, llm.ErrNotCached), ctx.Err() == nil:
+			out.Problem = err.Error()
+			return out, nil
+		default:
+			return nil, err
+		}
+	}
+	// The daemon stays until all have been asked. If that ends early, this arm is complete.
+	_ = r.steps.turn(ctx, r.arm.Name, first+len(turns))
+	return out, nil
+}
+
+// askOnce asks one question and adds it to out. The error says that no further one can be asked.
+func (r *armRun) askOnce(ctx context.Context, question int, out *result.Alone) error {
+	q := r.plan.Questions[question].Dataset()
+	a, err := r.actor.Request(ctx, q, r.plan.Timeout)
+	if refused := r.money.stopped(); refused != nil {
+		return refused
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	asked := result.AloneAsked{ID: q.ID, LatencyMS: float64(a.Latency.Microseconds()) / 1000}
+	if f, failed := target.AsFailure(err); failed {
+		asked.Error = f.Message
+	} else if err != nil {
+		return err
+	}
+	out.Asked = append(out.Asked, asked)
+	return nil
+}
+
+// together says with what else the arm is asked at the same time, nil if there is nothing.
+func (r *armRun) together() *result.Together {
+	if len(r.plan.Arms) < 2 || r.distributed() {
+		return nil
+	}
+	t := &result.Together{
+		Started: []string{}, Concurrency: r.plan.Concurrency, InFlight: len(r.plan.Arms) * r.plan.Concurrency,
+	}
+	for _, a := range r.plan.Arms {
+		t.Arms = append(t.Arms, a.Name)
+		if a.started() {
+			t.Started = append(t.Started, a.Name)
+		}
+	}
+	return t
+}
