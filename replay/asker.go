@@ -114,7 +114,7 @@ func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
 	if r.watch != nil {
 		res.Replay.Restarts = r.watch.count()
 	}
-	cost := r.plan.accounting(r.ledger, r.arm)
+	cost := r.plan.accounting(r.ledger, r.arm, r.tally.Saved())
 	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()
