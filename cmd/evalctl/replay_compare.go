@@ -12,9 +12,9 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 	if t.quiet {
 		return
 	}
-	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "cost"}}
+	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "spent", "list cost"}}
 	for _, o := range outcomes {
-		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}
+		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {
 			row[1], row[2], row[3] = fmt.Sprint(r.Total), fmt.Sprint(r.Passed), fmt.Sprintf("%.3f", *r.PassRate)
 			row[4] = fmt.Sprintf("%.3f–%.3f", r.Interval.Low, r.Interval.High)
@@ -30,7 +30,7 @@ func (t *terminal) comparison(outcomes []replay.Outcome) {
 				row[8] = fmt.Sprintf("n<%d", result.NeededForP50)
 			}
 			if r.CostAccounting != nil {
-				row[9] = r.CostAccounting.TotalUSD.String()
+				row[9], row[10] = r.CostAccounting.Amount(), r.CostAccounting.ListText()
 			}
 		}
 		rows = append(rows, row)

@@ -199,8 +199,8 @@ func (c *CostAccounting) ListText() string {
 	return c.List.USD.String()
 }
 
-// SavedText returns what the list cost has besides what was spent on the arm itself: what cached
-// replies saved, and how many of these amounts are estimates.
+// SavedText returns as outputs show it what cached replies saved, in the sum of the list cost, and
+// of how many the tokens are estimates.
 func (c *CostAccounting) SavedText() string {
 	switch l := c.List; {
 	case l == nil:
@@ -208,7 +208,7 @@ func (c *CostAccounting) SavedText() string {
 	case len(c.Unpriced) > 0 && l.SavedUSD == 0 && c.CacheHits > 0:
 		return unknownAmount
 	case l.SavedEstimated > 0:
-		return fmt.Sprintf("%s (tokens of %s estimated)", l.SavedUSD, figure.Count(l.SavedEstimated, "reply"))
+		return fmt.Sprintf("%s (tokens estimated in %s)", l.SavedUSD, figure.Count(l.SavedEstimated, "request"))
 	default:
 		return l.SavedUSD.String()
 	}
