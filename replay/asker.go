@@ -114,7 +114,11 @@ func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
 	if r.watch != nil {
 		res.Replay.Restarts = r.watch.count()
 	}
-	cost := r.plan.accounting(r.ledger, r.arm, r.tally.Saved())
+	var list result.ListCost
+	if filled != nil {
+		list.ReusedUSD, list.ReusedUnrecorded = filled.ReusedUSD, filled.Unrecorded
+	}
+	cost := r.plan.accounting(r.ledger, r.arm, list, r.tally.Saved())
 	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()

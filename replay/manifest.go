@@ -81,8 +81,9 @@ func (p *Plan) manifest(a Arm, filled *result.Ingest, controls *result.Controls)
 const controlArm = "controls"
 
 // accounting returns what an arm has cost. If it is the only one, everything is its own. questions
-// is what cached replies have saved that belong to its questions.
-func (p *Plan) accounting(l ledger.Books, a Arm, questions llm.USD) result.CostAccounting {
+// is what cached replies have saved that belong to its questions; list has what filling reused
+// brains cost.
+func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions llm.USD) result.CostAccounting {
 	shared := l.Accounting(controlArm)
 	c := l.Accounting(a.Name)
 	if len(p.Arms) == 1 {
@@ -91,7 +92,6 @@ func (p *Plan) accounting(l ledger.Books, a Arm, questions llm.USD) result.CostA
 	c.SharedUSD = shared.TotalUSD
 	c.Prices = p.priced(c.Tokens)
 	c.Unmetered = p.uncounted(a) != ""
-	var list result.ListCost
 	list.SavedUSD, list.SavedEstimated = l.Saved(a.Name, controlArm)
 	if len(p.Arms) > 1 {
 		list.SharedUSD = shared.TotalUSD
@@ -119,10 +119,11 @@ func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
 		}
 		was := o.Result.CostAccounting
 		var questions llm.USD
+		var list result.ListCost
 		if was.List != nil {
-			questions = was.CachedSavingsUSD - was.List.UnassignedSavingsUSD
+			list, questions = *was.List, was.CachedSavingsUSD-was.List.UnassignedSavingsUSD
 		}
-		now := r.plan.accounting(r.ledger, o.Arm, questions)
+		now := r.plan.accounting(r.ledger, o.Arm, list, questions)
 		if was.List == nil {
 			now.List = nil // an older evalctl has measured it
 		}

@@ -269,6 +269,12 @@ func (t *terminal) listCost(c *result.CostAccounting) {
 	if l.SharedUSD > 0 {
 		sum += fmt.Sprintf(" + the check of the judge %s", l.SharedUSD)
 	}
+	if l.ReusedUSD > 0 {
+		sum += fmt.Sprintf(" + filling reused brains %s", l.ReusedUSD)
+	}
+	if l.ReusedUnrecorded > 0 {
+		sum += fmt.Sprintf(" + filling %s, not recorded", count(l.ReusedUnrecorded, "reused brain"))
+	}
 	t.fieldParts("list cost", append([]string{sum}, perCorrect(c)...))
 }
 

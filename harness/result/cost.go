@@ -148,8 +148,8 @@ func (c *Cost) AddUnassigned() {
 // and what replies from the cache would have cost that others have paid for. It does not depend on
 // which arm asked first, nor on earlier replays. What may have been charged is part of it.
 type ListCost struct {
-	// USD is the sum of CostAccounting.TotalUSD, SavedUSD and SharedUSD, nil if the price of one of
-	// the models is not known.
+	// USD is the sum of CostAccounting.TotalUSD, SavedUSD, SharedUSD and ReusedUSD, nil if the price
+	// of one of the models is not known, or ReusedUnrecorded is not 0.
 	USD *llm.USD `json:"usd"`
 	// SavedUSD is what the cached replies would have cost that the arm, or the check of the judge,
 	// got, each once and without those that they paid for themselves.
@@ -157,6 +157,10 @@ type ListCost struct {
 	// SharedUSD is what the check of the judge cost, which the arm would have had to pay alone. It
 	// is 0 if TotalUSD has it, because there is one arm.
 	SharedUSD llm.USD `json:"shared_usd"`
+	// ReusedUSD is what filling the brains cost that an earlier replay has filled, ReusedUnrecorded the
+	// number of those for which it is not known.
+	ReusedUSD        llm.USD `json:"reused_usd,omitempty"`
+	ReusedUnrecorded int     `json:"reused_brains_unrecorded,omitempty"`
 	// SavedEstimated counts the replies in SavedUSD whose tokens were estimated.
 	SavedEstimated int `json:"saved_estimated,omitempty"`
 	// UnassignedSavingsUSD is the part of CachedSavingsUSD that belongs to no question in the file:
@@ -175,10 +179,10 @@ func (c *CostAccounting) SetList(l ListCost, questions llm.USD) {
 
 // ListUSD adds up the list cost, nil if it is not recorded or not known.
 func (c *CostAccounting) ListUSD() *llm.USD {
-	if c.List == nil || len(c.Unpriced) > 0 {
+	if c.List == nil || len(c.Unpriced) > 0 || c.List.ReusedUnrecorded > 0 {
 		return nil
 	}
-	return new(c.TotalUSD.Plus(c.List.SavedUSD).Plus(c.List.SharedUSD))
+	return new(c.TotalUSD.Plus(c.List.SavedUSD).Plus(c.List.SharedUSD).Plus(c.List.ReusedUSD))
 }
 
 // SpentKnown reports whether TotalUSD has everything that was spent. Models without a price whose
@@ -188,10 +192,10 @@ func (c *CostAccounting) SpentKnown() bool {
 }
 
 // ListText returns the list cost as outputs show it: "unknown" if the price of a model is not
-// known, "not recorded" in a file of an evalctl that did not record it.
+// known, "not recorded" if it or a part of it was not.
 func (c *CostAccounting) ListText() string {
 	switch {
-	case c.List == nil:
+	case c.List == nil || c.List.ReusedUnrecorded > 0:
 		return "not recorded"
 	case c.List.USD == nil:
 		return unknownAmount

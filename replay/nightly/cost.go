@@ -33,6 +33,12 @@ func (m *measured) cost(w io.Writer) {
 	if c.SharedUSD > 0 {
 		t.Row("what all arms share, such as controls", exact(c.SharedUSD))
 	}
+	if l := c.List; l != nil && l.ReusedUSD > 0 {
+		t.Row("filling the brains that were reused", exact(l.ReusedUSD))
+	}
+	if l := c.List; l != nil && l.ReusedUnrecorded > 0 {
+		t.Row("filling "+markdown.Count(l.ReusedUnrecorded, "reused brain"), "not recorded")
+	}
 	t.Row("**list cost**: alone, with an empty cache", "**"+strings.TrimPrefix(c.ListText(), "$")+"**")
 	t.Row("each correct answer, by the list cost (95% Wilson)", perCorrect(c))
 	t.Write(w)

@@ -88,6 +88,12 @@ func accounting(a *result.CostAccounting, judge string) []block {
 	if a.LostUSD > 0 {
 		add("May have been charged", a.LostUSD.String()+" of the total, for requests whose tokens the provider did not count")
 	}
+	if l := a.List; l != nil && l.ReusedUSD > 0 {
+		add("Filling reused brains", l.ReusedUSD.String())
+	}
+	if l := a.List; l != nil && l.ReusedUnrecorded > 0 {
+		add("Filling "+count(l.ReusedUnrecorded, "reused brain"), "not recorded")
+	}
 	add("List cost", a.ListText()+": what this arm would have cost alone with an empty cache")
 	if a.PerCorrectUSD != nil {
 		text := a.PerCorrectUSD.String()
