@@ -211,6 +211,9 @@ func (r *armRun) fillAll(ctx context.Context, j *journal.Journal) (*ingest.Fille
 		config.MarkSeeded = func(brain string) error { return r.queue.MarkSeeded(r.arm.Name, brain) }
 	}
 	config.Progress = func(n int) { r.ingested(r.arm.Name, n) }
+	if r.queue == nil && r.plan.paid(r.arm) {
+		config.Cost = func() *llm.USD { return listCost(r.ledger, r.arm) }
+	}
 	return r.fill(ctx, config, r.haystacks())
 }
 

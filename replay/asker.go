@@ -124,7 +124,11 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.
 	if r.watch != nil {
 		res.Replay.Restarts = r.watch.count()
 	}
-	cost := r.plan.accounting(r.ledger, r.arm)
+	var list result.ListCost
+	if filled != nil {
+		list.ReusedUSD, list.ReusedUnrecorded = filled.ReusedUSD, filled.Unrecorded
+	}
+	cost := r.plan.accounting(r.ledger, r.arm, list, r.tally.Saved())
 	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/judging"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/control"
@@ -215,12 +216,9 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 	return e
 }
 
-// longestAnswer is the length of an answer in the worst case, in bytes.
-const longestAnswer = 8 << 10
-
 // longest returns an item with an answer that is as long as a reader may write it.
 func longest(item scorer.Item) scorer.Item {
-	item.Answer = strings.Repeat("x", longestAnswer)
+	item.Answer = strings.Repeat("x", judging.LongestAnswer)
 	return item
 }
 

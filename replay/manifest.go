@@ -80,8 +80,10 @@ func (p *Plan) manifest(a Arm, filled *result.Ingest, controls *result.Controls)
 // controlArm is the account of what all arms share.
 const controlArm = "controls"
 
-// accounting returns what an arm has cost. If it is the only one, everything is its own.
-func (p *Plan) accounting(l ledger.Books, a Arm) result.CostAccounting {
+// accounting returns what an arm has cost. If it is the only one, everything is its own. questions
+// is what cached replies have saved that belong to its questions; list has what filling reused
+// brains cost.
+func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions llm.USD) result.CostAccounting {
 	shared := l.Accounting(controlArm)
 	c := l.Accounting(a.Name)
 	if len(p.Arms) == 1 {
@@ -90,6 +92,14 @@ func (p *Plan) accounting(l ledger.Books, a Arm) result.CostAccounting {
 	c.SharedUSD = shared.TotalUSD
 	c.Prices = p.priced(c.Tokens)
 	c.Unmetered = p.uncounted(a) != ""
+	list.SavedUSD, list.SavedEstimated = l.Saved(a.Name, controlArm)
+	if len(p.Arms) > 1 {
+		list.SharedUSD = shared.TotalUSD
+		c.Unpriced = append(c.Unpriced, shared.Unpriced...)
+		slices.Sort(c.Unpriced)
+		c.Unpriced = slices.Compact(c.Unpriced)
+	}
+	c.SetList(list, questions)
 	return c
 }
 
@@ -108,11 +118,20 @@ func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
 			continue
 		}
 		was := o.Result.CostAccounting
-		now := r.plan.accounting(r.ledger, o.Arm)
+		var questions llm.USD
+		var list result.ListCost
+		if was.List != nil {
+			list, questions = *was.List, was.CachedSavingsUSD-was.List.UnassignedSavingsUSD
+		}
+		now := r.plan.accounting(r.ledger, o.Arm, list, questions)
+		if was.List == nil {
+			now.List = nil // an older evalctl has measured it
+		}
 		if err := r.ledger.Err(); err != nil {
 			return err
 		}
-		if now.TotalUSD == was.TotalUSD && now.SharedUSD == was.SharedUSD && now.LostUSD == was.LostUSD {
+		if now.TotalUSD == was.TotalUSD && now.SharedUSD == was.SharedUSD && now.LostUSD == was.LostUSD &&
+			(was.List == nil || now.List.SavedUSD == was.List.SavedUSD) {
 			continue
 		}
 		aggregate.PerCorrect(&now, o.Result.Counts)

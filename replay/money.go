@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"evalctl/harness/result"
@@ -64,6 +65,25 @@ func (a Arm) models() (out []llm.Config) {
 		out = append(out, *a.Embedding)
 	}
 	return out
+}
+
+// paid reports whether an arm's daemon calls models through a gateway that are not known to be free.
+func (p *Plan) paid(a Arm) bool {
+	return slices.ContainsFunc(a.models(), func(m llm.Config) bool {
+		price, ok := p.Prices.Of(m.Provider, m.Model)
+		return !ok || price != llm.Price{}
+	})
+}
+
+// listCost returns what an arm has cost so far, had it been alone with an empty cache, nil if the
+// price of a model is not known.
+func listCost(l ledger.Books, a Arm) *llm.USD {
+	c := l.Accounting(a.Name)
+	if len(c.Unpriced) > 0 {
+		return nil
+	}
+	saved, _ := l.Saved(a.Name)
+	return new(c.TotalUSD.Plus(saved))
 }
 
 // moneyGate is between a started daemon and the providers of its models. A nil *moneyGate is that

@@ -205,7 +205,7 @@ func run(t testing.TB, c replay.Config, dir string) ([]replay.Outcome, llm.USD, 
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if *l.Cap() != *c.Cap {
+	if c.Cap != nil && *l.Cap() != *c.Cap {
 		if err := l.SetCap(*c.Cap); err != nil {
 			t.Fatal(err)
 		}

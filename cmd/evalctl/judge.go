@@ -64,7 +64,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	t := newTerminal(p, c.JSON)
+	t := newTerminal(p, c.JSON && plan.Free())
 	t.labels(c, plan, labels)
 	items := make([]scorer.Item, len(labels))
 	for i, l := range labels {

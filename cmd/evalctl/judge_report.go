@@ -53,24 +53,17 @@ func (c *judgeCheck) stopped(err error) error {
 
 // labels prints what will be judged and what that is likely to cost.
 func (t *terminal) labels(c *judgeCheckCmd, plan *judging.Plan, labels []dataset.Label) {
-	var estimate llm.USD
+	var estimate judgeForecast
 	right := 0
 	for _, l := range labels {
-		estimate = estimate.Plus(plan.Estimate(l.Item))
+		estimate.add(plan, l.Item)
 		if l.Right {
 			right++
 		}
 	}
 	t.field("labels", "%s  %d right, %d wrong", printable(c.Labels, oneLine), right, len(labels)-right)
-	price := "estimated cost " + roughly(estimate)
-	if model := plan.UnpricedModel(); model != "" {
-		price = "price unknown: set --price " + printable(model, oneLine) + "=IN/OUT to count the cost"
-	}
-	if c.limit != nil {
-		price += fmt.Sprintf(" (cap %s)", *c.limit)
-	}
-	price += pricesOf(plan.PricesDate())
-	t.field("judge", "%s  %s", describe(plan.Identity()), price)
+	t.field("judge", "%s  %s", describe(plan.Identity()), estimate.text(plan, c.limit))
+	t.exceeded(estimate, c.limit, "--max-cost-usd", "judge fewer labels")
 }
 
 // describe names a judge and its prompts.

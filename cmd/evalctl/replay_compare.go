@@ -27,10 +27,10 @@ func (t *terminal) arms(outcomes []replay.Outcome, compared *compare.Arms) {
 
 // overview prints the arms side by side.
 func (t *terminal) overview(outcomes []replay.Outcome) {
-	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "cost"}}
+	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "spent", "list cost"}}
 	var together *result.Together
 	for _, o := range outcomes {
-		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–"}
+		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {
 			row[1], row[2], row[3] = fmt.Sprint(r.Total), fmt.Sprint(r.Passed), fmt.Sprintf("%.3f", *r.PassRate)
 			row[4] = fmt.Sprintf("%.3f–%.3f", r.Interval.Low, r.Interval.High)
@@ -49,7 +49,7 @@ func (t *terminal) overview(outcomes []replay.Outcome) {
 				together = r.Replay.Together
 			}
 			if r.CostAccounting != nil {
-				row[9] = r.CostAccounting.TotalUSD.String()
+				row[9], row[10] = r.CostAccounting.Amount(), r.CostAccounting.ListText()
 			}
 		}
 		rows = append(rows, row)

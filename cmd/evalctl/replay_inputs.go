@@ -72,10 +72,10 @@ func forecastText(usd llm.USD, unpriced bool) string {
 func (t *terminal) forecast(p *replay.Plan, l ledger.Books) {
 	e := p.Estimate()
 	for _, model := range e.Unpriced {
-		t.field("warning", "the price of %s is not known, so its cost is not counted: give --price %[1]s=IN/OUT",
+		t.field("warning", "the price of %s is not known, so its cost can neither be estimated nor counted: give --price %[1]s=IN/OUT",
 			printable(model, oneLine))
 	}
-	if e.Total.USD[replay.Worst] == 0 && l.Spent() == 0 {
+	if e.Total.USD[replay.Worst] == 0 && len(e.Unpriced) == 0 && l.Spent() == 0 {
 		return
 	}
 	var parts []string

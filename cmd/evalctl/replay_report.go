@@ -246,9 +246,8 @@ func (t *terminal) cost(res result.Result) {
 		parts = append(parts, fmt.Sprintf("ingest %s, actor %s, judge %s, embed %s", c.IngestUSD, c.ActorUSD,
 			judge, c.EmbedUSD))
 	}
-	if c.PerCorrectUSD != nil && c.PerCorrectInterval != nil && c.TotalUSD > 0 && len(c.Unpriced) == 0 {
-		parts = append(parts, fmt.Sprintf("%s per correct answer [%s %s] (%s)", c.PerCorrectUSD.Round(),
-			dollars(c.PerCorrectInterval.Low), dollars(c.PerCorrectInterval.High), c.PerCorrectInterval.Name()))
+	if c.List == nil {
+		parts = append(parts, perCorrect(c)...)
 	}
 	if asked := c.CacheHits + c.CacheMisses; asked > 0 {
 		parts = append(parts, fmt.Sprintf("cache hits %.0f%% (%d of %d) saved %s",
@@ -261,6 +260,35 @@ func (t *terminal) cost(res result.Result) {
 		parts = append(parts, "the daemon's own models are not counted")
 	}
 	t.fieldParts("cost", parts)
+	t.listCost(c)
+}
+
+// listCost prints what the arm would have cost alone, unless it is free.
+func (t *terminal) listCost(c *result.CostAccounting) {
+	l := c.List
+	if l == nil || l.USD != nil && *l.USD == 0 {
+		return
+	}
+	sum := fmt.Sprintf("%s = spent %s + saved by the cache %s", c.ListText(), c.Amount(), c.SavedText())
+	if l.SharedUSD > 0 {
+		sum += fmt.Sprintf(" + the check of the judge %s", l.SharedUSD)
+	}
+	if l.ReusedUSD > 0 {
+		sum += fmt.Sprintf(" + filling reused brains %s", l.ReusedUSD)
+	}
+	if l.ReusedUnrecorded > 0 {
+		sum += fmt.Sprintf(" + filling %s, not recorded", count(l.ReusedUnrecorded, "reused brain"))
+	}
+	t.fieldParts("list cost", append([]string{sum}, perCorrect(c)...))
+}
+
+// perCorrect returns what a correct answer cost, nothing if that is not known or nothing.
+func perCorrect(c *result.CostAccounting) []string {
+	if c.PerCorrectUSD == nil || *c.PerCorrectUSD == 0 || c.PerCorrectInterval == nil || len(c.Unpriced) > 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s per correct answer [%s %s] (%s)", c.PerCorrectUSD.Round(),
+		dollars(c.PerCorrectInterval.Low), dollars(c.PerCorrectInterval.High), c.PerCorrectInterval.Name())}
 }
 
 // dollars formats an amount in dollars with four significant digits.

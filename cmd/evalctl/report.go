@@ -51,7 +51,7 @@ func (t *terminal) inputs(dataset string, p *plan) {
 	t.warnings(p.gold.Warnings)
 }
 
-// judging prints the judge and the estimated cost.
+// judging prints the judge, and what it is likely to cost.
 func (t *terminal) judging(c *runCmd, p *plan) {
 	if p.judging == nil {
 		if c.typed["budget-usd"] { // a file may have it for runs with another scorer
@@ -59,19 +59,10 @@ func (t *terminal) judging(c *runCmd, p *plan) {
 		}
 		return
 	}
-	price := "estimated cost " + roughly(p.estimate)
-	if model := p.judging.UnpricedModel(); model != "" {
-		price = "price unknown: set --price " + printable(model, oneLine) + "=IN/OUT to estimate the cost"
-	}
-	if c.budget != nil {
-		price += fmt.Sprintf(" (cap %s)", *c.budget)
-	}
-	price += pricesOf(p.judging.PricesDate())
+	price := p.estimate.text(p.judging, c.budget)
 	judge := p.judging.Identity()
 	t.field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, printable(judge.Model, oneLine), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
-	if c.budget != nil && p.estimate > *c.budget {
-		t.field("warning", "the estimated cost exceeds the budget: raise --budget-usd, or reduce --limit")
-	}
+	t.exceeded(p.estimate, c.budget, "--budget-usd", "reduce --limit")
 }
 
 // pricesOf says of which day the prices are of a cost, as far as that is known.

@@ -68,8 +68,10 @@ type rescoring struct {
 	data    dataset.Dataset
 	id      result.Identity
 	judging *judging.Plan // nil for a scorer without a model
-	dir     string
-	name    string // of the new file, without its ending
+	// estimate is what judging all answers is likely to cost.
+	estimate judgeForecast
+	dir      string
+	name     string // of the new file, without its ending
 }
 
 // Run scores the answers. It checks all that needs no money first.
@@ -97,6 +99,10 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	}
 	if c.Dataset != "" {
 		t.field("dataset", "%s has the expected_substrings and reference_answers", printable(c.Dataset, oneLine))
+	}
+	if r.judging != nil {
+		t.field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
+		t.exceeded(r.estimate, c.budget, "--budget-usd", "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }
@@ -133,6 +139,12 @@ func (c *rescoreCmd) plan(p *process) (*rescoring, error) {
 	}
 	r.data, err = dataset.FromQuestions(was.Dataset.Path, was.Dataset.SHA256, questions)
 	r.data.Repeats = was.Dataset.Repeats
+	if r.judging != nil {
+		for _, q := range questions {
+			r.estimate.addQuestion(r.judging, q)
+		}
+		r.estimate = r.estimate.times(max(1, was.Dataset.Repeats))
+	}
 	if err == nil {
 		err = checkTagFloors(c.tagFloors, was.Dataset.Tags)
 	}

@@ -42,6 +42,11 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	t.configured(p)
 	t.inputs(c.Dataset, plan)
 	t.judging(c, plan)
+	reader := ""
+	if c.LLMProvider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
+		reader = c.LLMModel
+	}
+	t.daemonPays(c.daemonModels(p, reader))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err

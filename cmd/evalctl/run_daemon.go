@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
@@ -18,6 +20,29 @@ import (
 // ownDaemon reports whether the run starts this program's own daemon.
 func (s *targetFlags) ownDaemon(p *process) bool {
 	return s.SDK == "go" && s.Endpoint == "" && s.DaemonCmd == "" && p.env("SVC_SDK_GO_CMD") == ""
+}
+
+// daemonModels are the paid models that a started daemon calls by itself. reader is the model that
+// answers, "" for none.
+func (s *targetFlags) daemonModels(p *process, reader string) (models []string) {
+	if s.Endpoint != "" {
+		return nil
+	}
+	if reader != "" {
+		models = append(models, reader)
+	}
+	if p.env("SVC_EMBED_PROVIDER") == llm.ProviderOpenAI {
+		models = append(models, cmp.Or(p.env("SVC_EMBED_MODEL"), "a model of embeddings"))
+	}
+	return models
+}
+
+// daemonPays says what no estimate and no cap of a run includes.
+func (t *terminal) daemonPays(models []string) {
+	if len(models) > 0 {
+		t.field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
+			printable(strings.Join(models, " and "), oneLine))
+	}
 }
 
 // planDaemon checks how the daemon is started or reached.

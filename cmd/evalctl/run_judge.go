@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -74,6 +75,54 @@ func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, e
 		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
 		PricesDate: c.pricesDate(model),
 	})
+}
+
+// judgeForecast is what judging is likely to cost, and what it costs at most.
+type judgeForecast struct{ likely, worst llm.USD }
+
+// add adds the judgement of an answer.
+func (f *judgeForecast) add(p *judging.Plan, item scorer.Item) {
+	f.likely, f.worst = f.likely.Plus(p.Estimate(item)), f.worst.Plus(p.Worst(item))
+}
+
+// addQuestion adds the judgement of an answer that is not known.
+func (f *judgeForecast) addQuestion(p *judging.Plan, q dataset.Question) {
+	item := q.Item()
+	item.Answer = strings.Repeat("x", judging.LongestAnswer)
+	f.add(p, item)
+}
+
+// times returns the forecast of judging everything n times.
+func (f judgeForecast) times(n int) judgeForecast {
+	return judgeForecast{f.likely.Times(n), f.worst.Times(n)}
+}
+
+// text returns the forecast as it stands before a run, with the cap, nil for none.
+func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
+	text := "estimated cost " + roughly(f.likely)
+	most := f.worst
+	if limit != nil {
+		most = min(most, *limit)
+	}
+	switch model := p.UnpricedModel(); {
+	case model != "":
+		text = "price unknown: set --price " + printable(model, oneLine) + "=IN/OUT, without which the cost cannot be estimated"
+	case f.worst > 0 && most == f.worst:
+		text += ", at most " + most.RoundUp().String()
+	case f.worst > 0:
+		text += ", at most the cap"
+	}
+	if limit != nil {
+		text += fmt.Sprintf(" (cap %s)", *limit)
+	}
+	return text + pricesOf(p.PricesDate())
+}
+
+// exceeded warns of a cap, set by a flag, that is below the likely cost.
+func (t *terminal) exceeded(f judgeForecast, limit *llm.USD, flag, fewer string) {
+	if limit != nil && f.likely > *limit {
+		t.field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
+	}
 }
 
 // pricesDate returns the day of a model's price, "" if --price gives it.

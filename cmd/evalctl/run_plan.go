@@ -40,7 +40,7 @@ type plan struct {
 	// judging is nil for a scorer that asks no model, which costs nothing.
 	judging *judging.Plan
 	// estimate is what judging all questions is likely to cost.
-	estimate llm.USD
+	estimate judgeForecast
 }
 
 // plan checks everything that needs no daemon, so that bad input costs neither time nor money.
@@ -96,9 +96,9 @@ func (pl *plan) estimateJudging() error {
 		if err != nil {
 			return err
 		}
-		pl.estimate = pl.estimate.Plus(pl.judging.Estimate(q.Item()))
+		pl.estimate.addQuestion(pl.judging, q)
 	}
-	pl.estimate = pl.estimate.Times(pl.dataset.Planned() / pl.dataset.Selected)
+	pl.estimate = pl.estimate.times(pl.dataset.Planned() / pl.dataset.Selected)
 	return nil
 }
 

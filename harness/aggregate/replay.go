@@ -22,6 +22,7 @@ type ReplaySum struct {
 	strata   map[string]*stratumSum
 	verdicts map[result.JudgeVerdict]int
 	losses   map[result.Cause]int
+	saved    llm.USD
 	// original counts the questions by their gold before errata.
 	original result.Counts
 	// first counts the questions that were answered by their first attempt.
@@ -63,6 +64,10 @@ func (t *ReplaySum) Add(r result.Record) {
 			}
 		}
 	}
+	if r.Actor != nil {
+		t.saved = t.saved.Plus(r.Actor.SavedUSD)
+	}
+	t.saved = t.saved.Plus(r.JudgeSavedUSD)
 	if r.JudgeVerdict != "" {
 		t.verdicts[r.JudgeVerdict]++
 	}
@@ -71,6 +76,9 @@ func (t *ReplaySum) Add(r result.Record) {
 	}
 	t.original.Add(originalRecord(r))
 }
+
+// Saved returns what cached replies of models would have cost that belong to the questions.
+func (t *ReplaySum) Saved() llm.USD { return t.saved }
 
 // originalRecord returns a record with the outcome that it has by the original gold.
 func originalRecord(r result.Record) result.Record {
@@ -190,14 +198,19 @@ func macro(strata []result.Stratum) *float64 {
 	return new(sum / float64(n))
 }
 
-// PerCorrect sets what each correct answer cost, with an interval from that of the pass rate.
+// PerCorrect sets what each correct answer cost by the list cost, with an interval from that of the
+// pass rate. Where the list cost was not recorded, it is by what was spent.
 func PerCorrect(c *result.CostAccounting, n result.Counts) {
-	if n.Passed == 0 {
+	cost := &c.TotalUSD
+	if c.List != nil {
+		cost = c.List.USD
+	}
+	if n.Passed == 0 || cost == nil {
 		return
 	}
-	total := float64(c.TotalUSD)
+	total := float64(*cost)
 	passed := llm.USD(n.Passed)
-	each := c.TotalUSD/passed + (c.TotalUSD%passed+passed/2)/passed // rounded half up
+	each := *cost/passed + (*cost%passed+passed/2)/passed // rounded half up
 	lo, hi := stats.Wilson(n.Passed, n.Total, confidence)
 	dollars := func(rate float64) float64 {
 		return total / (rate * float64(n.Total)) / float64(llm.Dollar)

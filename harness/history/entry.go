@@ -85,7 +85,7 @@ func newEntry(path string, res *result.Result) *Entry {
 		e.Kind, e.Name = Replay, r.Arm
 	}
 	if c := res.CostAccounting; c != nil {
-		e.SpentUSD, e.Unpriced = c.TotalUSD, len(c.Unpriced) > 0
+		e.SpentUSD, e.Unpriced = c.TotalUSD, !c.SpentKnown()
 	}
 	return e
 }

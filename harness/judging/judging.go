@@ -124,6 +124,10 @@ func (p *Plan) budget(spent llm.USD) (*llm.Budget, error) {
 	return b, nil
 }
 
+// LongestAnswer is how long an answer that is not known is in the worst case of an estimate, in
+// bytes.
+const LongestAnswer = 8 << 10
+
 // Worst returns what judging item can cost at most, all attempts and the repair of a bad reply
 // included. It is 0 if the price is not known.
 func (p *Plan) Worst(item scorer.Item) llm.USD {
@@ -161,6 +165,12 @@ func (p *Plan) UnpricedModel() string {
 		return ""
 	}
 	return p.config.Model
+}
+
+// Free reports whether the judge is known to cost nothing.
+func (p *Plan) Free() bool {
+	price, ok := p.config.Prices.Of(p.config.Provider.Name(), p.config.Model)
+	return ok && price == llm.Price{}
 }
 
 // PricesDate returns the day of the model's price, "" if the day or the price is not known, and for

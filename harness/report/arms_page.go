@@ -367,10 +367,17 @@ func costText(res *result.Result) string {
 	if res.CostAccounting != nil {
 		limit = res.CostAccounting.CapUSD
 	}
-	if limit == nil {
-		return res.Amount() + ", no cap"
+	text := res.Amount() + ", no cap"
+	if limit != nil {
+		text = fmt.Sprintf("%s, cap %s", res.Amount(), *limit)
 	}
-	return fmt.Sprintf("%s, cap %s", res.Amount(), *limit)
+	if c := res.CostAccounting; c != nil && c.List != nil {
+		text += fmt.Sprintf(", list cost %s with %s saved by the cache", c.ListText(), c.SavedText())
+		if c.PerCorrectUSD != nil {
+			text += fmt.Sprintf(", %s for each correct answer", c.PerCorrectUSD.Round())
+		}
+	}
+	return text
 }
 
 // join formats the texts that are not empty.

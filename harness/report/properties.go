@@ -62,6 +62,13 @@ func properties(run *Run) []property {
 	s.add("reader_models", tally(res.ReaderModels))
 	s.add("daemon_version", id.Daemon.Version)
 	s.add("cost_usd", cost(res))
+	if c := res.CostAccounting; c != nil {
+		s.add("saved_usd", strings.TrimPrefix(c.SavedText(), "$"))
+		s.add("list_cost_usd", strings.TrimPrefix(c.ListText(), "$"))
+		if c.PerCorrectUSD != nil {
+			s.add("usd_per_correct", strings.TrimPrefix(c.PerCorrectUSD.String(), "$"))
+		}
+	}
 	s.add("started_at", stamp(res.StartedAt))
 	s.add("finished_at", stamp(res.FinishedAt))
 	s.add("tool_version", strings.TrimSpace(id.Tool.Version+" "+id.Tool.Commit))
@@ -117,7 +124,7 @@ func tally(counts map[string]int) string {
 func cost(res *result.Result) string {
 	spent, unknown := res.Cost.SpentUSD, res.Cost.UnpricedModel != ""
 	if c := res.CostAccounting; c != nil {
-		spent, unknown = c.TotalUSD, len(c.Unpriced) > 0
+		spent, unknown = c.TotalUSD, !c.SpentKnown()
 	}
 	if unknown && spent == 0 {
 		return "unknown"

@@ -3,7 +3,9 @@ package result
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 )
 
@@ -142,6 +144,80 @@ func (c *Cost) AddUnassigned() {
 	}
 }
 
+// ListCost is what an arm of a replay would have cost alone with an empty cache: what was spent,
+// and what replies from the cache would have cost that others have paid for. It does not depend on
+// which arm asked first, nor on earlier replays. What may have been charged is part of it.
+type ListCost struct {
+	// USD is the sum of CostAccounting.TotalUSD, SavedUSD, SharedUSD and ReusedUSD, nil if the price
+	// of one of the models is not known, or ReusedUnrecorded is not 0.
+	USD *llm.USD `json:"usd"`
+	// SavedUSD is what the cached replies would have cost that the arm, or the check of the judge,
+	// got, each once and without those that they paid for themselves.
+	SavedUSD llm.USD `json:"saved_usd"`
+	// SharedUSD is what the check of the judge cost, which the arm would have had to pay alone. It
+	// is 0 if TotalUSD has it, because there is one arm.
+	SharedUSD llm.USD `json:"shared_usd"`
+	// ReusedUSD is what filling the brains cost that an earlier replay has filled, ReusedUnrecorded the
+	// number of those for which it is not known.
+	ReusedUSD        llm.USD `json:"reused_usd,omitempty"`
+	ReusedUnrecorded int     `json:"reused_brains_unrecorded,omitempty"`
+	// SavedEstimated counts the replies in SavedUSD whose tokens were estimated.
+	SavedEstimated int `json:"saved_estimated,omitempty"`
+	// UnassignedSavingsUSD is the part of CachedSavingsUSD that belongs to no question in the file:
+	// savings of the daemon, of the check of the judge, and of questions that were asked again.
+	UnassignedSavingsUSD llm.USD `json:"unassigned_savings_usd"`
+}
+
+// SetList sets the list cost. questions is what cached replies have saved that belong to questions.
+func (c *CostAccounting) SetList(l ListCost, questions llm.USD) {
+	// A crash of the machine may have lost lines of the ledger whose questions were kept.
+	c.CachedSavingsUSD = max(c.CachedSavingsUSD, questions)
+	l.UnassignedSavingsUSD = c.CachedSavingsUSD - questions
+	c.List = &l
+	l.USD = c.ListUSD()
+}
+
+// ListUSD adds up the list cost, nil if it is not recorded or not known.
+func (c *CostAccounting) ListUSD() *llm.USD {
+	if c.List == nil || len(c.Unpriced) > 0 || c.List.ReusedUnrecorded > 0 {
+		return nil
+	}
+	return new(c.TotalUSD.Plus(c.List.SavedUSD).Plus(c.List.SharedUSD).Plus(c.List.ReusedUSD))
+}
+
+// SpentKnown reports whether TotalUSD has everything that was spent. Models without a price whose
+// replies were all in the cache cost nothing.
+func (c *CostAccounting) SpentKnown() bool {
+	return !slices.ContainsFunc(c.Unpriced, func(model string) bool { return c.Tokens[model].Requests > 0 })
+}
+
+// ListText returns the list cost as outputs show it: "unknown" if the price of a model is not
+// known, "not recorded" if it or a part of it was not.
+func (c *CostAccounting) ListText() string {
+	switch {
+	case c.List == nil || c.List.ReusedUnrecorded > 0:
+		return "not recorded"
+	case c.List.USD == nil:
+		return unknownAmount
+	}
+	return c.List.USD.String()
+}
+
+// SavedText returns as outputs show it what cached replies saved, in the sum of the list cost, and
+// of how many the tokens are estimates.
+func (c *CostAccounting) SavedText() string {
+	switch l := c.List; {
+	case l == nil:
+		return c.CachedSavingsUSD.String()
+	case len(c.Unpriced) > 0 && l.SavedUSD == 0 && c.CacheHits > 0:
+		return unknownAmount
+	case l.SavedEstimated > 0:
+		return fmt.Sprintf("%s (tokens estimated in %s)", l.SavedUSD, figure.Count(l.SavedEstimated, "request"))
+	default:
+		return l.SavedUSD.String()
+	}
+}
+
 // unknownAmount is what outputs have for an amount without a price.
 const unknownAmount = "unknown"
 
@@ -152,7 +228,7 @@ func (c *Cost) Amount() string {
 }
 
 // Amount returns what was spent as Cost.Amount does.
-func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, len(c.Unpriced) > 0) }
+func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, !c.SpentKnown()) }
 
 // Amount returns what a run or a replay cost as Cost.Amount does.
 func (r *Result) Amount() string {

@@ -67,12 +67,15 @@ type Original struct {
 // CostAccounting is what a replay cost, resumed parts and calls without a result included. The
 // parts add up to TotalUSD.
 type CostAccounting struct {
-	IngestUSD        llm.USD `json:"ingest_usd"`
-	ActorUSD         llm.USD `json:"actor_usd"`
-	JudgeUSD         llm.USD `json:"judge_usd"`
-	EmbedUSD         llm.USD `json:"embed_usd"`
-	TotalUSD         llm.USD `json:"total_usd"`
+	IngestUSD llm.USD `json:"ingest_usd"`
+	ActorUSD  llm.USD `json:"actor_usd"`
+	JudgeUSD  llm.USD `json:"judge_usd"`
+	EmbedUSD  llm.USD `json:"embed_usd"`
+	TotalUSD  llm.USD `json:"total_usd"`
+	// CachedSavingsUSD is what all replies from the cache would have cost.
 	CachedSavingsUSD llm.USD `json:"cached_savings_usd"`
+	// List is what the arm would have cost alone, nil in a file of an evalctl that did not record it.
+	List *ListCost `json:"list_cost,omitempty"`
 	// CapUSD is the cap, which all arms of a replay share, nil for none.
 	CapUSD *llm.USD `json:"cap_usd"`
 	// LostUSD is the part of TotalUSD that is worst cases, of calls whose tokens the provider did not
@@ -92,8 +95,9 @@ type CostAccounting struct {
 	Unpriced []string `json:"unpriced_models"`
 	// Unmetered is set if the daemon may have called models by itself, at a cost that is missing.
 	Unmetered bool `json:"unmetered_daemon"`
-	// PerCorrectUSD is TotalUSD divided by the number of correct answers, with its interval from
-	// that of the pass rate. Both are nil without correct answers.
+	// PerCorrectUSD is the list cost, without List TotalUSD, divided by the number of correct
+	// answers, with its interval from that of the pass rate. Both are nil without correct answers
+	// and if the list cost is not known.
 	PerCorrectUSD      *llm.USD  `json:"usd_per_correct"`
 	PerCorrectInterval *Interval `json:"usd_per_correct_interval"`
 }

@@ -31,6 +31,7 @@ var given = []struct{ path, what string }{
 // derived are the keys below given ones that do follow.
 var derived = []string{
 	".identity.dataset.tags", ".identity.dataset.selection.sha256", ".cost_accounting.total_usd",
+	".cost_accounting.list_cost.usd",
 	".cost_accounting.usd_per_correct", ".cost_accounting.usd_per_correct_interval",
 	".replay.arm", ".replay.strata", ".replay.weighted_pass_rate", ".replay.macro_pass_rate",
 	".replay.judge_verdicts", ".replay.losses", ".replay.answered_at_first_attempt",
@@ -249,6 +250,10 @@ func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 	}
 	c := *res.CostAccounting
 	c.TotalUSD = c.IngestUSD.Plus(c.ActorUSD).Plus(c.JudgeUSD).Plus(c.EmbedUSD)
+	if c.List != nil {
+		c.List = new(*c.List)
+		c.List.USD = c.ListUSD()
+	}
 	c.PerCorrectUSD, c.PerCorrectInterval = nil, nil
 	aggregate.PerCorrect(&c, want.Counts)
 	want.CostAccounting = &c
@@ -278,6 +283,16 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	atLeast(".cost_accounting.actor_usd", c.ActorUSD, f.actor)
 	if c.LostUSD > c.TotalUSD {
 		rep.add(Difference{Path: ".cost_accounting.lost_usd", InFile: text(c.LostUSD), Problem: "it is a part of total_usd"})
+	}
+	if l := c.List; l != nil {
+		if sum := f.replay.Saved().Plus(l.UnassignedSavingsUSD); c.CachedSavingsUSD != sum {
+			rep.add(Difference{Path: ".cost_accounting.cached_savings_usd", InFile: text(c.CachedSavingsUSD),
+				Problem: fmt.Sprintf("the questions and what belongs to none saved %s", text(sum))})
+		}
+		if l.SharedUSD != 0 && l.SharedUSD != c.SharedUSD {
+			rep.add(Difference{Path: ".cost_accounting.list_cost.shared_usd", InFile: text(l.SharedUSD),
+				Problem: fmt.Sprintf("what all arms share cost %s", text(c.SharedUSD))})
+		}
 	}
 	models := llm.USD(0)
 	for _, t := range c.Tokens {

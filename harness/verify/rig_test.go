@@ -166,7 +166,11 @@ func replayFile(tb testing.TB, n int) string {
 		default:
 			q.JudgeVerdict, q.Cause = result.Incorrect, result.CauseReader
 		}
-		q.Actor, q.SearchMS = &result.ModelUse{Model: "m", Attempts: 1, USD: 5}, new(q.LatencyMS/2)
+		q.Actor = &result.ModelUse{Model: "m", Attempts: 1, USD: 5, SavedUSD: llm.USD(i) * llm.Dollar}
+		if q.Outcome == result.Scored {
+			q.JudgeSavedUSD = llm.Dollar / 4
+		}
+		q.SearchMS = new(q.LatencyMS / 2)
 		sum.Add(*q)
 		extra.Add(*q)
 	}
@@ -190,8 +194,9 @@ func replayFile(tb testing.TB, n int) string {
 	res.CostAccounting = &result.CostAccounting{
 		IngestUSD: 1, ActorUSD: 1000, JudgeUSD: res.Cost.SpentUSD, EmbedUSD: 4, TotalUSD: 1005 + res.Cost.SpentUSD,
 		Tokens: map[string]result.ModelTokens{}, Prices: result.PriceTable{Date: "2026-01-01", Models: map[string]result.ModelPrice{}},
-		Unpriced: []string{},
+		Unpriced: []string{}, SharedUSD: 3 * llm.Dollar, CachedSavingsUSD: extra.Saved() + 2*llm.Dollar,
 	}
+	res.CostAccounting.SetList(result.ListCost{SavedUSD: 11 * llm.Dollar, SharedUSD: 3 * llm.Dollar}, extra.Saved())
 	aggregate.PerCorrect(res.CostAccounting, res.Counts)
 	sum.Judge(&res)
 	return write(tb, res, questions)

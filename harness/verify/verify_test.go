@@ -202,7 +202,7 @@ func TestEveryPartOfAQuestion(t *testing.T) {
 		".id", ".question", ".answer", ".reason", ".citations", ".effective_mode", ".fusion", ".model", ".prompt_sha256",
 		".reference_answer", ".expected_substrings", ".line", ".judge_verdict", ".judge_type", ".question_type",
 		".loss", ".retrieved", ".retrieval.documents", ".tags", ".latency_ms", ".felt_ms", ".first_delta_ms", ".search_ms", ".usage", ".attempts",
-		".failed_attempts", ".timeline", ".judge_attempts", ".judge_usage", ".judge_usd", ".actor", ".error",
+		".failed_attempts", ".timeline", ".judge_attempts", ".judge_usage", ".judge_usd", ".judge_saved_usd", ".actor", ".error",
 		".score", ".retrieval.gold",
 	}
 	check := &checker{topK: 2, replay: true}
@@ -342,6 +342,45 @@ func TestDaemonSeen(t *testing.T) {
 		if err != nil || rep.Found != found || found > 0 && rep.Differences[0].Path != ".replay.daemon_seen.embeddings.failed" {
 			t.Errorf("%d failed: %v, %+v", failed, err, rep.Differences)
 		}
+	}
+}
+
+// TestSavings: what a replay saved is what its questions saved and what belongs to none, and its
+// list cost adds up.
+func TestSavings(t *testing.T) {
+	path := replayFile(t, 15)
+	for at, change := range map[string]func(*result.CostAccounting, []result.Record){
+		"":                                     func(*result.CostAccounting, []result.Record) {},
+		".cost_accounting.cached_savings_usd":  func(c *result.CostAccounting, _ []result.Record) { c.CachedSavingsUSD++ },
+		".cost_accounting.cached_savings_usd ": func(c *result.CostAccounting, _ []result.Record) { c.List.UnassignedSavingsUSD = 0 },
+		".cost_accounting.cached_savings_usd by the reader": func(_ *result.CostAccounting, q []result.Record) {
+			q[3].Actor.SavedUSD *= 2
+		},
+		".cost_accounting.cached_savings_usd by the judge": func(_ *result.CostAccounting, q []result.Record) {
+			q[2].JudgeSavedUSD *= 2
+		},
+		".cost_accounting.list_cost.usd":         func(c *result.CostAccounting, _ []result.Record) { c.List.USD = new(*c.List.USD * 2) },
+		".cost_accounting.list_cost.usd gone":    func(c *result.CostAccounting, _ []result.Record) { c.List.USD = nil },
+		".cost_accounting.list_cost.usd saved":   func(c *result.CostAccounting, _ []result.Record) { c.List.SavedUSD += llm.Dollar },
+		".cost_accounting.list_cost.shared_usd":  func(c *result.CostAccounting, _ []result.Record) { c.List.SharedUSD = llm.Dollar },
+		".cost_accounting.usd_per_correct spent": func(c *result.CostAccounting, _ []result.Record) { c.List = nil },
+	} {
+		res, questions := records(t, path)
+		change(res.CostAccounting, questions)
+		rep, err := File(write(t, res, questions))
+		want, _, _ := strings.Cut(at, " ")
+		found := slices.ContainsFunc(rep.Differences, func(d Difference) bool { return d.Path == want })
+		if err != nil || found != (at != "") || rep.OK != (at == "") {
+			t.Errorf("%q: %v, %+v", at, err, rep.Differences)
+		}
+	}
+	// A file of an evalctl that recorded no list cost.
+	res, questions := records(t, path)
+	c := res.CostAccounting
+	c.List = nil
+	aggregate.PerCorrect(c, res.Counts)
+	if rep, err := File(write(t, res, questions)); err != nil || !rep.OK {
+		t.Errorf("without a list cost: %v, %+v", err, rep.Differences)
 	}
 }
 

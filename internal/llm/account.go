@@ -12,8 +12,9 @@ type Account interface {
 	// settle must be called once the outcome is known. Only its first call counts.
 	Reserve(ctx context.Context, model string, worst USD) (settle func(Charge), err error)
 	// Lookup records that a cached reply of a model was looked for. saved is what the reply would
-	// have cost if there was one.
-	Lookup(model string, hit bool, saved USD)
+	// have been charged, nil if there was none. reply is the key of the one that was found, or of
+	// the one that was paid for and stored instead; it is zero if none was stored.
+	Lookup(model string, reply CacheKey, saved *Charge)
 }
 
 // Charge is the outcome of one request.
@@ -46,4 +47,4 @@ func (a budgetAccount) Reserve(ctx context.Context, _ string, worst USD) (func(C
 	return func(c Charge) { held.Settle(c.Cost) }, nil
 }
 
-func (budgetAccount) Lookup(string, bool, USD) {}
+func (budgetAccount) Lookup(string, CacheKey, *Charge) {}

@@ -59,6 +59,35 @@ func files(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
+// TestCacheSaves: a cached reply saves what the request was charged, whatever the provider counted.
+// The tokens of one that was stored without them are estimated.
+func TestCacheSaves(t *testing.T) {
+	r := ask("m", "a question")
+	for name, usage := range map[string]string{
+		"counted": `{"prompt_tokens": 10, "completion_tokens": 5}`, "not counted": "null", "impossible": `{"prompt_tokens": -1}`,
+	} {
+		for _, b := range []*Budget{nil, NewBudget(Dollar)} {
+			m, srv := openMeter(t, b, llmtest.Script(llmtest.Reply{Text: "an answer", Usage: usage}))
+			p := openReplies(t, t.TempDir(), CacheWrite, 0).Wrap(m, srv.URL)
+			paid, kept := complete(t, p, r), complete(t, p, r)
+			if kept.SavedUSD != paid.Cost || paid.Cost == 0 || kept.Usage.Estimated != (name != "counted") {
+				t.Errorf("%s, capped %t: %+v, paid %s", name, b != nil, kept, paid.Cost)
+			}
+		}
+	}
+	m, srv := openMeter(t, nil, llmtest.Script())
+	c := openReplies(t, t.TempDir(), CacheWrite, 0)
+	p := c.Wrap(m, srv.URL)
+	key, err := p.(*cachedProvider).key(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Store(key, cachedReply{Text: "an answer"})
+	if got := complete(t, p, r); got.SavedUSD == 0 || !got.Usage.Estimated {
+		t.Errorf("without a count: %+v", got)
+	}
+}
+
 // TestCacheHit: a cached reply costs nothing and needs nothing of the cap, also in another process.
 func TestCacheHit(t *testing.T) {
 	dir := t.TempDir()

@@ -71,18 +71,20 @@ func (p *cachedProvider) call(ctx context.Context, r Request, emit func(string) 
 		}
 		defer done()
 		if hit {
-			return p.replay(r, reply, emit)
+			return p.replay(key, r, reply, emit)
 		}
 	}
-	p.meter.account.Lookup(r.Model, false, 0)
 	resp, err := p.meter.call(ctx, r, emit)
+	var stored CacheKey
 	if err == nil && resp.Text != "" && (resp.FinishReason == "stop" || resp.FinishReason == "") {
 		p.cache.Store(key, cachedReply{
 			Text: resp.Text, Model: resp.Model, FinishReason: resp.FinishReason,
 			InputTokens: resp.Usage.InputTokens, OutputTokens: resp.Usage.OutputTokens,
 			Estimated: resp.Usage.Estimated, Time: time.Now().UTC(),
 		})
+		stored = key
 	}
+	p.meter.account.Lookup(r.Model, stored, nil)
 	return resp, err
 }
 
@@ -101,18 +103,22 @@ func (p *cachedProvider) key(r Request) (CacheKey, error) {
 	return NewCacheKey(p.Name(), p.baseURL, "/chat/completions", body, r.Attempt)
 }
 
-func (p *cachedProvider) replay(r Request, reply cachedReply, emit func(string) error) (Response, error) {
+func (p *cachedProvider) replay(key CacheKey, r Request, reply cachedReply, emit func(string) error) (Response, error) {
 	u := Usage{reply.InputTokens, reply.OutputTokens, reply.Estimated}
-	price, _ := p.meter.prices.Of(p.Name(), r.Model)
-	saved := price.Cost(u)
-	p.cache.Saved(saved)
-	p.meter.account.Lookup(r.Model, true, saved)
+	if u.InputTokens == 0 { // nobody counted
+		u = estimate(r, reply.Text)
+	}
+	_, known := p.meter.prices.Of(p.Name(), r.Model)
+	worst := p.meter.WorstCase(r)
+	saved := p.meter.charge(r, &Response{Usage: u}, nil, Charge{Cost: worst, Lost: worst, Unpriced: !known})
+	p.cache.Saved(saved.Cost)
+	p.meter.account.Lookup(r.Model, key, &saved)
 	if emit != nil {
 		if err := emit(reply.Text); err != nil {
 			return Response{}, err
 		}
 	}
 	return Response{
-		Text: reply.Text, Model: reply.Model, FinishReason: reply.FinishReason, Usage: u, Cached: true, SavedUSD: saved,
+		Text: reply.Text, Model: reply.Model, FinishReason: reply.FinishReason, Usage: u, Cached: true, SavedUSD: saved.Cost,
 	}, nil
 }

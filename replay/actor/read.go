@@ -74,7 +74,7 @@ func addUse(ans *target.Answer, resp llm.Response) {
 	u.Usage.OutputTokens += resp.Usage.OutputTokens
 	u.Estimated = u.Estimated || resp.Usage.Estimated
 	u.USD += resp.Cost
-	u.Cached, u.SavedUSD = resp.Cached, resp.SavedUSD
+	u.Cached, u.SavedUSD = resp.Cached, u.SavedUSD.Plus(resp.SavedUSD)
 }
 
 // complete fills an answer from a finished reply. A reply that was withheld or cut before its first

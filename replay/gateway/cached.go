@@ -50,15 +50,21 @@ func (g *Gateway) cached(w http.ResponseWriter, r *http.Request, c *call, phase 
 	if err != nil {
 		return err
 	}
+	var stored llm.CacheKey
 	c.keep = func(a cachedAnswer) {
 		cache.Store(key, a)
 		g.replies.sent(request, n)
+		stored = key
 	}
-	if g.config.Fresh && phase == ledger.Ingest && cache.Mode() != llm.CacheOnly {
-		c.account.Lookup(c.model, false, 0)
+	paid := func() error {
+		defer func() { c.account.Lookup(c.model, stored, nil) }()
 		return g.ask(w, r, c)
 	}
+	if g.config.Fresh && phase == ledger.Ingest && cache.Mode() != llm.CacheOnly {
+		return paid()
+	}
 	var kept cachedAnswer
+	asked := key // another reply in its place would have been paid for as this one
 	hit, done, err := cache.Lookup(r.Context(), key, c.model, &kept)
 	for before := n - 1; errors.Is(err, llm.ErrNotCached) && before >= 0; before-- {
 		if key, err = g.cacheKey(c, before); err == nil {
@@ -70,13 +76,12 @@ func (g *Gateway) cached(w http.ResponseWriter, r *http.Request, c *call, phase 
 	}
 	defer done()
 	if !hit {
-		c.account.Lookup(c.model, false, 0)
-		return g.ask(w, r, c)
+		return paid()
 	}
 	g.replies.sent(request, n)
-	saved := c.price.Cost(kept.usage())
-	cache.Saved(saved)
-	c.account.Lookup(c.model, true, saved)
+	saved := c.charge(kept.outcome(c))
+	cache.Saved(saved.Cost)
+	c.account.Lookup(c.model, asked, &saved)
 	c.keep = nil
 	return kept.replay(w, c)
 }

@@ -555,3 +555,46 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestSavedIsCharged: a stored answer saves what the request was charged, whatever the provider
+// counted. The tokens of one that was stored without them are estimated.
+func TestSavedIsCharged(t *testing.T) {
+	body := `{"model":"m","max_tokens":50,"messages":[]}`
+	for name, usage := range map[string]string{
+		"counted": `{"prompt_tokens": 10, "completion_tokens": 5}`, "not counted": "null",
+		"impossible": `{"prompt_tokens": -1}`, "too much": `{"prompt_tokens": 1000000}`,
+	} {
+		for _, limit := range []*llm.USD{nil, new(llm.Dollar)} {
+			cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			paid := start(t, limit, cache, llmtest.Script(llmtest.Reply{Text: "one two", Usage: usage}))
+			kept := start(t, limit, cache, nil)
+			kept.upstream = paid.vendor.URL
+			paid.post("/v1/chat/completions", body)
+			kept.post("/v1/chat/completions", body)
+			want, _ := paid.spent()
+			total, _ := kept.spent()
+			saved, estimated := kept.ledger.Saved("go")
+			if saved != want || want == 0 || total != 0 || (estimated == 1) != (name != "counted") {
+				t.Errorf("%s, cap %v: saved %s, %d estimated; paid %s", name, limit, saved, estimated, want)
+			}
+		}
+	}
+	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, nil, cache, nil)
+	key, err := r.cacheKey(&call{path: completions, body: []byte(body)}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.Store(key, cachedAnswer{ContentType: "application/json", Body: `{"choices":[{"message":{"content":"one two"}}]}`})
+	r.post("/v1/chat/completions", body)
+	r.spent()
+	if saved, estimated := r.ledger.Saved("go"); saved == 0 || estimated != 1 {
+		t.Errorf("without a count: saved %s, %d estimated", saved, estimated)
+	}
+}

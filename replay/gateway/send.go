@@ -105,12 +105,21 @@ type cachedAnswer struct {
 }
 
 func newCachedAnswer(contentType string, body []byte, t *tally) cachedAnswer {
-	u := t.outcome().usage
+	u := t.call.charge(t.outcome()).Usage
 	return cachedAnswer{contentType, string(body), u.InputTokens, u.OutputTokens, u.Estimated, time.Now().UTC()}
 }
 
-func (a cachedAnswer) usage() llm.Usage {
-	return llm.Usage{InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, Estimated: a.Estimated}
+// outcome returns that of the request that was paid for.
+func (a cachedAnswer) outcome(c *call) outcome {
+	u := llm.Usage{InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, Estimated: a.Estimated}
+	if u.InputTokens == 0 { // nobody counted
+		t := newTally(c)
+		if c.path != embeddings {
+			t.text = len(a.Body)
+		}
+		u = t.outcome().usage
+	}
+	return outcome{ended: true, counted: !u.Estimated, usage: u, problem: c.overrun(u)}
 }
 
 func (a cachedAnswer) replay(w http.ResponseWriter, c *call) error {

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
+	"evalctl/internal/llm"
 	"evalctl/replay/source"
 )
 
@@ -59,11 +60,40 @@ func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, e
 		return false, nil
 	}
 	if err == nil && !own {
-		f.mu.Lock()
-		f.filled.Report.Reused++
-		f.mu.Unlock()
+		f.reuse(b)
 	}
 	return err == nil, err
+}
+
+// reuse counts a brain that an earlier replay has filled.
+func (f *filler) reuse(b brain) {
+	usd := f.record.cost(b)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.filled.Report.Reused++
+	switch {
+	case f.Cost == nil:
+	case usd == nil:
+		f.filled.Unrecorded++
+	default:
+		f.filled.ReusedUSD = f.filled.ReusedUSD.Plus(*usd)
+	}
+}
+
+// cost returns what the daemon's models have cost so far, nil if that is not known.
+func (f *filler) cost() *llm.USD {
+	if f.Cost == nil {
+		return nil
+	}
+	return f.Cost()
+}
+
+// price records what filling the brains cost.
+func (f *filler) price(before, after *llm.USD) error {
+	if before == nil || after == nil || len(f.fresh) == 0 {
+		return nil
+	}
+	return f.record.price(f.fresh, *after-*before)
 }
 
 // fill creates the brain, writes its haystacks, and records that.
@@ -80,6 +110,7 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.fresh = append(f.fresh, b)
 	if f.record != nil {
 		delete(f.created, remote)
 	}

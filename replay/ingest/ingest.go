@@ -21,6 +21,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
+	"evalctl/internal/llm"
 	"evalctl/replay/source"
 )
 
@@ -58,6 +59,9 @@ type Config struct {
 	// Find is set if another process of this replay has filled the brains. One that is missing or
 	// empty is an error then, and nothing is written.
 	Find bool
+	// Cost returns what the daemon's models have cost so far by the list cost, nil if that is not
+	// known. If it is set, what filling brains costs is recorded and reported when they are reused.
+	Cost func() *llm.USD
 	// Seeded reports whether this replay has filled a brain before it was interrupted. MarkSeeded is
 	// called with the name of each brain once it is filled. Both may be nil; they are not called
 	// concurrently.
@@ -74,6 +78,11 @@ type Filled struct {
 	// their haystack.
 	Brains map[string]string
 	Report result.Ingest
+	// ReusedUSD is what filling the brains cost that an earlier replay has filled, and Unrecorded is
+	// the number of those for which that is not known. Both are 0 without Config.Cost. If that
+	// replay filled others too, its cost is divided among them by their sessions.
+	ReusedUSD  llm.USD
+	Unrecorded int
 
 	bench *source.Benchmark
 	// haystacks are the names of what is in the brains, by the name of the brain.
@@ -114,8 +123,12 @@ func Fill(
 		}
 		defer f.record.close()
 	}
+	before := f.cost()
 	if err := f.fillAll(ctx, brains); err != nil {
 		return nil, errors.Join(err, f.undo(ctx))
+	}
+	if err := f.price(before, f.cost()); err != nil {
+		return nil, err
 	}
 	f.report(brains)
 	f.filled.Report.Seconds = time.Since(start).Seconds()
@@ -220,6 +233,7 @@ type filler struct {
 	owners map[string]string // the haystacks of the documents in a shared brain
 	// created are the brains that nobody would remove, ask or reuse if Fill failed.
 	created map[*seed.Brain]bool
+	fresh   []brain // those that were filled
 }
 
 // plan returns the brains for haystacks.

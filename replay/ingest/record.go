@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/llm"
 )
 
 // recordVersion is the version of the file.
@@ -32,9 +33,11 @@ type record struct {
 
 // recordedBrain is a brain that was completely filled.
 type recordedBrain struct {
-	Signature string    `json:"signature"`
-	Sessions  int       `json:"sessions"`
-	FilledAt  time.Time `json:"filled_at"`
+	Signature string `json:"signature"`
+	Sessions  int    `json:"sessions"`
+	// USD is what filling it cost by the list cost, nil if that is not known.
+	USD      *llm.USD  `json:"usd,omitempty"`
+	FilledAt time.Time `json:"filled_at"`
 }
 
 // Record is an open list of the brains that are filled at an endpoint, for Config.Opened. It is
@@ -112,6 +115,39 @@ func (r *record) add(b brain) error {
 	return r.change(func() {
 		r.Brains[b.name] = recordedBrain{
 			Signature: b.signature, Sessions: b.sessions, FilledAt: time.Now().UTC(),
+		}
+	})
+}
+
+// cost returns what filling a brain cost, nil if that is not known.
+func (r *record) cost(b brain) *llm.USD {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Brains[b.name].USD
+}
+
+// price records what filling brains cost, divided among them by their sessions.
+func (r *record) price(filled []brain, usd llm.USD) error {
+	sessions := 0
+	for _, b := range filled {
+		sessions += b.sessions
+	}
+	return r.change(func() {
+		for _, b := range filled {
+			share := usd
+			if sessions > 0 {
+				share = llm.USD(float64(usd) * float64(b.sessions) / float64(sessions))
+			}
+			if sessions -= b.sessions; sessions == 0 {
+				share = usd // what is left
+			}
+			usd -= share
+			priced := r.Brains[b.name]
+			priced.USD = &share
+			r.Brains[b.name] = priced
 		}
 	})
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -13,8 +14,21 @@ import (
 type sum struct {
 	spent, lost, saved llm.USD
 	hits, misses       int
+	replies            map[string]reply // those that were found in the cache or stored there
 	tokens             map[string]*result.ModelTokens
 	unpriced           map[string]bool
+}
+
+// reply is a reply in the cache, as an account knows it.
+type reply struct {
+	usd       llm.USD // what it would have cost
+	estimated bool    // its tokens were
+	paid      bool    // by this account
+}
+
+// plus returns what two looks for a reply say of it.
+func (r reply) plus(o reply) reply {
+	return reply{max(r.usd, o.usd), r.estimated || o.estimated, r.paid || o.paid}
 }
 
 // Provider returns p with every request counted for a phase of an arm and kept under the cap. It
@@ -64,12 +78,21 @@ func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(
 	}, nil
 }
 
-func (b booked) Lookup(model string, hit bool, saved llm.USD) {
-	in := line{Kind: kindMiss, account: b.account, Model: model}
-	if hit {
-		in.Kind, in.USD = kindHit, max(saved, 0)
+func (b booked) Lookup(model string, reply llm.CacheKey, saved *llm.Charge) {
+	in := line{Kind: kindMiss, account: b.account, Model: model, Reply: NameReply(reply)}
+	if saved != nil {
+		in.Kind, in.USD = kindHit, max(saved.Cost, 0)
+		in.Estimated, in.Unpriced = saved.Usage.Estimated, saved.Unpriced
 	}
 	b.ledger.settle(in)
+}
+
+// NameReply returns a short name for a cached reply in books, empty for the zero key.
+func NameReply(key llm.CacheKey) string {
+	if key == (llm.CacheKey{}) {
+		return ""
+	}
+	return key.String()[:32]
 }
 
 // reserve returns the id of a reservation, 0 for a free request, which has none.
@@ -101,16 +124,12 @@ func (l *Ledger) settle(in line) {
 func (l *Ledger) add(in line) {
 	s := l.sums[in.account]
 	if s == nil {
-		s = &sum{tokens: map[string]*result.ModelTokens{}, unpriced: map[string]bool{}}
+		s = &sum{replies: map[string]reply{}, tokens: map[string]*result.ModelTokens{}, unpriced: map[string]bool{}}
 		l.sums[in.account] = s
 	}
 	switch in.Kind {
-	case kindHit:
-		s.hits++
-		s.saved = s.saved.Plus(in.USD)
-		return
-	case kindMiss:
-		s.misses++
+	case kindHit, kindMiss:
+		s.look(in)
 		return
 	}
 	delete(l.open, in.ID)
@@ -136,6 +155,51 @@ func (l *Ledger) add(in line) {
 	*t = plus(*t, one)
 }
 
+// look counts a look into the cache.
+func (s *sum) look(in line) {
+	name, found := in.Reply, reply{usd: in.USD, estimated: in.Estimated, paid: in.Kind == kindMiss}
+	if found.paid {
+		s.misses++
+		if name == "" {
+			return
+		}
+	} else {
+		s.hits++
+		s.saved = s.saved.Plus(in.USD)
+		if in.Unpriced {
+			s.unpriced[in.Model] = true
+		}
+		if name == "" { // an older evalctl did not name replies
+			name = fmt.Sprintf("%s %s %d", in.Phase, in.Arm, len(s.replies))
+		}
+	}
+	s.replies[name] = s.replies[name].plus(found)
+}
+
+// Saved implements Books.
+func (l *Ledger) Saved(arms ...string) (saved llm.USD, estimated int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[string]reply{}
+	for a, s := range l.sums {
+		if slices.Contains(arms, a.Arm) {
+			for name, r := range s.replies {
+				all[name] = all[name].plus(r)
+			}
+		}
+	}
+	for _, r := range all {
+		if r.paid {
+			continue
+		}
+		saved = saved.Plus(r.usd)
+		if r.estimated {
+			estimated++
+		}
+	}
+	return saved, estimated
+}
+
 // spent returns the sum over all accounts. l.mu must be held.
 func (l *Ledger) spent() llm.USD {
 	var total llm.USD
@@ -146,7 +210,7 @@ func (l *Ledger) spent() llm.USD {
 }
 
 // Accounting returns what an arm has cost so far, "" for all arms together. Requests in progress
-// are not included. PerCorrectUSD, its interval and Unmetered are left to the caller.
+// are not included. ListCost, PerCorrectUSD, its interval and Unmetered are left to the caller.
 func (l *Ledger) Accounting(arm string) result.CostAccounting {
 	l.mu.Lock()
 	defer l.mu.Unlock()

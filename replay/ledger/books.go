@@ -15,6 +15,10 @@ type Books interface {
 	// Accounting returns what an arm has cost so far, "" for all arms together. Requests in
 	// progress are not included.
 	Accounting(arm string) result.CostAccounting
+	// Saved returns what the cached replies that some arms have got would have cost them together
+	// with an empty cache: each once, and without those that they paid for themselves. estimated
+	// counts the replies of that sum whose tokens the provider did not count.
+	Saved(arms ...string) (saved llm.USD, estimated int)
 	// Cap returns the limit on what may be spent, nil for none.
 	Cap() *llm.USD
 	// Spent returns what all arms and phases have spent, interrupted runs of the replay included.

@@ -31,8 +31,8 @@ func fill(tb testing.TB, l *ledger.Ledger) {
 	reserve(tb, l.Account(ledger.Actor, "ts"), 300)(llm.Charge{Cost: 300, Lost: 300})
 	reserve(tb, l.Account(ledger.Judge, "ts"), 300)(llm.Charge{Rejected: true})
 	reserve(tb, l.Account(ledger.Embed, "go"), 0)(llm.Charge{Usage: llm.Usage{InputTokens: 9, Estimated: true}, Unpriced: true})
-	l.Account(ledger.Judge, "ts").Lookup(model, true, 40)
-	l.Account(ledger.Judge, "go").Lookup(model, false, 0)
+	l.Account(ledger.Judge, "ts").Lookup(model, llm.CacheKey{1}, &llm.Charge{Cost: 40})
+	l.Account(ledger.Judge, "go").Lookup(model, llm.CacheKey{2}, nil)
 	reserve(tb, l.Account(ledger.Actor, "go"), 70)
 }
 
@@ -52,8 +52,8 @@ func TestFormat(t *testing.T) {
 {"kind":"reserve","id":3,"phase":"judge","arm":"ts","model":"gpt-4o","usd":0.0000003}
 {"kind":"settle","id":3,"phase":"judge","arm":"ts","model":"gpt-4o","usd":0.00,"rejected":true}
 {"kind":"settle","phase":"embed","arm":"go","model":"gpt-4o","usd":0.00,"input_tokens":9,"estimated":true,"unpriced":true}
-{"kind":"hit","phase":"judge","arm":"ts","model":"gpt-4o","usd":0.00000004}
-{"kind":"miss","phase":"judge","arm":"go","model":"gpt-4o","usd":0.00}
+{"kind":"hit","phase":"judge","arm":"ts","model":"gpt-4o","usd":0.00000004,"reply":"01000000000000000000000000000000"}
+{"kind":"miss","phase":"judge","arm":"go","model":"gpt-4o","usd":0.00,"reply":"02000000000000000000000000000000"}
 {"kind":"reserve","id":4,"phase":"actor","arm":"go","model":"gpt-4o","usd":0.00000007}
 `
 	if diff := cmp.Diff(want, string(got)); diff != "" {
@@ -66,6 +66,47 @@ func TestFormat(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestSaved: each reply saves once what arms together did not pay for it, also after the ledger was
+// opened again. Lines without the name of a reply count each.
+func TestSaved(t *testing.T) {
+	l := create(t, new(2*llm.Dollar))
+	a, b, check := l.Account(ledger.Judge, "a"), l.Account(ledger.Actor, "b"), l.Account(ledger.Judge, "check")
+	guess := &llm.Charge{Cost: 7, Usage: llm.Usage{Estimated: true}}
+	for range 2 { // as if the replay had been resumed
+		a.Lookup(model, llm.CacheKey{1}, &llm.Charge{Cost: 40})
+		check.Lookup(model, llm.CacheKey{2}, &llm.Charge{Cost: 10})
+		a.Lookup(model, llm.CacheKey{3}, guess)
+	}
+	a.Lookup(model, llm.CacheKey{2}, &llm.Charge{Cost: 10})
+	a.Lookup(model, llm.CacheKey{3}, nil) // it paid after all
+	b.Lookup(model, llm.CacheKey{1}, nil)
+	b.Lookup(model, llm.CacheKey{3}, guess)
+	b.Lookup(model, llm.CacheKey{}, nil) // not stored
+	for range 2 {
+		b.Lookup(model, llm.CacheKey{}, &llm.Charge{Cost: 3})
+	}
+	for range 2 {
+		for _, tt := range []struct {
+			arms      []string
+			saved     llm.USD
+			estimated int
+		}{
+			{[]string{"a"}, 50, 0}, {[]string{"a", "check"}, 50, 0}, {[]string{"check"}, 10, 0},
+			{[]string{"b"}, 13, 1}, {[]string{"b", "check"}, 23, 1}, {[]string{"c"}, 0, 0},
+		} {
+			if saved, estimated := l.Saved(tt.arms...); saved != tt.saved || estimated != tt.estimated {
+				t.Errorf("%v: %s, %d estimated, want %s, %d", tt.arms, saved, estimated, tt.saved, tt.estimated)
+			}
+		}
+		if c := l.Accounting("a"); c.CachedSavingsUSD != 104 || c.CacheHits != 5 || c.CacheMisses != 1 {
+			t.Errorf("%+v", c)
+		}
+		closed(t, l)
+		l = reopen(t, l.Path())
+	}
+	closed(t, l)
 }
 
 // TestAccounting: figures are the same after the ledger was opened again, and nothing is charged

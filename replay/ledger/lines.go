@@ -40,6 +40,8 @@ type line struct {
 	account
 	Model string  `json:"model,omitempty"`
 	USD   llm.USD `json:"usd"`
+	// Reply names the reply of a hit, or the one that was stored after a miss.
+	Reply string `json:"reply,omitempty"`
 	// The fields below belong to an outcome.
 	Lost         llm.USD `json:"lost_usd,omitempty"`
 	InputTokens  int64   `json:"input_tokens,omitempty"`

@@ -56,14 +56,13 @@ func overview(w io.Writer, arms []*measured) {
 			metrics = metricsOf(m.res)
 		}
 	}
-	t := markdown.NewTable("llrrrr"+strings.Repeat("r", len(metrics))+"rrrr",
+	t := markdown.NewTable("llrrrr"+strings.Repeat("r", len(metrics))+"rrrrr",
 		slices.Concat([]string{"arm", "verdict", "passed", "pass rate", "95% Wilson", "scorer's FP / FN"},
-			metrics, []string{"p50", "p95", "USD", "USD per correct"})...)
+			metrics, []string{"p50", "p95", "USD spent", "list cost", "list cost per correct"})...)
 	for _, m := range arms {
-		usd, each := markdown.None, markdown.None
+		usd, list, each := markdown.None, markdown.None, markdown.None
 		if c := m.res.CostAccounting; c != nil {
-			usd = total(c)
-			each = perCorrect(c)
+			usd, list, each = total(c), listCost(c), perCorrect(c)
 		}
 		var macro result.Metrics
 		if m.res.Retrieval != nil {
@@ -78,7 +77,7 @@ func overview(w io.Writer, arms []*measured) {
 			passRate, within, falseRates(m.res),
 		}
 		row = append(row, values(macro, metrics)...)
-		t.Row(append(row, p50(m.res.Latency), p95(m.res.Latency), usd, each)...)
+		t.Row(append(row, p50(m.res.Latency), p95(m.res.Latency), usd, list, each)...)
 	}
 	t.Write(w)
 	for _, m := range arms {

@@ -24,16 +24,23 @@ func (m *measured) cost(w io.Writer) {
 	t.Row("actor", exact(c.ActorUSD))
 	t.Row("judge", known(c.JudgeUSD, m.res.Cost.UnpricedModel == ""))
 	t.Row("embeddings", exact(c.EmbedUSD))
-	t.Row("**total**", "**"+known(c.TotalUSD, len(c.Unpriced) == 0 || c.TotalUSD > 0)+"**")
-	t.Row("cap of all arms together", limit(c))
-	t.Row("saved by cached replies", exact(c.CachedSavingsUSD))
-	t.Row("each correct answer (95% Wilson)", perCorrect(c))
+	t.Row("**spent**", "**"+known(c.TotalUSD, c.SpentKnown() || c.TotalUSD > 0)+"**")
 	if c.LostUSD > 0 {
-		t.Row("may have been charged, part of the total", exact(c.LostUSD))
+		t.Row("may have been charged, part of what was spent", exact(c.LostUSD))
 	}
+	t.Row("cap of all arms together", limit(c))
+	t.Row("saved by cached replies", strings.TrimPrefix(c.SavedText(), "$"))
 	if c.SharedUSD > 0 {
 		t.Row("what all arms share, such as controls", exact(c.SharedUSD))
 	}
+	if l := c.List; l != nil && l.ReusedUSD > 0 {
+		t.Row("filling the brains that were reused", exact(l.ReusedUSD))
+	}
+	if l := c.List; l != nil && l.ReusedUnrecorded > 0 {
+		t.Row("filling "+markdown.Count(l.ReusedUnrecorded, "reused brain"), "not recorded")
+	}
+	t.Row("**list cost**: alone, with an empty cache", "**"+strings.TrimPrefix(c.ListText(), "$")+"**")
+	t.Row("each correct answer, by the list cost (95% Wilson)", perCorrect(c))
 	t.Write(w)
 	tokens(w, c)
 }
@@ -46,12 +53,20 @@ func known(u llm.USD, priced bool) string {
 	return exact(u)
 }
 
-// total formats what an arm cost.
+// total formats what was spent on an arm.
 func total(c *result.CostAccounting) string {
-	if len(c.Unpriced) > 0 && c.TotalUSD == 0 {
+	if !c.SpentKnown() && c.TotalUSD == 0 {
 		return "unknown"
 	}
 	return markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+}
+
+// listCost formats what an arm would have cost alone.
+func listCost(c *result.CostAccounting) string {
+	if c.List == nil || c.List.USD == nil {
+		return c.ListText()
+	}
+	return markdown.Dollars(float64(*c.List.USD) / float64(llm.Dollar))
 }
 
 func limit(c *result.CostAccounting) string {
@@ -61,7 +76,7 @@ func limit(c *result.CostAccounting) string {
 	return exact(*c.CapUSD)
 }
 
-// perCorrect formats what a correct answer cost.
+// perCorrect formats what a correct answer cost by the list cost.
 func perCorrect(c *result.CostAccounting) string {
 	if c.PerCorrectUSD == nil || len(c.Unpriced) > 0 {
 		return markdown.None

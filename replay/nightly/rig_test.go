@@ -142,10 +142,11 @@ func (m *made) price() {
 		},
 	}
 	c.TotalUSD = c.ActorUSD + c.JudgeUSD
+	c.SetList(result.ListCost{SavedUSD: llm.Dollar / 2, SharedUSD: llm.Dollar / 100, SavedEstimated: 2}, llm.Dollar/4)
 	if n := m.Passed; n > 0 {
 		lo, hi := stats.Wilson(n, m.Total, 0.95)
-		each := func(rate float64) float64 { return 2.7925 / (rate * float64(m.Total)) }
-		c.PerCorrectUSD = new(c.TotalUSD / llm.USD(n))
+		each := func(rate float64) float64 { return 3.3025 / (rate * float64(m.Total)) }
+		c.PerCorrectUSD = new(*c.List.USD / llm.USD(n))
 		c.PerCorrectInterval = &result.Interval{Method: "wilson", Confidence: 0.95, Low: each(hi), High: each(lo)}
 	}
 	m.CostAccounting = c

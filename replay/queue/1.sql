@@ -87,7 +87,9 @@ CREATE TABLE charges (
   rejected      boolean NOT NULL DEFAULT false,
   unpriced      boolean NOT NULL DEFAULT false,
   implausible   boolean NOT NULL DEFAULT false,
-  key           text UNIQUE -- of a row that is inserted again if its outcome is not known
+  -- Of a row that is inserted again if its outcome is not known. Of hits and misses it begins with
+  -- the name of the reply and a full stop.
+  key           text UNIQUE
 );
 CREATE INDEX ON charges (run) WHERE kind = 'open';
 CREATE INDEX ON charges (run, arm);

@@ -213,20 +213,20 @@ const settleFree = `
 		implausible, phase, arm, model, member, key, kind)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'settled') ON CONFLICT DO NOTHING`
 
-// Lookup implements llm.Account.
-func (a account) Lookup(model string, hit bool, saved llm.USD) {
+// Lookup implements llm.Account. The key of the row begins with the name of the reply.
+func (a account) Lookup(model string, reply llm.CacheKey, saved *llm.Charge) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	kind := "miss"
-	if hit {
-		kind = "hit"
-	} else {
-		saved = 0
+	kind, c := "miss", llm.Charge{}
+	if saved != nil {
+		kind, c = "hit", *saved
 	}
 	err := a.books.q.change(ctx, `
-		INSERT INTO @charges (run, phase, arm, model, kind, member, usd, key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		INSERT INTO @charges (run, phase, arm, model, kind, member, usd, key, estimated, unpriced)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT DO NOTHING`,
-		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(saved, 0)), rand.Text())
+		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(c.Cost, 0)),
+		ledger.NameReply(reply)+"."+rand.Text(), c.Usage.Estimated, c.Unpriced)
 	if err != nil {
 		_ = a.books.fail(fmt.Errorf("record a look into the cache: %w", err))
 	}
@@ -296,6 +296,24 @@ func (b *Books) Accounting(arm string) result.CostAccounting {
 	return c
 }
 
+// Saved implements ledger.Books. It is empty if the database does not answer, which Err reports.
+func (b *Books) Saved(arms ...string) (saved llm.USD, estimated int) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var usd int64
+	err := b.q.scan(ctx, []any{&usd, &estimated}, `
+		SELECT coalesce(sum(usd), 0)::bigint, count(*) FILTER (WHERE estimated) FROM (
+			SELECT max(usd) AS usd, bool_or(estimated) AS estimated FROM @charges
+			WHERE run = $1 AND arm = ANY($2) AND kind IN ('hit', 'miss')
+			GROUP BY coalesce(nullif(split_part(key, '.', 1), ''), key)
+			HAVING bool_and(kind = 'hit')
+		) AS replies`, b.run, arms)
+	if err != nil {
+		_ = b.fail(err)
+	}
+	return llm.USD(usd), estimated
+}
+
 func (b *Books) accounting(ctx context.Context, arm string) (result.CostAccounting, error) {
 	c := result.CostAccounting{CapUSD: b.Cap(), Tokens: map[string]result.ModelTokens{}, Unpriced: []string{}}
 	parts := map[ledger.Phase]*llm.USD{
@@ -321,6 +339,9 @@ func (b *Books) accounting(ctx context.Context, arm string) (result.CostAccounti
 		if err != nil {
 			return c, err
 		}
+		if unpriced && !rejected {
+			c.Unpriced = append(c.Unpriced, model)
+		}
 		switch kind {
 		case "hit":
 			c.CacheHits, c.CachedSavingsUSD = c.CacheHits+n, c.CachedSavingsUSD.Plus(llm.USD(usd))
@@ -335,9 +356,6 @@ func (b *Books) accounting(ctx context.Context, arm string) (result.CostAccounti
 		c.LostUSD = c.LostUSD.Plus(llm.USD(lost))
 		if rejected {
 			continue
-		}
-		if unpriced {
-			c.Unpriced = append(c.Unpriced, model)
 		}
 		t := c.Tokens[model]
 		t.Requests, t.Estimated, t.Implausible = t.Requests+n, t.Estimated+estimated, t.Implausible+implausible

@@ -127,9 +127,14 @@ func TestBooksAreLikeALedger(t *testing.T) {
 		arm := []string{"go", "ts"}[random.IntN(2)]
 		model := []string{"a", "b"}[random.IntN(2)]
 		if random.IntN(4) == 0 {
-			hit, saved := random.IntN(2) == 0, llm.USD(random.IntN(1000))
+			var saved *llm.Charge
+			if random.IntN(2) == 0 {
+				saved = &llm.Charge{Cost: llm.USD(random.IntN(1000)), Unpriced: random.IntN(9) == 0}
+				saved.Usage.Estimated = random.IntN(2) == 0
+			}
+			reply := llm.CacheKey{byte(random.IntN(40))} // 0 is that of no reply
 			for _, b := range []ledger.Books{file, run} {
-				b.Account(phase, arm).Lookup(model, hit, saved)
+				b.Account(phase, arm).Lookup(model, reply, saved)
 			}
 			continue
 		}
@@ -161,6 +166,10 @@ func TestBooksAreLikeALedger(t *testing.T) {
 	for _, arm := range []string{"", "go", "ts"} {
 		if diff := cmp.Diff(file.Accounting(arm), run.Accounting(arm)); diff != "" {
 			t.Errorf("arm %q: %s", arm, diff)
+		}
+		usd, estimated := file.Saved(arm, "go")
+		if inRun, estimatedInRun := run.Saved(arm, "go"); usd != inRun || estimated != estimatedInRun {
+			t.Errorf("arms %q and go: saved %s, %d estimated, in the database %s, %d", arm, usd, estimated, inRun, estimatedInRun)
 		}
 	}
 	if file.Spent() != run.Spent() || run.Err() != nil {

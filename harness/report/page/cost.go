@@ -59,17 +59,17 @@ func accounting(a *result.CostAccounting, judge string) []block {
 		name string
 		usd  llm.USD
 	}{
-		{"ingest", a.IngestUSD}, {"reader", a.ActorUSD}, {"judge", a.JudgeUSD}, {"embeddings", a.EmbedUSD}, {"total", a.TotalUSD},
+		{"ingest", a.IngestUSD}, {"reader", a.ActorUSD}, {"judge", a.JudgeUSD}, {"embeddings", a.EmbedUSD}, {"spent", a.TotalUSD},
 	} {
 		text := p.usd.String()
 		switch {
-		case p.name == "total":
+		case p.name == "spent":
 			text = a.Amount()
 		case p.name == "judge" && judge != "":
 			text = "unknown"
 		}
 		row := cells(p.name, text)
-		if a.TotalUSD > 0 && p.name != "total" {
+		if a.TotalUSD > 0 && p.name != "spent" {
 			share := svg.Interval{Value: float64(p.usd) / float64(a.TotalUSD), Low: math.NaN(), High: math.NaN()}
 			row = append(row, cell{Bar: svg.Bar(share, math.NaN())})
 		} else {
@@ -77,7 +77,7 @@ func accounting(a *result.CostAccounting, judge string) []block {
 		}
 		parts.row(row...)
 	}
-	facts := []fact{{Name: "Saved by the cache", Value: fmt.Sprintf("%s, %d of %d requests", a.CachedSavingsUSD, a.CacheHits, a.CacheHits+a.CacheMisses)}}
+	facts := []fact{{Name: "Saved by the cache", Value: fmt.Sprintf("%s, %d of %d requests", a.SavedText(), a.CacheHits, a.CacheHits+a.CacheMisses)}}
 	add := func(what, value string) { facts = append(facts, fact{Name: what, Value: value}) }
 	if a.CapUSD != nil {
 		add("Cap", a.CapUSD.String()+" for all arms together")
@@ -88,10 +88,20 @@ func accounting(a *result.CostAccounting, judge string) []block {
 	if a.LostUSD > 0 {
 		add("May have been charged", a.LostUSD.String()+" of the total, for requests whose tokens the provider did not count")
 	}
+	if l := a.List; l != nil && l.ReusedUSD > 0 {
+		add("Filling reused brains", l.ReusedUSD.String())
+	}
+	if l := a.List; l != nil && l.ReusedUnrecorded > 0 {
+		add("Filling "+count(l.ReusedUnrecorded, "reused brain"), "not recorded")
+	}
+	add("List cost", a.ListText()+": what this arm would have cost alone with an empty cache")
 	if a.PerCorrectUSD != nil {
 		text := a.PerCorrectUSD.String()
 		if i := a.PerCorrectInterval; i != nil {
 			text += fmt.Sprintf(", %s $%.4f to $%.4f", clean(i.Name()), i.Low, i.High)
+		}
+		if a.List != nil {
+			text += ", by the list cost"
 		}
 		add("Per correct answer", text)
 	}

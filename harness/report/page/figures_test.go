@@ -71,17 +71,48 @@ func TestReplay(t *testing.T) {
 		Controls: &result.Controls{Right: 3, RightPassed: 3, Wrong: 3, WrongFailed: 2},
 	}
 	contains(t, rows(t, c, "rate"), "type temporal | 0.667 |  | 0.300–0.900 (Wilson) | 4 | 6 | 0 | 0")
-	contains(t, rows(t, c, "cost"), "reader | $3.00", "total | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
+	contains(t, rows(t, c, "cost"), "reader | $3.00", "spent | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
 	contains(t, rows(t, c, "losses"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
 	for section, want := range map[string]map[string]string{
 		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (stratified Wilson)", "Mean of the types": "0.710"},
-		"cost": {"Cap": "$20.00 for all arms together", "Saved by the cache": "$2.00, 3 of 12 requests"},
+		"cost": {"Cap": "$20.00 for all arms together", "Saved by the cache": "$2.00, 3 of 12 requests", "List cost": "not recorded: "},
 		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 unscored"},
 	} {
 		got := facts(t, c, section)
 		for name, value := range want {
 			if !strings.HasPrefix(got[name], value) {
 				t.Errorf("%s: %s is %q, want %q", section, name, got[name], value)
+			}
+		}
+	}
+}
+
+// TestListCost: a page says what an arm would have cost alone, and never that this was nothing where
+// a price is not known.
+func TestListCost(t *testing.T) {
+	for _, tt := range []struct {
+		cost result.CostAccounting
+		want map[string]string
+	}{
+		{result.CostAccounting{TotalUSD: 4 * llm.Dollar, CachedSavingsUSD: 3 * llm.Dollar, CacheHits: 3}, map[string]string{
+			"Saved by the cache": "$2.00, 3 of 3 requests", "List cost": "$6.50: ", "Per correct answer": "$3.25, by the list cost",
+		}},
+		{result.CostAccounting{CacheHits: 3, Unpriced: []string{"odd"}}, map[string]string{
+			"Saved by the cache": "unknown, 3 of 3 requests", "List cost": "unknown: ", "Per correct answer": "",
+		}},
+	} {
+		c := contentOf(6)
+		if tt.cost.Unpriced == nil {
+			tt.cost.SetList(result.ListCost{SavedUSD: 2 * llm.Dollar, SharedUSD: llm.Dollar / 2}, 0)
+			tt.cost.PerCorrectUSD = ptr(13 * llm.Dollar / 4)
+		} else {
+			tt.cost.SetList(result.ListCost{}, 0)
+		}
+		c.Result.CostAccounting = &tt.cost
+		got := facts(t, c, "cost")
+		for name, value := range tt.want {
+			if !strings.HasPrefix(got[name], value) || value == "" && got[name] != "" {
+				t.Errorf("%s is %q, want %q", name, got[name], value)
 			}
 		}
 	}
