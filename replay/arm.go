@@ -177,7 +177,7 @@ func (r *armRun) startConfig() (harness.SessionConfig, error) {
 	if r.money, err = r.openGate(r.arm, r.home != nil && r.home.Failed()); err != nil {
 		return config, err
 	}
-	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment(r.arm))
+	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment())
 	return config, nil
 }
 
@@ -266,9 +266,10 @@ func (r *armRun) record() string {
 	return ""
 }
 
-// settings returns the settings of each arm's run.
-func (p *Plan) settings() result.Settings {
+// settings returns the settings of an arm's run.
+func (p *Plan) settings(a Arm) result.Settings {
 	s := p.Gate
+	s.DaemonEnv = a.DaemonEnv
 	s.Concurrency, s.TimeoutSeconds = p.Concurrency, p.Timeout.Seconds()
 	return s
 }
@@ -279,7 +280,7 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Timeout: p.Timeout,
 		Watched: r.session != nil && r.session.Started(), Paid: true, CapUSD: r.ledger.Cap(),
-		Settings: p.settings(), RetryErrors: p.RetryErrors,
+		Settings: p.settings(r.arm), RetryErrors: p.RetryErrors,
 		Recorded: r.recorded, Complete: r.complete,
 		Turn:   func(ctx context.Context, i int) error { return r.steps.turn(ctx, r.arm.Name, i) },
 		Asking: func(id string, begin bool) { r.asking(r.arm.Name, id, begin) },

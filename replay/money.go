@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"evalctl/internal/llm"
@@ -26,13 +27,16 @@ func (p *Plan) uncounted(a Arm) string {
 		return fmt.Sprintf("the daemon at %s calls models by itself", a.Session.Endpoint)
 	case a.Uncounted:
 		return fmt.Sprintf("the daemon of %s calls the reranker at SVC_RERANK_BASE_URL by itself", a.Name)
+	case len(a.Passed) > 0:
+		return fmt.Sprintf("the daemon of %s has %s", a.Name, strings.Join(a.Passed, ", "))
 	}
 	return ""
 }
 
 // checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
 func (p *Plan) checkDaemonMoney(a Arm) error {
-	if what := p.uncounted(a); what != "" && !p.Unmetered {
+	accepted := p.Unmetered || len(a.Passed) > 0 && !a.Uncounted
+	if what := p.uncounted(a); what != "" && !accepted {
 		remedy := "let this command start it"
 		if a.started() {
 			remedy = "leave it out with SVC_RERANK_PROVIDER="
@@ -124,23 +128,13 @@ func (m *moneyGate) phase(p ledger.Phase) {
 	}
 }
 
-// environment returns the variables that make a daemon use the gateways, and that hide every secret
-// of evalctl's own environment that is not the daemon's: a variable that is set here is not
-// inherited.
-func (m *moneyGate) environment(a Arm) []string {
-	env := []string{"SVC_EVAL_JUDGE_API_KEY=", "SVC_TOKEN_READONLY=", "SVC_TOKEN_OTHER_TENANT="}
+// environment returns the variables that make a daemon use the gateways.
+func (m *moneyGate) environment() (env []string) {
 	if m.main != nil {
 		env = append(env, "OPENAI_BASE_URL="+m.main.URL(), "OPENAI_API_KEY="+m.main.Key())
-	} else {
-		env = append(env, "OPENAI_API_KEY=")
 	}
 	if m.embed != nil {
 		env = append(env, "SVC_EMBED_BASE_URL="+m.embed.URL(), "SVC_EMBED_API_KEY="+m.embed.Key())
-	} else {
-		env = append(env, "SVC_EMBED_API_KEY=")
-	}
-	if !a.Uncounted {
-		env = append(env, "SVC_RERANK_API_KEY=")
 	}
 	return env
 }

@@ -79,6 +79,7 @@ func (t *terminal) armReport(res result.Result) {
 		t.field("warning", "the daemon was started again %s while it was measured", times(r.Restarts))
 	}
 	t.ingest(r.Ingest)
+	t.daemonEnv(res.Settings.DaemonEnv)
 	t.cost(res)
 }
 

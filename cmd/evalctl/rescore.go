@@ -235,6 +235,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 		Warnings: was.Retrieval.DatasetWarnings(),
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: was.Settings.TimeoutSeconds, ClusterTag: was.Settings.ClusterTag,
+			DaemonEnv: was.Settings.DaemonEnv,
 		}),
 		Finish: func(res *result.Result) error { res.Brains = was.Brains; return nil },
 	}

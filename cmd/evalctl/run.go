@@ -48,6 +48,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	t.daemon(session)
+	t.passedOn(plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -122,6 +123,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 		RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
+			DaemonEnv: plan.daemonEnv,
 		}),
 	}
 	config.ReaderPrices = c.readerPrices()

@@ -325,6 +325,9 @@ func (a *Arm) inputs(p *summary) {
 	}
 	add("scorer", scorer)
 	add("daemon", join(markdown.Cell, id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
+	if text := res.Settings.DaemonEnv.Text(); text != "" {
+		add("environment of the daemon", markdown.Cell(text))
+	}
 	add("cost", costText(res))
 	if c := res.ReaderCost; c != nil {
 		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))

@@ -113,6 +113,8 @@ type Settings struct {
 	// without a verdict of the scorer.
 	MaxErrors   Allowance `json:"max_errors"`
 	MaxUnscored Allowance `json:"max_unscored"`
+	// DaemonEnv is nil if no daemon was started, or it got all variables.
+	DaemonEnv *DaemonEnv `json:"daemon_env,omitempty"`
 }
 
 // Interval is a confidence interval of a rate or a mean.

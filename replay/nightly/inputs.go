@@ -101,6 +101,9 @@ func (m *measured) system(t *markdown.Table) {
 	if d := id.Daemon; d != (result.DaemonID{}) {
 		t.Row("daemon", daemonText(d))
 	}
+	if text := m.res.Settings.DaemonEnv.Text(); text != "" {
+		t.Row("environment of the daemon", markdown.Cell(text))
+	}
 	if id.Reader != nil {
 		t.Row("reader of the daemon", markdown.Cell(id.Reader.Provider)+" "+markdown.Cell(id.Reader.Model))
 	}
