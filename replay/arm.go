@@ -35,6 +35,7 @@ type armRun struct {
 	session *harness.Session // nil for a baseline
 	money   *moneyGate       // nil unless the daemon's calls are counted
 	home    *ingest.Folder   // nil unless the daemon is started
+	newHome bool             // the daemon has never had it
 	tally   *aggregate.ReplaySum
 	watch   *watch // nil for a baseline
 	// documents returns the session documents to which a retrieved chunk belongs, nil for a baseline.
@@ -172,7 +173,7 @@ func (r *armRun) startConfig() (harness.SessionConfig, error) {
 		if r.home, err = ingest.Home(r.plan.Cache.Dir, r.arm.Name, build); err != nil {
 			return config, err
 		}
-		config.Launch.Home = r.home.Dir()
+		config.Launch.Home, r.newHome = r.home.Dir(), r.home.New()
 	}
 	if r.money, err = r.openGate(r.arm, r.home != nil && r.home.Failed()); err != nil {
 		return config, err

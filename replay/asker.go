@@ -115,6 +115,10 @@ func (r *armRun) finish(res *result.Result, filled *ingest.Filled) error {
 		res.Replay.Restarts = r.watch.count()
 	}
 	cost := r.plan.accounting(r.ledger, r.arm)
+	if m := r.requests(filled); m != nil {
+		res.Replay.ModelRequests = m
+		cost.Unmetered = cost.Unmetered || len(m.Silent) > 0
+	}
 	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()

@@ -115,6 +115,7 @@ func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
 		if now.TotalUSD == was.TotalUSD && now.SharedUSD == was.SharedUSD && now.LostUSD == was.LostUSD {
 			continue
 		}
+		now.Unmetered = was.Unmetered
 		aggregate.PerCorrect(&now, o.Result.Counts)
 		if err := journal.ReplaceCosts(o.Path, &now); err != nil {
 			errs = append(errs, err)

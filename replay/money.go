@@ -86,7 +86,7 @@ func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
 	m.phase(ledger.Ingest)
 	var err error
 	if a.Upstream != nil {
-		if m.main, err = r.startGateway(m, a, *a.Upstream); err != nil {
+		if m.main, err = r.startGateway(m, a, *a.Upstream, a.completionModel()); err != nil {
 			return nil, err
 		}
 	}
@@ -95,16 +95,31 @@ func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
 	case a.Upstream != nil && sameEndpoint(*a.Upstream, *a.Embedding):
 		m.embed = m.main
 	default:
-		if m.embed, err = r.startGateway(m, a, *a.Embedding); err != nil {
+		if m.embed, err = r.startGateway(m, a, *a.Embedding, ""); err != nil {
 			return nil, errors.Join(err, m.close())
 		}
 	}
 	return m, nil
 }
 
-func (r *replaying) startGateway(m *moneyGate, a Arm, upstream llm.Config) (*gateway.Gateway, error) {
+// completionModel is the model of the daemon's completions that name none.
+func (a Arm) completionModel() string {
+	if a.Reader != nil {
+		return a.Reader.Model
+	}
+	return a.Reranker
+}
+
+// startGateway starts a gateway. Embeddings without a model get the arm's if they are sent to where
+// that is.
+func (r *replaying) startGateway(m *moneyGate, a Arm, upstream llm.Config, model string) (*gateway.Gateway, error) {
+	embedding := ""
+	if a.Embedding != nil && sameEndpoint(upstream, *a.Embedding) {
+		embedding = a.Embedding.Model
+	}
 	g, err := gateway.Start(gateway.Config{
 		Upstream: upstream, Ledger: r.ledger, Prices: r.plan.Prices, Cache: r.cache, Arm: a.Name, Fresh: m.fresh,
+		Model: model, Embedding: embedding,
 		Phase: func() ledger.Phase { return m.spent.Load().(ledger.Phase) },
 		Log:   slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
 	})

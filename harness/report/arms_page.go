@@ -328,6 +328,10 @@ func (a *Arm) inputs(p *summary) {
 	if text := res.Settings.DaemonEnv.Text(); text != "" {
 		add("environment of the daemon", markdown.Cell(text))
 	}
+	if r := res.Replay; r != nil {
+		add("requests of the daemon to its models", r.ModelRequests.Text())
+		add("of these", join(markdown.Cell, r.ModelRequests.Warnings()...))
+	}
 	add("cost", costText(res))
 	if c := res.ReaderCost; c != nil {
 		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))

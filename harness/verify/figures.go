@@ -252,6 +252,7 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	if c == nil {
 		return
 	}
+	f.requests(res, rep)
 	// A kill between the lines of ledger and journal loses the outcome in one of them.
 	atLeast(".cost_accounting.judge_usd", c.JudgeUSD, want.Cost.SpentUSD-want.Cost.MayHaveBeenChargedUSD)
 	if most := want.Cost.SpentUSD.Plus(c.SharedUSD).Plus(c.LostUSD); c.JudgeUSD > most {

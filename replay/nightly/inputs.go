@@ -109,6 +109,9 @@ func (m *measured) system(t *markdown.Table) {
 	}
 	if r != nil {
 		t.Row("actor", actorText(r.Actor))
+		if r.ModelRequests != nil {
+			t.Row("requests of the daemon to its models", r.ModelRequests.Text())
+		}
 		t.Row("cache of replies", markdown.Cell(r.Cache.Mode))
 	}
 	if j := id.Judge; j != nil {
