@@ -174,6 +174,9 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", printable(res.ReaderCost.Text(), oneLine),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, count(res.ReaderUsage.Reported, "answer"))
 	}
+	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
+		t.field("own", "%s", text)
+	}
 	t.daemonEnv(res.Settings.DaemonEnv)
 	modes := ran("mode", res.EffectiveModes)
 	if res.ModesUnknown > 0 {

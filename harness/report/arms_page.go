@@ -336,6 +336,9 @@ func (a *Arm) inputs(p *summary) {
 	if c := res.ReaderCost; c != nil {
 		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))
 	}
+	if res.Identity.Scenario.Reads() {
+		add("own questions", res.OwnText())
+	}
 	if date := res.Cost.PricesDate; date != "" {
 		add("prices of", markdown.Cell(date))
 	}

@@ -50,6 +50,9 @@ func costSection(res *result.Result) section {
 			facts = append(facts, fact{Name: "Cost of the reader", Value: clean(rc.Text()) + ", apart from the judge"})
 		}
 	}
+	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
+		facts = append(facts, fact{Name: "Own questions", Value: text})
+	}
 	s.add(block{Facts: facts})
 	return s
 }
