@@ -32,6 +32,15 @@ func TestLooksSecret(t *testing.T) {
 	}
 }
 
+// TestWithheldIsNamed: a daemon that does not start may have needed what was withheld.
+func TestWithheldIsNamed(t *testing.T) {
+	e := newTestEnv(t)
+	p := e.profile("crash")
+	p.Withheld = []string{"NPM_TOKEN", "VENDOR_API_KEY"}
+	_, err := Start(t.Context(), p, e.opts)
+	wantError(t, err, "withheld from it: NPM_TOKEN, VENDOR_API_KEY")
+}
+
 // TestWithheld: a process gets none of the variables that are withheld, except those that its
 // profile sets itself.
 func TestWithheld(t *testing.T) {
