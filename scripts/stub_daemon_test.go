@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -58,7 +59,7 @@ func serveStub(sdk string, args []string) error {
 	defer stop()
 	server := &http.Server{Addr: *addr, Handler: s}
 	go func() { <-ctx.Done(); _ = server.Close() }()
-	if err := server.ListenAndServe(); err != http.ErrServerClosed {
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
