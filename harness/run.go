@@ -70,6 +70,8 @@ type Config struct {
 	Earlier map[int]result.Record
 	// KeepForRetry is set if Run keeps the journal of a finished run with such questions.
 	KeepForRetry bool
+	// OwnQuestions were asked before the run. They are recorded in the result.
+	OwnQuestions []result.OwnQuestion
 	// Warnings are recorded in the result, before those that the answers cause.
 	Warnings []result.Warning
 	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
@@ -227,6 +229,7 @@ func (r *runner) result(
 		Identity: id, Settings: r.cfg.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
 		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
+		OwnQuestions: r.cfg.OwnQuestions,
 	}
 	res.Cost = result.Cost{
 		CapUSD: r.cfg.CapUSD, UnpricedModel: r.cfg.UnpricedModel, PricesDate: r.cfg.PricesDate, Unassigned: r.kept.Unassigned(),

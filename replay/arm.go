@@ -38,6 +38,7 @@ type armRun struct {
 	money   *moneyGate       // nil unless the daemon's calls are counted
 	home    *ingest.Folder   // nil unless the daemon is started
 	resumed bool             // an earlier process has begun to measure the arm
+	newHome bool             // the daemon has never had it
 	tally   *aggregate.ReplaySum
 	watch   *watch // nil for a baseline
 	// documents returns the session documents to which a retrieved chunk belongs, nil for a baseline.
@@ -175,12 +176,12 @@ func (r *armRun) startConfig() (harness.SessionConfig, error) {
 		if r.home, err = ingest.Home(r.plan.Cache.Dir, r.arm.Name, build); err != nil {
 			return config, err
 		}
-		config.Launch.Home = r.home.Dir()
+		config.Launch.Home, r.newHome = r.home.Dir(), r.home.New()
 	}
 	if r.money, err = r.openGate(r.arm, r.home != nil && r.home.Failed()); err != nil {
 		return config, err
 	}
-	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment(r.arm))
+	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment())
 	return config, nil
 }
 
@@ -272,9 +273,10 @@ func (r *armRun) record() string {
 	return ""
 }
 
-// settings returns the settings of each arm's run.
-func (p *Plan) settings() result.Settings {
+// settings returns the settings of an arm's run.
+func (p *Plan) settings(a Arm) result.Settings {
 	s := p.Gate
+	s.DaemonEnv = a.DaemonEnv
 	s.Concurrency, s.TimeoutSeconds = p.Concurrency, p.Timeout.Seconds()
 	return s
 }
@@ -285,7 +287,7 @@ func (r *armRun) config(ctx context.Context, filled *ingest.Filled) (harness.Con
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Timeout: p.Timeout,
 		Watched: r.session != nil && r.session.Started(), Paid: true, CapUSD: r.ledger.Cap(),
-		Settings: p.settings(), RetryErrors: p.RetryErrors,
+		Settings: p.settings(r.arm), RetryErrors: p.RetryErrors,
 		Recorded: r.recorded, Complete: r.complete,
 		Turn:   func(ctx context.Context, i int) error { return r.steps.turn(ctx, r.arm.Name, i) },
 		Asking: func(id string, begin bool) { r.asking(r.arm.Name, id, begin) },

@@ -129,6 +129,10 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.
 		list.ReusedUSD, list.ReusedUnrecorded = filled.ReusedUSD, filled.Unrecorded
 	}
 	cost := r.plan.accounting(r.ledger, r.arm, list, r.tally.Saved())
+	if m := r.requests(filled); m != nil {
+		res.Replay.ModelRequests = m
+		cost.Unmetered = cost.Unmetered || len(m.Silent) > 0
+	}
 	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()
@@ -142,9 +146,6 @@ func (r *armRun) seen() *result.DaemonSeen {
 	d := &result.DaemonSeen{Dialects: r.session.Endpoint().Dialects()}
 	if process := r.session.Process(); process != nil {
 		d.PeakRSSBytes = process.PeakRSS()
-	}
-	if !r.resumed { // what an earlier process has counted is not known
-		d.Embeddings = r.money.embeddings()
 	}
 	return d
 }

@@ -134,6 +134,7 @@ func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
 			(was.List == nil || now.List.SavedUSD == was.List.SavedUSD) {
 			continue
 		}
+		now.Unmetered = was.Unmetered
 		aggregate.PerCorrect(&now, o.Result.Counts)
 		if err := journal.ReplaceCosts(o.Path, &now); err != nil {
 			errs = append(errs, err)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 
-	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/gateway"
@@ -28,13 +28,16 @@ func (p *Plan) uncounted(a Arm) string {
 		return fmt.Sprintf("the daemon at %s calls models by itself", a.Session.Endpoint)
 	case a.Uncounted:
 		return fmt.Sprintf("the daemon of %s calls the reranker at SVC_RERANK_BASE_URL by itself", a.Name)
+	case len(a.Passed) > 0:
+		return fmt.Sprintf("the daemon of %s has %s", a.Name, strings.Join(a.Passed, ", "))
 	}
 	return ""
 }
 
 // checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
 func (p *Plan) checkDaemonMoney(a Arm) error {
-	if what := p.uncounted(a); what != "" && !p.Unmetered {
+	accepted := p.Unmetered || len(a.Passed) > 0 && !a.Uncounted
+	if what := p.uncounted(a); what != "" && !accepted {
 		remedy := "let this command start it"
 		if a.started() {
 			remedy = "leave it out with SVC_RERANK_PROVIDER="
@@ -103,7 +106,7 @@ func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
 	m.phase(ledger.Ingest)
 	var err error
 	if a.Upstream != nil {
-		if m.main, err = r.startGateway(m, a, *a.Upstream); err != nil {
+		if m.main, err = r.startGateway(m, a, *a.Upstream, a.completionModel()); err != nil {
 			return nil, err
 		}
 	}
@@ -112,16 +115,31 @@ func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
 	case a.Upstream != nil && sameEndpoint(*a.Upstream, *a.Embedding):
 		m.embed = m.main
 	default:
-		if m.embed, err = r.startGateway(m, a, *a.Embedding); err != nil {
+		if m.embed, err = r.startGateway(m, a, *a.Embedding, ""); err != nil {
 			return nil, errors.Join(err, m.close())
 		}
 	}
 	return m, nil
 }
 
-func (r *replaying) startGateway(m *moneyGate, a Arm, upstream llm.Config) (*gateway.Gateway, error) {
+// completionModel is the model of the daemon's completions that name none.
+func (a Arm) completionModel() string {
+	if a.Reader != nil {
+		return a.Reader.Model
+	}
+	return a.Reranker
+}
+
+// startGateway starts a gateway. Embeddings without a model get the arm's if they are sent to where
+// that is.
+func (r *replaying) startGateway(m *moneyGate, a Arm, upstream llm.Config, model string) (*gateway.Gateway, error) {
+	embedding := ""
+	if a.Embedding != nil && sameEndpoint(upstream, *a.Embedding) {
+		embedding = a.Embedding.Model
+	}
 	g, err := gateway.Start(gateway.Config{
 		Upstream: upstream, Ledger: r.ledger, Prices: r.plan.Prices, Cache: r.cache, Arm: a.Name, Fresh: m.fresh,
+		Model: model, Embedding: embedding,
 		Phase: func() ledger.Phase { return m.spent.Load().(ledger.Phase) },
 		Log:   slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
 	})
@@ -145,23 +163,13 @@ func (m *moneyGate) phase(p ledger.Phase) {
 	}
 }
 
-// environment returns the variables that make a daemon use the gateways, and that hide every secret
-// of evalctl's own environment that is not the daemon's: a variable that is set here is not
-// inherited.
-func (m *moneyGate) environment(a Arm) []string {
-	env := []string{"SVC_EVAL_JUDGE_API_KEY=", "SVC_TOKEN_READONLY=", "SVC_TOKEN_OTHER_TENANT="}
+// environment returns the variables that make a daemon use the gateways.
+func (m *moneyGate) environment() (env []string) {
 	if m.main != nil {
 		env = append(env, "OPENAI_BASE_URL="+m.main.URL(), "OPENAI_API_KEY="+m.main.Key())
-	} else {
-		env = append(env, "OPENAI_API_KEY=")
 	}
 	if m.embed != nil {
 		env = append(env, "SVC_EMBED_BASE_URL="+m.embed.URL(), "SVC_EMBED_API_KEY="+m.embed.Key())
-	} else {
-		env = append(env, "SVC_EMBED_API_KEY=")
-	}
-	if !a.Uncounted {
-		env = append(env, "SVC_RERANK_API_KEY=")
 	}
 	return env
 }
@@ -195,19 +203,6 @@ func (m *moneyGate) watch(parent context.Context) (ctx context.Context, stop fun
 		}
 	}
 	return ctx, func() { cancel(nil) }
-}
-
-// embeddings returns the requests for embeddings that the daemon has sent, nil without a gateway.
-func (m *moneyGate) embeddings() *result.EmbeddingCalls {
-	if m == nil || len(m.gates) == 0 {
-		return nil
-	}
-	var sum result.EmbeddingCalls
-	for _, g := range m.gates {
-		n := g.Embeddings()
-		sum.Calls, sum.Failed = sum.Calls+n.Calls, sum.Failed+n.Failed
-	}
-	return &sum
 }
 
 func (m *moneyGate) close() error {

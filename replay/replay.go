@@ -110,6 +110,10 @@ type Arm struct {
 	Embedding *llm.Config
 	// Reranker is the model at Upstream with which a started daemon reranks, "" for none.
 	Reranker string
+	// DaemonEnv says which variables a started daemon gets. Passed are those with which the user lets
+	// it pay for what is not counted.
+	DaemonEnv *result.DaemonEnv
+	Passed    []string
 	// Uncounted is set if the daemon calls something else that may cost money.
 	Uncounted bool
 }

@@ -32,6 +32,8 @@ type watch struct {
 	down     bool
 	restarts int
 	last     time.Time
+	// sourced is how many answers came with passages, of which a reader can make something.
+	sourced int
 }
 
 // checkTimeout limits the check of whether a brain exists.
@@ -55,6 +57,11 @@ func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Durati
 		return a, err
 	case failed && f.Status != http.StatusNotFound && !refused:
 		return a, err
+	}
+	if !failed && a.Text != "" && len(a.Retrieved) > 0 {
+		w.mu.Lock()
+		w.sourced++
+		w.mu.Unlock()
 	}
 	if restarted := w.answered(began, refused); !restarted && !failed {
 		return a, err
@@ -92,6 +99,13 @@ func (w *watch) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.restarts
+}
+
+// sources returns how many answers came with passages.
+func (w *watch) sources() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sourced
 }
 
 // check returns an error that stops the run if the brain of a question is gone or empty.

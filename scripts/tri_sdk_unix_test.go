@@ -36,6 +36,7 @@ var build = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	runStub()
 	code := m.Run()
 	if path, err := build(); err == nil {
 		os.RemoveAll(filepath.Dir(path))

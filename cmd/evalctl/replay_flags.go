@@ -52,6 +52,7 @@ type replayCmd struct {
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace."`
 
 	moneyFlags
+	daemonEnvFlag
 	Unmetered bool   `name:"unmetered-daemon" help:"Accept that a daemon at --endpoint pays for models beyond the cap."`
 	Estimate  bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit."`
 	Cache     string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})."`
@@ -169,7 +170,7 @@ func (c *replayCmd) validateArms() error {
 	case c.Corpus != "" && c.Format != "" && c.Format != string(source.JSONL):
 		return fmt.Errorf("--corpus is for questions in JSONL; a file of %s has its documents", c.Format)
 	}
-	return nil
+	return c.validateDaemonEnv(c.Endpoint)
 }
 
 func baselineNames() string {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ func (t *terminal) replayInputs(p *replay.Plan) {
 			e.Excluded, e.Corrected, digest(e.SHA256))
 	}
 	t.sample(p)
+	if i := slices.IndexFunc(p.Arms, func(a replay.Arm) bool { return a.DaemonEnv != nil }); i >= 0 {
+		t.passedOn(p.Arms[i].DaemonEnv) // all arms have the same
+	}
 	if p.Reader != nil {
 		t.field("actor", "%s %s", p.Reader.Provider, printable(p.Reader.Model, oneLine))
 	}

@@ -96,9 +96,9 @@ func TestReplayCountsEveryProvider(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	res := readResult(t, filepath.Join(dir, "a.json"))
-	seen := res.Replay.Daemon
-	if want := (result.EmbeddingCalls{Calls: len(embed.Calls())}); *seen.Embeddings != want || want.Calls == 0 {
-		t.Errorf("requests for embeddings: %+v, the provider got %+v", *seen.Embeddings, want)
+	seen, asked := res.Replay.Daemon, res.Replay.ModelRequests
+	if want := (result.RequestCount{Made: len(embed.Calls())}); asked.Embeddings != want || want.Made == 0 {
+		t.Errorf("requests for embeddings: %+v, the provider got %+v", asked.Embeddings, want)
 	}
 	if !slices.Equal(seen.Dialects, []result.Dialect{result.Snake}) || runtime.GOOS == "linux" && seen.PeakRSSBytes < 1<<20 {
 		t.Errorf("seen of the daemon: %+v", seen)
@@ -360,8 +360,8 @@ func TestReplayAfterBadExtraction(t *testing.T) {
 				output = "a.json"
 			}
 			// What the process before has counted is not known to the one that resumes.
-			if e := readResult(t, filepath.Join(dir, output)).Replay.Daemon.Embeddings; (e == nil) != (name == "resumed") {
-				t.Errorf("requests for embeddings: %+v", e)
+			if m := readResult(t, filepath.Join(dir, output)).Replay.ModelRequests; m.SinceResumed != (name == "resumed") {
+				t.Errorf("requests to models: %+v", m)
 			}
 			// What was repaired is cached.
 			paid := len(model.Calls())

@@ -83,6 +83,13 @@ func (t *terminal) armReport(res result.Result) {
 		t.field("warning", "the daemon was started again %s while it was measured", times(r.Restarts))
 	}
 	t.ingest(r.Ingest)
+	if m := r.ModelRequests; m != nil {
+		t.field("requests", "%s", m.Text())
+		for _, warning := range m.Warnings() {
+			t.field("warning", "%s", printable(warning, oneLine))
+		}
+	}
+	t.daemonEnv(res.Settings.DaemonEnv)
 	t.cost(res)
 }
 

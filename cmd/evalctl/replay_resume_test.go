@@ -20,7 +20,7 @@ var replayFlags = map[string]string{
 	"shared-brain": "true", "sample-size": "7", "seed": "11", "min-per-stratum": "2", "sample-ids": "/data/ids",
 	"exclude-ids": "/data/not", "actor-style": "full", "actor": "openai/m", "top-k": "9", "mode": "bm25",
 	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "judge": "fake", "judge-prompts": "/data/prompts",
-	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true",
+	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
 	"junit": "/data/j.xml", "markdown": "/data/s.md", "html": "/data/p.html", "ci": "true",

@@ -94,6 +94,20 @@ func (t *terminal) daemonOf(name string, s *harness.Session) {
 		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, printable(s.LogPath(), oneLine))
 }
 
+// daemonEnv prints which variables a started daemon got.
+func (t *terminal) daemonEnv(e *result.DaemonEnv) {
+	if text := e.Text(); text != "" {
+		t.field("daemon env", "%s", printable(text, oneLine))
+	}
+}
+
+// passedOn warns before anything is asked of what a started daemon may pay with.
+func (t *terminal) passedOn(e *result.DaemonEnv) {
+	if e != nil && len(e.Passed) > 0 {
+		t.daemonEnv(&result.DaemonEnv{Passed: e.Passed})
+	}
+}
+
 // count returns n and the name of a thing, with an s unless n is 1.
 func count(n int, thing string) string { return figure.Count(n, thing) }
 
@@ -151,6 +165,10 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", printable(res.ReaderCost.Text(), oneLine),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, count(res.ReaderUsage.Reported, "answer"))
 	}
+	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
+		t.field("own", "%s", text)
+	}
+	t.daemonEnv(res.Settings.DaemonEnv)
 	modes := ran("mode", res.EffectiveModes)
 	if res.ModesUnknown > 0 {
 		modes = append(modes, fmt.Sprintf("mode not reported ×%d", res.ModesUnknown))

@@ -244,9 +244,10 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 	config := harness.Config{
 		Asker: r.stored, TopK: max(1, r.id.TopK), Dataset: r.data, Brains: r.stored.Brains(),
 		Concurrency: c.Concurrency, Timeout: time.Hour, CapUSD: c.budget,
-		Warnings: was.Retrieval.DatasetWarnings(),
+		Warnings: was.Retrieval.DatasetWarnings(), OwnQuestions: was.OwnQuestions,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: was.Settings.TimeoutSeconds, ClusterTag: was.Settings.ClusterTag,
+			DaemonEnv: was.Settings.DaemonEnv,
 		}),
 		Finish: func(res *result.Result) error { res.Brains = was.Brains; return nil },
 	}

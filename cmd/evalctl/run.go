@@ -53,6 +53,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	t.daemon(session)
+	t.passedOn(plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -70,7 +71,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		j.Seeded, j.MarkSeeded)
 	asked := c.target(session, brains)
 	if err == nil {
-		err = c.check(ctx, plan, session, asked)
+		err = c.check(ctx, plan, session, asked, j)
 	}
 	if err != nil {
 		if c.Resume == "" {
@@ -82,16 +83,21 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		t.field("note", "the journal of an earlier run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, asked)
+	config.OwnQuestions = j.OwnQuestions()
 	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)
 }
 
-// check returns an error if the daemon's answers cannot be read. The brains that the run has
+// check asks a question of evalctl's own, which it records in the journal. It returns an error if
+// the daemon's answers cannot be read. The brains that the run has
 // created are removed then, since nothing is asked in them.
 func (c *runCmd) check(
-	ctx context.Context, plan *plan, session *harness.Session, asked *target.Target,
+	ctx context.Context, plan *plan, session *harness.Session, asked *target.Target, j *journal.Journal,
 ) error {
-	err := asked.Check(ctx, c.Timeout)
+	own, err := asked.Check(ctx, c.Timeout)
+	if err == nil && own.Requests > 0 {
+		return j.MarkOwn(own)
+	}
 	if err == nil || c.Resume != "" || session.Started() {
 		return err
 	}
@@ -127,6 +133,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 		RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Settings: c.settings(result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
+			DaemonEnv: plan.daemonEnv,
 		}),
 	}
 	config.ReaderPrices = c.readerPrices()

@@ -112,18 +112,27 @@ func asDaemonError(ctx context.Context, err error) error {
 
 // readerEnv returns the environment that selects the reader model of a started daemon.
 func (c *runCmd) readerEnv(p *process) []string {
-	if !c.scenario.Name.Reads() && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
-		// No answer is generated, so the judge's provider need not have a reader model.
-		return []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
-	}
 	var env []string
-	if c.LLMProvider != "" {
-		env = append(env, "SVC_LLM_PROVIDER="+c.LLMProvider)
+	provider := c.startedReader(p)
+	if provider != "" {
+		env = append(env, "SVC_LLM_PROVIDER="+provider)
+	}
+	if provider != c.LLMProvider {
+		return env
 	}
 	if c.LLMModel != "" {
 		env = append(env, "SVC_LLM_MODEL="+c.LLMModel)
 	}
 	return env
+}
+
+// startedReader returns the provider of the reader of a started daemon, "" if it chooses by itself.
+// If no answer is generated, the judge's provider need not have a reader model.
+func (c *runCmd) startedReader(p *process) string {
+	if !c.scenario.Name.Reads() && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
+		return llm.ProviderFake
+	}
+	return c.LLMProvider
 }
 
 // identity returns what determines the outcome of a run with daemon.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,7 @@ type runCmd struct {
 
 	exactFlag
 	judgeFlags
+	daemonEnvFlag
 
 	reportFlags
 	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
@@ -101,7 +103,7 @@ func (c *runCmd) Validate() error {
 	if err := errors.Join(c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
-	return c.validateMoney()
+	return cmp.Or(c.validateDaemonEnv(c.Endpoint), c.validateMoney())
 }
 
 // sameMode is the value of --require-mode that means the value of --mode.

@@ -27,6 +27,8 @@ type plan struct {
 	session harness.SessionConfig
 	// daemon identifies the daemon, without its version.
 	daemon result.DaemonID
+	// daemonEnv is nil if a started daemon gets all variables.
+	daemonEnv *result.DaemonEnv
 	// resumed is the open journal of --resume.
 	resumed *journal.Journal
 
@@ -55,6 +57,9 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		pl.dir = filepath.Dir(c.Resume)
 	}
 	pl.session.Profile.Env = c.readerEnv(p)
+	if err := c.withholdInRun(p, pl); err != nil {
+		return nil, err
+	}
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}

@@ -70,6 +70,7 @@ var flagSamples = map[string][]string{
 	"judge-model":      {"j"},
 	"judge-rps":        {"0.25"},
 	"budget-usd":       {"1.5"},
+	"daemon-env":       {"VENDOR_API_KEY", "--daemon-env=OTHER_TOKEN"},
 	"price":            {"a,b=1/2", "--price=n=0.25/2"},
 	"resume":           {"other.journal"},
 	"retry-errors":     {"", "--resume=other.journal"},

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/target"
+	"evalctl/harness/verify"
 )
 
 // fragileDaemon has one brain and fails whatever is asked about a boom.
@@ -85,5 +86,53 @@ func TestNearMissIsRefused(t *testing.T) {
 	}
 	if len(asked) != 1 || asked[0] != target.OwnQuery {
 		t.Errorf("asked %q", asked)
+	}
+}
+
+// TestOwnQuestionIsCounted: the daemon's reader is paid for the question that a run asks before the
+// dataset, so what it reports of that is in its cost, again after a resume, and in no other figure.
+func TestOwnQuestionIsCounted(t *testing.T) {
+	down := false
+	d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		switch {
+		case !strings.HasSuffix(c.Path, "/ask"):
+			_, _ = io.WriteString(w, `{"ok":true,"items":[{"id":"notes"}],"chunks":[]}`)
+		case down && c.Body["question"] != target.OwnQuery:
+			daemontest.HangUp(w)
+		default:
+			daemontest.Stream(w, "event: done\ndata: "+
+				`{"ok":true,"answer":"What?","model":"gpt-4o","usage":{"input_tokens":1000,"output_tokens":100}}`+"\n\n")
+		}
+	})
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "q.jsonl"), []byte(`{"id":"a","question":"What is it?","expected_substrings":["What"]}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs := func(args ...string) string {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		p := &process{env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, args: append([]string{"run"}, args...)}
+		run(t.Context(), p)
+		return stderr.String()
+	}
+	down = true
+	runs("--sdk=py", "--endpoint="+d.URL, "--brain=notes", "--dataset="+filepath.Join(dir, "q.jsonl"), "--scorer=exact", "--output="+filepath.Join(dir, "out"))
+	day := newestDay(t, dir)
+	down = false
+	out := runs("--resume", filepath.Join(dir, "out", day, "py.journal"), "--retry-errors")
+	res := readResult(t, filepath.Join(dir, "out", day, "py.json"))
+	if len(res.OwnQuestions) != 2 || res.OwnQuestions[0].Question != target.OwnQuery || res.OwnQuestions[1].Usage.InputTokens != 1000 {
+		t.Fatalf("%+v\n%s", res.OwnQuestions, out)
+	}
+	cost := res.ReaderCost.Models["gpt-4o"]
+	if res.Total != 1 || res.ReaderUsage.InputTokens != 1000 || cost.InputTokens != 3000 || cost.Reported != 3 || res.ReaderModels["gpt-4o"] != 1 {
+		t.Errorf("%+v, %+v", res.ReaderUsage, cost)
+	}
+	if !strings.Contains(out, "2 requests with a question of evalctl's own") {
+		t.Error(out)
+	}
+	rep, err := verify.File(filepath.Join(dir, "out", day, "py.json"))
+	if err != nil || !rep.OK {
+		t.Errorf("%v %+v", err, rep)
 	}
 }

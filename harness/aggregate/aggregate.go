@@ -4,9 +4,11 @@
 package aggregate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
+	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
 )
@@ -170,16 +172,22 @@ func (s *Sum) addAnswer(r result.Record) {
 		s.prompts[r.PromptSHA256]++
 	}
 	addTokens(&s.reader, r.Usage)
-	if r.Usage != nil && r.Usage.InputTokens+r.Usage.OutputTokens > 0 { // else no model was called
-		sums := s.readers[r.Model]
-		addTokens(&sums, r.Usage)
-		s.readers[r.Model] = sums
+	addReader(s.readers, r.Model, r.Usage)
+}
+
+// addReader adds what a reader used for an answer, unless no model was called.
+func addReader(readers map[string]result.TokenSums, model string, u *protocol.Usage) {
+	if u == nil || u.InputTokens+u.OutputTokens == 0 {
+		return
 	}
+	sums := readers[model]
+	addTokens(&sums, u)
+	readers[model] = sums
 }
 
 // Fill sets the figures of res to those of the records. The cluster tag in res.Settings, the
-// repeats in res.Identity and what of the judge's cost is in no record must be set. The maps of res
-// belong to s: no record may be added after Fill while res is in use.
+// repeats in res.Identity, OwnQuestions and what of the judge's cost is in no record must be set.
+// The maps of res belong to s: no record may be added after Fill while res is in use.
 func (s *Sum) Fill(res *result.Result) {
 	n := s.counts
 	res.Total, res.Passed, res.Counts = n.Total, n.Passed, n
@@ -205,7 +213,7 @@ func (s *Sum) Fill(res *result.Result) {
 	res.Grounded, res.GroundedIDsOnly = s.grounded[result.GroundedByQuote], s.grounded[result.GroundedByID]
 	res.ReaderUsage = s.reader
 	if s.prices != nil {
-		res.ReaderCost = result.NewReaderCost(s.readers, *s.prices)
+		res.ReaderCost = result.NewReaderCost(s.withOwn(res.OwnQuestions), *s.prices)
 	}
 	res.Retrieval = s.retrieval.figures(res)
 	res.Cost = s.costOf(res.Cost)
@@ -213,6 +221,15 @@ func (s *Sum) Fill(res *result.Result) {
 	for tag, t := range s.tags {
 		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
 	}
+}
+
+// withOwn returns the tokens of the readers, those for evalctl's own questions included.
+func (s *Sum) withOwn(questions []result.OwnQuestion) map[string]result.TokenSums {
+	all := maps.Clone(s.readers)
+	for _, q := range questions {
+		addReader(all, q.Model, q.Usage)
+	}
+	return all
 }
 
 // costOf returns the cost of the records and of the requests in given.Unassigned, with the cap and

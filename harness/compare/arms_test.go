@@ -143,9 +143,10 @@ func TestArmsThatAreNotCompared(t *testing.T) {
 func TestFacts(t *testing.T) {
 	a, b := arm("ts", "bm25", failing), arm("go", "bm25", passing)
 	a.Replay.Daemon = &result.DaemonSeen{
-		Dialects: []result.Dialect{result.Camel}, Embeddings: &result.EmbeddingCalls{Calls: 12, Failed: 3}, PeakRSSBytes: 3 << 19,
+		Dialects: []result.Dialect{result.Camel}, PeakRSSBytes: 3 << 19,
 	}
-	b.Replay.Daemon = &result.DaemonSeen{Embeddings: &result.EmbeddingCalls{}}
+	a.Replay.ModelRequests = &result.ModelRequests{Embeddings: result.RequestCount{Made: 12, Failed: 3}}
+	b.Replay.ModelRequests = &result.ModelRequests{}
 	b.Replay.Ingest.Reused = 2
 	lines := strings.Join(CompareArms(armsOf(t, a, b, baselineArm(result.Oracle, passing)), few).Sentences(), "\n")
 	for _, want := range []string{

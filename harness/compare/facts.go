@@ -97,11 +97,11 @@ func seen(r *result.Result) result.DaemonSeen {
 }
 
 func embeddingCalls(r *result.Result) string {
-	e := seen(r).Embeddings
-	if e == nil {
+	if r.Replay == nil || r.Replay.ModelRequests == nil || r.Replay.ModelRequests.SinceResumed {
 		return ""
 	}
-	return fmt.Sprintf("%d (%d failed)", e.Calls, e.Failed)
+	e := r.Replay.ModelRequests.Embeddings
+	return fmt.Sprintf("%d (%d failed)", e.Made, e.Failed)
 }
 
 // ingestTime is how long filling the brains took, and of how many: those that an earlier replay has

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"evalctl/harness/result"
@@ -31,6 +32,7 @@ type Journal struct {
 
 	buf    bytes.Buffer    // of Append, kept for the next call
 	seeded map[string]bool // by brain
+	own    []result.OwnQuestion
 	backup string
 	// complete is set if the last line says that the run finished.
 	complete bool
@@ -67,6 +69,8 @@ type Entry struct {
 	Call *result.JudgeCall `json:"call,omitempty"`
 	// Brain is the brain that was seeded.
 	Brain string `json:"brain,omitempty"`
+	// Own is a question of evalctl's own.
+	Own *result.OwnQuestion `json:"own,omitempty"`
 
 	// Questions are, of KindStopped, the questions that ended with one failure that does not depend
 	// on them. They may be tried again.
@@ -92,6 +96,7 @@ const (
 	// kindSeeded is written after a brain was seeded, KindStopped after a run that ended early and
 	// left no request unanswered.
 	kindSeeded  = "seeded"
+	kindOwn     = "own_question" // which was asked before the run, or before it was resumed
 	KindStopped = "stopped"
 	// KindReopened begins another try at a finished question. Its record is that of the earlier try
 	// if the question is asked again, and the answer without its verdict if only that is judged
@@ -254,6 +259,14 @@ func (j *Journal) MarkSeeded(brain string) error {
 	}
 	return j.Sync()
 }
+
+// MarkOwn records a question of evalctl's own.
+func (j *Journal) MarkOwn(q result.OwnQuestion) error {
+	return j.Append(Entry{Kind: kindOwn, Own: &q})
+}
+
+// OwnQuestions returns the questions of evalctl's own, in the order in which they were asked.
+func (j *Journal) OwnQuestions() []result.OwnQuestion { return slices.Clone(j.own) }
 
 // Resume must be called before questions of a run are asked again. It keeps the requests to the
 // judge that were made before apart from later ones.

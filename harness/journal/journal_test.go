@@ -336,3 +336,25 @@ func TestReopened(t *testing.T) {
 		t.Error("the questions of a stop cannot be tried again")
 	}
 }
+
+// TestOwnQuestions: a resumed run knows the questions of evalctl's own that were asked before.
+func TestOwnQuestions(t *testing.T) {
+	j := sampleJournal(t, t.TempDir())
+	want := []result.OwnQuestion{{Question: "What?", Requests: 2, Model: "m"}, {Question: "What?", Requests: 1}}
+	for _, q := range want {
+		if err := j.MarkOwn(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(j.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if diff := cmp.Diff(want, again.OwnQuestions()); diff != "" || again.Finished() != 1 {
+		t.Errorf("%s, %d finished", diff, again.Finished())
+	}
+}

@@ -65,6 +65,8 @@ func (j *Journal) accept(n int, line []byte) error {
 		known = e.Record == nil && e.Call != nil && j.calls.find(e) >= 0
 	case KindReopened:
 		known = e.Record != nil && s.finished
+	case kindOwn:
+		known = e.Record == nil && e.Own != nil
 	case kindSeeded, KindStopped, KindFinished, kindResumed:
 		known = e.Record == nil
 	}
@@ -138,8 +140,11 @@ func (j *Journal) place(e Entry, line []byte) error {
 		j.slots[i].outage = j.slots[i].finished
 	}
 	j.complete = e.Kind == KindFinished
-	if e.Kind == kindSeeded {
+	switch e.Kind {
+	case kindSeeded:
 		j.seeded[e.Brain] = true
+	case kindOwn:
+		j.own = append(j.own, *e.Own)
 	}
 	j.calls.Add(e)
 	j.end += int64(len(line))

@@ -102,7 +102,7 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	defer output.Close()
 	d.cmd.Dir = p.Dir
 	d.cmd.Stdout, d.cmd.Stderr = output, output
-	d.cmd.Env = append(d.cmd.Environ(), p.environment(port, o.Home)...)
+	d.cmd.Env = append(without(d.cmd.Environ(), p.Withheld), p.environment(port, o.Home)...)
 	if len(o.Watchdog) > 0 {
 		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, output); err != nil {
 			_ = output.Close() // nothing is lost: only children write to it

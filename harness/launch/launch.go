@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -137,6 +138,9 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 		}
 	case errors.Is(err, errNotHealthy), errors.Is(err, errPortTaken):
 		err = withLog(err, d.log)
+	}
+	if len(p.Withheld) > 0 {
+		err = fmt.Errorf("%w\nwithheld from it: %s", err, strings.Join(p.Withheld, ", "))
 	}
 	return nil, errors.Join(err, left)
 }

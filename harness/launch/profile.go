@@ -24,6 +24,9 @@ type Profile struct {
 	Command []string // program and arguments; no shell is involved
 	Dir     string   // working directory; empty means the caller's
 	Env     []string // KEY=VALUE, added to the caller's environment
+	// Withheld are the names of the variables of the caller's environment that the daemon does not
+	// get, unless they are in Env.
+	Withheld []string
 
 	// Announces reports that the daemon chooses its own port if it is given port 0, and prints
 	// "evalctl: listening on http://HOST:PORT" when it listens.

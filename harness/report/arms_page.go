@@ -348,9 +348,19 @@ func (a *Arm) inputs() (list []part) {
 	}
 	add("scorer", scorer)
 	add("daemon", join(markdown.Cell, id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
+	if text := res.Settings.DaemonEnv.Text(); text != "" {
+		add("environment of the daemon", markdown.Cell(text))
+	}
+	if r := res.Replay; r != nil {
+		add("requests of the daemon to its models", r.ModelRequests.Text())
+		add("of these", join(markdown.Cell, r.ModelRequests.Warnings()...))
+	}
 	add("cost", costText(res))
 	if c := res.ReaderCost; c != nil {
 		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))
+	}
+	if res.Identity.Scenario.Reads() {
+		add("own questions", res.OwnText())
 	}
 	if date := res.Cost.PricesDate; date != "" {
 		add("prices of", markdown.Cell(date))

@@ -44,6 +44,8 @@ func hostile(next func() string) map[string]Document {
 	res.ReaderModels, res.Fusions = map[string]int{"m" + next(): 3}, map[string]int{"f" + next(): 3}
 	res.Gate.Sentence, res.Gate.Tags = next(), []result.TagGate{{Tag: next(), Floor: 0.5}}
 	res.Gate.Baseline = &result.BaselineGate{Path: next(), Differs: []string{next()}, Broke: []string{next()}, Fixed: []string{next()}, Verdict: result.Worse}
+	res.Settings.DaemonEnv = &result.DaemonEnv{Withheld: []string{next()}, Passed: []string{next()}}
+	res.Replay = &result.Replay{ModelRequests: &result.ModelRequests{Refused: []result.RefusedRequests{{Path: next(), Status: 404, Requests: 2}}}}
 	res.Repeats = &result.Repeats{K: 2, Flaky: []result.FlakyQuestion{{ID: next()}}}
 	res.Clustered = &result.Clustered{Tag: next(), Interval: &result.Interval{}}
 	check := func(level conformance.Level, verdict conformance.Verdict) conformance.Result {

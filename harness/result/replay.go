@@ -153,6 +153,9 @@ type Replay struct {
 	FirstAttempt int `json:"answered_at_first_attempt"`
 	// FirstAttemptPassed is how many of those passed.
 	FirstAttemptPassed int `json:"passed_at_first_attempt"`
+	// ModelRequests is nil unless the daemon was started and asks for its models through evalctl. It is
+	// also nil if workers started the daemons.
+	ModelRequests *ModelRequests `json:"model_requests,omitempty"`
 	// Restarts is how often the daemon was seen to have been restarted during the run.
 	Restarts int `json:"daemon_restarts"`
 	// Daemon is nil for a baseline, and in results of an older evalctl.
@@ -168,20 +171,9 @@ type DaemonSeen struct {
 	// Dialects are the spellings of keys in the daemon's replies to searches and questions, Camel
 	// before Snake.
 	Dialects []Dialect `json:"dialects,omitempty"`
-	// Embeddings counts the requests for embeddings of a started daemon, with those that filled
-	// brains. It is nil if no gateway saw all of them: of a daemon at an endpoint or with models
-	// elsewhere, of workers, and of a resumed replay.
-	Embeddings *EmbeddingCalls `json:"embeddings,omitempty"`
 	// PeakRSSBytes is the sum of the peaks of resident memory of a started daemon's processes that
 	// were alive at the end. Only Linux has it.
 	PeakRSSBytes int64 `json:"peak_rss_bytes,omitempty"`
-}
-
-// EmbeddingCalls counts requests for embeddings. Failed are those of Calls without an answer that
-// can be used: refused, rejected by the provider, or broken off.
-type EmbeddingCalls struct {
-	Calls  int `json:"calls"`
-	Failed int `json:"failed"`
 }
 
 // LoadReport says what a benchmark file contains and what was unusual about it.

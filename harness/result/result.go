@@ -85,7 +85,9 @@ type Result struct {
 	// ReaderCost is nil if the daemon reported no tokens, and in a replay, whose CostAccounting has
 	// what daemons spend.
 	ReaderCost *ReaderCost `json:"reader_cost,omitempty"`
-	Cost       Cost        `json:"cost"`
+	// OwnQuestions are those that evalctl asked before the run, and before each time it was resumed.
+	OwnQuestions []OwnQuestion `json:"own_questions,omitempty"`
+	Cost         Cost          `json:"cost"`
 
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
@@ -113,6 +115,8 @@ type Settings struct {
 	// without a verdict of the scorer.
 	MaxErrors   Allowance `json:"max_errors"`
 	MaxUnscored Allowance `json:"max_unscored"`
+	// DaemonEnv is nil if no daemon was started, or it got all variables.
+	DaemonEnv *DaemonEnv `json:"daemon_env,omitempty"`
 }
 
 // Interval is a confidence interval of a rate or a mean.

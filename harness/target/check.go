@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 )
 
 // OwnQuery is what is asked to see whether a brain is there and how its daemon answers. It belongs
@@ -19,17 +20,22 @@ const OwnQuery = "What are the notes in this brain about?"
 // the form of the protocol's: any answer to a question would fail in the same way. Other failures,
 // such as a status, an error event or a time limit, are no error, because they may concern only
 // this query. Check takes at most within, and no longer than CallTimeout.
-func (t *Target) Check(ctx context.Context, within time.Duration) error {
+//
+// A daemon with a reader answers OwnQuery as any question, which may cost money. What it reports of
+// that is returned.
+func (t *Target) Check(ctx context.Context, within time.Duration) (result.OwnQuestion, error) {
+	own := result.OwnQuestion{Question: OwnQuery}
 	if len(t.Brains) == 0 {
-		return nil
+		return own, nil
 	}
 	brain := slices.Min(slices.Collect(maps.Keys(t.Brains)))
-	_, err := t.Ask(ctx, dataset.Question{Question: OwnQuery, Brain: brain}, min(within, CallTimeout))
+	a, err := t.Ask(ctx, dataset.Question{Question: OwnQuery, Brain: brain}, min(within, CallTimeout))
+	own.Requests, own.Model, own.Usage = a.Attempts, a.Model, a.Usage
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return own, context.Cause(ctx)
 	}
 	if f, ok := errors.AsType[*Failure](err); ok && f.shape {
-		return fmt.Errorf("the daemon's answers cannot be read, so that no question was asked: %w", f)
+		return own, fmt.Errorf("the daemon's answers cannot be read, so that no question was asked: %w", f)
 	}
-	return nil
+	return own, nil
 }

@@ -65,7 +65,7 @@ func TestNearMisses(t *testing.T) {
 				kind = result.KindIncomplete
 			}
 			wantFailure(t, target, kind, c.want...)
-			err := target.Check(t.Context(), time.Minute)
+			_, err := target.Check(t.Context(), time.Minute)
 			if err == nil || !strings.Contains(err.Error(), c.want[0]) ||
 				!strings.Contains(err.Error(), "no question was asked") {
 				t.Errorf("checked: %v", err)
@@ -107,8 +107,8 @@ func TestCheckBelieves(t *testing.T) {
 			}
 			answer(w)
 		})
-		if err := targetOf(t, s).Check(t.Context(), time.Minute); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if own, err := targetOf(t, s).Check(t.Context(), time.Minute); err != nil || own.Question != OwnQuery || own.Requests < 1 {
+			t.Errorf("%s: %+v, %v", name, own, err)
 		}
 	}
 }

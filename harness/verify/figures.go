@@ -21,6 +21,7 @@ var given = []struct{ path, what string }{
 	{".resumed", "how many questions came from a journal"},
 	{".brains[].id", "the brains and the sizes of their corpora"},
 	{".brains[].documents", "the brains and the sizes of their corpora"},
+	{".own_questions", "the questions of evalctl's own before the run"},
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
 	{".cost.unassigned", "the judge's requests that belong to no question"},
@@ -70,7 +71,8 @@ var pairFigures = []string{
 func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
 	for _, g := range given {
-		skip := res.Replay == nil && (g.path == ".replay" || g.path == ".cost_accounting")
+		skip := res.Replay == nil && (g.path == ".replay" || g.path == ".cost_accounting") ||
+			len(res.OwnQuestions) == 0 && g.path == ".own_questions"
 		if !skip && !slices.Contains(out, g.what) {
 			out = append(out, g.what)
 		}
@@ -149,6 +151,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: slices.Clone(res.Brains),
 		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
+		OwnQuestions: res.OwnQuestions,
 		Cost: result.Cost{
 			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
 		},
@@ -242,9 +245,6 @@ func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 	}
 	want.Replay = &r
 	f.replay.Fill(want)
-	if d := r.Daemon; d != nil && d.Embeddings != nil && d.Embeddings.Failed > d.Embeddings.Calls {
-		rep.add(Difference{Path: ".replay.daemon_seen.embeddings.failed", InFile: text(d.Embeddings.Failed), Problem: "it is a part of calls"})
-	}
 	if res.CostAccounting == nil {
 		return
 	}
@@ -274,6 +274,7 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	if c == nil {
 		return
 	}
+	f.requests(res, rep)
 	// A kill between the lines of ledger and journal loses the outcome in one of them.
 	atLeast(".cost_accounting.judge_usd", c.JudgeUSD, want.Cost.SpentUSD-want.Cost.MayHaveBeenChargedUSD)
 	if most := want.Cost.SpentUSD.Plus(c.SharedUSD).Plus(c.LostUSD); c.JudgeUSD > most {

@@ -331,20 +331,6 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// TestDaemonSeen checks that no more requests for embeddings failed than were made.
-func TestDaemonSeen(t *testing.T) {
-	res, questions := records(t, replayFile(t, 12))
-	for failed, found := range map[int]int{3: 0, 4: 1} {
-		res.Replay.Daemon = &result.DaemonSeen{
-			Dialects: []result.Dialect{result.Camel}, Embeddings: &result.EmbeddingCalls{Calls: 3, Failed: failed}, PeakRSSBytes: 1,
-		}
-		rep, err := File(write(t, res, questions))
-		if err != nil || rep.Found != found || found > 0 && rep.Differences[0].Path != ".replay.daemon_seen.embeddings.failed" {
-			t.Errorf("%d failed: %v, %+v", failed, err, rep.Differences)
-		}
-	}
-}
-
 // TestSavings: what a replay saved is what its questions saved and what belongs to none, and its
 // list cost adds up.
 func TestSavings(t *testing.T) {

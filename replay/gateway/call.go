@@ -30,9 +30,10 @@ const (
 
 // call is a request that may cost money.
 type call struct {
-	path  string
-	model string
-	body  []byte // as sent to the provider
+	path    string
+	model   string
+	unnamed bool   // the daemon named no model
+	body    []byte // as sent to the provider
 	// stream is set for an event stream, wantsUsage if the caller asked for the event with the usage.
 	stream, wantsUsage bool
 	outputTokens       int  // at most, of all choices
@@ -64,19 +65,20 @@ func (c *call) overrun(u llm.Usage) string {
 	return u.Overrun(most, c.price)
 }
 
-// parse checks a request and adds what accounting needs: that a stream ends with its usage, and
-// under a cap that the output has a limit. Everything else is sent as it came.
-func parse(path string, body []byte, capped bool) (*call, error) {
+// parse checks a request and adds what it lacks: model unless it names one, that a stream ends with
+// its usage, and under a cap that the output has a limit. Everything else is sent as it came.
+func parse(path string, body []byte, model string, capped bool) (*call, error) {
 	fields, err := topLevel(body)
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "bad_request", "the request is not one JSON object: %v", err)
 	}
 	c := &call{path: path, body: body}
-	if json.Unmarshal(fields["model"], &c.model) != nil || c.model == "" {
-		return nil, refuse(http.StatusBadRequest, "bad_request", "the request names no model")
+	add := map[string]json.RawMessage{}
+	if err := c.nameModel(fields, model, add); err != nil {
+		return nil, err
 	}
 	if path == embeddings {
-		return c, nil
+		return c, c.edit(fields, add)
 	}
 	if given(fields, "stream") && json.Unmarshal(fields["stream"], &c.stream) != nil {
 		return nil, refuse(http.StatusBadRequest, "bad_request", `"stream" is not true or false`)
@@ -86,7 +88,6 @@ func parse(path string, body []byte, capped bool) (*call, error) {
 			return nil, err
 		}
 	}
-	add := map[string]json.RawMessage{}
 	if err := c.limitOutput(fields, capped, add); err != nil {
 		return nil, err
 	}
@@ -96,6 +97,26 @@ func parse(path string, body []byte, capped bool) (*call, error) {
 		}
 	}
 	return c, c.edit(fields, add)
+}
+
+// nameModel sets the model, and adds it if the request names none.
+func (c *call) nameModel(fields map[string]json.RawMessage, model string, add map[string]json.RawMessage) error {
+	if given(fields, "model") && json.Unmarshal(fields["model"], &c.model) != nil {
+		return refuse(http.StatusBadRequest, "bad_request", `"model" is not a text`)
+	}
+	if c.model != "" {
+		return nil
+	}
+	if model == "" {
+		remedy := "give --actor-style full or --ingest-mode replay with an --actor for the daemon to generate with"
+		if c.path == embeddings {
+			remedy = "give the daemon an embedding model with SVC_EMBED_PROVIDER=openai and SVC_EMBED_MODEL"
+		}
+		return refuse(http.StatusBadRequest, "no_model", "the request names no model, and the replay has none for it: %s", remedy)
+	}
+	data, err := json.Marshal(model)
+	c.model, c.unnamed, add["model"] = model, true, data
+	return err
 }
 
 // topLevel returns the fields of an object. A repeated key is an error, since providers differ in
@@ -220,7 +241,7 @@ func (c *call) askUsage(fields, add map[string]json.RawMessage) error {
 
 // edit puts fields into the body, before the others if they are new.
 func (c *call) edit(fields, add map[string]json.RawMessage) error {
-	replaces := false
+	replaces := len(fields) == 0 // which leaves nothing to put fields before
 	for name, value := range add {
 		_, there := fields[name]
 		replaces = replaces || there
@@ -241,7 +262,7 @@ func (c *call) edit(fields, add map[string]json.RawMessage) error {
 		return err
 	}
 	first := bytes.TrimSuffix(out.Bytes(), []byte("}\n"))
-	rest := c.body[bytes.IndexByte(c.body, '{')+1:] // it has a model, so it is not empty
+	rest := c.body[bytes.IndexByte(c.body, '{')+1:]
 	c.body = append(append(bytes.Clone(first), ','), rest...)
 	return nil
 }

@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 				tt.out = strings.TrimSuffix(tt.out, "}") + `,"messages":[]}`
 			}
 		}
-		c, err := parse(completions, []byte(body), true)
+		c, err := parse(completions, []byte(body), "", true)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -74,7 +74,7 @@ func TestRejectedRequests(t *testing.T) {
 		"two":          {`{"model":"m"} {}`, false, "something follows"},
 		"key twice":    {`{"model":"m","max_tokens":1,"max_tokens":99}`, false, `"max_tokens" twice`},
 		"no model":     {`{"messages":[]}`, false, "names no model"},
-		"model number": {`{"model":1}`, false, "names no model"},
+		"model number": {`{"model":1}`, false, `"model" is not a text`},
 		"no limit":     {`{"model":"m","messages":[],"max_tokens":-1}`, false, `"max_tokens" is -1`},
 		"text limit":   {`{"model":"m","messages":[],"max_tokens":"9"}`, false, `"max_tokens" is "9"`},
 		"huge limit":   {`{"model":"m","messages":[],"max_tokens":1e99}`, false, `"max_tokens" is 1e99`},
@@ -87,7 +87,7 @@ func TestRejectedRequests(t *testing.T) {
 		"prediction":   {`{"model":"m","messages":[],"prediction":{}}`, true, `"prediction"`},
 		"priority":     {`{"model":"m","messages":[],"service_tier":"priority"}`, true, `"priority"`},
 	} {
-		_, err := parse(completions, []byte(tt.in), true)
+		_, err := parse(completions, []byte(tt.in), "", true)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, errUnbounded) != tt.unbounded {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -104,7 +104,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		c, err := parse(completions, []byte(in), true)
+		c, err := parse(completions, []byte(in), "", true)
 		if err != nil {
 			return
 		}

@@ -23,7 +23,8 @@ import (
 	"evalctl/replay/ledger"
 )
 
-// Config configures a gateway. Cache may be nil; all other fields except Fresh are required.
+// Config configures a gateway. Cache may be nil, Fresh, Model and Embedding may be
+// zero; all other fields are required.
 type Config struct {
 	// Upstream is the provider to which requests are sent. Its Model is not used.
 	Upstream llm.Config
@@ -33,6 +34,9 @@ type Config struct {
 	// Fresh is set if the daemon could not use what it got for ledger.Ingest the last time: stored
 	// replies are replaced by new ones in that phase.
 	Fresh bool
+	// Model and Embedding are the models of completions and of embeddings that name none. If one is
+	// empty, such requests are refused.
+	Model, Embedding string
 	// Arm is the arm of the replay that pays.
 	Arm string
 	// Phase returns what completions are for now. Embeddings are always of phase Embed. It is called
@@ -53,13 +57,13 @@ type Gateway struct {
 	cancel   context.CancelFunc
 	served   chan struct{} // closed when the server has ended
 	replies  replies
+	requests requests
 
 	mu       sync.Mutex
 	closed   bool
 	running  sync.WaitGroup
 	err      error
 	failed   chan struct{}
-	embedded result.EmbeddingCalls
 }
 
 // Start starts a gateway on a free port of 127.0.0.1. It sends nothing to the provider.
@@ -79,6 +83,7 @@ func Start(c Config) (*Gateway, error) {
 		config: c, upstream: base, secret: secret, key: "evalctl-" + rand.Text(), addr: listener.Addr().String(),
 		client: &http.Client{Transport: transport, CheckRedirect: httpclient.NoRedirect},
 		cancel: cancel, served: make(chan struct{}), replies: replies{got: map[llm.CacheKey]int{}}, failed: make(chan struct{}),
+		requests: requests{refused: map[result.RefusedRequests]int{}},
 	}
 	g.server = &http.Server{
 		Handler: http.HandlerFunc(g.serve), ReadHeaderTimeout: 10 * time.Second,

@@ -1,13 +1,16 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/ledger"
 )
@@ -16,8 +19,8 @@ const maxRequest = 32 << 20
 
 // The endpoints, below the base URL.
 const (
-	completions = "/chat/completions"
-	embeddings  = "/embeddings"
+	completions = result.PathCompletions
+	embeddings  = result.PathEmbeddings
 	models      = "/models"
 )
 
@@ -57,7 +60,27 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.running.Done()
-	err := g.answer(w, r)
+	if r.Host != g.addr {
+		refuse(http.StatusForbidden, "wrong_host", "requests must be sent to %s", g.addr).write(w)
+		return
+	}
+	path, known := endpoint(r.URL.Path)
+	phase := g.config.Phase()
+	counted := &statusWriter{w, 0}
+	defer func() { g.requests.add(path, counted.status, phase) }()
+	g.answer(counted, r, path, known, phase)
+	counted.status = cmp.Or(counted.status, http.StatusOK)
+}
+
+// answer answers a request. It panics to break a connection.
+func (g *Gateway) answer(w *statusWriter, r *http.Request, path string, known bool, phase ledger.Phase) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			w.status = 0
+			panic(broken)
+		}
+	}()
+	err := g.route(w, r, path, known, phase)
 	if err == nil {
 		return
 	}
@@ -86,49 +109,57 @@ func (g *Gateway) rejected(err error) *refusal {
 	return refuse(http.StatusInternalServerError, "ledger", "%v", err)
 }
 
-func (g *Gateway) route(w http.ResponseWriter, r *http.Request) error {
-	if r.Host != g.addr {
-		return refuse(http.StatusForbidden, "wrong_host", "requests must be sent to %s", g.addr)
-	}
-	given, want := r.Header.Get("Authorization"), "Bearer "+g.key
-	if subtle.ConstantTimeCompare([]byte(given), []byte(want)) != 1 {
+func (g *Gateway) route(w http.ResponseWriter, r *http.Request, path string, known bool, phase ledger.Phase) error {
+	key := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Api-Key"), r.Header.Get("Api-Key"))
+	if subtle.ConstantTimeCompare([]byte(key), []byte(g.key)) != 1 {
 		return refuse(http.StatusUnauthorized, "invalid_api_key", "the key is not that of the gateway: "+
 			"it is in OPENAI_API_KEY of the daemon that evalctl started")
 	}
-	method := http.MethodPost
-	switch r.URL.Path {
-	case "/v1" + completions, "/v1" + embeddings:
-	case "/v1" + models:
-		method = http.MethodGet
-	default:
+	if !known {
 		return refuse(http.StatusNotFound, "not_found", "there is no %s, only %s, %s and %s below /v1",
-			r.URL.Path, completions, embeddings, models)
+			path, completions, embeddings, models)
+	}
+	method := http.MethodPost
+	if path == models {
+		method = http.MethodGet
 	}
 	if r.Method != method {
 		w.Header().Set("Allow", method)
-		return refuse(http.StatusMethodNotAllowed, "method_not_allowed", "use %s for %s", method, r.URL.Path)
+		return refuse(http.StatusMethodNotAllowed, "method_not_allowed", "use %s for %s", method, path)
 	}
 	if method == http.MethodGet {
-		return g.list(w, r)
+		return g.list(w)
 	}
-	return g.call(w, r, r.URL.Path[len("/v1"):])
+	return g.call(w, r, path, phase)
 }
 
-// list forwards a request for the provider's models, which costs nothing.
-func (g *Gateway) list(w http.ResponseWriter, r *http.Request) error {
-	if g.config.Cache != nil && g.config.Cache.Mode() == llm.CacheOnly {
-		return fmt.Errorf("%w of %s, and nothing may be sent (--cache only)", llm.ErrNotCached, models)
+// list answers with the arm's models, so that a daemon that chooses one chooses these.
+func (g *Gateway) list(w http.ResponseWriter) error {
+	type model struct {
+		ID     string `json:"id"`
+		Object string `json:"object"`
+		Owner  string `json:"owned_by"`
 	}
-	out, err := http.NewRequestWithContext(r.Context(), http.MethodGet, g.upstream+models, nil)
+	list := struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{"list", []model{}}
+	for _, id := range []string{g.config.Model, g.config.Embedding} {
+		if id != "" {
+			list.Data = append(list.Data, model{id, "model", "evalctl"})
+		}
+	}
+	data, err := json.Marshal(list)
 	if err != nil {
 		return err
 	}
-	_, err = g.send(w, r, &call{}, out)
-	return err
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data) // fails only if the client has gone
+	return nil
 }
 
 // call answers a request that may cost money.
-func (g *Gateway) call(w http.ResponseWriter, r *http.Request, path string) error {
+func (g *Gateway) call(w http.ResponseWriter, r *http.Request, path string, phase ledger.Phase) error {
 	if err := g.Err(); errors.Is(err, llm.ErrBudgetExceeded) {
 		return err
 	}
@@ -139,14 +170,17 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, path string) erro
 	if err != nil {
 		return refuse(http.StatusBadRequest, "bad_request", "the request could not be read: %v", err)
 	}
-	phase := ledger.Embed
-	if path == completions {
-		phase = g.config.Phase()
+	model := g.config.Model
+	if path == embeddings {
+		phase, model = ledger.Embed, g.config.Embedding
 	}
 	account := g.config.Ledger.Account(phase, g.config.Arm)
-	c, err := parse(path, body, account.Capped())
+	c, err := parse(path, body, model, account.Capped())
 	if err != nil {
 		return err
+	}
+	if c.unnamed {
+		g.requests.withoutModel()
 	}
 	var known bool
 	c.account, c.capped = account, account.Capped()

@@ -58,6 +58,13 @@ func Home(cacheDir, sdk, build string) (*Folder, error) {
 // Dir returns the daemon's home.
 func (f *Folder) Dir() string { return filepath.Join(f.dir, "data") }
 
+// New reports whether no daemon has written to the home and no brain is recorded in it.
+func (f *Folder) New() bool {
+	_, err := os.Stat(f.Record())
+	entries, readErr := os.ReadDir(f.Dir())
+	return errors.Is(err, fs.ErrNotExist) && readErr == nil && len(entries) == 0
+}
+
 // Record returns the path of the record of the brains in this home, for Config.Record.
 func (f *Folder) Record() string { return filepath.Join(f.dir, "brains.json") }
 

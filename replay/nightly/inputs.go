@@ -144,11 +144,17 @@ func (m *measured) system() (list []input) {
 	if d := id.Daemon; d != (result.DaemonID{}) {
 		add("daemon", daemonText(d))
 	}
+	if text := m.res.Settings.DaemonEnv.Text(); text != "" {
+		add("environment of the daemon", markdown.Cell(text))
+	}
 	if id.Reader != nil {
 		add("reader of the daemon", markdown.Cell(id.Reader.Provider)+" "+markdown.Cell(id.Reader.Model))
 	}
 	if r != nil {
 		add("actor", actorText(r.Actor))
+		if r.ModelRequests != nil {
+			add("requests of the daemon to its models", r.ModelRequests.Text())
+		}
 		add("cache of replies", markdown.Cell(r.Cache.Mode))
 	}
 	if j := id.Judge; j != nil {

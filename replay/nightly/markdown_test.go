@@ -57,6 +57,8 @@ func render(t *testing.T, next func(int) string) string {
 		r.Errata = &result.ErrataUse{Path: data(), IDs: []string{data()}}
 		m.EffectiveModes, m.Fusions = map[string]int{"m" + data(): 3}, map[string]int{"f" + data(): 3}
 		m.CostAccounting.Unpriced = []string{data()}
+		m.Settings.DaemonEnv = &result.DaemonEnv{Withheld: []string{data()}, Passed: []string{data()}}
+		m.Replay.ModelRequests = &result.ModelRequests{Refused: []result.RefusedRequests{{Path: data(), Status: 404, Requests: 2}}}
 		m.CostAccounting.Tokens = map[string]result.ModelTokens{"m" + data(): {}}
 		arms = append(arms, Arm{Name: "arm " + data(), Path: m.save(t, dir, name+".json"), Problem: data()})
 	}

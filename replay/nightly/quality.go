@@ -147,6 +147,9 @@ func (m *measured) notes(w io.Writer) {
 			markdown.Count(e.Excluded, "question"), e.Corrected, e.Original.Passed, e.Original.Total,
 			markdown.Rate(e.OriginalPassRate), interval(e.OriginalInterval))
 	}
+	for _, warning := range r.ModelRequests.Warnings() {
+		fmt.Fprintf(w, "%s.\n", markdown.Span(warning, textLength))
+	}
 	if r.Restarts > 0 {
 		fmt.Fprintf(w, "The daemon was restarted during the replay (seen %s).\n", markdown.Count(r.Restarts, "time"))
 	}

@@ -15,6 +15,9 @@ func costSection(res *result.Result) section {
 	s := section{ID: "cost", Title: "Cost"}
 	if a := res.CostAccounting; a != nil {
 		s.add(accounting(a, res.Cost.UnpricedModel)...)
+		if res.Replay != nil {
+			s.add(modelRequests(res.Replay.ModelRequests)...)
+		}
 		return s
 	}
 	c := res.Cost
@@ -47,8 +50,23 @@ func costSection(res *result.Result) section {
 			facts = append(facts, fact{Name: "Cost of the reader", Value: clean(rc.Text()) + ", apart from the judge"})
 		}
 	}
+	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
+		facts = append(facts, fact{Name: "Own questions", Value: text})
+	}
 	s.add(block{Facts: facts})
 	return s
+}
+
+// modelRequests shows what a started daemon asked of its models.
+func modelRequests(m *result.ModelRequests) (out []block) {
+	if m == nil {
+		return nil
+	}
+	out = append(out, block{Facts: []fact{{Name: "Requests of the daemon to its models", Value: m.Text()}}})
+	for _, warning := range m.Warnings() {
+		out = append(out, block{Warning: clean(warning)})
+	}
+	return out
 }
 
 // accounting shows the cost of a replay: its parts, and the tokens of each model. judge is the

@@ -1,0 +1,154 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ModelRequests are the requests that a started daemon sent to evalctl's gateway, which it has in
+// place of its model provider.
+type ModelRequests struct {
+	// Ingest and Answers are the completions that were asked for while brains were filled, and while
+	// questions were asked.
+	Ingest     RequestCount `json:"ingest"`
+	Answers    RequestCount `json:"answers"`
+	Embeddings RequestCount `json:"embeddings"`
+	// WithoutModel is the number of requests that named no model and got that of the arm.
+	WithoutModel int `json:"without_model"`
+	// Refused are the requests that failed, and those to paths that the gateway does not serve, the
+	// most frequent first.
+	Refused []RefusedRequests `json:"refused"`
+	// SinceResumed is set if requests to an earlier process of a resumed replay are not counted.
+	SinceResumed bool `json:"since_resumed,omitempty"`
+	// Silent is what the daemon did without a request to the gateway, although it was configured with
+	// a model for it.
+	Silent []Generated `json:"silent"`
+}
+
+// RequestCount counts requests. Failed is the part of Made that got an error or a broken answer.
+type RequestCount struct {
+	Made   int `json:"made"`
+	Failed int `json:"failed"`
+}
+
+// RefusedRequests are requests to one path that ended with the same status. Path is as the daemon
+// wrote it, but for the known ones, and shortened; it is empty for those of too many different
+// paths. Status is 0 if the answer broke off.
+type RefusedRequests struct {
+	Path     string `json:"path"`
+	Status   int    `json:"status"`
+	Requests int    `json:"requests"`
+}
+
+// Generated is what a daemon makes with a model.
+type Generated string
+
+// What models make.
+const (
+	Facts   Generated = "facts" // of messages
+	Answers Generated = "answers"
+	Vectors Generated = "vectors" // of documents and questions
+)
+
+// The paths of completions and embeddings, below the base URL.
+const (
+	PathCompletions = "/chat/completions"
+	PathEmbeddings  = "/embeddings"
+)
+
+// SortRefused puts Refused in its order.
+func (m *ModelRequests) SortRefused() {
+	slices.SortFunc(m.Refused, func(a, b RefusedRequests) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Status, b.Status))
+	})
+}
+
+// Plus returns the requests to two gateways of one daemon. Silent is that of m.
+func (m *ModelRequests) Plus(other ModelRequests) ModelRequests {
+	sum := ModelRequests{
+		Ingest: m.Ingest.plus(other.Ingest), Answers: m.Answers.plus(other.Answers),
+		Embeddings: m.Embeddings.plus(other.Embeddings), WithoutModel: m.WithoutModel + other.WithoutModel,
+		Refused: append([]RefusedRequests{}, m.Refused...), Silent: append([]Generated{}, m.Silent...),
+	}
+	for _, r := range other.Refused {
+		i := slices.IndexFunc(sum.Refused, func(s RefusedRequests) bool { return s.Path == r.Path && s.Status == r.Status })
+		if i < 0 {
+			sum.Refused = append(sum.Refused, r)
+			continue
+		}
+		sum.Refused[i].Requests += r.Requests
+	}
+	sum.SortRefused()
+	return sum
+}
+
+func (c RequestCount) plus(other RequestCount) RequestCount {
+	return RequestCount{Made: c.Made + other.Made, Failed: c.Failed + other.Failed}
+}
+
+// Text says in one line what was asked for.
+func (m *ModelRequests) Text() string {
+	if m == nil {
+		return ""
+	}
+	var parts []string
+	for _, p := range []struct {
+		what  string
+		count RequestCount
+	}{{"to extract facts", m.Ingest}, {"to answer", m.Answers}, {"for embeddings", m.Embeddings}} {
+		if p.count.Made == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", p.count.Made, p.what)
+		if p.count.Failed > 0 {
+			text += fmt.Sprintf(" (%d failed)", p.count.Failed)
+		}
+		parts = append(parts, text)
+	}
+	if m.WithoutModel > 0 {
+		parts = append(parts, fmt.Sprintf("%d named no model and got the arm's", m.WithoutModel))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Warnings say what was refused, and what the daemon did without asking the gateway. The paths in
+// them are as the daemon wrote them: outputs must escape them.
+func (m *ModelRequests) Warnings() (out []string) {
+	if m == nil {
+		return nil
+	}
+	for _, r := range m.Refused {
+		out = append(out, r.text())
+	}
+	for _, made := range m.Silent {
+		out = append(out, fmt.Sprintf("no model request came: the daemon has a model for its %s and sent none to the gateway, "+
+			"so they are made without a model, or with a provider whose cost is not counted", made))
+	}
+	return out
+}
+
+func (r RefusedRequests) text() string {
+	what, s := "", "s"
+	if r.Requests == 1 {
+		s = ""
+	}
+	switch r.Path {
+	case PathCompletions:
+		what = fmt.Sprintf("%d completion request%s", r.Requests, s)
+	case PathEmbeddings:
+		what = fmt.Sprintf("%d embedding request%s", r.Requests, s)
+	case "":
+		what = fmt.Sprintf("%d request%s to further paths", r.Requests, s)
+	default:
+		what = fmt.Sprintf("%d request%s to %s", r.Requests, s, r.Path)
+	}
+	if r.Status == 0 {
+		return what + " broke off"
+	}
+	return fmt.Sprintf("%s refused: %d", what, r.Status)
+}
