@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
@@ -54,10 +55,39 @@ func (t *terminal) overview(outcomes []replay.Outcome) {
 		}
 		rows = append(rows, row)
 	}
+	if slices.ContainsFunc(outcomes, func(o replay.Outcome) bool { return aloneOf(o) != nil }) {
+		rows = withAlone(rows, outcomes)
+	}
 	t.table(rows)
 	if together != nil {
 		t.field("latency", "%s", printable(together.Text(), oneLine))
 	}
+}
+
+// withAlone adds the medians of what was asked alone, before the cost.
+func withAlone(rows [][]string, outcomes []replay.Outcome) [][]string {
+	at := len(rows[0]) - 1
+	rows[0] = slices.Insert(rows[0], at, "p50 alone")
+	for i, o := range outcomes {
+		cell := "–"
+		switch a := aloneOf(o); {
+		case a == nil:
+		case a.Latency.P50 != nil:
+			cell = duration(*a.Latency.P50)
+		case a.Latency.N > 0:
+			cell = fmt.Sprintf("n<%d", result.NeededForP50)
+		}
+		rows[i+1] = slices.Insert(rows[i+1], at, cell)
+	}
+	return rows
+}
+
+// aloneOf returns what an arm was asked alone, nil for nothing.
+func aloneOf(o replay.Outcome) *result.Alone {
+	if o.Result == nil || o.Result.Replay == nil {
+		return nil
+	}
+	return o.Result.Replay.Alone
 }
 
 // misjudged returns the rates of false positives and false negatives among the controls.
