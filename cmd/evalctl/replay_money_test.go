@@ -439,4 +439,18 @@ func TestReplayRepeatedForNothing(t *testing.T) {
 	if n := len(model.Calls()); n != paid {
 		t.Errorf("%d calls, want %d", n, paid)
 	}
+	// What the daemon got from the cache, too, costs as much as it did.
+	var costs []*result.CostAccounting
+	for _, name := range []string{"a.json", "b.json"} {
+		r, err := result.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		costs = append(costs, r.Result().CostAccounting)
+	}
+	a, b := costs[0], costs[1]
+	if a.TotalUSD == 0 || b.TotalUSD != 0 || *a.List.USD != a.TotalUSD || *b.List.USD != a.TotalUSD {
+		t.Errorf("spent %s and %s, list cost %s and %s", a.TotalUSD, b.TotalUSD, a.List.USD, b.List.USD)
+	}
 }
