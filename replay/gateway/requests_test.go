@@ -21,7 +21,7 @@ import (
 // raw sends the bytes of a request with the gateway's key, and returns the response with its body.
 func (r *rig) raw(method, path, body string) (*http.Response, string) {
 	r.t.Helper()
-	conn, err := net.Dial("tcp", r.addr)
+	conn, err := new(net.Dialer).DialContext(r.t.Context(), "tcp", r.addr)
 	if err != nil {
 		r.t.Fatal(err)
 	}
