@@ -83,7 +83,7 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 	}
 	defer j.Close()
 	out.Journal = j.Path()
-	if !r.controls.Valid() {
+	if !r.controls.Valid() || !r.controls.Enough() {
 		r.refuse(ctx, j, out)
 		return
 	}

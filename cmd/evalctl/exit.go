@@ -31,12 +31,12 @@ var exitMeanings = []struct {
 }{
 	{exitDone, "done, every floor is met"},
 	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs"},
-	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
+	{exitUsage, "invalid usage or configuration, or a judge that cannot be used, also\nbecause its provider does not answer"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required; for a\nreplay on a queue, no worker took the questions; a database cannot be reached"},
 	{exitUnscored, "more errors or unscored questions than allowed"},
 	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
-	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
+	{exitControls, "too many answers known to be right or wrong were misjudged; the replay is\ninvalid"},
 	{exitInterrupted, "interrupted; --resume continues the run"},
 }
 

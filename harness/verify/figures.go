@@ -35,7 +35,8 @@ var derived = []string{
 	".replay.arm", ".replay.strata", ".replay.weighted_pass_rate", ".replay.macro_pass_rate",
 	".replay.judge_verdicts", ".replay.losses", ".replay.answered_at_first_attempt",
 	".replay.passed_at_first_attempt", ".replay.errata.original", ".replay.errata.original_pass_rate",
-	".replay.errata.original_pass_rate_interval",
+	".replay.errata.original_pass_rate_interval", ".replay.controls.right_passed", ".replay.controls.wrong_failed",
+	".replay.controls.unscored", ".replay.controls.false_positive_rate", ".replay.controls.false_negative_rate",
 }
 
 // follows reports whether a value of the head follows from the questions.
@@ -224,6 +225,11 @@ func (f *figures) fillReplay(want, res *result.Result) {
 		e := *r.Errata
 		e.Original, e.OriginalPassRate, e.OriginalInterval = result.Counts{}, nil, nil
 		r.Errata = &e
+	}
+	if r.Controls != nil && r.Controls.Unjudged != nil { // not of a file that counted otherwise
+		c := *r.Controls
+		c.Count()
+		r.Controls = &c
 	}
 	want.Replay = &r
 	f.replay.Fill(want)

@@ -76,7 +76,7 @@ func TestReplay(t *testing.T) {
 	for section, want := range map[string]map[string]string{
 		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (stratified Wilson)", "Mean of the types": "0.710"},
 		"cost": {"Cap": "$20.00 for all arms together", "Saved by the cache": "$2.00, 3 of 12 requests"},
-		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 unscored"},
+		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 got no verdict"},
 	} {
 		got := facts(t, c, section)
 		for name, value := range want {
