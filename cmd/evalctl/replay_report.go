@@ -25,7 +25,7 @@ func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, progr
 			t.field("failed", "%s", short(fmt.Sprint(o.Err), maxFailure))
 			continue
 		}
-		t.losses(t.readFailures(o.Path, progress.listed()))
+		t.losses(o.Result.Identity, t.readFailures(o.Path, progress.listed()))
 		t.armReport(*o.Result)
 		if o.Err != nil && len(outcomes) > 1 {
 			t.field("failed", "%s", short(o.Err.Error(), maxFailure))

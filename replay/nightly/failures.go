@@ -17,7 +17,7 @@ func (m *measured) failuresOf(w io.Writer) {
 	}
 	fmt.Fprintf(w, "<details><summary>Questions that did not pass: %d</summary>\n\n", m.failed)
 	for i := range m.failures {
-		failure(w, &m.failures[i])
+		failure(w, &m.failures[i], m.res.Identity.TopK)
 	}
 	if more := m.failed - len(m.failures); more > 0 {
 		fmt.Fprintf(w, "- … and %d more, in the result file\n", more)
@@ -26,7 +26,7 @@ func (m *measured) failuresOf(w io.Writer) {
 }
 
 // failure writes a question that did not pass as an item of a list.
-func failure(w io.Writer, r *result.Record) {
+func failure(w io.Writer, r *result.Record, topK int) {
 	fmt.Fprintf(w, "- %s %s, %s\n", markdown.Code(r.ID), markdown.Code(r.Type), markdown.Code(cmp.Or(string(r.Cause), string(r.Outcome))))
 	line := func(what, text string) {
 		if text != "" {
@@ -46,6 +46,7 @@ func failure(w io.Writer, r *result.Record) {
 	if r.Retrieval != nil && len(r.Retrieval.Gold) > 0 {
 		fmt.Fprintf(w, "  - gold: %s\n", ranks(r))
 	}
+	line("retrieved instead", r.RetrievedInstead(topK))
 }
 
 // ranks says where the gold documents were retrieved.

@@ -127,6 +127,7 @@ func percentile(ms *float64, n, needed int) string {
 // notes writes what a reader must know of the table of the types.
 func (m *measured) notes(w io.Writer) {
 	n, r := m.res.Counts, m.res.Replay
+	fmt.Fprintf(w, "Passed: %s.\n", m.res.Identity.PassedText())
 	fmt.Fprintf(w, "%d scored, %s and %d unscored (both count as not passed). Scorer's false positives / negatives on controls: %s.\n",
 		n.Scored, markdown.Count(n.Errors, "error"), n.Unscored, falseRates(m.res))
 	if ret := m.res.Retrieval; ret != nil && len(ret.Ks) > 0 {
