@@ -150,3 +150,22 @@ func TestOneUnjudgedControl(t *testing.T) {
 		t.Errorf("controls: %+v", k)
 	}
 }
+
+// TestOneMisjudgedControl: one misjudged control among good ones is in the rates, and does not stop
+// the replay.
+func TestOneMisjudgedControl(t *testing.T) {
+	p := newFailing(t, func(_ int64, body string) *llmtest.Reply {
+		if strings.Contains(body, `\"candidate_answer\":\"\"`) && strings.Contains(body, "lantern q1 ") {
+			return &llmtest.Reply{Text: `{"score": 1, "reason": "why not"}`, Input: inputTokens, Output: outputTokens}
+		}
+		return nil
+	})
+	out, _, err := run(t, p.config(t, 6), t.TempDir())
+	if err != nil || !replay.Finished(out) {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	k := out[0].Result.Replay.Controls
+	if len(k.Failed) != 1 || k.Unscored != 0 || *k.FalsePositiveRate != 1.0/14 || k.Note() == "" {
+		t.Errorf("controls: %+v, %q", k, k.Note())
+	}
+}
