@@ -211,7 +211,8 @@ func (r *runner) stopLine(stopped error) journal.Entry {
 // incomplete returns what stopped a run that has not finished all questions. A finished run was not
 // stopped, even if its context has ended since, unless its scores are in doubt.
 func (r *runner) incomplete(stopped error) error {
-	if r.sum.Finished() == r.cfg.Dataset.Planned() && !errors.Is(stopped, ErrControls) {
+	doubt := errors.Is(stopped, ErrControls) || errors.Is(stopped, scorer.ErrUnusable)
+	if r.sum.Finished() == r.cfg.Dataset.Planned() && !doubt {
 		return nil
 	}
 	return stopped

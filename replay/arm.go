@@ -87,7 +87,7 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 	}
 	defer j.Close()
 	out.Journal, r.resumed = j.Path(), resumed
-	if !r.controls.Valid() {
+	if !r.controls.Valid() || !r.controls.Enough() {
 		r.refuse(ctx, j, out)
 		return
 	}

@@ -177,7 +177,7 @@ func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
 	}
 	most := r.plan.MaxUnusable
 	if arm == controlArm {
-		most = 0 // controls are few, and without a verdict they make the replay invalid
+		most = 0 // package control has a limit of its own
 	}
 	plan, err := judging.New(judging.Config{
 		Provider: provider, Model: r.plan.Judge.Model, BaseURL: r.plan.Judge.URL,

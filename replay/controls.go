@@ -12,14 +12,18 @@ import (
 	"evalctl/scorer"
 )
 
-// ControlsError means that the scorer misjudged answers that are known to be right or wrong, so
-// that no further question was asked. It is harness.ErrControls.
+// ControlsError means that the scorer misjudged answers that are known to be right or wrong, or gave
+// no verdict on too many of them, so that no further question was asked. It is harness.ErrControls
+// in the first case, and scorer.ErrUnusable in the second.
 type ControlsError struct{ Controls result.Controls }
 
 // namedControls is how many misjudged answers the text of an error has.
 const namedControls = 3
 
 func (e *ControlsError) Error() string {
+	if e.Controls.Valid() {
+		return e.unjudged()
+	}
 	failed := e.Controls.Failed
 	var named []string
 	for _, f := range failed[:min(len(failed), namedControls)] {
@@ -36,8 +40,23 @@ func (e *ControlsError) Error() string {
 		"--judge-prompts), then continue", strings.Join(named, ", "))
 }
 
-// Unwrap returns harness.ErrControls.
-func (e *ControlsError) Unwrap() error { return harness.ErrControls }
+// unjudged says which controls have no verdict, in the words of the judge's provider.
+func (e *ControlsError) unjudged() string {
+	c := e.Controls
+	right, wrong := c.Judged()
+	first := c.Unjudged[0]
+	return fmt.Sprintf("no further question was asked, because the judge could not be checked: it gave a verdict on "+
+		"%d of %d answers known to be right and on %d of %d known to be wrong; %s of question %.100q: %s",
+		right, c.Right, wrong, c.Wrong, first.Kind, first.ID, first.Reason)
+}
+
+// Unwrap returns harness.ErrControls or scorer.ErrUnusable.
+func (e *ControlsError) Unwrap() error {
+	if e.Controls.Valid() {
+		return scorer.ErrUnusable
+	}
+	return harness.ErrControls
+}
 
 // check checks the scorer with answers that are known to be right or wrong, nil for one that only
 // compares paths. It is done again when a replay is resumed: what judges may have changed since.
@@ -71,8 +90,8 @@ func (r *replaying) judgeControls(ctx context.Context, wrap cached) (result.Cont
 	return control.Check(ctx, sc, items, r.plan.Concurrency)
 }
 
-// refuse writes the result of an arm whose scorer cannot be trusted, with the questions that were
-// finished before, and keeps the journal.
+// refuse writes the result of an arm whose scorer cannot be trusted or checked, with the questions
+// that were finished before, and keeps the journal.
 func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
 	ctx, stop := context.WithCancelCause(ctx)
 	stop(&ControlsError{*r.controls})

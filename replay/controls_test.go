@@ -50,7 +50,7 @@ func (j *judging) says(verdict string) { j.verdict.Store(&verdict) }
 func TestMisjudgedControls(t *testing.T) {
 	b := benchmark(t, 4)
 	for name, verdict := range map[string]string{
-		"lenient": `{"score": 1, "reason": "fine"}`, "strict": `{"score": 0, "reason": "no"}`, "babbling": "As a language model",
+		"lenient": `{"score": 1, "reason": "fine"}`, "strict": `{"score": 0, "reason": "no"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, dir := newJudging(t), t.TempDir()
@@ -81,7 +81,7 @@ func misjudged(t *testing.T, o replay.Outcome, name string) {
 	if !errors.Is(o.Err, harness.ErrControls) || o.Result == nil {
 		t.Fatalf("got %v, result %v", o.Err, o.Result)
 	}
-	want := map[string]string{"lenient": "must fail", "strict": "must pass", "babbling": "must pass"}[name]
+	want := map[string]string{"lenient": "must fail", "strict": "must pass"}[name]
 	for _, part := range []string{want, "q0", "--judge"} {
 		if !strings.Contains(o.Err.Error(), part) {
 			t.Errorf("%q lacks %q", o.Err, part)

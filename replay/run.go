@@ -67,10 +67,10 @@ type replaying struct {
 // Run measures the arms and returns how each of them ended, in the order of the configuration. The
 // files must be locked. The caller removes the ledger if all arms have finished.
 //
-// The first arm whose daemon is healthy has the scorer checked, and the others wait. If answers
-// that are known to be right or wrong are misjudged, nothing more is spent: each arm writes a
-// result without further questions, and ends with a ControlsError. A resumed replay checks the
-// scorer again.
+// The first arm whose daemon is healthy has the scorer checked, and the others wait. If too many
+// answers that are known to be right or wrong are misjudged, or have no verdict, nothing more is
+// spent: each arm writes a result without further questions, and ends with a ControlsError. A
+// resumed replay checks the scorer again.
 //
 // An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
 // and of files that cannot be read; no question was asked then.

@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// passMark is the lowest score that passes (spec 4.4).
-const passMark = 0.5
+// PassMark is the lowest score that passes (spec 4.4).
+const PassMark = 0.5
 
 // Item is a question, what is known about its answer, and the answer to score.
 type Item struct {
@@ -64,7 +64,7 @@ type Verdict struct {
 
 // Passed reports whether the answer was scored and passed.
 func (v Verdict) Passed() bool {
-	return v.Scored && v.Score >= passMark
+	return v.Scored && v.Score >= PassMark
 }
 
 // unscored returns what v cost, without its judgement.

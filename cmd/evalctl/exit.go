@@ -33,13 +33,13 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, every floor is met"},
-	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs"},
-	{exitUsage, "invalid usage or configuration, or a judge that cannot be used"},
+	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs;\nfor judge check, below --min-kappa or --min-specificity"},
+	{exitUsage, "invalid usage or configuration, or a judge that cannot be used, also\nbecause its provider does not answer"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required; for a\nreplay on a queue, no worker took the questions; a database cannot be reached"},
 	{exitUnscored, "more errors or unscored questions than allowed"},
 	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
-	{exitControls, "answers known to be right or wrong were misjudged; the replay is invalid"},
+	{exitControls, "too many answers known to be right or wrong were misjudged; the replay is\ninvalid"},
 	{exitStorage, "a file or folder cannot be used: the disk is full, fails or is read-only, or\npermission is missing; --resume continues the run"},
 	{exitInterrupted, "interrupted; --resume continues the run"},
 }
@@ -63,7 +63,8 @@ type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
 
-// unscoredError reports a finished sweep with too many questions without a score.
+// unscoredError reports a finished sweep with too many questions without a score, or a judge with
+// too many answers without a verdict.
 type unscoredError struct{ error }
 
 // requirementError reports a daemon that violates requirements of level MUST.
@@ -72,6 +73,9 @@ type requirementError struct{ failed, checked int }
 func (e *requirementError) Error() string {
 	return fmt.Sprintf("%d of %d MUST requirements are broken", e.failed, e.checked)
 }
+
+// belowError reports a judge that is below what is required of it.
+type belowError struct{ error }
 
 // regressionError reports runs that are worse than the baseline.
 type regressionError struct{ error }
@@ -158,7 +162,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)), errors.As(err, new(*differenceError)):
+	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)),
+		errors.As(err, new(*differenceError)), errors.As(err, new(belowError)):
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

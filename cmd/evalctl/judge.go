@@ -23,6 +23,7 @@ type judgeCheckCmd struct {
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with instructions of your own: TYPE.txt for each type of question to replace."`
 	Result       string `placeholder:"FILE" help:"Result file whose pass rate is corrected. It must be by the same judge with the same prompts."`
 	JSON         bool   `name:"json" help:"Print the figures as one JSON object."`
+	minimumFlags
 	moneyFlags
 }
 
@@ -36,6 +37,10 @@ The prompts are those of evalctl replay, or those of evalctl run if --result is 
 and the URL of the judge are OPENAI_API_KEY and OPENAI_BASE_URL, or SVC_EVAL_JUDGE_API_KEY and
 SVC_EVAL_JUDGE_BASE_URL if the judge is of another provider than the reader.
 
+--min-kappa and --min-specificity are compared with the figures themselves, not with their
+intervals. A figure that is below has the exit code 1. One that only answers without a verdict
+could put below, each counted as misjudged, has the exit code 5.
+
 Examples:
 
   evalctl judge check --labels labels.jsonl --judge gpt-4o --max-cost-usd 1
@@ -45,7 +50,7 @@ Examples:
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
-func (c *judgeCheckCmd) Validate() error { return c.validateMoney() }
+func (c *judgeCheckCmd) Validate() error { return errors.Join(c.validateMinimum(), c.validateMoney()) }
 
 // judgeConcurrency is the number of answers that are judged at a time.
 const judgeConcurrency = 8
@@ -62,6 +67,9 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	}
 	labels, err := dataset.ReadLabels(c.Labels, judge.Check)
 	if err != nil {
+		return usageError{err}
+	}
+	if err := c.canShow(labels); err != nil {
 		return usageError{err}
 	}
 	t := newTerminal(p, c.JSON && plan.Free())
@@ -82,7 +90,10 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		correction := checked.Correct(of.Counts)
 		checked.Result, checked.Correction = c.Result, &correction
 	}
-	return checked.write(p.stdout, c.JSON)
+	if err := checked.write(p.stdout, c.JSON); err != nil {
+		return err
+	}
+	return c.reached(&checked.Accuracy)
 }
 
 // plan returns the judge, and the result of --result or nil.

@@ -127,6 +127,18 @@ func (c *judgeCheck) writeCorrection(line func(name, format string, args ...any)
 		return
 	}
 	line("corrected", "%s  without the errors of the judge", rateText(c.Correction.Corrected))
+	if c.Correction.Clamped {
+		line("warning", "%s", c.misfit())
+	}
+}
+
+// misfit says why a corrected rate was clamped.
+func (c *judgeCheck) misfit() string {
+	why := fmt.Sprintf("the judge passed fewer answers of the run than it passes of wrong ones (%.3f)", 1-c.Specificity.Rate)
+	if c.Correction.Corrected.Rate > 0 {
+		why = fmt.Sprintf("the judge passed more answers of the run than it passes of right ones (%.3f)", c.Sensitivity.Rate)
+	}
+	return "the labels and the run do not fit, the corrected rate is clamped: " + why + "; label answers of this run"
 }
 
 // maxMisjudged is the number of misjudged answers that are listed.

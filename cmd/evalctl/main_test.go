@@ -281,6 +281,20 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 	// lanterns answers questions about colours from its notes, and judges by whether the candidate
 	// contains the reference.
 	"lanterns": func() func(llmtest.Call) llmtest.Reply { return lanternModel },
+	// outage is lanterns whose judge is rejected until a request to /models.
+	"outage": func() func(llmtest.Call) llmtest.Reply {
+		var back atomic.Bool
+		return func(c llmtest.Call) llmtest.Reply {
+			switch {
+			case strings.HasSuffix(c.Path, "/models"):
+				back.Store(true)
+				return llmtest.Reply{}
+			case !back.Load() && strings.Contains(string(c.Body), "candidate_answer"):
+				return llmtest.Reply{Status: 429, RetryAfter: "0", Body: `{"error":{"message":"out of quota, key sk-secret-of-the-test"}}`}
+			}
+			return lanternModel(c)
+		}
+	},
 	// lenient is lanterns with a judge that passes everything.
 	"lenient": func() func(llmtest.Call) llmtest.Reply {
 		return func(c llmtest.Call) llmtest.Reply {

@@ -99,14 +99,14 @@ func misjudged(c *result.Controls) string {
 }
 
 // losses prints the first questions of an arm that were lost, and how many more there are.
-func (t *terminal) losses(f failures) {
+func (t *terminal) losses(id result.Identity, f failures) {
 	if t.quiet {
 		return
 	}
 	for _, r := range f.failed {
 		mark := t.tint(false, "FAIL")
-		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s", short(r.ID, 40), short(r.Type, 26),
-			short(r.Reference, 48), short(r.Answer, 72), short(string(r.Cause), 40))
+		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s%s", short(r.ID, 40), short(r.Type, 26),
+			short(r.Reference, 48), short(r.Answer, 72), short(string(r.Cause), 40), instead(id, r))
 		switch r.Outcome {
 		case result.Errored:
 			mark, text = t.tint(false, "ERR "), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), errorText(r))

@@ -68,13 +68,18 @@ func (p *replayProgress) hooks() replay.Hooks {
 	}
 }
 
-// controls warns at once of a scorer that cannot be trusted.
+// controls warns at once of a scorer that cannot be trusted or checked.
 func (p *replayProgress) controls(c result.Controls) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !c.Valid() {
+	right, wrong := c.Judged()
+	switch {
+	case !c.Valid():
 		p.t.field("warning", "%d of %d answers that are known to be right or wrong were misjudged: "+
-			"this replay is INVALID, and nothing more is asked", len(c.Failed), c.Right+c.Wrong)
+			"this replay is INVALID, and nothing more is asked", len(c.Failed), right+wrong)
+	case !c.Enough():
+		p.t.field("warning", "%d of %d answers that are known to be right or wrong got no verdict of the judge: "+
+			"nothing more is asked", c.Unscored, c.Right+c.Wrong)
 	}
 }
 

@@ -26,7 +26,7 @@ func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, compa
 			t.field("failed", "%s", short(fmt.Sprint(o.Err), maxFailure))
 			continue
 		}
-		t.losses(t.readFailures(o.Path, progress.listed()))
+		t.losses(o.Result.Identity, t.readFailures(o.Path, progress.listed()))
 		t.armReport(*o.Result)
 		if o.Err != nil && len(outcomes) > 1 {
 			t.field("failed", "%s", short(o.Err.Error(), maxFailure))
@@ -164,11 +164,15 @@ func (t *terminal) controls(c *result.Controls) {
 		return
 	}
 	word := t.tint(true, "VALID")
-	if !c.Valid() {
+	switch {
+	case !c.Valid():
 		word = t.tint(false, "INVALID")
+	case !c.Enough():
+		word = t.tint(false, "NOT JUDGED")
 	}
-	parts := []string{fmt.Sprintf("%s  %d/%d right passed, %d/%d wrong failed", word, c.RightPassed, c.Right,
-		c.WrongFailed, c.Wrong)}
+	right, wrong := c.Judged()
+	parts := []string{fmt.Sprintf("%s  %d/%d right passed, %d/%d wrong failed", word, c.RightPassed, right,
+		c.WrongFailed, wrong)}
 	if c.FalsePositiveRate != nil {
 		parts = append(parts, fmt.Sprintf("false positives %.3f", *c.FalsePositiveRate))
 	}
@@ -179,12 +183,21 @@ func (t *terminal) controls(c *result.Controls) {
 		parts = append(parts, fmt.Sprintf("%d without a verdict", c.Unscored))
 	}
 	t.fieldParts("controls", parts)
-	for i, f := range c.Failed {
-		if i == maxFailedControls {
-			t.field("", "… and %d more, see the result file", len(c.Failed)-i)
+	t.failedControls("misjudged", c.Failed, maxFailedControls)
+	t.failedControls("no verdict", c.Unjudged, 1) // most often all for the same reason
+	if note := c.Note(); note != "" {
+		t.field("warning", "%s", note)
+	}
+}
+
+// failedControls prints the first limit controls that were misjudged or not judged.
+func (t *terminal) failedControls(what string, list []result.FailedControl, limit int) {
+	for i, f := range list {
+		if i == limit {
+			t.field("", "… and %d more, see the result file", len(list)-i)
 			break
 		}
-		t.field("", "misjudged: %s, %s %q: %s", short(f.ID, 40), short(string(f.Kind), 24), short(f.Answer, 60), short(f.Reason, 120))
+		t.field("", "%s: %s, %s %q: %s", what, short(f.ID, 40), short(f.Kind, 24), short(f.Answer, 60), short(f.Reason, 240))
 	}
 }
 

@@ -221,6 +221,7 @@ func (t *terminal) rate(res result.Result) {
 	}
 	t.field("pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s",
 		*res.PassRate, res.Passed, res.Total, intervalText(res.Interval), counted)
+	t.field("passed", "%s", res.Identity.PassedText())
 }
 
 // leftOut says why questions do not count.

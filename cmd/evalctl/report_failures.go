@@ -121,10 +121,19 @@ func (t *terminal) failure(id result.Identity, r result.Record) (mark, text stri
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:
 		want = short(strings.Join(r.ExpectedPaths, " | "), 72)
-		return mark, fmt.Sprintf("%s  %s: expected \"%s\"", name, short(r.Reason, 200), want)
+		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, short(r.Reason, 200), want, instead(id, r))
 	}
-	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s", name, short(want, 48), short(r.Answer, 72), blame(id, r))
+	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s%s", name, short(want, 48), short(r.Answer, 72), blame(id, r), instead(id, r))
 	return mark, text
+}
+
+// instead names what was retrieved instead of the gold of a failed question, if gold is missing.
+func instead(id result.Identity, r result.Record) string {
+	text := r.RetrievedInstead(id.TopK)
+	if text == "" {
+		return ""
+	}
+	return "  retrieved instead: " + short(text, 200)
 }
 
 // errorText returns why a question has no answer.

@@ -53,7 +53,7 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	t.stored(path, res)
 	if res.Replay != nil {
 		t.blank()
-		t.losses(f)
+		t.losses(res.Identity, f)
 		t.armReport(res)
 	} else {
 		t.report(res, f, 0)

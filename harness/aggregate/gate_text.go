@@ -25,8 +25,9 @@ func sentence(g *result.Gate, res *result.Result) string {
 			questions(g.Total))
 	case result.ReasonControls:
 		c := res.Replay.Controls
+		right, wrong := c.Judged()
 		return fmt.Sprintf("the scorer misjudged %d of %s, so its verdicts are not to be trusted",
-			len(c.Failed), figure.Count(c.Right+c.Wrong, "control item"))
+			len(c.Failed), figure.Count(right+wrong, "control item"))
 	case result.ReasonLost:
 		return lostSentence(g, res)
 	}

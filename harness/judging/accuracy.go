@@ -71,12 +71,17 @@ func Measure(list []Labelled) Accuracy {
 			a.Wrong = append(a.Wrong, m)
 		}
 	}
+	a.rate()
+	return a
+}
+
+// rate sets the rates and measures of agreement of the counts.
+func (a *Accuracy) rate() {
 	a.Sensitivity = rateOf(a.RightPassed, a.RightFailed)
 	a.Specificity = rateOf(a.WrongFailed, a.WrongPassed)
 	agreement := a.agreement()
 	a.Agreement, a.Kappa = defined(agreement.Observed()), defined(agreement.Kappa())
 	a.PABAK, a.AC1 = defined(agreement.PABAK()), defined(agreement.AC1())
-	return a
 }
 
 // add counts a verdict and reports whether it is that of the label.
@@ -96,6 +101,24 @@ func (a *Accuracy) add(l Labelled) bool {
 		a.WrongFailed++
 	}
 	return l.Right == passed
+}
+
+// Pessimistic returns the counts and rates as they would be if each answer without a verdict had
+// been misjudged. Its Wrong is nil.
+func (a *Accuracy) Pessimistic() Accuracy {
+	p := *a
+	p.Unscored, p.Wrong = 0, nil
+	for _, m := range a.Wrong {
+		switch {
+		case m.Score != nil:
+		case m.Right:
+			p.RightFailed++
+		default:
+			p.WrongPassed++
+		}
+	}
+	p.rate()
+	return p
 }
 
 // agreement returns the counts with the judge as the first rater.
@@ -129,6 +152,8 @@ type Correction struct {
 	// Raw is the share that passed, Corrected the estimated share that is right.
 	Raw       Rate  `json:"raw_pass_rate"`
 	Corrected *Rate `json:"corrected_pass_rate"`
+	// Clamped is set if Corrected would be below 0 or above 1, as labels of other answers cause.
+	Clamped bool `json:"clamped,omitempty"`
 	// Impossible is why there is no corrected rate, else empty.
 	Impossible string `json:"impossible,omitempty"`
 }
@@ -162,6 +187,7 @@ func (a *Accuracy) Correct(counts result.Counts) Correction {
 		return c
 	}
 	c.Corrected = &Rate{corrected.Rate, interval(judgeMethod, corrected.Lo, corrected.Hi)}
+	c.Clamped = corrected.Clamped
 	return c
 }
 

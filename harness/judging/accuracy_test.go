@@ -122,3 +122,25 @@ func TestCorrectImpossible(t *testing.T) {
 		}
 	}
 }
+
+// TestPessimistic: what was not judged counts as misjudged.
+func TestPessimistic(t *testing.T) {
+	list := labelled(9, 1, 0, 10, 3)
+	list = append(list, judging.Labelled{ID: "w"}, judging.Labelled{ID: "w"})
+	a := judging.Measure(list)
+	p := a.Pessimistic()
+	if want := judging.Measure(labelled(9, 4, 2, 10, 0)); p.Unscored != 0 || p.Specificity.Rate != want.Specificity.Rate ||
+		*p.Kappa != *want.Kappa || p.RightFailed != 4 || p.WrongPassed != 2 || a.Unscored != 5 || a.Specificity.Rate != 1 {
+		t.Errorf("got %+v of %+v", p, a)
+	}
+}
+
+// TestCorrectClamped: a run that the errors of the judge cannot explain says so.
+func TestCorrectClamped(t *testing.T) {
+	a := judging.Measure(labelled(9, 1, 2, 8, 0))
+	for passed, want := range map[int]bool{5: true, 10: false, 30: false, 45: false, 48: true} {
+		if c := a.Correct(result.Counts{Total: 50, Scored: 50, Passed: passed}); c.Clamped != want {
+			t.Errorf("%d of 50: %+v", passed, c)
+		}
+	}
+}

@@ -97,6 +97,7 @@ func (a *Arm) rates(p *summary) {
 	}
 	t.Row(fmt.Sprint(n.Total), fmt.Sprint(n.Passed), rate, within, mean, fmt.Sprint(n.Errors), fmt.Sprint(n.Unscored))
 	p.part(t.Write)
+	p.printf("Passed: %s.\n\n", res.Identity.PassedText())
 	if n.Errors+n.Unscored > 0 {
 		p.printf("Errors and unscored questions count as not passed. Without them %d of %d passed: %s.\n\n",
 			n.Passed, n.Scored, markdown.Share(n.Passed, n.Scored))
@@ -135,7 +136,9 @@ func (a *Arm) tags(p *summary) {
 	for i := range res.Gate.Tags {
 		floors[res.Gate.Tags[i].Tag] = &res.Gate.Tags[i]
 	}
-	names := slices.Sorted(maps.Keys(res.Tags))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(res.Tags)), func(tag string) bool {
+		return floors[tag] == nil && res.Duplicate(tag)
+	})
 	for _, g := range res.Gate.Tags {
 		if res.Tags[g.Tag] == nil {
 			names = append(names, g.Tag) // no question has it

@@ -25,6 +25,7 @@ func hostile(next func() string) map[string]Document {
 	res, id := &run.Result, &run.Result.Identity
 	for i := range run.Questions {
 		r := &run.Questions[i]
+		r.Retrieved = []result.Chunk{{Path: next()}}
 		r.ID, r.Question, r.Answer, r.Reference, r.Reason = r.ID+next(), next(), next(), next(), next()
 		r.Tags = []string{next()}
 		if r.Error != nil {

@@ -55,6 +55,7 @@ func properties(run *Run) []property {
 	s.add("fusions", tally(res.Fusions))
 	s.add("top_k", strconv.Itoa(id.TopK))
 	s.add("scorer", id.ScoredBy())
+	s.add("passed", id.PassedText())
 	if j := id.Judge; j != nil {
 		s.add("judge", j.Provider+"/"+j.Model)
 		s.add("judge_prompt", j.PromptVersion+" "+j.PromptSHA256)

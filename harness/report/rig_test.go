@@ -65,6 +65,7 @@ func question(i int) result.Record {
 	case i%7 == 6:
 		r.Answer, r.Score, r.Passed, r.Reason = "A chair.", new(0.2), false, "It names another thing."
 		r.Retrieval = &result.QuestionRetrieval{Documents: 5, Gold: scorer.Ranking{{Path: "s.md", Gain: 1, Rank: i % 2}}}
+		r.Retrieved = []result.Chunk{{Path: "a.md"}, {Path: "a.md"}, {Path: "wiki/b.md"}}
 	}
 	return r
 }

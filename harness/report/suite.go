@@ -152,7 +152,8 @@ func (run *Run) parts(r *result.Record) []part {
 	if r.Error != nil {
 		parts = append(parts, part{"error", r.Error.Message})
 	}
-	parts = append(parts, part{"reason", r.Reason}, part{"gold", ranks(r)}, part{"lost at", run.stage(r)})
+	parts = append(parts, part{"reason", r.Reason}, part{"gold", ranks(r)},
+		part{"retrieved instead", r.RetrievedInstead(run.Result.Identity.TopK)}, part{"lost at", run.stage(r)})
 	kept := parts[:0]
 	for _, p := range parts {
 		if p.text != "" {

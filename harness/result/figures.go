@@ -1,5 +1,7 @@
 package result
 
+import "strings"
+
 // TagFigures are the outcomes of the questions that have a tag.
 type TagFigures struct {
 	Counts
@@ -8,6 +10,16 @@ type TagFigures struct {
 	// these do not determine one, such as a single cluster.
 	PassRate *float64  `json:"pass_rate"`
 	Interval *Interval `json:"pass_rate_interval"`
+}
+
+// Duplicate reports whether a tag of a replay repeats a stratum: X and category:X do if as many
+// questions have them as have type:X, the tag of the stratum, with the same outcomes.
+func (r *Result) Duplicate(tag string) bool {
+	if r.Replay == nil || r.Tags[tag] == nil {
+		return false
+	}
+	stratum := r.Tags["type:"+strings.TrimPrefix(tag, "category:")]
+	return stratum != nil && stratum.Counts == r.Tags[tag].Counts
 }
 
 // Clustered is the uncertainty of the pass rate if the questions of a cluster, such as those about

@@ -264,32 +264,6 @@ type CacheSetting struct {
 	Mode string `json:"mode"`
 }
 
-// Controls are the verdicts on answers that are known to be right or wrong.
-type Controls struct {
-	Right       int `json:"right"`
-	RightPassed int `json:"right_passed"`
-	Wrong       int `json:"wrong"`
-	WrongFailed int `json:"wrong_failed"`
-	Unscored    int `json:"unscored"`
-	// FalsePositiveRate is the share of wrong answers that passed, FalseNegativeRate that of right
-	// answers that did not; nil without such answers.
-	FalsePositiveRate *float64 `json:"false_positive_rate"`
-	FalseNegativeRate *float64 `json:"false_negative_rate"`
-	// Failed are the controls with a verdict that is not the known one.
-	Failed []FailedControl `json:"failed"`
-}
-
-// FailedControl is a control that was judged wrongly or not at all.
-type FailedControl struct {
-	ID     string `json:"id"`   // of the question
-	Kind   string `json:"kind"` // reference, other_answer, empty, i_dont_know, vague
-	Answer string `json:"answer"`
-	Reason string `json:"reason,omitempty"`
-}
-
-// Valid reports whether every control was judged as it is known to be.
-func (c *Controls) Valid() bool { return c == nil || len(c.Failed) == 0 }
-
 // Stratum has the figures of the questions of one type.
 type Stratum struct {
 	Name     string    `json:"name"`

@@ -39,6 +39,8 @@ var derived = []string{
 	".replay.passed_at_first_attempt", ".replay.errata.original", ".replay.errata.original_pass_rate",
 	".replay.errata.original_pass_rate_interval", ".replay.together.in_flight",
 	".replay.latency_alone.latency", ".replay.latency_alone.shared", ".replay.latency_alone.asked[].shared_ms",
+	".replay.controls.right_passed", ".replay.controls.wrong_failed", ".replay.controls.unscored",
+	".replay.controls.false_positive_rate", ".replay.controls.false_negative_rate",
 }
 
 // follows reports whether a value of the head follows from the questions.
@@ -242,6 +244,11 @@ func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 		t := *r.Together
 		t.InFlight = len(t.Arms) * t.Concurrency
 		r.Together = &t
+	}
+	if r.Controls != nil && r.Controls.Unjudged != nil { // not of a file that counted otherwise
+		c := *r.Controls
+		c.Count()
+		r.Controls = &c
 	}
 	want.Replay = &r
 	f.replay.Fill(want)

@@ -26,8 +26,8 @@ type Error struct {
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
 	// Billed is true if the request may have been charged although no answer was received: after a
-	// cut stream, silence or a timeout after sending, a gateway's 5xx, or a body that could not be
-	// read. It is false for a rejected request and for a connection that was never established.
+	// cut stream, silence or a timeout after sending, a gateway's 5xx, a body that could not be read,
+	// or an error whose body counts tokens. It is false for a rejected request and for a connection that was never established.
 	Billed bool
 
 	// transient marks failures that are worth another attempt. waitAsked is set if the provider

@@ -73,10 +73,14 @@ type Response struct {
 	SavedUSD USD
 }
 
+// counted reports whether the provider sent a count of tokens, even one that cannot be believed.
+func (r *Response) counted() bool { return r.Usage.InputTokens > 0 || r.UsageProblem != "" }
+
 // Provider completes requests. Implementations are safe for concurrent use.
 //
 // An error is an *Error if the request was sent to the provider and failed, or the context's error
-// as it is. The Response that is returned with an error still contains Attempts and Cost.
+// as it is. The Response that is returned with an error still contains Attempts and Cost, and the
+// Usage if the provider counted tokens in an error's body.
 //
 // A call makes one request that may be charged. The providers of this package that retry failed
 // requests let a Meter account for each attempt.

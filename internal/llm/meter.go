@@ -11,7 +11,7 @@ import (
 // It is safe for concurrent use.
 //
 // Each HTTP attempt has its own reservation. Its worst case is reserved before the attempt. After
-// it, the reservation is settled with the cost of its usage. It is settled with the whole worst
+// it, the reservation is settled with the cost of its usage, also of one in an error's body. It is settled with the whole worst
 // case if the attempt may have been charged although its answer was lost, or if the provider did
 // not count its tokens, or counted what cannot be; without a cap, uncounted tokens are charged as
 // estimated. The cap therefore also holds when attempts are repeated. This relies on the provider
@@ -159,9 +159,8 @@ func (m *Meter) charge(r Request, resp *Response, err error, lost Charge) Charge
 	switch {
 	case failed && !e.Billed:
 		return Charge{Rejected: true, Unpriced: lost.Unpriced}
-	case err != nil:
+	case err != nil && !resp.counted():
 		// This includes a context's end and an error from emit: the request was sent.
-		lost.Usage = resp.Usage
 		return lost
 	}
 	price, _ := m.prices.Of(m.Name(), r.Model)

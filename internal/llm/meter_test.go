@@ -249,3 +249,47 @@ func TestCapHoldsUnderWorkers(t *testing.T) {
 		t.Errorf("stopped with %s left", left)
 	}
 }
+
+// TestRejectionsWithUsage: a provider that counts tokens in the body of an error charges for them,
+// whatever the status. Each attempt is charged once.
+func TestRejectionsWithUsage(t *testing.T) {
+	const counted = `{"error":{"message":"overloaded"},"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}`
+	r := ask("m", "q")
+	m, _ := openMeter(t, nil, nil)
+	worst := m.WorstCase(r)
+	for _, tt := range []struct {
+		name       string
+		status     int
+		body       string
+		cost, lost USD
+	}{
+		{"429", 429, counted, 15 * token, 0},
+		{"500", 500, counted, 15 * token, 0},
+		{"400", 400, counted, 15 * token, 0},
+		{"inside the error", 402, `{"error":{"message":"m","usage":{"prompt_tokens":10,"completion_tokens":5}}}`, 15 * token, 0},
+		{"none, 500", 500, `{"error":{"message":"m"}}`, worst, worst},
+		{"null, 400", 400, `{"error":"m","usage":null}`, 0, 0},
+		{"zero, 429", 429, `{"error":"m","usage":{"prompt_tokens":0,"completion_tokens":0}}`, 0, 0},
+		{"words, 400", 400, `{"error":"m","usage":"POST a JSON object"}`, 0, 0},
+		{"impossible, 400", 400, `{"error":"m","usage":{"prompt_tokens":-10,"completion_tokens":5}}`, worst, worst},
+		{"too much, 400", 400, `{"error":"m","usage":{"prompt_tokens":10,"completion_tokens":500000}}`, worst, worst},
+		{"no JSON, 400", 400, `usage: {"prompt_tokens":10}`, 0, 0},
+	} {
+		b := NewBudget(worst + 15*token)
+		m, _ := openMeter(t, b, llmtest.Script(llmtest.Reply{Status: tt.status, RetryAfter: "100", Body: tt.body}))
+		resp, err := m.Complete(t.Context(), r)
+		got := m.Totals()
+		if err == nil || resp.Cost != tt.cost || got.Cost != tt.cost || got.Lost != tt.lost || b.Spent() != tt.cost {
+			t.Errorf("%s: %v, cost %s, %+v, spent %s", tt.name, err, resp.Cost, got, b.Spent())
+		}
+	}
+
+	// A retried rejection is charged, and the cap holds.
+	again := llmtest.Reply{Status: 429, RetryAfter: "0", Body: counted}
+	b := NewBudget(worst + 20*token)
+	m, srv := openMeter(t, b, llmtest.Script(again, again, again))
+	resp, err := m.Complete(t.Context(), r)
+	if !errors.Is(err, ErrBudgetExceeded) || len(srv.Calls()) != 2 || resp.Cost != 30*token || b.Spent() != 30*token {
+		t.Errorf("%v, %d requests, cost %s, spent %s", err, len(srv.Calls()), resp.Cost, b.Spent())
+	}
+}

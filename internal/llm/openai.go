@@ -128,6 +128,10 @@ func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) 
 		resp, err = o.send(ctx, x, r, emit)
 		return err
 	})
+	if e, ok := errors.AsType[*Error](err); ok {
+		resp.Usage, resp.UsageProblem = RejectedUsage(x.refusal)
+		e.Billed = e.Billed || resp.counted()
+	}
 	return resp, err
 }
 

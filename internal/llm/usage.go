@@ -67,6 +67,25 @@ func ParseUsage(raw []byte) (u Usage, problem string) {
 	return Usage{InputTokens: n[0], OutputTokens: max(n[1], n[2]-n[0])}, ""
 }
 
+// RejectedUsage reads the usage in the body of a rejected request, beside its key error or inside
+// it, as ParseUsage does. It is empty if the body has none, or one that is not an object.
+func RejectedUsage(body []byte) (u Usage, problem string) {
+	var outer, inner struct {
+		Usage, Error json.RawMessage
+	}
+	if json.Unmarshal(body, &outer) != nil {
+		return Usage{}, ""
+	}
+	raw := outer.Usage
+	if raw == nil && json.Unmarshal(outer.Error, &inner) == nil {
+		raw = inner.Usage
+	}
+	if !bytes.HasPrefix(raw, []byte("{")) {
+		return Usage{}, "" // words, such as how to use the API
+	}
+	return ParseUsage(raw)
+}
+
 // parseTokens returns a count, which is 0 if it is missing. It accepts no number below 0, with a
 // fraction or beyond the range of int.
 func parseTokens(raw json.RawMessage) (n int, ok bool) {

@@ -17,7 +17,12 @@ type JudgeAccuracy struct {
 }
 
 // Corrected is a pass rate without the errors of the judge, with its interval.
-type Corrected struct{ Rate, Lo, Hi float64 }
+type Corrected struct {
+	Rate, Lo, Hi float64
+	// Clamped is set if the rate would be below 0 or above 1: the judge passed fewer answers than it
+	// passes if none is right, or more than if all are. The labels then do not fit the answers.
+	Clamped bool
+}
 
 // JudgeCorrected returns the share of n answers that are right if a judge passed the share p of
 // them: θ = (p+q0-1)/(q0+q1-1) with specificity q0 and sensitivity q1 (Rogan and Gladen 1978). The
@@ -34,7 +39,7 @@ type Corrected struct{ Rate, Lo, Hi float64 }
 // answers as often as right ones (q0+q1 <= 1, or q0'+q1' <= 1, which few labels cause), without
 // labels of both kinds, and for arguments outside their ranges.
 func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corrected, ok bool) {
-	none := Corrected{math.NaN(), math.NaN(), math.NaN()}
+	none := Corrected{Rate: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	q0, q1 := judge.Specificity, judge.Sensitivity
 	if !share(p) || !share(q0) || !share(q1) || n < 1 || judge.Wrong < 1 || judge.Right < 1 ||
 		!(conf > 0 && conf < 1) || q0+q1 <= 1 {
@@ -52,10 +57,13 @@ func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corr
 	v0, v1 := q0a*(1-q0a)/m0, q1a*(1-q1a)/m1
 	delta := 2 * z * z * (theta*v1 - (1-theta)*v0)
 	half := z * math.Sqrt(pa*(1-pa)/size+(1-theta)*(1-theta)*v0+theta*theta*v1) / better
+	const slack = 1e-9 // more than the rounding of a rate that is 0 or 1 exactly
+	rate := (p + q0 - 1) / (q0 + q1 - 1)
 	return Corrected{
-		Rate: clamp((p + q0 - 1) / (q0 + q1 - 1)),
-		Lo:   clamp(theta + delta - half),
-		Hi:   clamp(theta + delta + half),
+		Rate:    clamp(rate),
+		Lo:      clamp(theta + delta - half),
+		Hi:      clamp(theta + delta + half),
+		Clamped: rate < -slack || rate > 1+slack,
 	}, true
 }
 

@@ -40,6 +40,22 @@ func TestJudgeCorrectedVectors(t *testing.T) {
 	}
 }
 
+// TestJudgeCorrectedClamped: a rate that the errors of the judge cannot produce says so.
+func TestJudgeCorrectedClamped(t *testing.T) {
+	for _, c := range []struct {
+		p, q1, q0, rate float64
+		clamped         bool
+	}{
+		{.1, .9, .8, 0, true}, {.2, .9, .8, 0, false}, {.95, .9, .8, 1, true}, {.9, .9, .8, 1, false},
+		{1. / 3, 1, 2. / 3, 0, false}, {.5, .9, .8, .3 / .7, false}, {0, 1, 1, 0, false}, {1, 1, 1, 1, false},
+	} {
+		got, ok := JudgeCorrected(c.p, 50, JudgeAccuracy{c.q1, 100, c.q0, 100}, .95)
+		if !ok || !near(got.Rate, c.rate, 1e-12) || got.Clamped != c.clamped {
+			t.Errorf("%+v: %+v, %v", c, got, ok)
+		}
+	}
+}
+
 func TestJudgeCorrectedIsUndefined(t *testing.T) {
 	for name, c := range map[string]struct {
 		p     float64

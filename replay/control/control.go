@@ -5,39 +5,51 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
 
-// tries is how often an item is scored until there is a verdict. A provider that fails now and then
-// does not mean that the scorer misjudges.
-const tries = 3
+// passes is how often an item is scored until there is a verdict, and pause how long the second pass
+// waits for a provider that does not answer; the third waits twice as long. A provider that fails
+// now and then does not mean that the scorer misjudges.
+const (
+	passes = 3
+	pause  = time.Second
+)
 
-// Check scores the items, up to concurrency of them at a time, and returns what it found, misjudged
-// items in the order of items. An item that has no verdict after three tries is misjudged, and
-// counts in the false negative rate if it is right. The scorer must not be one of scorer.NewDual,
-// which would judge some of the items twice.
+// maxUnjudged is how many items in a row may get no verdict before the others wait for the next
+// pass, so that no more money is spent on a provider that is down. Of Wanted right and as many
+// wrong items, fewer may stay without a verdict (result.Controls.Enough).
+const maxUnjudged = 8
+
+// Check scores the items, up to concurrency of them at a time, and returns what it found, items in
+// the order of items. An item that has no verdict after three passes is not judged, and in no rate.
+// The scorer must not be one of scorer.NewDual, which would judge some of the items twice.
 //
 // Check returns the error of a scorer with which it cannot go on, such as an exhausted budget or a
 // rejected key.
 func Check(ctx context.Context, s scorer.Scorer, items []Item, concurrency int) (result.Controls, error) {
 	verdicts := make([]scorer.Verdict, len(items))
-	for range tries {
+	for pass := range passes {
+		if pass > 0 && slices.ContainsFunc(verdicts, func(v scorer.Verdict) bool { return v.Unanswered }) {
+			select {
+			case <-time.After(time.Duration(pass) * pause):
+			case <-ctx.Done():
+			}
+		}
 		if err := score(ctx, s, items, verdicts, concurrency); err != nil {
 			return result.Controls{}, fmt.Errorf("check the scorer with known answers: %w", err)
 		}
 	}
-	c := result.Controls{Failed: []result.FailedControl{}}
-	accepted := 0
+	c := result.Controls{Failed: []result.FailedControl{}, Unjudged: []result.FailedControl{}}
 	for i, item := range items {
-		count(&c, item, verdicts[i])
-		if !item.Right && verdicts[i].Passed() {
-			accepted++
-		}
+		add(&c, item, verdicts[i])
 	}
-	c.FalseNegativeRate = share(c.Right-c.RightPassed, c.Right)
-	c.FalsePositiveRate = share(accepted, c.Wrong)
+	c.Count()
 	return c, nil
 }
 
@@ -52,7 +64,7 @@ func score(
 			open, scored = append(open, i), append(scored, item.Item)
 		}
 	}
-	fresh, err := scorer.ScoreAll(ctx, s, scored, concurrency)
+	fresh, err := scorer.ScoreAll(ctx, &patient{Scorer: s}, scored, concurrency)
 	if err != nil {
 		return err
 	}
@@ -62,31 +74,51 @@ func score(
 	return nil
 }
 
-// count adds an item with its verdict.
-func count(c *result.Controls, item Item, v scorer.Verdict) {
+// patient is a scorer that is not asked again once it has given no verdict maxUnjudged times in a
+// row.
+type patient struct {
+	scorer.Scorer
+
+	mu    sync.Mutex
+	inRow int
+	last  scorer.Verdict // of inRow
+}
+
+func (p *patient) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
+	if v, given := p.givenUp(); given {
+		return v, nil
+	}
+	v, err := p.Scorer.Score(ctx, item)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v.Scored {
+		p.inRow = 0
+	} else {
+		p.inRow, p.last = p.inRow+1, v
+	}
+	return v, err
+}
+
+// givenUp returns the verdict on an item for which the scorer is not asked, if that is so.
+func (p *patient) givenUp() (v scorer.Verdict, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reason := fmt.Sprintf("not asked after %d in a row without a verdict: %s", p.inRow, p.last.Reason)
+	return scorer.Verdict{Reason: reason, Unanswered: p.last.Unanswered}, p.inRow >= maxUnjudged
+}
+
+// add adds an item with its verdict.
+func add(c *result.Controls, item Item, v scorer.Verdict) {
 	if item.Right {
 		c.Right++
 	} else {
 		c.Wrong++
 	}
+	found := result.FailedControl{ID: item.ID, Kind: item.Kind, Answer: item.Answer, Reason: v.Reason}
 	switch {
 	case !v.Scored:
-		c.Unscored++
-	case item.Right && v.Passed():
-		c.RightPassed++
-		return
-	case !item.Right && !v.Passed():
-		c.WrongFailed++
-		return
+		c.Unjudged = append(c.Unjudged, found)
+	case item.Right != v.Passed():
+		c.Failed = append(c.Failed, found)
 	}
-	c.Failed = append(c.Failed, result.FailedControl{
-		ID: item.ID, Kind: item.Kind, Answer: item.Answer, Reason: v.Reason,
-	})
-}
-
-func share(n, of int) *float64 {
-	if of == 0 {
-		return nil
-	}
-	return new(float64(n) / float64(of))
 }

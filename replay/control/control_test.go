@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -63,7 +64,8 @@ func check(t *testing.T, s scorer.Scorer, items []Item) result.Controls {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Right+c.Wrong != len(items) || len(c.Failed) != len(items)-c.RightPassed-c.WrongFailed {
+	if c.Right+c.Wrong != len(items) || len(c.Unjudged) != c.Unscored ||
+		len(c.Failed)+c.Unscored != len(items)-c.RightPassed-c.WrongFailed {
 		t.Errorf("%d items: %+v", len(items), c)
 	}
 	return c
@@ -115,7 +117,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("broken", func(t *testing.T) {
 		c := check(t, judged(t, func(fields) llmtest.Reply { return say("I think it is fine.") }), items)
-		if rates(t, c, 1, 0); c.Valid() || c.Unscored != 2*Wanted || len(c.Failed) != 2*Wanted {
+		if c.FalseNegativeRate != nil || c.FalsePositiveRate != nil || !c.Valid() || c.Enough() || c.Unscored != 2*Wanted {
 			t.Errorf("got %+v", c)
 		}
 	})
@@ -126,10 +128,41 @@ func TestCheck(t *testing.T) {
 			}
 			return say(fair(f))
 		}), items)
-		if c.Valid() || c.Unscored == 0 || c.Unscored != Wanted-c.WrongFailed {
+		if rates(t, c, 0, 0); !c.Valid() || !c.Enough() || c.Unscored == 0 || c.Unscored != Wanted-c.WrongFailed {
 			t.Errorf("got %+v", c)
 		}
 	})
+	t.Run("wrong once", func(t *testing.T) {
+		c := check(t, judged(t, func(f fields) llmtest.Reply {
+			if f.Candidate == items[0].Answer && f.Reference == items[0].Reference {
+				return say(no)
+			}
+			return say(fair(f))
+		}), items)
+		if rates(t, c, 1.0/Wanted, 0); !c.Valid() || len(c.Failed) != 1 || c.Failed[0].ID != items[0].ID {
+			t.Errorf("got %+v", c)
+		}
+	})
+}
+
+// TestGivesUp: a provider that is down is not asked about every item, and each item has its words.
+func TestGivesUp(t *testing.T) {
+	var calls atomic.Int64
+	c := check(t, judged(t, func(fields) llmtest.Reply {
+		calls.Add(1)
+		return llmtest.Reply{Status: 500, Body: `{"error":{"message":"no disk"}}`}
+	}), Items(questions(50), 42))
+	if n := calls.Load(); n < passes*maxUnjudged || n >= passes*2*maxUnjudged {
+		t.Errorf("%d requests", n)
+	}
+	for _, u := range c.Unjudged {
+		if !strings.Contains(u.Reason, "500 Internal Server Error: no disk") {
+			t.Errorf("got %+v", u)
+		}
+	}
+	if c.Enough() || len(c.Unjudged) != 2*Wanted {
+		t.Errorf("got %+v", c)
+	}
 }
 
 // TestInjectedJudge: a judge that obeys instructions in the texts that it judges is detected.
@@ -201,12 +234,12 @@ func TestNoItems(t *testing.T) {
 }
 
 // TestUnscoredOnce: an item that a failing provider leaves without a verdict is scored again, and
-// one that never gets a verdict is misjudged.
+// one that never gets a verdict is not judged.
 func TestUnscoredOnce(t *testing.T) {
 	for _, tt := range []struct{ failures, unscored int }{{2, 0}, {3, 1}} {
 		s := &moody{failures: tt.failures}
 		c := check(t, s, []Item{{Item: scorer.Item{ID: "q", Answer: "a"}, Kind: KindReference, Right: true}})
-		if c.Unscored != tt.unscored || c.Valid() != (tt.unscored == 0) {
+		if c.Unscored != tt.unscored || c.Enough() != (tt.unscored == 0) || !c.Valid() {
 			t.Errorf("%d failures: %+v", tt.failures, c)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/source"
 	"evalctl/scorer"
@@ -14,8 +15,8 @@ import (
 
 // The kinds of items, as in results.
 const (
-	KindReference = "reference"    // the reference itself, which is right
-	KindOther     = "other_answer" // the answer to another question
+	KindReference = result.ControlReference // the reference itself, which is right
+	KindOther     = "other_answer"          // the answer to another question
 	KindEmpty     = "empty"
 	KindUnknown   = "i_dont_know"
 	KindVague     = "vague" // words about nothing in particular

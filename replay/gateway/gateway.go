@@ -59,11 +59,11 @@ type Gateway struct {
 	replies  replies
 	requests requests
 
-	mu       sync.Mutex
-	closed   bool
-	running  sync.WaitGroup
-	err      error
-	failed   chan struct{}
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+	err     error
+	failed  chan struct{}
 }
 
 // Start starts a gateway on a free port of 127.0.0.1. It sends nothing to the provider.

@@ -85,6 +85,9 @@ func TestFailures(t *testing.T) {
 	}{
 		"rejected":      {llmtest.Reply{Status: 400, Body: `{"error":"too long ` + secret + `"}`}, 400, `{"error":"too long [API key]"}`, 0, 0},
 		"rate limit":    {llmtest.Reply{Status: 429, RetryAfter: "7", Body: "slow"}, 429, "slow", 0, 0},
+		"counted, 429":  {llmtest.Reply{Status: 429, Body: `{"usage":{"prompt_tokens":3,"completion_tokens":4}}`}, 429, "usage", 7 * token, 0},
+		"counted, 500":  {llmtest.Reply{Status: 500, Body: `{"usage":{"prompt_tokens":3,"completion_tokens":4}}`}, 500, "usage", 7 * token, 0},
+		"counted wrong": {llmtest.Reply{Status: 429, Body: `{"usage":{"prompt_tokens":-3}}`}, 429, "usage", worst, worst},
 		"unavailable":   {llmtest.Reply{Status: 503}, 503, "", 0, 0},
 		"timeout":       {llmtest.Reply{Status: 504, Body: "late"}, 504, "late", worst, worst},
 		"redirect":      {llmtest.Reply{Status: 302}, 302, "", 0, 0},

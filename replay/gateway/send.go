@@ -49,7 +49,7 @@ func (g *Gateway) send(w http.ResponseWriter, r *http.Request, c *call, out *htt
 	}
 	switch {
 	case res.StatusCode/100 != 2:
-		return g.passRefusal(w, res), nil
+		return g.passRefusal(w, c, res), nil
 	case isStream(res.Header.Get("Content-Type")):
 		return passStream(w, c, res.Body), nil
 	}
@@ -62,15 +62,23 @@ func (g *Gateway) unusable(what string, cause error) *refusal {
 	return refuse(http.StatusBadGateway, "upstream", "the model provider %s %s: %v", g.upstream, what, cause)
 }
 
-// passRefusal passes on an error of the provider. A gateway that timed out or an engine that failed
-// may already have been charged for; other rejected requests were not.
-func (g *Gateway) passRefusal(w http.ResponseWriter, res *http.Response) outcome {
+// passRefusal passes on an error of the provider. One that counts tokens was charged for them. A
+// gateway that timed out or an engine that failed may already have been charged for; other rejected
+// requests were not.
+func (g *Gateway) passRefusal(w http.ResponseWriter, c *call, res *http.Response) outcome {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // what there is
 	if g.secret != "" {
 		body = bytes.ReplaceAll(body, []byte(g.secret), []byte("[API key]"))
 	}
 	w.WriteHeader(res.StatusCode)
 	_, _ = w.Write(body) // fails only if the client has gone
+	usage, problem := llm.RejectedUsage(body)
+	if counted := usage.InputTokens > 0; counted || problem != "" {
+		if problem == "" {
+			problem = c.overrun(usage)
+		}
+		return outcome{counted: counted, usage: usage, problem: problem}
+	}
 	status := res.StatusCode
 	return outcome{rejected: status < http.StatusInternalServerError || status == http.StatusServiceUnavailable}
 }

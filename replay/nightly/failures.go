@@ -17,7 +17,7 @@ func (m *measured) failuresOf(w io.Writer) {
 	}
 	fmt.Fprintf(w, "<details><summary>Questions that did not pass: %d</summary>\n\n", m.failed)
 	for i := range m.failures {
-		failure(w, &m.failures[i])
+		failure(w, &m.failures[i], m.res.Identity.TopK)
 	}
 	if more := m.failed - len(m.failures); more > 0 {
 		fmt.Fprintf(w, "- … and %d more, in the result file\n", more)
@@ -26,10 +26,10 @@ func (m *measured) failuresOf(w io.Writer) {
 }
 
 // failure writes a question that did not pass as an item of a list.
-func failure(w io.Writer, r *result.Record) {
+func failure(w io.Writer, r *result.Record, topK int) {
 	fmt.Fprintf(w, "- %s %s, %s\n", markdown.Code(r.ID), markdown.Code(r.Type), lostBy(r))
 	asked(w, r)
-	for _, part := range got(r) {
+	for _, part := range got(r, topK) {
 		fmt.Fprintf(w, "  - %s\n", part)
 	}
 }
@@ -54,7 +54,7 @@ func asked(w io.Writer, r *result.Record) {
 }
 
 // got says what the arm answered and retrieved, as parts of Markdown.
-func got(r *result.Record) (parts []string) {
+func got(r *result.Record, topK int) (parts []string) {
 	add := func(what, text string) {
 		if text != "" {
 			parts = append(parts, what+": "+markdown.Span(text, textLength))
@@ -68,6 +68,7 @@ func got(r *result.Record) (parts []string) {
 	if r.Retrieval != nil && len(r.Retrieval.Gold) > 0 {
 		parts = append(parts, "gold: "+ranks(r))
 	}
+	add("retrieved instead", r.RetrievedInstead(topK))
 	return parts
 }
 

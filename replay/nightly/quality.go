@@ -57,12 +57,19 @@ func (m *measured) controls() string {
 		return "The scorer needs no controls."
 	}
 	c := m.res.Replay.Controls
+	right, wrong := c.Judged()
 	s := fmt.Sprintf("On controls the scorer passed %d of %d wrong answers (false positives %s) "+
 		"and failed %d of %d right ones (false negatives %s)",
-		c.Wrong-c.WrongFailed, c.Wrong, markdown.Rate(c.FalsePositiveRate),
-		c.Right-c.RightPassed, c.Right, markdown.Rate(c.FalseNegativeRate))
+		wrong-c.WrongFailed, wrong, markdown.Rate(c.FalsePositiveRate),
+		right-c.RightPassed, right, markdown.Rate(c.FalseNegativeRate))
+	if note := c.Note(); note != "" {
+		return s + ": " + note + "."
+	}
 	if c.Unscored > 0 {
 		s += fmt.Sprintf("; %d got no verdict", c.Unscored)
+	}
+	if len(c.Unjudged) > 0 {
+		s += fmt.Sprintf(": %s", markdown.Span(c.Unjudged[0].Reason, textLength))
 	}
 	return s + "."
 }
@@ -120,6 +127,7 @@ func percentile(ms *float64, n, needed int) string {
 // notes writes what a reader must know of the table of the types.
 func (m *measured) notes(w io.Writer) {
 	n, r := m.res.Counts, m.res.Replay
+	fmt.Fprintf(w, "Passed: %s.\n", m.res.Identity.PassedText())
 	fmt.Fprintf(w, "%d scored, %s and %d unscored (both count as not passed). Scorer's false positives / negatives on controls: %s.\n",
 		n.Scored, markdown.Count(n.Errors, "error"), n.Unscored, falseRates(m.res))
 	if ret := m.res.Retrieval; ret != nil && len(ret.Ks) > 0 {

@@ -75,7 +75,7 @@ func failureOfAll(w io.Writer, arms []*measured, id string) {
 		case o.passed:
 			fmt.Fprintln(w, "passed")
 		case r != nil:
-			fmt.Fprintln(w, strings.Join(append([]string{lostBy(r)}, got(r)...), "; "))
+			fmt.Fprintln(w, strings.Join(append([]string{lostBy(r)}, got(r, m.res.Identity.TopK)...), "; "))
 		default:
 			fmt.Fprintln(w, markdown.Code(string(o.kind)))
 		}

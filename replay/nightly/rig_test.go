@@ -86,6 +86,7 @@ func (m *made) ask(fails func(n int) bool) {
 				r.JudgeVerdict, r.Cause = result.Incorrect, result.CauseReader
 				if n%6 == 0 {
 					r.Cause, r.DeepRank = result.CauseRankBurial, new(17)
+					r.Retrieved = []result.Chunk{{Path: "a.md"}, {Path: "wiki/`b`.md"}}
 				}
 			}
 			m.Questions = append(m.Questions, r)

@@ -76,6 +76,9 @@ func retrievalSection(res *result.Result) section {
 	}
 	row("all with gold", r.Questions, r.Macro)
 	for _, tag := range sortedKeys(r.ByTag) {
+		if res.Duplicate(tag) {
+			continue
+		}
 		row(name(tag), r.ByTag[tag].N, r.ByTag[tag].Macro)
 	}
 	for _, w := range r.Warnings {

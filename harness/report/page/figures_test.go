@@ -70,13 +70,23 @@ func TestReplay(t *testing.T) {
 		Macro:    ptr(0.71), Losses: map[result.Cause]int{result.CauseRankBurial: 2},
 		Controls: &result.Controls{Right: 3, RightPassed: 3, Wrong: 3, WrongFailed: 2},
 	}
-	contains(t, rows(t, c, "rate"), "type temporal | 0.667 |  | 0.300–0.900 (Wilson) | 4 | 6 | 0 | 0")
+	temporal := &result.TagFigures{Counts: result.Counts{Total: 6, Passed: 4, Scored: 6}, PassRate: ptr(2.0 / 3),
+		Interval: res.Replay.Strata[0].Interval}
+	other := *temporal
+	other.Passed = 3
+	res.Tags = map[string]*result.TagFigures{
+		"type:temporal": temporal, "temporal": temporal, "category:temporal": temporal, "hard": temporal, "type:hard": &other,
+	}
+	contains(t, rows(t, c, "rate"), "type:temporal | 0.667 |  | 0.300–0.900 (Wilson) | 4 | 6 | 0 | 0", "hard | 0.667", "type:hard | ")
+	if n := strings.Count(strings.Join(rows(t, c, "rate"), "\n"), "temporal"); n != 1 {
+		t.Errorf("the stratum appears %d times", n)
+	}
 	contains(t, rows(t, c, "cost"), "reader | $3.00", "spent | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
 	contains(t, rows(t, c, "losses"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
 	for section, want := range map[string]map[string]string{
 		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (stratified Wilson)", "Mean of the types": "0.710"},
 		"cost": {"Cap": "$20.00 for all arms together", "Saved by the cache": "$2.00, 3 of 12 requests", "List cost": "not recorded: "},
-		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 unscored"},
+		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 got no verdict"},
 	} {
 		got := facts(t, c, section)
 		for name, value := range want {

@@ -93,7 +93,9 @@ func newQuestions(c Content) *questions {
 			list.anchors[q.ID] = i + 1
 		}
 		for _, t := range q.Tags {
-			tags[t] = 0
+			if !c.Result.Duplicate(t) {
+				tags[t] = 0
+			}
 		}
 		if s := stageOf(c.Result, q); s != "" {
 			stages[s] = true
@@ -153,8 +155,10 @@ func lineOf(res *result.Result, q *result.Record, n int, tags map[string]int) qu
 	}
 	var keys strings.Builder
 	for _, t := range q.Tags {
-		fmt.Fprintf(&keys, " %d ", tags[t])
-		item.Tags = append(item.Tags, name(t))
+		if n, ok := tags[t]; ok {
+			fmt.Fprintf(&keys, " %d ", n)
+			item.Tags = append(item.Tags, name(t))
+		}
 	}
 	item.TagKeys = keys.String()
 	return item

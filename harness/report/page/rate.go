@@ -9,7 +9,7 @@ import (
 	"evalctl/internal/svg"
 )
 
-// rateSection shows the pass rate, overall and by tag and stratum.
+// rateSection shows the pass rate, overall and by tag. The stratum X of a replay is the tag type:X.
 func rateSection(res *result.Result) section {
 	s := section{ID: "rate", Title: "Pass rate"}
 	floor := math.NaN()
@@ -18,16 +18,15 @@ func rateSection(res *result.Result) section {
 	}
 	t := newRates("Pass rates, with their 95% intervals")
 	t.add("all questions", res.Counts, res.PassRate, res.Believed(), floor)
-	if r := res.Replay; r != nil {
-		for _, q := range r.Strata {
-			t.add("type "+name(q.Name), q.Counts, q.PassRate, q.Interval, math.NaN())
-		}
-	}
 	for _, tag := range sortedKeys(res.Tags) {
+		if res.Duplicate(tag) {
+			continue
+		}
 		f := res.Tags[tag]
 		t.add(name(tag), f.Counts, f.PassRate, f.Interval, tagFloor(res, tag))
 	}
 	s.add(block{Table: &t.table})
+	s.add(block{Text: "Passed: " + res.Identity.PassedText() + "."})
 	if !math.IsNaN(floor) {
 		s.add(block{Text: fmt.Sprintf("Bar: the rate. Whisker: its interval. Dashed line: the floor, %.3f for all questions.", floor)})
 	}

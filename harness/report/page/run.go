@@ -142,8 +142,13 @@ func ranSection(c Content) section {
 			add("Ingest", fmt.Sprintf("mode %s, %s (%d reused), %s, %s", name(i.Mode), count(i.Brains, "brain"), i.Reused, count(i.Sessions, "session"), count(i.Documents, "document")))
 		}
 		if k := r.Controls; k != nil {
-			add("Check of the judge", fmt.Sprintf("%d of %d right answers passed, %d of %d wrong ones failed, %d unscored",
-				k.RightPassed, k.Right, k.WrongFailed, k.Wrong, k.Unscored))
+			right, wrong := k.Judged()
+			add("Check of the judge", fmt.Sprintf("%d of %d right answers passed, %d of %d wrong ones failed, %d got no verdict",
+				k.RightPassed, right, k.WrongFailed, wrong, k.Unscored))
+			add("Warning", k.Note())
+			if len(k.Unjudged) > 0 {
+				add("First answer without a verdict", name(k.Unjudged[0].Reason))
+			}
 		}
 	}
 	took := res.FinishedAt.Sub(res.StartedAt)

@@ -1,0 +1,143 @@
+package result
+
+import (
+	"fmt"
+	"math"
+
+	"evalctl/internal/figure"
+	"evalctl/internal/stats"
+)
+
+// Controls are the verdicts on answers that are known to be right or wrong.
+type Controls struct {
+	Right       int `json:"right"`
+	RightPassed int `json:"right_passed"`
+	Wrong       int `json:"wrong"`
+	WrongFailed int `json:"wrong_failed"`
+	Unscored    int `json:"unscored"`
+	// FalsePositiveRate is the share of the judged wrong answers that passed, FalseNegativeRate that
+	// of the judged right answers that did not; nil without such answers.
+	FalsePositiveRate *float64 `json:"false_positive_rate"`
+	FalseNegativeRate *float64 `json:"false_negative_rate"`
+	// Failed are the controls with a verdict that is not the known one, Unjudged those without a
+	// verdict, with the reason. Unjudged is nil in a file of a version that had both in Failed, and
+	// counted both in the rates.
+	Failed   []FailedControl `json:"failed"`
+	Unjudged []FailedControl `json:"unjudged,omitzero"`
+}
+
+// FailedControl is a control that was judged wrongly or not at all.
+type FailedControl struct {
+	ID     string `json:"id"`   // of the question
+	Kind   string `json:"kind"` // reference, other_answer, empty, i_dont_know, vague
+	Answer string `json:"answer"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// ControlReference is the kind of the controls that are right: the reference itself.
+const ControlReference = "reference"
+
+const (
+	// usableAccuracy is the share of the controls of a kind that a usable scorer judges as they are
+	// known to be. Real answers are harder than controls, so that it is high.
+	usableAccuracy = 0.95
+	// refuted is the confidence with which controls must show less than that. Of 14 controls of a
+	// kind, 2 may be misjudged: a usable scorer misjudges 3 with a probability of at most 0.03.
+	refuted = 0.95
+	// judgedShare is the share of the controls of a kind that must be judged. Of 14 wrong ones, 11
+	// must be: a scorer that passes one wrong answer in five fails all of them with a probability of
+	// 0.09, and all 14 with one of 0.04 (statistics.md B.7).
+	judgedShare = 0.75
+	// lenient is the specificity of that scorer.
+	lenient = 0.8
+)
+
+// Judged returns how many right and wrong controls have a verdict.
+func (c *Controls) Judged() (right, wrong int) {
+	right, wrong = c.Right, c.Wrong
+	for _, u := range c.Unjudged {
+		if u.Kind == ControlReference {
+			right--
+		} else {
+			wrong--
+		}
+	}
+	return right, wrong
+}
+
+// Count sets the counts and rates that follow from Right, Wrong and the lists.
+func (c *Controls) Count() {
+	c.Unscored = len(c.Unjudged)
+	right, wrong := c.Judged()
+	c.RightPassed, c.WrongFailed = right, wrong
+	for _, f := range c.Failed {
+		if f.Kind == ControlReference {
+			c.RightPassed--
+		} else {
+			c.WrongFailed--
+		}
+	}
+	c.FalseNegativeRate = shareOf(right-c.RightPassed, right)
+	c.FalsePositiveRate = shareOf(wrong-c.WrongFailed, wrong)
+}
+
+func shareOf(n, of int) *float64 {
+	if of == 0 {
+		return nil
+	}
+	return new(float64(n) / float64(of))
+}
+
+// Valid reports whether the verdicts allow for a usable scorer: whether neither the right nor the
+// wrong controls show, with an exact test at 0.05, that it misjudges more than one in 20 of them.
+// In a file without Unjudged it reports whether nothing failed.
+func (c *Controls) Valid() bool {
+	if c == nil || c.Unjudged == nil {
+		return c == nil || len(c.Failed) == 0
+	}
+	right, wrong := c.Judged()
+	return c.RightPassed >= stats.RequiredNotRefuted(right, usableAccuracy, refuted) &&
+		c.WrongFailed >= stats.RequiredNotRefuted(wrong, usableAccuracy, refuted)
+}
+
+// Enough reports whether so many of the right and of the wrong controls have a verdict that they
+// say something about the scorer: three quarters of each.
+func (c *Controls) Enough() bool {
+	if c == nil {
+		return true
+	}
+	right, wrong := c.Judged()
+	return float64(right) >= judgedShare*float64(c.Right) && float64(wrong) >= judgedShare*float64(c.Wrong)
+}
+
+// Note says what a reader of the scores must know of controls that are valid and not all judged as
+// they are known to be, empty for nothing.
+func (c *Controls) Note() string {
+	if c == nil || !c.Valid() || !c.Enough() {
+		return ""
+	}
+	right, wrong := c.Judged()
+	var s string
+	if n := len(c.Failed); n > 0 {
+		s = fmt.Sprintf("the scorer misjudged %d of %s, too few to show that it errs on more than one in %.0f; "+
+			"expect such errors in the scores", n, figure.Count(right+wrong, "judged control item"), 1/(1-usableAccuracy))
+	}
+	if c.Unscored > 0 {
+		if s != "" {
+			s += "; "
+		}
+		s += fmt.Sprintf("%s got no verdict and %s in no rate", figure.Count(c.Unscored, "control item"), are(c.Unscored))
+		if wrong > 0 && wrong < c.Wrong {
+			s += fmt.Sprintf(": a scorer that passes one wrong answer in five fails all %d judged wrong ones with a probability of %.2f",
+				wrong, math.Pow(lenient, float64(wrong)))
+		}
+	}
+	return s
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

@@ -1,0 +1,64 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/scorer"
+)
+
+// PassedText says when a question of the experiment passed.
+func (id *Identity) PassedText() string {
+	text := fmt.Sprintf("a score of at least %v", scorer.PassMark)
+	kind, err := scorer.Find(id.Scorer)
+	switch {
+	case err != nil:
+	case kind.Needs == scorer.NeedGold:
+		text += fmt.Sprintf(", which is the share of the expected documents among the first %d", id.TopK)
+	case kind.Needs == scorer.NeedExpected:
+		text += ", which is 1 if the answer contains an expected text, else 0"
+	default:
+		text += " by the judge"
+	}
+	return text
+}
+
+// RetrievedInstead names the documents that were retrieved instead of the gold that is missing among
+// the first topK, in order, each after its rank: "1 a.md, 3 b.md". It is empty if no gold is
+// missing, and "nothing" if no document was retrieved. The names are foreign text.
+func (r *Record) RetrievedInstead(topK int) string {
+	if r.Retrieval == nil || r.Passed || r.Outcome == Errored {
+		return ""
+	}
+	ranks, paths := map[int]bool{}, map[string]bool{}
+	missing := false
+	for _, g := range r.Retrieval.Gold {
+		ranks[g.Rank], paths[bare(g.Path)] = true, true
+		missing = missing || g.Rank < 1 || g.Rank > topK
+	}
+	if !missing {
+		return ""
+	}
+	var seen, out []string
+	for _, c := range r.Retrieved[:min(topK, len(r.Retrieved))] {
+		name := cmp.Or(c.Path, c.DocumentID, c.Title, c.ChunkID)
+		if slices.Contains(seen, name) {
+			continue
+		}
+		seen = append(seen, name)
+		// A daemon may report gold by another path than the dataset has, or as a duplicate.
+		gold := func(path string) bool { return paths[bare(path)] }
+		if !ranks[len(seen)] && !gold(c.Path) && !slices.ContainsFunc(c.Duplicates, gold) {
+			out = append(out, fmt.Sprintf("%d %s", len(seen), name))
+		}
+	}
+	if len(seen) == 0 && r.Retrieval.Documents == 0 {
+		return "nothing"
+	}
+	return strings.Join(out, ", ")
+}
+
+// bare returns a path without the folder of the corpus.
+func bare(path string) string { return strings.TrimPrefix(path, SeedRoot) }
