@@ -188,12 +188,14 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 	if p.Unscored > 0 {
 		parts = append(parts, count(p.Unscored, "question")+" left out because a run has no score")
 	}
-	if k := p.Clustered; k != nil && k.Interval != nil {
-		parts = append(parts, fmt.Sprintf("by %s the 95%% interval (clustered t) is %s pp", count(k.Clusters, "cluster"), pointsInterval(k.Interval)))
+	if p.Clusters > 0 {
+		parts = append(parts, fmt.Sprintf("the test takes %s of %s as independent, and not their questions", count(p.Clusters, "cluster"), name(c.ClusterTag)))
 	}
 	if w := p.Power; w != nil {
 		if w.Detectable != nil {
 			parts = append(parts, fmt.Sprintf("a test of this size finds a difference of %.1f pp in %.0f%% of cases", 100**w.Detectable, 100*w.Power))
+		} else if p.Verdict == compare.NotSeen {
+			parts = append(parts, fmt.Sprintf("no difference could have been shown with %.0f%% power", 100*w.Power))
 		}
 		if w.Needed != nil && w.Confirm != nil && p.Verdict == compare.NotSeen {
 			parts = append(parts, fmt.Sprintf("to confirm %.1f pp, ask %s", 100*math.Abs(*w.Confirm), count(*w.Needed, "question")))
@@ -201,7 +203,7 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 	}
 	if m := p.Margin; m != nil {
 		words := map[result.BaselineVerdict]string{result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "not known to be worse or not"}[m.Verdict]
-		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (p %s)", 100*m.Margin, name(c.Runs[p.Run].Name), words, pValue(m.P)))
+		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (one-sided p of a larger loss %s)", 100*m.Margin, name(c.Runs[p.Run].Name), words, pValue(m.P)))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -211,8 +213,12 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 
 // measureBlocks shows the differences of scores, retrieval and latencies.
 func measureBlocks(c *compare.Comparison) []block {
+	how := "paired bootstrap"
+	if c.ClusterTag != "" {
+		how = "cluster sign flips"
+	}
 	means := withPairs(c, "Differences of means over the questions that both runs measured", "measure",
-		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI (paired bootstrap)", ">p adjusted")
+		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI ("+how+")", ">p adjusted")
 	ratios := withPairs(c, "Ratios of latencies; above 1 the run is slower", "latency",
 		"verdict", ">n", ">p50", ">other", ">ratio", ">95% CI (t of log-ratios)", ">p adjusted")
 	for _, p := range c.Pairs {
