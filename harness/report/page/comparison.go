@@ -385,7 +385,11 @@ func answeredCell(a compare.Answered) cell {
 func comparisonMethods(c *compare.Comparison) []fact {
 	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +
 		"twice the probability of at most min(b, c) heads in b + c tosses of a coin, at most 1."
-	if c.Repeated {
+	switch {
+	case c.ClusterTag != "":
+		test = "Sign-flip test of the differences of whole clusters, two-sided: the share of all assignments of signs to the " +
+			"clusters whose sum is at least as far from 0. Above 14 clusters they are random ones."
+	case c.Repeated:
 		test = "Sign-flip test of the mean difference of the questions' pass rates, two-sided."
 	}
 	out := []fact{
