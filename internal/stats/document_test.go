@@ -160,7 +160,6 @@ var documentFuncs = template.FuncMap{
 	"signFlip":     func(d ...float64) float64 { p, _ := SignFlip(d, 10_000, 1); return p },
 	"stratified":   func(cells ...Cell) StratifiedRate { return Stratified(cells, .95) },
 	"cell":         func(population, sampled, passed int) Cell { return Cell{population, sampled, passed} },
-	"sprt":         documentSPRT,
 	"changePoints": documentChanges,
 }
 
