@@ -15,12 +15,17 @@ func (t *terminal) measures(c *compare.Comparison) {
 	rows := [][]string{{"mean of", "pair", "n", "this", "other", "difference, 95% CI", "p, Holm", ""}}
 	for _, p := range c.Pairs {
 		for _, m := range p.Measures {
-			if p.Reference > 0 || m.Interval == nil || m.Interval.Low == 0 && m.Interval.High == 0 {
+			if p.Reference > 0 || m.Interval == nil && (c.ClusterTag == "" || m.Difference == 0) ||
+				m.Interval != nil && m.Interval.Low == 0 && m.Interval.High == 0 {
 				continue
+			}
+			difference := fmt.Sprintf("%+.3f", m.Difference)
+			if m.Interval != nil {
+				difference += fmt.Sprintf(" [%+.3f %+.3f]", m.Interval.Low, m.Interval.High)
 			}
 			rows = append(rows, []string{
 				m.Name, pairName(c, p), fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
-				fmt.Sprintf("%+.3f [%+.3f %+.3f]", m.Difference, m.Interval.Low, m.Interval.High),
+				difference,
 				figure.Probability(m.P) + " → " + figure.Probability(m.Adjusted), t.verdictWord(m.Verdict),
 			})
 		}
@@ -31,12 +36,12 @@ func (t *terminal) measures(c *compare.Comparison) {
 	t.blank()
 	slices.SortStableFunc(rows[1:], func(x, y []string) int { return cmp.Compare(x[0], y[0]) })
 	t.table(rows)
-	over := "questions"
 	if c.ClusterTag != "" {
-		over = "clusters"
+		t.field("methods", "intervals and p as for the pass rates, adjusted by Holm for each measure")
+		return
 	}
-	t.field("methods", "95%% intervals: bootstrap over %s, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
-		over, c.Resamples, c.Seed)
+	t.field("methods", "95%% intervals: bootstrap over questions, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+		c.Resamples, c.Seed)
 }
 
 // latencies prints the ratios to the first side. A note says why one is not judged.

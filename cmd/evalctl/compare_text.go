@@ -156,15 +156,22 @@ func pointsWithin(t compare.Table) string {
 // legend says how the figures of the table were computed.
 func (t *terminal) legend(c *compare.Comparison) {
 	test, within := "exact McNemar", "Newcombe, paired"
-	if c.Repeated {
+	switch {
+	case c.ClusterTag != "":
+		test = fmt.Sprintf("sign flips of %s by %s", count(c.Pairs[0].Clusters, "cluster"), short(c.ClusterTag, 32))
+		if c.Pairs[0].Test == "sign_flip_clusters" {
+			test += fmt.Sprintf(", %d resamples, seed %d", c.Resamples, c.Seed)
+		}
+		within = "what the test does not reject"
+	case c.Repeated:
 		test, within = fmt.Sprintf("sign flips, seed %d", c.Seed), "t, paired by question"
 	}
-	t.field("methods", "95%% intervals: Wilson for rates; %s for differences  p: %s, adjusted by Holm over %s",
+	t.field("methods", "95%% intervals: Wilson for rates; %s for differences, not adjusted  p: %s, adjusted by Holm over %s",
 		within, test, count(c.Tests, "test"))
 }
 
-// clusteredRates prints the intervals that respect that the questions of a cluster, or the repeats
-// of a question, are alike.
+// clusteredRates prints the intervals of the runs that respect that the questions of a cluster, or
+// the repeats of a question, are alike.
 func (t *terminal) clusteredRates(c *compare.Comparison) {
 	for i, r := range c.Runs {
 		k := r.Clustered
@@ -177,18 +184,6 @@ func (t *terminal) clusteredRates(c *compare.Comparison) {
 		}
 		t.field("clustered", "%s  %s  95%% t interval over %s by %s", runName(c, i), rateWithin(r.PassRate, k.Interval),
 			count(k.Clusters, "cluster"), by)
-	}
-	for _, p := range c.Pairs {
-		k := p.Clustered
-		switch {
-		case k == nil:
-		case k.Interval == nil:
-			t.field("clustered", "%s  %s by %s: no interval", pairName(c, p), count(k.Clusters, "cluster"), short(c.ClusterTag, 32))
-		default:
-			t.field("clustered", "%s  %spp [%s %s]  95%% t interval over %s by %s, SE %.4f (%.4f if the questions were independent)",
-				pairName(c, p), figure.Points(*p.Difference), figure.Points(k.Interval.Low), figure.Points(k.Interval.High),
-				count(k.Clusters, "cluster"), short(c.ClusterTag, 32), *k.SE, k.NaiveSE)
-		}
 	}
 }
 
@@ -214,7 +209,7 @@ func (t *terminal) margins(c *compare.Comparison) {
 				}[m.Verdict], 100*m.Margin)
 		}
 		if m.P != nil {
-			why += fmt.Sprintf("  one-sided p %s", figure.Probability(*m.P))
+			why += fmt.Sprintf("  one-sided p %s of a loss of %.1fpp or more", figure.Probability(*m.P), 100*m.Margin)
 		}
 		t.field("margin", "%s  %s  %s", pairName(c, p), word, why)
 	}
@@ -239,7 +234,7 @@ func (t *terminal) power(c *compare.Comparison) {
 	if pow.Detectable != nil {
 		text += fmt.Sprintf(" you could only have seen about %.0f pp", 100**pow.Detectable)
 	} else {
-		text += " nothing could have been seen"
+		text += fmt.Sprintf(" no difference could have been shown with %.0f%% power", 100*pow.Power)
 	}
 	if pow.Needed != nil {
 		text += fmt.Sprintf("; to confirm %.1f pp at %.0f%% power run %s",

@@ -167,13 +167,11 @@ func (c *planCmd) questions() (int, error) {
 
 // paired returns the size of a comparison, and what n questions show.
 func (c *planCmd) paired(n int) pairedDesign {
-	first, second := (c.discordant+c.difference)/2, (c.discordant-c.difference)/2
 	d := pairedDesign{
 		Difference: c.difference, Discordant: math.Round(c.discordant*1e9) / 1e9, Alpha: planAlpha, Power: c.power,
-		Questions: int(math.Ceil(stats.McNemarSize(first, max(0, second), planAlpha, c.power) - 1e-9)),
+		Questions: int(stats.McNemarSize(c.discordant, min(c.difference, c.discordant), planAlpha, c.power)),
 	}
-	least := stats.MinDetectable(n, c.discordant, planAlpha, c.power)
-	if stats.McNemarSize((c.discordant+least)/2, max(0, (c.discordant-least)/2), planAlpha, c.power) <= float64(n)+1e-6 {
+	if least := stats.MinDetectable(n, c.discordant, planAlpha, c.power); !math.IsNaN(least) {
 		d.Detectable = &least
 	}
 	return d

@@ -128,15 +128,17 @@ func (v *versus) gate() *result.BaselineGate {
 func judgeBaseline(g *result.BaselineGate) {
 	p := stats.Pairs{Both: g.Both, First: g.OnlyRun, Second: g.OnlyBaseline, Neither: g.Neither}
 	g.P, g.Verdict = stats.McNemarExact(p.First, p.Second), result.Unknown
-	g.Difference, g.Interval, g.Settles = nil, nil, nil
+	g.Difference, g.Interval, g.Settles, g.MarginP = nil, nil, nil, nil
 	if p.N() == 0 {
 		return
 	}
 	lo, hi := p.Newcombe(baselineConfidence)
 	g.Difference = new(p.Difference())
 	g.Interval = &result.Interval{Method: "newcombe_paired", Confidence: baselineConfidence, Low: lo, High: hi}
+	const level = (1 - baselineConfidence) / 2
+	g.MarginP = new(stats.NonInferiority(*g.Difference, g.Margin, level, p.Newcombe))
 	switch {
-	case lo > -g.Margin:
+	case *g.MarginP <= level:
 		g.Verdict = result.NotWorse
 	case hi < -g.Margin:
 		g.Verdict = result.Worse

@@ -118,7 +118,7 @@ func TestUnpaired(t *testing.T) {
 	sum.Fill(&res)
 	sum.Judge(&res)
 	b := res.Gate.Baseline
-	b.Interval, b.Difference = nil, nil
+	b.Interval, b.Difference, b.MarginP = nil, nil, nil
 	want := &result.BaselineGate{
 		Path: "base.json", SDK: "go", Differs: []string{}, Margin: 0.03, Both: 1, OnlyRun: 1, OnlyBaseline: 2, Unpaired: 6, Unscored: 3,
 		P: 1, Verdict: result.Unknown, Broke: []string{"broke by error", "broke"}, Fixed: []string{"fixed"}, Settles: b.Settles,
@@ -153,6 +153,9 @@ func TestBaselineProperties(t *testing.T) {
 		a, b := compared(margins[0], p).Baseline, compared(margins[1], p).Baseline
 		if order[a.Verdict] > order[b.Verdict] {
 			t.Errorf("%+v: %s with margin %v and %s with %v", p, a.Verdict, margins[0], b.Verdict, margins[1])
+		}
+		if (a.Verdict == result.NotWorse) != (*a.MarginP <= 0.025) || (a.Interval.Low > -margins[0]) != (a.Verdict == result.NotWorse) {
+			t.Errorf("%+v, margin %v: %s with p %v and %+v", p, margins[0], a.Verdict, *a.MarginP, a.Interval)
 		}
 		if a.Unpaired != 0 || a.Pairs() != p.N() || math.Abs(*a.Difference-p.Difference()) > 1e-12 {
 			t.Errorf("%+v: %+v", p, a)

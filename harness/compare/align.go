@@ -146,6 +146,15 @@ func (a *aligned) gold(run int, of func(*question) [sha256.Size]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// clusterOf returns the cluster of each row by the tag, nil if tag is empty.
+func (a *aligned) clusterOf(tag string) []int {
+	if tag == "" {
+		return nil
+	}
+	of, _, _ := a.clusters(tag)
+	return of
+}
+
 // clusters returns the cluster of each row by the tag Tag:X, and how many clusters there are. A
 // question without such a tag is a cluster of its own; alone counts those.
 func (a *aligned) clusters(tag string) (of []int, n, alone int) {

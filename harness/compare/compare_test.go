@@ -58,8 +58,9 @@ func TestSketch(t *testing.T) {
 		t.Error(diff)
 	}
 	p := c.Pairs[1].Power
-	if p.Disagreement != 0.14 || math.Abs(*p.Detectable-0.14) > 0.006 || *p.Needed != 108 || math.Abs(*p.Confirm-0.1) > 1e-12 {
-		t.Errorf("power %+v: detectable %v, needed %v", p, *p.Detectable, *p.Needed)
+	// Seven questions are not likely to show a difference, even if all went the same way.
+	if p.Disagreement != 0.14 || p.Detectable != nil || *p.Needed != 114 || math.Abs(*p.Confirm-0.1) > 1e-12 {
+		t.Errorf("power %+v: needed %v", p, *p.Needed)
 	}
 	if got := strings.Join(c.Pairs[1].OnlyRunIDs, " "); got != "q000" {
 		t.Errorf("only ts: %s", got)
@@ -172,19 +173,55 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestClusters has a difference that comes from one cluster alone: McNemar's test, which takes the
-// questions as independent, must not decide.
+// TestClusters has a difference that comes from a few clusters alone: McNemar's test, which takes the
+// questions as independent, must not decide, and the p-value, the interval and the verdicts of the
+// pair and of tags are those of one test.
 func TestClusters(t *testing.T) {
-	before, after := strings.Repeat("p", 50), strings.Repeat("f", 10)+strings.Repeat("p", 40)
-	c := mustCompare(t, Options{ClusterTag: "conv", Margin: new(0.03), Baseline: "go"}, newFile("go", before).open(t), newFile("py", after).open(t))
+	before := strings.Repeat("p", 50)
+	for lost, want := range map[int]struct {
+		p       float64
+		verdict Verdict
+	}{2: {0.5, NotSeen}, 5: {0.0625, NotSeen}, 6: {0.03125, Worse}, 8: {0.0078125, Worse}} {
+		after, py := strings.Repeat("f", 5*lost)+strings.Repeat("p", 50-5*lost), newFile("py", "")
+		for i, v := range after {
+			r := record(i, v)
+			r.Tags = append(r.Tags, "all", fmt.Sprintf("part:%d", i%2), fmt.Sprintf("first:%t", i < 25))
+			py.Questions = append(py.Questions, r)
+		}
+		c := mustCompare(t, Options{ClusterTag: "conv", Margin: new(0.03), Baseline: "py"}, newFile("go", before).open(t), py.open(t))
+		p := c.Pairs[0]
+		if *p.P != want.p || *p.Adjusted != want.p || p.Verdict != map[Verdict]Verdict{NotSeen: NotSeen, Worse: Better}[want.verdict] || p.Clusters != 10 || p.Test != "sign_flip_clusters_exact" || p.Power != nil {
+			t.Errorf("%d clusters lost: %+v, p %v", lost, p.Table, *p.P)
+		}
+		if contains := p.Interval.Low <= 0; p.Interval.Method != "sign_flip_clusters" || contains != (want.verdict == NotSeen) {
+			t.Errorf("%d clusters lost: interval %+v", lost, p.Interval)
+		}
+		for _, tag := range c.Tags {
+			table := tag.Pairs[0].Table
+			one := strings.HasPrefix(tag.Tag, "conv:") || strings.HasPrefix(tag.Tag, "first:")
+			if one != (table.P == nil) || !one && (*table.P != want.p || table.Clusters != 10) {
+				t.Errorf("%d clusters lost, tag %s: %+v", lost, tag.Tag, table)
+			}
+		}
+		if c.TagTests != 3 {
+			t.Errorf("%d tests of tags", c.TagTests)
+		}
+		notes := strings.Join(c.Notes, "\n")
+		if !strings.Contains(notes, "with 10 clusters") || !strings.Contains(notes, "12 tags of fewer than 6 clusters not tested") {
+			t.Errorf("notes %q", c.Notes)
+		}
+	}
+}
+
+// TestFewClusters has no result that could show a difference.
+func TestFewClusters(t *testing.T) {
+	c := mustCompare(t, Options{ClusterTag: "conv", Baseline: "go", Margin: new(0.03)},
+		newFile("go", strings.Repeat("p", 25)).open(t), newFile("py", strings.Repeat("f", 25)).open(t))
 	p := c.Pairs[0]
-	if *p.Adjusted > 0.01 || p.Verdict != NotSeen || p.Clustered.Clusters != 10 || *p.Clustered.SE <= p.Clustered.NaiveSE {
-		t.Errorf("pair %+v, %+v", p.Table, p.Clustered)
+	if *p.P != 0.0625 || p.Verdict != NotSeen || p.Interval != nil || p.Margin.P != nil || p.Margin.Verdict != result.Unknown {
+		t.Errorf("%+v, %+v", p.Table, p.Margin)
 	}
-	if p.Margin.Interval != p.Clustered.Interval || p.Margin.Verdict != result.Unknown {
-		t.Errorf("margin %+v", p.Margin)
-	}
-	if !slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "with 10 clusters") }) {
+	if !strings.Contains(strings.Join(c.Notes, "\n"), "with 5 clusters no difference can be shown: 6 or more are needed") {
 		t.Errorf("notes %q", c.Notes)
 	}
 }
@@ -198,8 +235,9 @@ func TestSignFlipOfClusters(t *testing.T) {
 	}
 	a, b := before.open(t), after.open(t)
 	for tag, want := range map[string]float64{"": 2.0 / 1024, "conv": 0.5} {
+		test := map[string]string{"": "sign_flip_exact", "conv": "sign_flip_clusters_exact"}[tag]
 		m := mustCompare(t, Options{ClusterTag: tag, Baseline: "go"}, a, b).Pairs[0].Measures
-		if len(m) != 1 || math.Abs(m[0].P-want) > 1e-12 || m[0].Test != "sign_flip_exact" || m[0].Verdict == NotSeen != (tag != "") {
+		if len(m) != 1 || math.Abs(m[0].P-want) > 1e-12 || m[0].Test != test || m[0].Verdict == NotSeen != (tag != "") {
 			t.Errorf("cluster %q: got %+v, want p %v", tag, m, want)
 		}
 	}
@@ -208,13 +246,24 @@ func TestSignFlipOfClusters(t *testing.T) {
 func TestMargin(t *testing.T) {
 	for _, c := range []struct {
 		lost, n int
+		cluster string
 		want    result.BaselineVerdict
-	}{{0, 400, result.NotWorse}, {60, 400, result.Worse}, {4, 50, result.Unknown}} {
+		p       float64
+	}{
+		{0, 400, "", result.NotWorse, 0.00022}, {60, 400, "", result.Worse, 1}, {4, 50, "", result.Unknown, 0.905}, {12, 400, "", result.Unknown, 0.5},
+		{4, 400, "conv", result.NotWorse, 0.0095}, {60, 400, "conv", result.Worse, 1}, {4, 50, "conv", result.Unknown, 0.905},
+		// All clusters agree, which is no proof that others would.
+		{0, 400, "conv", result.Unknown, math.NaN()},
+	} {
 		after := strings.Repeat("f", c.lost) + strings.Repeat("p", c.n-c.lost)
-		p := mustCompare(t, Options{Baseline: "go", Margin: new(0.03)},
+		p := mustCompare(t, Options{Baseline: "go", Margin: new(0.03), ClusterTag: c.cluster},
 			newFile("go", strings.Repeat("p", c.n)).open(t), newFile("py", after).open(t)).Pairs[0]
-		if p.Margin.Verdict != c.want {
-			t.Errorf("%d of %d lost: %s by %+v", c.lost, c.n, p.Margin.Verdict, p.Margin.Interval)
+		got := math.NaN()
+		if p.Margin.P != nil {
+			got = *p.Margin.P
+		}
+		if p.Margin.Verdict != c.want || math.IsNaN(c.p) != math.IsNaN(got) || math.Abs(got-c.p) > 0.1*c.p {
+			t.Errorf("%+v: %s with p %v by %+v", c, p.Margin.Verdict, got, p.Margin.Interval)
 		}
 	}
 }
@@ -389,8 +438,8 @@ func mirror(t *rapid.T, x, y Pair) {
 	if x.Verdict != opposite[y.Verdict] {
 		t.Fatalf("verdicts %s and %s", x.Verdict, y.Verdict)
 	}
-	if x.Clustered.Interval != nil {
-		same("clustered low", x.Clustered.Interval.Low, -y.Clustered.Interval.High)
+	if x.Interval != nil && x.Verdict != NotSeen == (x.Interval.Low <= 0 && x.Interval.High >= 0) {
+		t.Fatalf("%s by %+v", x.Verdict, x.Interval)
 	}
 	for i, m := range x.Measures {
 		same(m.Name, m.Difference, -y.Measures[i].Difference)

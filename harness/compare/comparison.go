@@ -197,6 +197,8 @@ func (v Verdict) Words() string {
 // Table counts the pairs of a question's two verdicts. An error is a verdict: not passed.
 type Table struct {
 	N int `json:"n"`
+	// Clusters is the number of clusters of the pairs, 0 without a cluster tag.
+	Clusters int `json:"clusters,omitempty"`
 	// With repeats, a question counts for the run that passed more of them; Both is those that all
 	// repeats passed, Neither those that none passed, and Tied the rest.
 	Both          int `json:"both"`
@@ -209,10 +211,13 @@ type Table struct {
 	// Difference is the pass rate of the run less that of the reference, over the N pairs. It is nil
 	// if there are none.
 	Difference *float64 `json:"difference"`
-	// Interval is that of Difference: newcombe_paired, or student_t_paired with repeats.
+	// Interval is that of Difference, and not adjusted: newcombe_paired, or student_t_paired with
+	// repeats. With clusters it is sign_flip_clusters, the differences with a P above 0.05, and nil if
+	// there are fewer than 6 clusters or they do not differ.
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip or sign_flip_exact. It is nil
-	// if there is no test. Adjusted is P adjusted for the number of tests. Verdict follows from it.
+	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip or sign_flip_exact, or with
+	// clusters sign_flip_clusters or, for few of them, sign_flip_clusters_exact. It is nil if there is
+	// no test. Adjusted is P adjusted for the number of tests. Verdict follows from it.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`
@@ -228,17 +233,14 @@ type Pair struct {
 	// ReferenceRate and RunRate are the pass rates over the N pairs, nil if there are none.
 	ReferenceRate *float64 `json:"reference_rate"`
 	RunRate       *float64 `json:"run_rate"`
-	// SE is the standard error of Difference (paired Wald, or that of the mean with repeats), nil if
-	// it is not defined.
+	// SE is the standard error of Difference (paired Wald, that of the mean with repeats, or the
+	// clustered one), nil if it is not defined.
 	SE *float64 `json:"se"`
 	// OnlyRunIDs and OnlyReferenceIDs are the questions that OnlyRun and OnlyReference count, in
 	// order of the id.
 	OnlyRunIDs       []string `json:"only_run_ids"`
 	OnlyReferenceIDs []string `json:"only_reference_ids"`
-	// Clustered is nil without clusters. With them, Verdict also requires that its interval does not
-	// contain 0.
-	Clustered *ClusteredDifference `json:"clustered,omitempty"`
-	// Power is nil with repeats, and if the runs agree on every question.
+	// Power is nil with repeats or clusters, and if the runs agree on every question.
 	Power *Power `json:"power"`
 	// Margin is nil without a margin.
 	Margin *MarginTest `json:"margin,omitempty"`
@@ -247,26 +249,16 @@ type Pair struct {
 	Latencies []LatencyRatio      `json:"latencies"`
 }
 
-// ClusteredDifference is the uncertainty of a difference if the questions of a cluster are alike
-// (statistics.md B.3).
-type ClusteredDifference struct {
-	Clusters int `json:"clusters"`
-	// SE has the correction for few clusters; it and Interval (student_t_clustered, Clusters-1
-	// degrees of freedom) are nil for fewer than two clusters.
-	SE       *float64         `json:"se"`
-	NaiveSE  float64          `json:"naive_se"`
-	Interval *result.Interval `json:"interval"`
-}
-
-// Power says what a comparison of this size could see (statistics.md B.4), by McNemar's test at
-// level Alpha, not adjusted.
+// Power says what a comparison of this size could see, by the exact McNemar test at level Alpha, not
+// adjusted for other tests.
 type Power struct {
 	// Alpha and Power are 0.05 and 0.8.
 	Alpha float64 `json:"alpha"`
 	Power float64 `json:"power"`
 	// Disagreement is the share of the pairs in which one run passed and the other did not.
 	Disagreement float64 `json:"disagreement"`
-	// Detectable is the smallest difference that is found with that power, nil if none is.
+	// Detectable is the smallest difference that is found with that power, nil if none is, as if fewer
+	// than 6 pairs disagree.
 	Detectable *float64 `json:"detectable_difference"`
 	// Confirm is the difference that was seen, and Needed the number of questions that finds it with
 	// that power. Both are nil if no difference was seen.
@@ -274,14 +266,16 @@ type Power struct {
 	Needed  *int     `json:"questions_needed"`
 }
 
-// MarginTest is the test of non-inferiority with a margin (statistics.md B.11).
+// MarginTest is the test of whether a run is not worse than its reference by a margin or more.
 type MarginTest struct {
 	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
 	Margin float64 `json:"margin"`
-	// Interval is what Verdict is decided by: that of the pair, or the clustered one.
+	// Interval is what Verdict is decided by: that of the pair. With clusters it is
+	// sign_flip_clusters_wider: it extends to the ends of the interval that takes the questions as
+	// independent, and is nil if the clusters have none.
 	Interval *result.Interval `json:"interval"`
-	// Z and P are those of the one-sided test, nil if it is not defined.
-	Z *float64 `json:"z"`
+	// P is the one-sided p-value of a loss of the margin or more that Interval inverts, nil without
+	// it: Verdict is not_worse exactly if P is at most 0.025.
 	P *float64 `json:"p"`
 	// Verdict is not adjusted for the number of runs.
 	Verdict result.BaselineVerdict `json:"verdict"`
@@ -296,11 +290,10 @@ type MeasureDifference struct {
 	ReferenceMean float64 `json:"reference_mean"`
 	RunMean       float64 `json:"run_mean"`
 	Difference    float64 `json:"difference"`
-	// Interval is bootstrap_percentile_paired, over clusters if there are any.
+	// Interval is bootstrap_percentile_paired, or sign_flip_clusters as in Table.
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, by Test: sign_flip or, for few questions, sign_flip_exact. With clusters all
-	// questions of one change their sign together. Adjusted is P adjusted over the pairs of runs, for
-	// each measure by itself.
+	// P is two-sided, by Test: sign_flip or, for few questions, sign_flip_exact. With clusters it is
+	// that of Table. Adjusted is P adjusted over the pairs of runs, for each measure by itself.
 	Test     string  `json:"test"`
 	P        float64 `json:"p"`
 	Adjusted float64 `json:"p_adjusted"`

@@ -47,40 +47,19 @@ func difference(name string, x, y []float64, cluster []int, resamples int) Measu
 			d[i] = 0
 		}
 	}
-	boot := stats.Bootstrap(d, cluster, resamples, seed, Confidence)
-	p, exact := stats.SignFlip(sums(d, cluster), resamples, seed)
-	m := MeasureDifference{
-		Name: name, N: len(x), ReferenceMean: mean(y), RunMean: mean(x), Difference: mean(d),
-		Interval: interval("bootstrap_percentile_paired", boot.Lo, boot.Hi, -1, 1), Test: "sign_flip", P: p,
+	m := MeasureDifference{Name: name, N: len(x), ReferenceMean: mean(y), RunMean: mean(x), Difference: mean(d)}
+	if cluster != nil {
+		f := stats.FlipClusters(d, cluster, resamples, seed)
+		m.Interval, m.Test, m.P = clusterInterval(f), clusterTest(f), f.P(0)
+		return m
 	}
-	if exact {
+	boot := stats.Bootstrap(d, nil, resamples, seed, Confidence)
+	p, exact := stats.SignFlip(d, resamples, seed)
+	m.Interval = interval("bootstrap_percentile_paired", boot.Lo, boot.Hi, -1, 1)
+	if m.Test, m.P = "sign_flip", p; exact {
 		m.Test = "sign_flip_exact"
 	}
 	return m
-}
-
-// sums returns the sums of the values by cluster, in order of first appearance: questions of a
-// cluster change their sign together. nil clusters are one for each value.
-func sums(values []float64, cluster []int) []float64 {
-	if cluster == nil {
-		return values
-	}
-	var out []float64
-	at := map[int]int{}
-	for i, v := range values {
-		k, ok := at[cluster[i]]
-		if !ok {
-			k = len(out)
-			at[cluster[i]], out = k, append(out, 0)
-		}
-		out[k] += v
-	}
-	for k, v := range out {
-		if math.Abs(v) < 1e-12 {
-			out[k] = 0
-		}
-	}
-	return out
 }
 
 // adjustMeasures sets the adjusted p-values and the verdicts of each measure over the pairs.

@@ -10,8 +10,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// fewClusters is the number below which clustered standard errors are too small (statistics.md
-// B.3).
+// fewClusters is the number below which clustered standard errors are too small.
 const fewClusters = 20
 
 // notes says what a reader must know to not misread the figures of c.
@@ -116,21 +115,34 @@ func (n *noted) clusters(c *Comparison, a *aligned) {
 	if alone > 0 {
 		n.add("%s without a tag %s:… count as clusters of their own", figure.Count(alone, "question"), c.ClusterTag)
 	}
-	if k < fewClusters {
-		n.add("with %s, clustered intervals are too narrow; %d or more are needed to trust them",
+	switch {
+	case k < testable:
+		n.add("with %s no difference can be shown: %d or more are needed", figure.Count(k, "cluster"), testable)
+	case k < fewClusters:
+		n.add("with %s, the clustered intervals of single runs are too narrow; %d or more are needed to trust them",
 			figure.Count(k, "cluster"), fewClusters)
 	}
 }
 
 func (n *noted) tags(c *Comparison) {
-	small := 0
+	small, of := 0, "question"
+	if c.ClusterTag != "" {
+		of = "cluster"
+	}
 	for _, t := range c.Tags {
-		if t.Questions < testable {
+		units := t.Questions
+		if c.ClusterTag != "" {
+			units = 0
+			for _, p := range t.Pairs {
+				units = max(units, p.Clusters)
+			}
+		}
+		if units < testable {
 			small++
 		}
 	}
 	if small > 0 {
-		n.add("%s of fewer than %d questions not tested: no result on so few could show a difference",
-			figure.Count(small, "tag"), testable)
+		n.add("%s of fewer than %s not tested: no result on so few could show a difference",
+			figure.Count(small, "tag"), figure.Count(testable, of))
 	}
 }

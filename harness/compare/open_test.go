@@ -52,8 +52,8 @@ func TestOpenRejects(t *testing.T) {
 		{"sweep", "{\n\"cells\": []}", "it is a sweep file"},
 		{"journal", `{"kind": "run", "identity": {}}` + "\n" + `{"kind": "answer"}` + "\n", "it is the journal of a run"},
 		{"conformance", "{\n\"endpoint\": \"http://x\", \"planned\": 1, \"results\": []}", "it is a report of evalctl conformance"},
-		{"empty", "", "the file ends before its JSON does"},
-		{"text", "hello\n", "'h' where '{' should be"},
+		{"empty", "", "the file is empty"},
+		{"text", "hello\n", "it is not a result file: it begins with 'h'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "run.jsonl")

@@ -11,13 +11,16 @@ import (
 type rates struct {
 	run, reference []float64
 	ids            []string
-	cluster        []int
+	// flips is the test of the difference over the clusters, nil without clusters.
+	flips *stats.ClusterFlips
+	// cluster is that of each question, nil for none.
+	cluster []int
 	// unscored is the number of questions that are left out.
 	unscored int
 }
 
 // ratesOf pairs two runs. cluster is that of each row, nil for none.
-func ratesOf(rows [][]*question, reference, run int, cluster []int) rates {
+func ratesOf(rows [][]*question, reference, run int, cluster []int, resamples int) rates {
 	var out rates
 	for i, row := range rows {
 		x, n := row[run].passes()
@@ -33,6 +36,10 @@ func ratesOf(rows [][]*question, reference, run int, cluster []int) rates {
 			out.cluster = append(out.cluster, cluster[i])
 		}
 	}
+	if cluster != nil {
+		flips := stats.FlipClusters(out.differences(), out.cluster, resamples, seed)
+		out.flips = &flips
+	}
 	return out
 }
 
@@ -46,9 +53,43 @@ func (r rates) differences() []float64 {
 }
 
 // table counts the pairs and tests their difference. Adjusted and Verdict are the caller's to set.
-// se is the standard error of the difference.
-func (r rates) table(repeated bool, resamples int) (t Table, se float64) {
-	t = Table{N: len(r.run), Unscored: r.unscored, Test: "mcnemar_exact"}
+func (r rates) table(repeated bool, resamples int) Table {
+	t := r.counts()
+	switch {
+	case r.flips != nil:
+		t.Clusters, t.Test = r.flips.Clusters, clusterTest(*r.flips)
+	case repeated:
+		t.Test = "sign_flip"
+	default:
+		t.Test = "mcnemar_exact"
+	}
+	if t.N == 0 {
+		return t
+	}
+	t.Difference = known(mean(r.differences()))
+	switch {
+	case r.flips != nil:
+		t.P = known(r.flips.P(0))
+		t.Interval = clusterInterval(*r.flips)
+		return t
+	case repeated:
+		p, exact := stats.SignFlip(r.differences(), resamples, seed)
+		if exact {
+			t.Test = "sign_flip_exact"
+		}
+		t.P = known(p)
+	default:
+		t.P = known(stats.McNemarExact(t.OnlyRun, t.OnlyReference))
+	}
+	method, ends := r.ends(t, repeated)
+	lo, hi := ends(Confidence)
+	t.Interval = interval(method, lo, hi, -1, 1)
+	return t
+}
+
+// counts counts the pairs.
+func (r rates) counts() Table {
+	t := Table{N: len(r.run), Unscored: r.unscored}
 	for i, x := range r.run {
 		switch y := r.reference[i]; {
 		case x > y:
@@ -63,35 +104,54 @@ func (r rates) table(repeated bool, resamples int) (t Table, se float64) {
 			t.Tied++
 		}
 	}
-	if repeated {
-		t.Test = "sign_flip"
+	return t
+}
+
+// pairsOf returns the pairs of a table without repeats.
+func pairsOf(t Table) stats.Pairs {
+	return stats.Pairs{Both: t.Both, First: t.OnlyRun, Second: t.OnlyReference, Neither: t.Neither}
+}
+
+// ends returns the interval of the difference by its confidence that takes the questions as
+// independent.
+func (r rates) ends(t Table, repeated bool) (method string, ends func(conf float64) (lo, hi float64)) {
+	if !repeated {
+		return "newcombe_paired", pairsOf(t).Newcombe
 	}
-	if t.N == 0 {
-		return t, math.NaN()
+	return "student_t_paired", func(conf float64) (lo, hi float64) {
+		m := stats.PairedMeans(r.run, r.reference, conf)
+		return m.Lo, m.Hi
 	}
-	if repeated {
-		m := stats.PairedMeans(r.run, r.reference, Confidence)
-		p, exact := stats.SignFlip(r.differences(), resamples, seed)
-		if exact {
-			t.Test = "sign_flip_exact"
-		}
-		t.Difference, t.P = known(m.Mean), known(p)
-		t.Interval = interval("student_t_paired", m.Lo, m.Hi, -1, 1)
-		return t, m.SE
+}
+
+// se returns the standard error of the difference.
+func (r rates) se(t Table, repeated bool) float64 {
+	switch {
+	case r.flips != nil:
+		return stats.Clustered(r.differences(), r.cluster, Confidence).SE
+	case repeated:
+		return stats.PairedMeans(r.run, r.reference, Confidence).SE
 	}
-	p := stats.Pairs{Both: t.Both, First: t.OnlyRun, Second: t.OnlyReference, Neither: t.Neither}
-	lo, hi := p.Newcombe(Confidence)
-	t.Difference, t.P = known(p.Difference()), known(stats.McNemarExact(t.OnlyRun, t.OnlyReference))
-	t.Interval = interval("newcombe_paired", lo, hi, -1, 1)
-	return t, p.SE()
+	return pairsOf(t).SE()
+}
+
+// clusterTest names the test over clusters.
+func clusterTest(f stats.ClusterFlips) string {
+	if f.Exact {
+		return "sign_flip_clusters_exact"
+	}
+	return "sign_flip_clusters"
+}
+
+// clusterInterval returns the differences that the test over clusters does not reject, nil if it
+// cannot tell.
+func clusterInterval(f stats.ClusterFlips) *result.Interval {
+	lo, hi := f.Interval(Confidence)
+	return interval("sign_flip_clusters", lo, hi, -1, 1)
 }
 
 // comparePairs fills in Pairs and their p-values.
 func (c *Comparison) comparePairs(a *aligned, opts Options) {
-	var cluster []int
-	if opts.ClusterTag != "" {
-		cluster, _, _ = a.clusters(opts.ClusterTag)
-	}
 	for reference := range c.Runs {
 		if c.Baseline != "" && reference > 0 {
 			break
@@ -101,27 +161,20 @@ func (c *Comparison) comparePairs(a *aligned, opts Options) {
 		}
 	}
 	c.Tests = len(c.Pairs)
+	cluster := a.clusterOf(c.ClusterTag)
 	tables := make([]*Table, len(c.Pairs))
 	for i := range c.Pairs {
 		c.Pairs[i].compare(a.rows, cluster, c.Repeated, opts)
 		tables[i] = &c.Pairs[i].Table
 	}
 	adjust(tables)
-	for i := range c.Pairs {
-		p := &c.Pairs[i]
-		if k := p.Clustered; k != nil && (k.Interval == nil || k.Interval.Low <= 0 && k.Interval.High >= 0) {
-			p.Verdict = NotSeen
-		}
-	}
 	adjustMeasures(c.Pairs)
 	adjustLatencies(c.Pairs)
 }
 
 func (p *Pair) compare(rows [][]*question, cluster []int, repeated bool, opts Options) {
-	r := ratesOf(rows, p.Reference, p.Run, cluster)
-	var se float64
-	p.Table, se = r.table(repeated, opts.Resamples)
-	p.SE = known(se)
+	r := ratesOf(rows, p.Reference, p.Run, cluster, opts.Resamples)
+	p.Table = r.table(repeated, opts.Resamples)
 	p.OnlyRunIDs, p.OnlyReferenceIDs = []string{}, []string{}
 	for i, x := range r.run {
 		if x > r.reference[i] {
@@ -131,29 +184,17 @@ func (p *Pair) compare(rows [][]*question, cluster []int, repeated bool, opts Op
 		}
 	}
 	if p.N > 0 {
+		p.SE = known(r.se(p.Table, repeated))
 		p.RunRate, p.ReferenceRate = known(mean(r.run)), known(mean(r.reference))
-		if cluster != nil {
-			p.Clustered = r.clustered()
-		}
-		if !repeated {
+		if !repeated && cluster == nil {
 			p.Power = powerOf(p.Table)
 		}
 		if opts.Margin != nil {
-			p.Margin = p.margin(*opts.Margin, se)
+			p.Margin = r.margin(p.Table, repeated, *opts.Margin)
 		}
 	}
 	p.compareMeasures(rows, cluster, opts.Resamples)
 	p.compareLatencies(rows)
-}
-
-func (r rates) clustered() *ClusteredDifference {
-	m := stats.Clustered(r.differences(), r.cluster, Confidence)
-	c := &ClusteredDifference{Clusters: m.Clusters, SE: known(m.SE)}
-	if naive := known(m.NaiveSE); naive != nil {
-		c.NaiveSE = *naive
-	}
-	c.Interval = interval("student_t_clustered", m.Lo, m.Hi, -1, 1)
-	return c
 }
 
 // The level and the power that a comparison is planned with.
@@ -169,34 +210,43 @@ func powerOf(t Table) *Power {
 		return nil
 	}
 	p := &Power{Alpha: 0.05, Power: power, Disagreement: float64(discordant) / float64(t.N)}
-	if d := stats.MinDetectable(t.N, p.Disagreement, alpha, power); d <= 1 {
-		p.Detectable = known(d)
-	}
+	p.Detectable = known(stats.MinDetectable(t.N, p.Disagreement, alpha, power))
 	if seen := math.Abs(*t.Difference); seen > 0 {
-		n := stats.McNemarSize((p.Disagreement+seen)/2, (p.Disagreement-seen)/2, alpha, power)
+		n := stats.McNemarSize(p.Disagreement, seen, alpha, power)
 		if n < math.MaxInt32 { // and it is not NaN
-			needed := int(math.Ceil(n - 1e-9))
+			needed := int(n)
 			p.Confirm, p.Needed = &seen, &needed
 		}
 	}
 	return p
 }
 
-func (p *Pair) margin(margin, se float64) *MarginTest {
-	m := &MarginTest{Margin: margin, Interval: p.Interval, Verdict: result.Unknown}
-	if p.Clustered != nil {
-		m.Interval, se = p.Clustered.Interval, math.NaN()
-		if p.Clustered.SE != nil {
-			se = *p.Clustered.SE
+// margin tests whether the run is not worse by a margin or more. With clusters both their test and
+// the one that takes the questions as independent must show it: if few questions differ, the
+// clusters look more certain than they are (docs/statistics.md, Clusters).
+func (r rates) margin(t Table, repeated bool, margin float64) *MarginTest {
+	const level = alpha / 2
+	method, ends := r.ends(t, repeated)
+	lo, hi := ends(Confidence)
+	prob := stats.NonInferiority(*t.Difference, margin, level, ends)
+	if r.flips != nil {
+		method = "sign_flip_clusters_wider"
+		fromLo, fromHi := r.flips.Interval(Confidence)
+		clustered := r.flips.P(-margin) / 2
+		if *t.Difference < -margin {
+			clustered = 1 - clustered
 		}
+		lo, hi, prob = min(lo, fromLo), max(hi, fromHi), max(prob, clustered)
 	}
-	z, prob := stats.NonInferiority(*p.Difference, se, margin)
-	m.Z, m.P = known(z), known(prob)
+	m := &MarginTest{Margin: margin, Interval: interval(method, lo, hi, -1, 1), Verdict: result.Unknown}
+	if m.Interval == nil {
+		return m
+	}
+	m.P = known(prob)
 	switch {
-	case m.Interval == nil:
-	case m.Interval.Low > -margin:
+	case prob <= level:
 		m.Verdict = result.NotWorse
-	case m.Interval.High < -margin:
+	case hi < -margin:
 		m.Verdict = result.Worse
 	}
 	return m

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// testable is the smallest number of questions on which an exact test can find a difference at all:
-// if all of six pairs differ one way, p is 1/32 (statistics.md B.2).
+// testable is the smallest number of questions, or of clusters, on which a test can find a
+// difference at all: if all of six differ one way, p is 1/32 (docs/statistics.md).
 const testable = 6
 
-// compareTags fills in Tags. A tag of fewer than testable questions has figures and no test, so
-// that it does not weaken the tests of others.
+// compareTags fills in Tags. A tag of fewer than testable questions, or clusters if there are any,
+// has figures and no test, so that it does not weaken the tests of others.
 func (c *Comparison) compareTags(a *aligned) {
 	rows := map[string][][]*question{}
 	for _, row := range a.rows {
@@ -44,9 +44,10 @@ func (c *Comparison) compareTag(tag string, a *aligned) TagComparison {
 		t.Counts = append(t.Counts, n)
 		t.Intervals = append(t.Intervals, wilson(n))
 	}
+	cluster := a.clusterOf(c.ClusterTag)
 	for _, p := range c.Pairs {
-		table, _ := ratesOf(a.rows, p.Reference, p.Run, nil).table(c.Repeated, c.Resamples)
-		if table.N < testable {
+		table := ratesOf(a.rows, p.Reference, p.Run, cluster, c.Resamples).table(c.Repeated, c.Resamples)
+		if table.N < testable || cluster != nil && table.Clusters < testable {
 			table.P = nil
 		}
 		t.Pairs = append(t.Pairs, TagPair{Reference: p.Reference, Run: p.Run, Table: table})

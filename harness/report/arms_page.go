@@ -184,10 +184,14 @@ func (a *Arm) baseline(p *summary) {
 	if b == nil {
 		return
 	}
+	marginP := markdown.None
+	if b.MarginP != nil {
+		marginP = markdown.Probability(*b.MarginP)
+	}
 	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI (paired Newcombe)", "passed only now", "passed only then",
-		"p (exact McNemar)", "margin", "verdict")
+		"margin", "p (one-sided, of that loss)", "verdict")
 	t.Row(markdown.Cell(b.Path), fmt.Sprint(b.Pairs()), points(b.Difference), pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
-		fmt.Sprint(b.OnlyBaseline), markdown.Probability(b.P), fmt.Sprint(b.Margin), baselineWords[b.Verdict])
+		fmt.Sprint(b.OnlyBaseline), fmt.Sprint(b.Margin), marginP, baselineWords[b.Verdict])
 	p.part(t.Write)
 	if b.Unpaired > 0 {
 		p.printf("%s in one of the results only, or without a score in one, not compared.\n\n", markdown.Count(b.Unpaired, "question"))

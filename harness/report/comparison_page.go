@@ -137,19 +137,19 @@ func (c Comparison) pairs(p *summary) {
 	p.printf("\n")
 }
 
-// pairNotes writes the clustered interval of a pair, and what a comparison of its size could see.
+// pairNotes writes how many clusters a pair has, and what a comparison of its size could see.
 func (c Comparison) pairNotes(p *summary, pair *compare.Pair) {
 	name := markdown.Code(c.title(pair))
-	if k := pair.Clustered; k != nil {
-		p.printf("- %s: with %s of %s, 95%% CI %s (clustered t)\n", name, markdown.Count(k.Clusters, "cluster"), markdown.Code(c.ClusterTag), pointsInterval(k.Interval))
+	if pair.Clusters > 0 {
+		p.printf("- %s: %s of %s, whose questions are not taken as independent\n", name, markdown.Count(pair.Clusters, "cluster"), markdown.Code(c.ClusterTag))
 	}
 	w := pair.Power
 	if pair.Verdict != compare.NotSeen || w == nil {
 		return
 	}
-	seen := "no difference could have been seen"
+	seen := "no difference could have been shown"
 	if w.Detectable != nil {
-		seen = fmt.Sprintf("differences from about %.0f pp could have been seen", 100**w.Detectable)
+		seen = fmt.Sprintf("differences from about %.0f pp could have been shown", 100**w.Detectable)
 	}
 	if w.Needed != nil {
 		seen += fmt.Sprintf("; to confirm %.1f pp takes %s", 100**w.Confirm, markdown.Count(*w.Needed, "question"))
@@ -171,8 +171,12 @@ func (c Comparison) measures(p *summary) {
 				markdown.Rate(&m.ReferenceMean), fmt.Sprintf("%+.3f", m.Difference), within, markdown.Probability(m.Adjusted), c.words(m.Verdict)})
 		}
 	}
+	how := "bootstrap"
+	if c.ClusterTag != "" {
+		how = "cluster sign flips"
+	}
 	t := markdown.NewTable("llrrrrrrl", "mean of", "run vs reference", "questions", "run", "reference", "difference",
-		fmt.Sprintf("95%% CI (bootstrap, %d resamples, seed %d)", c.Resamples, c.Seed), "p (adjusted)", "verdict")
+		fmt.Sprintf("95%% CI (%s, %d resamples, seed %d)", how, c.Resamples, c.Seed), "p (adjusted)", "verdict")
 	p.rows(t, len(rows), "rows", func(i int) []string { return rows[i] })
 }
 

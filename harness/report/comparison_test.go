@@ -20,20 +20,22 @@ func comparisonOf(next func() string) Comparison {
 		return compare.RunFigures{Name: next(), Path: next(), Selection: next(), PassRate: new(float64(passed) / 50),
 			Counts: result.Counts{Total: 50, Passed: passed, Scored: 50}, Interval: &result.Interval{Low: 0.8, High: 0.97}}
 	}
+	clustered := table
+	clustered.Clusters, clustered.Test = 7, "sign_flip_clusters_exact"
 	return Comparison{&compare.Comparison{
 		Baseline: "go",
 		Runs:     []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
-		Pairs: []compare.Pair{{Run: 1, Table: table, Clustered: &compare.ClusteredDifference{Clusters: 7, Interval: &result.Interval{Low: -0.3, High: 0.1}},
+		Pairs: []compare.Pair{{Run: 1, Table: clustered,
 			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1,
 				Interval: &result.Interval{Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
 			Latencies: []compare.LatencyRatio{{Name: "first_token", N: 49, ReferenceRuns: 3, RunRuns: 4, ReferenceP50: 310, RunP50: 520, Ratio: 1.7,
 				Interval: &result.Interval{Low: 1.5, High: 1.9}, Adjusted: new(0.0001), Verdict: compare.Worse}},
-			Power:      &compare.Power{Power: 0.8, Disagreement: 0.14, Detectable: new(0.142), Confirm: new(0.1), Needed: new(108)},
+			Power:      &compare.Power{Power: 0.8, Disagreement: 0.14, Detectable: new(0.142), Confirm: new(0.1), Needed: new(114)},
 			OnlyRunIDs: []string{next()}, OnlyReferenceIDs: []string{next(), next()}}},
 		Keys: []compare.Key{{Name: "judge_prompt", Values: []string{next(), next()}, State: compare.Differs, Matters: true, Accepted: true},
 			{Name: "daemon", Values: []string{next(), ""}, State: compare.Differs, Note: next()}, {Name: "top_k", Values: []string{"5", "5"}, State: compare.Same}},
 		Tests: 1, ClusterTag: next(), Resamples: 10_000, Adjustment: "holm", Notes: []string{next()},
-		Tags: []compare.TagComparison{{Tag: next(), Pairs: []compare.TagPair{{Run: 1, Table: table}}}},
+		Tags: []compare.TagComparison{{Tag: next(), Pairs: []compare.TagPair{{Run: 1, Table: clustered}}}},
 		Differing: []compare.DifferingQuestion{
 			{ID: next(), Question: next(), Answers: []compare.Answered{{Passed: 1, Asked: 1, Outcome: result.Scored}, {Asked: 1, Outcome: result.Errored}}},
 			{ID: next(), Question: next(), Answers: []compare.Answered{{Passed: 1, Asked: 3, Outcome: result.Scored}, {Asked: 1, Outcome: result.Scored}}},

@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 		{Tag: "fact", Floor: 0.9, Required: 10, Passed: 9, Total: 11}, {Tag: "none", Floor: 0.5}, {Tag: "update", Floor: 0.5, Required: 6, Passed: 9, Total: 11, Met: true},
 	}
 	run.Result.Gate.Baseline = &result.BaselineGate{
-		Path: "results/main.json", Margin: 0.03, Both: 20, OnlyRun: 1, OnlyBaseline: 3, Neither: 6, Unpaired: 2, Difference: new(-2.0 / 30), Differs: []string{"daemon.version"},
+		Path: "results/main.json", Margin: 0.03, Both: 20, OnlyRun: 1, OnlyBaseline: 3, Neither: 6, Unpaired: 2, Difference: new(-2.0 / 30), MarginP: new(0.71), Differs: []string{"daemon.version"},
 		Interval: &result.Interval{Method: "newcombe_paired", Confidence: 0.95, Low: -0.2, High: 0.07}, P: 0.625,
 		Verdict: result.Unknown, Broke: []string{"q-006", "q-013", "q-020"}, Fixed: []string{"q-001"},
 	}

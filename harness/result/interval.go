@@ -30,6 +30,7 @@ var methodNames = map[string]string{
 	MethodBCa: "BCa bootstrap", MethodClusterBootstrap: "cluster bootstrap", MethodOrder: "order statistics",
 	"wilson_clusters": "Wilson over clusters", "wilson_stratified": "stratified Wilson",
 	"newcombe_paired": "paired Newcombe", "student_t_clustered": "clustered t", "student_t_paired": "paired t",
+	"sign_flip_clusters": "cluster sign flips", "sign_flip_clusters_wider": "cluster sign flips, or the pairs' where wider",
 	"bootstrap_percentile_paired": "paired bootstrap", "student_t_welch_log": "Welch’s t over runs",
 	"lang-reiczigel": "Lang-Reiczigel",
 }

@@ -66,7 +66,7 @@ func follows(path string) bool {
 
 // pairFigures are the keys of a comparison with a baseline that follow from its other ones.
 var pairFigures = []string{
-	"only_run", "only_baseline", "difference", "interval", "mcnemar_exact_p", "verdict", "settles",
+	"only_run", "only_baseline", "difference", "interval", "mcnemar_exact_p", "margin_p", "verdict", "settles",
 }
 
 // notChecked says what does not follow from the questions of a result.
@@ -185,6 +185,9 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	f.costs(want, res, rep)
 	if f.sum.Judge(want); f.given(res) {
 		f.sum.JudgeGiven(want, res.Gate.Baseline)
+	}
+	if g := res.Gate; g != nil && g.Baseline != nil && g.Baseline.MarginP == nil && want.Gate.Baseline != nil {
+		want.Gate.Baseline.MarginP = nil // an older version did not record it
 	}
 	return want
 }

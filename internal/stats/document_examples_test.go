@@ -49,12 +49,6 @@ func documentQuantile(n int, p float64) struct {
 	}{lo, hi, covers}
 }
 
-func documentSPRT() struct{ Lower, Upper, Pass, Fail float64 } {
-	s := SPRT{P0: .85, P1: .92, Alpha: .05, Beta: .1}
-	lower, upper := s.Bounds()
-	return struct{ Lower, Upper, Pass, Fail float64 }{lower, upper, s.LogRatio(1, 0), s.LogRatio(0, 1)}
-}
-
 // documentChanges are the changes in seven nights of 84 of 100 passes, give or take two, and seven
 // of 70.
 func documentChanges() []ChangePoint {

@@ -130,8 +130,8 @@ var documentFuncs = template.FuncMap{
 	"independent":  func(k1, n1, k2, n2 int) ends { return interval(NewcombeIndependent(k1, n1, k2, n2, .95)) },
 	"mostAgainst":  mostAgainst,
 
-	"size":       func(p10, p01 float64) float64 { return McNemarSize(p10, p01, .05, .8) },
-	"sizeOf":     func(psi, d float64) float64 { return McNemarSize((psi+d)/2, (psi-d)/2, .05, .8) },
+	"sizeOf":     func(psi, d float64) float64 { return McNemarSize(psi, d, .05, .8) },
+	"power":      func(n int, psi, d float64) float64 { return McNemarPower(n, psi, d, .05) },
 	"detectable": func(n int, psi float64) float64 { return MinDetectable(n, psi, .05, .8) },
 	"miller":     func(delta, omega2, v float64, k int) float64 { return MillerSize(delta, omega2, v, k, v, k, .05, .8) },
 
@@ -144,6 +144,8 @@ var documentFuncs = template.FuncMap{
 		return simulatedLatency{sides, 1, 1, tails}.shown(documentedRounds, true)
 	},
 	"simulatedClusters": func() simulatedCoverage { return simulateClusters(2000, 1) },
+	"simulatedMargin":   simulateMargin,
+	"simulatedFlips":    func(clusters int, sizes string) flipped { return simulateFlips(1000, clusters, sizes) },
 	"passAt":            PassAtK,
 	"passHat":           PassHatK,
 	"split":             documentSplit,
@@ -165,7 +167,6 @@ var documentFuncs = template.FuncMap{
 	"signFlip":     func(d ...float64) float64 { p, _ := SignFlip(d, 10_000, 1); return p },
 	"stratified":   func(cells ...Cell) StratifiedRate { return Stratified(cells, .95) },
 	"cell":         func(population, sampled, passed int) Cell { return Cell{population, sampled, passed} },
-	"sprt":         documentSPRT,
 	"changePoints": documentChanges,
 }
 

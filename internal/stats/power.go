@@ -2,36 +2,194 @@ package stats
 
 import (
 	"math"
+	"sort"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// NonInferiority tests whether a difference, new minus old, is above -margin: z = (diff+margin)/se,
-// and p is the one-sided probability of a z at least this large if the new one is worse by exactly
-// margin. A p of at most 0.05 shows that it is not worse by margin or more. Both are NaN unless
-// se > 0: without discordant items Pairs.SE is 0, and the lower end of Pairs.Newcombe decides
-// instead. margin has the unit of diff and is at least 0.
-func NonInferiority(diff, se, margin float64) (z, p float64) {
-	if !(se > 0) || !(margin >= 0) {
-		return math.NaN(), math.NaN()
+// NonInferiority returns the one-sided p-value of a difference, new minus old, of -margin or less
+// that inverts two-sided intervals: (1-conf)/2 for the one with a lower end of -margin. ends returns
+// the interval of the difference at a confidence, such as Pairs.Newcombe. A small value shows that
+// the new one is not worse by margin or more. It is at most level exactly if the interval at
+// 1-2·level lies above -margin. It is NaN if ends has no interval, and unless 0 < level < 0.5.
+func NonInferiority(diff, margin, level float64, ends func(conf float64) (lo, hi float64)) float64 {
+	lo, hi := ends(1 - 2*level)
+	switch {
+	case math.IsNaN(lo) || math.IsNaN(hi) || !(level > 0 && level < .5) || math.IsNaN(diff+margin):
+		return math.NaN()
+	case diff == -margin:
+		return .5
+	case diff < -margin:
+		return 1 - inverted(level, func(conf float64) bool { _, hi := ends(conf); return hi < -margin })
 	}
-	z = (diff + margin) / se
-	return z, distuv.UnitNormal.Survival(z)
+	return inverted(level, func(conf float64) bool { lo, _ := ends(conf); return lo > -margin })
 }
 
-// McNemarSize returns how many items a paired comparison needs to find, with probability power, a
-// difference of p10-p01 in a two-sided test at level alpha. p10 and p01 are the shares of items
-// that only the first and only the second passes. With ψ = p10+p01 and d = p10-p01 it is
+// inverted returns the least p for which excludes(1-2p) is true, up to rounding, and at most level
+// exactly if it is true for that.
+func inverted(level float64, excludes func(conf float64) bool) float64 {
+	lo, hi := level, .5
+	if excludes(1 - 2*level) {
+		lo, hi = 0, level
+	}
+	for range 60 {
+		if mid := (lo + hi) / 2; excludes(1 - 2*mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// McNemarPower returns the probability that McNemarExact of n pairs is at most alpha, if the share
+// psi of all pairs is discordant and the rates of the two raters differ by d:
 //
-//	(z(1-alpha/2)·√ψ + z(power)·√(ψ-d²))² / d²
+//	Σ_m B(m; n, psi) · P(McNemarExact(X, m-X) ≤ alpha), X binomial with m and (1-d/psi)/2
 //
-// (Connor 1987), not rounded: round up. It is +Inf for p10 = p01, and NaN unless both are at least
-// 0, ψ <= 1, 0 < alpha < 1 and 0 < power < 1. It is an approximation for large samples.
-func McNemarSize(p10, p01, alpha, power float64) float64 {
-	if !(p10 >= 0 && p01 >= 0 && p10+p01 <= 1) {
+// It counts both directions. It is NaN unless n >= 1, 0 < psi <= 1, 0 <= d <= psi and 0 < alpha < 1.
+func McNemarPower(n int, psi, d, alpha float64) float64 {
+	if n < 1 || !(psi > 0 && psi <= 1 && d >= 0 && d <= psi && alpha > 0 && alpha < 1) {
 		return math.NaN()
 	}
-	psi, d := p10+p01, p10-p01
+	from, to := likely(n, psi)
+	null := tailOf(from, -1, .5)
+	for next := null.wider(); 2*next.sum <= alpha; next = null.wider() {
+		null = next
+	}
+	share := (1 - d/psi) / 2
+	against, along := tailOf(from, null.k, share), tailOf(from, null.k, 1-share)
+	power, all := 0.0, 0.0
+	for m := from; ; m++ {
+		weight := binomialTerm(n, m, psi)
+		power, all = power+weight*(against.sum+along.sum), all+weight
+		if m == to {
+			return min(1, power/all)
+		}
+		null, against, along = null.longer(), against.longer(), along.longer()
+		// At most one more may go against the trend for each discordant pair more.
+		if next := null.wider(); 2*next.sum <= alpha {
+			null, against, along = next, against.wider(), along.wider()
+		}
+	}
+}
+
+// likely returns the range outside of which a binomial number has a probability of next to 0.
+func likely(n int, p float64) (from, to int) {
+	mean := float64(n) * p
+	far := 9*math.Sqrt(mean*(1-p)) + 40
+	return int(max(0, mean-far)), int(min(float64(n), mean+far))
+}
+
+// tail is the probability sum of at most k of m for a binomial distribution with p, and the
+// probability term of k. Both are 0 for k = -1.
+type tail struct {
+	m, k         int
+	p, sum, term float64
+}
+
+// tailOf returns the tail for m and k, or for a larger k below which there is next to nothing.
+func tailOf(m, k int, p float64) tail {
+	t := tail{m: m, p: p}
+	t.k, _ = likely(m, p)
+	if t.k--; t.k >= 0 {
+		t.term = binomialTerm(m, t.k, p)
+		t.sum = t.term
+	}
+	for t.k < k {
+		t = t.wider()
+	}
+	return t
+}
+
+// longer returns the tail for m+1.
+func (t tail) longer() tail {
+	t.m++
+	t.sum = max(0, t.sum-t.p*t.term)
+	if t.k >= 0 {
+		t.term *= (1 - t.p) * float64(t.m) / float64(t.m-t.k)
+	}
+	return t
+}
+
+// wider returns the tail for k+1.
+func (t tail) wider() tail {
+	switch t.k++; {
+	case t.k == 0:
+		t.term = binomialTerm(t.m, 0, t.p)
+	case t.term > 0:
+		t.term *= t.p / (1 - t.p) * float64(t.m-t.k+1) / float64(t.k)
+	}
+	t.sum += t.term
+	return t
+}
+
+// binomialTerm returns the probability of k of n.
+func binomialTerm(n, k int, p float64) float64 {
+	switch k {
+	case n:
+		return math.Pow(p, float64(n))
+	case 0:
+		return math.Pow(1-p, float64(n))
+	}
+	all, _ := math.Lgamma(float64(n) + 1)
+	in, _ := math.Lgamma(float64(k) + 1)
+	out, _ := math.Lgamma(float64(n-k) + 1)
+	return math.Exp(all - in - out + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+}
+
+// powerPairs is the most pairs for which McNemarSize and MinDetectable sum the power of the exact
+// test.
+const powerPairs = 10_000_000
+
+// McNemarSize returns the fewest pairs from which on McNemarPower reaches power, with which a
+// comparison finds, in a two-sided test at level alpha, a difference of d if the share psi of pairs
+// is discordant. If nearly all are, the power is a saw-tooth, and a few pairs more may fall short of
+// it by less than 0.005. Above ten million it is the approximation for large samples of Connor 1987 plus
+// 2/d, which is within 0.1 % if psi is at least 0.001. It is +Inf for d = 0, and NaN unless
+// 0 < psi <= 1, 0 <= d <= psi, 0 < alpha < 1 and 0 < power < 1.
+func McNemarSize(psi, d, alpha, power float64) float64 {
+	approximate := connorSize(psi, d, alpha, power)
+	if math.IsNaN(approximate) || math.IsInf(approximate, 1) {
+		return approximate
+	}
+	if approximate > powerPairs {
+		return math.Ceil(approximate + 2/d)
+	}
+	reached := func(n int) bool {
+		// If the number of discordant pairs is nearly certain, the power falls where one more does not
+		// allow one more against the trend, and rises again.
+		most := n
+		if float64(n)*psi*(1-psi) < 20 {
+			most += 3
+		}
+		for ; most >= n; most-- {
+			if McNemarPower(most, psi, d, alpha) < power {
+				return false
+			}
+		}
+		return true
+	}
+	least := int(approximate / 2)
+	if least > 0 && reached(least) {
+		least = 0
+	}
+	most := 2*least + 8
+	for !reached(most) {
+		least, most = most, 2*most
+	}
+	return float64(least + 1 + sort.Search(most-least-1, func(i int) bool { return reached(least + 1 + i) }))
+}
+
+// connorSize returns the number of pairs by the approximation
+//
+//	(z(1-alpha/2)·√psi + z(power)·√(psi-d²))² / d²
+//
+// (Connor 1987). It is too low for few pairs, because the exact test is conservative.
+func connorSize(psi, d, alpha, power float64) float64 {
+	if !(psi > 0 && psi <= 1 && d >= 0 && d <= psi) {
+		return math.NaN()
+	}
 	za, zb := powerQuantiles(alpha, power)
 	root := za*math.Sqrt(psi) + zb*math.Sqrt(psi-d*d)
 	switch {
@@ -43,27 +201,28 @@ func McNemarSize(p10, p01, alpha, power float64) float64 {
 	return root * root / (d * d)
 }
 
-// MinDetectable returns the smallest difference of pass rates that n paired items would show with
-// probability power in a two-sided test at level alpha, if the share psi of them is discordant: the
-// difference for which McNemarSize is n. It is at most psi, because no difference can be larger.
-// If the result is psi, not even a difference without any discordance the other way may be shown:
-// McNemarSize(psi, 0, alpha, power) items would show it. It is NaN unless n >= 1,
-// 0 < psi <= 1, 0 < alpha < 1 and 0 < power < 1.
+// MinDetectable returns the smallest difference of pass rates that n pairs show with probability
+// power in the exact test at level alpha, if the share psi of them is discordant: the one with a
+// McNemarPower of power, or above ten million pairs the one with a McNemarSize of n. It is NaN if there
+// is none, as if 6 discordant pairs, the fewest that are significant at 0.05, are unlikely: no
+// difference can be larger than psi. It is also NaN unless n >= 1, 0 < psi <= 1, 0 < alpha < 1 and
+// 0 < power < 1.
 func MinDetectable(n int, psi, alpha, power float64) float64 {
-	size := func(d float64) float64 { return McNemarSize((psi+d)/2, (psi-d)/2, alpha, power) }
-	if n < 1 || !(psi > 0 && psi <= 1) || math.IsNaN(size(psi)) {
+	shown := func(d float64) bool {
+		if n > powerPairs {
+			return connorSize(psi, d, alpha, power)+2/d <= float64(n)
+		}
+		return McNemarPower(n, psi, d, alpha) >= power
+	}
+	if n < 1 || math.IsNaN(connorSize(psi, psi, alpha, power)) || !shown(psi) {
 		return math.NaN()
 	}
 	lo, hi := 0.0, psi
-	for range 200 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			break
-		}
-		if size(mid) > float64(n) {
-			lo = mid
-		} else {
+	for range 40 {
+		if mid := lo + (hi-lo)/2; shown(mid) {
 			hi = mid
+		} else {
+			lo = mid
 		}
 	}
 	return hi

@@ -195,15 +195,34 @@ func TestPlantedRegression(t *testing.T) {
 	expect(t, "p of 5 broken questions", McNemarExact(5, 0), .0625, 1e-15)
 }
 
-// McNemarSize gives the power that it says, and a planned sample of 155 shows 15 % against 5 %.
+// McNemarSize gives the power that it says, here for 15 % against 5 %.
 func TestSimulatedPower(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 1))
-	n := int(math.Ceil(McNemarSize(.15, .05, .05, .8)))
+	n := int(McNemarSize(.2, .1, .05, .8))
 	got, limit := shareOf(2000, .8, func() bool {
 		p := pairsOf(random, n, .7, .15, .05)
-		return McNemarMidP(p.First, p.Second) <= .05
+		return McNemarExact(p.First, p.Second) <= .05
 	})
-	expect(t, fmt.Sprintf("power with %d", n), got, .8, .03+limit)
+	expect(t, fmt.Sprintf("power with %d", n), got, .8, .01+limit)
+}
+
+// simulateMargin returns how often a run that loses margin is called not worse by it, with n
+// questions of which the share psi is discordant.
+func simulateMargin(n int, psi, margin float64) float64 {
+	random := rand.New(rand.NewPCG(11, uint64(n)))
+	share, _ := shareOf(2000, .025, func() bool {
+		p := pairsOf(random, n, .8-psi/2, (psi-margin)/2, (psi+margin)/2)
+		return NonInferiority(p.Difference(), margin, .025, p.Newcombe) <= .025
+	})
+	return share
+}
+
+func TestSimulatedMargin(t *testing.T) {
+	for _, n := range []int{200, 1000} {
+		if got := simulateMargin(n, .1, .03); got > .025+3*math.Sqrt(.025*.975/2000) {
+			t.Errorf("with %d questions, a run that loses the margin is called not worse in %.4f", n, got)
+		}
+	}
 }
 
 // Of questions whose own rates are between .5 and 1 and that are asked five times, the variance

@@ -201,12 +201,14 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 	if p.Unscored > 0 {
 		parts = append(parts, count(p.Unscored, "question")+" left out because a run has no score")
 	}
-	if k := p.Clustered; k != nil && k.Interval != nil {
-		parts = append(parts, fmt.Sprintf("by %s the 95%% interval (clustered t) is %s pp", count(k.Clusters, "cluster"), pointsInterval(k.Interval)))
+	if p.Clusters > 0 {
+		parts = append(parts, fmt.Sprintf("the test takes %s of %s as independent, and not their questions", count(p.Clusters, "cluster"), name(c.ClusterTag)))
 	}
 	if w := p.Power; w != nil {
 		if w.Detectable != nil {
 			parts = append(parts, fmt.Sprintf("a test of this size finds a difference of %.1f pp in %.0f%% of cases", 100**w.Detectable, 100*w.Power))
+		} else if p.Verdict == compare.NotSeen {
+			parts = append(parts, fmt.Sprintf("no difference could have been shown with %.0f%% power", 100*w.Power))
 		}
 		if w.Needed != nil && w.Confirm != nil && p.Verdict == compare.NotSeen {
 			parts = append(parts, fmt.Sprintf("to confirm %.1f pp, ask %s", 100*math.Abs(*w.Confirm), count(*w.Needed, "question")))
@@ -214,7 +216,7 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 	}
 	if m := p.Margin; m != nil {
 		words := map[result.BaselineVerdict]string{result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "not known to be worse or not"}[m.Verdict]
-		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (p %s)", 100*m.Margin, name(c.Runs[p.Run].Name), words, pValue(m.P)))
+		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (one-sided p of a larger loss %s)", 100*m.Margin, name(c.Runs[p.Run].Name), words, pValue(m.P)))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -224,8 +226,12 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 
 // measureBlocks shows the differences of scores, retrieval and latencies.
 func measureBlocks(c *compare.Comparison) []block {
+	how := "paired bootstrap"
+	if c.ClusterTag != "" {
+		how = "cluster sign flips"
+	}
 	means := withPairs(c, "Differences of means over the questions that both runs measured", "measure",
-		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI (paired bootstrap)", ">p adjusted")
+		"verdict", ">n", ">mean", ">other", ">difference", ">95% CI ("+how+")", ">p adjusted")
 	ratios := withPairs(c, "Ratios of latencies; above 1 the run is slower", "latency",
 		"verdict", ">n", ">p50", ">other", ">ratio", ">spread", ">p adjusted")
 	for _, p := range c.Pairs {
@@ -386,7 +392,11 @@ func answeredCell(a compare.Answered) cell {
 func comparisonMethods(c *compare.Comparison) []fact {
 	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +
 		"twice the probability of at most min(b, c) heads in b + c tosses of a coin, at most 1."
-	if c.Repeated {
+	switch {
+	case c.ClusterTag != "":
+		test = "Sign-flip test of the differences of whole clusters, two-sided: the share of all assignments of signs to the " +
+			"clusters whose sum is at least as far from 0. Above 14 clusters they are random ones."
+	case c.Repeated:
 		test = "Sign-flip test of the mean difference of the questions' pass rates, two-sided."
 	}
 	out := []fact{

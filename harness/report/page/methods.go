@@ -17,6 +17,9 @@ var methods = map[string]string{
 	result.MethodT:         "Mean ± t·s/√n with n−1 degrees of freedom.",
 	result.MethodClustered: clusteredHow,
 	"student_t_clustered":  clusteredHow, // the name in comparisons
+	"sign_flip_clusters": "The differences that the sign-flip test of whole clusters does not reject: for enough of all " +
+		"assignments of signs to the clusters they lie between the mean of the clusters with + and that of those with −.",
+	"sign_flip_clusters_wider": "From the lower to the higher ends of that interval and of the one that takes the questions as independent.",
 	result.MethodBCa: "Percentiles of the means of resampled questions, corrected for bias and skewness " +
 		"(Efron 1987).",
 	result.MethodClusterBootstrap: "Percentiles of the means of resampled clusters, which are drawn as a whole; " +
@@ -134,8 +137,8 @@ func (m *intervalMethods) addComparison(c *compare.Comparison) {
 	}
 	for _, p := range c.Pairs {
 		m.add(p.Interval)
-		if p.Clustered != nil {
-			m.add(p.Clustered.Interval)
+		if p.Margin != nil {
+			m.add(p.Margin.Interval)
 		}
 		for _, d := range p.Measures {
 			m.add(d.Interval)

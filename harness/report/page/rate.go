@@ -175,7 +175,8 @@ func baselineBlock(b *result.BaselineGate) block {
 	facts := []fact{
 		{Name: "Baseline", Value: name(b.Path)},
 		{Name: "Verdict", Value: clean(b.Text())},
-		{Name: "Pairs", Value: fmt.Sprintf("both passed %d, only this run %d, only the baseline %d, neither %d; %d not paired; exact McNemar p %s",
+		{Name: "p of the margin", Value: pValue(b.MarginP) + ", one-sided, of a loss of the margin or more"},
+		{Name: "Pairs", Value: fmt.Sprintf("both passed %d, only this run %d, only the baseline %d, neither %d; %d not paired; exact McNemar p of no difference %s",
 			b.Both, b.OnlyRun, b.OnlyBaseline, b.Neither, b.Unpaired, pValue(&b.P))},
 	}
 	for _, f := range []struct {
