@@ -52,7 +52,8 @@ type Result struct {
 	Response   string  `json:"response,omitempty"`
 	DurationMS float64 `json:"duration_ms"`
 
-	cause cause // of Cause
+	cause  cause  // of Cause
+	blames string // the check that is about what keeps this one from its end
 }
 
 // Report is the outcome of a run, in catalog order. It is partial if the run was stopped before

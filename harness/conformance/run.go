@@ -125,6 +125,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
 	d.quirks.accuse(d, report.Results)
+	blame(report.Results)
 	report.Findings, report.Normalised = findings(report.Results, d.routes), d.deviations()
 	report.BrainsLeft = d.brainsLeft()
 	report.Deaths = r.deaths
@@ -197,7 +198,7 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 		err = fmt.Errorf("%w: %w", errCheckTimeout, err)
 	}
 	res.DurationMS = millis(time.Since(start))
-	res.Verdict, res.Reason = verdict(err)
+	res.judge(err)
 	if err != nil {
 		d.explain(&res, err, c.last())
 	}
