@@ -20,7 +20,7 @@ func expectRolledBack(rejected assertion, ops ...object) []step {
 func anyStatus(*response) error { return nil }
 
 // commit sends a batch that the daemon must accept.
-func commit(ops ...object) step { return observe(batchOf(ops...), 0, isSuccess) }
+func commit(ops ...object) step { return expect2xx(batchOf(ops...)) }
 
 func batchChecks() []check {
 	return slices.Concat(batchOpChecks(), batchRequestChecks(), batchOrderChecks(), batchAtomicityChecks(),

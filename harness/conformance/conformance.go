@@ -40,7 +40,8 @@ type Check struct {
 // Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
 // it is not kept, and Cause is what it has in common with others that are not kept. Request and
 // Response are the evidence. These four may contain text from the daemon. The run's tokens are
-// removed from them. Alone is set if the check timed out beside others and was run again.
+// removed from them. Alone is set if the check was run again alone, because it timed out or requests
+// failed beside others.
 type Result struct {
 	Check
 	Verdict    Verdict `json:"verdict"`

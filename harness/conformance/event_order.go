@@ -42,7 +42,7 @@ func hearing(during []step, want []string, judge func(heard) error) step {
 // stragglers adds the wanted events that come after that of a later change.
 func (s *stream) stragglers(ctx context.Context, frames []frame, want []string) (all []frame, n int) {
 	for isPart(summaries(frames), want) && len(frames) < len(want) {
-		f, err := s.nextWithin(ctx, straggling)
+		f, err := s.nextWithin(ctx, s.patience(straggling))
 		if err != nil {
 			break
 		}

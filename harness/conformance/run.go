@@ -127,6 +127,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	d.quirks.accuse(d, report.Results)
 	blame(report.Results)
 	report.Findings, report.Normalised = findings(report.Results, d.routes), d.deviations()
+	report.Findings = append(report.Findings, d.strayFindings()...)
 	report.BrainsLeft = d.brainsLeft()
 	report.Deaths = r.deaths
 	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
@@ -154,16 +155,18 @@ func diedError(r Report) error {
 // hundreds of them. A daemon that has no such endpoint does not. The route deadly is not used to
 // find out how the daemon differs: it made the daemon die before.
 func (d *target) probe(ctx context.Context, timeout time.Duration, deadly string) error {
-	probe, cancel := patient(ctx, timeout)
+	healthy, cancel := context.WithTimeoutCause(ctx, timeout, errCheckTimeout)
 	defer cancel()
 	if d.base == "" {
-		if _, err := d.tools.client(probe); err != nil && ctx.Err() == nil {
+		if _, err := d.tools.client(healthy); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("%w: %s", ErrUnusable, d.redactor.Text(err.Error()))
 		}
 		return context.Cause(ctx)
 	}
-	status, err := d.healthStatus(probe)
+	status, err := d.healthStatus(healthy)
 	d.healthy, d.reached = err == nil && status/100 == 2, err == nil
+	probe, cancel := patient(ctx, timeout)
+	defer cancel()
 	id, err := d.probeCreation(probe)
 	if err == nil {
 		d.probeQuirks(probe, id, deadly)
@@ -202,7 +205,7 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 	if err != nil {
 		d.explain(&res, err, c.last())
 	}
-	out := outcome{Result: res, again: err != nil && countsAlone(err)}
+	out := outcome{Result: res, again: err != nil && countsAlone(err), late: err != nil && timedOut(err), failed: c.failures()}
 	out.isServerError = strings.HasPrefix(res.Response, "HTTP 5")
 	if x := c.last(); x != nil {
 		out.last = x.requestText(d.redactor.Text)

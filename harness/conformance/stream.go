@@ -38,6 +38,8 @@ type stream struct {
 	endless bool             // only the client ends it
 	frames  int              // that came
 	closed  atomic.Bool      // by the client
+
+	patience func(fast time.Duration) time.Duration // of the target
 }
 
 // errEnded means that the daemon ended a stream that only the client ends. It counts only after the
@@ -79,7 +81,7 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		return nil, err
 	}
 	body := &bodyReader{ReadCloser: res.Body}
-	s := &stream{response: head, body: body, events: sse.NewReader(body, 0), endless: r.streaming}
+	s := &stream{response: head, body: body, events: sse.NewReader(body, 0), endless: r.streaming, patience: c.target.patience}
 	if !r.verbatim && !r.unfiltered {
 		s.skips = func(f frame) bool { return c.target.quirks.isOwnEvent(f, c.brain, s.seen) }
 	}

@@ -32,6 +32,9 @@ const (
 	ReasonTransport Reason = "transport"  // no answer: refused, reset, cut
 	ReasonTimeout   Reason = "timeout"    // no answer in time, also when the check ran alone
 	ReasonRateLimit Reason = "rate_limit" // 429
+	// ReasonServerError means that requests failed with a status of 5xx each time that the check ran,
+	// but never the same one.
+	ReasonServerError Reason = "server_error"
 )
 
 // String describes the reason in a few words.
@@ -51,6 +54,8 @@ func (r Reason) String() string {
 		return "no answer in time"
 	case ReasonRateLimit:
 		return "rate limit"
+	case ReasonServerError:
+		return "requests failed, but never the same one"
 	}
 	return string(r)
 }

@@ -2,8 +2,10 @@ package conformancetest
 
 import (
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -60,6 +62,28 @@ func RateLimitEvery(n int64) Wrapper {
 		w.Header().Set("Retry-After", strconv.Itoa(1))
 		problem(w, http.StatusTooManyRequests)
 	})
+}
+
+// FailEvery answers every nth request with a status of an error.
+func FailEvery(n int64, status int) Wrapper {
+	return every(n, func(w http.ResponseWriter) { problem(w, status) })
+}
+
+// FailOnce answers the nth request of a route with a status of an error, and no other.
+func FailOnce(match Match, n int64, status int) Wrapper {
+	var count atomic.Int64
+	return FailingIf(func(r *http.Request) bool { return match(r) && count.Add(1) == n }, status)
+}
+
+// FailOften answers one of n requests, in no regular order, with a status of an error.
+func FailOften(n uint64, status int) Wrapper {
+	random := rand.New(rand.NewPCG(1, 1))
+	var mu sync.Mutex
+	return FailingIf(func(r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.URL.Path != "/healthz" && random.Uint64N(n) == 0
+	}, status)
 }
 
 // every serves every nth request otherwise. GET /healthz is not counted.
