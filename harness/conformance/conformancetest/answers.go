@@ -1,6 +1,7 @@
 package conformancetest
 
 import (
+	"bytes"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -116,4 +117,21 @@ func Wrapped(routes ...string) Wrapper {
 			})
 		}
 	})
+}
+
+// ReturnGzip stores gzip bodies as they are, and returns them with Content-Encoding.
+func ReturnGzip() Wrapper {
+	put, read := Route("PUT /documents"), Route("GET /documents/read")
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if put(r) {
+				r.Header.Del("Content-Encoding")
+			}
+			a := Serve(next, r)
+			if read(r) && bytes.HasPrefix(a.Body.Bytes(), []byte("\x1f\x8b")) {
+				a.Header().Set("Content-Encoding", "gzip")
+			}
+			a.Send(w, r)
+		})
+	}
 }
