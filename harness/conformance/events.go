@@ -186,7 +186,7 @@ func batchEventChecks() []check {
 // onlyWrittenEvents looks for events of files that the daemon added, which may be those of an
 // index.
 var onlyWrittenEvents = withReadyStream(asSent(eventsRequest), func(ctx context.Context, c *client, s *stream) error {
-	frames, err := s.collect(ctx, c, put(kettle, "The kettle is green."), send(plainSearch), remove(kettle))
+	frames, err := s.collect(ctx, c, put(kettle, "The kettle is green."), attempt(plainSearch), remove(kettle))
 	if err != nil {
 		return err
 	}

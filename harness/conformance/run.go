@@ -30,8 +30,9 @@ type Options struct {
 	// its documents. OtherTenantToken belongs to another tenant. Checks that need a token that is
 	// empty are not judged.
 	Token, ReadOnlyToken, OtherTenantToken string
-	// Only selects checks; see Checks.
-	Only []string
+	// Profile and Only select checks; see Checks. An empty profile is Full.
+	Profile Profile
+	Only    []string
 	// Parallel is the number of concurrent checks; 0 means 4.
 	Parallel int
 	// Timeout is how long a check waits for each response to begin; 0 means 30 seconds. A daemon that
@@ -74,7 +75,8 @@ var errCheckTimeout = errors.New("the check timed out")
 // the error is ctx's cause. In the latter two cases the report contains the checks that were
 // finished. That is all of them if the daemon could be restarted: then the report is not partial.
 func Run(ctx context.Context, o Options) (Report, error) {
-	checks, err := selectChecks(o.Only)
+	o.Profile = cmp.Or(o.Profile, Full)
+	checks, err := selectChecks(o.Profile, o.Only)
 	if err != nil {
 		return Report{}, err
 	}
@@ -101,7 +103,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	defer d.tools.close()
 	started := time.Now()
 	report := Report{
-		Endpoint: cmp.Or(d.base, o.MCP), StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
+		Endpoint: cmp.Or(d.base, o.MCP), Profile: o.Profile, StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
 		Findings: []Finding{},
 	}
 	r := &runner{target: d, options: o, checks: checks, process: o.Process}
