@@ -80,6 +80,29 @@ func TestEventDefects(t *testing.T) {
 	}
 }
 
+// An event of an ask under another name breaks one check.
+func TestAskEventNames(t *testing.T) {
+	for from, want := range map[string][]string{
+		protocol.EventRetrieve: {"ask-retrieve"},
+		protocol.EventDelta:    {"ask-known-events"},
+		protocol.EventDone:     {"ask-ends"},
+	} {
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			o := authOptions(serve(t, "", keys(t), replaceAskFrames(from, func(f frame) []frame {
+				f.name = "other"
+				return []frame{f}
+			})))
+			o.Only, o.Reference = []string{"ask"}, false
+			r := run(t, o)
+			wantFindings(t, r, want)
+			if n := r.Count("", Must, Broken) + r.Count("", Should, Broken); n != 1 {
+				t.Errorf("%d broken", n)
+			}
+		})
+	}
+}
+
 // beforeReady ends change streams after their headers.
 func beforeReady(isReset bool) wrapper {
 	silent := replaceEventFrames(dropFrame)
