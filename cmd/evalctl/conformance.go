@@ -29,7 +29,8 @@ type conformanceCmd struct {
 	TokenReadonly    string `name:"token-readonly" env:"SVC_TOKEN_READONLY" placeholder:"TOKEN" help:"Token of the same tenant with permission to read only."`
 	TokenOtherTenant string `name:"token-other-tenant" env:"SVC_TOKEN_OTHER_TENANT" placeholder:"TOKEN" help:"Token of another tenant."`
 
-	Only     []string      `placeholder:"ID|GROUP" help:"Run only these checks: an id, a group, or a glob over ids. May be repeated."`
+	Profile  string        `enum:"full,evaluable,documents" default:"full" help:"What the daemon is checked for: full, evaluable (what run and replay need to measure it), or documents (the documents protocol and its events) (${default})."`
+	Only     []string      `placeholder:"ID|GROUP" help:"Run only these checks of the profile: an id, a group, or a glob over ids. May be repeated."`
 	List     bool          `help:"List the checks and do not run them."`
 	Slow     bool          `help:"Also run the checks that take half a minute."`
 	Parallel int           `default:"4" help:"Number of concurrent checks (${default})."`
@@ -46,7 +47,7 @@ that is deleted afterwards. The level MUST is for unconditional requirements of 
 SHOULD for what it recommends or implies. What the specification leaves open and evalctl's own
 daemon decided ("own" in the list) is checked only on that daemon. A check is broken only by an answer that contradicts
 it. What could not be prepared, or got no answer, is not judged. The exit code is 0 if no check of
-level MUST is broken and at least one check could be judged.
+level MUST is broken, and 4 if more than a tenth of those that apply could not be judged.
 
 With --sdk go, and for a command that has {keys}, a keys file of the format of evalctl keys is made
 for the run. It has the tokens of the flags, and new ones for those that are missing.
@@ -54,6 +55,7 @@ for the run. It has the tokens of the flags, and new ones for those that are mis
 Examples:
 
   evalctl conformance --sdk go
+  evalctl conformance --endpoint http://127.0.0.1:8787 --profile evaluable
   evalctl conformance --endpoint http://127.0.0.1:8787 --only events --only 'batch-atomic-*'
   evalctl conformance --sdk py --daemon-cmd 'python3 daemon.py serve --addr {addr}' --format junit --output junit.xml
   evalctl conformance --mcp 'stdio:evalctl mcp --home ./brains'
@@ -85,7 +87,7 @@ func (c *conformanceCmd) Validate() error {
 
 // Run checks a daemon, or lists the checks.
 func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
-	checks, err := conformance.Checks(c.Only)
+	checks, err := conformance.Checks(conformance.Profile(c.Profile), c.Only)
 	if err != nil {
 		return usageError{fmt.Errorf("--only: %w; --list shows all checks", err)}
 	}
@@ -141,7 +143,7 @@ func (c *conformanceCmd) options(url string) conformance.Options {
 	return conformance.Options{
 		Endpoint: url, MCP: c.MCP, Token: c.Token,
 		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
-		Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
+		Profile: conformance.Profile(c.Profile), Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
 	}
 }
 
@@ -168,6 +170,9 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out
 	}
 	if c.MCP != "" {
 		t.field("mcp", "%s", printable(c.MCP, oneLine))
+	}
+	if options.Profile != conformance.Full {
+		t.field("profile", "%s", options.Profile)
 	}
 	progress := t.checkProgress(planned)
 	options.Done = progress.add
@@ -204,11 +209,19 @@ func conformanceVerdict(r conformance.Report) error {
 	broken := r.Count("", conformance.Must, conformance.Broken)
 	switch {
 	case broken > 0:
-		return &requirementError{broken, broken + r.Count("", conformance.Must, conformance.Kept)}
+		return &requirementError{
+			failed: broken, checked: broken + r.Count("", conformance.Must, conformance.Kept), of: r.Of(), unsettled: r.Unsettled(),
+		}
 	case r.NotJudged("") == len(r.Results):
 		return daemonError{errors.New("no check could be judged")}
 	}
-	return toolsUnreachable(r)
+	if err := toolsUnreachable(r); err != nil {
+		return err
+	}
+	if text := r.Unsettled(); text != "" {
+		return daemonError{errors.New(text)}
+	}
+	return nil
 }
 
 // toolsUnreachable returns an error if there was no connection to the MCP server: without its

@@ -23,6 +23,13 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 	if r.Partial || len(r.Deaths) > 0 {
 		b.WriteByte('\n')
 	}
+	if text := r.Unsettled(); text != "" {
+		fmt.Fprintf(&b, "Much is not judged: %s.\n\n", text)
+	}
+	if of := r.Of(); of != "" {
+		broken := r.Count("", conformance.Must, conformance.Broken)
+		fmt.Fprintf(&b, "%d of %d MUST requirements%s are broken.\n\n", broken, broken+r.Count("", conformance.Must, conformance.Kept), of)
+	}
 	writeFindings(&b, r)
 	writeNotJudged(&b, r)
 	writeNormalised(&b, r)

@@ -36,7 +36,7 @@ var exitMeanings = []struct {
 	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs;\nfor judge check, below --min-kappa or --min-specificity"},
 	{exitUsage, "invalid usage or configuration, or a judge that cannot be used, also\nbecause its provider does not answer"},
 	{exitBudget, "the budget was reached; the result is partial"},
-	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required; for a\nreplay on a queue, no worker took the questions; a database cannot be reached"},
+	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required; for\nconformance, too little could be judged; for a replay on a queue, no worker\ntook the questions; a database cannot be reached"},
 	{exitUnscored, "more errors or unscored questions than allowed"},
 	{exitDifferent, "results that are not comparable: they did not measure the same thing"},
 	{exitControls, "too many answers known to be right or wrong were misjudged; the replay is\ninvalid"},
@@ -67,11 +67,20 @@ func (e daemonError) Unwrap() error { return e.error }
 // too many answers without a verdict.
 type unscoredError struct{ error }
 
-// requirementError reports a daemon that violates requirements of level MUST.
-type requirementError struct{ failed, checked int }
+// requirementError reports a daemon that violates requirements of level MUST. unsettled is why that
+// may not be all, or empty.
+type requirementError struct {
+	failed, checked int
+	of              string // the profile, for the end of a sentence
+	unsettled       string
+}
 
 func (e *requirementError) Error() string {
-	return fmt.Sprintf("%d of %d MUST requirements are broken", e.failed, e.checked)
+	text := fmt.Sprintf("%d of %d MUST requirements%s are broken", e.failed, e.checked, e.of)
+	if e.unsettled != "" {
+		text += "\nwarning: " + e.unsettled
+	}
+	return text
 }
 
 // belowError reports a judge that is below what is required of it.

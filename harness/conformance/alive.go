@@ -15,9 +15,10 @@ import (
 var ErrDied = errors.New("the daemon died")
 
 const (
-	// healthTries requests, each with a limit and a pause, decide whether a daemon is alive.
+	// healthTries requests with pauses, within a limit, decide whether a daemon is alive. The limit is
+	// at least healthLimit.
 	healthTries = 4
-	healthLimit = 3 * time.Second
+	healthLimit = 10 * time.Second
 	healthPause = 200 * time.Millisecond
 	// pulse is how long no check may end before the daemon is asked whether it is healthy.
 	pulse = 5 * time.Second
@@ -139,8 +140,16 @@ func deathFindings(deaths []Death, checks []check, withoutResult int) []Finding 
 // health returns why the daemon does not seem to be alive. A daemon that was healthy at the start
 // must be healthy now; any other must send any response.
 func (d *target) health(ctx context.Context) (err error) {
+	// A daemon that is slow is alive as long as a check would wait for it, and a busy one longer than
+	// it was seen to be busy.
+	limit := max(healthLimit, d.timeout, 2*time.Duration(d.slowest.Load()))
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errCheckTimeout)
+	defer cancel()
 	if d.base == "" {
-		return d.tools.health(ctx)
+		if err := d.tools.health(limited); ctx.Err() == nil {
+			return err
+		}
+		return nil // the run is over
 	}
 	for try := range healthTries {
 		if try > 0 {
@@ -151,7 +160,7 @@ func (d *target) health(ctx context.Context) (err error) {
 			}
 		}
 		var status int
-		status, err = d.healthStatus(ctx)
+		status, err = d.healthStatus(limited)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -161,13 +170,14 @@ func (d *target) health(ctx context.Context) (err error) {
 		if err == nil {
 			return nil
 		}
+		if limited.Err() != nil {
+			break
+		}
 	}
 	return err
 }
 
 func (d *target) healthStatus(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, healthLimit, errCheckTimeout)
-	defer cancel()
 	r := daemonRequest(http.MethodGet, "/healthz")
 	r.close = true
 	res, err := d.send(ctx, r, "")

@@ -63,12 +63,16 @@ func askStreamChecks() []check {
 		should("ask-known-events", "6.3",
 			"The events in an ask stream are retrieve, answer_delta, citation, done and error.",
 			asking(func(s *askStream) error {
-				for _, name := range s.eventNames() {
-					if !slices.Contains(askEvents, name) {
-						return fmt.Errorf("want no other event, got %q", name)
-					}
+				unknown, names := s.unknownEvent(), s.eventNames()
+				switch {
+				case unknown == "":
+					return nil
+				case !slices.Contains(names, protocol.EventRetrieve) && !slices.Contains(names, protocol.EventError):
+					return s.missing(protocol.EventRetrieve)
+				case !slices.ContainsFunc(names, isEnd):
+					return s.endless()
 				}
-				return nil
+				return because("has the event "+unknown, "want no other event, got %q", unknown)
 			})...),
 		should("ask-done", "6.3", "The stream of a question that the documents answer ends with done.",
 			asking(func(s *askStream) error {
@@ -99,7 +103,7 @@ func (s *askStream) eachPayload(judge func(object) error) error {
 
 // endless returns the error for a stream that has neither done nor error.
 func (s *askStream) endless() error {
-	return because("has neither done nor error", "want done or error at the end, got %q", s.eventNames())
+	return elsewhere("ask-ends", because("has neither done nor error", "want done or error at the end, got %q", s.eventNames()))
 }
 
 func endsWithDoneOrError(s *askStream) error {
@@ -196,6 +200,9 @@ func askAnswerChecks() []check {
 			})...),
 		should("ask-answers", "6.3", "A question that the documents answer has a non-empty answer.",
 			asking(func(s *askStream) error {
+				if err := s.requireDeltas(); err != nil {
+					return err
+				}
 				if strings.TrimSpace(s.answer()) == "" {
 					return fmt.Errorf("want an answer, got %q", s.eventNames())
 				}
@@ -204,6 +211,9 @@ func askAnswerChecks() []check {
 		should("ask-done-ok", "6.3", "The ok of done is true.", doneField("ok", equals(true))...),
 		should("ask-done-answer", "6.3", "The answer of done is the concatenation of the deltas.",
 			asking(func(s *askStream) error {
+				if err := s.requireDeltas(); err != nil {
+					return err
+				}
 				return payloadField(protocol.EventDone, "answer", equals(s.answer()))(s)
 			})...),
 		should("ask-done-model", "6.3", "The model of done is the model that answered.",

@@ -44,6 +44,9 @@ func askCitationChecks() []check {
 		must("ask-citation-in-answer", "2", "The span of a citation is within the answer.",
 			eachCitation(func(s *askStream, o object) error {
 				_, end, err := answerSpan(o)
+				if err == nil {
+					err = s.requireDeltas()
+				}
 				if n := utf8.RuneCountInString(s.answer()); err == nil && end > n {
 					err = fmt.Errorf("want a span within the %d characters of the answer, got the end %d", n, end)
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"evalctl/daemon/protocol"
@@ -84,15 +85,50 @@ func (s *askStream) payloads(name string) ([]object, error) {
 }
 
 // requirePayloads returns the payloads of an event that the stream must have. If it is missing and
-// the stream has an error event, the check is not judged: the daemon's model failed.
+// the stream has an error event, the check is not judged: the daemon's model failed. Otherwise it is
+// what another check is about.
 func (s *askStream) requirePayloads(name string) ([]object, error) {
 	list, err := s.payloads(name)
 	if err == nil && len(list) == 0 {
 		if err = s.errorEvent(); err == nil {
-			err = fmt.Errorf("want the event %s, got %q", name, s.eventNames())
+			err = s.missing(name)
 		}
 	}
 	return list, err
+}
+
+// missing returns the error for a stream without an event.
+func (s *askStream) missing(name string) error {
+	err := because("has no event "+name, "want the event %s, got %q", name, s.eventNames())
+	switch {
+	case name == protocol.EventRetrieve:
+		return elsewhere("ask-retrieve", err)
+	case name == protocol.EventDone && !slices.ContainsFunc(s.eventNames(), isEnd):
+		return s.endless()
+	case name == protocol.EventDelta && s.unknownEvent() != "":
+		return elsewhere("ask-known-events", err)
+	case name == protocol.EventDelta:
+		return elsewhere("ask-answers", err)
+	}
+	return err
+}
+
+// unknownEvent returns the first event that an ask stream does not have, or "".
+func (s *askStream) unknownEvent() string {
+	for _, name := range s.eventNames() {
+		if !slices.Contains(askEvents, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// requireDeltas returns an error if the answer may be in events of another name.
+func (s *askStream) requireDeltas() error {
+	if s.unknownEvent() != "" && !slices.Contains(s.eventNames(), protocol.EventDelta) {
+		return s.missing(protocol.EventDelta)
+	}
+	return nil
 }
 
 // errorEvent returns an error without a verdict if the stream has an error event.

@@ -59,6 +59,9 @@ func inspect(r request, status int, assertions ...assertion) step {
 // send sends a request that prepares a check and must succeed.
 func send(r request) step { return setup(expect2xx(r)) }
 
+// attempt sends a request that may fail.
+func attempt(r request) step { return expect(r, 0) }
+
 func put(path, text string) step      { return send(putOf(path, text)) }
 func appendTo(path, text string) step { return send(appendOf(path, text)) }
 func remove(path string) step         { return send(deleteOf(path)) }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// cleanupTimeout bounds the deletion of a check's brain, which also happens after the run was
-	// interrupted.
+	// cleanupTimeout bounds the deletion of a check's brain by a fast daemon, which also happens after
+	// the run was interrupted.
 	cleanupTimeout = 10 * time.Second
 	// cleanupTries requests are made, with pauses, before a brain is left behind.
 	cleanupTries = 3
@@ -23,6 +23,7 @@ const (
 func (d *target) deleteBrain(ctx context.Context, id string) {
 	d.quirks.forget(id)
 	if d.deletes {
+		var failed []*exchange
 		for try := 0; try < cleanupTries; try++ {
 			time.Sleep(time.Duration(try) * cleanupPause)
 			res, err := d.requestDeletion(ctx, id)
@@ -30,9 +31,11 @@ func (d *target) deleteBrain(ctx context.Context, id string) {
 			// The check may have deleted the brain. Then the daemon returns 404, or 403 if it does
 			// not reveal to the token which brains exist.
 			case err == nil && (res.status/100 == 2 || slices.Contains([]int{403, 404}, res.status)):
+				d.strayed(failed)
 				return
 			case err != nil && !timedOut(err) && ctx.Err() == nil:
-			case err == nil && res.status == http.StatusTooManyRequests:
+			case err == nil && mayPass(res.status):
+				failed = append(failed, res.seen)
 			default:
 				try = cleanupTries // another try would not help
 			}
@@ -73,7 +76,7 @@ func (d *target) deleteLeft(ctx context.Context) {
 
 func (d *target) requestDeletion(ctx context.Context, id string) (*response, error) {
 	run := ctx
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), cleanupTimeout, errCheckTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.patience(cleanupTimeout), errCheckTimeout)
 	defer cancel()
 	defer context.AfterFunc(run, func() {
 		if errors.Is(context.Cause(run), ErrDied) {
@@ -92,12 +95,19 @@ func (d *target) requestDeletion(ctx context.Context, id string) (*response, err
 // probeDeletion deletes the probe's brain and finds out whether brains can be deleted.
 func (d *target) probeDeletion(ctx context.Context, id string) error {
 	res, err := d.requestDeletion(ctx, id)
+	var failed []*exchange
+	for try := 1; try < cleanupTries && err == nil && mayPass(res.status); try++ {
+		failed = append(failed, res.seen)
+		time.Sleep(time.Duration(try) * cleanupPause)
+		res, err = d.requestDeletion(ctx, id)
+	}
 	switch {
 	case err != nil:
 		d.leave(id)
 		return err
 	case res.status/100 == 2:
 		d.deletes = true
+		d.strayed(failed)
 		return nil
 	}
 	d.leave(id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +20,9 @@ type client struct {
 	unique string            // a name for brains and sessions of this check
 
 	mu      sync.Mutex
-	seen    *exchange // the last one
-	changed string    // the route of the last request that changed something
+	seen    *exchange   // the last one
+	changed string      // the route of the last request that changed something
+	failed  []*exchange // with a status of 5xx
 }
 
 // step is a part of a check. Its error says what was wanted and what the daemon did instead. Only a
@@ -41,10 +43,20 @@ func (c *client) lastChange() string {
 	return c.changed
 }
 
+// failures returns the exchanges with a status of 5xx.
+func (c *client) failures() []*exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.failed)
+}
+
 func (c *client) remember(x *exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = x
+	if x.answer != nil && x.answer.status >= 500 && !slices.Contains(c.failed, x) {
+		c.failed = append(c.failed, x)
+	}
 	if x.changes() {
 		c.changed = x.route
 	}
@@ -62,6 +74,9 @@ func (c *client) runInToolBrain(ctx context.Context, steps []step) (err error) {
 func (c *client) runInNewBrain(ctx context.Context, steps []step) (err error) {
 	c.remember(c.target.exchange(daemonRequest(http.MethodPost, "/v1/brains"), ""))
 	if c.brain, err = c.target.createBrain(ctx); err != nil {
+		if f, ok := errors.AsType[failure](err); ok && f.seen != nil {
+			c.remember(f.seen)
+		}
 		return err
 	}
 	defer c.target.deleteBrain(ctx, c.brain)
@@ -88,8 +103,11 @@ func inOtherBrain(steps ...step) step {
 	}
 }
 
-// take remembers the last exchange of another client, if it has one.
+// take remembers the last exchange of another client, if it has one, and those that failed.
 func (c *client) take(other *client) {
+	for _, x := range other.failures() {
+		c.remember(x)
+	}
 	if x := other.last(); x != nil {
 		c.remember(x)
 	}

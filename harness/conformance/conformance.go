@@ -40,7 +40,8 @@ type Check struct {
 // Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
 // it is not kept, and Cause is what it has in common with others that are not kept. Request and
 // Response are the evidence. These four may contain text from the daemon. The run's tokens are
-// removed from them. Alone is set if the check timed out beside others and was run again.
+// removed from them. Alone is set if the check was run again alone, because it timed out or requests
+// failed beside others.
 type Result struct {
 	Check
 	Verdict    Verdict `json:"verdict"`
@@ -52,13 +53,16 @@ type Result struct {
 	Response   string  `json:"response,omitempty"`
 	DurationMS float64 `json:"duration_ms"`
 
-	cause cause // of Cause
+	cause  cause  // of Cause
+	blames string // the check that is about what keeps this one from its end
 }
 
 // Report is the outcome of a run, in catalog order. It is partial if the run was stopped before
 // each of the planned checks had a result.
 type Report struct {
-	Endpoint   string    `json:"endpoint"`
+	Endpoint string `json:"endpoint"`
+	// Profile is empty in a report that was written before there were profiles.
+	Profile    Profile   `json:"profile,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
 	DurationMS float64   `json:"duration_ms"`
 	Planned    int       `json:"planned"`
@@ -87,6 +91,15 @@ func (r Report) Count(group string, l Level, v Verdict) int {
 	return n
 }
 
+// Of names the profile for the end of a sentence, as in " of the profile evaluable". It is empty for
+// all checks, and for a report without a profile or with one that does not exist.
+func (r Report) Of() string {
+	if _, ok := profiles[r.Profile]; !ok || r.Profile == Full {
+		return ""
+	}
+	return " of the profile " + string(r.Profile)
+}
+
 // NotJudged returns the number of checks without a verdict in one group, or in all groups if group
 // is empty.
 func (r Report) NotJudged(group string) int {
@@ -104,14 +117,36 @@ func (r Report) Groups() []string {
 	return groups
 }
 
+// Profile names what a daemon is checked for.
+type Profile string
+
+// The profiles. Full has all checks. Evaluable has what an evaluation needs to measure a daemon, and
+// tolerates what it tolerates. Documents has the documents protocol with the semantics of a store and
+// its events, without retrieval, sessions and tools.
+const (
+	Full      Profile = "full"
+	Evaluable Profile = "evaluable"
+	Documents Profile = "documents"
+)
+
+// profiles are the selectors of the checks that a profile has, and of those that it has not.
+var profiles = map[Profile]struct{ with, without []string }{
+	Full:      {with: []string{"*"}},
+	Evaluable: {with: []string{"evaluable"}},
+	Documents: {
+		with:    []string{"brains", "documents", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth"},
+		without: []string{"limits-search-*", "limits-ask-*", "auth-search-*", "auth-ask-*", "auth-tenant-search-*", "auth-tenant-ask-*"},
+	},
+}
+
 // errNoCheck reports that a selector matches no check.
 var errNoCheck = errors.New("no such check or group")
 
-// Checks returns the checks that match at least one selector, in catalog order. A selector is an
-// id, a group, or a glob over ids. Without selectors Checks returns all checks. A selector that
-// matches no check is an error.
-func Checks(only []string) ([]Check, error) {
-	selected, err := selectChecks(only)
+// Checks returns the checks of a profile that match at least one selector, in catalog order. A
+// selector is an id, a group, or a glob over ids. Without selectors Checks returns all checks of the
+// profile. A profile that does not exist, and a selector that matches no check of it, are errors.
+func Checks(p Profile, only []string) ([]Check, error) {
+	selected, err := selectChecks(p, only)
 	if err != nil {
 		return nil, err
 	}
@@ -122,33 +157,31 @@ func Checks(only []string) ([]Check, error) {
 	return list, nil
 }
 
-func selectChecks(only []string) ([]check, error) {
-	all := catalog()
+func selectChecks(p Profile, only []string) ([]check, error) {
+	of, ok := profiles[p]
+	if !ok {
+		return nil, fmt.Errorf("%w: the profile %q", errNoCheck, p)
+	}
+	all := slices.DeleteFunc(catalog(), func(c check) bool {
+		return !c.isSelected(of.with) || c.isSelected(of.without)
+	})
 	if len(only) == 0 {
 		return all, nil
 	}
-	chosen := make([]bool, len(all))
 	for _, selector := range only {
 		if _, err := path.Match(selector, ""); err != nil {
 			return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
 		}
-		found := false
-		for i, c := range all {
-			if matches(selector, c.ID) || selector == c.Group {
-				chosen[i], found = true, true
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("%w: %q", errNoCheck, selector)
+		if !slices.ContainsFunc(all, func(c check) bool { return c.isSelected([]string{selector}) }) {
+			return nil, fmt.Errorf("%w: %q in the profile %s", errNoCheck, selector, p)
 		}
 	}
-	var selected []check
-	for i, c := range all {
-		if chosen[i] {
-			selected = append(selected, c)
-		}
-	}
-	return selected, nil
+	return slices.DeleteFunc(all, func(c check) bool { return !c.isSelected(only) }), nil
+}
+
+// isSelected reports whether at least one selector matches a check.
+func (c check) isSelected(selectors []string) bool {
+	return slices.ContainsFunc(selectors, func(s string) bool { return s == c.Group || matches(s, c.ID) })
 }
 
 // matches reports whether an id matches a valid glob.
@@ -181,6 +214,6 @@ func catalog() []check {
 	return markOwn(slices.Concat(
 		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
 		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(), sessionChecks(),
-		ingestChecks(), mcpChecks(),
+		ingestChecks(), mcpChecks(), evaluableChecks(),
 	))
 }

@@ -74,7 +74,7 @@ func wantAllPass(t *testing.T, r Report, skipped ...string) {
 }
 
 func TestCatalogue(t *testing.T) {
-	checks, err := Checks(nil)
+	checks, err := Checks(Full, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	groups := []string{
 		"brains", "documents", "records", "listing", "batch", "paths", "limits", "errors", "headers", "events", "auth",
-		"search", "ask", "sessions", "ingest", "mcp",
+		"search", "ask", "sessions", "ingest", "mcp", "evaluable",
 	}
 	ids, sentences := map[string]bool{}, map[string]string{}
 	for _, c := range checks {
@@ -117,7 +117,7 @@ func TestSelection(t *testing.T) {
 		{[]string{"documents-nothing"}, nil, errNoCheck},
 		{[]string{"brains", "["}, nil, errNoCheck},
 	} {
-		got, err := Checks(tt.only)
+		got, err := Checks(Full, tt.only)
 		var ids []string
 		for _, c := range got {
 			ids = append(ids, c.ID)
@@ -126,7 +126,7 @@ func TestSelection(t *testing.T) {
 			t.Errorf("%q: got %q, %v", tt.only, ids, err)
 		}
 	}
-	if got, _ := Checks([]string{"ask"}); len(got) < 20 || got[0].Group != "ask" {
+	if got, _ := Checks(Full, []string{"ask"}); len(got) < 20 || got[0].Group != "ask" {
 		t.Errorf("group ask: %d checks", len(got))
 	}
 }
@@ -206,7 +206,7 @@ func TestBrainsAreDeleted(t *testing.T) {
 // What the reference daemon decided is not checked on others. Each choice is a SHOULD, because the
 // specification requires nothing.
 func TestOwnChoices(t *testing.T) {
-	all, err := Checks(nil)
+	all, err := Checks(Full, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,20 +146,31 @@ func (d *target) probeCreation(ctx context.Context) (id string, err error) {
 	}
 }
 
-// postBrainPatiently is postBrain for a daemon whose rate limit may be reached already.
+// postBrainPatiently is postBrain for a daemon whose rate limit may be reached already, or that
+// fails now and then.
 func (d *target) postBrainPatiently(ctx context.Context, name string) (*response, error) {
 	const tries, pause = 3, time.Second
+	var failed []*exchange
 	for try := 1; ; try++ {
 		res, err := d.postBrain(ctx, name)
-		if err != nil || res.status != http.StatusTooManyRequests || try == tries {
+		if err == nil && res.status/100 == 2 {
+			d.strayed(failed)
+		}
+		if err != nil || !mayPass(res.status) || try == tries {
 			return res, err
 		}
+		failed = append(failed, res.seen)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return res, nil
 		}
 	}
+}
+
+// mayPass reports whether the same request may succeed when it is sent again.
+func mayPass(status int) bool {
+	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
 }
 
 // probeID returns the id of a new brain: the first candidate under which a document can be written.

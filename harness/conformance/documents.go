@@ -65,7 +65,7 @@ func putChecks() []check {
 }
 
 // expectPut writes a document that the daemon must accept.
-func expectPut(path, text string) step { return observe(putOf(path, text), 0, isSuccess) }
+func expectPut(path, text string) step { return expect2xx(putOf(path, text)) }
 
 // concurrentPuts writes several contents of one document concurrently.
 func concurrentPuts(ctx context.Context, c *client) error {

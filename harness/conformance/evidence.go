@@ -27,6 +27,7 @@ type exchange struct {
 	header  [][2]string
 	body    string
 	answer  *answer // nil without a response
+	same    string  // equal for the same request of another run of the check
 }
 
 // answer is a response, from a daemon or from a tool.
@@ -45,6 +46,9 @@ func (d *target) exchange(r request, brain string) *exchange {
 	}
 	if r.body != nil {
 		x.body = *r.body
+	}
+	if x.same = x.route; !r.atRoot { // other bodies have names of their own
+		x.same = strings.Join([]string{r.method, r.path, r.query, x.body}, " ")
 	}
 	if names := optionsOf(r); len(names) > 0 {
 		x.options = " with " + strings.Join(names, ", ")

@@ -16,7 +16,8 @@ type Finding struct {
 	// Level is the highest level of the checks.
 	Level Level `json:"level"`
 	// Checks are the ids of the broken checks: MUST first, then in catalog order. The first one is
-	// the evidence. The finding of a daemon's death names the check that caused it.
+	// the evidence. The finding of a daemon's death names the check that caused it, and that of
+	// requests that failed now and then those that sent them. Neither has a sentence.
 	Checks []string `json:"checks"`
 	// NotJudged is the number of checks that have no verdict because of the same cause.
 	NotJudged int `json:"not_judged,omitempty"`
@@ -73,7 +74,7 @@ func (f Finding) Summary(most int) string {
 	text := "1 check: "
 	switch len(f.Checks) {
 	case 0:
-		text = "before the checks"
+		text = "outside the checks"
 	case 1:
 	default:
 		text = fmt.Sprintf("%d checks: ", len(f.Checks))
@@ -168,10 +169,14 @@ func (r Report) Unjudged() []Group {
 	return list
 }
 
+// several is how often a route must return the same error to be said to return it always.
+const several = 3
+
 // routes counts the statuses that each route returned. It is safe for concurrent use.
 type routes struct {
 	mu       sync.Mutex
 	statuses map[string]map[int]int
+	strays   []strays
 }
 
 func (r *routes) count(x *exchange) {
@@ -186,7 +191,6 @@ func (r *routes) count(x *exchange) {
 // settle returns the cause of a route that returned the same error to all of several requests: then
 // it does not matter what was wanted.
 func (r *routes) settle(c cause) cause {
-	const several = 3
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seen := r.statuses[c.route]; c.status >= 400 && len(seen) == 1 && seen[c.status] >= several {

@@ -119,7 +119,7 @@ func expect413(assert assertion) step {
 
 // oversizedContentLength announces a body of a terabyte and does not send it.
 func oversizedContentLength(ctx context.Context, c *client) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errCheckTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.target.patience(10*time.Second), errCheckTimeout)
 	defer cancel()
 	res, _, err := c.sendRaw(ctx, putOf("a.md", "x"), 1<<40)
 	if err != nil {
@@ -130,7 +130,7 @@ func oversizedContentLength(ctx context.Context, c *client) error {
 
 func compressionChecks() []check {
 	return []check{
-		should("limits-gzip", "8", "PUT stores a gzip body decompressed or rejects it with 415.", gzipStored),
+		should("limits-gzip", "8", "PUT stores a gzip body decompressed or rejects it.", gzipStored),
 		must("limits-gzip-counted-unpacked", "8",
 			"The limit of a body applies after decompression: 16 KiB that decompress to 16 MiB are rejected.",
 			gzipBomb),
@@ -145,22 +145,33 @@ func gzipped(text string) string {
 	return b.String()
 }
 
+// gzipStored writes a document with a gzip body. A daemon may also return it as it was sent, if it
+// says so.
 func gzipStored(ctx context.Context, c *client) error {
-	res, err := c.do(ctx, putOf("a.md", gzipped("one two three")).withHeader("Content-Encoding", "gzip"))
-	if err != nil || res.status == 415 {
+	const text = "one two three"
+	if err := written("b.md", text)(ctx, c); err != nil {
+		return err
+	}
+	res, err := c.do(ctx, putOf("a.md", gzipped(text)).withHeader("Content-Encoding", "gzip"))
+	if err != nil || res.status/100 == 4 {
 		return err
 	}
 	if err := res.verify(0, isSuccess); err != nil {
 		return err
 	}
-	return expectContent("a.md", "one two three")(ctx, c)
+	return observe(readOf("a.md"), 0, isSuccess, func(r *response) error {
+		if r.header.Get("Content-Encoding") == "gzip" && string(r.body) == gzipped(text) {
+			return nil
+		}
+		return bodyIs(text)(r)
+	})(ctx, c)
 }
 
 func gzipBomb(ctx context.Context, c *client) error {
 	bomb := gzipped(strings.Repeat("0", 16<<20))
 	return c.run(ctx,
 		written("a.md", "old"),
-		expect(putOf("a.md", bomb).withHeader("Content-Encoding", "gzip"), 0, statusIn(413, 415)),
+		expect(putOf("a.md", bomb).withHeader("Content-Encoding", "gzip"), 0, statusIn(413, 415, 400)),
 		expectContent("a.md", "old"))
 }
 

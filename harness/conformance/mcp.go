@@ -80,14 +80,9 @@ func (t *tools) moveTo(from, to string) (brain string) {
 
 // health returns why the server does not seem to be alive.
 func (t *tools) health(ctx context.Context) error {
-	limited, cancel := context.WithTimeoutCause(ctx, healthLimit, errCheckTimeout)
-	defer cancel()
-	c, err := t.client(limited)
+	c, err := t.client(ctx)
 	if err == nil {
-		_, err = c.Tools(limited)
-	}
-	if ctx.Err() != nil {
-		return nil // the run is over
+		_, err = c.Tools(ctx)
 	}
 	return err
 }

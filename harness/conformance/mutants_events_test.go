@@ -189,7 +189,7 @@ func replayMutants() []mutant {
 					return []frame{fr}
 				}
 				next.ServeHTTP(f, r)
-			}), []string{"events-batch"}, []string{"events-*"}},
+			}), []string{"events-stays-open"}, nil},
 		{"rejected-reported", "a rejected delete is reported", replaceEventFrames(func(f frame) []frame {
 			if strings.Contains(f.data, sentinelPath) {
 				return []frame{{f.id, f.name, `{"kind":"deleted","path":"none.md","when":"2024-01-01T00:00:00.000Z"}`},

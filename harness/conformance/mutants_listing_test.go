@@ -159,7 +159,7 @@ func batchMutants() []mutant {
 			if op["content_base64"] == "%%%" {
 				op["content_base64"] = ""
 			}
-		}), []string{"batch-atomic-base64-invalid"}, nil},
+		}), []string{"batch-base64-invalid-400"}, nil},
 		{"batch-content-optional", "a write op without content writes an empty document", each(func(op map[string]any) {
 			_, snake := op["content_base64"]
 			_, camel := op["contentBase64"]
@@ -170,14 +170,13 @@ func batchMutants() []mutant {
 		{"batch-type-skipped", "ops of unknown type are ignored", ops(func(list []any) []any {
 			return slices.DeleteFunc(list,
 				func(item any) bool { op, _ := item.(map[string]any); return op["type"] == "touch" })
-		}), []string{"batch-atomic-type-unknown"}, nil},
+		}), []string{"batch-type-unknown-400"}, nil},
 		{"batch-missing-ignored", "deleting a missing document in a batch succeeds", ops(func(list []any) []any {
 			return slices.DeleteFunc(list, func(item any) bool {
 				op, _ := item.(map[string]any)
 				return op["type"] == "delete" && op["path"] == "none.md"
 			})
-		}), []string{"batch-atomic-delete-missing", "errors-status-batch-missing"},
-			[]string{"batch-atomic-*", "errors-*-batch-missing", "events-failed-silent"}},
+		}), []string{"errors-status-batch-missing"}, []string{"errors-*-batch-missing"}},
 		{"batch-rename-copies", "a rename op that overwrites a document does not remove the source",
 			replace(batch, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				list, _ := bodyObject(r)["ops"].([]any)

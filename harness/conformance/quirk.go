@@ -39,20 +39,30 @@ const (
 	folderRowCause = "recursive listings have rows for folders"
 )
 
-// probeLimit bounds a request that looks for quirks. A daemon that takes longer has no known ones.
+// probeLimit bounds a request that looks for quirks of a fast daemon. If one takes longer, there are
+// no known ones.
 const probeLimit = 5 * time.Second
 
 // probeQuirks writes a document to an empty brain, searches it and lists it. Some daemons create
 // the files of an index at the first search. Requests to the route deadly are left out.
 func (d *target) probeQuirks(ctx context.Context, brain, deadly string) {
 	c := &client{target: d, brain: brain}
+	once := func(r request) (*response, error) {
+		limited, cancel := context.WithTimeoutCause(ctx, d.patience(probeLimit), errCheckTimeout)
+		defer cancel()
+		return c.do(limited, r)
+	}
 	do := func(r request) *response {
 		if d.exchange(r, brain).route == deadly {
 			return nil
 		}
-		limited, cancel := context.WithTimeoutCause(ctx, probeLimit, errCheckTimeout)
-		defer cancel()
-		res, err := c.do(limited, r)
+		res, err := once(r)
+		if err == nil && res.status >= 500 {
+			failed := res.seen
+			if res, err = once(r); err == nil && res.status/100 == 2 {
+				d.strayed([]*exchange{failed})
+			}
+		}
 		if err != nil || res.status/100 != 2 {
 			return nil
 		}

@@ -41,6 +41,7 @@ func (c *client) sendRaw(ctx context.Context, r request, length int) (res *respo
 	defer head.Body.Close()
 	res = &response{request: name, status: head.StatusCode, header: head.Header}
 	res.seen = d.exchange(r, c.brain).answered(res)
+	d.routes.count(res.seen)
 	c.remember(res.seen)
 	if err := res.withinRate(); err != nil {
 		return nil, nil, err

@@ -30,8 +30,9 @@ type Options struct {
 	// its documents. OtherTenantToken belongs to another tenant. Checks that need a token that is
 	// empty are not judged.
 	Token, ReadOnlyToken, OtherTenantToken string
-	// Only selects checks; see Checks.
-	Only []string
+	// Profile and Only select checks; see Checks. An empty profile is Full.
+	Profile Profile
+	Only    []string
 	// Parallel is the number of concurrent checks; 0 means 4.
 	Parallel int
 	// Timeout is how long a check waits for each response to begin; 0 means 30 seconds. A daemon that
@@ -74,7 +75,8 @@ var errCheckTimeout = errors.New("the check timed out")
 // the error is ctx's cause. In the latter two cases the report contains the checks that were
 // finished. That is all of them if the daemon could be restarted: then the report is not partial.
 func Run(ctx context.Context, o Options) (Report, error) {
-	checks, err := selectChecks(o.Only)
+	o.Profile = cmp.Or(o.Profile, Full)
+	checks, err := selectChecks(o.Profile, o.Only)
 	if err != nil {
 		return Report{}, err
 	}
@@ -101,7 +103,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	defer d.tools.close()
 	started := time.Now()
 	report := Report{
-		Endpoint: cmp.Or(d.base, o.MCP), StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
+		Endpoint: cmp.Or(d.base, o.MCP), Profile: o.Profile, StartedAt: started.UTC(), Planned: len(checks), Partial: true, Results: []Result{},
 		Findings: []Finding{},
 	}
 	r := &runner{target: d, options: o, checks: checks, process: o.Process}
@@ -125,7 +127,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
 	d.quirks.accuse(d, report.Results)
+	blame(report.Results)
 	report.Findings, report.Normalised = findings(report.Results, d.routes), d.deviations()
+	report.Findings = append(report.Findings, d.strayFindings()...)
 	report.BrainsLeft = d.brainsLeft()
 	report.Deaths = r.deaths
 	report.Findings = append(report.Findings, deathFindings(r.deaths, checks, report.Planned-len(report.Results))...)
@@ -153,16 +157,18 @@ func diedError(r Report) error {
 // hundreds of them. A daemon that has no such endpoint does not. The route deadly is not used to
 // find out how the daemon differs: it made the daemon die before.
 func (d *target) probe(ctx context.Context, timeout time.Duration, deadly string) error {
-	probe, cancel := patient(ctx, timeout)
+	healthy, cancel := context.WithTimeoutCause(ctx, timeout, errCheckTimeout)
 	defer cancel()
 	if d.base == "" {
-		if _, err := d.tools.client(probe); err != nil && ctx.Err() == nil {
+		if _, err := d.tools.client(healthy); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("%w: %s", ErrUnusable, d.redactor.Text(err.Error()))
 		}
 		return context.Cause(ctx)
 	}
-	status, err := d.healthStatus(probe)
+	status, err := d.healthStatus(healthy)
 	d.healthy, d.reached = err == nil && status/100 == 2, err == nil
+	probe, cancel := patient(ctx, timeout)
+	defer cancel()
 	id, err := d.probeCreation(probe)
 	if err == nil {
 		d.probeQuirks(probe, id, deadly)
@@ -197,11 +203,11 @@ func (d *target) runCheck(ctx context.Context, o Options, chk check) outcome {
 		err = fmt.Errorf("%w: %w", errCheckTimeout, err)
 	}
 	res.DurationMS = millis(time.Since(start))
-	res.Verdict, res.Reason = verdict(err)
+	res.judge(err)
 	if err != nil {
 		d.explain(&res, err, c.last())
 	}
-	out := outcome{Result: res, again: err != nil && countsAlone(err)}
+	out := outcome{Result: res, again: err != nil && countsAlone(err), late: err != nil && timedOut(err), failed: c.failures()}
 	out.isServerError = strings.HasPrefix(res.Response, "HTTP 5")
 	if x := c.last(); x != nil {
 		out.last = x.requestText(d.redactor.Text)

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,9 +31,11 @@ type runner struct {
 // outcome is the result of a check.
 type outcome struct {
 	Result
-	again         bool   // it counts only after the check ran alone
-	last          string // the last request, also of a check that is kept
-	isServerError bool   // the status of the last response was 5xx
+	again         bool        // it counts only after the check ran alone
+	late          bool        // nothing came in time
+	failed        []*exchange // with a status of 5xx
+	last          string      // the last request, also of a check that is kept
+	isServerError bool        // the status of the last response was 5xx
 }
 
 // runAll runs the checks and returns one result for each. A check that did not finish before ctx
@@ -160,15 +163,22 @@ func (r *runner) restart(ctx context.Context) bool {
 	return true
 }
 
-// runRest runs the checks that have no result yet. Those that timed out run again, alone.
-func (r *runner) runRest(l *life) {
-	alone := r.runParallel(l)
-	slices.Sort(alone)
-	r.runAlone(l, alone)
+// first is the outcome of a check beside others, after which it must run again, alone.
+type first struct {
+	index int
+	outcome
 }
 
-// runParallel returns the indexes of the checks that must run again, alone.
-func (r *runner) runParallel(l *life) (alone []int) {
+// runRest runs the checks that have no result yet. Those that timed out, or during which requests
+// failed, run again, alone.
+func (r *runner) runRest(l *life) {
+	again := r.runParallel(l)
+	slices.SortFunc(again, func(a, b first) int { return cmp.Compare(a.index, b.index) })
+	r.runAlone(l, again)
+}
+
+// runParallel returns the checks that must run again, alone.
+func (r *runner) runParallel(l *life) (again []first) {
 	next := make(chan int)
 	var mu sync.Mutex
 	var workers sync.WaitGroup
@@ -178,9 +188,9 @@ func (r *runner) runParallel(l *life) (alone []int) {
 				if l.ctx.Err() != nil {
 					continue
 				}
-				if o := r.run(l, i); o.again && l.ctx.Err() == nil {
+				if o := r.run(l, i); (o.again || r.isFailing(o)) && l.ctx.Err() == nil {
 					mu.Lock()
-					alone = append(alone, i)
+					again = append(again, first{i, o})
 					mu.Unlock()
 				} else {
 					r.settle(l, i, o.Result)
@@ -201,24 +211,29 @@ feed:
 	}
 	close(next)
 	workers.Wait()
-	return alone
+	return again
 }
 
 // runAlone runs checks again, one after another. Only now does it count that nothing came in time.
-func (r *runner) runAlone(l *life, alone []int) {
+func (r *runner) runAlone(l *life, again []first) {
 	late := 0
-	for _, i := range alone {
+	for _, f := range again {
+		i, o := f.index, f.outcome
 		if l.ctx.Err() != nil {
 			return
 		}
-		if late == maxAlone {
+		if late == maxAlone && o.late {
 			r.settle(l, i, Result{Check: r.checks[i].Check, Verdict: NotJudged, Reason: ReasonTimeout,
 				Detail: "the check timed out beside others, and was not run again because checks timed out alone too"})
 			continue
 		}
-		o := r.run(l, i)
-		o.Alone = true
+		run := func() outcome { return r.run(l, i) }
 		if o.again {
+			o = run()
+			o.Alone = true
+		}
+		o = r.steady(l, o, run)
+		if o.late {
 			late++
 		} else {
 			late = 0
@@ -232,7 +247,8 @@ func (r *runner) runAlone(l *life, alone []int) {
 func (r *runner) runSuspects(l *life, suspects []string) {
 	for _, id := range suspects {
 		i := slices.IndexFunc(r.checks, func(c check) bool { return c.ID == id })
-		o := r.runSuspect(l, i)
+		run := func() outcome { return r.runSuspect(l, i) }
+		o := r.steady(l, run(), run)
 		if r.hasResult(i) {
 			l.keep(o.Result)
 		} else {

@@ -32,10 +32,19 @@ func (f frame) object() (object, error) {
 // stream is an open event stream.
 type stream struct {
 	*response
-	body   *bodyReader
-	events *sse.Reader
-	skips  func(frame) bool // reports whether a frame is left out; nil for none
+	body    *bodyReader
+	events  *sse.Reader
+	skips   func(frame) bool // reports whether a frame is left out; nil for none
+	endless bool             // only the client ends it
+	frames  int              // that came
+	closed  atomic.Bool      // by the client
+
+	patience func(fast time.Duration) time.Duration // of the target
 }
+
+// errEnded means that the daemon ended a stream that only the client ends. It counts only after the
+// check ran alone.
+var errEnded = errors.New("the daemon ended the stream")
 
 // bodyReader remembers how a body ended: a body that the daemon ended may be judged, one that was
 // cut may not.
@@ -72,7 +81,7 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		return nil, err
 	}
 	body := &bodyReader{ReadCloser: res.Body}
-	s := &stream{response: head, body: body, events: sse.NewReader(body, 0)}
+	s := &stream{response: head, body: body, events: sse.NewReader(body, 0), endless: r.streaming, patience: c.target.patience}
 	if !r.verbatim && !r.unfiltered {
 		s.skips = func(f frame) bool { return c.target.quirks.isOwnEvent(f, c.brain, s.seen) }
 	}
@@ -120,7 +129,10 @@ func (s *stream) with(frames []frame) *exchange {
 	return s.seen.answered(&response{status: s.status, header: s.header, body: []byte(strings.TrimSpace(b.String()))})
 }
 
-func (s *stream) close() { _ = s.body.Close() }
+func (s *stream) close() {
+	s.closed.Store(true)
+	_ = s.body.Close()
+}
 
 // whileListening runs act and listen concurrently. An error of act takes precedence, and closes the
 // stream, because the events that listen waits for will not come.
@@ -140,8 +152,8 @@ func (s *stream) whileListening(act, listen func() error) error {
 	return listenErr
 }
 
-// nextWithin waits for a frame that the daemon must send by itself. That none comes, or that the
-// stream ends, is a contradiction.
+// nextWithin waits for a frame that the daemon must send by itself. That none comes is a
+// contradiction.
 func (s *stream) nextWithin(ctx context.Context, limit time.Duration) (frame, error) {
 	var late atomic.Bool
 	timer := time.AfterFunc(limit, func() { late.Store(true); s.close() })
@@ -152,6 +164,8 @@ func (s *stream) nextWithin(ctx context.Context, limit time.Duration) (frame, er
 		return frame{}, brokenf("%s: want a frame, got none in %v: %w", s.request, limit, errSilence)
 	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errCheckTimeout):
 		return frame{}, err // the run was interrupted
+	case errors.Is(err, errEnded):
+		return frame{}, err
 	case err != nil:
 		return frame{}, brokenf("%s: want a frame, but got %w: %w", s.request, err, errSilence)
 	}
@@ -170,11 +184,21 @@ func (s *stream) next(ctx context.Context) (frame, error) {
 
 func (s *stream) read(ctx context.Context) (frame, error) {
 	e, err := s.events.Next()
+	if err != nil && s.endless && s.body.err != nil && !s.closed.Load() && ctx.Err() == nil {
+		return frame{}, s.ended()
+	}
 	if err != nil && s.body.err == io.EOF { //nolint:errorlint // of the body itself
 		err = io.EOF
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return frame{}, fmt.Errorf("%s: %w", s.request, httpclient.Cause(ctx, err))
 	}
+	s.frames++
 	return frame{e.ID, e.Name, string(e.Data)}, err
+}
+
+// ended returns the error for a stream that the daemon ended.
+func (s *stream) ended() error {
+	return elsewhere("events-stays-open", s.seen.about(asCause("change streams are ended by the daemon",
+		"%s: want a stream that stays open, but it ended after %d frames: %w: %w", s.request, s.frames, errEnded, s.body.err)))
 }

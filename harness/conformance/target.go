@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evalctl/internal/httpclient"
@@ -26,6 +27,7 @@ type target struct {
 	redactor                     *redact.Redactor // applied to what is reported, not to what is judged
 	agent                        string
 	indexedWithin                time.Duration
+	timeout                      time.Duration // of Options
 	http                         *http.Client
 	tools                        *tools // nil without an MCP server
 
@@ -36,8 +38,9 @@ type target struct {
 	deletes     bool   // brains can be deleted
 	undeletable string // why not
 
-	quirks *quirks
-	routes *routes // what each route returned
+	quirks  *quirks
+	routes  *routes      // what each route returned
+	slowest atomic.Int64 // the longest time until a response began, in nanoseconds
 
 	mu   sync.Mutex
 	left []string  // brains that could not be deleted
@@ -57,7 +60,7 @@ func newTarget(o Options) (*target, error) {
 	tr.DisableCompression = true
 	tr.MaxIdleConnsPerHost = 2 * o.Parallel
 	return &target{
-		base: base, agent: o.Agent, indexedWithin: cmp.Or(o.indexedWithin, indexedWithin),
+		base: base, agent: o.Agent, indexedWithin: cmp.Or(o.indexedWithin, indexedWithin), timeout: o.Timeout,
 		token: o.Token, readOnly: o.ReadOnlyToken, otherTenant: o.OtherTenantToken,
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
@@ -116,11 +119,30 @@ func (d *target) open(ctx context.Context, r request, brain string) (*http.Respo
 		req.Header.Set(h[0], h[1])
 	}
 	req.Close = r.close
+	began := time.Now()
 	res, err := d.http.Do(req)
 	if err != nil {
 		return nil, d.noAnswer(r, brain, fmt.Errorf("%s: %w", d.describe(r, brain), httpclient.Cause(ctx, err)))
 	}
+	d.measure(time.Since(began))
 	return res, nil
+}
+
+// measure notes how long a response took to begin.
+func (d *target) measure(took time.Duration) {
+	for {
+		old := d.slowest.Load()
+		if int64(took) <= old || d.slowest.CompareAndSwap(old, int64(took)) {
+			return
+		}
+	}
+}
+
+// patience returns how long to wait for what a fast daemon does within a time. A slow one gets
+// several times as long as its slowest response, but not longer than a check waits for any.
+func (d *target) patience(fast time.Duration) time.Duration {
+	const times = 5
+	return max(fast, min(d.timeout, times*time.Duration(d.slowest.Load())))
 }
 
 // noAnswer adds the request to the error of one that got no answer.

@@ -32,6 +32,9 @@ const (
 	ReasonTransport Reason = "transport"  // no answer: refused, reset, cut
 	ReasonTimeout   Reason = "timeout"    // no answer in time, also when the check ran alone
 	ReasonRateLimit Reason = "rate_limit" // 429
+	// ReasonServerError means that requests failed with a status of 5xx each time that the check ran,
+	// but never the same one.
+	ReasonServerError Reason = "server_error"
 )
 
 // String describes the reason in a few words.
@@ -51,6 +54,8 @@ func (r Reason) String() string {
 		return "no answer in time"
 	case ReasonRateLimit:
 		return "rate limit"
+	case ReasonServerError:
+		return "requests failed, but never the same one"
 	}
 	return string(r)
 }
@@ -73,6 +78,45 @@ type unjudged struct {
 
 func (e unjudged) Error() string { return e.err.Error() }
 func (e unjudged) Unwrap() error { return e.err }
+
+// belongs is in the error of a step for what contradicts the requirement of one check, whichever check
+// saw it: it breaks that check, and leaves the others not judged.
+type belongs struct {
+	check string
+	err   error
+}
+
+func (e belongs) Error() string { return e.err.Error() }
+func (e belongs) Unwrap() error { return e.err }
+
+// elsewhere returns the error for a contradiction of the requirement of a check.
+func elsewhere(check string, err error) error {
+	return unjudged{ReasonObserve, belongs{check, err}}
+}
+
+// judge sets the verdict on a check whose steps returned err.
+func (res *Result) judge(err error) {
+	res.Verdict, res.Reason = verdict(err)
+	if b, ok := errors.AsType[belongs](err); ok && res.Verdict == NotJudged {
+		if res.blames = b.check; b.check == res.ID {
+			res.Verdict, res.Reason = Broken, ""
+		}
+	}
+}
+
+// blame breaks the checks whose requirement the answers to other checks contradict.
+func blame(results []Result) {
+	for _, res := range results {
+		i := slices.IndexFunc(results, func(r Result) bool { return r.ID == res.blames })
+		if i < 0 || res.Reason != ReasonObserve || results[i].Verdict == Broken {
+			continue
+		}
+		seen := res
+		seen.Check, seen.Verdict, seen.Reason, seen.blames = results[i].Check, Broken, "", ""
+		seen.DurationMS = results[i].DurationMS
+		results[i] = seen
+	}
+}
 
 // optional returns the error for optional behaviour that the daemon does not show.
 func optional(what string) error {
@@ -138,7 +182,9 @@ func verdict(err error) (Verdict, Reason) {
 }
 
 // countsAlone reports whether a check must run again, alone, before its verdict counts.
-func countsAlone(err error) bool { return timedOut(err) || errors.Is(err, errDisturbed) }
+func countsAlone(err error) bool {
+	return timedOut(err) || errors.Is(err, errDisturbed) || errors.Is(err, errEnded)
+}
 
 // timedOut reports whether an error is about something that did not come in time.
 func timedOut(err error) bool {

@@ -49,6 +49,9 @@ func (c Conformance) suites() []suite {
 	for _, group := range c.report().Groups() {
 		s := suite{name: "conformance." + group, started: c.StartedAt}
 		s.add("endpoint", c.Endpoint)
+		if c.Profile != "" {
+			s.add("profile", string(c.Profile))
+		}
 		for _, r := range c.Results {
 			if r.Group == group {
 				s.ms += r.DurationMS
@@ -103,14 +106,19 @@ func (c Conformance) write(p *summary) {
 		word = "Inconclusive"
 	case r.NotJudged("") == len(r.Results):
 		word = "Invalid" // nothing was found out
+	case r.Unsettled() != "":
+		word = "Inconclusive"
 	}
-	p.printf("## %s: %d of %d MUST requirements are broken\n\n", word, broken, broken+kept)
+	p.printf("## %s: %d of %d MUST requirements%s are broken\n\n", word, broken, broken+kept, r.Of())
 	p.printf("Conformance of %s.\n\n", markdown.Span(c.Endpoint, textLength))
 	switch {
 	case c.Partial:
 		p.printf("**Partial:** %s\n\n", markdown.Span(c.progress(), sentenceLength))
 	case !c.isWhole():
 		p.printf("**The daemon died:** %s\n\n", markdown.Span(c.progress(), sentenceLength))
+	}
+	if text := r.Unsettled(); text != "" {
+		p.printf("**Much is not judged:** %s\n\n", markdown.Span(text, sentenceLength))
 	}
 	t := markdown.NewTable("lrrrrr", "group", "MUST kept", "MUST broken", "SHOULD kept", "SHOULD broken", "not judged")
 	for _, g := range append(r.Groups(), "") {
@@ -169,6 +177,9 @@ func (c Conformance) annotations() []annotation {
 	var out []annotation
 	if !c.isWhole() {
 		out = append(out, annotation{title: "conformance: " + c.incomplete(), message: c.progress()})
+	}
+	if text := c.report().Unsettled(); text != "" {
+		out = append(out, annotation{title: "conformance: much is not judged", message: text})
 	}
 	for _, f := range c.Findings {
 		if f.Level == conformance.Must {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +29,10 @@ func TestConformance(t *testing.T) {
 	c.Findings[0].NotJudged = 3
 	c.Normalised = []string{"rows for folders are removed from recursive listings"}
 	goldens(t, "conformance", c)
+	profiled := c
+	profiled.Profile, profiled.Results = conformance.Evaluable, slices.Clone(c.Results)
+	profiled.Results[3].Reason = conformance.ReasonRateLimit
+	goldens(t, "profile", profiled)
 	c.Partial, c.Planned, c.Deaths = true, 9, []conformance.Death{{After: "events-b", Cause: "exit status 1"}}
 	goldens(t, "partial", c)
 	c.Partial, c.Planned = false, len(c.Results)

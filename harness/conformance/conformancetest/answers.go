@@ -1,9 +1,12 @@
 package conformancetest
 
 import (
+	"bytes"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -62,6 +65,28 @@ func RateLimitEvery(n int64) Wrapper {
 	})
 }
 
+// FailEvery answers every nth request with a status of an error.
+func FailEvery(n int64, status int) Wrapper {
+	return every(n, func(w http.ResponseWriter) { problem(w, status) })
+}
+
+// FailOnce answers the nth request of a route with a status of an error, and no other.
+func FailOnce(match Match, n int64, status int) Wrapper {
+	var count atomic.Int64
+	return FailingIf(func(r *http.Request) bool { return match(r) && count.Add(1) == n }, status)
+}
+
+// FailOften answers one of n requests, in no regular order, with a status of an error.
+func FailOften(n uint64, status int) Wrapper {
+	random := rand.New(rand.NewPCG(1, 1))
+	var mu sync.Mutex
+	return FailingIf(func(r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.URL.Path != "/healthz" && random.Uint64N(n) == 0
+	}, status)
+}
+
 // every serves every nth request otherwise. GET /healthz is not counted.
 func every(n int64, otherwise func(http.ResponseWriter)) Wrapper {
 	var count atomic.Int64
@@ -92,4 +117,21 @@ func Wrapped(routes ...string) Wrapper {
 			})
 		}
 	})
+}
+
+// ReturnGzip stores gzip bodies as they are, and returns them with Content-Encoding.
+func ReturnGzip() Wrapper {
+	put, read := Route("PUT /documents"), Route("GET /documents/read")
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if put(r) {
+				r.Header.Del("Content-Encoding")
+			}
+			a := Serve(next, r)
+			if read(r) && bytes.HasPrefix(a.Body.Bytes(), []byte("\x1f\x8b")) {
+				a.Header().Set("Content-Encoding", "gzip")
+			}
+			a.Send(w, r)
+		})
+	}
 }

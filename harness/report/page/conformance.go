@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -16,6 +17,9 @@ func (d *document) addConformance(r *conformance.Report) {
 	}
 	for _, death := range r.Deaths {
 		d.Warnings = append(d.Warnings, line("the daemon died "+death.String(), foundLength))
+	}
+	if text := r.Unsettled(); text != "" {
+		d.Warnings = append(d.Warnings, "much is not judged: "+text)
 	}
 	if len(r.BrainsLeft) > 0 {
 		d.Warnings = append(d.Warnings, "not deleted: brains "+some(r.BrainsLeft))
@@ -33,6 +37,7 @@ func (d *document) addConformance(r *conformance.Report) {
 	d.addChecks(r)
 	d.add(section{ID: "ran", Title: "What ran", Blocks: []block{{Facts: []fact{
 		{Name: "Endpoint", Value: name(r.Endpoint)},
+		{Name: "Profile", Value: cmp.Or(name(string(r.Profile)), "not recorded")},
 		{Name: "Started", Value: moment(r.StartedAt)},
 		{Name: "Took", Value: (time.Duration(r.DurationMS) * time.Millisecond).Round(10 * time.Millisecond).String()},
 		{Name: "Checks", Value: fmt.Sprintf("%d of %d planned", len(r.Results), r.Planned)},
@@ -107,7 +112,7 @@ func conformanceBand(r *conformance.Report) band {
 	must, should := r.Count("", conformance.Must, conformance.Broken), r.Count("", conformance.Should, conformance.Broken)
 	kept := r.Count("", conformance.Must, conformance.Kept) + r.Count("", conformance.Should, conformance.Kept)
 	b := band{Heading: "Conformance of " + name(r.Endpoint), Class: "pass", Mark: "✓", Word: "No MUST broken",
-		Sentence: fmt.Sprintf("%d MUST and %d SHOULD broken, %d kept, %d not judged", must, should, kept, r.NotJudged(""))}
+		Sentence: fmt.Sprintf("%d MUST and %d SHOULD%s broken, %d kept, %d not judged", must, should, r.Of(), kept, r.NotJudged(""))}
 	switch {
 	case must > 0:
 		b.Class, b.Mark, b.Word = "fail", "✗", "MUST broken"
@@ -115,6 +120,8 @@ func conformanceBand(r *conformance.Report) band {
 		b.Class, b.Mark, b.Word = "warn", "‖", "Inconclusive"
 	case kept == 0:
 		b.Class, b.Mark, b.Word = "warn", "!", "Nothing was judged"
+	case r.Unsettled() != "":
+		b.Class, b.Mark, b.Word = "warn", "‖", "Inconclusive"
 	}
 	return b
 }

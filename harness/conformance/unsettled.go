@@ -1,0 +1,78 @@
+package conformance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// unsettledShare is the part of the requirements, one in so many, that may remain not judged in a run
+// that is a verdict.
+const unsettledShare = 10
+
+// unanswered are the reasons that say that a daemon, or something before it, did not answer.
+var unanswered = []Reason{ReasonTransport, ReasonTimeout, ReasonRateLimit, ReasonServerError}
+
+// advice says what to do about checks that are not judged.
+var advice = map[Reason]string{
+	ReasonTransport:   "see in the daemon's log why connections end",
+	ReasonTimeout:     "allow more time for each answer",
+	ReasonRateLimit:   "run fewer checks in parallel, or raise the daemon's rate limit",
+	ReasonServerError: "see in the daemon's log why requests fail",
+	ReasonSetup:       "see what requests that prepare checks returned",
+	ReasonObserve:     "see what requests that read back returned",
+}
+
+// applies reports whether the requirement of a check is one that the run could have judged.
+func (res Result) applies() bool {
+	return res.Level == Must && (res.Verdict != NotJudged || res.Reason != ReasonNeed && res.Reason != ReasonOptional)
+}
+
+// Unsettled returns why the report is no verdict that a daemon keeps the requirements, or "" if it may
+// be one: more than a tenth of the requirements of level MUST that apply are not judged, or all of a
+// group because the daemon did not answer.
+func (r Report) Unsettled() string {
+	open, all := 0, 0
+	reasons, judgeable, silent := map[Reason]int{}, map[string]int{}, map[string]int{}
+	for _, res := range r.Results {
+		if !res.applies() {
+			continue
+		}
+		all++
+		judgeable[res.Group]++
+		if res.Verdict != NotJudged {
+			continue
+		}
+		open++
+		reasons[res.Reason]++
+		if slices.Contains(unanswered, res.Reason) {
+			silent[res.Group]++
+		}
+	}
+	groups := slices.DeleteFunc(r.Groups(), func(g string) bool { return silent[g] == 0 || silent[g] < judgeable[g] })
+	if open*unsettledShare <= all && len(groups) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d MUST requirements that apply could not be judged", open, all)
+	if len(groups) > 0 {
+		text += ", and none of " + strings.Join(groups, ", ")
+	}
+	return text + ": " + mostFrequent(reasons)
+}
+
+// mostFrequent lists the reasons, the most frequent first, and what to do about the first one.
+func mostFrequent(reasons map[Reason]int) string {
+	var list []Reason
+	for reason := range reasons {
+		list = append(list, reason)
+	}
+	slices.SortFunc(list, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, reason := range list {
+		parts = append(parts, fmt.Sprintf("%d %s", reasons[reason], reason))
+	}
+	return strings.Join(parts, ", ") + "; " + advice[list[0]]
+}
