@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"evalctl/daemon/client"
 	"evalctl/daemon/mcpclient"
 	"evalctl/daemon/mcpserver"
 )
@@ -150,6 +151,22 @@ func TestAskIsCancelled(t *testing.T) {
 func newServer(t testing.TB, url, brain string) *mcpserver.Server {
 	t.Helper()
 	s, err := mcpserver.New(mcpserver.Config{Client: newClient(t, url), DefaultBrain: brain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newForeignServer is newServer for a daemon that may speak another dialect.
+func newForeignServer(t testing.TB, url, brain string) *mcpserver.Server {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := client.New(url, &client.Options{HTTPClient: &http.Client{Transport: mcpserver.Translate(transport)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mcpserver.New(mcpserver.Config{Client: c, DefaultBrain: brain})
 	if err != nil {
 		t.Fatal(err)
 	}
