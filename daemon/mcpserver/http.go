@@ -36,7 +36,7 @@ const (
 // has an end, and requests without one are served. The client is not the user of this process, so
 // memory_ingest_file is rejected.
 func (s *Server) Handler() http.Handler {
-	server := s.mcpServer(false)
+	server := s.mcpServer(false, inOrder)
 	h := &handler{
 		Server:  s,
 		running: running{calls: map[callKey]*func(){}},
@@ -49,6 +49,9 @@ func (s *Server) Handler() http.Handler {
 	}
 	return h
 }
+
+// inOrder is the settle of a transport whose clients pass on each message before they read the next.
+func inOrder(context.Context) {}
 
 type handler struct {
 	*Server
@@ -134,7 +137,7 @@ func (h *handler) serveBatch(w http.ResponseWriter, r *http.Request, data []byte
 		}
 	}
 	ctx := context.WithValue(r.Context(), requestKey{}, r.Context())
-	err := h.serveLines(ctx, l, h.mcpServer(false), &mcp.ServerSessionState{
+	err := h.serveLines(ctx, l, h.mcpServer(false, inOrder), &mcp.ServerSessionState{
 		InitializeParams:  &mcp.InitializeParams{ProtocolVersion: version},
 		InitializedParams: &mcp.InitializedParams{},
 	})

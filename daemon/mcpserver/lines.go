@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,6 +41,9 @@ type lines struct {
 	mu       sync.Mutex
 	version  string        // of the protocol; empty until it is negotiated
 	starting chan struct{} // closed when initialize has its response; nil before it arrives
+	pings    pings
+
+	settleTime time.Duration
 }
 
 // line is a message, or why there is none.
@@ -54,7 +58,7 @@ func newLines(in io.Reader, out io.Writer, version string) *lines {
 		in: bufio.NewReaderSize(in, 64<<10), out: out,
 		incoming: make(chan line), ended: make(chan struct{}), closed: make(chan struct{}),
 		calls:   calls{open: map[jsonrpc.ID]*openCall{}},
-		version: version,
+		version: version, pings: pings{open: map[jsonrpc.ID]chan struct{}{}}, settleTime: settleTime,
 	}
 	l.close = sync.OnceFunc(func() { close(l.closed) })
 	return l
@@ -210,6 +214,9 @@ func (l *lines) admit(i item, b *batch) []byte {
 }
 
 func (l *lines) enqueue(msg jsonrpc.Message, b *batch) (reject *jsonrpc.Response) {
+	if res, ok := msg.(*jsonrpc.Response); ok && l.settled(res) {
+		return nil
+	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
 		switch {
 		case req.IsCall():

@@ -19,7 +19,8 @@ const maxCalls = 32
 //
 // The client is the user of this process, so tools may use files and the network of this machine.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	return s.serveLines(ctx, newLines(in, out, ""), s.mcpServer(true), nil)
+	l := newLines(in, out, "")
+	return s.serveLines(ctx, l, s.mcpServer(true, l.settle), nil)
 }
 
 // serveLines serves one client until its input ends. The state is nil if it is to begin with
