@@ -76,7 +76,8 @@ func (c *mcpCmd) Validate() error {
 	if c.Endpoint != "" && c.Store != "" {
 		return errors.New("--store is for the daemon of a home; --endpoint has a store of its own")
 	}
-	if c.Default != "" && !brain.ValidID(c.Default) {
+	// The ids of a daemon elsewhere have forms of their own.
+	if c.Default != "" && c.Endpoint == "" && !brain.ValidID(c.Default) {
 		return fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)
 	}
 	return nil

@@ -147,6 +147,9 @@ func (c *Client) Brain(id string) *Brain {
 	return &Brain{c: c, path: brainsPath + "/" + segment(id)}
 }
 
+// Path returns the path of the brain's URL below the base URL, escaped.
+func (b *Brain) Path() string { return b.path }
+
 // segment escapes an id for the path of a URL.
 func segment(id string) string {
 	// PathEscape does not escape dots, and a segment of dots would name another resource.

@@ -17,6 +17,10 @@ import (
 // half of it.
 const maxJSON = 64 << 20
 
+// maxPath limits the path of a URL, in bytes. Ids are the daemon's own and may have any form and
+// length, but servers and proxies limit the first line of a request, most of them to 8 KiB.
+const maxPath = 7 << 10
+
 type request struct {
 	method, path string
 	query        url.Values
@@ -96,6 +100,10 @@ func (c *Client) read(ctx context.Context, r request, limit int64) ([]byte, erro
 
 // do sends a request. A status outside 2xx is an *Error. The caller must close the body.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
+	if n := len(r.path); n > maxPath {
+		r.path = r.path[:100] + "…"
+		return nil, r.check(invalid("the path of the URL has %d bytes, the limit is %d: an id is too long", n, maxPath))
+	}
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()

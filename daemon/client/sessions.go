@@ -98,7 +98,7 @@ func (b *Brain) session(method, id, endpoint string, all ...violation) (request,
 	if id == "" { // the URL would be another endpoint
 		return r, r.check(invalid("session id is empty"))
 	}
-	if err := r.check(limitChars("session id", id, protocol.MaxSessionID)); err != nil {
+	if err := r.check(limitChars("session id", id, len(id))); err != nil {
 		return r, err
 	}
 	return r, r.check(all...)

@@ -93,12 +93,13 @@ func TestSessionsNotSent(t *testing.T) {
 	ctx, b := t.Context(), c.Brain("eval")
 	long := func(n int) string { return strings.Repeat("ä", n) }
 	for name, call := range map[string]func() error{
-		"no id":   func() error { _, err := b.Session(ctx, ""); return err },
-		"long id": func() error { _, err := b.Session(ctx, long(129)); return err },
-		"bad id":  func() error { _, err := b.Session(ctx, "\xff"); return err },
-		"content": func() error { return add(t, b, protocol.SessionMessage{Role: "user", Content: long(1_000_001)}) },
-		"bytes":   func() error { return add(t, b, protocol.SessionMessage{Role: "user", Content: "\xff"}) },
-		"name":    func() error { return add(t, b, protocol.SessionMessage{Role: "user", Content: "x", Name: long(129)}) },
+		"no id":      func() error { _, err := b.Session(ctx, ""); return err },
+		"long id":    func() error { _, err := b.Session(ctx, long(2000)); return err },
+		"long brain": func() error { _, err := c.Brain(long(2000)).Info(ctx); return err },
+		"bad id":     func() error { _, err := b.Session(ctx, "\xff"); return err },
+		"content":    func() error { return add(t, b, protocol.SessionMessage{Role: "user", Content: long(1_000_001)}) },
+		"bytes":      func() error { return add(t, b, protocol.SessionMessage{Role: "user", Content: "\xff"}) },
+		"name":       func() error { return add(t, b, protocol.SessionMessage{Role: "user", Content: "x", Name: long(129)}) },
 		"metadata": func() error {
 			return add(t, b, protocol.SessionMessage{Role: "user", Content: "x", Metadata: map[string]any{long(129): 1}})
 		},

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
+	"evalctl/daemon/client"
 	"evalctl/daemon/mcpclient"
 	"evalctl/daemon/mcpserver"
 )
@@ -154,4 +156,54 @@ func newServer(t testing.TB, url, brain string) *mcpserver.Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// newForeignServer is newServer for a daemon that may speak another dialect.
+func newForeignServer(t testing.TB, url, brain string) *mcpserver.Server {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := client.New(url, &client.Options{HTTPClient: &http.Client{Transport: mcpserver.Translate(transport)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mcpserver.New(mcpserver.Config{Client: c, DefaultBrain: brain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestProgressComesBeforeReply reads the messages of an ask as they are written. On stdio, the reply
+// follows when the client has answered the ping after the progress.
+func TestProgressComesBeforeReply(t *testing.T) {
+	url := asking(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "event: answer_delta\ndata: {\"delta\":\"Green\"}\n\nevent: answer_delta\ndata: {\"delta\":\" tea\"}\n\nevent: done\ndata: {\"ok\":true}\n\n")
+	})
+	ask := func(id, meta string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"memory_ask",` + meta + `"arguments":{"query":"x"}}}`
+	}
+	w := newPipeWire(t, url, "2025-11-25")
+	for _, id := range []string{"1", "2"} {
+		w.send(ask(id, `"_meta":{"progressToken":7},`))
+		for i, want := range []string{`"message":"Green"`, `"message":" tea"`, `"id":"settle-` + id + `","method":"ping"`} {
+			if got := <-w.lines; !strings.Contains(got, want) {
+				t.Fatalf("message %d is %s, want %s", i, got, want)
+			}
+		}
+		w.send(`{"jsonrpc":"2.0","id":"settle-` + id + `","result":{}}`)
+		if got := <-w.lines; !strings.Contains(got, `"id":`+id+`,"result"`) {
+			t.Errorf("got %s", got)
+		}
+	}
+	w.send(ask("3", ""))
+	if got := w.end(); len(got) != 1 || !strings.Contains(got[0], `"answer":"Green tea"`) {
+		t.Errorf("without progress: %s", got)
+	}
+	// Over HTTP, clients pass on each message before they read the next.
+	web := newWebWire(t, url, "2025-11-25")
+	web.send(ask("1", `"_meta":{"progressToken":7},`))
+	if got := web.receive(); len(got) != 3 || !strings.Contains(got[1], " tea") || !strings.Contains(got[2], `"id":1,"result"`) {
+		t.Errorf("over HTTP: %s", got)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -78,18 +79,21 @@ func noBrain(format string, args ...any) error {
 	return &toolError{Code: protocol.CodeNoBrain, Message: fmt.Sprintf(format, args...)}
 }
 
+// slugForm is the form of a slug (spec 2).
+var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
 // inBrain runs an operation on the brain of a call (spec 1): the argument brain, else the server's
-// default, else the one that the daemon names, else the first that it lists. A name is an id or a
-// slug. The daemon resolves both; for a daemon that knows only ids, inBrain looks the slug up after
-// the daemon has rejected it, and then runs the operation again.
+// default, else the one that the daemon names, else the first that it lists.
+//
+// The argument is an id, else a slug, else a name. What has the form of a slug is used as an id at
+// once, because daemons resolve slugs; only if the daemon rejects it, it is looked up in the list
+// of brains. Anything else is looked up first, so that no daemon creates a brain for a name. It is
+// used as an id if no brain of the list has it, because a list need not have every brain.
 func inBrain[T any](
 	ctx context.Context, c call, run func(id string, b *client.Brain) (T, error),
 ) (T, error) {
 	var none T
-	name := c.args.text("brain")
-	if name == "" {
-		name = c.defaultBrain
-	}
+	name := cmp.Or(c.args.text("brain"), c.defaultBrain)
 	if name == "" {
 		id, err := c.firstBrain(ctx)
 		if err != nil {
@@ -97,25 +101,54 @@ func inBrain[T any](
 		}
 		return run(id, c.client.Brain(id))
 	}
-	result, err := run(name, c.client.Brain(name))
-	if !mayLackBrain(err) {
-		return result, err
+	slug := slugForm.MatchString(name)
+	var err error
+	if slug {
+		var result T
+		if result, err = run(name, c.client.Brain(name)); !mayLackBrain(err) {
+			return result, err
+		}
 	}
 	list, listErr := c.brains(ctx)
-	if listErr != nil {
-		return none, err // the listing adds nothing, and may be what the key lacks
-	}
-	for _, b := range list.Items {
-		if b.ID == name {
-			return none, err // the brain exists: something else does not
+	id, ambiguous := identify(list.Items, name)
+	switch {
+	case ambiguous != nil:
+		return none, ambiguous
+	case id != "" && (id != name || !slug):
+		return run(id, c.client.Brain(id))
+	case id != "" || slug && listErr != nil:
+		return none, err // the brain may exist: something else does not
+	case !slug:
+		result, err := run(name, c.client.Brain(name))
+		if listErr != nil || !mayLackBrain(err) && !hasStatus(err, http.StatusBadRequest) {
+			return result, err
 		}
 	}
-	for _, b := range list.Items {
-		if b.Slug == name {
-			return run(b.ID, c.client.Brain(b.ID))
+	return none, noBrain("no accessible brain has the id, slug or name %.64q", name)
+}
+
+// identify returns the id of the brain that an argument stands for, or none.
+func identify(brains []protocol.Brain, name string) (id string, err error) {
+	for _, value := range []func(protocol.Brain) string{
+		func(b protocol.Brain) string { return b.ID },
+		func(b protocol.Brain) string { return b.Slug },
+		func(b protocol.Brain) string { return b.Name },
+	} {
+		var ids []string
+		for _, b := range brains {
+			if value(b) == name && b.ID != "" {
+				ids = append(ids, b.ID)
+			}
+		}
+		switch len(ids) {
+		case 0:
+		case 1:
+			return ids[0], nil
+		default:
+			return "", noBrain("%d brains have the name %.64q: use one of the ids %.200q", len(ids), name, ids)
 		}
 	}
-	return none, noBrain("no accessible brain has the id or slug %.64q", name)
+	return "", nil
 }
 
 // mayLackBrain reports whether an operation may have failed because the brain is unknown. Daemons

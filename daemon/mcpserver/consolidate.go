@@ -4,29 +4,25 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
 )
-
-// compileResult is the payload of a consolidation by an endpoint whose result has no known form.
-type compileResult struct {
-	Result json.RawMessage `json:"result"`
-}
 
 // consolidate uses the endpoint consolidate, else the endpoint compile.
 func consolidate(ctx context.Context, c call) (reply, error) {
 	return inBrain(ctx, c, func(id string, b *client.Brain) (reply, error) {
 		r, err := b.Consolidate(ctx, protocol.ConsolidateRequest{})
 		if err == nil {
-			return reply{r, consolidationText(r.Result)}, nil
+			return reply{consolidation(r), consolidationText(r)}, nil
 		}
 		if !c.lacksRoute(ctx, id, err) {
 			return reply{}, err
 		}
 		result, err := b.Compile(ctx)
 		if err == nil {
-			return reply{compileResult{result}, "Compiled the brain"}, nil
+			return reply{consolidation(result), "Compiled the brain"}, nil
 		}
 		if !c.lacksRoute(ctx, id, err) {
 			return reply{}, err
@@ -36,11 +32,31 @@ func consolidate(ctx context.Context, c call) (reply, error) {
 	})
 }
 
-func consolidationText(c protocol.Consolidation) string {
+// consolidation returns the payload {result: …} (spec 4.1) of a response without changing what the
+// daemon says: all of a response that has the member result, else that member with all of the
+// response.
+func consolidation(response json.RawMessage) json.RawMessage {
+	var body map[string]json.RawMessage
+	if json.Unmarshal(response, &body) == nil && body["result"] != nil {
+		return response
+	}
+	if response == nil {
+		response = json.RawMessage("null")
+	}
+	return slices.Concat(json.RawMessage(`{"result":`), response, json.RawMessage(`}`))
+}
+
+// consolidationText counts what was done if the response has the form of the reference daemon's.
+func consolidationText(response json.RawMessage) string {
+	var c protocol.ConsolidateResponse
+	if json.Unmarshal(response, &c) != nil ||
+		c.Result.Compiled == nil || c.Result.Promoted == nil || c.Result.Pruned == nil {
+		return "Consolidated the brain"
+	}
 	text := fmt.Sprintf("Compiled %d summaries, promoted %d notes, pruned %d facts and episodes",
-		len(c.Compiled), len(c.Promoted), len(c.Pruned))
-	if c.Record != "" {
-		text += "\nrecord: " + c.Record
+		len(c.Result.Compiled), len(c.Result.Promoted), len(c.Result.Pruned))
+	if c.Result.Record != "" {
+		text += "\nrecord: " + c.Result.Record
 	}
 	return text
 }

@@ -19,8 +19,8 @@ const maxForeign = 64 << 20
 // Translate returns a transport to a daemon that may speak another dialect of the protocol: one
 // with keys in camelCase, with hits where the protocol has chunks, or with other names of the
 // events of an answer. Requests have the names of both dialects. Responses get the names of the
-// protocol. Those that have them already are unchanged, and so are metadata, and all that is
-// neither JSON nor an event stream.
+// protocol. Those that have them already are unchanged, and so are metadata, the results of
+// consolidations, which have no form, and all that is neither JSON nor an event stream.
 func Translate(transport http.RoundTripper) http.RoundTripper { return translator{transport} }
 
 type translator struct{ next http.RoundTripper }
@@ -129,6 +129,9 @@ func translateJSON(res *http.Response) (*http.Response, error) {
 // translateValue returns JSON with the names of the protocol. The endpoint is the last segment of
 // the path.
 func translateValue(endpoint string, data []byte) []byte {
+	if endpoint == "consolidate" || endpoint == "compile" {
+		return data
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var value any

@@ -2,7 +2,10 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	"evalctl/daemon/client"
@@ -20,19 +23,24 @@ type sessionExtract struct {
 	Messages []protocol.SessionMessageRecord `json:"messages"`
 }
 
+// transcriptExtract has a Fallback if the call named a session, and the daemon has none.
 type transcriptExtract struct {
-	Mode     string                  `json:"mode"`
-	Document protocol.DocumentRecord `json:"document"`
+	Mode     string    `json:"mode"`
+	Document any       `json:"document"`
+	Fallback *fallback `json:"fallback,omitempty"`
 }
 
 func extract(ctx context.Context, c call) (reply, error) {
 	messages := c.messages()
 	session := c.args.text("session_id")
-	return inBrain(ctx, c, func(_ string, b *client.Brain) (reply, error) {
+	return inBrain(ctx, c, func(id string, b *client.Brain) (reply, error) {
 		if session == "" {
-			return c.extractTranscript(ctx, b, messages)
+			return c.extractTranscript(ctx, id, b, messages, nil)
 		}
 		records, err := addMessages(ctx, b, session, messages)
+		if err != nil && !aboutSession(err) && c.lacksRoute(ctx, id, err) {
+			return c.extractTranscript(ctx, id, b, messages, err)
+		}
 		if err != nil {
 			return reply{}, err
 		}
@@ -88,22 +96,44 @@ func addMessages(
 	return records, nil
 }
 
+// sessionWord finds texts that say that a session is missing, and not an endpoint.
+var sessionWord = regexp.MustCompile(`(?i)session([^s]|$)`)
+
+// aboutSession reports whether a daemon with sessions has rejected a request because of one.
+func aboutSession(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return false
+	}
+	text := e.Problem.Code + " " + e.Problem.Title + " " + e.Problem.Detail
+	return sessionWord.MatchString(strings.ReplaceAll(text, e.Path, "")) // which may contain the word
+}
+
 // extractTranscript stores the messages as a document. The daemon extracts facts from documents of
-// this source and form.
+// this source and form. noSession is the failure to add them to their session, nil if they have
+// none.
 func (c call) extractTranscript(
-	ctx context.Context, b *client.Brain, messages []protocol.SessionMessage,
+	ctx context.Context, id string, b *client.Brain, messages []protocol.SessionMessage, noSession error,
 ) (reply, error) {
 	d := protocol.CreateDocument{
 		Title:   "Transcript of " + time.Now().UTC().Format(time.DateTime),
 		Content: protocol.Transcript(messages...),
 		Source:  protocol.SourceExtract,
 	}
-	if actor := c.args.text("actor_id"); actor != "" {
-		d.Metadata = map[string]any{protocol.MetadataActorID: actor}
+	d.Metadata = map[string]any{}
+	for _, key := range []string{protocol.MetadataActorID, "session_id"} {
+		if value := c.args.text(key); value != "" {
+			d.Metadata[key] = value
+		}
 	}
-	record, err := b.CreateDocument(ctx, d)
+	s, err := c.store(ctx, id, b, d)
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{transcriptExtract{modeTranscript, record}, "Stored " + recordLine(record)}, nil
+	result := transcriptExtract{Mode: modeTranscript, Document: s.record}
+	if noSession != nil {
+		result.Fallback = insteadOf(noSession, s.request)
+		s.text += "\nThe daemon has no sessions."
+	}
+	return reply{result, s.text}, nil
 }

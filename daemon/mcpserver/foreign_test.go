@@ -144,3 +144,29 @@ func TestExtractFallsBack(t *testing.T) {
 		t.Errorf("got %+v", r.Failure)
 	}
 }
+
+// TestConsolidatePassesThrough reads the structured content of memory_consolidate as it is on the
+// wire, before foreign daemons whose result has any form.
+func TestConsolidatePassesThrough(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"result":{"compiled":2,"tookMs":1.50,"DocID":12345678901234567890}}`: `{"result":{"compiled":2,"tookMs":1.50,"DocID":12345678901234567890}}`,
+		`{"compiled":[],"promoted":[],"pruned":[],"newKey":{"aB":null}}`:       `{"result":{"compiled":[],"promoted":[],"pruned":[],"newKey":{"aB":null}}}`,
+		`{"jobId":"j","result":[1e400,-0.0]}`:                                  `{"jobId":"j","result":[1e400,-0.0]}`,
+		`{"Result":1}`:                                                         `{"result":{"Result":1}}`,
+		`{"result":{"compiled":7,"promoted":"x","pruned":null}}`:               `{"result":{"compiled":7,"promoted":"x","pruned":null}}`,
+		`[{"a":1}]`: `{"result":[{"a":1}]}`,
+		`"done"`:    `{"result":"done"}`,
+		`null`:      `{"result":null}`,
+		``:          `{"result":null}`,
+	} {
+		for _, endpoint := range []string{"consolidate", "compile"} {
+			f, url := newForeign(t)
+			f.answer("POST /v1/brains/b-1/"+endpoint, body)
+			s := newForeignServer(t, url, "b-1")
+			got := replies(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_consolidate","arguments":{}}}`)
+			if text := strings.Join(got, "\n"); !strings.Contains(text, `"structuredContent":`+want+`}`) {
+				t.Errorf("%s %s: got %s", endpoint, body, text)
+			}
+		}
+	}
+}

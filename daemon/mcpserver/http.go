@@ -3,45 +3,97 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"io"
 	"net/http"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Handler serves any number of clients over streamable HTTP, without sessions: GET and DELETE are
-// 405. The caller must authenticate requests, limit their bodies, and check their Host and Origin.
-// Values of a request's context reach the requests of Config.Client.
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "MCP-Protocol-Version"
+
+	// assumedVersion is the version of the protocol of a request that names none, as its
+	// specification says.
+	assumedVersion = "2025-03-26"
+)
+
+// Handler serves any number of clients over streamable HTTP: GET and DELETE are 405. The caller
+// must authenticate requests, limit their bodies, and check their Host and Origin. Values of a
+// request's context reach the requests of Config.Client.
 //
-// A call ends when its HTTP request does. The client is not the user of this process, so
+// A call ends when its HTTP request does, or is cancelled. The id of a session that initialize
+// returns only tells whose calls a notification cancels: nothing else is kept of a session, none
+// has an end, and requests without one are served. The client is not the user of this process, so
 // memory_ingest_file is rejected.
 func (s *Server) Handler() http.Handler {
-	server := s.mcpServer(false)
-	streamable := mcp.NewStreamableHTTPHandler(
-		func(*http.Request) *mcp.Server { return server },
-		&mcp.StreamableHTTPOptions{
-			Stateless: true, MaxRequestBodyBytes: -1, DisableLocalhostProtection: true,
-		},
-	)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(w, "the body cannot be read: "+err.Error(), http.StatusBadRequest)
-			return
+	server := s.mcpServer(false, inOrder)
+	h := &handler{
+		Server:  s,
+		running: running{calls: map[callKey]*func(){}},
+		streamable: mcp.NewStreamableHTTPHandler(
+			func(*http.Request) *mcp.Server { return server },
+			&mcp.StreamableHTTPOptions{
+				Stateless: true, MaxRequestBodyBytes: -1, DisableLocalhostProtection: true,
+			},
+		),
+	}
+	return h
+}
+
+// inOrder is the settle of a transport whose clients pass on each message before they read the next.
+func inOrder(context.Context) {}
+
+type handler struct {
+	*Server
+	streamable http.Handler // for everything but batches, which it treats in another way than lines
+	running    running
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "the body cannot be read: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if data := bytes.TrimSpace(body); len(data) > 0 && data[0] == '[' && mayBatch(r) {
+		h.serveBatch(w, r, data)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	session := r.Header.Get(sessionHeader)
+	if msg, err := jsonrpc.DecodeMessage(body); err == nil { // else the SDK says what is wrong
+		req, _ := msg.(*jsonrpc.Request)
+		switch {
+		case req == nil:
+		case req.Method == methodInitialize:
+			w.Header().Set(sessionHeader, rand.Text())
+		case req.Method == methodCancelled:
+			h.running.cancel(session, req)
+		case req.IsCall():
+			gate := &gate{ResponseWriter: w}
+			w = gate
+			defer h.running.add(session, req.ID, func() {
+				gate.close()
+				cancel()
+			})()
 		}
-		body = keepTokenOf(body)
-		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context()))
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		streamable.ServeHTTP(w, r)
-	})
+	}
+	body = keepTokenOf(body)
+	r = r.WithContext(context.WithValue(ctx, requestKey{}, ctx))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	h.streamable.ServeHTTP(w, r)
 }
 
 // requestKey is the key of an HTTP request's context in the context of a call, which keeps the
 // values of the former but not its end.
 type requestKey struct{}
 
-// withRequest returns a context that also ends when the HTTP request of a call does. Without
-// sessions there is no other way to cancel the call.
+// withRequest returns a context that also ends when the HTTP request of a call does.
 func withRequest(ctx context.Context) (context.Context, func()) {
 	request, ok := ctx.Value(requestKey{}).(context.Context)
 	if !ok {

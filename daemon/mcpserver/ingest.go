@@ -63,8 +63,8 @@ type serverIngest struct {
 }
 
 type fallbackIngest struct {
-	Path     string                  `json:"path"` // fallback
-	Document protocol.DocumentRecord `json:"document"`
+	Path     string `json:"path"` // fallback
+	Document any    `json:"document"`
 }
 
 func ingestURL(ctx context.Context, c call) (reply, error) {
@@ -83,11 +83,11 @@ func ingestURL(ctx context.Context, c call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		record, err := b.CreateDocument(ctx, d)
+		s, err := c.store(ctx, id, b, d)
 		if err != nil {
 			return reply{}, err
 		}
-		return reply{fallbackIngest{"fallback", record}, "Stored " + recordLine(record)}, nil
+		return reply{fallbackIngest{"fallback", s.record}, s.text}, nil
 	})
 }
 

@@ -26,7 +26,7 @@ import (
 type Config struct {
 	// Client is the daemon that the tools use. Its Timeout must leave time for a model.
 	Client *client.Client
-	// DefaultBrain is the id or slug of the brain of calls that name none (SVC_MCP_DEFAULT_BRAIN,
+	// DefaultBrain is the id, slug or name of the brain of calls that name none (SVC_MCP_DEFAULT_BRAIN,
 	// spec 1). Empty means the one that the daemon names, else the first that it lists.
 	DefaultBrain string
 	// Fetcher fetches pages for daemons that cannot. Default: one that reaches only public
@@ -95,8 +95,8 @@ var tools = map[string]func(context.Context, call) (reply, error){
 }
 
 // mcpServer returns a server of the protocol, for one connection or for any number of HTTP
-// requests.
-func (s *Server) mcpServer(local bool) *mcp.Server {
+// requests. It calls settle between the last progress of a call and the reply.
+func (s *Server) mcpServer(local bool, settle func(context.Context)) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "evalctl", Version: s.version},
 		// Nil capabilities would advertise logging. The list of tools never changes.
@@ -105,7 +105,11 @@ func (s *Server) mcpServer(local bool) *mcp.Server {
 	for name, d := range definitions {
 		run := tools[name]
 		server.AddTool(d.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			result := s.serve(ctx, req, d.input, local, run)
+			progress, sent := progressOf(ctx, req)
+			result := s.serve(ctx, req, d.input, run, call{Server: s, local: local, progress: progress})
+			if *sent > 0 {
+				settle(ctx)
+			}
 			return result, nil
 		})
 	}
@@ -114,8 +118,8 @@ func (s *Server) mcpServer(local bool) *mcp.Server {
 
 // serve runs one call. Its failure is a result, so that the model that called can read why.
 func (s *Server) serve(
-	ctx context.Context, req *mcp.CallToolRequest, input *schema, local bool,
-	run func(context.Context, call) (reply, error),
+	ctx context.Context, req *mcp.CallToolRequest, input *schema,
+	run func(context.Context, call) (reply, error), c call,
 ) (result *mcp.CallToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -126,11 +130,11 @@ func (s *Server) serve(
 	}()
 	ctx, cancel := withRequest(ctx)
 	defer cancel()
-	args, err := parseArguments(req.Params.Arguments, input)
-	if err != nil {
+	var err error
+	if c.args, err = parseArguments(req.Params.Arguments, input); err != nil {
 		return failure(err)
 	}
-	r, err := run(ctx, call{Server: s, local: local, args: args, progress: progressOf(ctx, req)})
+	r, err := run(ctx, c)
 	if err != nil {
 		return failure(err)
 	}
@@ -140,18 +144,19 @@ func (s *Server) serve(
 	}
 }
 
-// progressOf returns call.progress (spec 6.4). Its errors are those of the connection.
-func progressOf(ctx context.Context, req *mcp.CallToolRequest) func(string) error {
+// progressOf returns call.progress (spec 6.4), and how many notifications it has sent. Its errors
+// are those of the connection.
+func progressOf(ctx context.Context, req *mcp.CallToolRequest) (send func(string) error, sent *int) {
+	sent = new(int)
 	token := tokenOf(req.Params.GetProgressToken())
 	if token == nil {
-		return func(string) error { return nil }
+		return func(string) error { return nil }, sent
 	}
-	sent := 0
 	return func(delta string) error {
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: token, Progress: float64(sent), Message: delta,
+			ProgressToken: token, Progress: float64(*sent), Message: delta,
 		})
-		sent++
+		*sent++
 		return err
-	}
+	}, sent
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"evalctl/daemon"
+	"evalctl/daemon/mcpserver"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
@@ -25,8 +26,14 @@ const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"pro
 // exchange initializes a connection, sends lines, ends the input, and returns the other replies.
 func exchange(t *testing.T, url, input string) []string {
 	t.Helper()
+	return replies(t, newServer(t, url, ""), input)
+}
+
+// replies is exchange for a server.
+func replies(t *testing.T, s *mcpserver.Server, input string) []string {
+	t.Helper()
 	var out bytes.Buffer
-	if err := newServer(t, url, "").ServeStdio(t.Context(), strings.NewReader(initialize+input), &out); err != nil {
+	if err := s.ServeStdio(t.Context(), strings.NewReader(initialize+input), &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -24,11 +24,10 @@ const (
 	contextWords    = 200
 	// recallDepth is how many chunks of each ranking are fused, at least.
 	recallDepth = 100
-	// knownBytes is how much of the end of a session the caller is assumed to know: as much as the
-	// context of a model has room for.
-	knownBytes = 64 << 10
-	// maxKnownSegments bounds the search for that part.
-	maxKnownSegments = 64
+	// ownBytes is how much of the end of a session is not found by the words of the conversation.
+	ownBytes = 64 << 10
+	// maxOwnSegments bounds the search for that part.
+	maxOwnSegments = 64
 )
 
 // Keys of SearchChunk.ComponentScores that a recall adds.
@@ -38,9 +37,10 @@ const (
 )
 
 // Recall ranks the brain's chunks for a query that is asked in a session (spec 4.1, memory_recall).
-// The latest messages of the session are a second query with a lower weight. What the end of the
-// session itself says is left out, because the caller knows it. A session without messages, or one
-// that does not exist, makes it a plain search. An invalid request is an *ArgumentError.
+// The latest messages of the session are a second query with a lower weight. The session's own
+// messages are found like any document, once they have been added, but only by the first query: of
+// the second, whose words are theirs, they would be the best hits. A session without messages, or
+// one that does not exist, makes it a plain search. An invalid request is an *ArgumentError.
 func (s *Service) Recall(
 	ctx context.Context, h brain.Handle, session string, r protocol.RecallRequest,
 ) (protocol.RecallResponse, error) {
@@ -60,8 +60,7 @@ func (s *Service) Recall(
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
-	q.Filter.Except = said.known
-	hits, err := recall(ctx, h, q, said.words)
+	hits, err := recall(ctx, h, q, said)
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
@@ -73,8 +72,8 @@ func (s *Service) Recall(
 }
 
 // recall fuses the rankings of the query and of the conversation.
-func recall(ctx context.Context, h brain.Handle, q search.Query, conversation string) ([]search.Hit, error) {
-	if conversation == "" {
+func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart) ([]search.Hit, error) {
+	if said.words == "" {
 		found, err := find(ctx, h, q)
 		return found.Hits, err
 	}
@@ -86,7 +85,7 @@ func recall(ctx context.Context, h brain.Handle, q search.Query, conversation st
 	}
 	// By words, because an embedder would be asked for the vector of a text that nobody searches
 	// for.
-	q.Text, q.Mode = conversation, search.ModeBM25
+	q.Text, q.Mode, q.Filter.Except = said.words, search.ModeBM25, said.own
 	around, err := find(ctx, h, q)
 	if err != nil {
 		return nil, err
@@ -156,7 +155,7 @@ func withComponent(components map[string]float64, key string, value float64) map
 // recentPart is what a recall needs to know about a session.
 type recentPart struct {
 	words string          // of the latest messages
-	known map[string]bool // documents that the caller is assumed to know
+	own   map[string]bool // documents of the end of the session
 }
 
 // recentSession reads the end of a session. It is empty if there is no such session.
@@ -168,12 +167,12 @@ func recentSession(ctx context.Context, st *store.Store, session string) (recent
 	if err != nil {
 		return recentPart{}, err
 	}
-	part := recentPart{known: map[string]bool{}}
+	part := recentPart{own: map[string]bool{}}
 	var latest []message // in reverse order
 	size, n := 0, state.Segment
 	err = readBackwards(ctx, st, state, func(path string, data []byte) (more bool, err error) {
 		size += len(data)
-		part.known[transcriptPath(session, n)] = true
+		part.own[transcriptPath(session, n)] = true
 		n--
 		if len(latest) < contextMessages {
 			messages, err := decodeMessages(path, data)
@@ -183,13 +182,13 @@ func recentSession(ctx context.Context, st *store.Store, session string) (recent
 			slices.Reverse(messages)
 			latest = append(latest, messages...)
 		}
-		return size < knownBytes && state.Segment-n < maxKnownSegments, nil
+		return size < ownBytes && state.Segment-n < maxOwnSegments, nil
 	})
 	if err != nil {
 		return part, err
 	}
-	if n == 0 { // facts of earlier messages are worth finding
-		part.known[factsPath(sessionKey(session))] = true
+	if n == 0 { // else some of the facts are of earlier messages
+		part.own[factsPath(sessionKey(session))] = true
 	}
 	part.words = contextText(latest)
 	return part, nil

@@ -98,30 +98,36 @@ func TestRecallOfAnUnknownSessionIsASearch(t *testing.T) {
 	}
 }
 
-// TestRecallLeavesOutTheEndOfTheSession: what was said lately is not found, what was said long ago
-// and in other sessions is.
-func TestRecallLeavesOutTheEndOfTheSession(t *testing.T) {
+// TestRecallFindsTheSession: what was said in the session itself is found at once, before facts are
+// extracted, and so are its facts and other sessions. The words of the conversation find other
+// documents only, because its own messages would be the best hits.
+func TestRecallFindsTheSession(t *testing.T) {
 	s := open(t)
 	at := func(day int, text string) protocol.SessionMessage {
 		return protocol.SessionMessage{Role: "user", Content: text, Metadata: map[string]any{"skip_extract": true}, CreatedAt: fmt.Sprintf("2024-03-%02dT10:00:00Z", day)}
 	}
 	s.say(t, "other", at(1, "The kettle is green."))
 	s.say(t, "mine", at(1, "The kettle was blue."), at(2, "The kettle will be red."))
+	mine := []string{transcriptPath("mine", 1), transcriptPath("mine", 2), transcriptPath("other", 1)}
+	if got := sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle"})); !slices.Equal(got, mine) {
+		t.Errorf("before facts are extracted: %v", got)
+	}
 	s.put(t, factsPath("mine"), "- The kettle was blue.\n")
 	s.put(t, factsPath("other"), "- The kettle is green.\n")
-	got := sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle"}))
-	if want := []string{factsPath("other"), transcriptPath("other", 1)}; !slices.Equal(got, want) {
+	facts := []string{factsPath("mine"), factsPath("other")}
+	if got := sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle"})); !slices.Equal(got, slices.Concat(facts, mine)) {
 		t.Errorf("short session: %v", got)
 	}
-	if got := s.recall(t, "mine", protocol.RecallRequest{Query: "kettle", Scope: protocol.ScopeAgent}); !slices.Equal(got, []string{factsPath("other")}) {
+	if got := sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle", Scope: protocol.ScopeAgent})); !slices.Equal(got, facts) {
 		t.Errorf("scope agent: %v", got)
+	}
+	if got := sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "what about it?"})); !slices.Equal(got, []string{factsPath("other"), transcriptPath("other", 1)}) {
+		t.Errorf("a query without words: %v", got)
 	}
 	for day := range 3 {
 		s.say(t, "mine", at(3+day, strings.Repeat("word ", 5000)))
 	}
-	got = sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle"}))
-	want := []string{factsPath("mine"), factsPath("other"), transcriptPath("mine", 1), transcriptPath("mine", 2), transcriptPath("other", 1)}
-	if !slices.Equal(got, want) {
+	if got := sorted(s.recall(t, "mine", protocol.RecallRequest{Query: "kettle"})); !slices.Equal(got, slices.Concat(facts, mine)) {
 		t.Errorf("long session: %v", got)
 	}
 }

@@ -41,6 +41,7 @@ async function everything() {
   const call = (c) => client.callTool({ name: c.tool, arguments: c.args })
   return await run(label, kind, calls(brain, folder, process.env.PAGE && await page()), call) +
     await check('tools/list', list) +
+    await check('deltas', deltas) + // before progress, which replaces the SDK's handler
     await check('progress', progress) +
     await check('errors', errors)
 }
@@ -75,9 +76,21 @@ async function list() {
   }
 }
 
-// Progress counts from 0, has the token of the call, and its messages add up to the answer. The
-// notifications are not read with onprogress, because the SDK forgets it when the reply comes, and
-// drops notifications before the reply that it has not yet passed on.
+// Every delta of many answers reaches onprogress. The SDK forgets onprogress when it reads the reply,
+// and passes notifications on later than it reads them, so it drops those that it reads together
+// with the reply.
+async function deltas() {
+  let lost = 0
+  for (let i = 0; i < 20; i++) {
+    const pieces = []
+    const call = { name: 'memory_ask', arguments: { brain, query: 'What colour is the kettle?' } }
+    const { structuredContent } = await client.callTool(call, undefined, { onprogress: (p) => pieces.push(p.message) })
+    if (pieces.length < 2 || pieces.join('') !== structuredContent.answer) lost++
+  }
+  assert.equal(lost, 0, `${lost} of 20 answers lost deltas`)
+}
+
+// Progress counts from 0, has the token of the call, and its messages add up to the answer.
 async function progress() {
   const seen = []
   client.setNotificationHandler(ProgressNotificationSchema, ({ params }) => void seen.push(params))

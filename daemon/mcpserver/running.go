@@ -1,0 +1,78 @@
+package mcpserver
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// gate is a response that can be closed, after which nothing is written.
+type gate struct {
+	http.ResponseWriter
+	mu     sync.Mutex
+	closed bool
+}
+
+// Unwrap is called by http.ResponseController.
+func (g *gate) Unwrap() http.ResponseWriter { return g.ResponseWriter }
+
+func (g *gate) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return len(p), nil
+	}
+	return g.ResponseWriter.Write(p)
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+// running are the calls of sessions that are under way, with what cancels them. It is safe for
+// concurrent use.
+type running struct {
+	mu    sync.Mutex
+	calls map[callKey]*func()
+}
+
+type callKey struct {
+	session string
+	id      jsonrpc.ID
+}
+
+// add adds a call and returns a function that removes it. A call without a session cannot be
+// cancelled: nobody knows whose it is.
+func (r *running) add(session string, id jsonrpc.ID, cancel func()) (remove func()) {
+	if session == "" {
+		return func() {}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := callKey{session, id}
+	r.calls[key] = &cancel
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.calls[key] == &cancel { // else a later call has the same id
+			delete(r.calls, key)
+		}
+	}
+}
+
+// cancel cancels the call that a notification names, if it is under way.
+func (r *running) cancel(session string, notification *jsonrpc.Request) {
+	id, ok := cancelled(notification)
+	if !ok || session == "" {
+		return
+	}
+	r.mu.Lock()
+	cancel := r.calls[callKey{session, id}]
+	r.mu.Unlock()
+	if cancel != nil {
+		(*cancel)()
+	}
+}
