@@ -166,7 +166,7 @@ func (c *replayCmd) compared(outcomes []replay.Outcome) *compare.Arms {
 	for _, o := range outcomes {
 		arms = append(arms, compare.Arm{Name: o.Arm.Name, Path: resultPath(o)})
 	}
-	return compare.CompareArms(arms, compare.Options{Accept: c.Accept})
+	return compare.OfArms(arms, compare.Options{Accept: c.Accept})
 }
 
 // resultPath returns the path of an arm's result, empty if there is none.

@@ -50,8 +50,7 @@ func (s *Server) serveLines(
 	go func() { ended <- session.Wait() }()
 	select {
 	case <-ctx.Done():
-		session.Close()
-		<-ended
+		_, _ = session.Close(), <-ended // what ended it is known
 		return ctx.Err()
 	case err = <-ended:
 	}

@@ -30,10 +30,10 @@ type Arms struct {
 	Facts []Fact `json:"facts"`
 }
 
-// CompareArms compares the arms that finished, as Compare does with these options. An arm that
-// stopped has not asked all of its questions: it is left out, and NotCompared says so. Results that
-// cannot be read or compared are named there too.
-func CompareArms(arms []Arm, opts Options) *Arms {
+// OfArms compares the arms that finished, as Compare does with these options. An arm that stopped
+// has not asked all of its questions: it is left out, and NotCompared says so. Results that cannot be
+// read or compared are named there too.
+func OfArms(arms []Arm, opts Options) *Arms {
 	c := &Arms{NotCompared: []string{}}
 	var runs, finished []*Run
 	for _, a := range arms {

@@ -50,7 +50,7 @@ const (
 
 func TestArmsOfDifferentModes(t *testing.T) {
 	arms := armsOf(t, arm("ts", "bm25", failing), arm("go", "bm25", passing), arm("py", "hybrid", passing))
-	c := CompareArms(arms, few)
+	c := OfArms(arms, few)
 	if c.Comparison != nil || c.Refused == nil {
 		t.Fatalf("compared: %+v", c)
 	}
@@ -65,7 +65,7 @@ func TestArmsOfDifferentModes(t *testing.T) {
 		}
 	}
 
-	c = CompareArms(arms, Options{Resamples: 1000, Accept: []string{"effective_modes"}})
+	c = OfArms(arms, Options{Resamples: 1000, Accept: []string{"effective_modes"}})
 	if c.Comparison == nil {
 		t.Fatalf("not compared: %q", c.Sentences())
 	}
@@ -94,7 +94,7 @@ func TestArmsOfDifferentModes(t *testing.T) {
 // compared with daemons, and that daemons are refused as without it.
 func TestBaselinesAreComparable(t *testing.T) {
 	files := []*file{arm("go", "bm25", failing), baselineArm(result.Oracle, passing), baselineArm(result.NoMemory, failing)}
-	c := CompareArms(armsOf(t, files...), few)
+	c := OfArms(armsOf(t, files...), few)
 	if c.Comparison == nil || len(c.Comparison.Pairs) != 3 || c.Comparison.Pairs[0].Verdict != Worse {
 		t.Fatalf("%q", c.Sentences())
 	}
@@ -103,11 +103,11 @@ func TestBaselinesAreComparable(t *testing.T) {
 	}
 	other := arm("ts", "hybrid", failing)
 	other.Questions[3].ExpectedPaths = []string{"other.md"}
-	c = CompareArms(armsOf(t, append(files, other)...), few)
+	c = OfArms(armsOf(t, append(files, other)...), few)
 	if c.Refused == nil || !slices.Equal(c.Refused.Differing, []string{"gold_documents", "effective_modes"}) {
 		t.Errorf("%q", c.Sentences())
 	}
-	if got := CompareArms(armsOf(t, files[0], reread(files[1])), few); got.Refused == nil ||
+	if got := OfArms(armsOf(t, files[0], reread(files[1])), few); got.Refused == nil ||
 		!slices.Equal(got.Refused.Differing, []string{"reader"}) {
 		t.Errorf("another reader: %q", got.Sentences())
 	}
@@ -123,7 +123,7 @@ func TestArmsThatAreNotCompared(t *testing.T) {
 	stopped := arm("py", "bm25", failing)
 	stopped.Stopped, stopped.Planned = result.StopDaemon, 83
 	a, b := arm("ts", "bm25", failing), arm("go", "bm25", passing)
-	c := CompareArms(append(armsOf(t, a, stopped, b), Arm{Name: "oracle"}), few)
+	c := OfArms(append(armsOf(t, a, stopped, b), Arm{Name: "oracle"}), few)
 	if c.Comparison == nil || len(c.Comparison.Runs) != 2 {
 		t.Fatalf("%q", c.Sentences())
 	}
@@ -131,11 +131,11 @@ func TestArmsThatAreNotCompared(t *testing.T) {
 	if !slices.Equal(c.NotCompared, want) {
 		t.Errorf("%q", c.NotCompared)
 	}
-	c = CompareArms(armsOf(t, a, stopped), few)
+	c = OfArms(armsOf(t, a, stopped), few)
 	if all := strings.Join(c.Sentences(), "\n"); c.Comparison != nil || !strings.Contains(all, "fewer than two arms finished") {
 		t.Errorf("%q", all)
 	}
-	if c = CompareArms(armsOf(t, a), few); len(c.Sentences()) > 0 {
+	if c = OfArms(armsOf(t, a), few); len(c.Sentences()) > 0 {
 		t.Errorf("one arm: %q", c.Sentences())
 	}
 }
@@ -148,7 +148,7 @@ func TestFacts(t *testing.T) {
 	a.Replay.ModelRequests = &result.ModelRequests{Embeddings: result.RequestCount{Made: 12, Failed: 3}}
 	b.Replay.ModelRequests = &result.ModelRequests{}
 	b.Replay.Ingest.Reused = 2
-	lines := strings.Join(CompareArms(armsOf(t, a, b, baselineArm(result.Oracle, passing)), few).Sentences(), "\n")
+	lines := strings.Join(OfArms(armsOf(t, a, b, baselineArm(result.Oracle, passing)), few).Sentences(), "\n")
 	for _, want := range []string{
 		"They differ in embedding calls: ts 12 (3 failed), go 0 (0 failed).",
 		"They differ in ingest time: ts 1.5 s for 2 brains, go 1.5 s for 2 brains (2 reused).",

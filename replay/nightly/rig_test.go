@@ -195,7 +195,7 @@ func compared(arms []Arm, opts compare.Options) *compare.Arms {
 	for _, a := range arms {
 		list = append(list, compare.Arm{Name: a.Name, Path: a.Path})
 	}
-	return compare.CompareArms(list, opts)
+	return compare.OfArms(list, opts)
 }
 
 // every returns a function that is true for every nth question.
