@@ -33,7 +33,7 @@ func TestConformanceUnsettled(t *testing.T) {
 			[]string{"profile   ", "1 of ", "MUST requirements of the profile evaluable are broken"}, "1 of 8 MUST requirements of the profile evaluable are broken."},
 		{"nothing of a profile", ct.Correct(), []string{"--profile", "evaluable"}, exitDone, nil, "0 of 9 MUST requirements of the profile evaluable are broken."},
 		{"another profile", ct.Correct(), []string{"--profile", "evaluable", "--only", "documents"}, exitUsage,
-			[]string{`no such check or group: "documents" in the profile evaluable`}, ""},
+			[]string{`no such check or group of the profile evaluable: "documents"`}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

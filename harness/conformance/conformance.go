@@ -93,11 +93,13 @@ func (r Report) Count(group string, l Level, v Verdict) int {
 
 // Of names the profile for the end of a sentence, as in " of the profile evaluable". It is empty for
 // all checks, and for a report without a profile or with one that does not exist.
-func (r Report) Of() string {
-	if _, ok := profiles[r.Profile]; !ok || r.Profile == Full {
+func (r Report) Of() string { return r.Profile.of() }
+
+func (p Profile) of() string {
+	if _, ok := profiles[p]; !ok || p == Full {
 		return ""
 	}
-	return " of the profile " + string(r.Profile)
+	return " of the profile " + string(p)
 }
 
 // NotJudged returns the number of checks without a verdict in one group, or in all groups if group
@@ -173,7 +175,7 @@ func selectChecks(p Profile, only []string) ([]check, error) {
 			return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
 		}
 		if !slices.ContainsFunc(all, func(c check) bool { return c.isSelected([]string{selector}) }) {
-			return nil, fmt.Errorf("%w: %q in the profile %s", errNoCheck, selector, p)
+			return nil, fmt.Errorf("%w%s: %q", errNoCheck, p.of(), selector)
 		}
 	}
 	return slices.DeleteFunc(all, func(c check) bool { return !c.isSelected(only) }), nil
