@@ -64,9 +64,9 @@ func (t *terminal) overview(outcomes []replay.Outcome) {
 	}
 }
 
-// withAlone adds the medians of what was asked alone, before the cost.
+// withAlone adds the medians of what was asked alone, before the costs.
 func withAlone(rows [][]string, outcomes []replay.Outcome) [][]string {
-	at := len(rows[0]) - 1
+	at := len(rows[0]) - 2
 	rows[0] = slices.Insert(rows[0], at, "p50 alone")
 	for i, o := range outcomes {
 		cell := "–"

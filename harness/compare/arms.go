@@ -90,16 +90,7 @@ func (c *Arms) Sentences() []string {
 	case c.Refused != nil:
 		out = append(out, c.Refused.sentence())
 	case c.Comparison != nil:
-		out = append(out, c.Comparison.accepted()...)
-	}
-	if c.Comparison != nil {
-		for i := range c.Comparison.Pairs {
-			p := &c.Comparison.Pairs[i]
-			out = append(out, c.Comparison.passes(p))
-			if text := c.Comparison.means(p); text != "" {
-				out = append(out, text)
-			}
-		}
+		out = append(c.Comparison.accepted(), c.Comparison.sentences()...)
 	}
 	out = append(out, c.NotCompared...)
 	for _, f := range c.Facts {

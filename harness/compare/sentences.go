@@ -2,17 +2,39 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"evalctl/internal/figure"
 )
 
-// passes says how the pass rates of a pair differ.
-func (c *Comparison) passes(p *Pair) string {
-	run, reference := c.Runs[p.Run].Name, c.Runs[p.Reference].Name
-	if p.Difference == nil {
-		return fmt.Sprintf("%s and %s: no question has a verdict in both.", run, reference)
+// sentences say which runs differ from which, by how much and how certain that is: first in the pass
+// rates, then in the means of scores and of retrieval. Pairs of which nothing is shown are together
+// in one sentence.
+func (c *Comparison) sentences() []string {
+	var out, same []string
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		names := c.Runs[p.Run].Name + " and " + c.Runs[p.Reference].Name
+		switch {
+		case p.Difference == nil:
+			out = append(out, names+": no question has a verdict in both.")
+		case p.Verdict == NotSeen:
+			same = append(same, names+": "+c.difference(p))
+		default:
+			how := map[Verdict]string{Better: "more", Worse: "fewer"}[p.Verdict]
+			out = append(out, fmt.Sprintf("%s passes %s questions than %s: %s.",
+				c.Runs[p.Run].Name, how, c.Runs[p.Reference].Name, c.difference(p)))
+		}
 	}
+	if len(same) > 0 {
+		out = append(out, "No difference of the pass rates is shown. "+strings.Join(same, "; ")+".")
+	}
+	return append(out, c.means()...)
+}
+
+// difference says how the pass rates of a pair differ, and how certain that is.
+func (c *Comparison) difference(p *Pair) string {
 	text := figure.Points(*p.Difference) + " pp"
 	if p.Interval != nil {
 		text += fmt.Sprintf(" (95%% interval %s to %s)", figure.Points(p.Interval.Low), figure.Points(p.Interval.High))
@@ -20,32 +42,35 @@ func (c *Comparison) passes(p *Pair) string {
 	if p.Adjusted != nil {
 		text += fmt.Sprintf(", p %s adjusted over %s", figure.Probability(*p.Adjusted), figure.Count(c.Tests, "test"))
 	}
-	how := map[Verdict]string{
-		Better: "%s passes more questions than %s: %s", Worse: "%s passes fewer questions than %s: %s",
-		NotSeen: "%s and %s: no difference of the pass rates shown, %s",
-	}[p.Verdict]
-	return fmt.Sprintf(how, run, reference, text) + fmt.Sprintf(", over %s.", figure.Count(p.N, "question"))
+	return text + fmt.Sprintf(", over %s", figure.Count(p.N, "question"))
 }
 
-// means says which means of a pair differ: of scores and of retrieval. It is empty if the pair has
-// none.
-func (c *Comparison) means(p *Pair) string {
-	if len(p.Measures) == 0 {
-		return ""
-	}
-	run, reference := c.Runs[p.Run].Name, c.Runs[p.Reference].Name
-	var shown, not []string
-	for _, m := range p.Measures {
-		name := strings.ReplaceAll(m.Name, "_", " ")
-		if m.Verdict == NotSeen {
-			not = append(not, name)
-			continue
+// means say which means of the pairs differ, and in one sentence of which no difference is shown.
+func (c *Comparison) means() []string {
+	var out, measured, same []string
+	for _, p := range c.Pairs {
+		var shown []string
+		for _, m := range p.Measures {
+			name := strings.ReplaceAll(m.Name, "_", " ")
+			if !slices.Contains(measured, name) {
+				measured = append(measured, name)
+			}
+			if m.Verdict != NotSeen {
+				shown = append(shown, fmt.Sprintf("%s is %s, %+.3f, p %s adjusted", name, m.Verdict.Words(), m.Difference,
+					figure.Probability(m.Adjusted)))
+			}
 		}
-		shown = append(shown, fmt.Sprintf("%s is %s, %+.3f, p %s adjusted", name, m.Verdict.Words(), m.Difference,
-			figure.Probability(m.Adjusted)))
+		names := []any{c.Runs[p.Run].Name, c.Runs[p.Reference].Name}
+		switch {
+		case len(shown) > 0:
+			out = append(out, fmt.Sprintf("%s against %s: ", names...)+strings.Join(shown, "; ")+".")
+		case len(p.Measures) > 0:
+			same = append(same, fmt.Sprintf("%s and %s", names...))
+		}
 	}
-	if len(not) > 0 {
-		shown = append(shown, "no difference shown of "+strings.Join(not, ", "))
+	if len(same) > 0 {
+		out = append(out, fmt.Sprintf("No difference of %s is shown between %s.",
+			strings.Join(measured, ", "), strings.Join(same, ", or ")))
 	}
-	return fmt.Sprintf("%s against %s, question by question: %s.", run, reference, strings.Join(shown, "; "))
+	return out
 }

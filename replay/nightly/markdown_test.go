@@ -33,10 +33,10 @@ func TestHostileReport(t *testing.T) {
 // render returns a report of two arms whose texts are all from next.
 func render(t *testing.T, next func(int) string) string {
 	t.Helper()
-	dir, i := t.TempDir(), 0
-	data := func() string { i++; return next(i) }
-	arms := []Arm{}
+	dir, arms := t.TempDir(), []Arm{}
 	for n, name := range []string{"go", "ts"} {
+		i := 0
+		data := func() string { i++; return next(2*i + n) } // so that the arms differ everywhere
 		m := replayOf(name, every(4+n))
 		for q := range m.Questions {
 			r := &m.Questions[q]
