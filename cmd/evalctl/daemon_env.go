@@ -46,8 +46,9 @@ func (f *daemonEnvFlag) withhold(config *harness.SessionConfig, needed []string)
 	}
 	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}}
 	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
+		name, value, _ := strings.Cut(variable, "=")
 		switch {
+		case value == "": // which says nothing
 		case name == tokenVariable || !launch.LooksSecret(name) && !strings.HasPrefix(name, tokenVariable+"_"):
 		case slices.Contains(f.DaemonEnv, name), slices.Contains(needed, name):
 			env.Passed = append(env.Passed, name)

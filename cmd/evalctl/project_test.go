@@ -62,7 +62,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 				text = text[:at] + line + v + "\n" + after
 				continue
 			}
-			if key == "floor-tag" || key == "price" {
+			if key == "floor-tag" || key == "price" || key == "daemon-env" {
 				v = "[" + quoted(v) + "]"
 			}
 			text += line + v + "\n"

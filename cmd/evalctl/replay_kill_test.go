@@ -142,10 +142,11 @@ func TestReplayKilled(t *testing.T) {
 // interrupted.
 var incidental = map[string]bool{
 	"started_at": true, "finished_at": true, "resumed": true, "latency": true, "felt": true, "first_delta": true,
-	"latency_ms": true, "felt_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
+	"latency_ms": true, "search_ms": true, "felt_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
 	"daemon_seen": true,
-	// What was asked again is counted again.
-	"tokens_by_model": true, "cost": true,
+	// What was asked again is counted again, and requests to an earlier process or to a worker's
+	// gateway are not.
+	"tokens_by_model": true, "cost": true, "model_requests": true,
 }
 
 // outcome returns the results of a replay without what is incidental.

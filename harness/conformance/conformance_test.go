@@ -54,7 +54,7 @@ func TestReferenceDaemon(t *testing.T) {
 }
 
 // slowOrLocal are the checks that need Options.Slow or a server on stdio.
-var slowOrLocal = []string{"events-ping", "ingest-25mib*", "ingest-queued-*", "mcp-ingest-file-*"}
+var slowOrLocal = []string{"events-ping", "events-stays-open-idle", "ingest-25mib*", "ingest-queued-*", "mcp-ingest-file-*"}
 
 // wantAllPass requires the checks that match skipped to be skipped, and all others to pass.
 func wantAllPass(t *testing.T, r Report, skipped ...string) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
@@ -85,7 +86,7 @@ func TestRetrieveOnly(t *testing.T) {
 			USD: 104 * llm.Dollar / 1e6, FinishReason: "stop",
 		},
 	}
-	if diff := cmp.Diff(want, ans); diff != "" || len(ans.Retrieved) != 2 {
+	if diff := cmp.Diff(want, ans, cmpopts.IgnoreUnexported(target.Answer{})); diff != "" || len(ans.Retrieved) != 2 {
 		t.Errorf("%s, retrieved %v", diff, ans.Retrieved)
 	}
 	call := srv.Calls()[0]
