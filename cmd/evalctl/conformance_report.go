@@ -24,7 +24,7 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 		b.WriteByte('\n')
 	}
 	if text := r.Unsettled(); text != "" {
-		fmt.Fprintf(&b, "Much is not judged: %s.\n\n", text)
+		fmt.Fprintf(&b, "Too little was judged: %s.\n\n", text)
 	}
 	if of := r.Of(); of != "" {
 		broken := r.Count("", conformance.Must, conformance.Broken)

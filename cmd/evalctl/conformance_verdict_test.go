@@ -22,11 +22,11 @@ func TestConformanceUnsettled(t *testing.T) {
 		report string   // in the table
 	}{
 		{"rate limit", ct.Failing("POST /documents/append", 429), []string{"--only", "documents"}, exitDaemon,
-			[]string{warning, "9 rate limit; run fewer checks in parallel"}, "Much is not judged: "},
-		{"resets", ct.ResetEvery(4), []string{"--only", "documents"}, exitDaemon, []string{warning, "no answer; see in the daemon's log"}, "Much is not judged: "},
+			[]string{warning, "9 rate limit; run fewer checks in parallel"}, "Too little was judged: "},
+		{"resets", ct.ResetEvery(4), []string{"--only", "documents"}, exitDaemon, []string{warning, "no answer; see in the daemon's log"}, "Too little was judged: "},
 		{"broken beside a rate limit", ct.Wrapper(func(next http.Handler) http.Handler {
 			return ct.Failing("GET /documents/stat", 400)(ct.Failing("POST /documents/append", 429)(next))
-		}), []string{"--only", "documents"}, exitBelowFloor, []string{"MUST requirements are broken", "warning: ", warning}, "Much is not judged: "},
+		}), []string{"--only", "documents"}, exitBelowFloor, []string{"MUST requirements are broken", "warning: ", warning}, "Too little was judged: "},
 		{"streams that end", ct.CutStreams(ct.Cut{After: 80 * time.Millisecond}), []string{"--only", "events", "--quiet"}, exitBelowFloor,
 			[]string{"1 of ", "MUST requirements are broken"}, "change streams are ended by the daemon"},
 		{"a profile", ct.Failing("POST /ask", 404), []string{"--profile", "evaluable"}, exitBelowFloor,

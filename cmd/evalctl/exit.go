@@ -34,7 +34,7 @@ var exitMeanings = []struct {
 }{
 	{exitDone, "done, every floor is met"},
 	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs;\nfor judge check, below --min-kappa or --min-specificity"},
-	{exitUsage, "invalid usage or configuration, or a judge that cannot be used, also\nbecause its provider does not answer"},
+	{exitUsage, "invalid usage or configuration, or an unusable judge, for example because\nits provider does not answer"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required; for\nconformance, too little could be judged; for a replay on a queue, no worker\ntook the questions; a database cannot be reached"},
 	{exitUnscored, "more errors or unscored questions than allowed"},
@@ -128,6 +128,9 @@ func (e *verdictError) code() int {
 	case result.StopInterrupted:
 		return exitInterrupted
 	}
+	if storageFailed(e.cause) {
+		return exitStorage
+	}
 	return exitUsage
 }
 
@@ -150,16 +153,20 @@ func diskFailed(err error) bool {
 	return false
 }
 
+// storageFailed reports whether a disk failed, or permission for a file or folder is missing. A
+// daemon that may not be executed lacks permission too.
+func storageFailed(err error) bool { return diskFailed(err) || errors.Is(err, fs.ErrPermission) }
+
 // exitCode maps the error of a command to the exit code of the process.
 func exitCode(ctx context.Context, err error) int {
 	verdict, ok := errors.AsType[*verdictError](err)
 	switch {
 	case err == nil:
 		return exitDone
-	case diskFailed(err):
-		return exitStorage
 	case ok:
 		return verdict.code()
+	case diskFailed(err):
+		return exitStorage
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied),
@@ -176,7 +183,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent
-	case errors.Is(err, fs.ErrPermission):
+	case storageFailed(err):
 		return exitStorage
 	default:
 		return exitUsage

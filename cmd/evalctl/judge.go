@@ -38,8 +38,8 @@ and the URL of the judge are OPENAI_API_KEY and OPENAI_BASE_URL, or SVC_EVAL_JUD
 SVC_EVAL_JUDGE_BASE_URL if the judge is of another provider than the reader.
 
 --min-kappa and --min-specificity are compared with the figures themselves, not with their
-intervals. A figure that is below has the exit code 1. One that only answers without a verdict
-could put below, each counted as misjudged, has the exit code 5.
+intervals. The exit code is 1 if a figure is below, and 5 if it would be below only with the
+unjudged answers counted as misjudged.
 
 Examples:
 

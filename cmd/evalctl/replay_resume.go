@@ -101,8 +101,8 @@ func (t *terminal) resumeReplay(b *begunReplay, stopped error) {
 		return // it would be rejected again
 	}
 	switch {
-	case diskFailed(stopped):
-		how = "once the disk can be written, continue with"
+	case storageFailed(stopped):
+		how = "once the files can be written, continue with"
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --max-cost-usd <more>"
 	case errors.Is(stopped, queue.ErrNoWorkers):

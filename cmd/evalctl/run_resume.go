@@ -91,8 +91,8 @@ func (t *terminal) resumeHint(c *runCmd, j *journal.Journal, res result.Result, 
 	}
 	how, more := "continue with", ""
 	switch {
-	case diskFailed(stopped):
-		how = "once the disk can be written, continue with"
+	case storageFailed(stopped):
+		how = "once the files can be written, continue with"
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
 		more = " --budget-usd <more>"
 	case errors.Is(stopped, harness.ErrMaxFailures):
@@ -114,8 +114,8 @@ func (t *terminal) resumeHint(c *runCmd, j *journal.Journal, res result.Result, 
 
 // resumeAfterDisk says how a run is continued whose journal or result the disk did not take.
 func (t *terminal) resumeAfterDisk(err error, how string) {
-	if diskFailed(err) {
-		t.field("resume", "no results are lost; once the disk can be written, continue with: %s", how)
+	if storageFailed(err) {
+		t.field("resume", "no results are lost; once the files can be written, continue with: %s", how)
 	}
 }
 

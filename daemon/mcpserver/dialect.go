@@ -118,8 +118,12 @@ func translateJSON(res *http.Response) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(data) <= maxForeign { // else the client rejects it
-		data = translateValue(path.Base(res.Request.URL.Path), data)
+	endpoint := path.Base(res.Request.URL.Path)
+	// The result of a consolidation has no form, and is passed on as it is. Brains and sessions may
+	// have these names too.
+	free := res.Request.Method == http.MethodPost && (endpoint == "consolidate" || endpoint == "compile")
+	if len(data) <= maxForeign && !free { // else the client rejects it
+		data = translateValue(endpoint, data)
 	}
 	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	res.Header.Set("Content-Length", strconv.Itoa(len(data)))
@@ -129,9 +133,6 @@ func translateJSON(res *http.Response) (*http.Response, error) {
 // translateValue returns JSON with the names of the protocol. The endpoint is the last segment of
 // the path.
 func translateValue(endpoint string, data []byte) []byte {
-	if endpoint == "consolidate" || endpoint == "compile" {
-		return data
-	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var value any

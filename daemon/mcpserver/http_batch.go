@@ -60,7 +60,11 @@ func (h *handler) serveBatch(w http.ResponseWriter, r *http.Request, data []byte
 		InitializeParams:  &mcp.InitializeParams{ProtocolVersion: version},
 		InitializedParams: &mcp.InitializedParams{},
 	})
-	if err == nil && !out.begun {
+	switch {
+	case out.begun:
+	case err != nil:
+		http.Error(w, "the batch cannot be served: "+err.Error(), http.StatusInternalServerError)
+	default:
 		w.WriteHeader(http.StatusAccepted)
 	}
 }

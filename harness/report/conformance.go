@@ -118,7 +118,7 @@ func (c Conformance) write(p *summary) {
 		p.printf("**The daemon died:** %s\n\n", markdown.Span(c.progress(), sentenceLength))
 	}
 	if text := r.Unsettled(); text != "" {
-		p.printf("**Much is not judged:** %s\n\n", markdown.Span(text, sentenceLength))
+		p.printf("**Too little was judged:** %s\n\n", markdown.Span(text, sentenceLength))
 	}
 	t := markdown.NewTable("lrrrrr", "group", "MUST kept", "MUST broken", "SHOULD kept", "SHOULD broken", "not judged")
 	for _, g := range append(r.Groups(), "") {
