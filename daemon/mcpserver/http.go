@@ -43,7 +43,8 @@ func (s *Server) Handler() http.Handler {
 	return h
 }
 
-// inOrder is the settle of a transport whose clients pass on each message before they read the next.
+// inOrder is the settle of a transport whose clients pass on each message before they read the
+// next.
 func inOrder(context.Context) {}
 
 type handler struct {

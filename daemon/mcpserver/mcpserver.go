@@ -26,8 +26,9 @@ import (
 type Config struct {
 	// Client is the daemon that the tools use. Its Timeout must leave time for a model.
 	Client *client.Client
-	// DefaultBrain is the id, slug or name of the brain of calls that name none (SVC_MCP_DEFAULT_BRAIN,
-	// spec 1). Empty means the one that the daemon names, else the first that it lists.
+	// DefaultBrain is the id, slug or name of the brain of calls that name none
+	// (SVC_MCP_DEFAULT_BRAIN, spec 1). Empty means the one that the daemon names, else the first that
+	// it lists.
 	DefaultBrain string
 	// Fetcher fetches pages for daemons that cannot. Default: one that reaches only public
 	// addresses.

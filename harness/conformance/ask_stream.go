@@ -85,8 +85,8 @@ func (s *askStream) payloads(name string) ([]object, error) {
 }
 
 // requirePayloads returns the payloads of an event that the stream must have. If it is missing and
-// the stream has an error event, the check is not judged: the daemon's model failed. Otherwise it is
-// what another check is about.
+// the stream has an error event, the check is not judged: the daemon's model failed. Otherwise it
+// is what another check is about.
 func (s *askStream) requirePayloads(name string) ([]object, error) {
 	list, err := s.payloads(name)
 	if err == nil && len(list) == 0 {

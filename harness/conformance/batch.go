@@ -18,8 +18,8 @@ func expectRolledBack(rejected assertion, ops ...object) []step {
 	}
 }
 
-// givenFailure is a failed request, without which the check cannot be judged. That a daemon rejects a
-// request is what other checks are about.
+// givenFailure is a failed request, without which the check cannot be judged. That a daemon rejects
+// a request is what other checks are about.
 func givenFailure(r *response) error {
 	if r.status < 400 {
 		return unjudged{ReasonSetup, r.wantStatus("an error", fmt.Errorf("the check is about a batch that fails, but %s", r))}

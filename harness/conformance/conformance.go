@@ -40,8 +40,8 @@ type Check struct {
 // Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
 // it is not kept, and Cause is what it has in common with others that are not kept. Request and
 // Response are the evidence. These four may contain text from the daemon. The run's tokens are
-// removed from them. Alone is set if the check was run again alone, because it timed out or requests
-// failed beside others.
+// removed from them. Alone is set if the check was run again alone, because it timed out or
+// requests failed beside others.
 type Result struct {
 	Check
 	Verdict    Verdict `json:"verdict"`
@@ -91,8 +91,8 @@ func (r Report) Count(group string, l Level, v Verdict) int {
 	return n
 }
 
-// Of names the profile for the end of a sentence, as in " of the profile evaluable". It is empty for
-// all checks, and for a report without a profile or with one that does not exist.
+// Of names the profile for the end of a sentence, as in " of the profile evaluable". It is empty
+// for all checks, and for a report without a profile or with one that does not exist.
 func (r Report) Of() string { return r.Profile.of() }
 
 func (p Profile) of() string {
@@ -122,9 +122,9 @@ func (r Report) Groups() []string {
 // Profile names what a daemon is checked for.
 type Profile string
 
-// The profiles. Full has all checks. Evaluable has what an evaluation needs to measure a daemon, and
-// tolerates what it tolerates. Documents has the documents protocol with the semantics of a store and
-// its events, without retrieval, sessions and tools.
+// The profiles. Full has all checks. Evaluable has what an evaluation needs to measure a daemon,
+// and tolerates what it tolerates. Documents has the documents protocol with the semantics of a
+// store and its events, without retrieval, sessions and tools.
 const (
 	Full      Profile = "full"
 	Evaluable Profile = "evaluable"
@@ -145,8 +145,9 @@ var profiles = map[Profile]struct{ with, without []string }{
 var errNoCheck = errors.New("no such check or group")
 
 // Checks returns the checks of a profile that match at least one selector, in catalog order. A
-// selector is an id, a group, or a glob over ids. Without selectors Checks returns all checks of the
-// profile. A profile that does not exist, and a selector that matches no check of it, are errors.
+// selector is an id, a group, or a glob over ids. Without selectors Checks returns all checks of
+// the profile. A profile that does not exist, and a selector that matches no check of it, are
+// errors.
 func Checks(p Profile, only []string) ([]Check, error) {
 	selected, err := selectChecks(p, only)
 	if err != nil {

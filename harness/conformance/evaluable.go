@@ -13,8 +13,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// evaluableChecks are about what an evaluation needs of a daemon. They send what it sends, each key in
-// both spellings, and tolerate what it tolerates.
+// evaluableChecks are about what an evaluation needs of a daemon. They send what it sends, each key
+// in both spellings, and tolerate what it tolerates.
 func evaluableChecks() []check {
 	note := put(kettle, kettleNote)
 	found := setup(note, awaitTolerantly)
@@ -81,8 +81,8 @@ func createsLikeSeeder(ctx context.Context, c *client) error {
 	return err
 }
 
-// countsTwo requires the response to a batch of two ops. Without the endpoint, documents are written
-// one by one.
+// countsTwo requires the response to a batch of two ops. Without the endpoint, documents are
+// written one by one.
 func countsTwo(r *response) error {
 	if slices.Contains([]int{404, 405}, r.status) {
 		return nil

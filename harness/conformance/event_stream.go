@@ -112,8 +112,8 @@ func (s *stream) collect(ctx context.Context, c *client, steps ...step) (frames 
 	return frames, err
 }
 
-// untilSentinel returns the frames before the sentinel's. If the sentinel comes as another event than
-// the one that reports a change, so do all changes.
+// untilSentinel returns the frames before the sentinel's. If the sentinel comes as another event
+// than the one that reports a change, so do all changes.
 func (s *stream) untilSentinel(ctx context.Context) ([]frame, error) {
 	var frames []frame
 	var other *frame

@@ -39,8 +39,8 @@ const (
 	folderRowCause = "recursive listings have rows for folders"
 )
 
-// probeLimit bounds a request that looks for quirks of a fast daemon. If one takes longer, there are
-// no known ones.
+// probeLimit bounds a request that looks for quirks of a fast daemon. If one takes longer, there
+// are no known ones.
 const probeLimit = 5 * time.Second
 
 // probeQuirks writes a document to an empty brain, searches it and lists it. Some daemons create

@@ -8,8 +8,8 @@ import (
 
 // maxRuns is how often a check runs at most if requests of it fail with a status of 5xx. A request
 // that fails each time fails for good, and the verdict on the check holds. Any other failure is
-// stray: it contradicts no requirement, because the request succeeds when it is sent again, and is a
-// finding of its own.
+// stray: it contradicts no requirement, because the request succeeds when it is sent again, and is
+// a finding of its own.
 const maxRuns = 4
 
 // isFailing reports whether there may have been stray failures.

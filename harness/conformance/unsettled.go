@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// unsettledShare is the part of the requirements, one in so many, that may remain not judged in a run
-// that is a verdict.
+// unsettledShare is the part of the requirements, one in so many, that may remain not judged in a
+// run that is a verdict.
 const unsettledShare = 10
 
 // unanswered are the reasons that say that a daemon, or something before it, did not answer.
@@ -29,9 +29,9 @@ func (res Result) applies() bool {
 	return res.Level == Must && (res.Verdict != NotJudged || res.Reason != ReasonNeed && res.Reason != ReasonOptional)
 }
 
-// Unsettled returns why the report is no verdict that a daemon keeps the requirements, or "" if it may
-// be one: more than a tenth of the requirements of level MUST that apply are not judged, or all of a
-// group because the daemon did not answer.
+// Unsettled returns why the report is no verdict that a daemon keeps the requirements, or "" if it
+// may be one: more than a tenth of the requirements of level MUST that apply are not judged, or all
+// of a group because the daemon did not answer.
 func (r Report) Unsettled() string {
 	open, all := 0, 0
 	reasons, judgeable, silent := map[Reason]int{}, map[string]int{}, map[string]int{}

@@ -79,8 +79,8 @@ type unjudged struct {
 func (e unjudged) Error() string { return e.err.Error() }
 func (e unjudged) Unwrap() error { return e.err }
 
-// belongs is in the error of a step for what contradicts the requirement of one check, whichever check
-// saw it: it breaks that check, and leaves the others not judged.
+// belongs is in the error of a step for what contradicts the requirement of one check, whichever
+// check saw it: it breaks that check, and leaves the others not judged.
 type belongs struct {
 	check string
 	err   error

@@ -15,8 +15,9 @@ var modelProviders = []string{
 	"WATSONX", "XAI", "ZHIPUAI",
 }
 
-// What the words of a name say, each as "_WORD_". A name that has one of secretWords, or ends in one
-// of secretEndings, is that of a credential of anybody. The others count for model providers only.
+// What the words of a name say, each as "_WORD_". A name that has one of secretWords, or ends in
+// one of secretEndings, is that of a credential of anybody. The others count for model providers
+// only.
 var (
 	secretWords = []string{
 		"_API_KEY_", "_API_KEYS_", "_APIKEY_", "_APIKEYS_", "_API_TOKEN_", "_ACCESS_KEY_", "_BEARER_TOKEN_", "_SECRET_",

@@ -43,8 +43,8 @@ func groupMembers(groups []int) []int {
 	return pids
 }
 
-// peakMemory returns the sum of the peaks of the resident memory of processes in bytes, 0 if none of
-// them exists any more.
+// peakMemory returns the sum of the peaks of the resident memory of processes in bytes, 0 if none
+// of them exists any more.
 func peakMemory(pids []int) (sum int64) {
 	for _, pid := range pids {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
