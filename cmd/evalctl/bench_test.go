@@ -10,10 +10,11 @@ import (
 )
 
 // buildProgram builds the command and returns its path.
-func buildProgram(b *testing.B) string {
-	file := filepath.Join(b.TempDir(), "evalctl")
-	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", file, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+func buildProgram(tb testing.TB) string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "evalctl")
+	if out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", file, ".").CombinedOutput(); err != nil {
+		tb.Fatalf("%v\n%s", err, out)
 	}
 	return file
 }

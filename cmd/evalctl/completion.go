@@ -30,7 +30,9 @@ func (c *completionCmd) Run(p *process, ctx *kong.Context) error {
 	for _, named := range commands {
 		help.Args = append(help.Args, named.Name)
 	}
-	return completionScripts[c.Shell].Execute(p.stdout, commands)
+	join := func(s []string) string { return strings.Join(s, " ") }
+	script := template.New(c.Shell).Funcs(template.FuncMap{"join": join})
+	return template.Must(script.Parse(completionScripts[c.Shell])).Execute(p.stdout, commands)
 }
 
 type completedCommand struct {
@@ -105,8 +107,9 @@ func firstSentence(help string) string {
 	return strings.TrimSuffix(strings.NewReplacer("'", "", "[", "(", "]", ")", "$", "", ":", "").Replace(s), ".")
 }
 
-var completionScripts = map[string]*template.Template{
-	"bash": script(`_evalctl() {
+// completionScripts are the templates of the scripts.
+var completionScripts = map[string]string{
+	"bash": `_evalctl() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '{{range .}}{{.Name}} {{end}}' -- "$cur"))
@@ -128,8 +131,8 @@ var completionScripts = map[string]*template.Template{
   esac
 }
 complete -o filenames -F _evalctl evalctl
-`),
-	"zsh": script(`#compdef evalctl
+`,
+	"zsh": `#compdef evalctl
 _evalctl() {
   if (( CURRENT == 2 )); then
     local -a commands=({{range .}}'{{.Name}}:{{.Help}}' {{end}})
@@ -146,15 +149,10 @@ _evalctl() {
   esac
 }
 compdef _evalctl evalctl
-`),
-	"fish": script(`complete -c evalctl -f
+`,
+	"fish": `complete -c evalctl -f
 {{range $c := .}}complete -c evalctl -n __fish_use_subcommand -a {{.Name}} -d '{{.Help}}'
 {{range .Args}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -a {{.}}
 {{end}}{{range .Flags}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -l {{.Name}}{{if .TakesValue}} -r{{end}}{{if .Values}} -a '{{join .Values}}'{{else if .Path}} -F{{end}} -d '{{.Help}}'
-{{end}}{{end}}`),
-}
-
-func script(text string) *template.Template {
-	join := func(s []string) string { return strings.Join(s, " ") }
-	return template.Must(template.New("").Funcs(template.FuncMap{"join": join}).Parse(text))
+{{end}}{{end}}`,
 }

@@ -141,6 +141,9 @@ func dispatch(ctx context.Context, p *process) error {
 	if config.err != nil {
 		err = config.err
 	}
+	if err == nil {
+		trustRoots(kctx)
+	}
 	if err == nil && (c.Run.Resume != "" || c.Replay.Resume != "") {
 		// Flags that the command line does not set are read from the journal or the ledger.
 		var options kong.Resolver

@@ -54,7 +54,7 @@ func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error
 }
 
 func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	if !entryName.MatchString(c.Name) {
+	if len(c.Name) > 64 || !entryName.MatchString(c.Name) {
 		return fmt.Errorf("--name %q: must be 1 to 64 letters, digits, - and _", c.Name)
 	}
 	entry, err := parent.entry(p, ctx)
@@ -95,8 +95,8 @@ func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error
 	return nil
 }
 
-// entryName is what every client accepts as the name of a server.
-var entryName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// entryName is what every client accepts as the name of a server, up to 64 bytes.
+var entryName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // write adds the entry to the file and prints what it changed.
 func (c *mcpInstallCmd) write(p *process, client desktopClient, path string, entry serverEntry, variables []string) error {

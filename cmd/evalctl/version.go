@@ -68,8 +68,8 @@ func version() build {
 	return b
 }
 
-// cachedProgram matches the folder of a program in Go's build cache.
-var cachedProgram = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
+// cachedProgram matches the folder of a program in Go's build cache: the hash has 64 digits.
+var cachedProgram = regexp.MustCompile(`^[0-9a-f]+-d$`)
 
 // builtByGoRun reports whether file, a program, is where go run places what it builds: at
 // go-build<number>/b001/exe/<name> in a temporary folder, or, when it is run again, at
@@ -77,7 +77,7 @@ var cachedProgram = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 func builtByGoRun(file string) bool {
 	dir := filepath.Dir(file)
 	folder, parent := filepath.Base(dir), filepath.Dir(dir)
-	if cachedProgram.MatchString(folder) {
+	if len(folder) == 64+len("-d") && cachedProgram.MatchString(folder) {
 		return filepath.Base(parent) == folder[:2]
 	}
 	return folder == "exe" && filepath.Base(parent) == "b001" &&

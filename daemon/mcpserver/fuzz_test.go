@@ -52,7 +52,7 @@ func FuzzParseArguments(f *testing.F) {
 	f.Add([]byte(`{"name":"x","slug":"x","visibility":"public"}`))
 	f.Add([]byte(`{"query":"x","top_k":1e400}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for name, d := range definitions {
+		for name, d := range definitions() {
 			args, err := parseArguments(data, d.input)
 			if _, ok := errors.AsType[*toolError](err); err != nil && !ok {
 				t.Fatalf("%s: %v", name, err)

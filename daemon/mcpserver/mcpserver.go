@@ -103,7 +103,7 @@ func (s *Server) mcpServer(local bool, settle func(context.Context)) *mcp.Server
 		// Nil capabilities would advertise logging. The list of tools never changes.
 		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
 	)
-	for name, d := range definitions {
+	for name, d := range definitions() {
 		run := tools[name]
 		server.AddTool(d.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			progress, sent := progressOf(ctx, req)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -24,7 +25,7 @@ type definition struct {
 }
 
 // definitions are the files of schemaFiles by the names of their tools.
-var definitions = mustLoad(schemaFiles)
+var definitions = sync.OnceValue(func() map[string]definition { return mustLoad(schemaFiles) })
 
 func mustLoad(files fs.FS) map[string]definition {
 	all, err := load(files)

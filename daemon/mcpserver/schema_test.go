@@ -80,7 +80,7 @@ var specified = map[string]map[string]string{
 
 func TestSchemasFollowTheSpecification(t *testing.T) {
 	got := map[string]map[string]string{}
-	for name, d := range definitions {
+	for name, d := range definitions() {
 		got[name] = map[string]string{}
 		for argument, s := range d.input.Properties {
 			got[name][argument] = describe(s, slices.Contains(d.input.Required, argument))
@@ -226,7 +226,7 @@ func casesOf(name string, s *schema) cases {
 
 // TestLimits gives every argument of every tool the values at its limits, above and below.
 func TestLimits(t *testing.T) {
-	for tool, d := range definitions {
+	for tool, d := range definitions() {
 		least := map[string]any{}
 		for _, name := range d.input.Required {
 			least[name] = casesOf(name, d.input.Properties[name]).good[0]
@@ -268,7 +268,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestParseArguments(t *testing.T) {
-	input := definitions["memory_search"].input
+	input := definitions()["memory_search"].input
 	for data, says := range map[string]string{
 		`{`:           "not valid JSON",
 		`[]`:          "must be an object, not an array",
@@ -289,11 +289,11 @@ func TestParseArguments(t *testing.T) {
 		t.Errorf("got %v, %v", args, err)
 	}
 	for _, none := range []string{"", "null", "{}"} {
-		if args, err := parseArguments(json.RawMessage(none), definitions["memory_list_brains"].input); err != nil || args == nil {
+		if args, err := parseArguments(json.RawMessage(none), definitions()["memory_list_brains"].input); err != nil || args == nil {
 			t.Errorf("%q: %v, %v", none, args, err)
 		}
 	}
-	if args, err := parseArguments(json.RawMessage(`{"name":"x"}`), definitions["memory_create_brain"].input); err != nil || args.text("visibility") != "private" {
+	if args, err := parseArguments(json.RawMessage(`{"name":"x"}`), definitions()["memory_create_brain"].input); err != nil || args.text("visibility") != "private" {
 		t.Errorf("got %v, %v", args, err)
 	}
 }
@@ -301,7 +301,7 @@ func TestParseArguments(t *testing.T) {
 // TestArgumentsAsJSONSchema compares the checks with an implementation of JSON Schema.
 func TestArgumentsAsJSONSchema(t *testing.T) {
 	resolved := map[string]*jsonschema.Resolved{}
-	for name, d := range definitions {
+	for name, d := range definitions() {
 		var s jsonschema.Schema
 		if err := json.Unmarshal(d.tool.InputSchema.(json.RawMessage), &s); err != nil {
 			t.Fatal(err)
@@ -312,7 +312,7 @@ func TestArgumentsAsJSONSchema(t *testing.T) {
 		}
 		resolved[name] = r
 	}
-	names := slices.Sorted(maps.Keys(definitions))
+	names := slices.Sorted(maps.Keys(definitions()))
 	scalar := rapid.OneOf(
 		rapid.Just[any]("x"), rapid.Just[any](""), rapid.Just[any]("user"), rapid.Just[any]("all"),
 		rapid.Just[any]("https://a.b/"), rapid.Just[any](nil), rapid.Just[any](true),
@@ -322,7 +322,7 @@ func TestArgumentsAsJSONSchema(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		tool := rapid.SampledFrom(names).Draw(t, "tool")
-		input := definitions[tool].input
+		input := definitions()[tool].input
 		args := map[string]any{}
 		for name, s := range input.Properties {
 			if rapid.IntRange(0, 3).Draw(t, "leave out "+name) == 0 {
@@ -388,7 +388,7 @@ func TestUnsupportedSchemas(t *testing.T) {
 }
 
 func TestEveryToolIsImplemented(t *testing.T) {
-	if got, want := slices.Sorted(maps.Keys(tools)), slices.Sorted(maps.Keys(definitions)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(tools)), slices.Sorted(maps.Keys(definitions())); !slices.Equal(got, want) {
 		t.Errorf("implemented are %s, defined are %s", got, want)
 	}
 }
@@ -422,8 +422,8 @@ func TestDocs(t *testing.T) {
 // toolTable describes the tools, in the order of their names.
 func toolTable() string {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(definitions)) {
-		d := definitions[name]
+	for _, name := range slices.Sorted(maps.Keys(definitions())) {
+		d := definitions()[name]
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n", name, cell(d.tool.Description))
 		if len(d.input.Properties) == 0 {
 			b.WriteString("\nIt has no arguments.\n")
