@@ -9,16 +9,16 @@ import (
 	"evalctl/harness/compare"
 )
 
-// comparedSide is a side of a comparison as the command line has it. A file without a name is a side
-// of its own.
+// comparedSide is a side of a comparison as the command line has it. A file without a name is a
+// side of its own.
 type comparedSide struct {
 	name  string
 	paths []string
 }
 
-// comparedSides returns the sides of arguments, each FILE or NAME=FILE[,FILE…]. A NAME that is given
-// again adds files to its side. An argument, or what follows NAME=, that is a file as it stands is
-// that file.
+// comparedSides returns the sides of arguments, each FILE or NAME=FILE[,FILE…]. A NAME that is
+// given again adds files to its side. An argument, or what follows NAME=, that is a file as it
+// stands is that file.
 func comparedSides(args []string) ([]comparedSide, error) {
 	var sides []comparedSide
 	for _, arg := range args {
@@ -70,7 +70,8 @@ func withoutSecondNames(t *terminal, sides []comparedSide) []comparedSide {
 	})
 }
 
-// openSides reads the results of each side, and the baseline if it is a file that is not among them.
+// openSides reads the results of each side, and the baseline if it is a file that is not among
+// them.
 func openSides(given []comparedSide, baseline string) ([]*compare.Run, error) {
 	files, err := compare.OpenAll(pathsOf(given))
 	if err != nil {
@@ -99,8 +100,8 @@ func openSides(given []comparedSide, baseline string) ([]*compare.Run, error) {
 	return sides, nil
 }
 
-// isOtherFile reports whether the baseline is neither the name of a side nor one of the files, but a
-// file.
+// isOtherFile reports whether the baseline is neither the name of a side nor one of the files, but
+// a file.
 func isOtherFile(baseline string, sides, files []*compare.Run) bool {
 	info, err := os.Stat(baseline)
 	if baseline == "" || err != nil || slices.Contains(compare.NamesOf(sides), baseline) {

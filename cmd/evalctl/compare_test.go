@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/kballard/go-shellquote"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -234,6 +235,24 @@ func TestComparedOnce(t *testing.T) {
 		got := eachOnce(newTerminal(&process{env: func(string) string { return "" }, stderr: &stderr}, false), given)
 		if noted := strings.Contains(stderr.String(), "is another name of"); !slices.Equal(got, want) || noted != (len(got) < len(given)) {
 			t.Errorf("%v: got %v, %s", c.given, got, &stderr)
+		}
+	}
+}
+
+// TestClusterFlips checks that the legend is true of every pair.
+func TestClusterFlips(t *testing.T) {
+	pair := func(clusters int, test string) compare.Pair {
+		return compare.Pair{Table: compare.Table{Clusters: clusters, Test: test}}
+	}
+	few, many := pair(12, "sign_flip_clusters_exact"), pair(15, "sign_flip_clusters")
+	for want, pairs := range map[string][]compare.Pair{
+		"sign flips of 12 clusters by c":                                                             {few, few},
+		"sign flips of 15 clusters by c, 10000 resamples, seed 1":                                    {many},
+		"sign flips of 12 to 15 clusters by c, 10000 resamples, seed 1 (all signs for few clusters)": {many, few},
+	} {
+		c := &compare.Comparison{ClusterTag: "c", Resamples: 10_000, Seed: 1, Pairs: pairs}
+		if got := clusterFlips(c); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -153,40 +153,6 @@ func pointsWithin(t compare.Table) string {
 	return text
 }
 
-// legend says how the figures of the table were computed.
-func (t *terminal) legend(c *compare.Comparison) {
-	test, within := "exact McNemar", "Newcombe, paired"
-	switch {
-	case c.ClusterTag != "":
-		test = fmt.Sprintf("sign flips of %s by %s", count(c.Pairs[0].Clusters, "cluster"), short(c.ClusterTag, 32))
-		if c.Pairs[0].Test == "sign_flip_clusters" {
-			test += fmt.Sprintf(", %d resamples, seed %d", c.Resamples, c.Seed)
-		}
-		within = "what the test does not reject"
-	case c.Repeated:
-		test, within = fmt.Sprintf("sign flips, seed %d", c.Seed), "t, paired by question"
-	}
-	t.field("methods", "95%% intervals: Wilson for rates; %s for differences, not adjusted  p: %s, adjusted by Holm over %s",
-		within, test, count(c.Tests, "test"))
-}
-
-// clusteredRates prints the intervals of the runs that respect that the questions of a cluster, or
-// the repeats of a question, are alike.
-func (t *terminal) clusteredRates(c *compare.Comparison) {
-	for i, r := range c.Runs {
-		k := r.Clustered
-		if k == nil || k.Interval == nil {
-			continue
-		}
-		by := short(k.Tag, 32)
-		if k.Tag == "" {
-			by = "question, whose repeats are alike"
-		}
-		t.field("clustered", "%s  %s  95%% t interval over %s by %s", runName(c, i), rateWithin(r.PassRate, k.Interval),
-			count(k.Clusters, "cluster"), by)
-	}
-}
-
 var marginWords = map[result.BaselineVerdict]string{
 	result.NotWorse: "NOT WORSE", result.Worse: "WORSE", result.Unknown: "UNKNOWN",
 }
@@ -220,27 +186,13 @@ func (t *terminal) power(c *compare.Comparison) {
 	var widest *compare.Pair
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
-		if p.Verdict == compare.NotSeen && p.Power != nil &&
-			(widest == nil || math.Abs(*p.Difference) > math.Abs(*widest.Difference)) {
+		if p.PowerText() != "" && (widest == nil || math.Abs(*p.Difference) > math.Abs(*widest.Difference)) {
 			widest = p
 		}
 	}
-	if widest == nil {
-		return
+	if widest != nil {
+		t.field("power", "%s: %s", pairName(c, *widest), widest.PowerText())
 	}
-	pow := widest.Power
-	text := fmt.Sprintf("%s: with %s and %.0f%% disagreement", pairName(c, *widest),
-		count(widest.N, "question"), 100*pow.Disagreement)
-	if pow.Detectable != nil {
-		text += fmt.Sprintf(" you could only have seen about %.0f pp", 100**pow.Detectable)
-	} else {
-		text += fmt.Sprintf(" no difference could have been shown with %.0f%% power", 100*pow.Power)
-	}
-	if pow.Needed != nil {
-		text += fmt.Sprintf("; to confirm %.1f pp at %.0f%% power run %s",
-			100**pow.Confirm, 100*pow.Power, count(*pow.Needed, "question"))
-	}
-	t.field("power", "%s", text)
 }
 
 // disagreements lists the questions that the first run passed and another did not, or the reverse.

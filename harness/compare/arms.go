@@ -31,8 +31,8 @@ type Arms struct {
 }
 
 // OfArms compares the arms that finished, as Compare does with these options. An arm that stopped
-// has not asked all of its questions: it is left out, and NotCompared says so. Results that cannot be
-// read or compared are named there too.
+// has not asked all of its questions: it is left out, and NotCompared says so. Results that cannot
+// be read or compared are named there too.
 func OfArms(arms []Arm, opts Options) *Arms {
 	c := &Arms{NotCompared: []string{}}
 	var runs, finished []*Run
@@ -145,7 +145,7 @@ func (k *Key) difference(names []string) string {
 }
 
 // Common returns the value that runs have in common which record the key, empty if no run does, if
-// runs differ, or if only a run with a memory has one and no run is.
+// runs differ, or if the only runs that record it are baselines.
 func (k *Key) Common() string {
 	for _, v := range k.Values {
 		if v != "" && v != noMemory && k.State == Same {

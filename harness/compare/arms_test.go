@@ -84,7 +84,7 @@ func TestArmsOfDifferentModes(t *testing.T) {
 		!slices.Contains(got, "No difference of recall, ndcg, reciprocal rank, average precision is shown between py and go.") {
 		t.Errorf("recall is not tested: %q", got)
 	}
-	if !slices.Contains(got, "They differ in mode that ran: ts bm25, go bm25, py hybrid.") {
+	if !slices.Contains(got, "They differ in the mode that ran: ts bm25, go bm25, py hybrid.") {
 		t.Errorf("the arms are not in the order given: %q", got)
 	}
 }
@@ -150,7 +150,7 @@ func TestFacts(t *testing.T) {
 	lines := strings.Join(OfArms(armsOf(t, a, b, baselineArm(result.Oracle, passing)), few).Sentences(), "\n")
 	for _, want := range []string{
 		"They differ in embedding calls: ts 12 (3 failed), go 0 (0 failed).",
-		"They differ in ingest time: ts 1.5 s for 2 brains, go 1.5 s for 2 brains (2 reused).",
+		"They differ in the ingest time: ts 1.5 s for 2 brains, go 1.5 s for 2 brains (2 reused).",
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("%q is missing in:\n%s", want, lines)

@@ -12,7 +12,8 @@ import (
 
 // Options say how to compare. The zero value compares every run with every other.
 type Options struct {
-	// Baseline is the name, or the path of a file, of the side that the others are compared with, empty for none.
+	// Baseline is the name, or the path of a file, of the side that the others are compared with,
+	// empty for none.
 	Baseline string
 	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag
 	// ClusterTag:X.
@@ -38,9 +39,9 @@ const seed = 1
 // ErrOptions is wrapped by the error of Compare for Options that do not fit the runs.
 var ErrOptions = errors.New("cannot compare")
 
-// Compare compares two runs or more, or sides of several runs each. Questions are paired by id; those that are in some runs only
-// are listed, and refused without Options.Intersect. Errors count as not passed, and a pair with an
-// unscored question is left out and counted.
+// Compare compares two runs or more, or sides of several runs each. Questions are paired by id;
+// those that are in some runs only are listed, and refused without Options.Intersect. Errors count
+// as not passed, and a pair with an unscored question is left out and counted.
 //
 // Runs that did not measure the same thing are an IncomparableError, which has the differences.
 // ErrIncomparable also is two questions with one id. Otherwise the error is ErrOptions.

@@ -62,6 +62,19 @@ func TestSketch(t *testing.T) {
 	if p.Disagreement != 0.14 || p.Detectable != nil || *p.Needed != 114 || math.Abs(*p.Confirm-0.1) > 1e-12 {
 		t.Errorf("power %+v: needed %v", p, *p.Needed)
 	}
+	for i, want := range []string{
+		"with 50 questions and 12% disagreement, no difference could have been shown with 80% power; to confirm 4.0 pp with it takes 622 questions",
+		"with 50 questions and 14% disagreement, no difference could have been shown with 80% power; to confirm 10.0 pp with it takes 114 questions",
+		"with 50 questions and 18% disagreement, a difference of about 16.6 pp or more could have been shown with 80% power; to confirm 6.0 pp with it takes 415 questions",
+	} {
+		if got := c.Pairs[i].PowerText(); got != want {
+			t.Errorf("power of pair %d: %s", i, got)
+		}
+	}
+	shown := c.Pairs[1]
+	if shown.Verdict = Worse; shown.PowerText() != "" {
+		t.Errorf("a difference is shown, and %s", shown.PowerText())
+	}
 	if got := strings.Join(c.Pairs[1].OnlyRunIDs, " "); got != "q000" {
 		t.Errorf("only ts: %s", got)
 	}
@@ -173,9 +186,9 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestClusters has a difference that comes from a few clusters alone: McNemar's test, which takes the
-// questions as independent, must not decide, and the p-value, the interval and the verdicts of the
-// pair and of tags are those of one test.
+// TestClusters has a difference that comes from a few clusters alone: McNemar's test, which takes
+// the questions as independent, must not decide, and the p-value, the interval and the verdicts of
+// the pair and of tags are those of one test.
 func TestClusters(t *testing.T) {
 	before := strings.Repeat("p", 50)
 	for lost, want := range map[int]struct {

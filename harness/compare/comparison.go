@@ -249,8 +249,8 @@ type Pair struct {
 	Latencies []LatencyRatio      `json:"latencies"`
 }
 
-// Power says what a comparison of this size could see, by the exact McNemar test at level Alpha, not
-// adjusted for other tests.
+// Power says what a comparison of this size could see, by the exact McNemar test at level Alpha,
+// not adjusted for other tests.
 type Power struct {
 	// Alpha and Power are 0.05 and 0.8.
 	Alpha float64 `json:"alpha"`

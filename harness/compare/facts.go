@@ -23,6 +23,9 @@ const unrecorded = "not recorded"
 // noResult is the value of an arm without a result.
 const noResult = "no result"
 
+// factEmbeddings is the name of the fact that is a plural, and takes no article in a sentence.
+const factEmbeddings = "embedding calls"
+
 // facts are how the values of the facts are read from the result of a daemon. Empty is unrecorded.
 var facts = []struct {
 	name  string
@@ -30,7 +33,7 @@ var facts = []struct {
 }{
 	{"mode that ran", func(r *result.Result) string { return keysOf(r.EffectiveModes) }},
 	{"version", func(r *result.Result) string { return r.Identity.Daemon.Version }},
-	{"embedding calls", embeddingCalls},
+	{factEmbeddings, embeddingCalls},
 	{"dialect", func(r *result.Result) string {
 		var names []string
 		for _, d := range seen(r).Dialects {
@@ -85,7 +88,11 @@ func (f Fact) difference(names []string) string {
 	if len(slices.Compact(values)) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("They differ in %s: %s.", f.Name, strings.Join(parts, ", "))
+	what := f.Name
+	if what != factEmbeddings {
+		what = "the " + what
+	}
+	return fmt.Sprintf("They differ in %s: %s.", what, strings.Join(parts, ", "))
 }
 
 // seen returns what was seen of the daemon of a replay.

@@ -64,50 +64,53 @@ type rule struct {
 	name    string
 	matters bool
 	note    string // on a difference
-	value   func(*result.Result) string
+	// value is nil for a key that is read from the questions.
+	value func(*result.Result) string
 	// memory is set for what only a run with a memory has.
 	memory bool
 }
 
-// ofMemory returns a rule that matters for what only a run with a memory has.
-func ofMemory(name string, value func(*result.Result) string) rule {
-	return rule{name: name, matters: true, value: value, memory: true}
-}
-
 var rules = []rule{
-	{keyDataset, true, "", func(r *result.Result) string { return r.Identity.Dataset.SHA256 }, false},
-	{keyQuestions, true, "", nil, false},
-	{keySelection, false, "", func(r *result.Result) string { return r.Identity.Dataset.Selection.String() }, false},
-	{keyComplete, true, "", complete, false},
-	{keyGold, true, "the same questions were compared with other answers", nil, false},
-	{keyGoldDocs, true, "the same questions were compared with other documents", nil, true},
-	{keyDate, true, "", nil, false},
-	ofMemory("scenario", func(r *result.Result) string { return string(r.Identity.Scenario) }),
-	ofMemory("mode", func(r *result.Result) string { return cmp.Or(r.Identity.Mode, none) }),
-	ofMemory("effective_modes", func(r *result.Result) string { return keysOf(r.EffectiveModes) }),
-	ofMemory("fusions", func(r *result.Result) string { return keysOf(r.Fusions) }),
-	ofMemory("top_k", func(r *result.Result) string { return fmt.Sprint(r.Identity.TopK) }),
-	ofMemory("candidate_k", func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }),
-	ofMemory("rerank_top_n", func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }),
-	ofMemory("max_per_document", maxPerDocument),
-	{"depth", false, "retrieval measures count what was not sent as not found", depth, true},
-	{"scorer", true, "", func(r *result.Result) string { return r.ScorerName }, false},
-	{"exact_case", true, "", exactCase, false},
-	{"judge", true, "", judge, false},
-	{"judge_prompt", true, "", judgePrompt, false},
-	{"reader", true, "", reader, false},
-	{"reader_prompt", true, "", readerPrompt, false},
-	{"corpus", true, "", corpus, false},
-	ofMemory("ingest", ingest),
-	{"repeats", false, "means over the repeats are compared",
-		func(r *result.Result) string { return fmt.Sprint(max(1, r.Identity.Dataset.Repeats)) }, false},
-	{"concurrency", false, "latencies depend on it",
-		func(r *result.Result) string { return fmt.Sprint(r.Settings.Concurrency) }, false},
-	{"machine", false, "latencies depend on it", machine, false},
-	{"daemon", false, "expected", daemonBuild, false},
-	{"tool", false, "", func(r *result.Result) string {
+	{name: keyDataset, matters: true, value: func(r *result.Result) string { return r.Identity.Dataset.SHA256 }},
+	{name: keyQuestions, matters: true},
+	{name: keySelection, value: func(r *result.Result) string { return r.Identity.Dataset.Selection.String() }},
+	{name: keyComplete, matters: true, value: complete},
+	{name: keyGold, matters: true, note: "the same questions were compared with other answers"},
+	{name: keyGoldDocs, matters: true, memory: true, note: "the same questions were compared with other documents"},
+	{name: keyDate, matters: true},
+	{name: "scenario", matters: true, memory: true,
+		value: func(r *result.Result) string { return string(r.Identity.Scenario) }},
+	{name: "mode", matters: true, memory: true,
+		value: func(r *result.Result) string { return cmp.Or(r.Identity.Mode, none) }},
+	{name: "effective_modes", matters: true, memory: true,
+		value: func(r *result.Result) string { return keysOf(r.EffectiveModes) }},
+	{name: "fusions", matters: true, memory: true,
+		value: func(r *result.Result) string { return keysOf(r.Fusions) }},
+	{name: "top_k", matters: true, memory: true,
+		value: func(r *result.Result) string { return fmt.Sprint(r.Identity.TopK) }},
+	{name: "candidate_k", matters: true, memory: true,
+		value: func(r *result.Result) string { return fmt.Sprint(r.Identity.CandidateK) }},
+	{name: "rerank_top_n", matters: true, memory: true,
+		value: func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},
+	{name: "max_per_document", matters: true, memory: true, value: maxPerDocument},
+	{name: "depth", memory: true, note: "retrieval measures count what was not sent as not found", value: depth},
+	{name: "scorer", matters: true, value: func(r *result.Result) string { return r.ScorerName }},
+	{name: "exact_case", matters: true, value: exactCase},
+	{name: "judge", matters: true, value: judge},
+	{name: "judge_prompt", matters: true, value: judgePrompt},
+	{name: "reader", matters: true, value: reader},
+	{name: "reader_prompt", matters: true, value: readerPrompt},
+	{name: "corpus", matters: true, value: corpus},
+	{name: "ingest", matters: true, memory: true, value: ingest},
+	{name: "repeats", note: "means over the repeats are compared",
+		value: func(r *result.Result) string { return fmt.Sprint(max(1, r.Identity.Dataset.Repeats)) }},
+	{name: "concurrency", note: "latencies depend on it",
+		value: func(r *result.Result) string { return fmt.Sprint(r.Settings.Concurrency) }},
+	{name: "machine", note: "latencies depend on it", value: machine},
+	{name: "daemon", note: "expected", value: daemonBuild},
+	{name: "tool", value: func(r *result.Result) string {
 		return strings.TrimSpace(r.Identity.Tool.Version + " " + r.Identity.Tool.Commit)
-	}, false},
+	}},
 }
 
 // KeyNames returns the names of the keys that matter, which can be accepted.

@@ -11,8 +11,9 @@ import (
 	"evalctl/internal/stats"
 )
 
-// judgedRuns is the smallest number of runs of each side of which the latencies are tested. How much
-// runs of one daemon differ must be estimated from the runs themselves; the questions do not know.
+// judgedRuns is the smallest number of runs of each side of which the latencies are tested. How
+// much runs of one daemon differ must be estimated from the runs themselves; the questions do not
+// know.
 const judgedRuns = 3
 
 // LatencyRatio compares the latencies of the questions that all runs of both sides answered.

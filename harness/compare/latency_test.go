@@ -10,8 +10,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestLatencyOfOneRun compares two runs of one daemon whose machine was a tenth slower during one of
-// them. It knows nothing about how much runs differ, so that it must not judge.
+// TestLatencyOfOneRun compares two runs of one daemon whose machine was a tenth slower during one
+// of them. It knows nothing about how much runs differ, so that it must not judge.
 func TestLatencyOfOneRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	a, b := newFile("go", strings.Repeat("p", 50)), newFile("py", strings.Repeat("p", 50))
@@ -26,8 +26,8 @@ func TestLatencyOfOneRun(t *testing.T) {
 	}
 }
 
-// sides returns rows of questions whose latencies vary by question, by run and by request. slower is
-// the factor of the last side; spikes are requests that take ten times as long.
+// sides returns rows of questions whose latencies vary by question, by run and by request. slower
+// is the factor of the last side; spikes are requests that take ten times as long.
 func sides(random *rand.Rand, n, runs, questions int, slower float64, spikes bool) [][]*question {
 	rows := make([][]*question, questions)
 	for i := range rows {
@@ -80,9 +80,9 @@ func accused(rows [][]*question, n int) bool {
 	})
 }
 
-// TestLatencyOfEqualRuns compares runs of one daemon, which differ by a tenth: in at most 5 % of the
-// comparisons may any pair of sides be called different. A daemon that takes half as long again is
-// found.
+// TestLatencyOfEqualRuns compares runs of one daemon, which differ by a tenth: in at most 5 % of
+// the comparisons may any pair of sides be called different. A daemon that takes half as long again
+// is found.
 func TestLatencyOfEqualRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 1))
 	const rounds = 600

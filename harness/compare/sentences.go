@@ -8,9 +8,9 @@ import (
 	"evalctl/internal/figure"
 )
 
-// sentences say which runs differ from which, by how much and how certain that is: first in the pass
-// rates, then in the means of scores and of retrieval. Pairs of which nothing is shown are together
-// in one sentence.
+// sentences say which runs differ from which, by how much and how certain that is: first in the
+// pass rates, then in the means of scores and of retrieval. Pairs of which nothing is shown are
+// together in one sentence.
 func (c *Comparison) sentences() []string {
 	var out, same []string
 	for i := range c.Pairs {
@@ -73,4 +73,23 @@ func (c *Comparison) means() []string {
 			strings.Join(measured, ", "), strings.Join(same, ", or ")))
 	}
 	return out
+}
+
+// PowerText says what a comparison of this size could see, empty if a difference is shown, and
+// without Power.
+func (p *Pair) PowerText() string {
+	w := p.Power
+	if w == nil || p.Verdict != NotSeen {
+		return ""
+	}
+	what := "no difference"
+	if w.Detectable != nil {
+		what = fmt.Sprintf("a difference of about %.1f pp or more", 100**w.Detectable)
+	}
+	text := fmt.Sprintf("with %s and %.0f%% disagreement, %s could have been shown with %.0f%% power",
+		figure.Count(p.N, "question"), 100*w.Disagreement, what, 100*w.Power)
+	if w.Needed != nil && w.Confirm != nil {
+		text += fmt.Sprintf("; to confirm %.1f pp with it takes %s", 100**w.Confirm, figure.Count(*w.Needed, "question"))
+	}
+	return text
 }

@@ -37,7 +37,8 @@ func filesOf(sides []*Run) []*Run {
 	return files
 }
 
-// fileNames returns the names of the runs of all sides. A side of one run has its own.
+// fileNames returns the names of the runs of all sides. A side of one run has its own name, unless
+// a run of another side is called the same.
 func fileNames(sides []*Run, names []string) []string {
 	files := filesOf(sides)
 	if len(files) == len(sides) {
@@ -46,7 +47,18 @@ func fileNames(sides []*Run, names []string) []string {
 	for i, f := range files {
 		files[i] = Side("", []*Run{f}) // as the path or the SDK says
 	}
-	return NamesOf(files)
+	all := NamesOf(files)
+	own, file := slices.Clone(all), 0
+	for i, side := range sides {
+		if side.parts == nil {
+			own[file] = names[i]
+		}
+		file += len(side.files())
+	}
+	if distinct(own) {
+		return own
+	}
+	return all
 }
 
 // checkFiles returns an error if a file is given twice, or if two files of a side are of one run:

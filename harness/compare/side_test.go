@@ -68,6 +68,25 @@ func TestSides(t *testing.T) {
 	}
 }
 
+// TestFileNames checks that a side of one run is called the same whatever the other side has.
+func TestFileNames(t *testing.T) {
+	file := func(path string) *Run { return &Run{path: path} }
+	several := Side("new", []*Run{file("x/b.json"), file("x/c.json")})
+	for _, c := range []struct {
+		sides       []*Run
+		names, want string
+	}{
+		{[]*Run{Side("old", []*Run{file("x/a.json")}), several}, "old new", "old b c"},
+		{[]*Run{several, Side("old", []*Run{file("x/a.json")})}, "new old", "b c old"},
+		{[]*Run{Side("c", []*Run{file("x/a.json")}), several}, "c new", "a b c"},
+		{[]*Run{file("x/a.json"), file("x/b.json")}, "1 2", "1 2"},
+	} {
+		if got := strings.Join(fileNames(c.sides, strings.Fields(c.names)), " "); got != c.want {
+			t.Errorf("%s: files %q, want %q", c.names, got, c.want)
+		}
+	}
+}
+
 // TestRunsNeeded checks that the reason for no verdict is said once, with what to do.
 func TestRunsNeeded(t *testing.T) {
 	old, more := Side("old", repeatedly(t, "go", 2, 1)), Side("new", repeatedly(t, "go", 5, 2))

@@ -189,7 +189,7 @@ func (a *Arm) baseline(p *summary) {
 		marginP = markdown.Probability(*b.MarginP)
 	}
 	t := markdown.NewTable("lrrrrrrrl", "baseline", "pairs", "difference", "95% CI (paired Newcombe)", "passed only now", "passed only then",
-		"margin", "p (one-sided, of that loss)", "verdict")
+		"margin", "p (one-sided, of that loss or more)", "verdict")
 	t.Row(markdown.Cell(b.Path), fmt.Sprint(b.Pairs()), points(b.Difference), pointsInterval(b.Interval), fmt.Sprint(b.OnlyRun),
 		fmt.Sprint(b.OnlyBaseline), fmt.Sprint(b.Margin), marginP, baselineWords[b.Verdict])
 	p.part(t.Write)
@@ -360,7 +360,7 @@ func (a *Arm) inputs() (list []part) {
 	}
 	if r := res.Replay; r != nil {
 		add("requests of the daemon to its models", r.ModelRequests.Text())
-		add("of these", join(markdown.Cell, r.ModelRequests.Warnings()...))
+		add("failed requests of the daemon to its models", join(markdown.Cell, r.ModelRequests.Warnings()...))
 	}
 	add("cost", costText(res))
 	if c := res.ReaderCost; c != nil {

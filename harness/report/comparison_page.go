@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"evalctl/harness/compare"
@@ -124,13 +125,22 @@ func (c Comparison) pairs(p *summary) {
 	if len(c.Pairs) == 0 {
 		return
 	}
-	first := &c.Pairs[0]
+	var tests, intervals []string
+	for i := range c.Pairs {
+		pair := &c.Pairs[i]
+		if test := markdown.Code(pair.Test); !slices.Contains(tests, test) {
+			tests = append(tests, test)
+		}
+		if pair.Interval != nil && !slices.Contains(intervals, method(pair.Interval)) {
+			intervals = append(intervals, method(pair.Interval))
+		}
+	}
 	how := ""
-	if first.Interval != nil {
-		how = fmt.Sprintf(" Intervals of differences: %s.", method(first.Interval))
+	if len(intervals) > 0 {
+		how = fmt.Sprintf(" Intervals of differences: %s.", strings.Join(intervals, " or "))
 	}
 	p.printf("p is two-sided (%s) and adjusted over %s by the method of %s.%s\n\n",
-		markdown.Code(first.Test), markdown.Count(c.Tests, "test"), markdown.Code(c.Adjustment), how)
+		strings.Join(tests, " or "), markdown.Count(c.Tests, "test"), markdown.Code(c.Adjustment), how)
 	for i := range c.Pairs {
 		c.pairNotes(p, &c.Pairs[i])
 	}
@@ -143,26 +153,22 @@ func (c Comparison) pairNotes(p *summary, pair *compare.Pair) {
 	if pair.Clusters > 0 {
 		p.printf("- %s: %s of %s, whose questions are not taken as independent\n", name, markdown.Count(pair.Clusters, "cluster"), markdown.Code(c.ClusterTag))
 	}
-	w := pair.Power
-	if pair.Verdict != compare.NotSeen || w == nil {
-		return
+	if text := pair.PowerText(); text != "" {
+		p.printf("- %s: %s\n", name, text)
 	}
-	seen := "no difference could have been shown"
-	if w.Detectable != nil {
-		seen = fmt.Sprintf("differences from about %.0f pp could have been shown", 100**w.Detectable)
-	}
-	if w.Needed != nil {
-		seen += fmt.Sprintf("; to confirm %.1f pp takes %s", 100**w.Confirm, markdown.Count(*w.Needed, "question"))
-	}
-	p.printf("- %s: with %s and %.0f%% disagreement, %s (power %.0f%%)\n", name, markdown.Count(pair.N, "question"), 100*w.Disagreement, seen, 100*w.Power)
 }
 
 // measures writes the differences of scores and of retrieval.
 func (c Comparison) measures(p *summary) {
 	var rows [][]string
+	how, resampled := "bootstrap", c.ClusterTag == ""
+	if c.ClusterTag != "" {
+		how = "cluster sign flips"
+	}
 	for i := range c.Pairs {
 		pair := &c.Pairs[i]
 		for _, m := range pair.Measures {
+			resampled = resampled || m.Test == "sign_flip_clusters"
 			within := markdown.None
 			if m.Interval != nil {
 				within = fmt.Sprintf("%+.3f to %+.3f", m.Interval.Low, m.Interval.High)
@@ -171,12 +177,11 @@ func (c Comparison) measures(p *summary) {
 				markdown.Rate(&m.ReferenceMean), fmt.Sprintf("%+.3f", m.Difference), within, markdown.Probability(m.Adjusted), c.words(m.Verdict)})
 		}
 	}
-	how := "bootstrap"
-	if c.ClusterTag != "" {
-		how = "cluster sign flips"
+	if resampled {
+		how += fmt.Sprintf(", %d resamples, seed %d", c.Resamples, c.Seed)
 	}
 	t := markdown.NewTable("llrrrrrrl", "mean of", "run vs reference", "questions", "run", "reference", "difference",
-		fmt.Sprintf("95%% CI (%s, %d resamples, seed %d)", how, c.Resamples, c.Seed), "p (adjusted)", "verdict")
+		"95% CI ("+how+")", "p (adjusted)", "verdict")
 	p.rows(t, len(rows), "rows", func(i int) []string { return rows[i] })
 }
 

@@ -26,7 +26,7 @@ func comparisonOf(next func() string) Comparison {
 		Baseline: "go",
 		Runs:     []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
 		Pairs: []compare.Pair{{Run: 1, Table: clustered,
-			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1,
+			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1, Test: "sign_flip_clusters_exact",
 				Interval: &result.Interval{Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
 			Latencies: []compare.LatencyRatio{{Name: "first_token", N: 49, ReferenceRuns: 3, RunRuns: 4, ReferenceP50: 310, RunP50: 520, Ratio: 1.7,
 				Interval: &result.Interval{Low: 1.5, High: 1.9}, Adjusted: new(0.0001), Verdict: compare.Worse}},
@@ -54,6 +54,14 @@ func TestComparison(t *testing.T) {
 		t.Errorf("a run within the margin is an error: %s", commands)
 	}
 	golden(t, "margin.md", page)
+	c.Pairs[0].Test, c.Pairs[0].Measures[0].Test = "sign_flip_clusters", "sign_flip_clusters"
+	c.Pairs = append(c.Pairs, compare.Pair{Run: 1, Table: compare.Table{Test: "sign_flip_clusters_exact"}})
+	_, page, _ = rendered(t, c)
+	for _, want := range []string{"(`sign_flip_clusters` or `sign_flip_clusters_exact`)", "(cluster sign flips, 10000 resamples, seed 0)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing in\n%s", want, page)
+		}
+	}
 	if suites := checkJUnit(t, junit).children; suites[0].attributes["failures"] != "2" {
 		t.Errorf("a run within the margin fails: %s", junit)
 	}

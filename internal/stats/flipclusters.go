@@ -33,12 +33,12 @@ type ClusterFlips struct {
 // is not significant at that level.
 //
 // It assumes no distribution, no number of clusters and no similar sizes: a t test with clustered
-// standard errors and 25 clusters, of which one has half the values, finds a difference of nothing
-// in 25 % of simulated runs, and this test in 4 %. With fewer than 6 clusters no p-value is below
-// 0.05. All assignments count for up to 14 clusters, and so many random ones for more, which
-// depend on the arguments only; p is then (r+1)/(resamples+1) for the r that count. There is no
-// test if the lengths differ, without values, if one is NaN or infinite, and if resamples are needed
-// and below 1.
+// standard errors and 25 clusters, of which one has half the values, reports differences that are
+// not there far more often than its level, and this test does not (docs/statistics.md, Clusters).
+// With fewer than 6 clusters no p-value is below 0.05. All assignments count for up to 14 clusters,
+// and so many random ones for more, which depend on the arguments only; p is then
+// (r+1)/(resamples+1) for the r that count. There is no test if the lengths differ, without values,
+// if one is NaN or infinite, and if resamples are needed and below 1.
 func FlipClusters(values []float64, cluster []int, resamples int, seed uint64) ClusterFlips {
 	f := ClusterFlips{Mean: math.NaN()}
 	if len(values) == 0 || len(values) != len(cluster) {
@@ -91,7 +91,8 @@ func (u units) assignments(total, size float64, exact bool, resamples int, seed 
 	return signed, weights
 }
 
-// unrounded returns sum, and 0 if it differs from 0 only by the rounding of parts of this magnitude.
+// unrounded returns sum, and 0 if it differs from 0 only by the rounding of parts of this
+// magnitude.
 func unrounded(sum, magnitude float64) float64 {
 	if math.Abs(sum) <= 1e-12*magnitude {
 		return 0
@@ -114,9 +115,9 @@ func (f ClusterFlips) P(m float64) float64 {
 	return 1
 }
 
-// Interval returns the least and the largest mean with a p-value above 1-conf. Both are NaN if there
-// is no test, if no mean is rejected, as with fewer than 6 clusters at 0.95, and if all clusters
-// have the same mean, because an interval without a width would prove anything.
+// Interval returns the least and the largest mean with a p-value above 1-conf. Both are NaN if
+// there is no test, if no mean is rejected, as with fewer than 6 clusters at 0.95, and if all
+// clusters have the same mean, because an interval without a width would prove anything.
 func (f ClusterFlips) Interval(conf float64) (lo, hi float64) {
 	rejected := int((1 - conf) * float64(len(f.low)))
 	if math.IsNaN(f.Mean) || !(conf > 0 && conf < 1) || rejected < 1 {

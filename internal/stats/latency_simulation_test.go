@@ -18,7 +18,8 @@ type simulatedLatency struct {
 }
 
 // logs returns the logarithms of the latencies of a run. Requests differ by a standard deviation of
-// 0.1 and runs by another 0.1, whatever the number of requests. What questions differ by cancels out.
+// 0.1 and runs by another 0.1, whatever the number of requests. What questions differ by cancels
+// out.
 func (s simulatedLatency) logs(random *rand.Rand, slower float64) []float64 {
 	effect := .1 * random.NormFloat64()
 	if s.Tails { // Student's t with 3 degrees of freedom

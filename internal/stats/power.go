@@ -8,10 +8,11 @@ import (
 )
 
 // NonInferiority returns the one-sided p-value of a difference, new minus old, of -margin or less
-// that inverts two-sided intervals: (1-conf)/2 for the one with a lower end of -margin. ends returns
-// the interval of the difference at a confidence, such as Pairs.Newcombe. A small value shows that
-// the new one is not worse by margin or more. It is at most level exactly if the interval at
-// 1-2·level lies above -margin. It is NaN if ends has no interval, and unless 0 < level < 0.5.
+// that inverts two-sided intervals: (1-conf)/2 for the one with a lower end of -margin. ends
+// returns the interval of the difference at a confidence, such as Pairs.Newcombe. A small value
+// shows that the new one is not worse by margin or more. It is at most level exactly if the
+// interval at 1-2·level lies above -margin. It is NaN if ends has no interval, and unless
+// 0 < level < 0.5.
 func NonInferiority(diff, margin, level float64, ends func(conf float64) (lo, hi float64)) float64 {
 	lo, hi := ends(1 - 2*level)
 	switch {
@@ -47,7 +48,8 @@ func inverted(level float64, excludes func(conf float64) bool) float64 {
 //
 //	Σ_m B(m; n, psi) · P(McNemarExact(X, m-X) ≤ alpha), X binomial with m and (1-d/psi)/2
 //
-// It counts both directions. It is NaN unless n >= 1, 0 < psi <= 1, 0 <= d <= psi and 0 < alpha < 1.
+// It counts both directions. It is NaN unless n >= 1, 0 < psi <= 1, 0 <= d <= psi and
+// 0 < alpha < 1.
 func McNemarPower(n int, psi, d, alpha float64) float64 {
 	if n < 1 || !(psi > 0 && psi <= 1 && d >= 0 && d <= psi && alpha > 0 && alpha < 1) {
 		return math.NaN()
@@ -144,10 +146,10 @@ const powerPairs = 10_000_000
 
 // McNemarSize returns the fewest pairs from which on McNemarPower reaches power, with which a
 // comparison finds, in a two-sided test at level alpha, a difference of d if the share psi of pairs
-// is discordant. If nearly all are, the power is a saw-tooth, and a few pairs more may fall short of
-// it by less than 0.005. Above ten million it is the approximation for large samples of Connor 1987 plus
-// 2/d, which is within 0.1 % if psi is at least 0.001. It is +Inf for d = 0, and NaN unless
-// 0 < psi <= 1, 0 <= d <= psi, 0 < alpha < 1 and 0 < power < 1.
+// is discordant. If nearly all are, the power is a saw-tooth, and a few pairs more may fall short
+// of it by less than 0.005. Above ten million it is the approximation for large samples of Connor
+// 1987 plus 2/d, which is within 0.1 % if psi is at least 0.001. It is +Inf for d = 0, and NaN
+// unless 0 < psi <= 1, 0 <= d <= psi, 0 < alpha < 1 and 0 < power < 1.
 func McNemarSize(psi, d, alpha, power float64) float64 {
 	approximate := connorSize(psi, d, alpha, power)
 	if math.IsNaN(approximate) || math.IsInf(approximate, 1) {
@@ -203,10 +205,10 @@ func connorSize(psi, d, alpha, power float64) float64 {
 
 // MinDetectable returns the smallest difference of pass rates that n pairs show with probability
 // power in the exact test at level alpha, if the share psi of them is discordant: the one with a
-// McNemarPower of power, or above ten million pairs the one with a McNemarSize of n. It is NaN if there
-// is none, as if 6 discordant pairs, the fewest that are significant at 0.05, are unlikely: no
-// difference can be larger than psi. It is also NaN unless n >= 1, 0 < psi <= 1, 0 < alpha < 1 and
-// 0 < power < 1.
+// McNemarPower of power, or above ten million pairs the one with a McNemarSize of n. It is NaN if
+// there is none, as if 6 discordant pairs, the fewest that are significant at 0.05, are unlikely:
+// no difference can be larger than psi. It is also NaN unless n >= 1, 0 < psi <= 1, 0 < alpha < 1
+// and 0 < power < 1.
 func MinDetectable(n int, psi, alpha, power float64) float64 {
 	shown := func(d float64) bool {
 		if n > powerPairs {

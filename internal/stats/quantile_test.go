@@ -46,7 +46,8 @@ func TestNearestRank(t *testing.T) {
 		values  []float64
 		p, want float64
 	}{
-		{upTo(100), .95, 95}, {upTo(100), .99, 99}, {upTo(100), .999, 100}, {upTo(100), .07, 7}, // .07·100 is above 7 in floats
+		// .07·100 is above 7 in floats.
+		{upTo(100), .95, 95}, {upTo(100), .99, 99}, {upTo(100), .999, 100}, {upTo(100), .07, 7},
 		{upTo(100), .0701, 8}, {upTo(10), 0, 1}, {upTo(10), 1, 10}, {upTo(10), .5, 5}, {[]float64{7}, .95, 7}, {[]float64{7}, 0, 7},
 	} {
 		if got := NearestRank(tt.values, tt.p); got != tt.want {

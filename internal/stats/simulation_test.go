@@ -63,7 +63,8 @@ func TestSimulatedCoverageOfWilson(t *testing.T) {
 		p := float64(passedOf(random, 50, .96)) / 50
 		return math.Abs(p-.96) <= 1.96*math.Sqrt(p*(1-p)/50)
 	})
-	expect(t, "coverage of rate ± 1.96·SE for 50 at .96", plain, .866, limit) // exactly, by binomial terms
+	// .866 is exact, by binomial terms.
+	expect(t, "coverage of rate ± 1.96·SE for 50 at .96", plain, .866, limit)
 }
 
 // pairsOf simulates n items of which the shares first and second pass with one arm only.

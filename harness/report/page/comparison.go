@@ -204,19 +204,13 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 	if p.Clusters > 0 {
 		parts = append(parts, fmt.Sprintf("the test takes %s of %s as independent, and not their questions", count(p.Clusters, "cluster"), name(c.ClusterTag)))
 	}
-	if w := p.Power; w != nil {
-		if w.Detectable != nil {
-			parts = append(parts, fmt.Sprintf("a test of this size finds a difference of %.1f pp in %.0f%% of cases", 100**w.Detectable, 100*w.Power))
-		} else if p.Verdict == compare.NotSeen {
-			parts = append(parts, fmt.Sprintf("no difference could have been shown with %.0f%% power", 100*w.Power))
-		}
-		if w.Needed != nil && w.Confirm != nil && p.Verdict == compare.NotSeen {
-			parts = append(parts, fmt.Sprintf("to confirm %.1f pp, ask %s", 100*math.Abs(*w.Confirm), count(*w.Needed, "question")))
-		}
+	if text := p.PowerText(); text != "" {
+		parts = append(parts, text)
 	}
 	if m := p.Margin; m != nil {
 		words := map[result.BaselineVerdict]string{result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "not known to be worse or not"}[m.Verdict]
-		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (one-sided p of a larger loss %s)", 100*m.Margin, name(c.Runs[p.Run].Name), words, pValue(m.P)))
+		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (one-sided p %s of a loss of %.1f pp or more)",
+			100*m.Margin, name(c.Runs[p.Run].Name), words, pValue(m.P), 100*m.Margin))
 	}
 	if len(parts) == 0 {
 		return nil

@@ -97,8 +97,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestListCost: a page says what an arm would have cost alone, and never that this was nothing where
-// a price is not known.
+// TestListCost: a page says what an arm would have cost alone, and never that this was nothing
+// where a price is not known.
 func TestListCost(t *testing.T) {
 	for _, tt := range []struct {
 		cost result.CostAccounting

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"evalctl/harness/compare"
+)
+
+// legend says how the figures of the table were computed.
+func (t *terminal) legend(c *compare.Comparison) {
+	test, within := "exact McNemar", "Newcombe, paired"
+	switch {
+	case c.ClusterTag != "":
+		test = clusterFlips(c)
+		within = "what the test does not reject"
+	case c.Repeated:
+		test, within = fmt.Sprintf("sign flips, seed %d", c.Seed), "t, paired by question"
+	}
+	t.field("methods", "95%% intervals: Wilson for rates; %s for differences, not adjusted  p: %s, adjusted by Holm over %s",
+		within, test, count(c.Tests, "test"))
+}
+
+// clusterFlips describes the test of clusters. Pairs differ in their number of clusters if
+// questions have no score.
+func clusterFlips(c *compare.Comparison) string {
+	var clusters []int
+	var tests []string
+	for _, p := range c.Pairs {
+		clusters, tests = append(clusters, p.Clusters), append(tests, p.Test)
+	}
+	least, most := slices.Min(clusters), slices.Max(clusters)
+	of := count(most, "cluster")
+	if least < most {
+		of = fmt.Sprintf("%d to %s", least, of)
+	}
+	text := fmt.Sprintf("sign flips of %s by %s", of, short(c.ClusterTag, 32))
+	if !slices.Contains(tests, "sign_flip_clusters") {
+		return text
+	}
+	text += fmt.Sprintf(", %d resamples, seed %d", c.Resamples, c.Seed)
+	if slices.Contains(tests, "sign_flip_clusters_exact") {
+		text += " (all signs for few clusters)"
+	}
+	return text
+}
+
+// clusteredRates prints the intervals of the runs that respect that the questions of a cluster, or
+// the repeats of a question, are alike.
+func (t *terminal) clusteredRates(c *compare.Comparison) {
+	for i, r := range c.Runs {
+		k := r.Clustered
+		if k == nil || k.Interval == nil {
+			continue
+		}
+		by := short(k.Tag, 32)
+		if k.Tag == "" {
+			by = "question, whose repeats are alike"
+		}
+		t.field("clustered", "%s  %s  95%% t interval over %s by %s", runName(c, i), rateWithin(r.PassRate, k.Interval),
+			count(k.Clusters, "cluster"), by)
+	}
+}
