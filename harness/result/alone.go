@@ -34,8 +34,8 @@ const (
 	AloneAnswer = "answer" // that of the daemon itself
 )
 
-// Alone are the latencies of a daemon that was asked one question at a time, while the other arms of
-// the replay were idle. It was asked questions that it had answered before.
+// Alone are the latencies of a daemon that was asked one question at a time, while the other arms
+// of the replay were idle. It was asked questions that it had answered before.
 type Alone struct {
 	// Request is what was sent: search or answer. No reader or judge of evalctl took part.
 	Request string `json:"request"`
