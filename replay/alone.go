@@ -45,8 +45,9 @@ func (p *Plan) checkAlone() error {
 	return nil
 }
 
-// askAlone asks the arm's daemon its questions of aloneTurns, each while no other arm asks anything:
-// it waits until all other arms have finished their own questions. stopped is why the arm has not.
+// askAlone asks the arm's daemon its questions of aloneTurns, each while no other arm asks
+// anything: it waits until all other arms have finished their own questions. stopped is why the arm
+// has not.
 //
 // The error is the end of ctx by the caller; whoever resumes the replay asks again. What the daemon
 // or its models did to end it is in the result.

@@ -138,7 +138,8 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.
 	return r.ledger.Err()
 }
 
-// seen returns what this process has seen of the daemon, nil for a baseline, or if workers start it.
+// seen returns what this process has seen of the daemon, nil for a baseline, or if workers start
+// it.
 func (r *armRun) seen() *result.DaemonSeen {
 	if r.session == nil {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"evalctl/scorer"
 )
 
-// ControlsError means that the scorer misjudged answers that are known to be right or wrong, or gave
-// no verdict on too many of them, so that no further question was asked. It is harness.ErrControls
-// in the first case, and scorer.ErrUnusable in the second.
+// ControlsError means that the scorer misjudged answers that are known to be right or wrong, or
+// gave no verdict on too many of them, so that no further question was asked. It is
+// harness.ErrControls in the first case, and scorer.ErrUnusable in the second.
 type ControlsError struct{ Controls result.Controls }
 
 // namedControls is how many misjudged answers the text of an error has.

@@ -39,8 +39,8 @@ func (p *provider) costs(t *testing.T, arms []replay.Arm, cache string) map[stri
 	return all
 }
 
-// TestListCost: whichever arm asks first, and whatever was cached before, each arm has the list cost
-// that it has alone. That is what it spends alone with an empty cache.
+// TestListCost: whichever arm asks first, and whatever was cached before, each arm has the list
+// cost that it has alone. That is what it spends alone with an empty cache.
 func TestListCost(t *testing.T) {
 	p := newProvider(t)
 	alone := map[string]llm.USD{}
@@ -105,8 +105,9 @@ func TestListCostIsResumed(t *testing.T) {
 	}
 }
 
-// TestListCostUncounted: a reply whose tokens the provider does not count costs the same for the arm
-// that pays for it and for the one that gets it from the cache, which says that it is estimated.
+// TestListCostUncounted: a reply whose tokens the provider does not count costs the same for the
+// arm that pays for it and for the one that gets it from the cache, which says that it is
+// estimated.
 func TestListCostUncounted(t *testing.T) {
 	for _, fault := range []string{"no usage", "wrong usage"} {
 		p := newProvider(t)

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"evalctl/harness/judging"
@@ -205,7 +204,7 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 		if q.Erratum != nil && !q.Erratum.Exclude {
 			times *= 2 // by both references
 		}
-		add(longest(q.Dataset().Item()), times)
+		add(judging.Longest(q.Dataset().Item()), times)
 	}
 	for _, item := range control.Items(p.Questions, p.Drawn.Seed) {
 		add(item.Item, 1)
@@ -214,12 +213,6 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 	e.USD[Low] = e.USD[Likely] / 2
 	e.Time = p.duration(e.Calls, p.judge.Name())
 	return e
-}
-
-// longest returns an item with an answer that is as long as a reader may write it.
-func longest(item scorer.Item) scorer.Item {
-	item.Answer = strings.Repeat("x", judging.LongestAnswer)
-	return item
 }
 
 // duration returns how long so many calls take.
@@ -257,7 +250,7 @@ func (p *Plan) largestCall() (most llm.USD, whose string) {
 			continue
 		}
 		// judging.Plan.Worst is that of all requests of a judgement.
-		if call := p.judging.Worst(longest(q.Dataset().Item())) / judgeRequests; call > most {
+		if call := p.judging.Worst(judging.Longest(q.Dataset().Item())) / judgeRequests; call > most {
 			most, whose = call, "judge"
 		}
 	}

@@ -70,7 +70,8 @@ func (a Arm) models() (out []llm.Config) {
 	return out
 }
 
-// paid reports whether an arm's daemon calls models through a gateway that are not known to be free.
+// paid reports whether an arm's daemon calls models through a gateway that are not known to be
+// free.
 func (p *Plan) paid(a Arm) bool {
 	return slices.ContainsFunc(a.models(), func(m llm.Config) bool {
 		price, ok := p.Prices.Of(m.Provider, m.Model)
@@ -122,9 +123,10 @@ func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
 	return m, nil
 }
 
-// completionModel is the model of the daemon's completions that name none.
+// completionModel is the model of the daemon's completions that name none, "" if the model that it
+// is configured with is not behind the gateway.
 func (a Arm) completionModel() string {
-	if a.Reader != nil {
+	if a.Reader != nil && a.Reader.Provider == llm.ProviderOpenAI {
 		return a.Reader.Model
 	}
 	return a.Reranker

@@ -6,6 +6,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/launch"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
 )
@@ -18,10 +19,34 @@ func TestNoGateway(t *testing.T) {
 	c.Ingest = "bulk"
 	c.Arms = []replay.Arm{{
 		Name: "go", Upstream: &llm.Config{Provider: llm.ProviderOpenAI}, // which needs a key
-		Session: harness.SessionConfig{Profile: launch.Profile{SDK: "go", Command: []string{"sleep", "{port}"}}},
+		DaemonEnv: &result.DaemonEnv{},
+		Session:   harness.SessionConfig{Profile: launch.Profile{SDK: "go", Command: []string{"sleep", "{port}"}}},
 	}}
 	out, _, err := run(t, c, t.TempDir())
 	if err != nil || len(out) != 1 || out[0].Err == nil || !strings.Contains(out[0].Err.Error(), "gateway to the models") {
 		t.Errorf("%v, %+v", err, out)
+	}
+}
+
+// TestWithheldIsKnown: an arm is not planned unless it is known what its daemon may spend with.
+func TestWithheldIsKnown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		env      *result.DaemonEnv
+		withheld []string
+		ok       bool
+	}{
+		"not said":     {nil, nil, false},
+		"not withheld": {&result.DaemonEnv{Withheld: []string{"OPENAI_API_KEY"}}, nil, false},
+		"not recorded": {&result.DaemonEnv{}, []string{"OPENAI_API_KEY"}, false},
+		"withheld":     {&result.DaemonEnv{Withheld: []string{"OPENAI_API_KEY"}}, []string{"OPENAI_API_KEY"}, true},
+		"nothing":      {&result.DaemonEnv{Withheld: []string{}}, nil, true},
+	} {
+		c := newProvider(t).config(t, benchmark(t, 1), 20*llm.Dollar)
+		c.Ingest = "bulk"
+		profile := launch.Profile{SDK: "go", Command: []string{"sleep", "{port}"}, Withheld: tt.withheld}
+		c.Arms = []replay.Arm{{Name: "go", DaemonEnv: tt.env, Session: harness.SessionConfig{Profile: profile}}}
+		if _, err := replay.New(c); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "Arm.DaemonEnv") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

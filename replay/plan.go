@@ -74,6 +74,10 @@ func (p *Plan) checkArms() error {
 			}
 		}
 		if a.started() {
+			if a.DaemonEnv == nil || !slices.Equal(a.DaemonEnv.Withheld, a.Session.Profile.Withheld) {
+				return fmt.Errorf("%s: the daemon could get credentials of which nobody knows: set Arm.DaemonEnv, and "+
+					"Session.Profile.Withheld to what it withholds", a.Name)
+			}
 			if err := launch.Check(a.Session.Profile, a.Session.Launch); err != nil {
 				return fmt.Errorf("%s: %w", a.Name, err)
 			}

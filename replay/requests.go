@@ -31,7 +31,8 @@ func (r *armRun) silent(m result.ModelRequests, filled *ingest.Filled) []result.
 	if generates && wrote && r.plan.Ingest == ingest.Replay && m.Ingest.Made == 0 {
 		silent = append(silent, result.Facts)
 	}
-	if generates && r.plan.Style == actor.Full && r.watch != nil && r.watch.sources() > 0 && m.Answers.Made == 0 {
+	if generates && r.plan.style(r.arm) == actor.Full && r.watch != nil && r.watch.sources() > 0 &&
+		m.Answers.Made == 0 {
 		silent = append(silent, result.Answers)
 	}
 	if r.arm.Embedding != nil && wrote && m.Embeddings.Made == 0 {

@@ -50,6 +50,7 @@ func (f *daemonEnvFlag) withhold(config *harness.SessionConfig, needed []string)
 		switch {
 		case value == "": // which says nothing
 		case name == tokenVariable || !launch.LooksSecret(name) && !strings.HasPrefix(name, tokenVariable+"_"):
+		case slices.Contains(ollamaVariables, name) && slices.Contains(needed, name): // which costs nothing
 		case slices.Contains(f.DaemonEnv, name), slices.Contains(needed, name):
 			env.Passed = append(env.Passed, name)
 		default:
@@ -121,7 +122,7 @@ func (c *replayCmd) withholdInReplay(p *process, arm *replay.Arm, reader string)
 	var needed []string
 	for _, provider := range []string{reader, p.env("SVC_EMBED_PROVIDER")} {
 		if provider == llm.ProviderOllama {
-			needed = append(needed, ollamaVariables...) // which cost nothing
+			needed = append(needed, ollamaVariables...)
 		}
 	}
 	if arm.Uncounted {

@@ -192,7 +192,7 @@ func (c *replayCmd) daemonModels(p *process, arm *replay.Arm) error {
 	arm.Models = []string{
 		ref.String(), recordedURL(model), p.env("SVC_EMBED_PROVIDER") + "/" + p.env("SVC_EMBED_MODEL"), p.env("SVC_EMBED_BASE_URL"),
 	}
-	return cmp.Or(c.addUpstream(p, arm, ref), c.withholdInReplay(p, arm, ref.provider))
+	return errors.Join(c.addUpstream(p, arm, ref), c.withholdInReplay(p, arm, ref.provider))
 }
 
 // addUpstream has the calls of a daemon to OpenAI-compatible models counted, if it could make any:

@@ -140,15 +140,27 @@ func (c *rescoreCmd) plan(p *process) (*rescoring, error) {
 	r.data, err = dataset.FromQuestions(was.Dataset.Path, was.Dataset.SHA256, questions)
 	r.data.Repeats = was.Dataset.Repeats
 	if r.judging != nil {
-		for _, q := range questions {
-			r.estimate.addQuestion(r.judging, q)
-		}
-		r.estimate = r.estimate.times(max(1, was.Dataset.Repeats))
+		err = errors.Join(err, r.forecast())
 	}
 	if err == nil {
 		err = checkTagFloors(c.tagFloors, was.Dataset.Tags)
 	}
 	return r, err
+}
+
+// forecast estimates what judging the stored answers costs. A question without one is not judged.
+func (r *rescoring) forecast() error {
+	for q, err := range r.data.Questions() {
+		if err != nil {
+			return err
+		}
+		if a, err := r.stored.Ask(context.Background(), q, 0); err == nil {
+			item := q.Item()
+			item.Answer = a.Text
+			r.estimate.add(r.judging, item)
+		}
+	}
+	return nil
 }
 
 // correct takes what is expected of the answers from --dataset.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,9 +45,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	t.judging(c, plan)
 	reader := ""
 	if c.LLMProvider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
-		reader = c.LLMModel
+		reader = cmp.Or(c.LLMModel, "a reader of its choice")
 	}
-	t.daemonPays(c.daemonModels(p, reader))
+	t.daemonPays(c.paidModels(p, c.LLMProvider, reader))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
@@ -89,14 +90,14 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 }
 
 // check asks a question of evalctl's own, which it records in the journal. It returns an error if
-// the daemon's answers cannot be read. The brains that the run has
-// created are removed then, since nothing is asked in them.
+// the daemon's answers cannot be read. The brains that the run has created are removed then, since
+// nothing is asked in them.
 func (c *runCmd) check(
 	ctx context.Context, plan *plan, session *harness.Session, asked *target.Target, j *journal.Journal,
 ) error {
 	own, err := asked.Check(ctx, c.Timeout)
-	if err == nil && own.Requests > 0 {
-		return j.MarkOwn(own)
+	if own.Requests > 0 { // which the daemon has paid for, also if its answer is of no use
+		err = errors.Join(err, j.MarkOwn(own))
 	}
 	if err == nil || c.Resume != "" || session.Started() {
 		return err

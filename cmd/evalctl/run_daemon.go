@@ -22,9 +22,9 @@ func (s *targetFlags) ownDaemon(p *process) bool {
 	return s.SDK == "go" && s.Endpoint == "" && s.DaemonCmd == "" && p.env("SVC_SDK_GO_CMD") == ""
 }
 
-// daemonModels are the paid models that a started daemon calls by itself. reader is the model that
-// answers, "" for none.
-func (s *targetFlags) daemonModels(p *process, reader string) (models []string) {
+// paidModels are the paid models that a started daemon calls by itself. provider is that of its
+// completions, and reader the model that answers, "" for none.
+func (s *targetFlags) paidModels(p *process, provider, reader string) (models []string) {
 	if s.Endpoint != "" {
 		return nil
 	}
@@ -33,6 +33,10 @@ func (s *targetFlags) daemonModels(p *process, reader string) (models []string) 
 	}
 	if p.env("SVC_EMBED_PROVIDER") == llm.ProviderOpenAI {
 		models = append(models, cmp.Or(p.env("SVC_EMBED_MODEL"), "a model of embeddings"))
+	}
+	reranks := p.env("SVC_RERANK_PROVIDER")
+	if reranks == llm.RerankHTTP || reranks == llm.RerankLLM && provider == llm.ProviderOpenAI {
+		models = append(models, cmp.Or(p.env("SVC_RERANK_MODEL"), "a reranker"))
 	}
 	return models
 }

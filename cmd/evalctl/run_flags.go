@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -103,7 +102,7 @@ func (c *runCmd) Validate() error {
 	if err := errors.Join(c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
-	return cmp.Or(c.validateDaemonEnv(c.Endpoint), c.validateMoney())
+	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney())
 }
 
 // sameMode is the value of --require-mode that means the value of --mode.

@@ -87,9 +87,7 @@ func (f *judgeForecast) add(p *judging.Plan, item scorer.Item) {
 
 // addQuestion adds the judgement of an answer that is not known.
 func (f *judgeForecast) addQuestion(p *judging.Plan, q dataset.Question) {
-	item := q.Item()
-	item.Answer = strings.Repeat("x", judging.LongestAnswer)
-	f.add(p, item)
+	f.add(p, judging.Longest(q.Item()))
 }
 
 // times returns the forecast of judging everything n times.

@@ -92,13 +92,15 @@ func TestNearMissIsRefused(t *testing.T) {
 // TestOwnQuestionIsCounted: the daemon's reader is paid for the question that a run asks before the
 // dataset, so what it reports of that is in its cost, again after a resume, and in no other figure.
 func TestOwnQuestionIsCounted(t *testing.T) {
-	down := false
+	down, broken := false, false
 	d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		switch {
 		case !strings.HasSuffix(c.Path, "/ask"):
 			_, _ = io.WriteString(w, `{"ok":true,"items":[{"id":"notes"}],"chunks":[]}`)
 		case down && c.Body["question"] != target.OwnQuery:
 			daemontest.HangUp(w)
+		case broken:
+			daemontest.Stream(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n")
 		default:
 			daemontest.Stream(w, "event: done\ndata: "+
 				`{"ok":true,"answer":"What?","model":"gpt-4o","usage":{"input_tokens":1000,"output_tokens":100}}`+"\n\n")
@@ -118,17 +120,20 @@ func TestOwnQuestionIsCounted(t *testing.T) {
 	down = true
 	runs("--sdk=py", "--endpoint="+d.URL, "--brain=notes", "--dataset="+filepath.Join(dir, "q.jsonl"), "--scorer=exact", "--output="+filepath.Join(dir, "out"))
 	day := newestDay(t, dir)
-	down = false
+	down, broken = false, true // the answer to the second one cannot be read
+	runs("--resume", filepath.Join(dir, "out", day, "py.journal"), "--retry-errors")
+	broken = false
 	out := runs("--resume", filepath.Join(dir, "out", day, "py.journal"), "--retry-errors")
 	res := readResult(t, filepath.Join(dir, "out", day, "py.json"))
-	if len(res.OwnQuestions) != 2 || res.OwnQuestions[0].Question != target.OwnQuery || res.OwnQuestions[1].Usage.InputTokens != 1000 {
+	if len(res.OwnQuestions) != 3 || res.OwnQuestions[0].Question != target.OwnQuery ||
+		res.OwnQuestions[1].Requests != 1 || res.OwnQuestions[2].Usage.InputTokens != 1000 {
 		t.Fatalf("%+v\n%s", res.OwnQuestions, out)
 	}
 	cost := res.ReaderCost.Models["gpt-4o"]
 	if res.Total != 1 || res.ReaderUsage.InputTokens != 1000 || cost.InputTokens != 3000 || cost.Reported != 3 || res.ReaderModels["gpt-4o"] != 1 {
 		t.Errorf("%+v, %+v", res.ReaderUsage, cost)
 	}
-	if !strings.Contains(out, "2 requests with a question of evalctl's own") {
+	if !strings.Contains(out, "3 requests with a question of evalctl's own") {
 		t.Error(out)
 	}
 	rep, err := verify.File(filepath.Join(dir, "out", day, "py.json"))

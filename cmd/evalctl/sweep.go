@@ -100,7 +100,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	defer release()
 	t.configured(p)
 	t.inputs(c.Dataset, plan)
-	t.daemonPays(c.daemonModels(p, ""))
+	t.daemonPays(c.paidModels(p, p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err

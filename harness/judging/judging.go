@@ -124,9 +124,15 @@ func (p *Plan) budget(spent llm.USD) (*llm.Budget, error) {
 	return b, nil
 }
 
-// LongestAnswer is how long an answer that is not known is in the worst case of an estimate, in
+// longestAnswer is how long an answer that is not known is in the worst case of an estimate, in
 // bytes.
-const LongestAnswer = 8 << 10
+const longestAnswer = 8 << 10
+
+// Longest returns an item whose answer is not known, with one that is as long as it may be.
+func Longest(item scorer.Item) scorer.Item {
+	item.Answer = strings.Repeat("x", longestAnswer)
+	return item
+}
 
 // Worst returns what judging item can cost at most, all attempts and the repair of a bad reply
 // included. It is 0 if the price is not known.

@@ -62,6 +62,10 @@ func properties(run *Run) []property {
 	}
 	s.add("reader_models", tally(res.ReaderModels))
 	s.add("daemon_version", id.Daemon.Version)
+	s.add("daemon_env", res.Settings.DaemonEnv.Text())
+	if r := res.Replay; r != nil {
+		s.add("model_request_warnings", strings.Join(r.ModelRequests.Warnings(), "; "))
+	}
 	s.add("cost_usd", cost(res))
 	if c := res.CostAccounting; c != nil {
 		s.add("saved_usd", strings.TrimPrefix(c.SavedText(), "$"))

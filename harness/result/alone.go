@@ -34,8 +34,8 @@ const (
 	AloneAnswer = "answer" // that of the daemon itself
 )
 
-// Alone are the latencies of a daemon that was asked one question at a time, while the other arms of
-// the replay were idle. It was asked questions that it had answered before.
+// Alone are the latencies of a daemon that was asked one question at a time, while the other arms
+// of the replay were idle. It was asked questions that it had answered before.
 type Alone struct {
 	// Request is what was sent: search or answer. No reader or judge of evalctl took part.
 	Request string `json:"request"`
@@ -73,12 +73,8 @@ func (a *Alone) Failed() int {
 
 // Text says for people what was measured. A problem is a message of a daemon or a model.
 func (a *Alone) Text() string {
-	what := "search"
-	if a.Request == AloneAnswer {
-		what = "answer"
-	}
 	text := fmt.Sprintf("%d of %d questions again, one at a time while other arms were idle: %s, %s",
-		len(a.Asked)-a.Failed(), a.Planned, what, a.Latency.text())
+		len(a.Asked)-a.Failed(), a.Planned, a.Request, a.Latency.text())
 	if a.Shared.N > 0 {
 		text += "; the same requests in the replay: " + a.Shared.text()
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// controls returns those of 14 right and 14 wrong answers, of which some were misjudged and some not
-// judged.
+// controls returns those of 14 right and 14 wrong answers, of which some were misjudged and some
+// not judged.
 func controls(rightFailed, rightUnjudged, wrongPassed, wrongUnjudged int) *Controls {
 	c := &Controls{Right: 14, Wrong: 14, Failed: []FailedControl{}, Unjudged: []FailedControl{}}
 	add := func(list *[]FailedControl, n int, kind string) {

@@ -157,8 +157,8 @@ type ListCost struct {
 	// SharedUSD is what the check of the judge cost, which the arm would have had to pay alone. It
 	// is 0 if TotalUSD has it, because there is one arm.
 	SharedUSD llm.USD `json:"shared_usd"`
-	// ReusedUSD is what filling the brains cost that an earlier replay has filled, ReusedUnrecorded the
-	// number of those for which it is not known.
+	// ReusedUSD is what filling the brains cost that an earlier replay has filled, ReusedUnrecorded
+	// the number of those for which it is not known.
 	ReusedUSD        llm.USD `json:"reused_usd,omitempty"`
 	ReusedUnrecorded int     `json:"reused_brains_unrecorded,omitempty"`
 	// SavedEstimated counts the replies in SavedUSD whose tokens were estimated.

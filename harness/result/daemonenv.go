@@ -4,7 +4,8 @@ import "strings"
 
 // DaemonEnv names the variables of evalctl's environment that look like a credential or a
 // provider's address: those that a started daemon did not get, and those that it got. Their values
-// are nowhere.
+// are nowhere. The address of an ollama that evalctl configured the daemon with is in neither list,
+// because its models cost nothing.
 type DaemonEnv struct {
 	Withheld []string `json:"withheld"`
 	Passed   []string `json:"passed"`
@@ -21,7 +22,7 @@ func (e *DaemonEnv) Text() string {
 		parts = append(parts, "withheld "+strings.Join(e.Withheld, ", "))
 	}
 	if len(e.Passed) > 0 {
-		parts = append(parts, "passed on "+strings.Join(e.Passed, ", ")+": what the daemon pays with that, no cap limits")
+		parts = append(parts, "passed on "+strings.Join(e.Passed, ", ")+" (no cap limits what the daemon pays with it)")
 	}
 	return strings.Join(parts, "; ")
 }

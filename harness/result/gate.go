@@ -128,8 +128,8 @@ type BaselineGate struct {
 	Difference *float64  `json:"difference"`
 	Interval   *Interval `json:"interval"`
 	// P is that of the exact McNemar test of a difference of 0, two-sided. MarginP is the one-sided
-	// p-value of a loss of Margin or more, which Interval inverts: Verdict is NotWorse exactly if it is
-	// at most 0.025. It is nil without pairs, and if it is not recorded.
+	// p-value of a loss of Margin or more, which Interval inverts: Verdict is NotWorse exactly if it
+	// is at most 0.025. It is nil without pairs, and if it is not recorded.
 	P       float64         `json:"mcnemar_exact_p"`
 	MarginP *float64        `json:"margin_p,omitempty"`
 	Verdict BaselineVerdict `json:"verdict"`

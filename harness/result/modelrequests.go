@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evalctl/internal/figure"
 )
 
 // ModelRequests are the requests that a started daemon sent to evalctl's gateway, which it has in
@@ -126,26 +128,23 @@ func (m *ModelRequests) Warnings() (out []string) {
 		out = append(out, r.text())
 	}
 	for _, made := range m.Silent {
-		out = append(out, fmt.Sprintf("no model request came: the daemon has a model for its %s and sent none to the gateway, "+
-			"so they are made without a model, or with a provider whose cost is not counted", made))
+		out = append(out, fmt.Sprintf("no model request came: the daemon is configured with a model for its %s, but sent "+
+			"no request to the gateway, so they are made without a model, or with a provider whose cost is not counted", made))
 	}
 	return out
 }
 
 func (r RefusedRequests) text() string {
-	what, s := "", "s"
-	if r.Requests == 1 {
-		s = ""
-	}
+	what := ""
 	switch r.Path {
 	case PathCompletions:
-		what = fmt.Sprintf("%d completion request%s", r.Requests, s)
+		what = figure.Count(r.Requests, "completion request")
 	case PathEmbeddings:
-		what = fmt.Sprintf("%d embedding request%s", r.Requests, s)
+		what = figure.Count(r.Requests, "embedding request")
 	case "":
-		what = fmt.Sprintf("%d request%s to further paths", r.Requests, s)
+		what = figure.Count(r.Requests, "request") + " to further paths"
 	default:
-		what = fmt.Sprintf("%d request%s to %s", r.Requests, s, r.Path)
+		what = figure.Count(r.Requests, "request") + " to " + r.Path
 	}
 	if r.Status == 0 {
 		return what + " broke off"

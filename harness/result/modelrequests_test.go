@@ -22,7 +22,7 @@ func TestModelRequests(t *testing.T) {
 	want := []string{
 		"14 embedding requests refused: 404", "7 requests to further paths refused: 404", "3 completion requests refused: 402",
 		"1 completion request broke off", "1 request to /v1/messages refused: 404",
-		"no model request came: the daemon has a model for its vectors and sent none to the gateway, " +
+		"no model request came: the daemon is configured with a model for its vectors, but sent no request to the gateway, " +
 			"so they are made without a model, or with a provider whose cost is not counted",
 	}
 	if diff := cmp.Diff(want, sum.Warnings()); diff != "" {

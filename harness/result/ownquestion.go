@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/figure"
 )
 
 // OwnQuestion is a question that evalctl asked of a daemon before a run, to see whether its answers
@@ -32,11 +33,7 @@ func (r *Result) OwnText() string {
 			in, out = AddTokens(in, int64(q.Usage.InputTokens)), AddTokens(out, int64(q.Usage.OutputTokens))
 		}
 	}
-	s := "s"
-	if requests == 1 {
-		s = ""
-	}
-	text := fmt.Sprintf("%d request%s with a question of evalctl's own, before the run", requests, s)
+	text := figure.Count(requests, "request") + " with a question of evalctl's own, before the run"
 	if in+out > 0 {
 		text += fmt.Sprintf("; the reader's %d tokens in, %d out are in its cost", in, out)
 	}

@@ -25,8 +25,8 @@ func (id *Identity) PassedText() string {
 	return text
 }
 
-// RetrievedInstead names the documents that were retrieved instead of the gold that is missing among
-// the first topK, in order, each after its rank: "1 a.md, 3 b.md". It is empty if no gold is
+// RetrievedInstead names the documents that were retrieved instead of the gold that is missing
+// among the first topK, in order, each after its rank: "1 a.md, 3 b.md". It is empty if no gold is
 // missing, and "nothing" if no document was retrieved. The names are foreign text.
 func (r *Record) RetrievedInstead(topK int) string {
 	if r.Retrieval == nil || r.Passed || r.Outcome == Errored {

@@ -36,8 +36,8 @@ type Record struct {
 	// FeltMS is the time to the answer as the caller felt it, nil if it is LatencyMS. See Felt.
 	FeltMS       *float64 `json:"felt_ms,omitempty"`
 	FirstDeltaMS *float64 `json:"first_delta_ms"`
-	// SearchMS is the part of LatencyMS that the daemon's search took, nil if the daemon took all of it
-	// and in older files.
+	// SearchMS is the part of LatencyMS that the daemon's search took, nil if the daemon took all of
+	// it and in older files.
 	SearchMS      *float64 `json:"search_ms,omitempty"`
 	Attempts      int      `json:"attempts"`
 	Retrieved     []Chunk  `json:"retrieved"`

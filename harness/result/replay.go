@@ -153,8 +153,8 @@ type Replay struct {
 	FirstAttempt int `json:"answered_at_first_attempt"`
 	// FirstAttemptPassed is how many of those passed.
 	FirstAttemptPassed int `json:"passed_at_first_attempt"`
-	// ModelRequests is nil unless the daemon was started and asks for its models through evalctl. It is
-	// also nil if workers started the daemons.
+	// ModelRequests is nil unless the daemon was started and asks for its models through evalctl. It
+	// is also nil if workers started the daemons.
 	ModelRequests *ModelRequests `json:"model_requests,omitempty"`
 	// Restarts is how often the daemon was seen to have been restarted during the run.
 	Restarts int `json:"daemon_restarts"`

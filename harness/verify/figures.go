@@ -300,6 +300,13 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 			rep.add(Difference{Path: ".cost_accounting.cached_savings_usd", InFile: text(c.CachedSavingsUSD),
 				Problem: fmt.Sprintf("the questions and what belongs to none saved %s", text(sum))})
 		}
+		// What the check of the judge saved for several arms is in no arm's cached_savings_usd. A daemon
+		// that was seen was not asked by workers, so that without others there is one arm.
+		alone := res.Replay.Daemon != nil && res.Replay.Together == nil || l.SharedUSD == 0 && c.SharedUSD != 0
+		if (alone || res.Identity.Judge == nil) && l.SavedUSD > c.CachedSavingsUSD {
+			rep.add(Difference{Path: ".cost_accounting.list_cost.saved_usd", InFile: text(l.SavedUSD),
+				Problem: fmt.Sprintf("it is a part of what all hits saved, %s", text(c.CachedSavingsUSD))})
+		}
 		if l.SharedUSD != 0 && l.SharedUSD != c.SharedUSD {
 			rep.add(Difference{Path: ".cost_accounting.list_cost.shared_usd", InFile: text(l.SharedUSD),
 				Problem: fmt.Sprintf("what all arms share cost %s", text(c.SharedUSD))})

@@ -360,6 +360,19 @@ func TestSavings(t *testing.T) {
 			t.Errorf("%q: %v, %+v", at, err, rep.Differences)
 		}
 	}
+	// Of one arm, no more is saved than by all hits.
+	for saved, ok := range map[llm.USD]bool{0: true, 1: false} {
+		res, questions := records(t, path)
+		c := res.CostAccounting
+		res.Replay.Together, c.List.SharedUSD = nil, 0
+		c.List.SavedUSD = c.CachedSavingsUSD + saved
+		c.List.USD = c.ListUSD()
+		aggregate.PerCorrect(c, res.Counts)
+		rep, err := File(write(t, res, questions))
+		if err != nil || rep.OK != ok || !ok && rep.Differences[0].Path != ".cost_accounting.list_cost.saved_usd" {
+			t.Errorf("one arm, %d more: %v, %+v", saved, err, rep.Differences)
+		}
+	}
 	// A file of an evalctl that recorded no list cost.
 	res, questions := records(t, path)
 	c := res.CostAccounting

@@ -27,7 +27,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Billed is true if the request may have been charged although no answer was received: after a
 	// cut stream, silence or a timeout after sending, a gateway's 5xx, a body that could not be read,
-	// or an error whose body counts tokens. It is false for a rejected request and for a connection that was never established.
+	// or an error whose body counts tokens. It is false for a rejected request and for a connection
+	// that was never established.
 	Billed bool
 
 	// transient marks failures that are worth another attempt. waitAsked is set if the provider

@@ -11,11 +11,12 @@ import (
 // It is safe for concurrent use.
 //
 // Each HTTP attempt has its own reservation. Its worst case is reserved before the attempt. After
-// it, the reservation is settled with the cost of its usage, also of one in an error's body. It is settled with the whole worst
-// case if the attempt may have been charged although its answer was lost, or if the provider did
-// not count its tokens, or counted what cannot be; without a cap, uncounted tokens are charged as
-// estimated. The cap therefore also holds when attempts are repeated. This relies on the provider
-// to respect MaxTokens: more than the worst case is not believed.
+// it, the reservation is settled with the cost of its usage, also of one in an error's body. It is
+// settled with the whole worst case if the attempt may have been charged although its answer was
+// lost, or if the provider did not count its tokens, or counted what cannot be; without a cap,
+// uncounted tokens are charged as estimated. The cap therefore also holds when attempts are
+// repeated. This relies on the provider to respect MaxTokens: more than the worst case is not
+// believed.
 //
 // The Witness of a call's context sees each attempt.
 type Meter struct {

@@ -129,8 +129,9 @@ func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) 
 		return err
 	})
 	if e, ok := errors.AsType[*Error](err); ok {
-		resp.Usage, resp.UsageProblem = RejectedUsage(x.refusal)
-		e.Billed = e.Billed || resp.counted()
+		var counted bool
+		resp.Usage, resp.UsageProblem, counted = RejectedUsage(x.refusal)
+		e.Billed = e.Billed || counted
 	}
 	return resp, err
 }

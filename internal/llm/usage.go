@@ -68,22 +68,25 @@ func ParseUsage(raw []byte) (u Usage, problem string) {
 }
 
 // RejectedUsage reads the usage in the body of a rejected request, beside its key error or inside
-// it, as ParseUsage does. It is empty if the body has none, or one that is not an object.
-func RejectedUsage(body []byte) (u Usage, problem string) {
+// it, as ParseUsage does. counted reports whether the provider sent a count there, even one that
+// cannot be believed; a usage that is not an object is none.
+func RejectedUsage(body []byte) (u Usage, problem string, counted bool) {
 	var outer, inner struct {
 		Usage, Error json.RawMessage
 	}
 	if json.Unmarshal(body, &outer) != nil {
-		return Usage{}, ""
+		return Usage{}, "", false
 	}
 	raw := outer.Usage
 	if raw == nil && json.Unmarshal(outer.Error, &inner) == nil {
 		raw = inner.Usage
 	}
 	if !bytes.HasPrefix(raw, []byte("{")) {
-		return Usage{}, "" // words, such as how to use the API
+		return Usage{}, "", false // words, such as how to use the API
 	}
-	return ParseUsage(raw)
+	u, problem = ParseUsage(raw)
+	read := Response{Usage: u, UsageProblem: problem}
+	return u, problem, read.counted()
 }
 
 // parseTokens returns a count, which is 0 if it is missing. It accepts no number below 0, with a

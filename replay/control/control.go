@@ -13,9 +13,9 @@ import (
 	"evalctl/scorer"
 )
 
-// passes is how often an item is scored until there is a verdict, and pause how long the second pass
-// waits for a provider that does not answer; the third waits twice as long. A provider that fails
-// now and then does not mean that the scorer misjudges.
+// passes is how often an item is scored until there is a verdict, and pause how long the second
+// pass waits for a provider that does not answer; the third waits twice as long. A provider that
+// fails now and then does not mean that the scorer misjudges.
 const (
 	passes = 3
 	pause  = time.Second

@@ -72,12 +72,11 @@ func (g *Gateway) passRefusal(w http.ResponseWriter, c *call, res *http.Response
 	}
 	w.WriteHeader(res.StatusCode)
 	_, _ = w.Write(body) // fails only if the client has gone
-	usage, problem := llm.RejectedUsage(body)
-	if counted := usage.InputTokens > 0; counted || problem != "" {
+	if usage, problem, counted := llm.RejectedUsage(body); counted {
 		if problem == "" {
 			problem = c.overrun(usage)
 		}
-		return outcome{counted: counted, usage: usage, problem: problem}
+		return outcome{counted: true, usage: usage, problem: problem}
 	}
 	status := res.StatusCode
 	return outcome{rejected: status < http.StatusInternalServerError || status == http.StatusServiceUnavailable}

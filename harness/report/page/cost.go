@@ -95,7 +95,10 @@ func accounting(a *result.CostAccounting, judge string) []block {
 		}
 		parts.row(row...)
 	}
-	facts := []fact{{Name: "Saved by the cache", Value: fmt.Sprintf("%s, %d of %d requests", a.SavedText(), a.CacheHits, a.CacheHits+a.CacheMisses)}}
+	facts := []fact{
+		{Name: "Requests from the cache", Value: fmt.Sprintf("%d of %d", a.CacheHits, a.CacheHits+a.CacheMisses)},
+		{Name: "Saved by the cache", Value: a.SavedText()},
+	}
 	add := func(what, value string) { facts = append(facts, fact{Name: what, Value: value}) }
 	if a.CapUSD != nil {
 		add("Cap", a.CapUSD.String()+" for all arms together")
@@ -104,7 +107,7 @@ func accounting(a *result.CostAccounting, judge string) []block {
 		add("Shared by all arms", a.SharedUSD.String())
 	}
 	if a.LostUSD > 0 {
-		add("May have been charged", a.LostUSD.String()+" of the total, for requests whose tokens the provider did not count")
+		add("May have been charged", a.LostUSD.String()+" of what was spent, for requests whose tokens the provider did not count")
 	}
 	if l := a.List; l != nil && l.ReusedUSD > 0 {
 		add("Filling reused brains", l.ReusedUSD.String())

@@ -85,7 +85,7 @@ func TestReplay(t *testing.T) {
 	contains(t, rows(t, c, "losses"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
 	for section, want := range map[string]map[string]string{
 		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (stratified Wilson)", "Mean of the types": "0.710"},
-		"cost": {"Cap": "$20.00 for all arms together", "Saved by the cache": "$2.00, 3 of 12 requests", "List cost": "not recorded: "},
+		"cost": {"Cap": "$20.00 for all arms together", "Requests from the cache": "3 of 12", "Saved by the cache": "$2.00", "List cost": "not recorded: "},
 		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 got no verdict"},
 	} {
 		got := facts(t, c, section)
@@ -105,10 +105,10 @@ func TestListCost(t *testing.T) {
 		want map[string]string
 	}{
 		{result.CostAccounting{TotalUSD: 4 * llm.Dollar, CachedSavingsUSD: 3 * llm.Dollar, CacheHits: 3}, map[string]string{
-			"Saved by the cache": "$2.00, 3 of 3 requests", "List cost": "$6.50: ", "Per correct answer": "$3.25, by the list cost",
+			"Requests from the cache": "3 of 3", "Saved by the cache": "$2.00", "List cost": "$6.50: ", "Per correct answer": "$3.25, by the list cost",
 		}},
 		{result.CostAccounting{CacheHits: 3, Unpriced: []string{"odd"}}, map[string]string{
-			"Saved by the cache": "unknown, 3 of 3 requests", "List cost": "unknown: ", "Per correct answer": "",
+			"Saved by the cache": "unknown", "List cost": "unknown: ", "Per correct answer": "",
 		}},
 	} {
 		c := contentOf(6)

@@ -1,0 +1,24 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	"evalctl/harness/result"
+)
+
+// TestDaemonProperties: a suite says what the daemon got, and what it did without its models.
+func TestDaemonProperties(t *testing.T) {
+	var run Run
+	run.Result.Settings.DaemonEnv = &result.DaemonEnv{Withheld: []string{"A_TOKEN"}, Passed: []string{"B_TOKEN"}}
+	silent := &result.ModelRequests{Silent: []result.Generated{result.Facts}}
+	run.Result.Replay = &result.Replay{ModelRequests: silent}
+	for _, want := range []property{
+		{"daemon_env", "withheld A_TOKEN; passed on B_TOKEN (no cap limits what the daemon pays with it)"},
+		{"model_request_warnings", silent.Warnings()[0]},
+	} {
+		if got := properties(&run); !slices.Contains(got, want) {
+			t.Errorf("%+v lacks %+v", got, want)
+		}
+	}
+}
