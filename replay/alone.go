@@ -103,19 +103,24 @@ func (r *armRun) askOnce(ctx context.Context, question int, out *result.Alone) e
 	return nil
 }
 
-// together says with what else the arm is asked at the same time, nil if there is nothing.
+// together says with which arms the questions were asked at the same time, nil for none. Arms whose
+// daemons could not be used, and those that an earlier process has finished, are not among them.
 func (r *armRun) together() *result.Together {
-	if len(r.plan.Arms) < 2 || r.distributed() {
+	if r.distributed() {
 		return nil
 	}
-	t := &result.Together{
-		Started: []string{}, Concurrency: r.plan.Concurrency, InFlight: len(r.plan.Arms) * r.plan.Concurrency,
-	}
+	t := &result.Together{Started: []string{}, Concurrency: r.plan.Concurrency}
 	for _, a := range r.plan.Arms {
+		if !r.steps.hasAsked(a.Name) {
+			continue
+		}
 		t.Arms = append(t.Arms, a.Name)
 		if a.started() {
 			t.Started = append(t.Started, a.Name)
 		}
+	}
+	if t.InFlight = len(t.Arms) * t.Concurrency; len(t.Arms) < 2 {
+		return nil
 	}
 	return t
 }

@@ -10,13 +10,14 @@ import (
 // affects all arms alike. It is safe for concurrent use.
 type lockstep struct {
 	mu      sync.Mutex
-	at      map[string]int // the question that an arm asks or waits to ask, by arm
-	changed chan struct{}  // closed and replaced by each change of at
+	at      map[string]int  // the question that an arm asks or waits to ask, by arm
+	asked   map[string]bool // the arms that have asked a question, also those that have left
+	changed chan struct{}   // closed and replaced by each change of at
 }
 
 // newLockstep returns a lockstep of arms that have not asked any question. Each must leave.
 func newLockstep(arms []string) *lockstep {
-	l := &lockstep{at: map[string]int{}, changed: make(chan struct{})}
+	l := &lockstep{at: map[string]int{}, asked: map[string]bool{}, changed: make(chan struct{})}
 	for _, a := range arms {
 		l.at[a] = -1
 	}
@@ -27,7 +28,7 @@ func newLockstep(arms []string) *lockstep {
 // must ascend; those that it need not ask may be left out.
 func (l *lockstep) turn(ctx context.Context, arm string, i int) error {
 	l.mu.Lock()
-	l.at[arm] = i
+	l.at[arm], l.asked[arm] = i, true
 	l.signal()
 	for l.behind(i) {
 		changed := l.changed
@@ -41,6 +42,13 @@ func (l *lockstep) turn(ctx context.Context, arm string, i int) error {
 	}
 	l.mu.Unlock()
 	return nil
+}
+
+// hasAsked reports whether an arm has asked a question.
+func (l *lockstep) hasAsked(arm string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked[arm]
 }
 
 // leave takes an arm out, so that the others no longer wait for it.

@@ -119,9 +119,7 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	case "markdown":
 		return report.Markdown(p.stdout, report.Comparison{Comparison: comparison}, report.MaxSummary)
 	}
-	out := newTerminal(&process{stderr: p.stdout, env: p.env}, false)
-	out.compared(comparison)
-	return nil
+	return output(p, func(t *terminal) { t.compared(comparison) })
 }
 
 // regression returns a regressionError if --fail-on asks for it and a run is worse than the

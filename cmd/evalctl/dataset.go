@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -81,9 +83,27 @@ func printJSON(p *process, v any) error {
 	return enc.Encode(v)
 }
 
-// outputTerminal returns a terminal for a report that is the output of the command.
-func outputTerminal(p *process) *terminal {
-	return newTerminal(&process{env: p.env, stderr: p.stdout}, false)
+// output writes a report that is the output of a command to stdout. It returns the first error of
+// writing.
+func output(p *process, write func(t *terminal)) error {
+	t := newTerminal(&process{env: p.env, stderr: p.stdout}, false)
+	w := &reportWriter{Writer: t.w}
+	t.w = w
+	write(t)
+	return w.err
+}
+
+// reportWriter remembers the first error of writing.
+type reportWriter struct {
+	io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (w *reportWriter) Write(data []byte) (int, error) {
+	n, err := w.Writer.Write(data)
+	w.err = cmp.Or(w.err, err)
+	return n, err
 }
 
 // checkNew returns an error for a path that exists, because the dataset commands replace nothing.

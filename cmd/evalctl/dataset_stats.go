@@ -106,8 +106,7 @@ func (c *datasetStatsCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p, s)
 	}
-	s.print(outputTerminal(p), pl)
-	return nil
+	return output(p, func(t *terminal) { s.print(t, pl) })
 }
 
 // measure computes the figures.

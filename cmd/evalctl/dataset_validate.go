@@ -69,9 +69,9 @@ func (c *datasetValidateCmd) Run(p *process) error {
 			return err
 		}
 	} else if pl.dataset.Path != "" {
-		t := outputTerminal(p)
-		t.inputs(c.File, pl)
-		t.usable(pl)
+		if err := output(p, func(t *terminal) { t.inputs(c.File, pl); t.usable(pl) }); err != nil {
+			return err
+		}
 	}
 	if err != nil {
 		return usageError{fmt.Errorf("%w\n%s cannot be used", err, c.File)}

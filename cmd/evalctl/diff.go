@@ -34,8 +34,7 @@ func (c *diffCmd) Run(p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	newTerminal(&process{stderr: p.stdout, env: p.env}, false).diff(found)
-	return nil
+	return output(p, func(t *terminal) { t.diff(found) })
 }
 
 // find reads the question of each file. It is an error if none has it.

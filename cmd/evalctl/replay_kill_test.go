@@ -143,7 +143,7 @@ func TestReplayKilled(t *testing.T) {
 var incidental = map[string]bool{
 	"started_at": true, "finished_at": true, "resumed": true, "latency": true, "felt": true, "first_delta": true,
 	"latency_ms": true, "search_ms": true, "felt_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
-	"daemon_seen": true,
+	"daemon_seen": true, "together": true,
 	// What was asked again is counted again, and requests to an earlier process or to a worker's
 	// gateway are not.
 	"tokens_by_model": true, "cost": true, "model_requests": true,

@@ -76,7 +76,7 @@ func (c *replayCmd) writeReport(outcomes []replay.Outcome, compared *compare.Arm
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("--report: %w; the results themselves are complete", err)
+		return fmt.Errorf("--report: %w", err)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (t *terminal) daemonOf(name string, s *harness.Session) {
 
 // daemonEnv prints which variables a started daemon got.
 func (t *terminal) daemonEnv(e *result.DaemonEnv) {
-	if text := e.Text(); text != "" {
+	if text := e.Text(nil); text != "" {
 		t.field("daemon env", "%s", printable(text, oneLine))
 	}
 }

@@ -15,6 +15,8 @@ import (
 // terminal writes messages for people to stderr. Output for programs goes to stdout.
 type terminal struct {
 	w io.Writer
+	// file is the file that w writes to, nil for another kind of writer.
+	file *os.File
 	// live reports whether w is a terminal that can redraw a line.
 	live  bool
 	color bool
@@ -24,7 +26,7 @@ type terminal struct {
 func newTerminal(p *process, quiet bool) *terminal {
 	t := &terminal{w: p.stderr, quiet: quiet}
 	if f, ok := p.stderr.(*os.File); ok {
-		t.live = term.IsTerminal(int(f.Fd())) && p.env("TERM") != "dumb"
+		t.file, t.live = f, term.IsTerminal(int(f.Fd())) && p.env("TERM") != "dumb"
 	}
 	t.color = t.live && p.env("NO_COLOR") == ""
 	return t
@@ -32,8 +34,8 @@ func newTerminal(p *process, quiet bool) *terminal {
 
 // columns returns the current width of the terminal, 80 if w is not a terminal.
 func (t *terminal) columns() int {
-	if f, ok := t.w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+	if t.file != nil {
+		if width, _, err := term.GetSize(int(t.file.Fd())); err == nil && width > 0 {
 			return width
 		}
 	}

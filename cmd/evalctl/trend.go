@@ -58,9 +58,13 @@ func (c *trendCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p, trendJSON{f.Root, lines, leftOut, f.Unreadable})
 	}
-	out := outputTerminal(p)
-	for _, l := range lines {
-		out.line(l)
+	err = output(p, func(t *terminal) {
+		for _, l := range lines {
+			t.line(l)
+		}
+	})
+	if err != nil {
+		return err
 	}
 	t := newTerminal(p, false)
 	if len(lines) == 0 {

@@ -197,7 +197,16 @@ func (d *Daemon) awaitExit(limit time.Duration) []int {
 	}
 }
 
-// withLog adds the last lines of the daemon's log to an error.
+// withLog adds the last lines of the daemon's log to an error. A disk that did not take all of the
+// log may be its cause.
 func withLog(err error, log *capture) error {
-	return fmt.Errorf("%w\n%s", err, log.lastLines())
+	return &loggedError{err, log.problem(), log.lastLines()}
 }
+
+type loggedError struct {
+	err, problem error // problem is nil for a complete log
+	lines        string
+}
+
+func (e *loggedError) Error() string   { return e.err.Error() + "\n" + e.lines }
+func (e *loggedError) Unwrap() []error { return []error{e.err, e.problem} }

@@ -51,6 +51,8 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 		if d.url == "" {
 			if d.url = d.baseURL(p, port); d.url != "" {
 				last = fmt.Errorf("no response from %s", d.url)
+			} else if err := d.log.problem(); err != nil {
+				return fmt.Errorf("its address cannot be read: %w", err)
 			}
 		}
 		if d.url != "" {

@@ -355,9 +355,7 @@ func (a *Arm) inputs() (list []part) {
 	}
 	add("scorer", scorer)
 	add("daemon", join(markdown.Cell, id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
-	if text := res.Settings.DaemonEnv.Text(); text != "" {
-		add("environment of the daemon", markdown.Cell(text))
-	}
+	add("environment of the daemon", res.Settings.DaemonEnv.Text(markdown.Cell))
 	if r := res.Replay; r != nil {
 		add("requests of the daemon to its models", r.ModelRequests.Text())
 		add("failed requests of the daemon to its models", join(markdown.Cell, r.ModelRequests.Warnings()...))

@@ -62,7 +62,7 @@ func properties(run *Run) []property {
 	}
 	s.add("reader_models", tally(res.ReaderModels))
 	s.add("daemon_version", id.Daemon.Version)
-	s.add("daemon_env", res.Settings.DaemonEnv.Text())
+	s.add("daemon_env", res.Settings.DaemonEnv.Text(nil))
 	if r := res.Replay; r != nil {
 		s.add("model_request_warnings", strings.Join(r.ModelRequests.Warnings(), "; "))
 	}

@@ -144,8 +144,8 @@ func (m *measured) system() (list []input) {
 	if d := id.Daemon; d != (result.DaemonID{}) {
 		add("daemon", daemonText(d))
 	}
-	if text := m.res.Settings.DaemonEnv.Text(); text != "" {
-		add("environment of the daemon", markdown.Cell(text))
+	if text := m.res.Settings.DaemonEnv.Text(markdown.Cell); text != "" {
+		add("environment of the daemon", text)
 	}
 	if id.Reader != nil {
 		add("reader of the daemon", markdown.Cell(id.Reader.Provider)+" "+markdown.Cell(id.Reader.Model))

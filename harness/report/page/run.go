@@ -125,7 +125,7 @@ func ranSection(c Content) section {
 	if k := id.Corpus; k != nil {
 		add("Corpus", fmt.Sprintf("%s, %s", name(k.Path), count(k.Documents, "document")))
 	}
-	add("Environment of the daemon", clean(res.Settings.DaemonEnv.Text()))
+	add("Environment of the daemon", clean(res.Settings.DaemonEnv.Text(nil)))
 	add("Scorer", name(id.ScoredBy()))
 	if j := id.Judge; j != nil {
 		add("Judge", fmt.Sprintf("%s %s, prompt %s, temperature %s", name(j.Provider), name(j.Model), name(j.PromptVersion), temperature(j.Temperature)))
