@@ -168,7 +168,7 @@ func (c Comparison) measures(p *summary) {
 	for i := range c.Pairs {
 		pair := &c.Pairs[i]
 		for _, m := range pair.Measures {
-			resampled = resampled || m.Test == "sign_flip_clusters"
+			resampled = resampled || pair.Resampled()
 			within := markdown.None
 			if m.Interval != nil {
 				within = fmt.Sprintf("%+.3f to %+.3f", m.Interval.Low, m.Interval.High)
