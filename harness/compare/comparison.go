@@ -244,7 +244,7 @@ type Pair struct {
 	// order of the id.
 	OnlyRunIDs       []string `json:"only_run_ids"`
 	OnlyReferenceIDs []string `json:"only_reference_ids"`
-	// Power is nil with repeats or clusters, and if the runs agree on every question.
+	// Power is nil with repeats or clusters.
 	Power *Power `json:"power"`
 	// Margin is nil without a margin.
 	Margin *MarginTest `json:"margin,omitempty"`
@@ -307,6 +307,9 @@ type MeasureDifference struct {
 // TagComparison compares the runs over the questions that have a tag.
 type TagComparison struct {
 	Tag string `json:"tag"`
+	// Same are the other tags that select the same questions. Tag is that of a type of question
+	// (type:), else the first by name.
+	Same []string `json:"same,omitempty"`
 	// Questions is the number of compared questions that have the tag. Counts, which include repeats,
 	// and Intervals (wilson) are those of each run.
 	Questions int                `json:"questions"`

@@ -226,7 +226,7 @@ func (c Comparison) tags(p *summary) {
 	for _, tag := range c.Tags {
 		for i := range tag.Pairs {
 			pair := &tag.Pairs[i]
-			rows = append(rows, append(append([]string{markdown.Cell(tag.Tag), c.pair(pair.Run, pair.Reference)}, table(&pair.Table)...), c.words(pair.Verdict)))
+			rows = append(rows, append(append([]string{markdown.Cell(tag.Title()), c.pair(pair.Run, pair.Reference)}, table(&pair.Table)...), c.words(pair.Verdict)))
 		}
 	}
 	t := markdown.NewTable("llrrrrrrl", "tag", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")
