@@ -25,9 +25,10 @@ func (t *terminal) legend(c *compare.Comparison) {
 // questions have no score.
 func clusterFlips(c *compare.Comparison) string {
 	var clusters []int
-	var tests []string
+	resampled, exact := false, false
 	for _, p := range c.Pairs {
-		clusters, tests = append(clusters, p.Clusters), append(tests, p.Test)
+		clusters = append(clusters, p.Clusters)
+		resampled, exact = resampled || p.Resampled(), exact || p.Test == "sign_flip_clusters_exact"
 	}
 	least, most := slices.Min(clusters), slices.Max(clusters)
 	of := count(most, "cluster")
@@ -35,12 +36,12 @@ func clusterFlips(c *compare.Comparison) string {
 		of = fmt.Sprintf("%d to %s", least, of)
 	}
 	text := fmt.Sprintf("sign flips of %s by %s", of, short(c.ClusterTag, 32))
-	if !slices.Contains(tests, "sign_flip_clusters") {
+	if !resampled {
 		return text
 	}
 	text += fmt.Sprintf(", %d resamples, seed %d", c.Resamples, c.Seed)
-	if slices.Contains(tests, "sign_flip_clusters_exact") {
-		text += " (all signs for few clusters)"
+	if exact {
+		text += " (p by all signs if few clusters differ)"
 	}
 	return text
 }

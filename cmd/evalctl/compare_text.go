@@ -247,7 +247,7 @@ func (t *terminal) comparedTags(c *compare.Comparison) {
 		rows[0] = append(rows[0], runName(c, i))
 	}
 	for _, tag := range c.Tags[:min(len(c.Tags), tagsShown)] {
-		row := []string{short(tag.Tag, 32), fmt.Sprint(tag.Questions)}
+		row := []string{short(tag.Title(), 48), fmt.Sprint(tag.Questions)}
 		for i, n := range tag.Counts {
 			cell := "n/a"
 			if rate := n.PassRate(); rate != nil {

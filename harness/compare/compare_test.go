@@ -368,6 +368,41 @@ func TestTags(t *testing.T) {
 	}
 }
 
+// TestSameTags has tags that select the same questions, whose test is one.
+func TestSameTags(t *testing.T) {
+	g, py, _ := sketch()
+	for _, f := range []*file{g, py} {
+		for i := range f.Questions {
+			r := &f.Questions[i]
+			r.Tags = []string{fmt.Sprintf("category:%d", i%2), fmt.Sprintf("type:%d", i%2)}
+			if i < 20 {
+				r.Tags = append(r.Tags, "early", "first")
+			} else if i < 40 {
+				r.Tags = append(r.Tags, "late")
+			}
+		}
+	}
+	c := mustCompare(t, Options{}, g.open(t), py.open(t))
+	var got []string
+	for _, tag := range c.Tags {
+		got = append(got, fmt.Sprint(tag.Title(), " ", tag.Questions, " ", tag.Same))
+	}
+	want := []string{"early = first 20 [first]", "late 20 []", "type:0 = category:0 25 [category:0]", "type:1 = category:1 25 [category:1]"}
+	if !slices.Equal(got, want) || c.TagTests != 4 {
+		t.Errorf("%d tests of %q, want %q", c.TagTests, got, want)
+	}
+}
+
+// TestAgreement has runs of which nothing could be shown, because no question differs.
+func TestAgreement(t *testing.T) {
+	a := newFile("go", strings.Repeat("p", 45)+"fffff")
+	p := mustCompare(t, Options{}, a.open(t), a.open(t)).Pairs[0]
+	want := "with 50 questions and 0% disagreement, no difference could have been shown with 80% power"
+	if got := p.PowerText(); got != want || p.Power.Detectable != nil || p.Power.Needed != nil {
+		t.Errorf("%q of %+v", got, p.Power)
+	}
+}
+
 // TestLines compares a result with a run in JSON lines.
 func TestLines(t *testing.T) {
 	lines := openLines(t, "published", `{"id": "q001", "passed": true}`+"\n"+`{"id": "q000", "passed": false, "x": 1}`)

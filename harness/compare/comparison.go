@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/internal/stats"
 )
 
 // SchemaVersion is the version of the JSON form of Comparison.
@@ -216,13 +217,16 @@ type Table struct {
 	// there are fewer than 6 clusters or they do not differ.
 	Interval *result.Interval `json:"interval"`
 	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip or sign_flip_exact, or with
-	// clusters sign_flip_clusters or, for few of them, sign_flip_clusters_exact. It is nil if there is
-	// no test. Adjusted is P adjusted for the number of tests. Verdict follows from it.
+	// clusters sign_flip_clusters or, if few of them differ, sign_flip_clusters_exact. It is nil if
+	// there is no test. Adjusted is P adjusted for the number of tests. Verdict follows from it.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`
 	Verdict  Verdict  `json:"verdict"`
 }
+
+// Resampled reports whether the test of clusters, or its interval, has random assignments of signs.
+func (t *Table) Resampled() bool { return t.Clusters > stats.FlipClustersExact }
 
 // Pair compares a run with another.
 type Pair struct {
@@ -240,7 +244,7 @@ type Pair struct {
 	// order of the id.
 	OnlyRunIDs       []string `json:"only_run_ids"`
 	OnlyReferenceIDs []string `json:"only_reference_ids"`
-	// Power is nil with repeats or clusters, and if the runs agree on every question.
+	// Power is nil with repeats or clusters.
 	Power *Power `json:"power"`
 	// Margin is nil without a margin.
 	Margin *MarginTest `json:"margin,omitempty"`
@@ -303,6 +307,9 @@ type MeasureDifference struct {
 // TagComparison compares the runs over the questions that have a tag.
 type TagComparison struct {
 	Tag string `json:"tag"`
+	// Same are the other tags that select the same questions. Tag is that of a type of question
+	// (type:), else the first by name.
+	Same []string `json:"same,omitempty"`
 	// Questions is the number of compared questions that have the tag. Counts, which include repeats,
 	// and Intervals (wilson) are those of each run.
 	Questions int                `json:"questions"`

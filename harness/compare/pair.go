@@ -205,11 +205,7 @@ const (
 
 // powerOf says what McNemar's test could see with so many pairs and so much disagreement.
 func powerOf(t Table) *Power {
-	discordant := t.OnlyRun + t.OnlyReference
-	if discordant == 0 {
-		return nil
-	}
-	p := &Power{Alpha: 0.05, Power: power, Disagreement: float64(discordant) / float64(t.N)}
+	p := &Power{Alpha: 0.05, Power: power, Disagreement: float64(t.OnlyRun+t.OnlyReference) / float64(t.N)}
 	p.Detectable = known(stats.MinDetectable(t.N, p.Disagreement, alpha, power))
 	if seen := math.Abs(*t.Difference); seen > 0 {
 		n := stats.McNemarSize(p.Disagreement, seen, alpha, power)

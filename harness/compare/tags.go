@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -9,19 +11,31 @@ import (
 // difference at all: if all of six differ one way, p is 1/32 (docs/statistics.md).
 const testable = 6
 
-// compareTags fills in Tags. A tag of fewer than testable questions, or clusters if there are any,
+// compareTags fills in Tags. Tags that select the same questions are one, which is tested once. A tag of fewer than testable questions, or clusters if there are any,
 // has figures and no test, so that it does not weaken the tests of others.
 func (c *Comparison) compareTags(a *aligned) {
-	rows := map[string][][]*question{}
-	for _, row := range a.rows {
+	rows := map[string][]int{}
+	for i, row := range a.rows {
 		for _, tag := range slices.Compact(slices.Sorted(slices.Values(tagsOf(row)))) {
-			rows[tag] = append(rows[tag], row)
+			rows[tag] = append(rows[tag], i)
 		}
 	}
+	same := map[string][]string{}
 	for tag, of := range rows {
 		if len(of) > 1 {
-			c.Tags = append(c.Tags, c.compareTag(tag, &aligned{rows: of}))
+			selected := fmt.Sprint(of)
+			same[selected] = append(same[selected], tag)
 		}
+	}
+	for _, tags := range same {
+		slices.SortFunc(tags, typeFirst)
+		of := &aligned{}
+		for _, i := range rows[tags[0]] {
+			of.rows = append(of.rows, a.rows[i])
+		}
+		t := c.compareTag(tags[0], of)
+		t.Same = tags[1:]
+		c.Tags = append(c.Tags, t)
 	}
 	slices.SortFunc(c.Tags, func(x, y TagComparison) int { return strings.Compare(x.Tag, y.Tag) })
 	var tables []*Table
@@ -35,6 +49,22 @@ func (c *Comparison) compareTags(a *aligned) {
 		}
 	}
 	adjust(tables)
+}
+
+// typeFirst orders tags of the same questions: the type of question says most of what they are.
+func typeFirst(x, y string) int {
+	isType := func(tag string) int {
+		if strings.HasPrefix(tag, "type:") {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(isType(x)-isType(y), strings.Compare(x, y))
+}
+
+// Title returns the tag with the others that select the same questions, for people.
+func (t *TagComparison) Title() string {
+	return strings.Join(append([]string{t.Tag}, t.Same...), " = ")
 }
 
 func (c *Comparison) compareTag(tag string, a *aligned) TagComparison {

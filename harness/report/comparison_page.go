@@ -168,7 +168,7 @@ func (c Comparison) measures(p *summary) {
 	for i := range c.Pairs {
 		pair := &c.Pairs[i]
 		for _, m := range pair.Measures {
-			resampled = resampled || m.Test == "sign_flip_clusters"
+			resampled = resampled || pair.Resampled()
 			within := markdown.None
 			if m.Interval != nil {
 				within = fmt.Sprintf("%+.3f to %+.3f", m.Interval.Low, m.Interval.High)
@@ -226,7 +226,7 @@ func (c Comparison) tags(p *summary) {
 	for _, tag := range c.Tags {
 		for i := range tag.Pairs {
 			pair := &tag.Pairs[i]
-			rows = append(rows, append(append([]string{markdown.Cell(tag.Tag), c.pair(pair.Run, pair.Reference)}, table(&pair.Table)...), c.words(pair.Verdict)))
+			rows = append(rows, append(append([]string{markdown.Cell(tag.Title()), c.pair(pair.Run, pair.Reference)}, table(&pair.Table)...), c.words(pair.Verdict)))
 		}
 	}
 	t := markdown.NewTable("llrrrrrrl", "tag", "run vs reference", "pairs", "difference", "95% CI", "only run", "only reference", "p (adjusted)", "verdict")

@@ -55,6 +55,7 @@ func TestComparison(t *testing.T) {
 	}
 	golden(t, "margin.md", page)
 	c.Pairs[0].Test, c.Pairs[0].Measures[0].Test = "sign_flip_clusters", "sign_flip_clusters"
+	c.Pairs[0].Clusters = 15
 	c.Pairs = append(c.Pairs, compare.Pair{Run: 1, Table: compare.Table{Test: "sign_flip_clusters_exact"}})
 	_, page, _ = rendered(t, c)
 	for _, want := range []string{"(`sign_flip_clusters` or `sign_flip_clusters_exact`)", "(cluster sign flips, 10000 resamples, seed 0)"} {

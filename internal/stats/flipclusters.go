@@ -6,17 +6,19 @@ import (
 	"slices"
 )
 
-// flipClustersExact is the most clusters of which FlipClusters tries all signs: 8192 assignments
+// FlipClustersExact is the most clusters of which FlipClusters tries all signs: 8192 assignments
 // that differ.
-const flipClustersExact = 14
+const FlipClustersExact = 14
 
 // ClusterFlips is the sign-flip test of a mean over clusters, with the interval that inverts it.
 type ClusterFlips struct {
 	// Mean is NaN if there is no test.
 	Mean     float64
 	Clusters int
-	// Exact reports that all assignments of signs count.
+	// Exact reports that P(0) counts all assignments of signs.
 	Exact bool
+	// zero is P(0), NaN if low and high tell it.
+	zero float64
 	// low and high have, in ascending order, the lower and the higher one of the means that each
 	// assignment of signs divides the clusters into.
 	low, high []float64
@@ -37,10 +39,14 @@ type ClusterFlips struct {
 // not there far more often than its level, and this test does not (docs/statistics.md, Clusters).
 // With fewer than 6 clusters no p-value is below 0.05. All assignments count for up to 14 clusters,
 // and so many random ones for more, which depend on the arguments only; p is then
-// (r+1)/(resamples+1) for the r that count. There is no test if the lengths differ, without values,
-// if one is NaN or infinite, and if resamples are needed and below 1.
+// (r+1)/(resamples+1) for the r that count. But the p-value of 0 counts all assignments if at most
+// 14 clusters have a sum other than 0, whose signs alone matter. The p-values of the means on the
+// side of 0 where the mean is are then at least that, and those on the other side at most that, so
+// that the interval agrees with it: an end on the wrong side of 0 is moved to 0, or, if 0 is
+// rejected, to the number next to it. There is no test if the lengths differ, without values, if
+// one is NaN or infinite, and if there are more than 14 clusters and resamples is below 1.
 func FlipClusters(values []float64, cluster []int, resamples int, seed uint64) ClusterFlips {
-	f := ClusterFlips{Mean: math.NaN()}
+	f := ClusterFlips{Mean: math.NaN(), zero: math.NaN()}
 	if len(values) == 0 || len(values) != len(cluster) {
 		return f
 	}
@@ -49,12 +55,16 @@ func FlipClusters(values []float64, cluster []int, resamples int, seed uint64) C
 	for i, sum := range u.sums {
 		total, size, magnitude = total+sum, size+u.sizes[i], magnitude+math.Abs(sum)
 	}
-	f.Clusters, f.Exact = len(u.sums), len(u.sums) <= flipClustersExact
-	if math.IsNaN(magnitude) || math.IsInf(magnitude, 0) || !f.Exact && resamples < 1 {
+	all := len(u.sums) <= FlipClustersExact
+	f.Clusters, f.Exact = len(u.sums), all
+	if math.IsNaN(magnitude) || math.IsInf(magnitude, 0) || !all && resamples < 1 {
 		return f
 	}
 	f.Mean = total / size
-	signed, weights := u.assignments(total, size, f.Exact, resamples, seed)
+	if moved := u.moved(magnitude); !all && len(moved) <= FlipClustersExact {
+		f.zero, f.Exact = shareOfSigns(moved, math.Abs(total)-1e-12*magnitude), true
+	}
+	signed, weights := u.assignments(total, size, all, resamples, seed)
 	f.low, f.high = make([]float64, len(signed)), make([]float64, len(signed))
 	for i, sum := range signed {
 		a, b := math.Inf(-1), math.Inf(1)
@@ -68,10 +78,21 @@ func FlipClusters(values []float64, cluster []int, resamples int, seed uint64) C
 	return f
 }
 
+// moved returns the sums other than 0 of clusters whose sums have this magnitude.
+func (u units) moved(magnitude float64) []float64 {
+	var moved []float64
+	for _, sum := range u.sums {
+		if sum = unrounded(sum, magnitude); sum != 0 {
+			moved = append(moved, sum)
+		}
+	}
+	return moved
+}
+
 // assignments returns the sums and the sizes of the clusters with assignments of signs, of which
 // the first has no change.
-func (u units) assignments(total, size float64, exact bool, resamples int, seed uint64) (signed, weights []float64) {
-	if exact {
+func (u units) assignments(total, size float64, all bool, resamples int, seed uint64) (signed, weights []float64) {
+	if all {
 		// The sign of the first cluster is fixed: the reverse of an assignment divides alike.
 		signed, weights = signedSums(u.sums[1:]), signedSums(u.sizes[1:])
 		for i := range signed {
@@ -102,6 +123,22 @@ func unrounded(sum, magnitude float64) float64 {
 
 // P returns the two-sided p-value of a true mean m, NaN if there is no test.
 func (f ClusterFlips) P(m float64) float64 {
+	p := f.counted(m)
+	switch {
+	case math.IsNaN(f.zero) || m == f.Mean:
+		return p
+	case m == 0:
+		return f.zero
+	case (m > 0) == (f.Mean > 0) && math.Abs(m) < math.Abs(f.Mean):
+		return max(p, f.zero)
+	case (m > 0) != (f.Mean > 0):
+		return min(p, f.zero)
+	}
+	return p
+}
+
+// counted returns the p-value of m by the assignments that low and high have.
+func (f ClusterFlips) counted(m float64) float64 {
 	switch {
 	case math.IsNaN(f.Mean) || math.IsNaN(m):
 		return math.NaN()
@@ -126,6 +163,14 @@ func (f ClusterFlips) Interval(conf float64) (lo, hi float64) {
 	lo, hi = f.low[rejected], f.high[len(f.high)-1-rejected]
 	if hi-lo <= 1e-12*math.Abs(f.Mean) {
 		return math.NaN(), math.NaN()
+	}
+	switch {
+	case f.zero > 1-conf:
+		return min(lo, 0), max(hi, 0)
+	case f.Mean > 0 && f.zero <= 1-conf && lo <= 0:
+		return math.Nextafter(0, 1), hi
+	case f.Mean < 0 && f.zero <= 1-conf && hi >= 0:
+		return lo, math.Nextafter(0, -1)
 	}
 	return lo, hi
 }

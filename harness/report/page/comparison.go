@@ -327,7 +327,7 @@ func tagTable(c *compare.Comparison) *table {
 		"verdict", ">n", ">difference", ">95% CI, pp", scale(most), ">only run", ">only other", ">p", ">p adjusted")
 	for _, tag := range c.Tags {
 		for _, p := range tag.Pairs {
-			row := append(pairRow(c, name(tag.Tag), p.Run, p.Reference), verdictCell(p.Verdict), cell{Text: fmt.Sprint(p.N)})
+			row := append(pairRow(c, name(tag.Title()), p.Run, p.Reference), verdictCell(p.Verdict), cell{Text: fmt.Sprint(p.N)})
 			t.row(append(row, tableCells(p.Table, differenceBar(p.Table, nil, most))...)...)
 		}
 	}
