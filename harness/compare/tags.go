@@ -11,8 +11,9 @@ import (
 // difference at all: if all of six differ one way, p is 1/32 (docs/statistics.md).
 const testable = 6
 
-// compareTags fills in Tags. Tags that select the same questions are one, which is tested once. A tag of fewer than testable questions, or clusters if there are any,
-// has figures and no test, so that it does not weaken the tests of others.
+// compareTags fills in Tags. Tags that select the same questions are one, which is tested once. A
+// tag of fewer than testable questions, or clusters if there are any, has figures and no test, so
+// that it does not weaken the tests of others.
 func (c *Comparison) compareTags(a *aligned) {
 	rows := map[string][]int{}
 	for i, row := range a.rows {
