@@ -81,14 +81,50 @@ func (u USD) MarshalJSON() ([]byte, error) {
 	return []byte(u.decimal()), nil
 }
 
-// UnmarshalJSON parses what MarshalJSON returns. It rejects negative amounts.
+// UnmarshalJSON parses what MarshalJSON returns, exactly, also in a notation with an exponent such
+// as 8.31e-05, which other programs write. It rejects negative amounts.
 func (u *USD) UnmarshalJSON(b []byte) error {
-	v, err := ParseUSD(string(b))
+	v, err := ParseUSD(plainNotation(string(b)))
 	if err != nil {
 		return err
 	}
 	*u = v
 	return nil
+}
+
+// plainNotation returns a number without its exponent. It returns s itself if that has none, or is
+// no amount of whole nano-dollars that a USD can hold.
+func plainNotation(s string) string {
+	at := strings.IndexAny(s, "eE")
+	if at < 0 {
+		return s
+	}
+	whole, frac, hasPoint := strings.Cut(s[:at], ".")
+	exponent, err := strconv.Atoi(s[at+1:])
+	if err != nil || whole == "" || hasPoint && frac == "" || !allDigits(whole+frac) {
+		return s
+	}
+	digits := strings.TrimLeft(whole+frac, "0")
+	if digits == "" {
+		return "0"
+	}
+	const most = 10 // digits of whole dollars
+	if exponent > most+len(frac) || exponent < -usdDigits-len(whole) {
+		return s // before it is added to: the sum might overflow
+	}
+	point := len(whole) + exponent - (len(whole+frac) - len(digits))
+	if point > most || point < -usdDigits {
+		return s
+	}
+	digits = strings.TrimRight(digits, "0")
+	digits += strings.Repeat("0", max(0, point-len(digits)))
+	if point <= 0 {
+		digits, point = strings.Repeat("0", 1-point)+digits, 1
+	}
+	if point == len(digits) {
+		return digits
+	}
+	return digits[:point] + "." + digits[point:]
 }
 
 func (u USD) decimal() string {

@@ -3,6 +3,8 @@ package llm
 import (
 	"encoding/json"
 	"math"
+	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,6 +88,65 @@ func FuzzParseUSD(f *testing.F) {
 		again, err := ParseUSD(strings.TrimPrefix(u.String(), "$"))
 		if u < 0 || err != nil || again != u {
 			t.Errorf("%q: %d, then %d, %v", s, u, again, err)
+		}
+	})
+}
+
+// TestUSDExponents checks that an amount in the notation with an exponent, as other programs write
+// small numbers, is the one in plain notation.
+func TestUSDExponents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := USD(rapid.OneOf(rapid.Int64Range(0, 1_000_000), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "nanos"))
+		n := rapid.IntRange(-30, 30).Draw(t, "exponent")
+		digits := strconv.FormatInt(int64(want), 10)
+		// The point is moved n places to the left of where nano-dollars have it, which the exponent
+		// moves back.
+		point := len(digits) - n
+		if point < 1 {
+			digits, point = strings.Repeat("0", 1-point)+digits, 1
+		}
+		digits += strings.Repeat("0", max(0, point+1-len(digits)))
+		in := strings.TrimLeft(digits[:point-1], "0") + digits[point-1:point] + "." + digits[point:] +
+			rapid.SampledFrom([]string{"e", "E"}).Draw(t, "e") + strconv.Itoa(n-usdDigits)
+		var got USD
+		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
+			t.Fatalf("%s is %d, %v; want %d", in, got, err, want)
+		}
+	})
+	for in, want := range map[string]USD{
+		"8.31e-05": 83_100, "1e-9": 1, "1.50E+1": 15 * Dollar, "0e999999999": 0, "0.0e-999999999": 0, "92e08": 9_200_000_000 * Dollar,
+	} {
+		var got USD
+		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
+			t.Errorf("%s is %d, %v; want %d", in, got, err, want)
+		}
+	}
+	for _, in := range []string{
+		"1e-10", "8.31e-8", "-1e-3", "1e10", "9.3e9", "1e99999999999999999999", "1e-99999999999999999999", "1e2147483647", `"1e-3"`, "null",
+	} {
+		var got USD
+		if err := json.Unmarshal([]byte(in), &got); err == nil {
+			t.Errorf("%s is %d, want an error", in, got)
+		}
+	}
+}
+
+// FuzzUSDExponents compares amounts in any notation with exact fractions.
+func FuzzUSDExponents(f *testing.F) {
+	for _, s := range []string{"8.31e-05", "1E+2", "0e5", "1e-10", "2", "-1e1", "1e", "e1", "1.e1", "1e1e1", "1e1.5", "0.1", "1e__1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var got USD
+		if len(s) > 40 || got.UnmarshalJSON([]byte(s)) != nil {
+			return
+		}
+		want, ok := new(big.Rat).SetString(s)
+		if !ok && strings.Contains(s, "e") {
+			return // an exponent too large for a fraction, of 0
+		}
+		if !ok || want.Mul(want, big.NewRat(int64(Dollar), 1)).Cmp(big.NewRat(int64(got), 1)) != 0 {
+			t.Errorf("%q is %d nano-dollars", s, got)
 		}
 	})
 }
