@@ -25,7 +25,10 @@ var given = []struct{ path, what string }{
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
 	{".cost.unassigned", "the judge's requests that belong to no question"},
-	{".cost_accounting", "what a replay cost besides judging"},
+	{".cost_accounting", "what a replay cost besides judging, and what of it may not have been charged"},
+	{".cost_accounting.tokens_by_model", "the requests and tokens of each model"},
+	{".cost_accounting.cache_hits", "how many requests looked for a cached reply"},
+	{".cost_accounting.cache_misses", "how many requests looked for a cached reply"},
 	{".replay", "the benchmark, its sample, the ingest, the actor, what was seen of the daemon, and the controls"},
 }
 
@@ -73,7 +76,7 @@ var pairFigures = []string{
 func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
 	for _, g := range given {
-		skip := res.Replay == nil && (g.path == ".replay" || g.path == ".cost_accounting") ||
+		skip := res.Replay == nil && (g.path == ".replay" || strings.HasPrefix(g.path, ".cost_accounting")) ||
 			len(res.OwnQuestions) == 0 && g.path == ".own_questions"
 		if !skip && !slices.Contains(out, g.what) {
 			out = append(out, g.what)
