@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -89,17 +91,18 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// freePorts returns the first of three free ports.
+// lastPorts is the first of the ports that freePorts has returned last. They lie below those that
+// systems give to connections, which other tests have many of.
+var lastPorts atomic.Int32
+
+func init() { lastPorts.Store(20_000 + 3*rand.Int32N(3000)) }
+
+// freePorts returns the first of three free ports, which no other test of the package gets.
 func freePorts(t *testing.T) int {
 	t.Helper()
-	for range 50 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if port <= 65533 && free(port) && free(port+1) && free(port+2) {
+	for range 100 {
+		port := int(lastPorts.Add(3))
+		if free(port) && free(port+1) && free(port+2) {
 			return port
 		}
 	}

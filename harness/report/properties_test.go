@@ -14,7 +14,7 @@ func TestDaemonProperties(t *testing.T) {
 	silent := &result.ModelRequests{Silent: []result.Generated{result.Facts}}
 	run.Result.Replay = &result.Replay{ModelRequests: silent}
 	for _, want := range []property{
-		{"daemon_env", "withheld A_TOKEN; passed on B_TOKEN (no cap limits what the daemon pays with it)"},
+		{"daemon_env", "passed on B_TOKEN (no cap limits what the daemon pays with it); withheld A_TOKEN"},
 		{"model_request_warnings", silent.Warnings()[0]},
 	} {
 		if got := properties(&run); !slices.Contains(got, want) {
