@@ -49,8 +49,8 @@ func (p *Plan) checkAlone() error {
 // anything: it waits until all other arms have finished their own questions. stopped is why the arm
 // has not.
 //
-// The error is the end of ctx by the caller; whoever resumes the replay asks again. What the daemon
-// or its models did to end it is in the result.
+// The error is the cause of ctx if the caller ended it; a resumed replay asks again. If the daemon
+// or its models ended it, the result says so and there is no error.
 func (r *armRun) askAlone(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
 	out := &result.Alone{Request: result.AloneSearch, Planned: r.plan.Alone, Asked: []result.AloneAsked{}}
 	if r.plan.style(r.arm) == actor.Full {

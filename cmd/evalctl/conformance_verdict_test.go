@@ -9,8 +9,8 @@ import (
 	ct "evalctl/harness/conformance/conformancetest"
 )
 
-// TestConformanceUnsettled: a run in which too much is not judged ends with a warning and exit code 4.
-// What is broken is certain, and decides the exit code.
+// TestConformanceUnsettled: a run in which too much is not judged ends with a warning and exit code
+// 4. What is broken is certain, and decides the exit code.
 func TestConformanceUnsettled(t *testing.T) {
 	const warning = "MUST requirements that apply could not be judged"
 	for _, tt := range []struct {

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"cmp"
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -83,27 +82,14 @@ func printJSON(p *process, v any) error {
 	return enc.Encode(v)
 }
 
-// output writes a report that is the output of a command to stdout. It returns the first error of
+// output writes a report that is the output of a command to stdout, and returns the first error of
 // writing.
 func output(p *process, write func(t *terminal)) error {
 	t := newTerminal(&process{env: p.env, stderr: p.stdout}, false)
-	w := &reportWriter{Writer: t.w}
+	w := bufio.NewWriter(t.w)
 	t.w = w
 	write(t)
-	return w.err
-}
-
-// reportWriter remembers the first error of writing.
-type reportWriter struct {
-	io.Writer
-	err error
-}
-
-// Write implements io.Writer.
-func (w *reportWriter) Write(data []byte) (int, error) {
-	n, err := w.Writer.Write(data)
-	w.err = cmp.Or(w.err, err)
-	return n, err
+	return w.Flush()
 }
 
 // checkNew returns an error for a path that exists, because the dataset commands replace nothing.

@@ -174,8 +174,8 @@ func newForeignServer(t testing.TB, url, brain string) *mcpserver.Server {
 	return s
 }
 
-// TestProgressComesBeforeReply reads the messages of an ask as they are written. On stdio, the reply
-// follows when the client has answered the ping after the progress.
+// TestProgressComesBeforeReply reads the messages of an ask as they are written. On stdio, the
+// reply follows when the client has answered the ping after the progress.
 func TestProgressComesBeforeReply(t *testing.T) {
 	url := asking(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "event: answer_delta\ndata: {\"delta\":\"Green\"}\n\nevent: answer_delta\ndata: {\"delta\":\" tea\"}\n\nevent: done\ndata: {\"ok\":true}\n\n")

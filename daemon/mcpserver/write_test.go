@@ -155,7 +155,8 @@ func TestWritesOnlyWithoutEndpoint(t *testing.T) {
 	}
 }
 
-// TestExtractWrites gives transcripts to daemons that lack sessions, and to one that can only write.
+// TestExtractWrites gives transcripts to daemons that lack sessions, and to one that can only
+// write.
 func TestExtractWrites(t *testing.T) {
 	messages := []object{{"role": "user", "content": "My kettle is green."}, {"role": "assistant", "content": "Noted."}}
 	type extracted struct {

@@ -19,8 +19,8 @@ import (
 	evaltarget "evalctl/harness/target"
 )
 
-// smallDaemon has what an evaluation needs, and hardly more. It answers in camelCase, without Problem
-// bodies, batches, listings and events, and keeps its documents under other paths.
+// smallDaemon has what an evaluation needs, and hardly more. It answers in camelCase, without
+// Problem bodies, batches, listings and events, and keeps its documents under other paths.
 func smallDaemon() http.Handler {
 	var mu sync.Mutex
 	notes := map[string]map[string]string{}

@@ -28,7 +28,7 @@ var (
 )
 
 // LooksSecret reports whether a variable of this name may let a daemon spend money: the name looks
-// like that of a credential, whoever it is of, or of the address of a model provider. Upper and
+// like that of a credential of any service, or of the address of a model provider. Upper and
 // lower case are the same. It judges names only, so it can be wrong either way.
 func LooksSecret(name string) bool {
 	words := "_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name)) + "_"
