@@ -36,8 +36,8 @@ func service(t *testing.T, args ...string) (c harness.SessionConfig, temp string
 	return harness.SessionConfig{
 		Token: token, UserAgent: "evalctl-test", Concurrency: 2,
 		Profile: launch.Profile{
-			SDK: "go", Command: append([]string{self, "role:service", "{addr}"}, args...),
-			Env: []string{"SECRET=" + token},
+			Command: append([]string{self, "role:service", "{addr}"}, args...),
+			Env:     []string{"SECRET=" + token},
 		},
 		Launch: launch.Options{Watchdog: []string{self, "role:watchdog"}},
 	}, temp

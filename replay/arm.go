@@ -234,7 +234,7 @@ func (r *armRun) ingestConfig() (ingest.Config, error) {
 		return ingest.Config{}, err
 	}
 	config := ingest.Config{
-		Endpoint: r.session.Endpoint(), Dialect: r.plan.Dialect, Mode: r.plan.Ingest,
+		Endpoint: r.session.Endpoint(), Dialect: r.arm.Dialect, Mode: r.plan.Ingest,
 		Concurrency: r.plan.Concurrency, Daemon: ingest.Daemon{Build: build, Models: r.arm.Models},
 	}
 	if r.plan.Shared {

@@ -29,7 +29,7 @@ func (r *armRun) asker(filled *ingest.Filled) (harness.Asker, error) {
 		return actor.New(r.plan.actorConfig(r.arm, reader, nil, nil))
 	}
 	t := &target.Target{
-		Endpoint: r.session.Endpoint(), Brains: filled.Brains, Mode: r.plan.Mode, Dialect: r.plan.Dialect,
+		Endpoint: r.session.Endpoint(), Brains: filled.Brains, Mode: r.arm.Mode, Dialect: r.arm.Dialect,
 	}
 	a, err := actor.New(r.plan.actorConfig(r.arm, reader, t, filled.Documents))
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *Plan) actorConfig(
 		c.Reader, c.Model, c.BaseURL = reader, p.Reader.Model, p.Reader.URL
 	}
 	if t == nil && a.daemon() {
-		c.Target = &target.Target{Mode: p.Mode, Dialect: p.Dialect}
+		c.Target = &target.Target{Mode: a.Mode, Dialect: a.Dialect}
 	}
 	return c
 }

@@ -20,7 +20,7 @@ func TestNoGateway(t *testing.T) {
 	c.Arms = []replay.Arm{{
 		Name: "go", Upstream: &llm.Config{Provider: llm.ProviderOpenAI}, // which needs a key
 		DaemonEnv: &result.DaemonEnv{},
-		Session:   harness.SessionConfig{Profile: launch.Profile{SDK: "go", Command: []string{"sleep", "{port}"}}},
+		Session:   harness.SessionConfig{Profile: launch.Profile{Command: []string{"sleep", "{port}"}}},
 	}}
 	out, _, err := run(t, c, t.TempDir())
 	if err != nil || len(out) != 1 || out[0].Err == nil || !strings.Contains(out[0].Err.Error(), "gateway to the models") {
@@ -43,7 +43,7 @@ func TestWithheldIsKnown(t *testing.T) {
 	} {
 		c := newProvider(t).config(t, benchmark(t, 1), 20*llm.Dollar)
 		c.Ingest = "bulk"
-		profile := launch.Profile{SDK: "go", Command: []string{"sleep", "{port}"}, Withheld: tt.withheld}
+		profile := launch.Profile{Command: []string{"sleep", "{port}"}, Withheld: tt.withheld}
 		c.Arms = []replay.Arm{{Name: "go", DaemonEnv: tt.env, Session: harness.SessionConfig{Profile: profile}}}
 		if _, err := replay.New(c); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "Arm.DaemonEnv") {
 			t.Errorf("%s: %v", name, err)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,6 +48,11 @@ func New(c Config) (*Plan, error) {
 		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
 		answers: map[string]daemonAnswers{},
 	}
+	p.Arms = slices.Clone(c.Arms)
+	for i := range p.Arms {
+		a := &p.Arms[i]
+		a.Mode, a.Dialect = cmp.Or(a.Mode, c.Mode), cmp.Or(a.Dialect, c.Dialect)
+	}
 	for _, step := range []func() error{
 		p.checkArms, p.draw, p.checkHaystacks, p.openReader, p.openJudge, p.checkQuestions, p.checkAlone, p.checkActors, p.checkMoney,
 	} {
@@ -60,12 +66,12 @@ func New(c Config) (*Plan, error) {
 // checkArms checks that there are arms with different names and that the settings suit them.
 func (p *Plan) checkArms() error {
 	if len(p.Arms) == 0 {
-		return errors.New("nothing to measure: give an SDK or a baseline")
+		return errors.New("nothing to measure: give a target or a baseline")
 	}
 	seen := map[string]bool{}
 	for _, a := range p.Arms {
 		if seen[a.Name] {
-			return fmt.Errorf("%s is given twice; give each SDK and each baseline once", a.Name)
+			return fmt.Errorf("%s is given twice; give each target and each baseline once", a.Name)
 		}
 		seen[a.Name] = true
 		if a.daemon() {

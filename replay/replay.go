@@ -95,6 +95,9 @@ type Arm struct {
 	Name string
 	// Baseline is empty for a daemon.
 	Baseline actor.Style
+	// Mode and Dialect are how this daemon is asked; what is empty is that of Config.
+	Mode    string
+	Dialect result.Dialect
 	// Session is how the daemon is started or reached.
 	Session harness.SessionConfig
 	// Reader is the model that a started daemon is configured with, nil if that is not known.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"evalctl/harness/launch"
+	"evalctl/harness/target"
 )
 
 type completionCmd struct {
@@ -51,12 +51,12 @@ type completedFlag struct {
 // pathFlags lists the flags whose value is a file or folder.
 var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "corpus-output", "cache-dir"}
 
-// flagValues returns the possible values of a flag, if there is a list of them. --sdk and
+// flagValues returns the possible values of a flag, if there is a list of them. --target and
 // --llm-provider are not enums in the grammar, because their own errors say more.
 func flagValues(f *kong.Flag) []string {
 	switch f.Name {
-	case "sdk":
-		return launch.SDKs
+	case "target":
+		return target.SDKs
 	case "llm-provider":
 		return providers
 	}

@@ -13,16 +13,16 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/conformance"
-	"evalctl/harness/launch"
 	"evalctl/harness/report"
+	"evalctl/harness/target"
 )
 
 // conformanceCmd has the flags of evalctl conformance.
 type conformanceCmd struct {
-	SDK       string `name:"sdk" enum:"ts,go,py," default:"" placeholder:"SDK" help:"SDK whose daemon is started and checked: ts, go or py."`
+	Target    string `aliases:"sdk" placeholder:"TARGET" help:"Target that is checked, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started."`
 	Endpoint  string `placeholder:"URL" help:"Check a running daemon."`
-	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port}, {home} or {keys}. Overrides SVC_SDK_<SDK>_CMD."`
-	MCP       string `name:"mcp" placeholder:"stdio:CMD|URL" help:"Check the tools of an MCP server too: a command, or the URL of streamable HTTP. Default for --sdk go: /mcp of the daemon."`
+	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port}, {home} or {keys}. Overrides SVC_SDK_<TARGET>_CMD."`
+	MCP       string `name:"mcp" placeholder:"stdio:CMD|URL" help:"Check the tools of an MCP server too: a command, or the URL of streamable HTTP. Default for --target go: /mcp of the daemon."`
 	Port      int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
 
 	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token with all permissions. Other users can read a command line, but not $SVC_TOKEN."`
@@ -39,6 +39,7 @@ type conformanceCmd struct {
 	Output   string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
 	Quiet    bool          `help:"Print only errors on stderr."`
 	reportFlags
+	found target.Definition // what Target names
 }
 
 func (conformanceCmd) Help() string {
@@ -69,11 +70,11 @@ func (c *conformanceCmd) Validate() error {
 	switch {
 	case c.List:
 		return nil
-	case c.SDK == "" && c.Endpoint == "" && c.MCP == "":
-		return fmt.Errorf("--sdk, --endpoint or --mcp is missing; --sdk is one of %s",
-			strings.Join(launch.SDKs, ", "))
-	case c.Endpoint != "" && (c.SDK != "" || c.DaemonCmd != ""):
-		return errors.New("--endpoint excludes --sdk and --daemon-cmd: " +
+	case c.Target == "" && c.Endpoint == "" && c.MCP == "":
+		return fmt.Errorf("--target, --endpoint or --mcp is missing; --target is %s, NAME=URL or NAME='COMMAND'",
+			strings.Join(target.SDKs, ", "))
+	case c.Endpoint != "" && (c.Target != "" || c.DaemonCmd != ""):
+		return errors.New("--endpoint excludes --target and --daemon-cmd: " +
 			"the daemon is either running already or started")
 	case c.Port < 0 || c.Port > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
@@ -104,10 +105,13 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	defer out.discard()
 	t := newTerminal(p, c.Quiet)
 	defer func() { err = c.writeProblem(p, t, "conformance", err) }()
-	if c.SDK == "" && c.Endpoint == "" {
+	if err := c.findTarget(p); err != nil {
+		return usageError{err}
+	}
+	if c.Target == "" && c.Endpoint == "" {
 		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
 	}
-	if c.SDK == "" {
+	if c.Target == "" {
 		return c.check(ctx, p, t, out, c.options(c.Endpoint), checks)
 	}
 	config, keys, err := c.startConfig(p)
@@ -122,11 +126,11 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
-	if c.MCP == "" && c.SDK == "go" {
+	if c.MCP == "" && c.found.Own {
 		c.MCP = session.Endpoint().URL() + "/mcp"
 	}
 	options := c.options(session.Endpoint().URL())
-	options.Process, options.Reference = session.Process(), c.startsOwn(p)
+	options.Process, options.Reference = session.Process(), c.found.Own
 	options.Log = func() string { return session.Process().LastLines() }
 	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
 		t.field("restart", "the daemon died and is started again")
@@ -136,6 +140,19 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		return session.Endpoint().URL(), session.Process(), nil
 	}
 	return errors.Join(c.check(ctx, p, t, out, options, checks), session.Close())
+}
+
+// findTarget looks up --target. A target that is a URL is an --endpoint.
+func (c *conformanceCmd) findTarget(p *process) (err error) {
+	if c.Target == "" {
+		return nil
+	}
+	if c.found, err = findTarget(p, c.Target, c.DaemonCmd, ""); err != nil || c.found.Endpoint == "" {
+		return err
+	}
+	config, err := sessionOf(p, c.found, c.Token, 0)
+	c.Target, c.Endpoint, c.Token = "", c.found.Endpoint, config.Token
+	return err
 }
 
 // options returns what the flags say about a run.
@@ -149,10 +166,11 @@ func (c *conformanceCmd) options(url string) conformance.Options {
 
 // startConfig returns how to start the daemon, and the folder of its keys file, see makeKeys.
 func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, keys string, err error) {
-	if config, err = startConfig(p, c.SDK, c.DaemonCmd, c.Port); err != nil {
+	if config, err = sessionOf(p, c.found, c.Token, c.Port); err != nil {
 		return config, "", err
 	}
-	keys, err = c.makeKeys(p, &config.Profile)
+	c.Token = config.Token
+	keys, err = c.makeKeys(&config.Profile)
 	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Parallel
 	return config, keys, err
 }

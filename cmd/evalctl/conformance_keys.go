@@ -14,19 +14,14 @@ import (
 // keysPlaceholder is what a daemon's command has in the place of a keys file.
 const keysPlaceholder = "{keys}"
 
-// startsOwn reports whether the run starts this program's own daemon.
-func (c *conformanceCmd) startsOwn(p *process) bool {
-	return c.SDK == "go" && c.DaemonCmd == "" && p.env("SVC_SDK_GO_CMD") == ""
-}
-
 // makeKeys makes a keys file for a daemon that takes one: this program's own, or one whose command
 // has {keys}. The file has the given tokens, and new ones for those that are missing, so that the
 // checks of authentication can run. The caller removes dir, which is empty if no file was made.
 //
 // Only the hashes of the tokens are written, and only the path of the file becomes an argument.
-func (c *conformanceCmd) makeKeys(p *process, profile *launch.Profile) (dir string, err error) {
+func (c *conformanceCmd) makeKeys(profile *launch.Profile) (dir string, err error) {
 	// Another server at a URL would get the same token, and does not know a new one.
-	if c.startsOwn(p) && (c.MCP == "" || strings.HasPrefix(c.MCP, "stdio:")) {
+	if c.found.Own && (c.MCP == "" || strings.HasPrefix(c.MCP, "stdio:")) {
 		profile.Command = append(slices.Clip(profile.Command), "--keys="+keysPlaceholder)
 	}
 	takesKeys := func(arg string) bool { return strings.Contains(arg, keysPlaceholder) }

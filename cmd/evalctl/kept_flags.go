@@ -102,7 +102,13 @@ func resolverOf(command string, options map[string]any) kong.Resolver {
 		if parent.Command == nil || parent.Command.Name != command {
 			return nil, nil
 		}
-		return options[f.Name], nil
+		value := options[f.Name]
+		for _, old := range f.Aliases { // as an older version wrote it
+			if value == nil {
+				value = options[old]
+			}
+		}
+		return value, nil
 	})
 }
 

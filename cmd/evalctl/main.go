@@ -73,6 +73,8 @@ type process struct {
 	stdout io.Writer
 	stderr io.Writer
 
+	// defined has the targets that the project file defines, by name.
+	defined map[string]string
 	// config is the project file that set flags or commands of daemons, empty if none did.
 	config string
 
@@ -137,7 +139,7 @@ func dispatch(ctx context.Context, p *process) error {
 	var c cli
 	config := &project{}
 	kctx, err := parse(ctx, p, &c, kong.Resolvers(config))
-	p.env, p.config = config.env(p.env), config.inUse()
+	p.defined, p.config = config.defined(), config.inUse()
 	if config.err != nil {
 		err = config.err
 	}

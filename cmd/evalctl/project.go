@@ -99,7 +99,7 @@ func (p *project) load(k *kong.Context) (err error) {
 func (p *project) find(command string, f *kong.Flag) (*setting, string) {
 	for _, section := range []string{command, sectionDefaults} {
 		for _, s := range p.file.sections[section] {
-			if s.key == f.Name {
+			if named(f, s.key) {
 				return &s, section
 			}
 		}
@@ -107,31 +107,23 @@ func (p *project) find(command string, f *kong.Flag) (*setting, string) {
 	return nil, ""
 }
 
+// named reports whether key is the name of a flag, or one that it had.
+func named(f *kong.Flag, key string) bool { return f.Name == key || slices.Contains(f.Aliases, key) }
+
 // inUse returns the path of the file if it set anything for the command, else "".
 func (p *project) inUse() string {
-	if p.used || p.file != nil && len(p.file.commands) > 0 {
+	if p.used || p.file != nil && len(p.file.targets) > 0 {
 		return p.file.path
 	}
 	return ""
 }
 
-// env returns the environment with the commands of daemons that the file has and env has not.
-func (p *project) env(env func(string) string) func(string) string {
-	if p.file == nil || len(p.file.commands) == 0 {
-		return env
+// defined returns the targets that the file defines, by name.
+func (p *project) defined() map[string]string {
+	if p.file == nil {
+		return nil
 	}
-	return func(name string) string {
-		value := env(name)
-		sdk, ok := strings.CutPrefix(name, "SVC_SDK_")
-		if value != "" || !ok {
-			return value
-		}
-		sdk, ok = strings.CutSuffix(sdk, "_CMD")
-		if s := p.file.commands[strings.ToLower(sdk)]; ok && s.line > 0 {
-			return s.values[0]
-		}
-		return ""
-	}
+	return p.file.targets
 }
 
 // envSet reports whether a variable gives the flag a value. kong takes the first that is set.
@@ -147,7 +139,7 @@ func (p *projectFile) check(app *kong.Node) error {
 			commands[c.Name] = c
 		}
 	}
-	sections := append(slices.Sorted(maps.Keys(commands)), sectionDefaults, sectionSDKs)
+	sections := append(slices.Sorted(maps.Keys(commands)), sectionDefaults, sectionTargets)
 	byLine := slices.SortedFunc(maps.Keys(p.lines), func(a, b string) int { return p.lines[a] - p.lines[b] })
 	for _, section := range byLine {
 		if section != sectionDefaults && commands[section] == nil {
@@ -174,7 +166,7 @@ func (p *projectFile) checkSetting(section string, s setting, commands map[strin
 		}
 		for _, f := range commands[name].Flags {
 			names = append(names, f.Name)
-			if f.Name != s.key {
+			if !named(f, s.key) {
 				continue
 			}
 			found = true

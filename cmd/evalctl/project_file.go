@@ -8,12 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"evalctl/harness/launch"
+	"evalctl/harness/target"
 )
 
 // projectName is the name of the project file in the current directory.
@@ -25,7 +24,8 @@ const maxProjectFile = 1 << 20
 // The sections of a project file besides those of commands.
 const (
 	sectionDefaults = "defaults"
-	sectionSDKs     = "sdks"
+	sectionTargets  = "targets"
+	sectionSDKs     = "sdks" // its name in an older version
 )
 
 // setting is a value of a project file, as text of a command line. A list has several values.
@@ -42,7 +42,7 @@ type projectFile struct {
 	path     string
 	sections map[string][]setting // by command, and sectionDefaults
 	lines    map[string]int       // of the sections
-	commands map[string]setting   // the commands of daemons, by SDK
+	targets  map[string]string    // definitions of targets, by name
 }
 
 // readProject reads a project file. An error names the file and the line.
@@ -64,7 +64,7 @@ func readProject(path string) (*projectFile, error) {
 
 // parseProject parses a project file: a mapping of sections, which are mappings of settings.
 func parseProject(path string, data []byte) (*projectFile, error) {
-	p := &projectFile{path: path, sections: map[string][]setting{}, lines: map[string]int{}, commands: map[string]setting{}}
+	p := &projectFile{path: path, sections: map[string][]setting{}, lines: map[string]int{}, targets: map[string]string{}}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
@@ -79,8 +79,8 @@ func parseProject(path string, data []byte) (*projectFile, error) {
 		return p, nil
 	}
 	return p, p.members(doc.Content[0], "the file", func(key string, keyNode, value *yaml.Node) error {
-		if key == sectionSDKs {
-			return p.sdks(value)
+		if key == sectionTargets || key == sectionSDKs {
+			return p.define(key, value)
 		}
 		p.lines[key] = keyNode.Line
 		return p.members(value, key, func(name string, at, value *yaml.Node) error {
@@ -167,25 +167,32 @@ func (p *projectFile) scalar(key string, n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
-// sdks reads the commands that start daemons.
-func (p *projectFile) sdks(n *yaml.Node) error {
-	return p.members(n, sectionSDKs, func(sdk string, at, value *yaml.Node) error {
-		if !slices.Contains(launch.SDKs, sdk) {
-			return p.errorf(at.Line, "unknown SDK %q; they are %s", sdk, strings.Join(launch.SDKs, ", "))
+// define reads the definitions of targets, see target.Registry. sdks of an older version have a
+// mapping with the key cmd instead.
+func (p *projectFile) define(section string, n *yaml.Node) error {
+	return p.members(n, section, func(name string, at, value *yaml.Node) error {
+		if section == sectionSDKs && value.Kind == yaml.MappingNode && len(value.Content) == 2 && value.Content[0].Value == "cmd" {
+			value = value.Content[1]
 		}
-		return p.members(value, "sdks: "+sdk, func(name string, at, value *yaml.Node) error {
-			if name != "cmd" {
-				return p.errorf(at.Line, "unknown key %q of an SDK; the only one is cmd", name)
-			}
-			text, err := p.scalar(name, value)
-			if err == nil && strings.TrimSpace(text) == "" {
-				err = p.errorf(at.Line, "cmd is empty; give the command that starts the daemon")
-			}
-			p.commands[sdk] = setting{key: name, values: []string{text}, line: at.Line}
-			return err
-		})
+		text, err := p.scalar(name, value)
+		if err == nil && strings.TrimSpace(text) == "" {
+			err = p.errorf(at.Line, "the definition of %s is empty; give a command, a URL, or another target with settings", name)
+		}
+		if _, twice := p.targets[name]; err == nil && twice {
+			err = p.errorf(at.Line, "target %s is defined twice, in targets and in sdks", name)
+		}
+		if err == nil {
+			p.targets[name] = text
+			_, err = target.Registry{Env: noVariables, Defined: p.targets}.Find(name + "=true")
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), p.path) {
+			err = p.errorf(at.Line, "%w", err)
+		}
+		return err
 	})
 }
+
+func noVariables(string) string { return "" }
 
 // rebase returns a path of the file relative to the current directory.
 func (p *projectFile) rebase(path string) string {

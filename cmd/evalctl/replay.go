@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evalctl/harness/compare"
@@ -163,10 +164,17 @@ func (c *replayCmd) compared(outcomes []replay.Outcome) *compare.Arms {
 		return nil
 	}
 	var arms []compare.Arm
+	accept, modes := c.Accept, map[string]bool{}
 	for _, o := range outcomes {
+		if o.Arm.Baseline == "" {
+			modes[o.Arm.Mode] = true
+		}
 		arms = append(arms, compare.Arm{Name: o.Arm.Name, Path: resultPath(o)})
 	}
-	return compare.OfArms(arms, compare.Options{Accept: c.Accept})
+	if len(modes) > 1 { // the targets were given modes of their own, to be compared in
+		accept = slices.Concat(accept, []string{"mode", "effective_modes", "fusions"})
+	}
+	return compare.OfArms(arms, compare.Options{Accept: accept})
 }
 
 // resultPath returns the path of an arm's result, empty if there is none.

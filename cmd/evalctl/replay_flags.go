@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/compare"
-	"evalctl/harness/launch"
+	"evalctl/harness/target"
 	"evalctl/internal/postgres"
 	"evalctl/replay/actor"
 	"evalctl/replay/source"
@@ -23,11 +23,11 @@ type replayCmd struct {
 	ExpectedSHA256 string `name:"expected-sha256" placeholder:"HEX" help:"SHA-256 that the benchmark file must have."`
 	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported."`
 
-	SDK       []string `name:"sdk" sep:"none" placeholder:"SDK" help:"SDK whose daemon is measured: ts, go or py. May be repeated; the daemons are then asked the same question at the same time."`
+	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started. May be repeated; the daemons are then asked the same question at the same time."`
 	Baseline  []string `sep:"none" placeholder:"NAME" help:"Baseline without a memory: full-context, oracle or no-memory. May be repeated."`
 	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon."`
 	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN."`
-	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD."`
 	Port      int      `default:"0" help:"Port of the first daemon that is started; others get the following ones. 0: free ports."`
 	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 
@@ -113,7 +113,7 @@ func (c *replayCmd) Validate() error {
 	if err := c.keepInputs("output", c.Output); err != nil {
 		return err
 	}
-	if c.Resume != "" && (c.Dataset == "" || len(c.SDK)+len(c.Baseline) == 0) {
+	if c.Resume != "" && (c.Dataset == "" || len(c.Target)+len(c.Baseline) == 0) {
 		return nil // the ledger, which has the other flags, is not read yet
 	}
 	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateMoney, c.validateReport} {
@@ -129,25 +129,20 @@ func (c *replayCmd) validateArms() error {
 	if c.Dataset == "" {
 		return errors.New("--dataset is missing; evalctl dataset fetch downloads a benchmark")
 	}
-	if len(c.SDK)+len(c.Baseline) == 0 {
-		return fmt.Errorf("nothing to measure: give --sdk (%s) or --baseline (%s)",
-			strings.Join(launch.SDKs, ", "), baselineNames())
-	}
-	for _, sdk := range c.SDK {
-		if !slices.Contains(launch.SDKs, sdk) {
-			return fmt.Errorf("--sdk %s: must be one of %s", sdk, strings.Join(launch.SDKs, ", "))
-		}
+	if len(c.Target)+len(c.Baseline) == 0 {
+		return fmt.Errorf("nothing to measure: give --target (%s, NAME=URL or NAME='COMMAND') or --baseline (%s)",
+			strings.Join(target.SDKs, ", "), baselineNames())
 	}
 	for _, b := range c.Baseline {
 		if !actor.Style(b).Baseline() {
 			return fmt.Errorf("--baseline %s: must be one of %s", b, baselineNames())
 		}
 	}
-	if err := distinct("--sdk and --baseline", slices.Concat(c.SDK, c.Baseline)); err != nil {
+	if err := distinct("--target and --baseline", slices.Concat(targetNames(c.Target), c.Baseline)); err != nil {
 		return err
 	}
-	if len(c.Accept) > 0 && len(c.SDK)+len(c.Baseline) < 2 {
-		return errors.New("--accept is for what is compared: give a second --sdk or --baseline")
+	if len(c.Accept) > 0 && len(c.Target)+len(c.Baseline) < 2 {
+		return errors.New("--accept is for what is compared: give a second --target or --baseline")
 	}
 	for _, key := range c.Accept {
 		if !slices.Contains(compare.KeyNames(), key) {
@@ -159,18 +154,25 @@ func (c *replayCmd) validateArms() error {
 		return errors.New("--endpoint and --daemon-cmd exclude each other: " +
 			"the daemon is either running already or started")
 	case c.Endpoint != "" && c.Port != 0:
-		return errors.New("--port is for a daemon that is started; --endpoint has a port of its own")
-	case c.Endpoint != "" && len(c.SDK) != 1, c.DaemonCmd != "" && len(c.SDK) != 1:
-		return errors.New("--endpoint and --daemon-cmd are for one daemon: give one --sdk, " +
-			"or set SVC_SDK_<SDK>_CMD for each")
-	case c.IngestMode == "none" && c.Endpoint == "" && len(c.SDK) > 0:
-		return errors.New("--ingest-mode none is for a running daemon with filled brains: give --endpoint")
-	case c.Port < 0 || c.Port+max(0, len(c.SDK)-1) > 65535:
+		return errPort
+	case c.Endpoint != "" && len(c.Target) != 1, c.DaemonCmd != "" && len(c.Target) != 1:
+		return errors.New("--endpoint and --daemon-cmd are for one daemon: give one --target, " +
+			"or --target NAME=URL and NAME='COMMAND' for each")
+	case c.Port < 0 || c.Port+max(0, len(c.Target)-1) > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535, also for the last daemon", c.Port)
 	case c.Corpus != "" && c.Format != "" && c.Format != string(source.JSONL):
 		return fmt.Errorf("--corpus is for questions in JSONL; a file of %s has its documents", c.Format)
 	}
 	return c.validateDaemonEnv(c.Endpoint)
+}
+
+// targetNames returns the names of the values of --target.
+func targetNames(given []string) (names []string) {
+	for _, t := range given {
+		name, _, _ := strings.Cut(t, "=")
+		names = append(names, name)
+	}
+	return names
 }
 
 func baselineNames() string {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
@@ -87,8 +86,8 @@ func (c *replayCmd) config(p *process) (replay.Config, error) {
 	if err := c.addModels(p, &config); err != nil {
 		return config, err
 	}
-	for i, sdk := range c.SDK {
-		arm, err := c.daemonArm(p, sdk, i)
+	for i, given := range c.Target {
+		arm, err := c.daemonArm(p, given, i)
 		if err != nil {
 			return config, err
 		}
@@ -143,27 +142,29 @@ func (c *replayCmd) actorModel(p *process) string {
 	return c.Actor
 }
 
-// daemonArm returns the arm of the i-th SDK, from 0.
-func (c *replayCmd) daemonArm(p *process, sdk string, i int) (arm replay.Arm, err error) {
-	arm = replay.Arm{Name: sdk}
-	arm.Session = harness.SessionConfig{Endpoint: c.Endpoint}
-	if c.Endpoint == "" {
-		port := c.Port
-		if port != 0 {
-			port += i
-		}
-		if arm.Session, err = startConfig(p, sdk, c.DaemonCmd, port); err != nil {
-			return arm, err
-		}
-		if c.DaemonCmd == "" && sdk == "go" && p.env("SVC_SDK_GO_CMD") == "" {
-			arm.Session.Command = ownCommand
-		}
-		if err := c.daemonModels(p, &arm); err != nil {
-			return arm, err
-		}
+// daemonArm returns the arm of the i-th target, from 0.
+func (c *replayCmd) daemonArm(p *process, given string, i int) (arm replay.Arm, err error) {
+	port := c.Port
+	if port != 0 {
+		port += i
 	}
-	arm.Session.Token, arm.Session.UserAgent = c.Token, userAgent()
+	d, err := findTarget(p, given, c.DaemonCmd, c.Endpoint)
+	if err != nil {
+		return arm, err
+	}
+	arm = replay.Arm{Name: d.Name, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect}
+	if arm.Session, err = sessionOf(p, d, c.Token, port); err != nil {
+		return arm, err
+	}
 	arm.Session.Concurrency = c.Concurrency
+	switch {
+	case d.Endpoint == "" && c.IngestMode == string(ingest.None):
+		return arm, fmt.Errorf("--ingest-mode none is for a running daemon with filled brains: give --target %s=URL", d.Name)
+	case d.Endpoint == "":
+		return arm, c.daemonModels(p.environment(d), &arm)
+	case len(c.DaemonEnv) > 0:
+		return arm, fmt.Errorf("--daemon-env is for a daemon that is started; the one of %s has its own environment", d.Name)
+	}
 	return arm, nil
 }
 
@@ -185,7 +186,8 @@ func (c *replayCmd) daemonModels(p *process, arm *replay.Arm) error {
 			"give --actor MODEL, or unset it")
 	}
 	model := ref.config(p)
-	arm.Session.Profile.Env = []string{"SVC_LLM_PROVIDER=" + ref.provider, "SVC_LLM_MODEL=" + ref.name}
+	arm.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + ref.provider, "SVC_LLM_MODEL=" + ref.name},
+		arm.Session.Profile.Env...)
 	if generates {
 		arm.Reader = &result.ModelID{Provider: ref.provider, BaseURL: recordedURL(model), Model: ref.name}
 	}

@@ -83,15 +83,16 @@ func (c *replayCmd) resumed(ctx context.Context, p *process) (json.RawMessage, e
 // sameArms returns an error if the command line names other arms than the options of the replay
 // that is resumed. Their results would not be found.
 func (c *replayCmd) sameArms(kept json.RawMessage) error {
-	var of struct{ SDK, Baseline []string }
+	var of struct{ Target, SDK, Baseline []string }
 	if err := json.Unmarshal(kept, &of); err != nil {
 		return fmt.Errorf("%s: arms of the replay: %w", c.Resume, err)
 	}
-	if (c.SDK == nil || slices.Equal(c.SDK, of.SDK)) && (c.Baseline == nil || slices.Equal(c.Baseline, of.Baseline)) {
+	of.Target = append(of.Target, of.SDK...) // as an older version wrote it
+	if (c.Target == nil || slices.Equal(c.Target, of.Target)) && (c.Baseline == nil || slices.Equal(c.Baseline, of.Baseline)) {
 		return nil
 	}
-	return fmt.Errorf("%s is a replay of %s; leave out --sdk and --baseline, or start a new replay",
-		c.Resume, strings.Join(slices.Concat(of.SDK, of.Baseline), ", "))
+	return fmt.Errorf("%s is a replay of %s; leave out --target and --baseline, or start a new replay",
+		c.Resume, strings.Join(slices.Concat(of.Target, of.Baseline), ", "))
 }
 
 // resumeReplay prints how to continue a replay that did not finish.

@@ -100,7 +100,7 @@ func TestLedgerOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.Replay
-	if diff := cmp.Diff([]string{"go", "py"}, r.SDK); diff != "" || r.Dataset != "b.json" || r.TopK != 8 ||
+	if diff := cmp.Diff([]string{"go", "py"}, r.Target); diff != "" || r.Dataset != "b.json" || r.TopK != 8 ||
 		r.Timeout != 90*time.Second || len(r.Price) != 1 {
 		t.Errorf("%s%+v", diff, r)
 	}

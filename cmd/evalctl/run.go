@@ -28,7 +28,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err := c.prepare(c.files()...); err != nil {
 		return err
 	}
-	release, err := journal.LockOutput(plan.dir, c.SDK)
+	release, err := journal.LockOutput(plan.dir, c.found.Name)
 	if err != nil {
 		return usageError{err}
 	}
@@ -39,7 +39,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 		defer plan.resumed.Close()
 	}
-	defer func() { err = c.writeProblem(p, t, c.SDK, err) }()
+	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
 	t.configured(p)
 	t.inputs(c.Dataset, plan)
 	t.judging(c, plan)
@@ -47,7 +47,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.LLMProvider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
 		reader = cmp.Or(c.LLMModel, "a reader of its choice")
 	}
-	t.daemonPays(c.paidModels(p, c.LLMProvider, reader))
+	t.daemonPays(c.paidModels(p.environment(c.found), c.LLMProvider, reader))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 		return err
 	}
 	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings))
-	verdict := c.writeArm(p, t, c.SDK, path, err, verdict(*res.Gate, err))
+	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}

@@ -4,22 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"runtime"
 	"strings"
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
-	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
 // ownDaemon reports whether the run starts this program's own daemon.
-func (s *targetFlags) ownDaemon(p *process) bool {
-	return s.SDK == "go" && s.Endpoint == "" && s.DaemonCmd == "" && p.env("SVC_SDK_GO_CMD") == ""
+func (s *targetFlags) ownDaemon() bool {
+	return s.found.Own
 }
 
 // paidModels are the paid models that a started daemon calls by itself. provider is that of its
@@ -51,42 +48,25 @@ func (t *terminal) daemonPays(models []string) {
 
 // planDaemon checks how the daemon is started or reached.
 func (s *targetFlags) planDaemon(p *process, pl *plan) (err error) {
-	if s.Endpoint != "" {
-		pl.session.Endpoint = s.Endpoint
-	} else if pl.session, err = startConfig(p, s.SDK, s.DaemonCmd, s.Port); err != nil {
+	if s.found, err = findTarget(p, s.Target, s.DaemonCmd, s.Endpoint); err != nil {
 		return err
 	}
-	if s.ownDaemon(p) {
-		pl.session.Command = ownCommand
+	if s.Endpoint = s.found.Endpoint; s.Endpoint != "" && s.Port != 0 {
+		return errPort
 	}
-	pl.session.Token, pl.session.UserAgent = s.Token, userAgent()
+	if pl.session, err = sessionOf(p, s.found, s.Token, s.Port); err != nil {
+		return err
+	}
 	pl.session.Concurrency = s.Concurrency
 	pl.daemon, err = pl.session.DaemonID()
 	return err
-}
-
-// ownCommand identifies this program's own daemon in results, because the program's file may be
-// anywhere.
-var ownCommand = []string{"evalctl", "serve"}
-
-// startConfig returns how to start the daemon of an SDK so that it does not outlive this process.
-func startConfig(p *process, sdk, command string, port int) (harness.SessionConfig, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return harness.SessionConfig{}, fmt.Errorf("find this program's own file: %w", err)
-	}
-	profile, err := launch.Resolve(sdk, self, p.env, command)
-	return harness.SessionConfig{
-		Profile: profile,
-		Launch:  launch.Options{Port: port, Watchdog: []string{self, "watchdog"}},
-	}, err
 }
 
 // open starts the daemon, or reaches the one at --endpoint.
 func (s *targetFlags) open(ctx context.Context, p *process, pl *plan) (*harness.Session, error) {
 	config := pl.session
 	if config.Endpoint == "" {
-		log, err := journal.DaemonLog(pl.dir, s.SDK)
+		log, err := journal.DaemonLog(pl.dir, s.found.Name)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -133,7 +113,7 @@ func (c *runCmd) readerEnv(p *process) []string {
 // startedReader returns the provider of the reader of a started daemon, "" if it chooses by itself.
 // If no answer is generated, the judge's provider need not have a reader model.
 func (c *runCmd) startedReader(p *process) string {
-	if !c.scenario.Name.Reads() && c.ownDaemon(p) && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
+	if !c.scenario.Name.Reads() && c.ownDaemon() && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		return llm.ProviderFake
 	}
 	return c.LLMProvider
@@ -156,7 +136,7 @@ func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result
 // identity returns the part that the shared flags determine.
 func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identity {
 	id := result.Identity{
-		SchemaVersion: result.SchemaVersion, SDK: s.SDK, Daemon: daemon,
+		SchemaVersion: result.SchemaVersion, SDK: s.found.Name, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
 		Brain:   dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
 		Dataset: result.DatasetID{
@@ -189,7 +169,7 @@ func (c *runCmd) readerID(p *process, daemon result.DaemonID) *result.ModelID {
 		return nil
 	case c.LLMProvider != "":
 		return &result.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}
-	case daemon.CommandSHA256 == result.StartedDaemon(ownCommand).CommandSHA256:
+	case c.found.Own:
 		return &result.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
 	}
 	return nil

@@ -68,7 +68,7 @@ func (c *runCmd) Validate() error {
 	if c.RetryErrors && c.Resume == "" {
 		return errors.New("--retry-errors needs the journal of an earlier run: add --resume JOURNAL")
 	}
-	if c.Resume != "" && c.SDK == "" {
+	if c.Resume != "" && c.Target == "" {
 		return nil // the journal, which has the other flags, is not read yet
 	}
 	if err := c.validate(); err != nil {

@@ -53,10 +53,12 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
 	}
+	p = p.environment(c.found)
 	if c.Resume != "" {
 		pl.dir = filepath.Dir(c.Resume)
 	}
-	pl.session.Profile.Env = c.readerEnv(p)
+	pl.session.Profile.Env = slices.Concat(c.readerEnv(p), c.found.Profile.Env)
+	apply(c.found.Settings, &c.Mode, &c.Dialect)
 	if err := c.withholdInRun(p, pl); err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func (c *runCmd) checkReader(p *process) error {
 	if !slices.Contains(providers, c.LLMProvider) {
 		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
 	}
-	if !c.ownDaemon(p) || !c.scenario.Name.Reads() {
+	if !c.ownDaemon() || !c.scenario.Name.Reads() {
 		return nil
 	}
 	if _, err := llm.Open(c.llmConfig(p, c.LLMModel)); err != nil {

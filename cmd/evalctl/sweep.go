@@ -93,14 +93,14 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	release, err := journal.LockOutput(plan.dir, c.SDK)
+	release, err := journal.LockOutput(plan.dir, c.found.Name)
 	if err != nil {
 		return usageError{err}
 	}
 	defer release()
 	t.configured(p)
 	t.inputs(c.Dataset, plan)
-	t.daemonPays(c.paidModels(p, p.env("SVC_LLM_PROVIDER"), ""))
+	t.daemonPays(c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
@@ -116,10 +116,15 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.ownDaemon(p) {
+	if c.ownDaemon() {
 		// No answer is generated.
-		pl.session.Profile.Env = []string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}
+		pl.session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, c.found.Profile.Env...)
 	}
+	if c.found.Settings.Mode != "" {
+		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --modes %[2]s with a target without a mode",
+			c.found.Name, c.found.Settings.Mode)
+	}
+	apply(c.found.Settings, nil, &c.Dialect)
 	// The check of a question does not depend on the depth.
 	sc := scorer.Retrieval{TopK: c.TopKs[0]}
 	search, err := target.ScenarioOf(result.SearchOnly)
@@ -157,9 +162,9 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *
 	grid := c.grid()
 	s := &sweeper{
 		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: shownWarnings{},
-		file: harness.NewSweepFile(plan.dir, c.SDK, plan.started),
+		file: harness.NewSweepFile(plan.dir, c.found.Name, plan.started),
 		sweep: result.Sweep{
-			SchemaVersion: result.SchemaVersion, SDK: c.SDK, StartedAt: plan.started,
+			SchemaVersion: result.SchemaVersion, SDK: c.found.Name, StartedAt: plan.started,
 			Planned: len(grid), Cells: []result.Cell{},
 		},
 	}

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/launch"
+	"evalctl/harness/target"
 )
 
 // The defaults of --output and --brain.
@@ -25,7 +23,7 @@ const maxConcurrency = 1024
 // targetFlags has the flags that run and sweep share: which daemon is asked which questions, in
 // which brains.
 type targetFlags struct {
-	SDK      string `name:"sdk" placeholder:"SDK" help:"SDK whose daemon is evaluated: ts, go or py (required)."`
+	Target   string `aliases:"sdk" placeholder:"TARGET" help:"Target that is evaluated, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started (required)."`
 	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
 	Output   string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})."`
 	Port     int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
@@ -34,7 +32,7 @@ type targetFlags struct {
 
 	Endpoint    string        `placeholder:"URL" help:"Evaluate a running daemon."`
 	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN."`
-	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<SDK>_CMD."`
+	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD."`
 	Corpus      string        `placeholder:"PATH" help:"Documents to load into the brains: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: do not load documents."`
 	Concurrency int           `default:"4" help:"Number of concurrent questions (${default})."`
 	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
@@ -44,15 +42,14 @@ type targetFlags struct {
 	JSON  bool `name:"json" help:"Print the summary as one JSON object."`
 
 	selectFlags
+	found target.Definition // what Target names, see findTarget
 }
 
 // validate checks what the tags of the flags cannot express.
 func (s *targetFlags) validate() error {
 	switch {
-	case s.SDK == "":
-		return fmt.Errorf("--sdk is missing; it is one of %s", strings.Join(launch.SDKs, ", "))
-	case !slices.Contains(launch.SDKs, s.SDK):
-		return fmt.Errorf("--sdk %s: must be one of %s", s.SDK, strings.Join(launch.SDKs, ", "))
+	case s.Target == "":
+		return errTargetMissing
 	case s.Output == "":
 		return fmt.Errorf("--output is empty; leave it out for %s, or give . for the current directory",
 			defaultOutput)
@@ -73,10 +70,12 @@ func (s *targetFlags) validate() error {
 		return errors.New("--endpoint and --daemon-cmd exclude each other: " +
 			"the daemon is either running already or started")
 	case s.Endpoint != "" && s.Port != 0:
-		return errors.New("--port is for a daemon that is started; --endpoint has a port of its own")
+		return errPort
 	}
 	return s.selectFlags.validate()
 }
+
+var errPort = errors.New("--port is for a daemon that is started; one at a URL has a port of its own")
 
 // resultDir returns <output>/<date>, with the date of the start in UTC.
 func (s *targetFlags) resultDir(started time.Time) string {

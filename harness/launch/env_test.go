@@ -48,7 +48,7 @@ func newTestEnv(t *testing.T) testEnv {
 // profile returns the profile of a role of this test binary.
 func (e testEnv) profile(role string, args ...string) Profile {
 	command := append([]string{e.self, "role:" + role, "{addr}"}, args...)
-	return Profile{SDK: "go", Command: command, Env: []string{pidsEnv + "=" + e.pids}}
+	return Profile{Command: command, Env: []string{pidsEnv + "=" + e.pids}}
 }
 
 // wrapped returns the profile of a shell that starts roles in the background and waits.

@@ -1,0 +1,280 @@
+package target
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/launch"
+	"evalctl/harness/result"
+)
+
+// SDKs are the names that need no definition: go is this program's own daemon, and ts and py are
+// what the environment says.
+var SDKs = []string{"ts", "go", "py"}
+
+// Definition is what the name of a target stands for: a daemon that is started or one that is
+// running, and how it is asked.
+type Definition struct {
+	// Name is that of files and results.
+	Name string
+	// Endpoint is the base URL of a running daemon, empty for one that Profile starts.
+	Endpoint string
+	Profile  launch.Profile
+	// Own is set if Profile starts this program's own daemon.
+	Own bool
+	// Settings are how this target is asked where that differs from others.
+	Settings Settings
+}
+
+// Settings are how one target is asked. What is empty is as for all targets.
+type Settings struct {
+	Mode    string // a retrieval mode, see protocol.Modes
+	Dialect result.Dialect
+}
+
+// Registry finds targets by their names. Its methods may be called concurrently.
+type Registry struct {
+	Self string              // this program's own file
+	Env  func(string) string // looks up environment variables
+	// Defined has definitions by name, in the notation of Find.
+	Defined map[string]string
+}
+
+// Find returns the target that text names: NAME or NAME=DEFINITION. A NAME alone is that of the
+// variable SVC_SDK_<NAME>_CMD, which has a command, of Defined, or of SDKs, in this order. A
+// DEFINITION is split into words by the quoting rules of a POSIX shell, without expansions. It is
+//
+//   - a URL: the daemon that is running there;
+//   - the name of a target: the same daemon;
+//   - a command with its arguments: the daemon that it starts, see launch.Profile.
+//
+// A URL or a name may be followed by settings, --mode MODE or --dialect DIALECT. A name or a command
+// may follow assignments VARIABLE=VALUE, which the daemon gets in its environment.
+//
+// Errors quote no definition, which may have a token.
+func (r Registry) Find(text string) (Definition, error) {
+	name, definition, defined := strings.Cut(text, "=")
+	if err := checkName(name); err != nil {
+		return Definition{}, err
+	}
+	if defined {
+		return r.define(name, definition, "its definition", nil)
+	}
+	return r.named(name, nil)
+}
+
+// Running returns the target called name whose daemon is running at a URL.
+func (r Registry) Running(name, url string) (Definition, error) {
+	return Definition{Name: name, Endpoint: url}, checkName(name)
+}
+
+// Command returns the target called name whose daemon a command line starts.
+func (r Registry) Command(name, line string) (Definition, error) {
+	if err := checkName(name); err != nil {
+		return Definition{}, err
+	}
+	words, err := shellquote.Split(line)
+	if err != nil {
+		return Definition{}, fmt.Errorf("target %s: the daemon command: %w", name, err)
+	}
+	return r.started(name, words, "the daemon command")
+}
+
+// nameForm is that of names, which are also parts of names of files and variables.
+var nameForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
+
+func checkName(name string) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("target %q: a name has 1 to 64 small letters, digits and hyphens between them; "+
+			"write NAME, NAME=URL or NAME='COMMAND'", name)
+	}
+	return nil
+}
+
+// Variable returns the name of the environment variable with which a target is configured: what is
+// CMD for the command, DIR for its working directory.
+func Variable(name, what string) string {
+	return "SVC_SDK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_" + what
+}
+
+// named returns the target of a name alone. outer are the names whose definitions refer to it.
+func (r Registry) named(name string, outer []string) (Definition, error) {
+	if line := r.Env(Variable(name, "CMD")); line != "" {
+		words, err := shellquote.Split(line)
+		if err != nil {
+			return Definition{}, fmt.Errorf("target %s: %s: %w", name, Variable(name, "CMD"), err)
+		}
+		return r.started(name, words, Variable(name, "CMD"))
+	}
+	if definition, ok := r.Defined[name]; ok {
+		return r.define(name, definition, "its definition", outer)
+	}
+	if name == "go" {
+		return r.own(), nil
+	}
+	return Definition{}, r.unknown(name)
+}
+
+// own returns this program's own daemon. It has an empty home if SVC_STORE is memory.
+func (r Registry) own() Definition {
+	home := "--home={home}"
+	if r.Env("SVC_STORE") == "memory" { // a memory store rejects a home, also in SVC_HOME
+		home = "--home="
+	}
+	return Definition{Name: "go", Own: true, Profile: launch.Profile{
+		Command: []string{r.Self, "serve", "--addr", "{addr}", home}, Announces: true,
+	}}
+}
+
+func (r Registry) unknown(name string) error {
+	variable := Variable(name, "CMD")
+	if slices.Contains(SDKs, name) {
+		return fmt.Errorf("no usable daemon command for target %s: set %s, for example: export %[2]s='%[3]s'",
+			name, variable, example(name))
+	}
+	return fmt.Errorf("no usable daemon command for target %s: write %[1]s='COMMAND' or %[1]s=URL, set %[2]s, or take one of %[3]s",
+		name, variable, strings.Join(r.Names(), ", "))
+}
+
+func example(sdk string) string {
+	if sdk == "py" {
+		return "python3 daemon.py serve --addr {addr}"
+	}
+	return "npx tsx daemon.ts serve --addr {addr}"
+}
+
+// Names returns the names that are known: SDKs and those of Defined.
+func (r Registry) Names() []string {
+	names := slices.Clone(SDKs)
+	for _, name := range slices.Sorted(maps.Keys(r.Defined)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// known reports whether a definition can refer to a name.
+func (r Registry) known(name string) bool {
+	return nameForm.MatchString(name) && (slices.Contains(r.Names(), name) || r.Env(Variable(name, "CMD")) != "")
+}
+
+// define returns the target of a definition. Those of outer refer to it.
+func (r Registry) define(name, definition, origin string, outer []string) (d Definition, err error) {
+	words, err := shellquote.Split(definition)
+	if err != nil {
+		return d, fmt.Errorf("target %s: %s: %w", name, origin, err)
+	}
+	assigned, words, err := assignments(words)
+	if err != nil {
+		return d, fmt.Errorf("target %s: %w", name, err)
+	}
+	switch {
+	case len(words) > 0 && isURL(words[0]):
+		if len(assigned) > 0 {
+			return d, fmt.Errorf("target %s: the daemon at a URL is running already, with an environment of its own; "+
+				"leave the assignments out", name)
+		}
+		d = Definition{Name: name, Endpoint: words[0]}
+	case len(words) > 0 && r.known(words[0]) && (len(words) == 1 || strings.HasPrefix(words[1], "--")):
+		if d, err = r.refer(words[0], append(outer, name)); err != nil {
+			return d, err
+		}
+		if d.Endpoint != "" && len(assigned) > 0 {
+			return d, fmt.Errorf("target %s: the daemon of %s is running already, with an environment of its own; "+
+				"leave the assignments out", name, words[0])
+		}
+		d.Profile.Env = append(d.Profile.Env, assigned...)
+	default:
+		d, err = r.started(name, words, origin)
+		d.Profile.Env = assigned
+		return d, err
+	}
+	if err := d.Settings.parse(words[1:]); err != nil {
+		return d, fmt.Errorf("target %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// refer returns the target called other under the name of the last of outer.
+func (r Registry) refer(other string, outer []string) (Definition, error) {
+	name := outer[len(outer)-1]
+	if other == name && other == "go" { // such as go='go --mode bm25'
+		return r.own(), nil
+	}
+	if slices.Contains(outer, other) {
+		return Definition{}, fmt.Errorf("target %s is defined by itself; give one of %s another definition",
+			other, strings.Join(outer, ", "))
+	}
+	d, err := r.named(other, outer)
+	d.Name = name
+	return d, err
+}
+
+// started returns a target whose daemon a command starts.
+func (r Registry) started(name string, words []string, origin string) (Definition, error) {
+	if len(words) == 0 || words[0] == "" {
+		return Definition{}, fmt.Errorf("no usable daemon command for target %s: %s names no program", name, origin)
+	}
+	return Definition{Name: name, Profile: launch.Profile{
+		Command: words, Dir: r.Env(Variable(name, "DIR")),
+	}}, nil
+}
+
+// assignment is a word that sets a variable.
+var assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+
+// assignments splits words into the assignments at their beginning and the others.
+func assignments(words []string) (assigned, rest []string, err error) {
+	for i, w := range words {
+		m := assignment.FindStringSubmatch(w)
+		switch {
+		case m == nil:
+			return assigned, words[i:], nil
+		case launch.LooksSecret(m[1]):
+			return nil, nil, fmt.Errorf("%s looks like a secret, which other users can read on a command line: "+
+				"set it in the environment", m[1])
+		}
+		assigned = append(assigned, w)
+	}
+	return assigned, nil, nil
+}
+
+func isURL(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+}
+
+// parse sets the settings that words have.
+func (s *Settings) parse(words []string) error {
+	for len(words) > 0 {
+		flag, value, joined := strings.Cut(words[0], "=")
+		words = words[1:]
+		if !joined {
+			if len(words) == 0 {
+				return fmt.Errorf("the setting %s has no value", flag)
+			}
+			value, words = words[0], words[1:]
+		}
+		switch flag {
+		case "--mode":
+			if !slices.Contains(protocol.Modes, value) {
+				return fmt.Errorf("--mode %s: must be one of %s", value, strings.Join(protocol.Modes, ", "))
+			}
+			s.Mode = value
+		case "--dialect":
+			s.Dialect = result.Dialect(value)
+			if !slices.Contains([]result.Dialect{result.Auto, result.Snake, result.Camel}, s.Dialect) {
+				return fmt.Errorf("--dialect %s: must be auto, snake or camel", value)
+			}
+		default:
+			return fmt.Errorf("unknown setting %s; the settings of a target are --mode and --dialect", flag)
+		}
+	}
+	return nil
+}
