@@ -152,10 +152,10 @@ func (p *Plan) openReader() (err error) {
 		if p.Style == actor.Full && !p.baselines() || p.Scorer.Needs == scorer.NeedGold {
 			return nil
 		}
-		return errors.New("no model writes the answers: give --actor MODEL, or use --scorer retrieval")
+		return errors.New("no model writes the answers: give --model MODEL, or use --scorer retrieval")
 	}
 	if p.reader, err = llm.Open(p.Reader.Config); err != nil {
-		return fmt.Errorf("--actor: %w", err)
+		return fmt.Errorf("--model: %w", err)
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (p *Plan) checkMoney() error {
 			err = m.CheckModel(p.Reader.Model)
 		}
 		if err != nil {
-			return fmt.Errorf("--actor: %w", err)
+			return fmt.Errorf("--model: %w", err)
 		}
 	}
 	if p.Cache.Mode == llm.CacheOnly {

@@ -106,7 +106,7 @@ func (r *moneyRig) full(t *testing.T, flags ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"replay", "--sdk=ts", "--sdk=go", "--sdk=py", "--actor-style=full", "--actor=gpt-4o-mini",
+	args := append([]string{"replay", "--sdk=ts", "--sdk=go", "--sdk=py", "--actor-style=full", "--model=gpt-4o-mini",
 		"--dataset=q.jsonl", "--scorer=exact", "--max-cost-usd=1", "--concurrency=2", "--cache=off", "--cache-dir=cache", "--output=out",
 		"--report=out/README.md", "--markdown=out/summary.md"}, flags...)
 	cmd := exec.CommandContext(t.Context(), evalctl, args...)

@@ -223,7 +223,7 @@ func (r *rig) readme(t *testing.T) string {
 func TestTriSDK(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	if code, out := r.run(t, "--sample-size", "20"); code != 0 {
+	if code, out := r.run(t, "--limit", "20"); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	for _, sdk := range []string{"ts", "go", "py"} {

@@ -29,15 +29,15 @@ type conformanceCmd struct {
 	TokenReadonly    string `name:"token-readonly" env:"SVC_TOKEN_READONLY" placeholder:"TOKEN" help:"Token of the same tenant with permission to read only."`
 	TokenOtherTenant string `name:"token-other-tenant" env:"SVC_TOKEN_OTHER_TENANT" placeholder:"TOKEN" help:"Token of another tenant."`
 
-	Profile  string        `enum:"full,evaluable,documents" default:"full" help:"What the daemon is checked for: full, evaluable (what run and replay need to measure it), or documents (the documents protocol and its events) (${default})."`
-	Only     []string      `placeholder:"ID|GROUP" help:"Run only these checks of the profile: an id, a group, or a glob over ids. May be repeated."`
-	List     bool          `help:"List the checks and do not run them."`
-	Slow     bool          `help:"Also run the checks that take half a minute."`
-	Parallel int           `default:"4" help:"Number of concurrent checks (${default})."`
-	Timeout  time.Duration `default:"30s" help:"How long a check waits for each answer (${default})."`
-	Format   string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
-	Output   string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
-	Quiet    bool          `help:"Print only errors on stderr."`
+	Profile     string        `enum:"full,evaluable,documents" default:"full" help:"What the daemon is checked for: full, evaluable (what run and replay need to measure it), or documents (the documents protocol and its events) (${default})."`
+	Only        []string      `placeholder:"ID|GROUP" help:"Run only these checks of the profile: an id, a group, or a glob over ids. May be repeated."`
+	List        bool          `help:"List the checks and do not run them."`
+	Slow        bool          `help:"Also run the checks that take half a minute."`
+	Concurrency int           `aliases:"parallel" default:"4" help:"Number of concurrent checks (${default})."`
+	Timeout     time.Duration `default:"30s" help:"How long a check waits for each answer (${default})."`
+	Format      string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
+	Output      string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
+	Quiet       bool          `help:"Print only errors on stderr."`
 	reportFlags
 	found target.Definition // what Target names
 }
@@ -78,8 +78,8 @@ func (c *conformanceCmd) Validate() error {
 			"the daemon is either running already or started")
 	case c.Port < 0 || c.Port > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535", c.Port)
-	case c.Parallel < 1:
-		return fmt.Errorf("--parallel %d: must be at least 1", c.Parallel)
+	case c.Concurrency < 1:
+		return fmt.Errorf("--concurrency %d: must be at least 1", c.Concurrency)
 	case c.Timeout <= 0:
 		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
 	}
@@ -160,7 +160,7 @@ func (c *conformanceCmd) options(url string) conformance.Options {
 	return conformance.Options{
 		Endpoint: url, MCP: c.MCP, Token: c.Token,
 		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
-		Profile: conformance.Profile(c.Profile), Only: c.Only, Parallel: c.Parallel, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
+		Profile: conformance.Profile(c.Profile), Only: c.Only, Parallel: c.Concurrency, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
 	}
 }
 
@@ -171,7 +171,7 @@ func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, 
 	}
 	c.Token = config.Token
 	keys, err = c.makeKeys(&config.Profile)
-	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Parallel
+	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Concurrency
 	return config, keys, err
 }
 

@@ -59,7 +59,7 @@ func conformanceOf(
 	srv := httptest.NewServer(wrap(d.Handler()))
 	var out, errs bytes.Buffer
 	code = run(ctx, &process{
-		args: append([]string{"conformance", "--endpoint", srv.URL, "--parallel", "1"}, args...),
+		args: append([]string{"conformance", "--endpoint", srv.URL, "--concurrency", "1"}, args...),
 		env:  func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
 	})
 	srv.CloseClientConnections()

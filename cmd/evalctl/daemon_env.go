@@ -88,7 +88,7 @@ func providerVariables(providers ...string) (names []string) {
 	return names
 }
 
-// withholdInRun keeps credentials back under --budget-usd. The daemon's own models are not under
+// withholdInRun keeps credentials back under --max-cost-usd. The daemon's own models are not under
 // the budget, which is the judge's, so what they are configured with is passed on.
 func (c *runCmd) withholdInRun(p *process, pl *plan) (err error) {
 	switch {
@@ -96,7 +96,7 @@ func (c *runCmd) withholdInRun(p *process, pl *plan) (err error) {
 		return nil
 	case c.budget == nil && len(c.DaemonEnv) > 0:
 		return errors.New("--daemon-env has no effect without a cap, because the daemon gets all variables then; " +
-			"leave it out, or give --budget-usd")
+			"leave it out, or give --max-cost-usd")
 	case c.budget == nil:
 		return nil
 	}

@@ -109,9 +109,9 @@ func TestRunWithholdsCredentials(t *testing.T) {
 		foreign          bool
 		withheld, passed string
 	}{
-		"budget": {[]string{"--budget-usd=1"}, false, "ANTHROPIC_API_KEY", "OPENAI_API_KEY OPENAI_BASE_URL"},
-		"passed": {[]string{"--budget-usd=1", "--daemon-env=ANTHROPIC_API_KEY"}, true, "", "ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL"},
-		"search": {[]string{"--budget-usd=1", "--scenario=search-retrieve-only", "--scorer=retrieval"}, false,
+		"budget": {[]string{"--max-cost-usd=1"}, false, "ANTHROPIC_API_KEY", "OPENAI_API_KEY OPENAI_BASE_URL"},
+		"passed": {[]string{"--max-cost-usd=1", "--daemon-env=ANTHROPIC_API_KEY"}, true, "", "ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL"},
+		"search": {[]string{"--max-cost-usd=1", "--scenario=search-retrieve-only", "--scorer=retrieval"}, false,
 			"ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL", ""},
 		"no cap": {nil, true, "", ""},
 	} {
@@ -125,7 +125,7 @@ func TestRunWithholdsCredentials(t *testing.T) {
 			}
 			cmd := replayCommand(t, dir)
 			cmd.Args = append([]string{cmd.Args[0], "run", "--sdk=go", "--dataset=q.jsonl", "--scorer=exact", "--floor=0", "--output=out",
-				"--llm-provider=openai", "--llm-model=gpt-4o-mini"}, tt.args...)
+				"--llm-provider=openai", "--model=gpt-4o-mini"}, tt.args...)
 			cmd.Env = append(cmd.Env, spy, "EVALCTL="+cmd.Path, "OPENAI_BASE_URL="+model.URL, "OPENAI_API_KEY="+llmSecret, "ANTHROPIC_API_KEY="+foreignSecret)
 			out, err := cmd.CombinedOutput()
 			if err != nil {

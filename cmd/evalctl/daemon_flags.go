@@ -23,8 +23,8 @@ type daemonFlags struct {
 	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 bytes of UTF-8 (${default}). After a change, indexes are rebuilt."`
 	IndexMemory int64  `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
 	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
-	LLMProvider string `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake. Default: fake, which answers by quoting documents."`
-	LLMModel    string `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Model of the reader."`
+	LLMProvider string `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake."`
+	Model       string `aliases:"llm-model" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model of the reader. The provider is openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai. Without both, the fake reader answers by quoting documents."`
 	Private     bool   `name:"allow-private-fetch" help:"Let clients ingest pages of every address that the daemon reaches, this machine and its network included. Without it, only of the public internet."`
 	searchModels
 }
@@ -78,7 +78,7 @@ func (f *daemonFlags) reader(p *process) (llm.Provider, string, error) {
 		config.Provider = llm.ProviderFake
 		fmt.Fprintln(p.stderr, "evalctl: SVC_LLM_PROVIDER is not set: the fake reader answers by quoting documents")
 	}
-	model := f.LLMModel
+	model := config.Model
 	if config.Provider == llm.ProviderFake {
 		model = cmp.Or(model, llm.ProviderFake)
 	}
@@ -87,10 +87,7 @@ func (f *daemonFlags) reader(p *process) (llm.Provider, string, error) {
 }
 
 func (f *daemonFlags) llmConfig(p *process) llm.Config {
-	return llm.Config{
-		Provider: f.LLMProvider, Model: f.LLMModel, BaseURL: p.env("OPENAI_BASE_URL"),
-		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),
-	}
+	return modelOf(p, f.LLMProvider, f.Model).config(p)
 }
 
 // logger returns a logger of events of at least the given level.

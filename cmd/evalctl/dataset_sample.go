@@ -14,7 +14,7 @@ import (
 
 type datasetSampleCmd struct {
 	File   string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
-	Size   int    `required:"" placeholder:"N" help:"Number of questions to draw."`
+	Limit  int    `name:"limit" aliases:"size" required:"" placeholder:"N" help:"Number of questions to draw."`
 	Seed   uint64 `default:"1" placeholder:"N" help:"Seed; the same seed draws the same questions (${default})."`
 	By     string `placeholder:"PREFIX" help:"A question belongs to the stratum of its first tag with this prefix, such as type:. Default: its first tag."`
 	Min    int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each stratum (${default})."`
@@ -36,8 +36,8 @@ Examples:
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *datasetSampleCmd) Validate() error {
 	switch {
-	case c.Size < 1:
-		return fmt.Errorf("--size %d: must be at least 1", c.Size)
+	case c.Limit < 1:
+		return fmt.Errorf("--limit %d: must be at least 1", c.Limit)
 	case c.Min < 0:
 		return fmt.Errorf("--min-per-stratum %d: must not be negative", c.Min)
 	}
@@ -77,7 +77,7 @@ func (c *datasetSampleCmd) Run(p *process) error {
 		items = append(items, sample.Item{ID: q.ID, Stratum: c.stratum(q)})
 		brainOf[q.ID] = q.Brain
 	}
-	drawn, ids, err := sample.Draw(items, sample.Config{Size: c.Size, Seed: c.Seed, MinPerStratum: c.Min})
+	drawn, ids, err := sample.Draw(items, sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.Min})
 	if err != nil {
 		return usageError{err}
 	}

@@ -15,8 +15,8 @@ import (
 
 // historyFlags select results in a folder.
 type historyFlags struct {
-	Dir string `arg:"" optional:"" default:"results/" help:"Folder of results (${default})."`
-	SDK string `name:"sdk" placeholder:"NAME" help:"Only results of this SDK or arm."`
+	Dir    string `arg:"" optional:"" default:"results/" help:"Folder of results (${default})."`
+	Target string `aliases:"sdk" placeholder:"NAME" help:"Only results of this target or baseline."`
 }
 
 // folder reads the folder of the command.
@@ -28,8 +28,8 @@ func (c *historyFlags) folder() (*history.Folder, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	if c.SDK != "" {
-		f.Entries = slices.DeleteFunc(f.Entries, func(e *history.Entry) bool { return e.Name != c.SDK })
+	if c.Target != "" {
+		f.Entries = slices.DeleteFunc(f.Entries, func(e *history.Entry) bool { return e.Name != c.Target })
 	}
 	return f, nil
 }
@@ -48,7 +48,7 @@ Files that cannot be read are named with the reason.
 Examples:
 
   evalctl list
-  evalctl list --sdk go --limit 10
+  evalctl list --target go --limit 10
   evalctl list results --kind replay --json
 `
 }
@@ -97,10 +97,10 @@ func (c *listCmd) Run(p *process) error {
 // none says what to do about a list without results.
 func (c *listCmd) none(f *history.Folder) string {
 	switch {
-	case c.SDK != "" && c.Kind != "":
-		return fmt.Sprintf("no such result in %s: leave out --sdk or --kind", printable(f.Root, oneLine))
-	case c.SDK != "":
-		return fmt.Sprintf("no result of %s in %s: leave out --sdk", short(c.SDK, 32), printable(f.Root, oneLine))
+	case c.Target != "" && c.Kind != "":
+		return fmt.Sprintf("no such result in %s: leave out --target or --kind", printable(f.Root, oneLine))
+	case c.Target != "":
+		return fmt.Sprintf("no result of %s in %s: leave out --target", short(c.Target, 32), printable(f.Root, oneLine))
 	case c.Kind != "":
 		return fmt.Sprintf("no %s in %s: leave out --kind", c.Kind, printable(f.Root, oneLine))
 	}

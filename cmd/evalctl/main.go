@@ -162,6 +162,7 @@ func dispatch(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
+	p.noteRenamed(kctx)
 	return kctx.Run()
 }
 

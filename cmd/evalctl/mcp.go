@@ -65,7 +65,7 @@ Examples:
 
   evalctl mcp install                                # clients and their configuration files
   evalctl mcp install claude-desktop --write
-  evalctl mcp --home ./brains --llm-provider ollama --llm-model llama3.2
+  evalctl mcp --home ./brains --model ollama/llama3.2
   SVC_TOKEN=… evalctl mcp --endpoint https://memory.example.com --default-brain notes
 
 ` + exitTable()

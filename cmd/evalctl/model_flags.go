@@ -50,6 +50,24 @@ func parseModel(p *process, flag, value string) (modelRef, error) {
 	return ref, nil
 }
 
+// modelOf returns the model that value, [PROVIDER/]MODEL, names, or only the provider if it is
+// empty. The provider is that of --llm-provider or SVC_LLM_PROVIDER, or else openai. The value of
+// SVC_LLM_MODEL is the whole name of a model, whatever slashes it has, and so is any value with
+// --llm-provider.
+func modelOf(p *process, provider, value string) modelRef {
+	whole := value == p.env("SVC_LLM_MODEL") || provider != p.env("SVC_LLM_PROVIDER")
+	prefix, name, ok := strings.Cut(value, "/")
+	switch {
+	case value == "" || whole:
+		return modelRef{provider, value}
+	case ok && slices.Contains(providers, prefix):
+		return modelRef{prefix, name}
+	case value == llm.ProviderFake:
+		return modelRef{llm.ProviderFake, llm.FakeModel}
+	}
+	return modelRef{cmp.Or(provider, llm.ProviderOpenAI), value}
+}
+
 func (m modelRef) String() string { return m.provider + "/" + m.name }
 
 // config returns how to open the model.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kballard/go-shellquote"
 )
 
 // commandLines returns the evalctl commands in the fenced code blocks of a page. A backslash at the
@@ -33,7 +35,11 @@ func commandLines(t *testing.T, page string) [][]string {
 		}
 		line = strings.Replace(line, "go run ./cmd/evalctl", "evalctl", 1)
 		if args, ok := strings.CutPrefix(line, "evalctl "); ok && fenced {
-			out = append(out, strings.Fields(args))
+			words, err := shellquote.Split(strings.SplitN(args, " #", 2)[0])
+			if err != nil {
+				t.Fatalf("%s: %s: %v", page, line, err)
+			}
+			out = append(out, words)
 		}
 	}
 	if len(out) == 0 {
@@ -56,6 +62,7 @@ var shownPages = []string{
 	"../../docs/reports.md",
 	"../../docs/retrieval.md",
 	"../../docs/selecting.md",
+	"../../docs/targets.md",
 	"../../docs/verifying.md",
 }
 
@@ -76,7 +83,7 @@ func TestShownCommands(t *testing.T) {
 				continue
 			}
 			has := func(s string) bool { return strings.Contains(name, s) }
-			if has("--sdk go") && has("--dataset datasets/") && !has("name.jsonl") && !has("--budget-usd") {
+			if (has("--sdk go") || has("--target go")) && has("--dataset datasets/") && !has("name.jsonl") && !has("--max-cost-usd") {
 				ran++
 				runShown(t, page, args)
 			}

@@ -34,20 +34,20 @@ type replayCmd struct {
 	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: bulk writes a document for each session, replay sends the messages to the session endpoints, none uses filled brains (${default})."`
 	Shared     bool   `name:"shared-brain" help:"Put all haystacks into one brain."`
 
-	SampleSize    int    `name:"sample-size" default:"0" placeholder:"N" help:"Number of questions to ask, in the proportions of their types. 0: all."`
+	Limit         int    `aliases:"sample-size" default:"0" placeholder:"N" help:"Number of questions to ask, in the proportions of their types. 0: all."`
 	Seed          uint64 `default:"42" help:"Seed of the sample (${default})."`
 	MinPerStratum int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each type."`
-	SampleIDs     string `name:"sample-ids" placeholder:"FILE" help:"Ask exactly the questions with these ids, one on a line."`
+	IDs           string `name:"ids" aliases:"sample-ids" placeholder:"@FILE" help:"Ask exactly the questions with these ids, one on a line."`
 	ExcludeIDs    string `name:"exclude-ids" placeholder:"FILE" help:"Leave out the questions with these ids, one on a line."`
 
-	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: retrieve-only searches with the daemon and has --actor answer, full has the daemon answer (${default})."`
-	Actor        string `env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and that a started daemon extracts and answers with. The provider is openai, ollama or fake."`
+	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: retrieve-only searches with the daemon and has --model answer, full has the daemon answer (${default})."`
+	Model        string `aliases:"actor" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and that a started daemon extracts and answers with. The provider is openai, ollama or fake."`
 	TopK         int    `name:"top-k" default:"10" help:"Number of passages to retrieve (${default})."`
 	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
 	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})."`
 
 	Scorer string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --actor."`
+	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model."`
 	exactFlag
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace."`
 
@@ -85,12 +85,12 @@ the cap holds for filling brains, answering, judging and embedding together.
 
 Examples:
 
-  evalctl replay --sdk go --dataset longmemeval_s.json --actor gpt-4o-mini --judge gpt-4o --sample-size 100
+  evalctl replay --sdk go --dataset longmemeval_s.json --model gpt-4o-mini --judge gpt-4o --limit 100
   evalctl replay --sdk go --dataset locomo10.json --scorer retrieval                       # needs no key
-  evalctl replay --sdk ts --sdk go --sdk py --baseline oracle --dataset locomo10.json --actor gpt-4o-mini
-  evalctl replay --sdk go --dataset longmemeval_s.json --actor gpt-4o-mini --estimate
+  evalctl replay --sdk ts --sdk go --sdk py --baseline oracle --dataset locomo10.json --model gpt-4o-mini
+  evalctl replay --sdk go --dataset longmemeval_s.json --model gpt-4o-mini --estimate
   evalctl replay --resume results/2026-01-31/go.replay.ledger
-  evalctl replay --queue postgres://evalctl@db/evalctl --sdk go --dataset longmemeval_s.json --actor gpt-4o-mini
+  evalctl replay --queue postgres://evalctl@db/evalctl --sdk go --dataset longmemeval_s.json --model gpt-4o-mini
   evalctl replay --queue postgres://evalctl@db/evalctl --resume 20260131-020000-k7x2pa  # on any machine
 
 ` + exitTable()
@@ -185,12 +185,12 @@ func baselineNames() string {
 
 func (c *replayCmd) validateSample() error {
 	switch {
-	case c.SampleSize < 0:
-		return fmt.Errorf("--sample-size %d: must be at least 1, or 0 for all questions", c.SampleSize)
+	case c.Limit < 0:
+		return fmt.Errorf("--limit %d: must be at least 1, or 0 for all questions", c.Limit)
 	case c.MinPerStratum < 0:
 		return fmt.Errorf("--min-per-stratum %d: must not be negative", c.MinPerStratum)
-	case c.SampleIDs != "" && (c.SampleSize != 0 || c.MinPerStratum != 0):
-		return errors.New("--sample-ids names the questions; leave out --sample-size and --min-per-stratum")
+	case c.IDs != "" && (c.Limit != 0 || c.MinPerStratum != 0):
+		return errors.New("--ids names the questions; leave out --limit and --min-per-stratum")
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (t *terminal) forecast(p *replay.Plan, l ledger.Books) {
 // capWarning warns of a cap that will probably stop the replay.
 func (t *terminal) capWarning(e replay.Estimate, limit *llm.USD) {
 	if limit != nil && e.Total.USD[replay.Likely] > *limit {
-		t.field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --sample-size")
+		t.field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --limit")
 	}
 }
 

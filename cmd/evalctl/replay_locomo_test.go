@@ -55,7 +55,7 @@ func locomoTable(t *testing.T, path string) string {
 	t.Helper()
 	s := newSession(t)
 	s.run("evalctl replay --sdk go --baseline oracle --baseline no-memory --dataset " + path +
-		" --actor fake --scorer exact --output locomo --report locomo/report.md")
+		" --model fake --scorer exact --output locomo --report locomo/report.md")
 	var arms []result.Result
 	for _, name := range []string{"go", "oracle", "no-memory"} {
 		r, err := result.Open(filepath.Join(s.dir, "locomo", name+".json"))

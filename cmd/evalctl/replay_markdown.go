@@ -38,7 +38,7 @@ func (c *replayCmd) keepInputs(flag, path string) error {
 		return nil // there is nothing to replace
 	}
 	for _, in := range []struct{ flag, path string }{
-		{"dataset", c.Dataset}, {"corpus", c.Corpus}, {"errata", c.Errata}, {"sample-ids", c.SampleIDs},
+		{"dataset", c.Dataset}, {"corpus", c.Corpus}, {"errata", c.Errata}, {"ids", strings.TrimPrefix(c.IDs, "@")},
 		{"exclude-ids", c.ExcludeIDs}, {"prices", c.Prices},
 	} {
 		if read, err := os.Stat(in.path); err == nil && os.SameFile(read, written) {

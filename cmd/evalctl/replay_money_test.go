@@ -90,7 +90,7 @@ func TestReplayCountsEveryProvider(t *testing.T) {
 		"OPENAI_BASE_URL=" + main.URL, "SVC_EMBED_PROVIDER=openai", "SVC_EMBED_MODEL=text-embedding-3-small",
 		"SVC_EMBED_BASE_URL=" + embed.URL, "SVC_EMBED_API_KEY=" + embedSecret,
 	}
-	code, out := paidReplay(t, dir, env, "--sdk=go", "--dataset="+file, "--actor=gpt-4o-mini", "--actor-style=full",
+	code, out := paidReplay(t, dir, env, "--sdk=go", "--dataset="+file, "--model=gpt-4o-mini", "--actor-style=full",
 		"--scorer=exact", "--cache=off", "--output=a.json", spyDaemon("spy"))
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
@@ -177,9 +177,9 @@ func TestReplayChecksBeforeSpending(t *testing.T) {
 		"no port":      {nil, []string{"--daemon-cmd=sleep 100"}, "{addr} or {port}"},
 		"used port":    {nil, []string{"--port=" + port}, "port " + port + " cannot be used"},
 		"no directory": {[]string{"SVC_SDK_GO_CMD=sleep {port}", "SVC_SDK_GO_DIR=nosuchfolder"}, nil, "nosuchfolder"},
-		"model of a reader": {nil, []string{"--actor=house-model", "--actor-style=full", "--scorer=exact"},
+		"model of a reader": {nil, []string{"--model=house-model", "--actor-style=full", "--scorer=exact"},
 			"no price is known for model \"house-model\""},
-		"model of an extraction": {nil, []string{"--actor=house-model", "--ingest-mode=replay", "--scorer=retrieval"},
+		"model of an extraction": {nil, []string{"--model=house-model", "--ingest-mode=replay", "--scorer=retrieval"},
 			"no price is known for model \"house-model\""},
 		"embedding model": {[]string{"SVC_EMBED_PROVIDER=openai", "SVC_EMBED_MODEL=my-embed"}, nil,
 			"no price is known for model \"my-embed\""},
@@ -188,7 +188,7 @@ func TestReplayChecksBeforeSpending(t *testing.T) {
 			"no price is known for model \"my-rerank\""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			args := append([]string{"--sdk=go", "--dataset=" + file, "--actor=gpt-4o-mini", "--judge=gpt-4o"}, tt.args...)
+			args := append([]string{"--sdk=go", "--dataset=" + file, "--model=gpt-4o-mini", "--judge=gpt-4o"}, tt.args...)
 			code, out := paidReplay(t, t.TempDir(), append(tt.env, "OPENAI_BASE_URL="+model.URL), args...)
 			if code != exitUsage || !strings.Contains(out, tt.want) {
 				t.Errorf("exit code %d\n%s", code, out)
@@ -288,7 +288,7 @@ func TestReplayEstimate(t *testing.T) {
 			model := llmtest.NewServer(t, proseModel)
 			dir := t.TempDir()
 			env := append([]string{"OPENAI_BASE_URL=" + model.URL}, tt.env...)
-			args := append([]string{"--sdk=go", "--dataset=" + file, "--actor=gpt-4o-mini", "--max-cost-usd=off"}, tt.args...)
+			args := append([]string{"--sdk=go", "--dataset=" + file, "--model=gpt-4o-mini", "--max-cost-usd=off"}, tt.args...)
 			code, estimate := paidReplay(t, dir, env, append(args, "--estimate")...)
 			if code != 0 || len(model.Calls()) != 0 {
 				t.Fatalf("exit code %d, %d calls\n%s", code, len(model.Calls()), estimate)
@@ -316,7 +316,7 @@ func TestReplayEstimate(t *testing.T) {
 func TestReplayUnpriced(t *testing.T) {
 	model := llmtest.NewServer(t, lanternModel)
 	code, out := paidReplay(t, t.TempDir(), []string{"OPENAI_BASE_URL=" + model.URL, "SVC_EMBED_PROVIDER=openai",
-		"SVC_EMBED_MODEL=my-embed"}, "--sdk=go", "--dataset="+lanterns(t, 2), "--actor=house-model", "--actor-style=full",
+		"SVC_EMBED_MODEL=my-embed"}, "--sdk=go", "--dataset="+lanterns(t, 2), "--model=house-model", "--actor-style=full",
 		"--scorer=exact", "--max-cost-usd=off", "--estimate")
 	if code != 0 || !strings.Contains(out, "the price of my-embed is not known") ||
 		strings.Count(out, "the price of house-model is not known") != 1 {
@@ -344,7 +344,7 @@ func TestReplayAfterBadExtraction(t *testing.T) {
 				return r
 			})
 			dir, env := t.TempDir(), []string{"OPENAI_BASE_URL=" + model.URL}
-			args := []string{"--sdk=go", "--dataset=" + lanterns(t, 2), "--actor=gpt-4o-mini", "--ingest-mode=replay", "--scorer=retrieval"}
+			args := []string{"--sdk=go", "--dataset=" + lanterns(t, 2), "--model=gpt-4o-mini", "--ingest-mode=replay", "--scorer=retrieval"}
 			if code, out := paidReplay(t, dir, env, append(args, "--output=a.json")...); code != exitDaemon {
 				t.Fatalf("exit code %d\n%s", code, out)
 			}
@@ -383,7 +383,7 @@ func TestReplayAfterBadExtraction(t *testing.T) {
 func TestReplayBlamesTheDaemonAlone(t *testing.T) {
 	model := llmtest.NewServer(t, lanternModel)
 	env := []string{"OPENAI_BASE_URL=" + model.URL}
-	args := []string{"--sdk=go", "--dataset=" + lanterns(t, 1), "--actor=gpt-4o-mini", "--ingest-mode=replay",
+	args := []string{"--sdk=go", "--dataset=" + lanterns(t, 1), "--model=gpt-4o-mini", "--ingest-mode=replay",
 		"--scorer=retrieval", "--output=a.json"}
 	for name, tt := range map[string]struct {
 		args []string
@@ -424,7 +424,7 @@ func TestReplayRepeatedForNothing(t *testing.T) {
 	}
 	model := llmtest.NewServer(t, proseModel)
 	dir, env := t.TempDir(), []string{"OPENAI_BASE_URL=" + model.URL}
-	args := []string{"--sdk=go", "--dataset=" + essays(t, 6), "--actor=gpt-4o-mini", "--judge=gpt-4o",
+	args := []string{"--sdk=go", "--dataset=" + essays(t, 6), "--model=gpt-4o-mini", "--judge=gpt-4o",
 		"--ingest-mode=replay", "--actor-style=full"}
 	if code, out := paidReplay(t, dir, env, append(args, "--output=a.json")...); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)

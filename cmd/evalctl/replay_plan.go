@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -25,7 +26,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := readIDs("sample-ids", c.SampleIDs)
+	drawn, err := readIDs("ids", strings.TrimPrefix(c.IDs, "@"))
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		return nil, err
 	}
 	config.Sample = sample.Config{
-		Size: c.SampleSize, Seed: c.Seed, MinPerStratum: c.MinPerStratum, IDs: drawn.ids, Exclude: excluded.ids,
+		Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum, IDs: drawn.ids, Exclude: excluded.ids,
 	}
 	config.Benchmark, err = source.Open(ctx, c.Dataset, source.Options{
 		Format: source.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
@@ -106,7 +107,7 @@ func (c *replayCmd) addModels(p *process, config *replay.Config) error {
 		name = "" // nothing is answered
 	}
 	if name != "" {
-		ref, err := parseModel(p, "actor", name)
+		ref, err := parseModel(p, "model", name)
 		if err != nil {
 			return err
 		}
@@ -134,12 +135,12 @@ func (c *replayCmd) addModels(p *process, config *replay.Config) error {
 	return nil
 }
 
-// actorModel returns the value of --actor, or the offline model if the environment selects it.
+// actorModel returns the value of --model, or the offline model if the environment selects it.
 func (c *replayCmd) actorModel(p *process) string {
-	if c.Actor == "" && p.env("SVC_LLM_PROVIDER") == llm.ProviderFake {
+	if c.Model == "" && p.env("SVC_LLM_PROVIDER") == llm.ProviderFake {
 		return llm.ProviderFake
 	}
-	return c.Actor
+	return c.Model
 }
 
 // daemonArm returns the arm of the i-th target, from 0.
@@ -169,21 +170,21 @@ func (c *replayCmd) daemonArm(p *process, given string, i int) (arm replay.Arm, 
 }
 
 // daemonModels configures the models of a started daemon. It reads, extracts and reranks with the
-// model of --actor if it has to.
+// model of --model if it has to.
 func (c *replayCmd) daemonModels(p *process, arm *replay.Arm) error {
 	generates := c.ActorStyle == string(actor.Full) || c.IngestMode == string(ingest.Replay)
 	reranks := p.env("SVC_RERANK_PROVIDER") == llm.RerankLLM
 	ref := modelRef{llm.ProviderFake, llm.FakeModel}
 	if name := c.actorModel(p); (generates || reranks) && name != "" {
 		var err error
-		if ref, err = parseModel(p, "actor", name); err != nil {
+		if ref, err = parseModel(p, "model", name); err != nil {
 			return err
 		}
 	} else if generates {
-		return errors.New("the daemon needs a model to extract and to answer: give --actor MODEL")
+		return errors.New("the daemon needs a model to extract and to answer: give --model MODEL")
 	} else if reranks {
 		return errors.New("SVC_RERANK_PROVIDER is llm, and the daemon has no model to rerank with: " +
-			"give --actor MODEL, or unset it")
+			"give --model MODEL, or unset it")
 	}
 	model := ref.config(p)
 	arm.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + ref.provider, "SVC_LLM_MODEL=" + ref.name},

@@ -76,10 +76,10 @@ func TestReplayQueue(t *testing.T) {
 		defer rig.stop(cmd, stderr)
 	}
 	for name, args := range map[string][]string{
-		"a daemon for each": {"--baseline=oracle", "--actor=fake"},
-		"a daemon for all":  {"--baseline=oracle", "--actor=fake", "--endpoint=" + served(t)},
+		"a daemon for each": {"--baseline=oracle", "--model=fake"},
+		"a daemon for all":  {"--baseline=oracle", "--model=fake", "--endpoint=" + served(t)},
 		"the daemon answers": {
-			"--baseline=oracle", "--actor=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
+			"--baseline=oracle", "--model=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestReplayQueueResumed(t *testing.T) {
 	env := []string{"OPENAI_BASE_URL=" + model.URL}
 	queued := append(env, "SVC_QUEUE="+rig.url)
 	args := []string{
-		"--baseline=oracle", "--dataset=" + lanterns(t, n), "--actor=gpt-4o-mini", "--scorer=exact", "--cache=off",
+		"--baseline=oracle", "--dataset=" + lanterns(t, n), "--model=gpt-4o-mini", "--scorer=exact", "--cache=off",
 		"--max-cost-usd=5", "--concurrency=1", "--output=out/oracle.json",
 	}
 	expect := func(dir string, env []string, code int, want string, args ...string) (out string) {
@@ -245,7 +245,7 @@ type paidQueue struct {
 func newPaidQueue(t *testing.T, questions int, seed uint64, cluster *postgrestest.Cluster) *paidQueue {
 	t.Helper()
 	r := &paidQueue{m: &meter{random: rand.New(rand.NewPCG(seed, 6))}, whole: t.TempDir(), args: []string{
-		"--sdk=go", "--baseline=oracle", "--dataset=" + lanterns(t, questions), "--actor=gpt-4o-mini", "--judge=gpt-4o",
+		"--sdk=go", "--baseline=oracle", "--dataset=" + lanterns(t, questions), "--model=gpt-4o-mini", "--judge=gpt-4o",
 		"--price=gpt-4o=100/0", "--price=gpt-4o-mini=0.01/0", "--cache=off", "--floor=0", "--output=out",
 	}}
 	r.queueRig = queueRig{t: t, url: cluster.Database(), files: t.TempDir(), env: []string{

@@ -23,14 +23,14 @@ import (
 // the environment gives them: a replay is resumed with the same ones.
 func (c *replayCmd) options() (map[string]any, error) {
 	options, err := c.kept(c.addPaths(map[string]string{
-		"dataset": c.Dataset, "corpus": c.Corpus, "errata": c.Errata, "sample-ids": c.SampleIDs,
+		"dataset": c.Dataset, "corpus": c.Corpus, "errata": c.Errata, "ids": strings.TrimPrefix(c.IDs, "@"),
 		"exclude-ids": c.ExcludeIDs, "judge-prompts": c.JudgePrompts, "prices": c.Prices,
 		"cache-dir": c.CacheDir, "report": c.Report, "history": c.history(),
 	}))
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range map[string]string{"actor": c.Actor, "judge": c.Judge} {
+	for name, value := range map[string]string{"model": c.Model, "judge": c.Judge} {
 		if value != "" {
 			options[name] = value
 		}

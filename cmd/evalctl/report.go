@@ -54,15 +54,15 @@ func (t *terminal) inputs(dataset string, p *plan) {
 // judging prints the judge, and what it is likely to cost.
 func (t *terminal) judging(c *runCmd, p *plan) {
 	if p.judging == nil {
-		if c.typed["budget-usd"] { // a file may have it for runs with another scorer
-			t.field("warning", "--budget-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
+		if c.typed["max-cost-usd"] { // a file may have it for runs with another scorer
+			t.field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
 		}
 		return
 	}
 	price := p.estimate.text(p.judging, c.budget)
 	judge := p.judging.Identity()
 	t.field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, printable(judge.Model, oneLine), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
-	t.exceeded(p.estimate, c.budget, "--budget-usd", "reduce --limit")
+	t.exceeded(p.estimate, c.budget, "--max-cost-usd", "reduce --limit")
 }
 
 // pricesOf says of which day the prices are of a cost, as far as that is known.

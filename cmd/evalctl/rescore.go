@@ -42,7 +42,7 @@ the file as <name>.rescored.json and under a name of its own, and its identity h
 Examples:
 
   evalctl rescore results/2026-01-31/go.json --scorer exact
-  evalctl rescore results/2026-01-31/go.json --scorer judge --llm-provider openai --judge-model gpt-4o --budget-usd 1
+  evalctl rescore results/2026-01-31/go.json --scorer judge --judge openai/gpt-4o --max-cost-usd 1
   evalctl rescore results/2026-01-31/go.json --scorer exact --dataset corrected.jsonl
 
 ` + exitTable()
@@ -102,7 +102,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	}
 	if r.judging != nil {
 		t.field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
-		t.exceeded(r.estimate, c.budget, "--budget-usd", "use a cheaper judge")
+		t.exceeded(r.estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }
@@ -125,6 +125,9 @@ func (c *rescoreCmd) plan(p *process) (*rescoring, error) {
 		}
 	}
 	if c.scorer.Prompts != nil {
+		if err := c.findModels(p); err != nil {
+			return nil, err
+		}
 		if r.judging, err = c.planJudging(p, c.scorer); err != nil {
 			return nil, err
 		}

@@ -44,10 +44,10 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	t.inputs(c.Dataset, plan)
 	t.judging(c, plan)
 	reader := ""
-	if c.LLMProvider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
-		reader = cmp.Or(c.LLMModel, "a reader of its choice")
+	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
+		reader = cmp.Or(c.reader.name, "a reader of its choice")
 	}
-	t.daemonPays(c.paidModels(p.environment(c.found), c.LLMProvider, reader))
+	t.daemonPays(c.paidModels(p.environment(c.found), c.reader.provider, reader))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err

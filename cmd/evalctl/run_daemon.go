@@ -101,11 +101,8 @@ func (c *runCmd) readerEnv(p *process) []string {
 	if provider != "" {
 		env = append(env, "SVC_LLM_PROVIDER="+provider)
 	}
-	if provider != c.LLMProvider {
-		return env
-	}
-	if c.LLMModel != "" {
-		env = append(env, "SVC_LLM_MODEL="+c.LLMModel)
+	if provider == c.reader.provider && c.reader.name != "" {
+		env = append(env, "SVC_LLM_MODEL="+c.reader.name)
 	}
 	return env
 }
@@ -116,7 +113,7 @@ func (c *runCmd) startedReader(p *process) string {
 	if !c.scenario.Name.Reads() && c.ownDaemon() && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		return llm.ProviderFake
 	}
-	return c.LLMProvider
+	return c.reader.provider
 }
 
 // identity returns what determines the outcome of a run with daemon.
@@ -167,8 +164,8 @@ func (c *runCmd) readerID(p *process, daemon result.DaemonID) *result.ModelID {
 	switch {
 	case daemon.Endpoint != "" || !c.scenario.Name.Reads():
 		return nil
-	case c.LLMProvider != "":
-		return &result.ModelID{Provider: c.LLMProvider, BaseURL: c.modelURL(p), Model: c.LLMModel}
+	case c.reader.provider != "":
+		return &result.ModelID{Provider: c.reader.provider, BaseURL: recordedURL(c.reader.config(p)), Model: c.reader.name}
 	case c.found.Own:
 		return &result.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
 	}

@@ -49,7 +49,7 @@ func (runCmd) Help() string {
 	return `Examples:
 
   evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact
-  evalctl run --sdk go --dataset datasets/core.jsonl --llm-provider openai --llm-model gpt-4o-mini --budget-usd 2
+  evalctl run --sdk go --dataset datasets/core.jsonl --model openai/gpt-4o-mini --max-cost-usd 2
   evalctl run --sdk ts --dataset datasets/core.jsonl --scorer exact --daemon-cmd 'npx tsx daemon.ts serve --addr {addr}'
   evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
   evalctl run --sdk go --dataset datasets/core.jsonl --scorer retrieval --scenario search-retrieve-only --top-k 10

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"evalctl/harness/dataset"
@@ -16,16 +17,18 @@ import (
 
 // judgeFlags select the judge of a run and limit its cost. run and rescore have them.
 type judgeFlags struct {
-	LLMProvider string   `name:"llm-provider" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the judge and the reader: openai, ollama or fake."`
-	LLMModel    string   `name:"llm-model" env:"SVC_LLM_MODEL" placeholder:"MODEL" help:"Reader model, and judge model unless --judge-model is given."`
-	JudgeModel  string   `name:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"MODEL" help:"Judge model."`
+	LLMProvider string   `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Provider of models without one: openai, ollama or fake."`
+	Model       string   `aliases:"llm-model" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and judges unless --judge is given. The provider is openai, ollama or fake. Default: SVC_LLM_PROVIDER, else openai."`
+	Judge       string   `aliases:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges."`
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})."`
-	BudgetUSD   string   `name:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge."`
+	MaxCostUSD  string   `name:"max-cost-usd" aliases:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge, or off. Default: off."`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
 	unusableFlag
 
 	budget *llm.USD
 	prices llm.Prices
+	reader modelRef // without a name if the daemon chooses the model
+	judge  modelRef
 }
 
 // validateMoney checks the flags.
@@ -40,38 +43,49 @@ func (c *judgeFlags) validateMoney() error {
 	if err := addPrices(c.prices, c.Price); err != nil {
 		return err
 	}
-	if c.BudgetUSD == "" {
+	if c.MaxCostUSD == "" || c.MaxCostUSD == noCap {
 		return nil
 	}
-	limit, err := llm.ParseUSD(c.BudgetUSD)
+	limit, err := llm.ParseUSD(c.MaxCostUSD)
 	if err != nil {
-		return fmt.Errorf("--budget-usd (%s): %w", budgetVariable, err)
+		return fmt.Errorf("--max-cost-usd (%s): %w, or off for no cap", budgetVariable, err)
 	}
 	c.budget = &limit
 	return nil
 }
 
+// findModels sets the reader and the judge to the models that the flags name.
+func (c *judgeFlags) findModels(p *process) error {
+	if c.LLMProvider != "" && !slices.Contains(providers, c.LLMProvider) {
+		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
+	}
+	c.reader = modelOf(p, c.LLMProvider, c.Model)
+	if c.judge = c.reader; c.Judge != "" {
+		c.judge = modelOf(p, c.LLMProvider, c.Judge)
+	}
+	if c.judge.provider == llm.ProviderFake {
+		c.judge.name = llm.FakeModel
+	}
+	return nil
+}
+
 // planJudging opens the judge's model for a scorer of this kind. It makes no request.
 func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, error) {
-	if c.LLMProvider == "" {
-		return nil, fmt.Errorf("the judge needs a model: set SVC_LLM_PROVIDER to openai, ollama or fake, "+
+	switch {
+	case c.judge.provider == "":
+		return nil, fmt.Errorf("the judge needs a model: give --model or --judge, set SVC_LLM_PROVIDER to openai, ollama or fake, "+
 			"or use --scorer %s", strings.Join(offlineScorers(), " or "))
+	case c.judge.name == "":
+		return nil, errors.New("the judge needs a model: give --model or --judge, or set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
 	}
-	model := cmp.Or(c.JudgeModel, c.LLMModel)
-	if c.LLMProvider == llm.ProviderFake {
-		model = llm.ProviderFake
-	}
-	if model == "" {
-		return nil, errors.New("the judge needs a model: set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
-	}
-	config := c.llmConfig(p, model)
+	model, config := c.judge.name, c.judge.config(p)
 	config.PerSecond = c.JudgeRPS
 	provider, err := llm.Open(config)
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
 	return judging.New(judging.Config{
-		Provider: provider, Model: model, BaseURL: c.modelURL(p),
+		Provider: provider, Model: model, BaseURL: recordedURL(config),
 		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
 		PricesDate: c.pricesDate(model),
 	})
@@ -138,7 +152,7 @@ func (c *judgeFlags) pricesDate(model string) string {
 func (c *runCmd) readerPrices() *result.ReaderPrices {
 	provider := llm.ProviderOpenAI
 	if c.Endpoint == "" {
-		provider = cmp.Or(c.LLMProvider, provider)
+		provider = cmp.Or(c.reader.provider, provider)
 	}
 	date := llm.PricesDate
 	if len(c.Price) > 0 || provider != llm.ProviderOpenAI {
@@ -159,9 +173,6 @@ func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
 	}
 	return pl.judging.NewScorer(spent)
 }
-
-// modelURL returns the URL of the model provider, for the result.
-func (c *judgeFlags) modelURL(p *process) string { return recordedURL(c.llmConfig(p, "")) }
 
 // withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge
 // rejects them, but other daemons may read with them.

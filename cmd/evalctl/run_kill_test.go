@@ -113,8 +113,8 @@ func startKilledRun(t *testing.T, random *rand.Rand) *killedRun {
 		t: t, dir: dir, till: v,
 		env: append(os.Environ(), "OPENAI_BASE_URL="+provider.URL, "OPENAI_API_KEY=k", "SVC_LLM_PROVIDER=openai"),
 		started: []string{
-			"run", "--sdk=go", "--endpoint=" + daemon.URL, "--dataset=q.jsonl", "--scorer=judge", "--judge-model=gpt-4o-mini",
-			"--judge-rps=0", fmt.Sprintf("--concurrency=%d", killedConcurrency), "--budget-usd=1", "--floor=0", "--output=out",
+			"run", "--sdk=go", "--endpoint=" + daemon.URL, "--dataset=q.jsonl", "--scorer=judge", "--judge=gpt-4o-mini",
+			"--judge-rps=0", fmt.Sprintf("--concurrency=%d", killedConcurrency), "--max-cost-usd=1", "--floor=0", "--output=out",
 		},
 	}
 }
@@ -241,7 +241,7 @@ func TestReplayBill(t *testing.T) {
 	for range sequences {
 		r := startKilledRun(t, random)
 		args := []string{
-			"replay", "--baseline=oracle", "--dataset=" + lanterns(t, 12), "--actor=gpt-4o-mini", "--judge=gpt-4o-mini",
+			"replay", "--baseline=oracle", "--dataset=" + lanterns(t, 12), "--model=gpt-4o-mini", "--judge=gpt-4o-mini",
 			"--max-cost-usd=1", "--cache=off", "--concurrency=3", "--floor=0", "--output=out/oracle.json",
 		}
 		r.env = append(r.env, "SVC_CACHE_DIR="+filepath.Join(r.dir, "cache"))

@@ -54,6 +54,9 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		return nil, err
 	}
 	p = p.environment(c.found)
+	if err := c.findModels(p); err != nil {
+		return nil, err
+	}
 	if c.Resume != "" {
 		pl.dir = filepath.Dir(c.Resume)
 	}
@@ -137,27 +140,13 @@ func (s *targetFlags) planCorpus(pl *plan) error {
 	return nil
 }
 
-// llmConfig returns how to open a model of --llm-provider.
-func (c *judgeFlags) llmConfig(p *process, model string) llm.Config {
-	return llm.Config{
-		Provider: c.LLMProvider, Model: model, BaseURL: p.env("OPENAI_BASE_URL"),
-		APIKey: p.env("OPENAI_API_KEY"), OllamaHost: p.env("OLLAMA_HOST"),
-	}
-}
-
 // checkReader returns an error for a reader that this program's own daemon could not open. Other
 // daemons may interpret their environment differently.
 func (c *runCmd) checkReader(p *process) error {
-	if c.LLMProvider == "" {
+	if c.reader.provider == "" || !c.ownDaemon() || !c.scenario.Name.Reads() {
 		return nil
 	}
-	if !slices.Contains(providers, c.LLMProvider) {
-		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
-	}
-	if !c.ownDaemon() || !c.scenario.Name.Reads() {
-		return nil
-	}
-	if _, err := llm.Open(c.llmConfig(p, c.LLMModel)); err != nil {
+	if _, err := llm.Open(c.reader.config(p)); err != nil {
 		return fmt.Errorf("reader: %w", err)
 	}
 	return nil

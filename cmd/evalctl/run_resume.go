@@ -15,7 +15,7 @@ import (
 	"evalctl/scorer"
 )
 
-// budgetVariable is the environment variable of --budget-usd.
+// budgetVariable is the environment variable of --max-cost-usd.
 const budgetVariable = "SVC_EVAL_BUDGET_USD"
 
 // inheritedCap is the journal's option for a cap that no flag gave. A resume uses it unless a flag
@@ -37,8 +37,8 @@ func (c *runCmd) options() (map[string]any, error) {
 		delete(options, "failed-of")
 		options["ids"] = c.fixed
 	}
-	if err == nil && !c.given["budget-usd"] && c.BudgetUSD != "" {
-		options[inheritedCap] = c.BudgetUSD
+	if err == nil && !c.given["max-cost-usd"] && c.MaxCostUSD != "" {
+		options[inheritedCap] = c.MaxCostUSD
 	}
 	return options, err
 }
@@ -54,8 +54,8 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	if err := json.Unmarshal(j.Options(), &options); err != nil {
 		return nil, fmt.Errorf("%s: options of the run: %w", c.Resume, err)
 	}
-	if options["budget-usd"] == nil && p.env(budgetVariable) == "" {
-		options["budget-usd"] = options[inheritedCap]
+	if options["max-cost-usd"] == nil && options["budget-usd"] == nil && p.env(budgetVariable) == "" {
+		options["max-cost-usd"] = options[inheritedCap]
 	}
 	return resolverOf("run", options), nil
 }
@@ -94,7 +94,7 @@ func (t *terminal) resumeHint(c *runCmd, j *journal.Journal, res result.Result, 
 	case storageFailed(stopped):
 		how = "once the files can be written, continue with"
 	case errors.Is(stopped, llm.ErrBudgetExceeded):
-		more = " --budget-usd <more>"
+		more = " --max-cost-usd <more>"
 	case errors.Is(stopped, harness.ErrMaxFailures):
 		more = " --max-failures <more>"
 	case errors.Is(stopped, harness.ErrMode):

@@ -23,7 +23,7 @@ var flagSamples = map[string][]string{
 	"markdown":         {"/data/s.md"},
 	"html":             {"/data/p.html"},
 	"ci":               {""},
-	"sdk":              {"py"},
+	"target":           {"py"},
 	"dataset":          {"other.jsonl"},
 	"limit":            {"7"},
 	"tags":             {"a,b"},
@@ -66,10 +66,10 @@ var flagSamples = map[string][]string{
 	"rerank-top-n":     {"20", "--scenario=search-retrieve-only"},
 	"require-mode":     {"same", "--mode=bm25"},
 	"llm-provider":     {"ollama"},
-	"llm-model":        {"m"},
-	"judge-model":      {"j"},
+	"model":            {"m"},
+	"judge":            {"j"},
 	"judge-rps":        {"0.25"},
-	"budget-usd":       {"1.5"},
+	"max-cost-usd":     {"1.5"},
 	"daemon-env":       {"VENDOR_API_KEY", "--daemon-env=OTHER_TOKEN"},
 	"price":            {"a,b=1/2", "--price=n=0.25/2"},
 	"resume":           {"other.journal"},
@@ -193,7 +193,7 @@ func TestResumeReadsEnvironment(t *testing.T) {
 	withoutVariables(t)
 	t.Setenv("SVC_LLM_MODEL", "then")
 	t.Setenv("SVC_TOKEN", "evk_secret-of-the-test")
-	run, _ := parseRun(t, append([]string{"--judge-model=flag"}, base...))
+	run, _ := parseRun(t, append([]string{"--judge=flag"}, base...))
 	options := optionsOf(t, run)
 	for _, not := range []string{"then", "evk_secret"} {
 		if strings.Contains(string(options), not) {
@@ -203,15 +203,15 @@ func TestResumeReadsEnvironment(t *testing.T) {
 	t.Setenv("SVC_LLM_MODEL", "now")
 	t.Setenv("SVC_EVAL_JUDGE_MODEL", "now")
 	after, _ := resumed(t, options)
-	if after.LLMModel != "now" || after.JudgeModel != "flag" {
-		t.Errorf("got %q and %q", after.LLMModel, after.JudgeModel)
+	if after.Model != "now" || after.Judge != "flag" {
+		t.Errorf("got %q and %q", after.Model, after.Judge)
 	}
-	if after, _ = resumed(t, options, "--judge-model=resume", "--top-k=3"); after.JudgeModel != "resume" || after.TopK != 3 {
-		t.Errorf("got %q and %d", after.JudgeModel, after.TopK)
+	if after, _ = resumed(t, options, "--judge=resume", "--top-k=3"); after.Judge != "resume" || after.TopK != 3 {
+		t.Errorf("got %q and %d", after.Judge, after.TopK)
 	}
-	run, _ = parseRun(t, append([]string{"--llm-model="}, base...))
-	if after, _ = resumed(t, optionsOf(t, run)); after.LLMModel != "" {
-		t.Errorf("an empty flag gave way to the variable: %q", after.LLMModel)
+	run, _ = parseRun(t, append([]string{"--model="}, base...))
+	if after, _ = resumed(t, optionsOf(t, run)); after.Model != "" {
+		t.Errorf("an empty flag gave way to the variable: %q", after.Model)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestResumeKeepsCap(t *testing.T) {
 	t.Setenv(budgetVariable, "0.5")
 	run, _ := parseRun(t, base)
 	inherited := optionsOf(t, run)
-	run, _ = parseRun(t, append([]string{"--budget-usd=0.5"}, base...))
+	run, _ = parseRun(t, append([]string{"--max-cost-usd=0.5"}, base...))
 	flag := optionsOf(t, run)
 	if strings.Contains(string(flag), inheritedCap) {
 		t.Errorf("a cap that a flag gives is not inherited: %s", flag)
@@ -233,14 +233,14 @@ func TestResumeKeepsCap(t *testing.T) {
 	}{
 		{inherited, "", "0.5", nil},
 		{inherited, "2", "2", nil},
-		{inherited, "2", "3", []string{"--budget-usd=3"}},
+		{inherited, "2", "3", []string{"--max-cost-usd=3"}},
 		{flag, "", "0.5", nil},
 		{flag, "2", "0.5", nil},
-		{flag, "2", "3", []string{"--budget-usd=3"}},
+		{flag, "2", "3", []string{"--max-cost-usd=3"}},
 	} {
 		t.Setenv(budgetVariable, tt.variable)
-		if after, _ := resumed(t, tt.options, tt.args...); after.BudgetUSD != tt.want || after.budget == nil {
-			t.Errorf("%s, variable %q, %q: got %q", tt.options, tt.variable, tt.args, after.BudgetUSD)
+		if after, _ := resumed(t, tt.options, tt.args...); after.MaxCostUSD != tt.want || after.budget == nil {
+			t.Errorf("%s, variable %q, %q: got %q", tt.options, tt.variable, tt.args, after.MaxCostUSD)
 		}
 	}
 }
@@ -257,13 +257,17 @@ func TestJournalOptions(t *testing.T) {
 	const want = `{"brain":"eval","candidate-k":"0","ci":"false","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
 		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","judge-rps":"20",` +
 		`"limit":"3","llm-provider":"fake","margin":"0.03","max-errors":"10%","max-failures":"0","max-unscored":"10%","max-unusable":"20","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
-		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","sdk":"py","shuffle":"false","timeout":"1m30s","top-k":"5"}`
+		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","shuffle":"false","target":"py","timeout":"1m30s","top-k":"5"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
 		t.Error(diff)
 	}
 	after, _ := resumed(t, []byte(want))
 	if diff := cmp.Diff(run.Price, after.Price); diff != "" || *after.Limit != 3 || after.Timeout != run.Timeout ||
-		after.Endpoint != run.Endpoint || after.Dataset != run.Dataset || after.Corpus != run.Corpus || after.BudgetUSD != "0.5" {
+		after.Endpoint != run.Endpoint || after.Dataset != run.Dataset || after.Corpus != run.Corpus || after.MaxCostUSD != "0.5" {
 		t.Errorf("got %+v\n%s", after, diff)
+	}
+	older := strings.NewReplacer(`"target"`, `"sdk"`, `"inherited-budget-usd"`, `"budget-usd"`).Replace(want)
+	if after, _ = resumed(t, []byte(older)); after.Target != "py" || after.MaxCostUSD != "0.5" {
+		t.Errorf("of an older journal: %q and %q", after.Target, after.MaxCostUSD)
 	}
 }

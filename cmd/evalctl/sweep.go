@@ -24,9 +24,9 @@ import (
 type sweepCmd struct {
 	targetFlags
 	allowanceFlags
-	Modes       []string `default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
-	TopKs       []int    `name:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
-	CandidateKs []int    `name:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
+	Modes       []string `name:"mode" aliases:"modes" default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
+	TopKs       []int    `name:"top-k" aliases:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
+	CandidateKs []int    `name:"candidate-k" aliases:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
 }
 
 func (sweepCmd) Help() string {
@@ -38,10 +38,10 @@ is printed to stdout, and all figures are written to <output>/<date>/<sdk>.sweep
 
 Examples:
 
-  evalctl sweep --sdk go --dataset datasets/core.jsonl --modes bm25 --top-ks 1,5,10
-  SVC_EMBED_PROVIDER=fake evalctl sweep --sdk go --dataset q.jsonl --modes bm25,semantic,hybrid
-  evalctl sweep --sdk go --dataset locomo.jsonl --corpus locomo.corpus.jsonl --brain-tag conv --top-ks 10 --modes bm25
-  evalctl sweep --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --modes auto,bm25 --json
+  evalctl sweep --sdk go --dataset datasets/core.jsonl --mode bm25 --top-k 1,5,10
+  SVC_EMBED_PROVIDER=fake evalctl sweep --sdk go --dataset q.jsonl --mode bm25,semantic,hybrid
+  evalctl sweep --sdk go --dataset locomo.jsonl --corpus locomo.corpus.jsonl --brain-tag conv --top-k 10 --mode bm25
+  evalctl sweep --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --mode auto,bm25 --json
 
 ` + exitTable()
 }
@@ -53,22 +53,22 @@ func (c *sweepCmd) Validate() error {
 	}
 	for _, m := range c.Modes {
 		if !slices.Contains(protocol.Modes, m) {
-			return fmt.Errorf("--modes %s: must be one of %s", m, strings.Join(protocol.Modes, ", "))
+			return fmt.Errorf("--mode %s: must be one of %s", m, strings.Join(protocol.Modes, ", "))
 		}
 	}
 	for _, k := range c.TopKs {
 		if k < 1 || k > protocol.MaxSearchTopK {
-			return fmt.Errorf("--top-ks %d: must be from 1 to %d, the protocol's limit",
+			return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit",
 				k, protocol.MaxSearchTopK)
 		}
 	}
 	for _, k := range c.CandidateKs {
 		if k < 0 {
-			return fmt.Errorf("--candidate-ks %d: must not be negative", k)
+			return fmt.Errorf("--candidate-k %d: must not be negative", k)
 		}
 	}
-	return errors.Join(distinct("--modes", c.Modes), distinct("--top-ks", c.TopKs),
-		distinct("--candidate-ks", c.CandidateKs))
+	return errors.Join(distinct("--mode", c.Modes), distinct("--top-k", c.TopKs),
+		distinct("--candidate-k", c.CandidateKs))
 }
 
 // distinct returns an error for an empty list, and for one with a duplicate.
@@ -121,7 +121,7 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 		pl.session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, c.found.Profile.Env...)
 	}
 	if c.found.Settings.Mode != "" {
-		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --modes %[2]s with a target without a mode",
+		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --mode %[2]s with a target without a mode",
 			c.found.Name, c.found.Settings.Mode)
 	}
 	apply(c.found.Settings, nil, &c.Dialect)

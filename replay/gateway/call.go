@@ -108,7 +108,7 @@ func (c *call) nameModel(fields map[string]json.RawMessage, model string, add ma
 		return nil
 	}
 	if model == "" {
-		remedy := "give --actor-style full or --ingest-mode replay with an --actor for the daemon to generate with"
+		remedy := "give --actor-style full or --ingest-mode replay with a --model for the daemon to generate with"
 		if c.path == embeddings {
 			remedy = "give the daemon an embedding model with SVC_EMBED_PROVIDER=openai and SVC_EMBED_MODEL"
 		}
