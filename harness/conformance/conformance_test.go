@@ -15,8 +15,6 @@ import (
 
 var full = flag.Bool("full", false, "check the reference daemon 20 times, and run every check on every mutant")
 
-var update = flag.Bool("update", false, "rewrite the lists in docs/conformance.md")
-
 // TestReferenceDaemon requires the reference daemon to pass on every store.
 func TestReferenceDaemon(t *testing.T) {
 	runs := 1

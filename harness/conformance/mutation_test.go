@@ -1,10 +1,7 @@
 package conformance
 
 import (
-	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,69 +114,4 @@ func mutantNamed(t *testing.T, name string) mutant {
 		t.Fatalf("no mutant %s", name)
 	}
 	return mutants()[i]
-}
-
-// docs is the page whose lists of checks and mutants are between markers.
-const docs = "../../docs/conformance.md"
-
-// TestDocs compares the lists in docs/conformance.md with the code, or writes them with -update.
-func TestDocs(t *testing.T) {
-	data, err := os.ReadFile(filepath.FromSlash(docs))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(data)
-	for name, list := range map[string]string{"checks": checkTable(t), "mutants": mutantTable()} {
-		begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->"
-		before, rest, ok := strings.Cut(text, begin)
-		_, after, closed := strings.Cut(rest, end)
-		if !ok || !closed {
-			t.Fatalf("%s has no markers for %s", docs, name)
-		}
-		text = before + begin + list + end + after
-	}
-	if *update {
-		if err := os.WriteFile(filepath.FromSlash(docs), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if text != string(data) {
-		t.Errorf("%s is not up to date: run the test with -update", docs)
-	}
-}
-
-// escapeCell returns one of our own sentences for a cell of a Markdown table.
-var escapeCell = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, `\`, `\\`, "`", "\\`",
-	"*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`).Replace
-
-func checkTable(t *testing.T) string {
-	t.Helper()
-	checks, err := Checks(Full, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	group := ""
-	for _, c := range checks {
-		if c.Group != group {
-			group = c.Group
-			fmt.Fprintf(&b, "\n### %s\n\n| check | level | spec | requirement |\n|---|---|---|---|\n", group)
-		}
-		level := string(c.Level)
-		if c.Own {
-			level = "own"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", c.ID, level, c.Section, escapeCell(c.Sentence))
-	}
-	return b.String() + "\n"
-}
-
-func mutantTable() string {
-	var b strings.Builder
-	b.WriteString("\n| mutant | defect | caught by |\n|---|---|---|\n")
-	for _, m := range mutants() {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.name, escapeCell(m.defect), strings.Join(m.caughtBy, ", "))
-	}
-	return b.String() + "\n"
 }
