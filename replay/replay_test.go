@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/verify"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
+	"evalctl/internal/longtest"
 	"evalctl/replay"
 	"evalctl/replay/actor"
 	"evalctl/replay/ledger"
@@ -229,7 +230,7 @@ func addsUp(t testing.TB, c *result.CostAccounting) {
 // TestCapHolds: whatever goes wrong with the provider, it bills no more than the cap, and no more
 // than what was accounted for. A replay that the cap has stopped can be finished with more money.
 func TestCapHolds(t *testing.T) {
-	schedules := 12
+	schedules := longtest.Rounds(5, 12)
 	if testing.Short() {
 		schedules = 3
 	}

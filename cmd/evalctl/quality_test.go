@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/longtest"
 )
 
 var (
@@ -51,6 +52,7 @@ var qualityTasks = []qualityTask{
 // the floors and a table of docs/retrieval.md. With -full or -update, it also measures the other
 // modes, of which hybrid with the fake embedder must not be worse than bm25.
 func TestRetrievalQuality(t *testing.T) {
+	longtest.Skip(t)
 	needNeutralData(t)
 	t.Parallel()
 	modes := []string{"bm25"}

@@ -27,6 +27,7 @@ import (
 	"evalctl/harness/verify"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -297,6 +298,7 @@ func (r *paidQueue) check(dir string) {
 // The result is that of one process, the bill is within what the result says, and never above the
 // cap.
 func TestReplayQueueKilled(t *testing.T) {
+	longtest.Skip(t)
 	if testing.Short() {
 		t.Skip("with the race detector, workers are killed before they have done anything")
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/httpapi"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -83,6 +84,7 @@ func roundRobin(t testing.TB, urls ...string) (proxy string, requests []atomic.I
 // TestReplicasConform: to clients, two replicas behind a proxy that sends each request to another
 // one are one daemon that keeps the protocol.
 func TestReplicasConform(t *testing.T) {
+	longtest.Skip(t)
 	if raceDetector {
 		t.Skip("package replicatest has replicas whose clients race")
 	}

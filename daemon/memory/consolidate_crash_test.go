@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/storetest"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 )
 
 const (
@@ -84,7 +85,7 @@ func TestConsolidateCrash(t *testing.T) {
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
-			for range storetest.Rounds(t, os.Getenv(consolidateRoundsEnv), 6) {
+			for range storetest.Rounds(t, os.Getenv(consolidateRoundsEnv), longtest.Rounds(2, 6)) {
 				storetest.Kill(t, consolidateCrashEnv, kind+":"+dir, 3, 20*time.Millisecond)
 				s := openWith(t, onDisk(dir)[kind], Config{})
 				everything := ""

@@ -17,6 +17,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/longtest"
 )
 
 // neutralData holds retrieval tasks of other authors. It is not part of the project and may be
@@ -49,6 +50,7 @@ func readLines[T any](tb testing.TB, name string) []T {
 // something else: six messages from another place of the same corpus, which is the most misleading
 // conversation. It must cost at most one point of recall@10.
 func TestRecallQuality(t *testing.T) {
+	longtest.Skip(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/longtest"
 )
 
 const (
@@ -82,7 +83,7 @@ func TestSessionCrash(t *testing.T) {
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
-			for range storetest.Rounds(t, os.Getenv(sessionRoundsEnv), 8) {
+			for range storetest.Rounds(t, os.Getenv(sessionRoundsEnv), longtest.Rounds(3, 8)) {
 				storetest.Kill(t, sessionCrashEnv, kind+":"+dir, 2, 20*time.Millisecond)
 				s := openWith(t, onDisk(dir)[kind], Config{})
 				checkNumbered(t, s, dir)
@@ -100,7 +101,7 @@ func TestExtractCrash(t *testing.T) {
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
-			for range storetest.Rounds(t, os.Getenv(sessionRoundsEnv), 6) {
+			for range storetest.Rounds(t, os.Getenv(sessionRoundsEnv), longtest.Rounds(2, 6)) {
 				storetest.Kill(t, extractCrashEnv, kind+":"+dir, 3, 20*time.Millisecond)
 				s := withModel(t, onDisk(dir)[kind], &model{reply: factPerMessage})
 				checkNumbered(t, s, dir)

@@ -12,10 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/longtest"
 )
 
 // TestBackup restores what pg_dump wrote while clients were writing, and serves it.
 func TestBackup(t *testing.T) {
+	longtest.Skip(t)
 	onlyLong(t)
 	f := newFleet(t, fast)
 	var before []*model // of all writers, when the dump begins

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -118,6 +119,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 // TestFullDisk fills the disk of the database while clients write. The server first refuses some
 // writes, and crashes when it cannot write its log.
 func TestFullDisk(t *testing.T) {
+	longtest.Skip(t)
 	onlyLong(t)
 	dir := smallDisk(t)
 	f := newFleet(t, postgrestest.Options{

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -111,6 +112,7 @@ func TestKilledReplicas(t *testing.T) {
 // TestCrashedDatabase has the server lose all of its processes, as in a failover to a server with
 // the same data.
 func TestCrashedDatabase(t *testing.T) {
+	longtest.Skip(t)
 	onlyLong(t)
 	f := newFleet(t, fast)
 	f.test(rounds(2, 20), func() {
@@ -122,6 +124,7 @@ func TestCrashedDatabase(t *testing.T) {
 
 // TestNetwork has the network fail between one replica, or all of them, and the database.
 func TestNetwork(t *testing.T) {
+	longtest.Skip(t)
 	f := newFleet(t, fast)
 	faults := []func(p *postgrestest.Proxy){
 		func(p *postgrestest.Proxy) { p.Cut() },

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -35,6 +36,7 @@ func lockedCluster(t *testing.T) (c *postgrestest.Cluster, conn string) {
 
 // TestOperation checks what an operator sees of a replica whose database stops and starts again.
 func TestOperation(t *testing.T) {
+	longtest.Skip(t)
 	onlyLong(t)
 	cluster, conn := lockedCluster(t)
 	r := startReplica(t, "one", []string{"SVC_STORE=" + conn})

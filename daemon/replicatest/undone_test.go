@@ -15,6 +15,7 @@ import (
 
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -22,6 +23,7 @@ import (
 // each replica must answer as if they had never been: also if other commits have their numbers, and
 // whatever the replica is asked first.
 func TestFailoverWithLoss(t *testing.T) {
+	longtest.Skip(t)
 	onlyLong(t)
 	primary := postgrestest.NewWith(t, fast)
 	url := primary.Database()

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"evalctl/internal/longtest"
 	"path"
 	"slices"
 	"strings"
@@ -14,8 +15,9 @@ var heavyChecks = []string{
 	"listing-many*", "records-content-above-limit", "sessions-content-1000000", "sessions-content-over-limit",
 }
 
-// sampleEvery is the sampling interval of the checks that a mutant should pass in a normal run.
-const sampleEvery = 60
+// sampleEvery is the sampling interval of the checks that a mutant should pass in a normal run. Each
+// check runs against several mutants all the same.
+const sampleEvery = 240
 
 func matchesAny(globs []string, id string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool {
@@ -31,6 +33,7 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	every := longtest.Rounds(sampleEvery, 60)
 	for n, m := range mutants() {
 		if testing.Short() && n%10 != 0 {
 			continue // with the race detector, a few show what is concurrent
@@ -45,7 +48,7 @@ func TestMutants(t *testing.T) {
 					if *full {
 						mayFail = append(mayFail, c.ID)
 					}
-				case *full || i%sampleEvery == n%sampleEvery:
+				case *full || i%every == n%every:
 					others = append(others, c.ID)
 				}
 			}

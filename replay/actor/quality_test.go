@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -11,6 +12,7 @@ import (
 // TestOfflineReader checks that the offline reader profits from what it is given: the more of it is
 // gold, the more answers are right. Without notes it declines.
 func TestOfflineReader(t *testing.T) {
+	longtest.Skip(t)
 	if raceDetector {
 		t.Skip("answers are measured without the race detector")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/longtest"
 )
 
 // openDirEnv makes the test binary run as the process that is killed while it creates
@@ -35,7 +36,7 @@ func openUntilKilled(dir string) int {
 // TestCrashInOpen kills a process that creates repositories. The next Open must finish the last
 // one.
 func TestCrashInOpen(t *testing.T) {
-	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), 10)
+	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), longtest.Rounds(4, 10))
 	unfinished := 0
 	for round := range rounds {
 		dir := storetest.MemoryDir(t)

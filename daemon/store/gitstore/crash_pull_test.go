@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/longtest"
 )
 
 // pullDirEnv makes the test binary run as the process that is killed during a pull.
@@ -46,7 +47,7 @@ func pullUntilKilled(dir string) int {
 // TestCrashInPull kills a process at random instants of a pull that rebases. Afterwards the store
 // must be at the commit before the pull or at the one after it, and must be able to pull.
 func TestCrashInPull(t *testing.T) {
-	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), 20)
+	rounds := storetest.Rounds(t, os.Getenv(crashRoundsEnv), longtest.Rounds(6, 20))
 	one, two, _, dir := openPair(t, nil)
 	must(t, two.Close())
 	before, after := 0, 0

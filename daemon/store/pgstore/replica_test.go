@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -61,6 +62,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 func TestModelOfReplicas(t *testing.T) {
+	longtest.Skip(t)
 	url := postgrestest.Database(t) + fast
 	one, two := openDB(t, url), openDB(t, url)
 	storetest.RunReplicas(t, func(t *testing.T) []*store.Store {

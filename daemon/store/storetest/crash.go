@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/longtest"
 )
 
 // Crash kills a writing process at random instants. After each kill, every batch must be stored
@@ -50,7 +51,7 @@ func Rounds(t *testing.T, text string, standard int) int {
 // Run runs the test.
 func (c Crash) Run(t *testing.T) {
 	t.Helper()
-	rounds := Rounds(t, c.Rounds, 20)
+	rounds := Rounds(t, c.Rounds, longtest.Rounds(8, 20))
 	last := 0
 	for round := range rounds {
 		Kill(t, c.Env, c.Dir, 1+rand.IntN(3), c.Within)
