@@ -57,8 +57,6 @@ func flagValues(f *kong.Flag) []string {
 	switch f.Name {
 	case "target":
 		return target.SDKs
-	case "llm-provider":
-		return providers
 	}
 	return enumValues(f.Value)
 }
@@ -74,11 +72,16 @@ func completions(parent *kong.Node) []completedCommand {
 			c.Args = append(c.Args, enumValues(a)...)
 		}
 		for _, f := range n.Flags {
-			if f.Name != "help" {
-				c.Flags = append(c.Flags, completedFlag{
-					Name: f.Name, Help: firstSentence(f.Help), Values: flagValues(f),
-					TakesValue: !f.IsBool(), Path: slices.Contains(pathFlags, f.Name),
-				})
+			if f.Name == "help" || f.Hidden {
+				continue
+			}
+			completed := completedFlag{
+				Name: f.Name, Help: firstSentence(f.Help), Values: flagValues(f),
+				TakesValue: !f.IsBool(), Path: slices.Contains(pathFlags, f.Name),
+			}
+			if c.Flags = append(c.Flags, completed); slices.Contains(f.Aliases, "sdk") { // not an old name
+				completed.Name = "sdk"
+				c.Flags = append(c.Flags, completed)
 			}
 		}
 		for _, sub := range completions(n) {

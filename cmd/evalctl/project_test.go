@@ -46,7 +46,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 			continue
 		}
 		args := append([]string{}, sample[1:]...)
-		text := "run:\n  sdk: go\n  dataset: q.jsonl\n"
+		text := "run:\n  target: go\n  dataset: q.jsonl\n"
 		for _, value := range append([]string{"--scorer=exact", "--" + name + "=" + sample[0]}, args...) {
 			key, v, _ := strings.Cut(strings.TrimPrefix(value, "--"), "=")
 			if v == "" {

@@ -132,7 +132,7 @@ func TestReplayQueueResumed(t *testing.T) {
 
 	refusing, stderr := rig.worker(0) // without the key of the model
 	first := t.TempDir()
-	out := expect(first, queued, exitDaemon, "refuses the run: --actor: provider openai needs a key", append(args, "--queue-wait=2s")...)
+	out := expect(first, queued, exitDaemon, "refuses the run: --model: provider openai needs a key", append(args, "--queue-wait=2s")...)
 	rig.stop(refusing, stderr)
 	run := runLine.FindStringSubmatch(out)
 	if run == nil || !strings.Contains(out, "once a worker can take the questions, continue with") {
