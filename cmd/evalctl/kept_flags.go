@@ -19,6 +19,7 @@ var notKept = map[string]string{
 	"queue-wait": "it concerns one invocation only",
 	"quiet":      "it concerns one invocation only",
 	"json":       "it concerns one invocation only",
+	"verbose":    "it concerns one invocation only",
 
 	"retry-errors": "it concerns one invocation only",
 

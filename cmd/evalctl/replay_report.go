@@ -27,7 +27,7 @@ func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, compa
 			continue
 		}
 		t.losses(o.Result.Identity, t.readFailures(o.Path, progress.listed()))
-		t.armReport(*o.Result)
+		t.armReport(*o.Result, o.Path)
 		if o.Err != nil && len(outcomes) > 1 {
 			t.field("failed", "%s", short(o.Err.Error(), maxFailure))
 		}
@@ -48,17 +48,13 @@ func (t *terminal) heading(o replay.Outcome) {
 	}
 }
 
-// armReport prints the figures of one arm.
-func (t *terminal) armReport(res result.Result) {
+// armReport prints the figures of one arm, the verdict and the file last.
+func (t *terminal) armReport(res result.Result, path string) {
 	r := res.Replay
 	if r == nil {
 		return
 	}
 	t.strata(res)
-	t.rate(res)
-	if g := res.Gate; g.Floor > 0 || g.Verdict != result.Pass {
-		t.gate(res)
-	}
 	t.estimates(r)
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
 		t.field("original", "%.3f  %d/%d   95%% CI %s (Wilson) by the dataset's own gold (errata: %d excluded, %d corrected)",
@@ -91,6 +87,12 @@ func (t *terminal) armReport(res result.Result) {
 	}
 	t.daemonEnv(res.Settings.DaemonEnv)
 	t.cost(res)
+	t.blank()
+	t.rate(res)
+	if g := res.Gate; g.Floor > 0 || g.Verdict != result.Pass {
+		t.gate(res)
+	}
+	t.field("file", "%s", printable(path, oneLine))
 }
 
 func times(n int) string {

@@ -123,19 +123,17 @@ func roughly(u llm.USD) string {
 // digest abbreviates a hash.
 func digest(sum string) string { return sum[:8] + "…" }
 
-// report prints the details of a finished run with the questions that did not pass. The first
-// warned warnings have been printed already.
-func (t *terminal) report(res result.Result, f failures, warned int) {
+// report prints the details of a finished run with the questions that did not pass. Its verdict,
+// with the reason and the file, comes last. The first warned warnings have been printed already.
+func (t *terminal) report(res result.Result, f failures, warned int, path string) {
 	if t.quiet {
 		return
 	}
 	t.failures(res.Identity, f)
 	t.selection(res)
-	t.rate(res)
 	t.firstTry(res)
 	t.clustered(res)
 	t.repeats(res)
-	t.verdict(res)
 	t.tags(res)
 	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
 		t.field("grounded", "%s", res.GroundedText())
@@ -178,6 +176,10 @@ func (t *terminal) report(res result.Result, f failures, warned int) {
 	if len(ran) > 0 {
 		t.field("ran", "%s", strings.Join(ran, "  "))
 	}
+	t.blank()
+	t.rate(res)
+	t.verdict(res)
+	t.field("file", "%s", printable(path, oneLine))
 }
 
 // selection says that not all questions were asked, or not in the order of the file.
@@ -310,11 +312,9 @@ func (t *terminal) versus(b *result.BaselineGate) {
 	}
 }
 
-// tags prints a table of the results by tag.
+// tags prints a table of the results by tag: of the tags in which questions did not pass, or with
+// --verbose of all.
 func (t *terminal) tags(res result.Result) {
-	if len(res.Tags) == 0 {
-		return
-	}
 	method := result.MethodWilson
 	if res.Clustered != nil {
 		method = result.MethodClustered
@@ -323,7 +323,7 @@ func (t *terminal) tags(res result.Result) {
 	rows := [][]string{{"tag", "n", "pass", "rate", of.Name(), "errors", "unscored"}}
 	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
 		c := res.Tags[tag]
-		if c == nil || c.PassRate == nil {
+		if c == nil || c.PassRate == nil || c.Passed == c.Total && !t.verbose {
 			continue
 		}
 		rows = append(rows, []string{
@@ -331,7 +331,9 @@ func (t *terminal) tags(res result.Result) {
 			withMethod(c.Interval, method), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
-	t.table(rows)
+	if len(rows) > 1 {
+		t.table(rows)
+	}
 }
 
 // withMethod is intervalText for a column whose title names a method. It names any other one.

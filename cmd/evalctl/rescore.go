@@ -285,7 +285,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 		t.resumeAfterDisk(err, "the same command and --resume")
 		return err
 	}
-	t.report(res, t.readFailures(path, listedFailures), len(config.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(config.Warnings), path)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
+	t.verbose = c.Verbose
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -213,7 +214,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 		t.resumeAfterDisk(err, commandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings))
+	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings), path)
 	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

@@ -24,7 +24,8 @@ type runCmd struct {
 	gateFlags `set:"default_floor=0.90"`
 	baselineFlags
 
-	MaxFailures int `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit."`
+	Verbose     bool `help:"Also print the tags whose questions all passed."`
+	MaxFailures int  `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit."`
 
 	MaxPerDocument *int `name:"max-per-document" placeholder:"N" help:"Maximum number of passages of one document, sent as max_per_document. 0: no limit. Default: the daemon's."`
 

@@ -14,9 +14,10 @@ import (
 )
 
 type showCmd struct {
-	File  string `arg:"" optional:"" default:"results/latest" placeholder:"FILE" help:"Result file, or a folder of results for its newest run; the name latest in a folder means the same (${default})."`
-	Quiet bool   `help:"Print only errors on stderr."`
-	JSON  bool   `name:"json" help:"Print the summary as one JSON object."`
+	File    string `arg:"" optional:"" default:"results/latest" placeholder:"FILE" help:"Result file, or a folder of results for its newest run; the name latest in a folder means the same (${default})."`
+	Quiet   bool   `help:"Print only errors on stderr."`
+	Verbose bool   `help:"Also print the tags whose questions all passed."`
+	JSON    bool   `name:"json" help:"Print the summary as one JSON object."`
 }
 
 func (showCmd) Help() string {
@@ -44,6 +45,7 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	defer r.Close()
 	res := r.Result()
 	t := newTerminal(p, c.Quiet)
+	t.verbose = c.Verbose
 	var f failures
 	if !c.Quiet {
 		if f = failuresOf(r, listedFailures); f.err != nil {
@@ -54,9 +56,9 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	if res.Replay != nil {
 		t.blank()
 		t.losses(res.Identity, f)
-		t.armReport(res)
+		t.armReport(res, path)
 	} else {
-		t.report(res, f, 0)
+		t.report(res, f, 0, path)
 	}
 	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
 }

@@ -21,6 +21,8 @@ type terminal struct {
 	live  bool
 	color bool
 	quiet bool
+	// verbose is set if tags are printed whose questions all passed.
+	verbose bool
 }
 
 func newTerminal(p *process, quiet bool) *terminal {
