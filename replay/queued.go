@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"evalctl/harness"
-	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/ingest"
@@ -140,17 +140,26 @@ func (r *armRun) prepare(ctx context.Context, j *journal.Journal, want *armIdent
 
 // await has the questions answered by workers.
 func (r *armRun) await(config *harness.Config) {
-	config.Remote = remote{r}
-	config.Turn = nil // the queue is in the order of the questions
+	config.Asker = queued{r} // the queue is in the order of the questions
 	config.Concurrency = len(r.plan.Questions)
 }
 
-// remote is the harness.Remote of an arm.
-type remote struct{ run *armRun }
+// queued is the pipeline.Asker of an arm whose questions workers answer and score.
+type queued struct{ run *armRun }
 
-// Record implements harness.Remote.
-func (r remote) Record(ctx context.Context, i int, _ dataset.Question) (rec result.Record, err error) {
-	data, err := r.run.queue.Await(ctx, r.run.arm.Name, i)
+var _ pipeline.Stopper = queued{}
+
+// Ask implements pipeline.Asker.
+func (r queued) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+	rec, err := r.await(ctx, j.Index)
+	if err != nil {
+		err = pipeline.Soft(err) // workers are still at other questions
+	}
+	return rec, err
+}
+
+func (r queued) await(ctx context.Context, question int) (rec result.Record, err error) {
+	data, err := r.run.queue.Await(ctx, r.run.arm.Name, question)
 	if stop, ok := errors.AsType[*queue.StopError](err); ok {
 		return rec, stopped{stop}
 	}
@@ -163,12 +172,12 @@ func (r remote) Record(ctx context.Context, i int, _ dataset.Question) (rec resu
 	return rec, json.Unmarshal(data, &rec)
 }
 
-// Stop implements harness.Remote.
-func (r remote) Stop(reason error) {
+// Stop implements pipeline.Stopper.
+func (r queued) Stop(reason error) {
 	if reason == nil {
 		reason = context.Canceled
 	}
-	// If the queue does not answer, its watcher ends the calls of Record.
+	// If the queue does not answer, its watcher ends the calls of Ask.
 	_ = r.run.queue.Stop(context.Background(), r.run.arm.Name, *stopOf(reason))
 }
 

@@ -224,14 +224,17 @@ func (r *replaying) queued(arm string) {
 	}
 }
 
-func (r *replaying) asking(arm, id string, begin bool) {
+// Asking implements pipeline.Observer.
+func (r *armRun) Asking(id string, begin bool) {
 	if r.hooks.Asking != nil {
-		r.hooks.Asking(arm, id, begin)
+		r.hooks.Asking(r.arm.Name, id, begin)
 	}
 }
 
-func (r *replaying) finished(arm string, rec result.Record) {
+// Recorded implements pipeline.Observer.
+func (r *armRun) Recorded(rec result.Record) {
+	r.tally.Add(rec)
 	if r.hooks.Recorded != nil {
-		r.hooks.Recorded(arm, rec)
+		r.hooks.Recorded(r.arm.Name, rec)
 	}
 }
