@@ -102,25 +102,3 @@ func (r *armRun) askOnce(ctx context.Context, daemon *actor.Actor, question int,
 	out.Asked = append(out.Asked, asked)
 	return nil
 }
-
-// together says with which arms the questions were asked at the same time, nil for none. Arms whose
-// daemons could not be used, and those that an earlier process has finished, are not among them.
-func (r *armRun) together() *result.Together {
-	if r.distributed() {
-		return nil
-	}
-	t := &result.Together{Started: []string{}, Concurrency: r.plan.Concurrency}
-	for _, a := range r.plan.Arms {
-		if !r.steps.hasAsked(a.Name) {
-			continue
-		}
-		t.Arms = append(t.Arms, a.Name)
-		if a.started() {
-			t.Started = append(t.Started, a.Name)
-		}
-	}
-	if t.InFlight = len(t.Arms) * t.Concurrency; len(t.Arms) < 2 {
-		return nil
-	}
-	return t
-}

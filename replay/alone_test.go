@@ -35,7 +35,7 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 	for i := range 8 {
 		plan.Questions = append(plan.Questions, source.Question{ID: fmt.Sprint("q", i), Text: fmt.Sprint("What is ", i, "?"), Haystack: "h", Brain: "h"})
 	}
-	rig.replaying = &replaying{plan: plan, steps: newLockstep(names)}
+	rig.replaying = &replaying{plan: plan, steps: newLockstep(names), place: here{}}
 	for _, name := range names {
 		arm := Arm{Name: name}
 		plan.Arms = append(plan.Arms, arm)
@@ -59,7 +59,7 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rig.arms[name] = &armRun{replaying: rig.replaying, arm: arm}
+		rig.arms[name] = &armRun{replaying: rig.replaying, arm: arm, money: &moneyGate{}}
 		rig.actors[name] = a
 	}
 	return rig

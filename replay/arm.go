@@ -34,13 +34,18 @@ type armRun struct {
 	data dataset.Dataset
 
 	session *harness.Session // nil for a baseline
-	money   *moneyGate       // nil unless the daemon's calls are counted
+	money   *moneyGate       // without gateways unless the daemon is started
 	home    *ingest.Folder   // nil unless the daemon is started
 	resumed bool             // an earlier process has begun to measure the arm
 	newHome bool             // the daemon has never had it
 	tally   *aggregate.ReplaySum
 	// controls is what was found when the scorer was checked, nil for one that need not be.
 	controls *result.Controls
+}
+
+// newArm returns the measuring of an arm of which nothing is open.
+func (r *replaying) newArm(a Arm, d dataset.Dataset) armRun {
+	return armRun{replaying: r, arm: a, data: d, money: &moneyGate{}, tally: aggregate.NewReplay()}
 }
 
 // run measures the arm, and leaves the lockstep at the end.
@@ -57,11 +62,9 @@ func (r *armRun) run(ctx context.Context) Outcome {
 	}
 	defer func() { out.Err = errors.Join(out.Err, r.close()) }()
 	if r.session != nil {
-		if !r.distributed() {
-			watched, stop := r.session.Watch(ctx)
-			defer stop()
-			ctx = watched
-		}
+		watched, stop := r.place.watch(ctx, r.session)
+		defer stop()
+		ctx = watched
 		r.opened(r.arm.Name, r.session)
 	}
 	if r.controls, out.Err = r.checked(); out.Err == nil {
@@ -87,20 +90,10 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 		r.refuse(ctx, j, out)
 		return
 	}
-	if r.distributed() {
-		r.distribute(ctx, j, out)
+	filled, err := r.place.prepare(ctx, r, j)
+	if err != nil {
+		out.Err = err
 		return
-	}
-	var filled *ingest.Filled
-	if r.session != nil {
-		if filled, err = r.fillAll(ctx, j); err != nil {
-			r.awaitDeath(ctx)
-			out.Err = asDaemonError(ctx, err)
-			if stop := r.money.stopped(); stop != nil {
-				out.Err = stop // which the daemon passed on as a failure of its own
-			}
-			return
-		}
 	}
 	r.ask(ctx, j, filled, out)
 }
@@ -181,7 +174,7 @@ func (r *armRun) startConfig() (harness.SessionConfig, error) {
 		}
 		config.Launch.Home, r.newHome = r.home.Dir(), r.home.New()
 	}
-	if r.money, err = r.openGate(r.arm, r.home != nil && r.home.Failed()); err != nil {
+	if err := r.openGate(r.money, r.arm, r.home != nil && r.home.Failed()); err != nil {
 		return config, err
 	}
 	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment())
@@ -194,9 +187,7 @@ func (r *armRun) close() error {
 	if r.session != nil {
 		errs = append(errs, r.session.Close())
 	}
-	if r.money != nil {
-		errs = append(errs, r.money.close())
-	}
+	errs = append(errs, r.money.close())
 	if r.home != nil {
 		errs = append(errs, r.home.Close())
 	}
@@ -209,15 +200,8 @@ func (r *armRun) fillAll(ctx context.Context, j *journal.Journal) (*ingest.Fille
 	if err != nil {
 		return nil, err
 	}
-	config.Record, config.Seeded, config.MarkSeeded = r.record(), j.Seeded, j.MarkSeeded
-	if r.queue != nil {
-		config.Seeded = func(brain string) bool { return r.queue.Seeded(r.arm.Name, brain) }
-		config.MarkSeeded = func(brain string) error { return r.queue.MarkSeeded(r.arm.Name, brain) }
-	}
-	config.Progress = func(n int) { r.ingested(r.arm.Name, n) }
-	if r.queue == nil && r.plan.paid(r.arm) {
-		config.Cost = func() *llm.USD { return listCost(r.ledger, r.arm) }
-	}
+	config.Record, config.Progress = r.record(), func(n int) { r.ingested(r.arm.Name, n) }
+	r.place.seeding(r, j, &config)
 	return r.fill(ctx, config, r.haystacks())
 }
 
@@ -299,18 +283,7 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, answers, error) 
 		return config, answers{}, err
 	}
 	config.Notes.Brains = harness.BrainInfos(brains)
-	if r.distributed() {
-		r.await(&config)
-		return config, answers{}, nil
-	}
-	config.Pace = pace{r.steps, r.arm.Name}
-	sc, err := r.scorer(r.arm.Name, r.cache.Wrap)
-	if err != nil {
-		return config, answers{}, err
-	}
-	config.Scorer = r.grading(scorer.NewDual(sc, r.originals()), filled)
-	asked, err := r.answers(filled)
-	config.Asker = r.asker(asked, brains, filled)
+	asked, err := r.place.stages(r, &config, brains, filled)
 	return config, asked, err
 }
 

@@ -78,7 +78,7 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.
 	}
 	res.Replay = r.plan.manifest(r.arm, report, r.controls)
 	res.Replay.Daemon = r.seen()
-	res.Replay.Together = r.together()
+	res.Replay.Together = r.place.together(r)
 	if r.plan.Alone > 0 && asked.actor != nil {
 		var err error
 		if res.Replay.Alone, err = r.askAlone(ctx, asked.actor, res.Stopped); err != nil {

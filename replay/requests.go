@@ -10,7 +10,7 @@ import (
 // requests returns what the daemon asked of its gateways, nil if it has none. If brains were not
 // filled by this process, filled is nil or says so in its report.
 func (r *armRun) requests(filled *ingest.Filled, asked answers) *result.ModelRequests {
-	if r.money == nil || len(r.money.gates) == 0 {
+	if len(r.money.gates) == 0 {
 		return nil
 	}
 	var m result.ModelRequests

@@ -23,7 +23,7 @@ type watch struct {
 	harness.Answerer
 	// probe searches, to see whether a brain is there.
 	probe *target.Target
-	// money is nil unless the calls that the daemon makes are counted.
+	// money counts the calls that the daemon makes.
 	money *moneyGate
 
 	// down is set while the daemon refuses connections. restarts counts how often it came back, last

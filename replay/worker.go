@@ -35,7 +35,7 @@ var _ queue.Worker = (*Worker)(nil)
 // that it starts go to dir. The caller must call Close.
 func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
 	w := &Worker{
-		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books}, dir: dir, arms: map[string]*workerArm{},
+		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books, place: here{}}, dir: dir, arms: map[string]*workerArm{},
 	}
 	var err error
 	if w.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {
@@ -129,7 +129,7 @@ func (a *workerArm) acquire() *openedArm {
 	defer a.mu.Unlock()
 	if a.current == nil {
 		o := &openedArm{
-			armRun: armRun{replaying: a.worker.replaying, arm: a.arm, data: a.data}, want: a.want,
+			armRun: a.worker.newArm(a.arm, a.data), want: a.want,
 			kept: map[string]*workerBrain{},
 		}
 		o.phases.changed = sync.NewCond(&o.phases.mu)
@@ -381,7 +381,7 @@ func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled,
 
 // sharedDaemon reports whether the calls of the daemon to its models are counted, which do not say
 // what they are for.
-func (o *openedArm) sharedDaemon() bool { return o.money != nil && o.money.main != nil }
+func (o *openedArm) sharedDaemon() bool { return o.money.main != nil }
 
 // end closes what start has opened.
 func (o *openedArm) end() error {
