@@ -35,10 +35,10 @@ func benchRun(b *testing.B, url string, d dataset.Dataset) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	res, _, err := Run(b.Context(), Config{
-		TopK: 5, Asker: askBasic(e),
-		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
-	}, j)
+	res, _, err := rig{
+		Journal: j, Asker: askBasic(e), Scorer: scorer.Exact{}, Timeout: time.Minute,
+		Config: Config{TopK: 5, Dataset: d, Concurrency: 16},
+	}.run(b.Context())
 	took := time.Since(start)
 	if err != nil || res.Passed != d.Selected {
 		b.Fatalf("%d of %d passed, %v", res.Passed, d.Selected, err)

@@ -5,8 +5,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// brainInfos describes the brains of a run for its result.
-func brainInfos(brains []dataset.Brain) []result.BrainInfo {
+// BrainInfos describes the brains of a run for its result.
+func BrainInfos(brains []dataset.Brain) []result.BrainInfo {
 	var out []result.BrainInfo
 	for _, b := range brains {
 		info := result.BrainInfo{ID: b.Name, Questions: b.Questions}

@@ -105,10 +105,10 @@ func TestDyingDaemonAnswers(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				stop := time.AfterFunc(c.dies, func() { cancel(ErrDaemonDied) })
 				defer stop.Stop()
-				res, _, err := Run(ctx, Config{
-					TopK: 5, Asker: askBasic(inMemory(t, c.answer)), Dataset: d, Scorer: scorer.Exact{},
-					Concurrency: 1, Timeout: time.Minute, Watched: c.watched,
-				}, j)
+				res, _, err := rig{
+					Journal: j, Asker: askBasic(inMemory(t, c.answer)), Scorer: scorer.Exact{}, Timeout: time.Minute, Watched: c.watched,
+					Config: Config{TopK: 5, Dataset: d, Concurrency: 1},
+				}.run(ctx)
 				if res.Counts.Errors != c.errors || (err == nil) != (c.errors == 1) {
 					t.Errorf("%d errors, %v", res.Counts.Errors, err)
 				}

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/scorer"
@@ -49,18 +50,24 @@ func ExampleDrive() {
 	}
 	defer e.Close()
 	res, err := harness.Drive(context.Background(), harness.Config{
-		TopK: 5, Asker: &target.Target{
+		Asker: harness.NewDaemon(harness.Daemon{TopK: 5, Timeout: 2 * time.Minute, Answerer: &target.Target{
 			Endpoint: e, Brains: map[string]string{"notes": "notes"},
 			Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
-		},
-		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: 2 * time.Minute,
-		Recorded: func(r result.Record) { fmt.Println(r.ID, r.Answer, r.Passed) },
+		}}),
+		TopK: 5, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 1, Observer: printer{},
 	}, result.Identity{SDK: "go"})
 	fmt.Println(res.Passed, "of", res.Total, err)
 	// Output:
 	// q1 answer 1 true
 	// 1 of 1 <nil>
 }
+
+// printer is a pipeline.Observer that prints finished records.
+type printer struct{}
+
+func (printer) Asking(string, bool) {}
+
+func (printer) Recorded(r result.Record) { fmt.Println(r.ID, r.Answer, r.Passed) }
 
 // TestDriveStopped checks that answers that wait for a grade are counted when a scorer ends a run
 // without a journal.
@@ -83,11 +90,11 @@ func TestDriveStopped(t *testing.T) {
 	defer e.Close()
 	boom := errors.New("boom")
 	res, err := harness.Drive(t.Context(), harness.Config{
-		TopK: 5, Asker: &target.Target{
+		Asker: harness.NewDaemon(harness.Daemon{TopK: 5, Timeout: 2 * time.Minute, Answerer: &target.Target{
 			Endpoint: e, Brains: map[string]string{"": "b"},
 			Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
-		},
-		Dataset: d, Scorer: failing{boom}, Concurrency: 1, Timeout: 2 * time.Minute,
+		}}),
+		TopK: 5, Dataset: d, Scorer: pipeline.Grader{Scorer: failing{boom}}, Concurrency: 1,
 	}, result.Identity{SDK: "go"})
 	if !errors.Is(err, boom) || res.Stopped != result.StopScorer ||
 		res.Counts.Unscored != 1 || res.Cost.SpentUSD != 9 {

@@ -27,7 +27,7 @@ func TestHooks(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	open := map[string]bool{}
-	cfg.Asking = func(id string, begin bool) {
+	cfg.AskingFor = func(id string, begin bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		if open[id] == begin {
@@ -45,15 +45,17 @@ func TestHooks(t *testing.T) {
 			r.Outcome, r.Error, r.ExpectedPaths, r.JudgeVerdict = result.NoGold, nil, nil, ""
 		}
 	}
-	cfg.Finish = func(res *result.Result) error {
-		res.Replay = nil
-		res.GoldMissed = 7
-		return nil
-	}
-	res, path, err := cfg.run(t.Context())
+	ended, err := Measure(t.Context(), cfg.config(), cfg.Journal)
 	if err != nil {
 		t.Fatal(err)
 	}
+	ended.Result.Replay = nil
+	ended.Result.GoldMissed = 7
+	path, err := ended.Write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := ended.Result
 	slices.Sort(asked)
 	if !slices.Equal(asked, []string{"q1", "q2", "q3", "q4"}) {
 		t.Errorf("asked %q", asked)

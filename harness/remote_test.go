@@ -11,12 +11,13 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/scorer"
 )
 
-// elsewhere is a harness.Remote.
+// elsewhere is a pipeline.Stopper.
 type elsewhere struct {
 	fails int // the first question without a record, -1 for none
 	wrong bool
@@ -30,7 +31,8 @@ type elsewhere struct {
 
 var errElsewhere = errors.New("nobody asks it")
 
-func (e *elsewhere) Record(ctx context.Context, i int, q dataset.Question) (result.Record, error) {
+func (e *elsewhere) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+	i, q := j.Index, j.Question
 	e.mu.Lock()
 	e.asked = append(e.asked, fmt.Sprintf("%d %s", i, q.ID))
 	e.mu.Unlock()
@@ -39,12 +41,12 @@ func (e *elsewhere) Record(ctx context.Context, i int, q dataset.Question) (resu
 	}
 	if i == e.fails {
 		<-e.first
-		return result.Record{}, errElsewhere
+		return result.Record{}, pipeline.Soft(errElsewhere)
 	}
 	if e.fails >= 0 && i > e.fails {
 		select { // as long as somebody may still ask it
 		case <-e.stopped:
-			return result.Record{}, errElsewhere
+			return result.Record{}, pipeline.Soft(errElsewhere)
 		case <-ctx.Done():
 			return result.Record{}, ctx.Err()
 		}
@@ -70,7 +72,7 @@ func driveElsewhere(t *testing.T, e *elsewhere) (result.Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.Drive(t.Context(), harness.Config{Dataset: d, Remote: e, Concurrency: 3, TopK: 1}, result.Identity{})
+	return harness.Drive(t.Context(), harness.Config{Dataset: d, Asker: e, Concurrency: 3, TopK: 1}, result.Identity{})
 }
 
 // TestRemote: records of somebody else are counted, and neither an asker nor a scorer is needed.
@@ -109,11 +111,11 @@ func TestEarlierTries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []result.Record
+	var seen collector
 	asker := &counter{}
 	cfg := harness.Config{
-		Asker: asker, Dataset: d, Scorer: scorer.Exact{}, Concurrency: 1, Timeout: time.Minute, TopK: 1,
-		Recorded: func(r result.Record) { records = append(records, r) },
+		Asker:   harness.NewDaemon(harness.Daemon{Answerer: asker, Timeout: time.Minute, TopK: 1}),
+		Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 1, TopK: 1, Observer: &seen,
 		Earlier: map[int]result.Record{
 			0: {ID: "a", Question: "A?", Outcome: result.Errored, Error: &result.Failure{Kind: result.KindTransport}},
 			1: {ID: "b", Question: "B?", Expected: []string{"yes"}, Answer: "yes, earlier", Outcome: result.Unscored, JudgeUnanswered: true},
@@ -123,15 +125,22 @@ func TestEarlierTries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Passed != 2 || res.Total != 2 || asker.n != 1 || len(records) != 2 {
-		t.Fatalf("passed %d of %d, asked %d, records %+v", res.Passed, res.Total, asker.n, records)
+	if res.Passed != 2 || res.Total != 2 || asker.n != 1 || len(seen.records) != 2 {
+		t.Fatalf("passed %d of %d, asked %d, records %+v", res.Passed, res.Total, asker.n, seen.records)
 	}
-	for _, r := range records {
+	for _, r := range seen.records {
 		if want := map[string]string{"a": "yes, now", "b": "yes, earlier"}[r.ID]; r.Answer != want || r.Tries != 2 || r.FirstTry == nil {
 			t.Errorf("%+v", r)
 		}
 	}
 }
+
+// collector is a pipeline.Observer that keeps finished records.
+type collector struct{ records []result.Record }
+
+func (*collector) Asking(string, bool) {}
+
+func (c *collector) Recorded(r result.Record) { c.records = append(c.records, r) }
 
 // counter answers each question, one after the other.
 type counter struct{ n int }

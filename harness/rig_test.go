@@ -21,6 +21,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
@@ -88,14 +89,66 @@ func identityOf(d dataset.Dataset) result.Identity {
 
 var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
 
-// rig is a run with its journal.
+// rig is a run with its journal, and the parts of which its stages are made.
 type rig struct {
 	Config
-	Journal *journal.Journal
+	Notes
+	Asker     Answerer
+	Scorer    scorer.Scorer
+	Timeout   time.Duration
+	Watched   bool
+	Brains    []dataset.Brain
+	Recorded  func(result.Record)
+	AskingFor func(id string, begin bool)
+	Complete  func(*result.Record)
+	Journal   *journal.Journal
 }
 
 func (r rig) run(ctx context.Context) (result.Result, string, error) {
-	return Run(ctx, r.Config, r.Journal)
+	return Run(ctx, r.config(), r.Journal)
+}
+
+func (r rig) config() Config {
+	c := r.Config
+	c.Notes, c.Notes.Brains = r.Notes, BrainInfos(r.Brains)
+	c.Asker = NewDaemon(Daemon{
+		Answerer: r.Asker, Timeout: r.Timeout, TopK: r.TopK, Brains: r.Brains, Watched: r.Watched,
+	})
+	c.Scorer = completed{pipeline.Grader{Scorer: r.Scorer}, r.Complete}
+	c.Observer = observer{r.Recorded, r.AskingFor}
+	return c
+}
+
+// observer is a pipeline.Observer of functions, each of which may be nil.
+type observer struct {
+	recorded func(result.Record)
+	asking   func(string, bool)
+}
+
+func (o observer) Asking(id string, begin bool) {
+	if o.asking != nil {
+		o.asking(id, begin)
+	}
+}
+
+func (o observer) Recorded(rec result.Record) {
+	if o.recorded != nil {
+		o.recorded(rec)
+	}
+}
+
+// completed is a pipeline.Scorer that changes each record, unless it is nil.
+type completed struct {
+	pipeline.Scorer
+	change func(*result.Record)
+}
+
+func (c completed) Score(ctx context.Context, rec result.Record) (result.Record, error) {
+	rec, err := c.Scorer.Score(ctx, rec)
+	if c.change != nil {
+		c.change(&rec)
+	}
+	return rec, err
 }
 
 // setUp prepares a run over d in dir, with the exact scorer and four workers.
@@ -111,11 +164,11 @@ func setUp(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, dir string) r
 // resumeWith prepares a run over d that continues j.
 func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journal.Journal) rig {
 	tb.Cleanup(func() { _ = j.Close() })
-	return rig{Journal: j, Config: Config{
-		TopK: 5, Asker: targetOf(tb, s), Dataset: d, Scorer: scorer.Exact{},
-		Concurrency: 4, Timeout: questionTime,
-		Settings: result.Settings{Concurrency: 4, TimeoutSeconds: questionTime.Seconds(), Floor: 0.9},
-	}}
+	return rig{
+		Journal: j, Asker: targetOf(tb, s), Scorer: scorer.Exact{}, Timeout: questionTime,
+		Config: Config{TopK: 5, Dataset: d, Concurrency: 4},
+		Notes:  Notes{Settings: result.Settings{Concurrency: 4, TimeoutSeconds: questionTime.Seconds(), Floor: 0.9}},
+	}
 }
 
 // resultFile is the content of a result file.
@@ -228,11 +281,11 @@ func playRun() error {
 		return err
 	}
 	fmt.Println(j.Path())
-	_, _, err = Run(context.Background(), Config{
-		TopK: 5, Asker: askBasic(e),
-		Dataset: d, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
-		Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9},
-	}, j)
+	_, _, err = rig{
+		Journal: j, Asker: askBasic(e), Scorer: scorer.Exact{}, Timeout: time.Minute,
+		Config: Config{TopK: 5, Dataset: d, Concurrency: 16},
+		Notes:  Notes{Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9}},
+	}.run(context.Background())
 	return err
 }
 
@@ -291,7 +344,7 @@ func askBasic(e *target.Endpoint) *target.Target {
 	}
 }
 
-func targetIn(a Asker) *target.Target { return a.(*target.Target) }
+func targetIn(a Answerer) *target.Target { return a.(*target.Target) }
 
 // rankingOf is result.CompareWithGold with the documents of a brain.
 func rankingOf(

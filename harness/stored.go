@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 )
 
-// Stored is an Asker that returns the answers of a result file, so that they can be scored again
+// Stored is a pipeline.Asker that returns the answers of a result file, so that they can be scored again
 // without a daemon. Questions that ended with an error end with the same one. It is safe for
 // concurrent use.
 type Stored struct {
@@ -86,17 +87,19 @@ func (s *Stored) Questions() []dataset.Question {
 	return out
 }
 
-// Brains returns the brains that were asked. Their documents are not known.
-func (s *Stored) Brains() []dataset.Brain {
-	var out []dataset.Brain
-	for _, b := range s.Result.Brains {
-		out = append(out, dataset.Brain{Name: b.ID, Questions: b.Questions})
+// Ask implements pipeline.Asker.
+func (s *Stored) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
+	a, err := s.Answer(j.Question)
+	f, failed := target.AsFailure(err)
+	if err != nil && !failed {
+		return result.Record{}, err
 	}
-	return out
+	topK, several := max(1, s.Result.Identity.TopK), len(s.Result.Brains) > 1
+	return compared(j.Question, a, f, topK, several, brainPaths{}), nil
 }
 
-// Ask returns the stored answer to a question.
-func (s *Stored) Ask(_ context.Context, q dataset.Question, _ time.Duration) (target.Answer, error) {
+// Answer returns the stored answer to a question, or its failure.
+func (s *Stored) Answer(q dataset.Question) (target.Answer, error) {
 	i, ok := s.byID[storedID{q.ID, q.Repeat}]
 	if !ok {
 		return target.Answer{}, fmt.Errorf("question %q has no stored answer", q.ID)
@@ -126,9 +129,6 @@ func (s *Stored) Ask(_ context.Context, q dataset.Question, _ time.Duration) (ta
 	}
 	return a, nil
 }
-
-// Health returns nil: there is no daemon that could have died.
-func (s *Stored) Health(context.Context) error { return nil }
 
 // duration converts milliseconds, which records have rounded to microseconds.
 func duration(ms float64) time.Duration {

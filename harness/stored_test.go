@@ -4,12 +4,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/scorer"
 )
 
@@ -38,8 +41,8 @@ func TestStored(t *testing.T) {
 	}
 	defer j.Close()
 	_, path, err = Run(t.Context(), Config{
-		Asker: stored, TopK: 5, Dataset: data, Brains: stored.Brains(), Scorer: scorer.Exact{},
-		Concurrency: 3, Timeout: questionTime, Settings: was.Settings,
+		Asker: stored, TopK: 5, Dataset: data, Scorer: pipeline.Grader{Scorer: scorer.Exact{}},
+		Concurrency: 3, Notes: Notes{Settings: was.Settings},
 	}, j)
 	if err != nil || !strings.HasSuffix(path, "go.rescored.json") {
 		t.Fatal(path, err)
@@ -69,5 +72,27 @@ func TestStoredRefuses(t *testing.T) {
 	}
 	if _, err := OpenStored(path); err == nil || !strings.Contains(err.Error(), "stopped (interrupted)") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFelt checks that what a question waited for is recorded apart from the answering attempt, and
+// that a stored answer keeps it.
+func TestFelt(t *testing.T) {
+	q := dataset.Question{ID: "a"}
+	for _, c := range []struct {
+		waited time.Duration
+		want   *float64
+	}{{0, nil}, {100 * time.Nanosecond, nil}, {3 * time.Second, new(3012.345)}} {
+		a := target.Answer{Attempts: 2, Latency: 12345 * time.Microsecond, Waited: c.waited}
+		r := pipeline.NewRecord(q, a, nil)
+		if diff := cmp.Diff(c.want, r.FeltMS); diff != "" || r.LatencyMS != 12.345 {
+			t.Errorf("%v: latency %v, felt %s", c.waited, r.LatencyMS, diff)
+		}
+		s := &Stored{records: []result.Record{r}, byID: map[storedID]int{{id: "a"}: 0}}
+		kept, err := s.Answer(q)
+		again := pipeline.NewRecord(q, kept, nil)
+		if err != nil || again.Felt() != r.Felt() || kept.Latency != a.Latency {
+			t.Errorf("%v: kept %v and %v, %v", c.waited, kept.Latency, kept.Waited, err)
+		}
 	}
 }

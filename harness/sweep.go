@@ -80,17 +80,13 @@ func encodeCell(w *bufio.Writer, c result.Cell) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n    %s,\n      \"questions\": [", bytes.TrimSuffix(head, []byte("\n    }")))
-	for i := range questions {
-		line, err := json.Marshal(&questions[i])
-		if err != nil {
-			return err
+	fmt.Fprint(w, "\n    ")
+	return journal.EncodeWithQuestions(w, head, "    ", func(yield func([]byte, error) bool) {
+		for i := range questions {
+			line, err := json.Marshal(&questions[i])
+			if !yield(line, err) {
+				return
+			}
 		}
-		if i > 0 {
-			fmt.Fprint(w, ",")
-		}
-		fmt.Fprintf(w, "\n        %s", line)
-	}
-	_, err = fmt.Fprint(w, "\n      ]\n    }")
-	return err
+	})
 }

@@ -35,13 +35,13 @@ func TestDriveWritesNothing(t *testing.T) {
 	s := searching(t, `{"path":"other.md","score":2},`)
 	d := openDataset(t, writeDataset(t, 4))
 	tmp := t.TempDir()
-	cfg := setUp(t, s, d, tmp).Config
+	cfg := setUp(t, s, d, tmp)
 	asker := targetIn(cfg.Asker)
 	asker.Scenario, asker.TopK = result.SearchOnly, 2
 	cfg.Scorer, cfg.TopK = scorer.Retrieval{TopK: 2}, 2
 	id := identityOf(d)
 	id.Scenario, id.Scorer, id.TopK = result.SearchOnly, "retrieval", 2
-	res, err := Drive(t.Context(), cfg, id)
+	res, err := Drive(t.Context(), cfg.config(), id)
 	if err != nil || res.Passed != 4 || res.Retrieval.Macro["recall@2"] != 1 ||
 		res.Retrieval.Macro["mrr"] != 0.5 || res.EffectiveModes["bm25"] != 4 {
 		t.Errorf("got %+v, %v", res, err)
@@ -55,7 +55,7 @@ func TestDriveWritesNothing(t *testing.T) {
 		scoring.Wait()
 		return scorer.Verdict{}, stopped
 	})
-	if _, err := Drive(t.Context(), cfg, id); !errors.Is(err, stopped) {
+	if _, err := Drive(t.Context(), cfg.config(), id); !errors.Is(err, stopped) {
 		t.Errorf("got %v", err)
 	}
 	if left, _ := os.ReadDir(tmp); len(left) != 1 || left[0].Name() != "go.journal" {

@@ -28,10 +28,22 @@ func (e *SystematicError) Error() string {
 
 // streak recognises a failure that does not depend on the questions. It is safe for concurrent use.
 type streak struct {
+	stored    bool // the answers are those of an earlier run
 	mu        sync.Mutex
 	last      string // identifies the failure
 	questions []int  // in a row that ended with it
 	err       *SystematicError
+}
+
+// Finished implements pipeline.Brake.
+func (s *streak) Finished(question int, r *result.Record) error {
+	if s.stored && r.Outcome == result.Errored {
+		return nil // it failed when it was asked
+	}
+	if err := s.add(question, r); err != nil {
+		return err
+	}
+	return nil
 }
 
 // add counts a finished question and returns the error of the one that completes a streak. Later

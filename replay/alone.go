@@ -51,7 +51,7 @@ func (p *Plan) checkAlone() error {
 //
 // The error is the cause of ctx if the caller ended it; a resumed replay asks again. If the daemon
 // or its models ended it, the result says so and there is no error.
-func (r *armRun) askAlone(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
+func (r *armRun) askAlone(ctx context.Context, daemon *actor.Actor, stopped result.Stop) (*result.Alone, error) {
 	out := &result.Alone{Request: result.AloneSearch, Planned: r.plan.Alone, Asked: []result.AloneAsked{}}
 	if r.plan.style(r.arm) == actor.Full {
 		out.Request = result.AloneAnswer
@@ -67,7 +67,7 @@ func (r *armRun) askAlone(ctx context.Context, stopped result.Stop) (*result.Alo
 		}
 		err := r.steps.turn(ctx, r.arm.Name, first+i)
 		if err == nil {
-			err = r.askOnce(ctx, turn.question, out)
+			err = r.askOnce(ctx, daemon, turn.question, out)
 		}
 		switch {
 		case err == nil:
@@ -84,9 +84,9 @@ func (r *armRun) askAlone(ctx context.Context, stopped result.Stop) (*result.Alo
 }
 
 // askOnce asks one question and adds it to out. The error says that no further one can be asked.
-func (r *armRun) askOnce(ctx context.Context, question int, out *result.Alone) error {
+func (r *armRun) askOnce(ctx context.Context, daemon *actor.Actor, question int, out *result.Alone) error {
 	q := r.plan.Questions[question].Dataset()
-	a, err := r.actor.Request(ctx, q, r.plan.Timeout)
+	a, err := daemon.Request(ctx, q, r.plan.Timeout)
 	if refused := r.money.stopped(); refused != nil {
 		return refused
 	}
@@ -101,26 +101,4 @@ func (r *armRun) askOnce(ctx context.Context, question int, out *result.Alone) e
 	}
 	out.Asked = append(out.Asked, asked)
 	return nil
-}
-
-// together says with which arms the questions were asked at the same time, nil for none. Arms whose
-// daemons could not be used, and those that an earlier process has finished, are not among them.
-func (r *armRun) together() *result.Together {
-	if r.distributed() {
-		return nil
-	}
-	t := &result.Together{Started: []string{}, Concurrency: r.plan.Concurrency}
-	for _, a := range r.plan.Arms {
-		if !r.steps.hasAsked(a.Name) {
-			continue
-		}
-		t.Arms = append(t.Arms, a.Name)
-		if a.started() {
-			t.Started = append(t.Started, a.Name)
-		}
-	}
-	if t.InFlight = len(t.Arms) * t.Concurrency; len(t.Arms) < 2 {
-		return nil
-	}
-	return t
 }

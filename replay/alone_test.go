@@ -22,19 +22,20 @@ import (
 type aloneRig struct {
 	*replaying
 	arms           map[string]*armRun
+	actors         map[string]*actor.Actor
 	underWay, most atomic.Int32
 	status         atomic.Int32
 }
 
 func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 	t.Helper()
-	rig := &aloneRig{arms: map[string]*armRun{}}
+	rig := &aloneRig{arms: map[string]*armRun{}, actors: map[string]*actor.Actor{}}
 	rig.status.Store(http.StatusOK)
 	plan := &Plan{Config: Config{Alone: alone, Timeout: time.Minute, Style: actor.RetrieveOnly, TopK: 5, Mode: "auto", Concurrency: 4}}
 	for i := range 8 {
 		plan.Questions = append(plan.Questions, source.Question{ID: fmt.Sprint("q", i), Text: fmt.Sprint("What is ", i, "?"), Haystack: "h", Brain: "h"})
 	}
-	rig.replaying = &replaying{plan: plan, steps: newLockstep(names)}
+	rig.replaying = &replaying{plan: plan, steps: newLockstep(names), place: here{}}
 	for _, name := range names {
 		arm := Arm{Name: name}
 		plan.Arms = append(plan.Arms, arm)
@@ -58,7 +59,8 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rig.arms[name] = &armRun{replaying: rig.replaying, arm: arm, actor: a}
+		rig.arms[name] = &armRun{replaying: rig.replaying, arm: arm, money: &moneyGate{}}
+		rig.actors[name] = a
 	}
 	return rig
 }
@@ -77,7 +79,7 @@ func TestAskAlone(t *testing.T) {
 			if r == busy {
 				<-release
 			}
-			alone, err := r.askAlone(t.Context(), "")
+			alone, err := r.askAlone(t.Context(), rig.actors[name], "")
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -146,14 +148,14 @@ func TestAloneTurns(t *testing.T) {
 func TestAloneEnds(t *testing.T) {
 	rig := newAloneRig(t, 3, "go", "py")
 	goArm, py := rig.arms["go"], rig.arms["py"]
-	a, err := py.askAlone(t.Context(), result.StopBudget)
+	a, err := py.askAlone(t.Context(), rig.actors["py"], result.StopBudget)
 	if err != nil || len(a.Asked) != 0 || a.Problem != "the arm stopped before its last question: budget_exceeded" {
 		t.Errorf("a stopped arm: %+v, %v", a, err)
 	}
 	rig.steps.leave("py")
 
 	rig.status.Store(http.StatusBadRequest)
-	a, err = goArm.askAlone(t.Context(), "")
+	a, err = goArm.askAlone(t.Context(), rig.actors["go"], "")
 	if err != nil || len(a.Asked) != 3 || a.Failed() != 3 || a.Problem != "" {
 		t.Errorf("a daemon that fails: %+v, %v", a, err)
 	}
@@ -164,7 +166,7 @@ func TestAloneEnds(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(c.cause)
 		again := newAloneRig(t, 3, "go", "py")
-		a, err := again.arms["go"].askAlone(ctx, "")
+		a, err := again.arms["go"].askAlone(ctx, again.actors["go"], "")
 		if c.fails != errors.Is(err, c.cause) || !c.fails && a.Problem != c.cause.Error() {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}

@@ -11,9 +11,9 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
 	"evalctl/scorer"
@@ -34,17 +34,18 @@ type armRun struct {
 	data dataset.Dataset
 
 	session *harness.Session // nil for a baseline
-	actor   *actor.Actor     // nil for a baseline
-	money   *moneyGate       // nil unless the daemon's calls are counted
+	money   *moneyGate       // without gateways unless the daemon is started
 	home    *ingest.Folder   // nil unless the daemon is started
 	resumed bool             // an earlier process has begun to measure the arm
 	newHome bool             // the daemon has never had it
 	tally   *aggregate.ReplaySum
-	watch   *watch // nil for a baseline
-	// documents returns the session documents to which a retrieved chunk belongs, nil for a baseline.
-	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string
 	// controls is what was found when the scorer was checked, nil for one that need not be.
 	controls *result.Controls
+}
+
+// newArm returns the measuring of an arm of which nothing is open.
+func (r *replaying) newArm(a Arm, d dataset.Dataset) armRun {
+	return armRun{replaying: r, arm: a, data: d, money: &moneyGate{}, tally: aggregate.NewReplay()}
 }
 
 // run measures the arm, and leaves the lockstep at the end.
@@ -61,11 +62,9 @@ func (r *armRun) run(ctx context.Context) Outcome {
 	}
 	defer func() { out.Err = errors.Join(out.Err, r.close()) }()
 	if r.session != nil {
-		if !r.distributed() {
-			watched, stop := r.session.Watch(ctx)
-			defer stop()
-			ctx = watched
-		}
+		watched, stop := r.place.watch(ctx, r.session)
+		defer stop()
+		ctx = watched
 		r.opened(r.arm.Name, r.session)
 	}
 	if r.controls, out.Err = r.checked(); out.Err == nil {
@@ -91,20 +90,10 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 		r.refuse(ctx, j, out)
 		return
 	}
-	if r.distributed() {
-		r.distribute(ctx, j, out)
+	filled, err := r.place.prepare(ctx, r, j)
+	if err != nil {
+		out.Err = err
 		return
-	}
-	var filled *ingest.Filled
-	if r.session != nil {
-		if filled, err = r.fillAll(ctx, j); err != nil {
-			r.awaitDeath(ctx)
-			out.Err = asDaemonError(ctx, err)
-			if stop := r.money.stopped(); stop != nil {
-				out.Err = stop // which the daemon passed on as a failure of its own
-			}
-			return
-		}
 	}
 	r.ask(ctx, j, filled, out)
 }
@@ -112,15 +101,22 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 // ask asks the questions that the journal does not have, and writes the result. filled is nil if
 // there are no brains.
 func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Filled, out *Outcome) {
-	config, err := r.config(ctx, filled)
+	config, asked, err := r.config(filled)
 	if err != nil {
 		out.Err = err
 		return
 	}
-	res, path, err := harness.Run(ctx, config, j)
-	out.Path, out.Err = path, err
-	if path != "" {
-		out.Result = &res
+	ended, err := harness.Measure(ctx, config, j)
+	if err != nil {
+		out.Err = err
+		return
+	}
+	if err := r.finish(ctx, &ended.Result, filled, asked); err != nil {
+		out.Err = errors.Join(ended.Stopped, err)
+		return
+	}
+	if out.Path, out.Err = ended.Write(); out.Path != "" {
+		out.Result = &ended.Result
 	}
 }
 
@@ -178,7 +174,7 @@ func (r *armRun) startConfig() (harness.SessionConfig, error) {
 		}
 		config.Launch.Home, r.newHome = r.home.Dir(), r.home.New()
 	}
-	if r.money, err = r.openGate(r.arm, r.home != nil && r.home.Failed()); err != nil {
+	if err := r.openGate(r.money, r.arm, r.home != nil && r.home.Failed()); err != nil {
 		return config, err
 	}
 	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment())
@@ -191,9 +187,7 @@ func (r *armRun) close() error {
 	if r.session != nil {
 		errs = append(errs, r.session.Close())
 	}
-	if r.money != nil {
-		errs = append(errs, r.money.close())
-	}
+	errs = append(errs, r.money.close())
 	if r.home != nil {
 		errs = append(errs, r.home.Close())
 	}
@@ -206,15 +200,8 @@ func (r *armRun) fillAll(ctx context.Context, j *journal.Journal) (*ingest.Fille
 	if err != nil {
 		return nil, err
 	}
-	config.Record, config.Seeded, config.MarkSeeded = r.record(), j.Seeded, j.MarkSeeded
-	if r.queue != nil {
-		config.Seeded = func(brain string) bool { return r.queue.Seeded(r.arm.Name, brain) }
-		config.MarkSeeded = func(brain string) error { return r.queue.MarkSeeded(r.arm.Name, brain) }
-	}
-	config.Progress = func(n int) { r.ingested(r.arm.Name, n) }
-	if r.queue == nil && r.plan.paid(r.arm) {
-		config.Cost = func() *llm.USD { return listCost(r.ledger, r.arm) }
-	}
+	config.Record, config.Progress = r.record(), func(n int) { r.ingested(r.arm.Name, n) }
+	r.place.seeding(r, j, &config)
 	return r.fill(ctx, config, r.haystacks())
 }
 
@@ -281,39 +268,54 @@ func (p *Plan) settings(a Arm) result.Settings {
 	return s
 }
 
-// config returns the configuration of the arm's run, which ctx ends.
-func (r *armRun) config(ctx context.Context, filled *ingest.Filled) (harness.Config, error) {
+// config returns the pipeline of the arm's run, and what answers in it.
+func (r *armRun) config(filled *ingest.Filled) (harness.Config, answers, error) {
 	p := r.plan
 	config := harness.Config{
-		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Timeout: p.Timeout,
-		Watched: r.session != nil && r.session.Started(), Paid: true, CapUSD: r.ledger.Cap(),
-		Settings: p.settings(r.arm), RetryErrors: p.RetryErrors,
-		Recorded: r.recorded, Complete: r.complete,
-		Turn:   func(ctx context.Context, i int) error { return r.steps.turn(ctx, r.arm.Name, i) },
-		Asking: func(id string, begin bool) { r.asking(r.arm.Name, id, begin) },
+		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
+		Notes: harness.Notes{CapUSD: r.ledger.Cap(), Settings: p.settings(r.arm)},
 	}
 	if p.judging != nil {
-		config.UnpricedModel = p.judging.UnpricedModel()
+		config.Notes.UnpricedModel = p.judging.UnpricedModel()
 	}
-	if filled != nil {
-		config.Documents, r.documents = filled.Documents, filled.Documents
-		var err error
-		if config.Brains, err = r.data.Brains(nil); err != nil {
-			return config, err
-		}
+	brains, err := r.brains(filled)
+	if err != nil {
+		return config, answers{}, err
 	}
-	config.Finish = func(res *result.Result) error { return r.finish(ctx, res, filled) }
-	if r.distributed() {
-		r.await(&config)
-		return config, nil
+	config.Notes.Brains = harness.BrainInfos(brains)
+	asked, err := r.place.stages(r, &config, brains, filled)
+	return config, asked, err
+}
+
+// brains returns the brains of the arm's questions, none if there is nothing to ask.
+func (r *armRun) brains(filled *ingest.Filled) ([]dataset.Brain, error) {
+	if filled == nil {
+		return nil, nil
 	}
-	var err error
-	if config.Scorer, err = r.scorer(r.arm.Name, r.cache.Wrap); err != nil {
-		return config, err
+	return r.data.Brains(nil)
+}
+
+// asker returns the stage that asks.
+func (r *armRun) asker(asked answers, brains []dataset.Brain, filled *ingest.Filled) pipeline.Asker {
+	return harness.NewDaemon(harness.Daemon{
+		Answerer: asked.Answerer, Timeout: r.plan.Timeout, TopK: r.plan.TopK, Brains: brains,
+		Documents: documents(filled), Watched: r.session != nil && r.session.Started(),
+	})
+}
+
+// grading returns the stage that scores with sc, and adds verdicts and losses.
+func (r *armRun) grading(sc scorer.Scorer, filled *ingest.Filled) pipeline.Scorer {
+	return verdicts{
+		Scorer: pipeline.Grader{Scorer: sc}, plan: r.plan, arm: r.arm, documents: documents(filled),
 	}
-	config.Scorer = scorer.NewDual(config.Scorer, r.originals())
-	config.Asker, err = r.asker(filled)
-	return config, err
+}
+
+// documents returns what finds the documents of filled brains, nil without any.
+func documents(filled *ingest.Filled) harness.Documents {
+	if filled == nil {
+		return nil
+	}
+	return filled
 }
 
 // asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"evalctl/harness"
 	"evalctl/harness/aggregate"
@@ -15,32 +14,39 @@ import (
 	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
-	"evalctl/replay/source"
 	"evalctl/scorer"
 )
 
-// asker returns what answers the arm's questions.
-func (r *armRun) asker(filled *ingest.Filled) (harness.Asker, error) {
+// answers is what answers the questions of an arm. Only that of filled brains has an actor and a
+// watch.
+type answers struct {
+	harness.Answerer
+	actor *actor.Actor
+	watch *watch
+}
+
+// answers returns what answers the arm's questions.
+func (r *armRun) answers(filled *ingest.Filled) (answers, error) {
 	reader, err := r.counted(r.plan.reader, r.plan.Reader, ledger.Actor, r.arm.Name, r.cache.Wrap)
 	if err != nil {
-		return nil, err
+		return answers{}, err
 	}
 	if filled == nil {
-		return actor.New(r.plan.actorConfig(r.arm, reader, nil, nil))
+		a, err := actor.New(r.plan.actorConfig(r.arm, reader, nil, nil))
+		return answers{Answerer: a}, err
 	}
 	t := &target.Target{
 		Endpoint: r.session.Endpoint(), Brains: filled.Brains, Mode: r.arm.Mode, Dialect: r.arm.Dialect,
 	}
 	a, err := actor.New(r.plan.actorConfig(r.arm, reader, t, filled.Documents))
 	if err != nil {
-		return nil, err
+		return answers{}, err
 	}
-	r.actor = a
 	probe := *t
 	probe.Scenario, probe.TopK = result.SearchOnly, 1
-	r.watch = &watch{Asker: a, probe: &probe, money: r.money}
+	w := &watch{Answerer: a, probe: &probe, money: r.money}
 	r.money.phase(ledger.Actor)
-	return r.watch, nil
+	return answers{w, a, w}, nil
 }
 
 // actorConfig returns how an arm answers. Without a target, the actor only prices answers.
@@ -61,49 +67,8 @@ func (p *Plan) actorConfig(
 	return c
 }
 
-// complete adds the verdict and the loss to a record.
-func (r *armRun) complete(rec *result.Record) {
-	q := r.plan.byID[rec.ID]
-	abstention := q.Abstention && r.plan.Scorer.Needs != scorer.NeedGold // which scores no answer
-	if rec.Original == nil {
-		rec.Original = r.originalRetrieval(rec, q)
-	}
-	if o := rec.Original; o != nil && q.Erratum != nil {
-		o.Reference = q.Erratum.OriginalAnswer
-		o.Verdict = originalOf(o, abstention)
-	}
-	rec.JudgeVerdict = verdictOf(rec, abstention)
-	reads, judged := r.plan.scenario(r.arm).Reads(), r.plan.judging != nil
-	rec.Cause = causeOf(rec, abstention, reads, judged, r.arm.daemon(), r.plan.TopK)
-	if q.Erratum != nil && q.Erratum.Exclude {
-		*rec = setAside(*rec, abstention)
-	}
-}
-
-// originalRetrieval returns the score of what was retrieved by the gold before errata, nil if
-// retrieval is not scored or the gold is the same.
-func (r *armRun) originalRetrieval(rec *result.Record, q *source.Question) *result.Original {
-	e := q.Erratum
-	if r.plan.Scorer.Needs != scorer.NeedGold || e == nil || e.Exclude || rec.Outcome != result.Scored ||
-		len(e.OriginalGold) == 0 || slices.Equal(e.OriginalGold, q.Gold) {
-		return nil
-	}
-	gold, asked := result.Gold(e.OriginalGold), q.Dataset()
-	found := result.CompareWithGold(gold, rec.Retrieved, r.plan.TopK, func(c result.Chunk) []string {
-		return r.documents(asked, c, gold)
-	})
-	v := scorer.Verdict{Scored: true, Score: found.Recall}
-	return &result.Original{Score: &v.Score, Passed: v.Passed()}
-}
-
-// recorded counts a finished record.
-func (r *armRun) recorded(rec result.Record) {
-	r.tally.Add(rec)
-	r.finished(r.arm.Name, rec)
-}
-
 // finish adds the figures of a replay to the result, and asks the daemon alone if that is wanted.
-func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.Filled) error {
+func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.Filled, asked answers) error {
 	var report *result.Ingest
 	if filled != nil {
 		if err := filled.Err(); err != nil {
@@ -113,23 +78,23 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.
 	}
 	res.Replay = r.plan.manifest(r.arm, report, r.controls)
 	res.Replay.Daemon = r.seen()
-	res.Replay.Together = r.together()
-	if r.plan.Alone > 0 && r.actor != nil {
+	res.Replay.Together = r.place.together(r)
+	if r.plan.Alone > 0 && asked.actor != nil {
 		var err error
-		if res.Replay.Alone, err = r.askAlone(ctx, res.Stopped); err != nil {
+		if res.Replay.Alone, err = r.askAlone(ctx, asked.actor, res.Stopped); err != nil {
 			return err
 		}
 	}
 	r.tally.Fill(res)
-	if r.watch != nil {
-		res.Replay.Restarts = r.watch.count()
+	if asked.watch != nil {
+		res.Replay.Restarts = asked.watch.count()
 	}
 	var list result.ListCost
 	if filled != nil {
 		list.ReusedUSD, list.ReusedUnrecorded = filled.ReusedUSD, filled.Unrecorded
 	}
 	cost := r.plan.accounting(r.ledger, r.arm, list, r.tally.Saved())
-	if m := r.requests(filled); m != nil {
+	if m := r.requests(filled, asked); m != nil {
 		res.Replay.ModelRequests = m
 		cost.Unmetered = cost.Unmetered || len(m.Silent) > 0
 	}

@@ -74,3 +74,14 @@ func (l *lockstep) behind(i int) bool {
 	}
 	return false
 }
+
+// pace is the pipeline.Pace of an arm in a lockstep.
+type pace struct {
+	steps *lockstep
+	arm   string
+}
+
+// Turn implements pipeline.Pace.
+func (p pace) Turn(ctx context.Context, question int) error {
+	return p.steps.turn(ctx, p.arm, question)
+}

@@ -90,8 +90,8 @@ func listCost(l ledger.Books, a Arm) *llm.USD {
 	return new(c.TotalUSD.Plus(saved))
 }
 
-// moneyGate is between a started daemon and the providers of its models. A nil *moneyGate is that
-// of a daemon that is not started.
+// moneyGate is between a started daemon and the providers of its models. One without gateways is
+// that of a daemon that is not started, and of a baseline.
 type moneyGate struct {
 	main  *gateway.Gateway // nil without Arm.Upstream
 	embed *gateway.Gateway // nil without Arm.Embedding; it may be main
@@ -101,14 +101,13 @@ type moneyGate struct {
 }
 
 // openGate starts the gateways of an arm. fresh is set if its daemon could not use the replies that
-// it got when it filled brains.
-func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
-	m := &moneyGate{fresh: fresh}
+// it got when it filled brains. The caller closes m, also after an error.
+func (r *replaying) openGate(m *moneyGate, a Arm, fresh bool) (err error) {
+	m.fresh = fresh
 	m.phase(ledger.Ingest)
-	var err error
 	if a.Upstream != nil {
 		if m.main, err = r.startGateway(m, a, *a.Upstream, a.completionModel()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	switch {
@@ -117,10 +116,10 @@ func (r *replaying) openGate(a Arm, fresh bool) (*moneyGate, error) {
 		m.embed = m.main
 	default:
 		if m.embed, err = r.startGateway(m, a, *a.Embedding, ""); err != nil {
-			return nil, errors.Join(err, m.close())
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // completionModel is the model of the daemon's completions that name none, "" if the model that it
@@ -160,9 +159,7 @@ func sameEndpoint(a, b llm.Config) bool {
 
 // phase says what the daemon's calls are for from now on.
 func (m *moneyGate) phase(p ledger.Phase) {
-	if m != nil {
-		m.spent.Store(p)
-	}
+	m.spent.Store(p)
 }
 
 // environment returns the variables that make a daemon use the gateways.
@@ -178,9 +175,6 @@ func (m *moneyGate) environment() (env []string) {
 
 // stopped returns why a gateway has rejected a call, or nil. The run cannot go on then.
 func (m *moneyGate) stopped() error {
-	if m == nil {
-		return nil
-	}
 	for _, g := range m.gates {
 		if err := g.Err(); err != nil {
 			return err
@@ -193,16 +187,14 @@ func (m *moneyGate) stopped() error {
 // cause: a daemon may try again for ever.
 func (m *moneyGate) watch(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	if m != nil {
-		for _, g := range m.gates {
-			go func() {
-				select {
-				case <-g.Failed():
-					cancel(g.Err())
-				case <-ctx.Done():
-				}
-			}()
-		}
+	for _, g := range m.gates {
+		go func() {
+			select {
+			case <-g.Failed():
+				cancel(g.Err())
+			case <-ctx.Done():
+			}
+		}()
 	}
 	return ctx, func() { cancel(nil) }
 }

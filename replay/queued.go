@@ -11,6 +11,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/ingest"
@@ -53,16 +54,20 @@ func (e *differentWorker) Error() string {
 		"; give it the same evalctl, files, models and daemon"
 }
 
-// distributed reports whether workers answer the questions.
-func (r *replaying) distributed() bool { return r.queue != nil }
+// workers is the place of a replay whose questions are on a queue.
+type workers struct{ queue *queue.Run }
 
-// distribute puts the arm's questions on the queue and collects their records.
-func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcome) {
+// watch does not watch the daemon: workers ask it, or start it for themselves.
+func (workers) watch(ctx context.Context, _ *harness.Session) (context.Context, context.CancelFunc) {
+	return ctx, func() {}
+}
+
+// prepare puts the arm's questions on the queue.
+func (w workers) prepare(ctx context.Context, r *armRun, j *journal.Journal) (*ingest.Filled, error) {
 	want := armIdentity{Identity: j.Identity(), Models: r.arm.Models}
-	filled, err := r.prepare(ctx, j, &want)
+	filled, err := r.describe(ctx, j, &want)
 	if err != nil {
-		out.Err = asDaemonError(ctx, err)
-		return
+		return nil, asDaemonError(ctx, err)
 	}
 	ids := make([]string, len(r.plan.Questions))
 	for i, q := range r.plan.Questions {
@@ -70,31 +75,44 @@ func (r *armRun) distribute(ctx context.Context, j *journal.Journal, out *Outcom
 	}
 	identity, err := json.Marshal(want)
 	if err == nil && r.plan.RetryErrors {
-		err = r.retryErrors(ctx, j)
+		err = w.retryErrors(ctx, r.arm.Name, j)
 	}
 	if err == nil {
-		err = r.queue.Dispatch(ctx, r.arm.Name, identity, ids)
+		err = w.queue.Dispatch(ctx, r.arm.Name, identity, ids)
 	}
-	if err != nil {
-		out.Err = err
-		return
+	if err == nil {
+		r.queued(r.arm.Name)
 	}
-	r.queued(r.arm.Name)
-	r.ask(ctx, j, filled, out)
+	return filled, err
 }
+
+func (w workers) seeding(r *armRun, _ *journal.Journal, c *ingest.Config) {
+	c.Seeded = func(brain string) bool { return w.queue.Seeded(r.arm.Name, brain) }
+	c.MarkSeeded = func(brain string) error { return w.queue.MarkSeeded(r.arm.Name, brain) }
+}
+
+// stages has no lockstep: the queue is in the order of the questions.
+func (w workers) stages(r *armRun, c *harness.Config, _ []dataset.Brain, _ *ingest.Filled) (answers, error) {
+	c.Asker, c.Concurrency = queued{w.queue, r.arm.Name}, len(r.plan.Questions)
+	return answers{}, nil
+}
+
+func (workers) together(*armRun) *result.Together { return nil }
+
+func (w workers) settle(ctx context.Context) error { return w.queue.Settle(ctx) }
 
 // retryErrors has those questions tried again that the journal says, or their records if the run
 // was begun on another machine.
-func (r *armRun) retryErrors(ctx context.Context, j *journal.Journal) error {
-	found, err := r.queue.Records(ctx, r.arm.Name)
+func (w workers) retryErrors(ctx context.Context, arm string, j *journal.Journal) error {
+	found, err := w.queue.Records(ctx, arm)
 	if err != nil {
-		return fmt.Errorf("find the errors of %s: %w", r.arm.Name, err)
+		return fmt.Errorf("find the errors of %s: %w", arm, err)
 	}
 	records := map[int]result.Record{}
 	for i, data := range found {
 		var rec result.Record
 		if err := json.Unmarshal(data, &rec); err != nil {
-			return fmt.Errorf("record of question %d of %s: %w", i+1, r.arm.Name, err)
+			return fmt.Errorf("record of question %d of %s: %w", i+1, arm, err)
 		}
 		records[i] = rec
 	}
@@ -109,15 +127,15 @@ func (r *armRun) retryErrors(ctx context.Context, j *journal.Journal) error {
 			again = append(again, i)
 		}
 	}
-	if err := r.queue.Retry(ctx, r.arm.Name, again); err != nil {
-		return fmt.Errorf("try the errors of %s again: %w", r.arm.Name, err)
+	if err := w.queue.Retry(ctx, arm, again); err != nil {
+		return fmt.Errorf("try the errors of %s again: %w", arm, err)
 	}
 	return nil
 }
 
-// prepare fills the brains of a daemon that is running already, since all workers ask that one. Of
+// describe fills the brains of a daemon that is running already, since all workers ask that one. Of
 // a daemon that each worker starts for itself, only its version is needed.
-func (r *armRun) prepare(ctx context.Context, j *journal.Journal, want *armIdentity) (*ingest.Filled, error) {
+func (r *armRun) describe(ctx context.Context, j *journal.Journal, want *armIdentity) (*ingest.Filled, error) {
 	if r.session == nil {
 		return nil, nil
 	}
@@ -130,7 +148,7 @@ func (r *armRun) prepare(ctx context.Context, j *journal.Journal, want *armIdent
 		return r.fillAll(ctx, j)
 	}
 	err = r.close()
-	r.session, r.money, r.home = nil, nil, nil
+	r.session, r.money, r.home = nil, &moneyGate{}, nil
 	if err != nil {
 		return nil, err
 	}
@@ -138,19 +156,25 @@ func (r *armRun) prepare(ctx context.Context, j *journal.Journal, want *armIdent
 	return ingest.Describe(ctx, config, r.plan.Benchmark, r.haystacks())
 }
 
-// await has the questions answered by workers.
-func (r *armRun) await(config *harness.Config) {
-	config.Remote = remote{r}
-	config.Turn = nil // the queue is in the order of the questions
-	config.Concurrency = len(r.plan.Questions)
+// queued is the pipeline.Asker of an arm whose questions workers answer and score.
+type queued struct {
+	queue *queue.Run
+	arm   string
 }
 
-// remote is the harness.Remote of an arm.
-type remote struct{ run *armRun }
+var _ pipeline.Stopper = queued{}
 
-// Record implements harness.Remote.
-func (r remote) Record(ctx context.Context, i int, _ dataset.Question) (rec result.Record, err error) {
-	data, err := r.run.queue.Await(ctx, r.run.arm.Name, i)
+// Ask implements pipeline.Asker.
+func (q queued) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+	rec, err := q.await(ctx, j.Index)
+	if err != nil {
+		err = pipeline.Soft(err) // workers are still at other questions
+	}
+	return rec, err
+}
+
+func (q queued) await(ctx context.Context, question int) (rec result.Record, err error) {
+	data, err := q.queue.Await(ctx, q.arm, question)
 	if stop, ok := errors.AsType[*queue.StopError](err); ok {
 		return rec, stopped{stop}
 	}
@@ -163,13 +187,13 @@ func (r remote) Record(ctx context.Context, i int, _ dataset.Question) (rec resu
 	return rec, json.Unmarshal(data, &rec)
 }
 
-// Stop implements harness.Remote.
-func (r remote) Stop(reason error) {
+// Stop implements pipeline.Stopper.
+func (q queued) Stop(reason error) {
 	if reason == nil {
 		reason = context.Canceled
 	}
-	// If the queue does not answer, its watcher ends the calls of Record.
-	_ = r.run.queue.Stop(context.Background(), r.run.arm.Name, *stopOf(reason))
+	// If the queue does not answer, its watcher ends the calls of Ask.
+	_ = q.queue.Stop(context.Background(), q.arm, *stopOf(reason))
 }
 
 // noWorkers is a run that nobody works for.

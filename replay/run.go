@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"evalctl/harness"
-	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -53,7 +52,7 @@ type replaying struct {
 	files  Files
 	ledger ledger.Books
 	cache  *llm.Cache
-	queue  *queue.Run // nil unless workers answer
+	place  place
 	hooks  Hooks
 	data   []dataset.Dataset // of each arm
 	steps  *lockstep
@@ -91,7 +90,7 @@ func (p *Plan) RunQueued(ctx context.Context, f Files, q *queue.Run, h Hooks) ([
 	if err != nil {
 		return nil, err
 	}
-	r.queue = q
+	r.place = workers{q}
 	return r.run(ctx, h)
 }
 
@@ -120,7 +119,7 @@ func (p *Plan) CheckFiles(f Files, l ledger.Books) error {
 
 // begin returns the state of a replay of which nothing runs.
 func (p *Plan) begin(f Files, l ledger.Books) (*replaying, error) {
-	r := &replaying{plan: p, files: f, ledger: l, done: map[string]*result.Result{}}
+	r := &replaying{plan: p, files: f, ledger: l, place: here{}, done: map[string]*result.Result{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a)
 		if err != nil {
@@ -170,7 +169,7 @@ func (r *replaying) arms(ctx context.Context) ([]Outcome, error) {
 	out := make([]Outcome, len(names))
 	var wg sync.WaitGroup
 	for i, a := range r.plan.Arms {
-		run := &armRun{replaying: r, arm: a, data: r.data[i], tally: aggregate.NewReplay()}
+		run := r.newArm(a, r.data[i])
 		wg.Go(func() { out[i] = run.run(ctx) })
 	}
 	wg.Wait()
@@ -224,14 +223,17 @@ func (r *replaying) queued(arm string) {
 	}
 }
 
-func (r *replaying) asking(arm, id string, begin bool) {
+// Asking implements pipeline.Observer.
+func (r *armRun) Asking(id string, begin bool) {
 	if r.hooks.Asking != nil {
-		r.hooks.Asking(arm, id, begin)
+		r.hooks.Asking(r.arm.Name, id, begin)
 	}
 }
 
-func (r *replaying) finished(arm string, rec result.Record) {
+// Recorded implements pipeline.Observer.
+func (r *armRun) Recorded(rec result.Record) {
+	r.tally.Add(rec)
 	if r.hooks.Recorded != nil {
-		r.hooks.Recorded(arm, rec)
+		r.hooks.Recorded(r.arm.Name, rec)
 	}
 }

@@ -1,8 +1,68 @@
 package replay
 
 import (
+	"context"
+	"slices"
+
+	"evalctl/harness"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/replay/source"
+	"evalctl/scorer"
 )
+
+// verdicts is a pipeline.Scorer that adds the verdict and the loss to the grade of another one.
+type verdicts struct {
+	pipeline.Scorer
+	plan *Plan
+	arm  Arm
+	// documents finds the documents of chunks, nil for a baseline.
+	documents harness.Documents
+}
+
+// Score implements pipeline.Scorer.
+func (r verdicts) Score(ctx context.Context, rec result.Record) (result.Record, error) {
+	graded, err := r.Scorer.Score(ctx, rec)
+	if err == nil {
+		r.complete(&graded)
+	}
+	return graded, err
+}
+
+// complete adds the verdict and the loss to a record.
+func (r verdicts) complete(rec *result.Record) {
+	q := r.plan.byID[rec.ID]
+	abstention := q.Abstention && r.plan.Scorer.Needs != scorer.NeedGold // which scores no answer
+	if rec.Original == nil {
+		rec.Original = r.originalRetrieval(rec, q)
+	}
+	if o := rec.Original; o != nil && q.Erratum != nil {
+		o.Reference = q.Erratum.OriginalAnswer
+		o.Verdict = originalOf(o, abstention)
+	}
+	rec.JudgeVerdict = verdictOf(rec, abstention)
+	reads, judged := r.plan.scenario(r.arm).Reads(), r.plan.judging != nil
+	rec.Cause = causeOf(rec, abstention, reads, judged, r.arm.daemon(), r.plan.TopK)
+	if q.Erratum != nil && q.Erratum.Exclude {
+		*rec = setAside(*rec, abstention)
+	}
+}
+
+// originalRetrieval returns the score of what was retrieved by the gold before errata, nil if
+// retrieval is not scored or the gold is the same.
+func (r verdicts) originalRetrieval(rec *result.Record, q *source.Question) *result.Original {
+	e := q.Erratum
+	if r.plan.Scorer.Needs != scorer.NeedGold || e == nil || e.Exclude || rec.Outcome != result.Scored ||
+		len(e.OriginalGold) == 0 || slices.Equal(e.OriginalGold, q.Gold) {
+		return nil
+	}
+	gold, asked := result.Gold(e.OriginalGold), q.Dataset()
+	found := result.CompareWithGold(gold, rec.Retrieved, r.plan.TopK, func(c result.Chunk) []string {
+		return r.documents.Documents(asked, c, gold)
+	})
+	v := scorer.Verdict{Scored: true, Score: found.Recall}
+	return &result.Original{Score: &v.Score, Passed: v.Passed()}
+}
 
 // verdictOf returns the verdict on a finished question, empty for one that does not count.
 func verdictOf(r *result.Record, abstention bool) result.JudgeVerdict {

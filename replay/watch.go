@@ -16,14 +16,14 @@ import (
 	"evalctl/harness/target"
 )
 
-// watch is an Asker that notices when the daemon behind another one was restarted. A daemon that
+// watch is an Answerer that notices when the daemon behind another one was restarted. A daemon that
 // keeps its brains in memory has none afterwards: every further answer would be wrong, so that the
 // run has to stop.
 type watch struct {
-	harness.Asker
+	harness.Answerer
 	// probe searches, to see whether a brain is there.
 	probe *target.Target
-	// money is nil unless the calls that the daemon makes are counted.
+	// money counts the calls that the daemon makes.
 	money *moneyGate
 
 	// down is set while the daemon refuses connections. restarts counts how often it came back, last
@@ -39,10 +39,10 @@ type watch struct {
 // checkTimeout limits the check of whether a brain exists.
 const checkTimeout = 5 * time.Second
 
-// Ask implements harness.Asker.
+// Ask implements harness.Answerer.
 func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
 	began := time.Now()
-	a, err := w.Asker.Ask(ctx, q, timeout)
+	a, err := w.Answerer.Ask(ctx, q, timeout)
 	f, failed := target.AsFailure(err)
 	if err != nil && !failed {
 		return a, err

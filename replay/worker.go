@@ -35,7 +35,7 @@ var _ queue.Worker = (*Worker)(nil)
 // that it starts go to dir. The caller must call Close.
 func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
 	w := &Worker{
-		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books}, dir: dir, arms: map[string]*workerArm{},
+		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books, place: here{}}, dir: dir, arms: map[string]*workerArm{},
 	}
 	var err error
 	if w.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {
@@ -129,8 +129,8 @@ func (a *workerArm) acquire() *openedArm {
 	defer a.mu.Unlock()
 	if a.current == nil {
 		o := &openedArm{
-			armRun: armRun{replaying: a.worker.replaying, arm: a.arm, data: a.data}, want: a.want,
-			brains: map[string]*workerBrain{},
+			armRun: a.worker.newArm(a.arm, a.data), want: a.want,
+			kept: map[string]*workerBrain{},
 		}
 		o.phases.changed = sync.NewCond(&o.phases.mu)
 		a.current = o
@@ -207,8 +207,8 @@ type openedArm struct {
 	have   armIdentity
 	list   *ingest.Record // nil unless the daemon was started
 
-	mu     sync.Mutex
-	brains map[string]*workerBrain
+	mu   sync.Mutex
+	kept map[string]*workerBrain
 }
 
 // workerBrain is a brain that is filled once.
@@ -258,23 +258,27 @@ func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byt
 func (o *openedArm) drive(
 	ctx context.Context, q source.Question, filled *ingest.Filled, earlier map[int]result.Record,
 ) (rec result.Record, err error) {
-	one := o.armRun // which has the brains of this question
-	config, err := one.config(ctx, filled)
+	asked, err := o.answers(filled)
 	if err != nil {
 		return rec, err
 	}
-	asked := q.Dataset()
-	if !o.arm.daemon() {
-		asked.ExpectedPaths = nil
-	}
-	if config.Dataset, err = dataset.FromQuestions(o.data.Path, o.data.SHA256, []dataset.Question{asked}); err != nil {
+	brains, err := o.brains(filled)
+	if err != nil {
 		return rec, err
 	}
-	recorded := false
-	config.Scorer, config.Turn, config.Asking, config.Concurrency = o.score, nil, nil, 1
-	config.Earlier = earlier
-	config.Recorded = func(r result.Record) { rec, recorded = r, true }
-	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
+	question := q.Dataset()
+	if !o.arm.daemon() {
+		question.ExpectedPaths = nil
+	}
+	data, err := dataset.FromQuestions(o.data.Path, o.data.SHA256, []dataset.Question{question})
+	if err != nil {
+		return rec, err
+	}
+	var last lastRecord
+	if _, err := harness.Drive(ctx, harness.Config{
+		Dataset: data, Asker: o.asker(asked, brains, filled), Scorer: o.grading(o.score, filled),
+		TopK: o.plan.TopK, Concurrency: 1, Earlier: earlier, Observer: &last,
+	}, o.have.Identity); err != nil {
 		return rec, err
 	}
 	if filled != nil {
@@ -282,11 +286,18 @@ func (o *openedArm) drive(
 			return rec, fmt.Errorf("find the gold in what was retrieved: %w", err)
 		}
 	}
-	if !recorded {
+	if last.Record == nil {
 		return rec, fmt.Errorf("question %q of %s has no outcome", q.ID, o.arm.Name)
 	}
-	return rec, nil
+	return *last.Record, nil
 }
+
+// lastRecord is a pipeline.Observer that has the last finished record.
+type lastRecord struct{ *result.Record }
+
+func (*lastRecord) Asking(string, bool) {}
+
+func (l *lastRecord) Recorded(rec result.Record) { l.Record = &rec }
 
 // start opens the daemon, and what is the same for all questions.
 func (o *openedArm) start(ctx context.Context) (err error) {
@@ -341,13 +352,13 @@ func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled,
 		haystack, ids = "", o.haystacks()
 	}
 	o.mu.Lock()
-	b := o.brains[haystack]
+	b := o.kept[haystack]
 	if b == nil {
-		if len(o.brains) >= keptBrains {
-			clear(o.brains)
+		if len(o.kept) >= keptBrains {
+			clear(o.kept)
 		}
 		b = &workerBrain{}
-		o.brains[haystack] = b
+		o.kept[haystack] = b
 	}
 	o.mu.Unlock()
 	b.mu.Lock()
@@ -370,7 +381,7 @@ func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled,
 
 // sharedDaemon reports whether the calls of the daemon to its models are counted, which do not say
 // what they are for.
-func (o *openedArm) sharedDaemon() bool { return o.money != nil && o.money.main != nil }
+func (o *openedArm) sharedDaemon() bool { return o.money.main != nil }
 
 // end closes what start has opened.
 func (o *openedArm) end() error {

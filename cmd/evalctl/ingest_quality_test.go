@@ -15,6 +15,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/replay/ingest"
@@ -126,12 +127,14 @@ func measureIngest(t *testing.T, e *target.Endpoint, path string, m ingest.Mode)
 	}
 	const topK = 10
 	res, err := harness.Drive(t.Context(), harness.Config{
-		Asker: &target.Target{
-			Endpoint: e, Brains: filled.Brains, Scenario: result.SearchOnly, Mode: "auto", TopK: topK,
-			Dialect: result.Auto,
-		},
-		TopK: topK, Dataset: d, Documents: filled.Documents, Scorer: scorer.Retrieval{TopK: topK},
-		Concurrency: 4, Timeout: time.Minute,
+		Asker: harness.NewDaemon(harness.Daemon{
+			Answerer: &target.Target{
+				Endpoint: e, Brains: filled.Brains, Scenario: result.SearchOnly, Mode: "auto", TopK: topK,
+				Dialect: result.Auto,
+			},
+			TopK: topK, Documents: filled, Timeout: time.Minute,
+		}),
+		TopK: topK, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: topK}}, Concurrency: 4,
 	}, result.Identity{SDK: "go"})
 	if err != nil {
 		t.Fatal(err)

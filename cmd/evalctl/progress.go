@@ -106,8 +106,8 @@ func (p *progress) resume() {
 	p.resumed++
 }
 
-// asking records that a question begins or ends to wait for its answer. Calls are concurrent.
-func (p *progress) asking(id string, begin bool) {
+// Asking implements pipeline.Observer.
+func (p *progress) Asking(id string, begin bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if begin {
@@ -128,8 +128,8 @@ func (p *progress) stalled() (id string, age time.Duration) {
 	return id, age
 }
 
-// add records a finished question. It is called by one goroutine at a time.
-func (p *progress) add(r result.Record) {
+// Recorded implements pipeline.Observer.
+func (p *progress) Recorded(r result.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Add(r)

@@ -52,12 +52,12 @@ func TestPlainLines(t *testing.T) {
 		var out bytes.Buffer
 		p := (&terminal{w: &out}).progress(100, 90)
 		for range 90 {
-			p.add(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
+			p.Recorded(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
 		}
 		time.Sleep(25 * time.Second)
-		p.add(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
+		p.Recorded(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
 		time.Sleep(6 * time.Second)
-		p.add(result.Record{Outcome: result.NoGold})
+		p.Recorded(result.Record{Outcome: result.NoGold})
 		time.Sleep(11 * time.Second)
 		p.done()
 		time.Sleep(time.Minute)
@@ -81,7 +81,7 @@ func TestPlainLinesOfAFastRun(t *testing.T) {
 		p := (&terminal{w: &out}).progress(100, 0)
 		for range 100 {
 			time.Sleep(50 * time.Millisecond)
-			p.add(result.Record{Outcome: result.Scored, LatencyMS: 1})
+			p.Recorded(result.Record{Outcome: result.Scored, LatencyMS: 1})
 		}
 		p.done()
 		if n := strings.Count(out.String(), "\n"); n != 5 {
@@ -135,9 +135,9 @@ func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&terminal{w: &out}).progress(2, 0)
-		p.asking("q-1", true)
+		p.Asking("q-1", true)
 		time.Sleep(4 * time.Second)
-		p.asking("q-2", true)
+		p.Asking("q-2", true)
 		if id, age := p.stalled(); age != 0 {
 			t.Errorf("%s waits %v", id, age)
 		}
@@ -146,7 +146,7 @@ func TestStalled(t *testing.T) {
 		if got := out.String(); !strings.Contains(got, "q-1 waits 10 s") {
 			t.Errorf("got %q", got)
 		}
-		p.asking("q-1", false)
+		p.Asking("q-1", false)
 		if id, age := p.stalled(); id != "q-2" || age != 9*time.Second {
 			t.Errorf("%s waits %v", id, age)
 		}

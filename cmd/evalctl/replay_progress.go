@@ -130,7 +130,7 @@ func (p *replayProgress) asking(arm, id string, begin bool) {
 	p.mu.Lock()
 	p.begun[arm] = true
 	p.mu.Unlock()
-	p.start().asking(p.name(arm, id), begin)
+	p.start().Asking(p.name(arm, id), begin)
 }
 
 func (p *replayProgress) recorded(arm string, rec result.Record) {
@@ -145,7 +145,7 @@ func (p *replayProgress) recorded(arm string, rec result.Record) {
 	if resumed && !queued {
 		answers.resume()
 	}
-	answers.add(rec)
+	answers.Recorded(rec)
 }
 
 // listed is how many lost questions of an arm are printed.

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -157,7 +158,7 @@ func (r *rescoring) forecast() error {
 		if err != nil {
 			return err
 		}
-		if a, err := r.stored.Ask(context.Background(), q, 0); err == nil {
+		if a, err := r.stored.Answer(q); err == nil {
 			item := q.Item()
 			item.Answer = a.Text
 			r.estimate.add(r.judging, item)
@@ -257,35 +258,38 @@ func (c *rescoreCmd) journal(r *rescoring) (*journal.Journal, error) {
 func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *rescoring, j *journal.Journal) (err error) {
 	was := r.stored.Result
 	config := harness.Config{
-		Asker: r.stored, TopK: max(1, r.id.TopK), Dataset: r.data, Brains: r.stored.Brains(),
-		Concurrency: c.Concurrency, Timeout: time.Hour, CapUSD: c.budget,
-		Warnings: was.Retrieval.DatasetWarnings(), OwnQuestions: was.OwnQuestions,
-		Settings: c.settings(result.Settings{
-			Concurrency: c.Concurrency, TimeoutSeconds: was.Settings.TimeoutSeconds, ClusterTag: was.Settings.ClusterTag,
-			DaemonEnv: was.Settings.DaemonEnv,
-		}),
-		Finish: func(res *result.Result) error { res.Brains = was.Brains; return nil },
+		Asker: r.stored, TopK: max(1, r.id.TopK), Dataset: r.data, Concurrency: c.Concurrency,
+		Notes: harness.Notes{
+			Brains: was.Brains, CapUSD: c.budget,
+			Warnings: was.Retrieval.DatasetWarnings(), OwnQuestions: was.OwnQuestions,
+			Settings: c.settings(result.Settings{
+				Concurrency: c.Concurrency, TimeoutSeconds: was.Settings.TimeoutSeconds, ClusterTag: was.Settings.ClusterTag,
+				DaemonEnv: was.Settings.DaemonEnv,
+			}),
+		},
 	}
 	if was.ReaderCost != nil {
-		config.ReaderPrices = new(was.ReaderCost.Prices())
+		config.Notes.ReaderPrices = new(was.ReaderCost.Prices())
 	}
 	if r.judging != nil {
-		config.Paid, config.UnpricedModel = true, r.judging.UnpricedModel()
-		config.PricesDate = r.judging.PricesDate()
+		config.Paid, config.Notes.UnpricedModel = true, r.judging.UnpricedModel()
+		config.Notes.PricesDate = r.judging.PricesDate()
 	}
-	if config.Scorer, err = c.newScorer(r, j.Spent()); err != nil {
+	sc, err := c.newScorer(r, j.Spent())
+	if err != nil {
 		return usageError{err}
 	}
+	config.Scorer = pipeline.Grader{Scorer: sc}
 	progress := t.progress(r.data.Planned(), j.Finished())
-	progress.unpriced = config.UnpricedModel != ""
-	config.Recorded, config.Asking = progress.add, progress.asking
+	progress.unpriced = config.Notes.UnpricedModel != ""
+	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
 		t.resumeAfterDisk(err, "the same command and --resume")
 		return err
 	}
-	t.report(res, t.readFailures(path, listedFailures), len(config.Warnings), path)
+	t.report(res, t.readFailures(path, listedFailures), len(config.Notes.Warnings), path)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
@@ -85,8 +86,8 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		t.field("note", "the journal of an earlier run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, asked)
-	config.OwnQuestions = j.OwnQuestions()
-	config.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
+	config.Notes.OwnQuestions = j.OwnQuestions()
+	config.Notes.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)
 }
 
@@ -128,20 +129,23 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 // config returns the configuration of the run, without its scorer.
 func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
 	config := harness.Config{
-		TopK: c.TopK, Asker: asked,
-		Dataset: plan.dataset, Brains: plan.brains, CapUSD: c.budget,
-		Concurrency: c.Concurrency, Timeout: c.Timeout, Watched: session.Started(),
-		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, Warnings: plan.gold.Warnings,
-		RetryErrors: c.RetryErrors, KeepForRetry: true,
-		Settings: c.settings(result.Settings{
-			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
-			DaemonEnv: plan.daemonEnv,
+		Asker: harness.NewDaemon(harness.Daemon{
+			Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.brains, Watched: session.Started(),
 		}),
+		TopK: c.TopK, Dataset: plan.dataset, Concurrency: c.Concurrency,
+		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, RetryErrors: c.RetryErrors, KeepForRetry: true,
+		Notes: harness.Notes{
+			Brains: harness.BrainInfos(plan.brains), CapUSD: c.budget, Warnings: plan.gold.Warnings,
+			ReaderPrices: c.readerPrices(),
+			Settings: c.settings(result.Settings{
+				Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
+				DaemonEnv: plan.daemonEnv,
+			}),
+		},
 	}
-	config.ReaderPrices = c.readerPrices()
 	if plan.judging != nil {
-		config.Paid, config.UnpricedModel = true, plan.judging.UnpricedModel()
-		config.PricesDate = plan.judging.PricesDate()
+		config.Paid, config.Notes.UnpricedModel = true, plan.judging.UnpricedModel()
+		config.Notes.PricesDate = plan.judging.PricesDate()
 	}
 	return config
 }
@@ -198,16 +202,18 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 // ask asks the questions and reports the result. The error determines the exit code.
 func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	config harness.Config, j *journal.Journal) (err error) {
-	if config.Scorer, err = c.newScorer(plan, j.Spent()); err != nil {
+	sc, err := c.newScorer(plan, j.Spent())
+	if err != nil {
 		return usageError{err}
 	}
+	config.Scorer = pipeline.Grader{Scorer: sc}
 	finished := j.Finished()
 	if c.RetryErrors {
 		finished -= j.Outages()
 	}
 	progress := t.progress(plan.dataset.Planned(), finished)
-	progress.unpriced = config.UnpricedModel != ""
-	config.Recorded, config.Asking = progress.add, progress.asking
+	progress.unpriced = config.Notes.UnpricedModel != ""
+	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
@@ -247,16 +248,19 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := s.t.progress(s.plan.dataset.Planned(), 0)
 	cell.Result, err = harness.Drive(ctx, harness.Config{
-		Asker: s.target(*cell), TopK: cell.TopK, Dataset: s.plan.dataset, Brains: s.plan.brains,
-		Scorer: scorer.Retrieval{TopK: cell.TopK}, Concurrency: s.Concurrency, Timeout: s.Timeout,
-		Watched: s.session.Started(), Warnings: gold.Warnings,
-		Recorded: func(r result.Record) {
-			progress.add(r)
-			cell.Questions = append(cell.Questions, r.WithoutTexts())
-		},
-		Settings: result.Settings{
-			Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
-			MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
+		Asker: harness.NewDaemon(harness.Daemon{
+			Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.brains,
+			Watched: s.session.Started(),
+		}),
+		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
+		Dataset: s.plan.dataset, Concurrency: s.Concurrency,
+		Observer: cellObserver{progress, cell},
+		Notes: harness.Notes{
+			Brains: harness.BrainInfos(s.plan.brains), Warnings: gold.Warnings,
+			Settings: result.Settings{
+				Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
+				MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
+			},
 		},
 	}, id)
 	progress.done()
@@ -268,6 +272,21 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	})
 	s.t.cell(*cell, progress, s.shown)
 	return nil
+}
+
+// cellObserver collects the questions of a cell.
+type cellObserver struct {
+	*progress
+	cell *result.Cell
+}
+
+// Asking implements pipeline.Observer. The questions of a cell are too short to be named.
+func (cellObserver) Asking(string, bool) {}
+
+// Recorded implements pipeline.Observer.
+func (o cellObserver) Recorded(r result.Record) {
+	o.progress.Recorded(r)
+	o.cell.Questions = append(o.cell.Questions, r.WithoutTexts())
 }
 
 // verdict returns the error that determines the exit code.

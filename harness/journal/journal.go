@@ -80,6 +80,11 @@ type Entry struct {
 	Record *result.Record `json:"record,omitempty"`
 }
 
+// Finishes reports whether the entry is the last one of its question, unless that is tried again.
+func (e Entry) Finishes() bool {
+	return e.Kind == KindGrade || e.Kind == KindAnswer && e.Record.Outcome == result.Errored
+}
+
 // The kinds of lines.
 const (
 	kindRun    = "run"

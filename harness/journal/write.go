@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -62,11 +63,23 @@ func encode(to io.Writer, res *result.Result, questions iter.Seq2[[]byte, error]
 	if err != nil {
 		return err
 	}
-	// The questions follow the other keys, in the same object.
-	if _, err := fmt.Fprintf(w, "%s,\n  \"questions\": [", head[:len(head)-2]); err != nil {
+	if err := EncodeWithQuestions(w, head, "", questions); err != nil {
 		return err
 	}
-	sep := "\n    "
+	if err := w.WriteByte('\n'); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// EncodeWithQuestions writes the JSON object of head, which is indented, with "questions" as its
+// last key: one line for each. indent is that of the object's closing brace.
+func EncodeWithQuestions(w *bufio.Writer, head []byte, indent string, questions iter.Seq2[[]byte, error]) error {
+	head = bytes.TrimSuffix(head, []byte("\n"+indent+"}"))
+	if _, err := fmt.Fprintf(w, "%s,\n%s  \"questions\": [", head, indent); err != nil {
+		return err
+	}
+	sep := "\n    " + indent
 	for line, err := range questions {
 		if err != nil {
 			return err
@@ -77,12 +90,10 @@ func encode(to io.Writer, res *result.Result, questions iter.Seq2[[]byte, error]
 		if _, err := w.Write(line); err != nil {
 			return err
 		}
-		sep = ",\n    "
+		sep = ",\n    " + indent
 	}
-	if _, err := w.WriteString("\n  ]\n}\n"); err != nil {
-		return err
-	}
-	return w.Flush()
+	_, err := fmt.Fprintf(w, "\n%s  ]\n%[1]s}", indent)
+	return err
 }
 
 // ReplaceCosts writes the result file at path, which is one of its two names, with other costs. Its

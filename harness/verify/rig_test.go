@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -100,10 +101,13 @@ func runFile(tb testing.TB, n, stopAt int, sc scorer.Scorer) string {
 		tb.Fatal(err)
 	}
 	_, path, err := harness.Run(tb.Context(), harness.Config{
-		Asker: daemon{stopAt}, TopK: 2, Dataset: d, Scorer: sc, Concurrency: 1, Timeout: time.Minute,
-		Brains: []dataset.Brain{{Name: "eval", Questions: n}},
-		Settings: result.Settings{
-			Concurrency: 1, TimeoutSeconds: 60, Floor: 0.6, MaxErrors: allowed, MaxUnscored: allowed,
+		Asker: harness.NewDaemon(harness.Daemon{Answerer: daemon{stopAt}, Timeout: time.Minute, TopK: 2}),
+		TopK:  2, Dataset: d, Scorer: pipeline.Grader{Scorer: sc}, Concurrency: 1,
+		Notes: harness.Notes{
+			Brains: []result.BrainInfo{{ID: "eval", Questions: n}},
+			Settings: result.Settings{
+				Concurrency: 1, TimeoutSeconds: 60, Floor: 0.6, MaxErrors: allowed, MaxUnscored: allowed,
+			},
 		},
 	}, j)
 	if path == "" {

@@ -71,7 +71,7 @@ type Config struct {
 	// Benchmark is required for FullContext and Oracle. If it is set otherwise, a chunk without a
 	// date has that of its session.
 	Benchmark *source.Benchmark
-	// Documents returns the documents to which a chunk belongs, as harness.Config.Documents does. If
+	// Documents returns the documents to which a chunk belongs, as harness.Documents does. If
 	// it is nil, no missing gold is looked for, and chunks have no session. It is called concurrently.
 	Documents func(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string
 }
@@ -170,7 +170,7 @@ func (a *Actor) setReader() error {
 	return err
 }
 
-// Ask answers one question within timeout, as harness.Asker requires. The time that looking for
+// Ask answers one question within timeout, as harness.Answerer requires. The time that looking for
 // missing gold takes does not count.
 //
 // A failure of the model that answers has the kind result.KindReader. These errors stop a run: no

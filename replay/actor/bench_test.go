@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
@@ -41,7 +42,8 @@ func drive(tb testing.TB, a *Actor, n int) (result.Result, time.Duration) {
 	}
 	start := time.Now()
 	res, err := harness.Drive(tb.Context(), harness.Config{
-		Asker: a, TopK: 2, Dataset: d, Documents: byPath, Scorer: scorer.Exact{}, Concurrency: 16, Timeout: time.Minute,
+		Asker: harness.NewDaemon(harness.Daemon{Answerer: a, TopK: 2, Documents: paths{}, Timeout: time.Minute}),
+		TopK:  2, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 16,
 	}, result.Identity{Scenario: result.RetrieveOnly, TopK: 2})
 	took := time.Since(start)
 	if err != nil || res.Passed != n {

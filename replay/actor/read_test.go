@@ -26,7 +26,7 @@ import (
 	"evalctl/internal/llm/llmtest"
 )
 
-var _ harness.Asker = (*Actor)(nil)
+var _ harness.Answerer = (*Actor)(nil)
 
 // metered returns a model behind a stub provider, at 1 dollar for a million tokens, with a cap.
 func metered(tb testing.TB, url, model string, capUSD llm.USD) *llm.Meter {

@@ -1,4 +1,4 @@
-package harness
+package pipeline
 
 import (
 	"context"
@@ -8,14 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evalctl/harness/aggregate"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 )
 
 // slowDisk is a keeper whose syncs end when the test says.
 type slowDisk struct {
-	memory
+	Memory
 	lines []int // indices of questions, as they were written
 	end   chan error
 }
@@ -42,14 +41,17 @@ func startRecording() *recording {
 	rec := &recording{
 		disk: &slowDisk{end: make(chan error)}, entries: make(chan entry), ended: make(chan error, 1),
 	}
-	r := &runner{kept: rec.disk, sum: aggregate.New(5)}
-	r.cfg.Recorded = func(r result.Record) { rec.counted = append(rec.counted, r.Line) }
+	r := &Pipeline{Keeper: rec.disk, Observer: rec}
 	_, abort := context.WithCancelCause(context.Background())
 	go func() {
 		rec.ended <- r.record(rec.entries, func(err error) { rec.aborted = err; abort(err) })
 	}()
 	return rec
 }
+
+func (r *recording) Asking(string, bool) {}
+
+func (r *recording) Recorded(rec result.Record) { r.counted = append(r.counted, rec.Line) }
 
 // grade sends the grade of a question and returns what receives the outcome of writing it.
 func (r *recording) grade(i int) <-chan error {

@@ -1,11 +1,10 @@
-package harness
+package pipeline
 
 import (
 	"context"
 	"time"
 
 	"evalctl/harness/journal"
-	"evalctl/harness/result"
 )
 
 // syncEvery is how long entries wait to be synced together.
@@ -19,7 +18,7 @@ type entry struct {
 
 // recorder is the state of record.
 type recorder struct {
-	*runner
+	*Pipeline
 	waiting []entry         // the entries of the last write
 	written []journal.Entry // written since the current or last sync began
 	syncing []journal.Entry // covered by the current sync
@@ -29,12 +28,12 @@ type recorder struct {
 	synced chan error
 }
 
-// record is the only goroutine that appends to the journal and adds to the sum. Entries are
+// record is the only goroutine that appends to the keeper and shows finished records. Entries are
 // written as they arrive, all that are waiting in one write, so that they survive the end of this
-// process. They are counted once they are on the disk, which does not keep others from being
+// process. Records are shown once they are on the disk, which does not keep others from being
 // written.
-func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
-	rec := recorder{runner: r}
+func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
+	rec := recorder{Pipeline: p}
 	for entries != nil || rec.synced != nil {
 		due := rec.due
 		if rec.synced != nil {
@@ -73,7 +72,7 @@ func (r *runner) record(entries <-chan entry, abort context.CancelCauseFunc) (fa
 	return failed
 }
 
-// write appends an entry, and those that are waiting behind it, to the journal.
+// write appends an entry, and those that are waiting behind it, to the keeper.
 func (r *recorder) write(first entry, entries <-chan entry) error {
 	r.waiting = append(r.waiting[:0], first)
 	for range len(entries) {
@@ -83,7 +82,7 @@ func (r *recorder) write(first entry, entries <-chan entry) error {
 	for _, e := range r.waiting {
 		r.written = append(r.written, e.Entry)
 	}
-	err := r.kept.Append(r.written[begin:]...)
+	err := r.Keeper.Append(r.written[begin:]...)
 	for _, e := range r.waiting {
 		e.signalWritten(err)
 	}
@@ -98,16 +97,14 @@ func (r *recorder) sync() {
 	r.syncing, r.written, r.due = r.written, r.syncing, nil
 	done := make(chan error, 1)
 	r.synced = done
-	go func() { done <- r.kept.Sync() }()
+	go func() { done <- r.Keeper.Sync() }()
 }
 
-// count counts the questions that the synced entries finish.
+// count shows the questions that the synced entries finish.
 func (r *recorder) count() {
 	for _, e := range r.syncing {
-		if e.Kind == journal.KindGrade ||
-			e.Kind == journal.KindAnswer && e.Record.Outcome == result.Errored {
-			delete(r.untried, e.Index)
-			r.finish(*e.Record)
+		if e.Finishes() {
+			r.Observer.Recorded(*e.Record)
 		}
 	}
 	clear(r.syncing)

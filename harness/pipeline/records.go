@@ -1,4 +1,4 @@
-package harness
+package pipeline
 
 import (
 	"encoding/json"
@@ -12,13 +12,14 @@ import (
 // notAsked returns the record of a question that a run that scores retrieval leaves out, because it
 // has no gold.
 func notAsked(q dataset.Question) result.Record {
-	r := newRecord(q, target.Answer{}, nil)
+	r := NewRecord(q, target.Answer{}, nil)
 	r.Outcome, r.Reason = result.NoGold, "no expected_paths: left out"
 	return r
 }
 
-// newRecord returns the record of a question with its answer or failure, not yet scored.
-func newRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
+// NewRecord returns the record of a question with its answer or failure, not yet scored. That of a
+// failure is cut to a limit.
+func NewRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
 	r := result.Record{
 		ID: q.ID, Question: q.Question, Answer: a.Text,
 		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: result.Unscored,

@@ -1,0 +1,170 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/printable"
+	"evalctl/scorer"
+)
+
+// deathGrace is how long the end of the daemon's process is waited for after a broken connection.
+// It decides between a failed question and a stopped run.
+const deathGrace = 250 * time.Millisecond
+
+// answeringGrace is the same after an answer in which the daemon reports a failure.
+const answeringGrace = 25 * time.Millisecond
+
+// healthTimeout limits the health check of a daemon that may be dead.
+const healthTimeout = 5 * time.Second
+
+// Answerer answers questions. *target.Target is one that asks a daemon.
+type Answerer interface {
+	// Ask answers one question within timeout. target.AsFailure reports whether an error means that
+	// the question has no usable answer. Any other error stops the run; llm.ErrBudgetExceeded lets
+	// the questions finish that are being asked.
+	Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error)
+	// Health returns an error unless what answers is alive. It is called after a failure of
+	// transport.
+	Health(ctx context.Context) error
+}
+
+// Documents finds the documents of the corpus to which a chunk belongs, as dataset.Paths does.
+type Documents interface {
+	// Documents is called concurrently.
+	Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string
+}
+
+// Daemon is the pipeline.Asker of a daemon that may die. Fields without a comment are required.
+type Daemon struct {
+	Answerer Answerer
+	// Timeout limits one question, all attempts included.
+	Timeout time.Duration
+	// TopK is how many chunks of an answer are compared with the gold, at least 1.
+	TopK int
+	// Brains are the brains that are asked, if there are several.
+	Brains []dataset.Brain
+	// Documents, if set, is used instead of the documents of Brains.
+	Documents Documents
+	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
+	Watched bool
+}
+
+// Ask implements pipeline.Asker.
+func (d *Daemon) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+	a, err := d.Answerer.Ask(ctx, j.Question, d.Timeout)
+	var failure *target.Failure
+	if err != nil {
+		var ok bool
+		if failure, ok = target.AsFailure(err); !ok {
+			return result.Record{}, err
+		}
+		if d.stopping(ctx, failure) {
+			return result.Record{}, context.Cause(ctx)
+		}
+		if err := d.dead(ctx, failure); err != nil {
+			return result.Record{}, err
+		}
+	}
+	return compared(j.Question, a, failure, d.TopK, len(d.Brains) > 1, d.Documents), nil
+}
+
+// NewDaemon returns d with the documents of its brains, unless it has others.
+func NewDaemon(d Daemon) *Daemon {
+	if d.Documents == nil {
+		d.Documents = brainPaths(dataset.PathsByBrain(d.Brains))
+	}
+	return &d
+}
+
+// brainPaths are the documents of brains, by name.
+type brainPaths map[string]dataset.Paths
+
+// Documents implements Documents.
+func (p brainPaths) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
+	return p[q.Brain].Documents(c, gold)
+}
+
+// compared returns the record of an answer, with what was retrieved compared with the gold.
+func compared(
+	q dataset.Question, a target.Answer, f *target.Failure, topK int, brains bool, documents Documents,
+) result.Record {
+	rec := pipeline.NewRecord(q, a, f)
+	if brains {
+		rec.Brain = q.Brain
+	}
+	rec.Retrieval = a.Retrieval
+	if gold := q.Item().Gold; rec.Retrieval == nil && gold != nil && (f == nil || a.Retrieved != nil) {
+		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, topK, func(c result.Chunk) []string {
+			return documents.Documents(q, c, gold)
+		})
+	}
+	return rec
+}
+
+// dead returns ErrDaemonDied if a question failed in transport and the daemon's health check does
+// too. A resumed run then asks the question again.
+func (d *Daemon) dead(ctx context.Context, f *target.Failure) error {
+	if f.Kind != result.KindTransport {
+		return nil
+	}
+	hctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	err := d.Answerer.Health(hctx)
+	if h, ok := errors.AsType[*target.Failure](err); ok && h.Kind == result.KindTransport {
+		return fmt.Errorf("%w: %w", ErrDaemonDied, err)
+	}
+	return nil
+}
+
+// stopping reports whether a question failed because the daemon's process is ending, by waiting a
+// moment for ctx to end. A daemon that is being stopped may send an error event or a 503 first.
+func (d *Daemon) stopping(ctx context.Context, f *target.Failure) bool {
+	if !d.Watched || f.Kind == result.KindProtocol || f.Kind == result.KindStatus && f.Status < 500 {
+		return false
+	}
+	grace := answeringGrace
+	if f.Retryable() {
+		grace = deathGrace
+	}
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(grace):
+		return false
+	}
+}
+
+// moded is an Asker whose answers must report a mode.
+type moded struct {
+	pipeline.Asker
+	want string
+}
+
+// Ask implements pipeline.Asker.
+func (m moded) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+	rec, err := m.Asker.Ask(ctx, j)
+	if err == nil {
+		err = checkMode(rec, m.want)
+	}
+	return rec, err
+}
+
+// checkMode compares an answer's mode with the required one, "" for any. A question without an
+// answer has none.
+func checkMode(rec result.Record, want string) error {
+	switch {
+	case want == "" || rec.Outcome == result.Errored || rec.Outcome == result.NoGold || rec.EffectiveMode == want:
+		return nil
+	case rec.EffectiveMode == "":
+		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)
+	}
+	return fmt.Errorf("%w: question %q ran in %s, and %s is required; set the daemon up for %s, or ask for what it has with --mode",
+		ErrMode, rec.ID, printable.Line(rec.EffectiveMode, 300), want, want)
+}

@@ -1,0 +1,90 @@
+package pipeline
+
+import (
+	"context"
+	"iter"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+)
+
+// Unfinished is the Source of the questions of a dataset that a keeper does not have finished.
+type Unfinished struct {
+	Dataset dataset.Dataset
+	Keeper  Keeper
+	// Again are the finished questions to try again.
+	Again map[int]bool
+}
+
+// Jobs implements Source.
+func (u Unfinished) Jobs(ctx context.Context) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		i := -1
+		for q, err := range u.Dataset.Passes() {
+			if ctx.Err() != nil {
+				return
+			}
+			i++
+			if err == nil && u.Keeper.State(i).Finished && !u.Again[i] {
+				continue
+			}
+			j := Job{Index: i, Question: q, Reopen: u.Again[i]}
+			if err == nil {
+				err = u.addRecord(&j)
+			}
+			if !yield(j, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// addRecord adds what the keeper has of a question.
+func (u Unfinished) addRecord(j *Job) error {
+	state := u.Keeper.State(j.Index)
+	if !state.Answered && !state.Reopened {
+		return nil
+	}
+	rec, err := u.Keeper.Record(j.Index)
+	if err != nil {
+		return err
+	}
+	switch {
+	case state.Reopened, j.Reopen && rec.Outcome != result.Unscored:
+		j.Earlier = &rec
+	case j.Reopen:
+		again := rec.JudgeAgain()
+		j.Answer = &again
+	default:
+		j.Answer = &rec
+	}
+	return nil
+}
+
+// Pace says when questions may be asked.
+type Pace interface {
+	// Turn waits until a question may be asked. Questions ascend.
+	Turn(ctx context.Context, question int) error
+}
+
+// Paced returns the questions of a source, each when its turn is.
+func Paced(s Source, p Pace) Source { return paced{s, p} }
+
+type paced struct {
+	Source
+	pace Pace
+}
+
+// Jobs implements Source.
+func (p paced) Jobs(ctx context.Context) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		for j, err := range p.Source.Jobs(ctx) {
+			if err == nil {
+				err = p.pace.Turn(ctx, j.Index)
+			}
+			if !yield(j, err) || err != nil {
+				return
+			}
+		}
+	}
+}

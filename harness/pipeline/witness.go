@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// judged is the requests to the judge for one answer.
+type judged struct {
+	*loop
+	index int
+	rec   *result.Record
+
+	mu    sync.Mutex
+	calls []result.JudgeCall
+}
+
+// score scores an answer, and adds the judge's requests that are not plain. Each request is written
+// before it is sent, so that a killed run knows what may have been charged.
+func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result.Record, error) {
+	j := judged{loop: l, index: index, rec: rec}
+	graded, err := l.Scorer.Score(llm.WithWitness(ctx, j.begin), *rec)
+	if err != nil && graded.JudgeUSD > 0 && len(j.calls) == 0 { // a scorer whose requests are not witnessed
+		l.entries <- entry{Entry: j.line(journal.KindSpent, result.JudgeCall{
+			Requests: graded.JudgeAttempts, Outcome: "no verdict", Charged: result.BySum, USD: graded.JudgeUSD,
+		})}
+	}
+	graded.JudgeCharges = slices.DeleteFunc(j.calls, func(c result.JudgeCall) bool { return c.Plain() })
+	return graded, err
+}
+
+// begin is the llm.Witness of the judgement.
+func (j *judged) begin(worst llm.Charge) (end func(string, llm.Charge), err error) {
+	j.mu.Lock()
+	n := len(j.calls) + 1
+	call := result.NewJudgeCall(n, result.InFlight, worst)
+	j.calls = append(j.calls, call)
+	j.mu.Unlock()
+	if err := j.write(j.line(journal.KindAttempt, call)); err != nil {
+		return nil, err
+	}
+	return func(outcome string, c llm.Charge) {
+		call := result.NewJudgeCall(n, outcome, c)
+		j.mu.Lock()
+		j.calls[n-1] = call
+		j.mu.Unlock()
+		j.entries <- entry{Entry: j.line(journal.KindSettled, call)}
+	}, nil
+}
+
+// line returns the line of a request.
+func (j *judged) line(kind string, call result.JudgeCall) journal.Entry {
+	call.ID, call.Repeat = j.rec.ID, j.rec.Repeat
+	return journal.Entry{Kind: kind, Index: j.index, Call: &call}
+}

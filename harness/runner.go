@@ -1,0 +1,143 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+)
+
+// runner is a run: a pipeline, and what counts its questions.
+type runner struct {
+	cfg    Config
+	kept   retried
+	sum    *aggregate.Sum
+	limit  failures
+	streak streak
+}
+
+func newRunner(cfg Config, kept pipeline.Keeper) *runner {
+	r := &runner{cfg: cfg, sum: aggregate.New(cfg.TopK), limit: failures{limit: int64(cfg.MaxFailures)}}
+	r.kept = retried{Keeper: kept, untried: map[int]bool{}}
+	if r.cfg.Observer == nil {
+		r.cfg.Observer = unobserved{}
+	}
+	if cfg.RequireMode != "" {
+		r.cfg.Asker = moded{r.cfg.Asker, cfg.RequireMode}
+	}
+	_, r.streak.stored = cfg.Asker.(*Stored)
+	if p := cfg.Notes.ReaderPrices; p != nil {
+		r.sum.PriceReaders(*p)
+	}
+	if b := cfg.Notes.Baseline; b != nil {
+		r.sum.Compare(b)
+	}
+	return r
+}
+
+// resume counts the questions that the journal has already.
+func (r *runner) resume() (int, error) {
+	n := 0
+	for i := range r.cfg.Dataset.Planned() {
+		s := r.kept.State(i)
+		if s.Finished && s.Outage && r.cfg.RetryErrors {
+			r.kept.untried[i] = true
+			continue
+		}
+		if !s.Finished {
+			continue
+		}
+		rec, err := r.kept.Record(i)
+		if err == nil {
+			err = checkMode(rec, r.cfg.RequireMode)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+		_ = r.limit.Finished(i, &rec) // drive checks it
+		r.Recorded(rec)
+	}
+	return n, nil
+}
+
+// drive asks the questions that are left until they are done or something stops that, and returns
+// the reason if so.
+func (r *runner) drive(ctx context.Context) error {
+	if err := r.limit.reached(); err != nil && ctx.Err() == nil {
+		return err // of a resumed journal
+	}
+	again := map[int]bool{}
+	for i := range r.kept.untried {
+		again[i] = true
+	}
+	p := pipeline.Pipeline{
+		Source: pipeline.Unfinished{Dataset: r.cfg.Dataset, Keeper: r.kept, Again: again},
+		Asker:  r.cfg.Asker, Scorer: r.cfg.Scorer, Keeper: r.kept, Observer: r,
+		Brakes:      []pipeline.Brake{&r.limit, &r.streak},
+		Concurrency: min(r.cfg.Concurrency, r.cfg.Dataset.Planned()), Paid: r.cfg.Paid,
+	}
+	if r.cfg.Pace != nil {
+		p.Source = pipeline.Paced(p.Source, r.cfg.Pace)
+	}
+	return p.Run(ctx)
+}
+
+// Asking implements pipeline.Observer.
+func (r *runner) Asking(id string, begin bool) { r.cfg.Observer.Asking(id, begin) }
+
+// Recorded implements pipeline.Observer.
+func (r *runner) Recorded(rec result.Record) {
+	r.sum.Add(rec)
+	r.cfg.Observer.Recorded(rec)
+}
+
+// unobserved is the Observer of a run that nobody watches.
+type unobserved struct{}
+
+func (unobserved) Asking(string, bool)    {}
+func (unobserved) Recorded(result.Record) {}
+
+// retried is a Keeper that knows which finished questions were to be tried again and have no new
+// record yet.
+type retried struct {
+	pipeline.Keeper
+	untried map[int]bool
+}
+
+// Append implements pipeline.Keeper.
+func (k retried) Append(entries ...journal.Entry) error {
+	err := k.Keeper.Append(entries...)
+	for _, e := range entries {
+		if err == nil && e.Finishes() {
+			delete(k.untried, e.Index)
+		}
+	}
+	return err
+}
+
+// failures is the Brake of Config.MaxFailures.
+type failures struct {
+	limit int64 // 0 for none
+	n     atomic.Int64
+}
+
+// Finished implements pipeline.Brake.
+func (f *failures) Finished(_ int, rec *result.Record) error {
+	if rec.Passed || rec.Outcome == result.NoGold {
+		return nil
+	}
+	f.n.Add(1)
+	return f.reached()
+}
+
+func (f *failures) reached() error {
+	if n := f.n.Load(); f.limit > 0 && n >= f.limit {
+		return fmt.Errorf("%w: %d did not pass", ErrMaxFailures, n)
+	}
+	return nil
+}
