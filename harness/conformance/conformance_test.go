@@ -17,6 +17,7 @@ var full = flag.Bool("full", false, "check the reference daemon 20 times, and ru
 
 // TestReferenceDaemon requires the reference daemon to pass on every store.
 func TestReferenceDaemon(t *testing.T) {
+	t.Parallel()
 	runs := 1
 	if *full {
 		runs = 20

@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	longtest.Parallel(6) // most mutants keep a check waiting
 	goleak.VerifyTestMain(m)
 }
 

@@ -85,6 +85,7 @@ func defects() []defect {
 // TestDefects requires a report to name the defect of a daemon and nothing else. With -short, a
 // sample of the daemons is tested.
 func TestDefects(t *testing.T) {
+	t.Parallel()
 	for n, d := range defects() {
 		if testing.Short() && n%4 != 0 {
 			continue
@@ -141,6 +142,7 @@ const (
 // A daemon that crashes is accused of that only: the checks that it kept from their end are judged
 // after a restart.
 func TestCrashDefects(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		how, killer string
 		only        []string

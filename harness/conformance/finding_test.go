@@ -15,6 +15,7 @@ import (
 // A mutant with one defect is one finding, with the evidence of its first check. With -short, a
 // sample of the mutants is tested.
 func TestOneFinding(t *testing.T) {
+	t.Parallel()
 	for n, m := range mutants() {
 		if slices.Contains(manyFindings, m.name) || slices.Contains(slowToFail, m.name) || len(m.caughtBy) < 2 ||
 			matchesAny(heavyChecks, m.caughtBy[0]) || testing.Short() && n%10 != 0 {
@@ -121,6 +122,7 @@ func mustTarget(t *testing.T, o Options) *target {
 // Deviations that the probe finds, and files that appear only later, are one finding of the check
 // about them.
 func TestNormalised(t *testing.T) {
+	t.Parallel()
 	rename := func(pattern, from, to string) wrapper {
 		return after(route(pattern), func(_ *http.Request, a *captured) {
 			a.Edit(func(o map[string]any) {

@@ -53,6 +53,7 @@ func crashing(t *testing.T, match func(*http.Request) bool) string {
 
 // A daemon that dies ends the run: nothing is broken, and the report names the check that ran.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int32
 	for name, tt := range map[string]struct {
 		match    func(*http.Request) bool

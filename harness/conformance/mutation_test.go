@@ -29,6 +29,7 @@ func matchesAny(globs []string, id string) bool {
 // TestMutants runs checks against daemons with one defect each: the checks that name the defect
 // must fail, and unrelated ones must pass.
 func TestMutants(t *testing.T) {
+	t.Parallel()
 	all, err := Checks(Full, nil)
 	if err != nil {
 		t.Fatal(err)

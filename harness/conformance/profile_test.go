@@ -103,6 +103,7 @@ func evaluates(t *testing.T, url string) error {
 // A daemon that an evaluation can measure keeps the profile evaluable. One without a thing that is
 // needed cannot be measured, and breaks the check that is about it.
 func TestEvaluable(t *testing.T) {
+	t.Parallel()
 	edit := func(pattern, from, to string) wrapper {
 		return after(route(pattern), func(_ *http.Request, a *captured) { a.ReplaceText(from, to) })
 	}
@@ -177,6 +178,7 @@ func TestEvaluable(t *testing.T) {
 
 // The profiles have the checks that they say, and a selection is of one profile.
 func TestProfiles(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		profile   Profile
 		only      []string
@@ -208,6 +210,7 @@ func TestProfiles(t *testing.T) {
 
 // A daemon with documents and events, and nothing else, keeps the profile documents.
 func TestDocumentsProfile(t *testing.T) {
+	t.Parallel()
 	without := ct.FailingIf(ct.AnyRoute("* /search", "* /ask", "POST /documents/ingest/file"), 404)
 	o := authOptions(serve(t, "", keys(t), without))
 	o.Profile, o.MCP, o.Reference, o.Only = Documents, "", false, []string{"[a-k]*", "p*", "documents", "listing-[a-l]*"}

@@ -131,6 +131,7 @@ func startMortal(t *testing.T, how string) Options {
 
 // A daemon that was started for the run is started again when it dies, and the run goes on.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	for how, tt := range map[string]struct {
 		only      []string
 		killer    string // "" if it is not to be found
@@ -194,6 +195,7 @@ func TestRestart(t *testing.T) {
 
 // A daemon that dies before the checks is restarted too, and its death is reported with its log.
 func TestDeathInProbe(t *testing.T) {
+	t.Parallel()
 	for how, tt := range map[string]struct {
 		deaths    int
 		finding   string

@@ -14,6 +14,7 @@ import (
 // A request that fails now and then is a finding of its own, and breaks no check. One that always
 // fails breaks what it contradicts.
 func TestStrayFailures(t *testing.T) {
+	t.Parallel()
 	isEmptyPut := func(r *http.Request) bool { return route("PUT /documents")(r) && r.ContentLength == 0 }
 	creation := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/v1/brains" }
 	for _, tt := range []struct {
@@ -70,6 +71,7 @@ func TestStrayFailures(t *testing.T) {
 
 // A daemon that fails so often that a check never comes to its end is not judged.
 func TestFailingOften(t *testing.T) {
+	t.Parallel()
 	o := authOptions(serve(t, "", keys(t), ct.FailOften(5, 500)))
 	o.Only, o.Parallel, o.Reference = []string{"headers-put-*", "documents"}, 1, false
 	r := run(t, o)

@@ -14,6 +14,7 @@ import (
 // What is wrong with all events of a daemon is one finding, of the check that is about it. The
 // checks that it keeps from their end are not judged, for that reason.
 func TestEventDefects(t *testing.T) {
+	t.Parallel()
 	const at = 80 * time.Millisecond
 	named := func(from, to string) wrapper {
 		return replaceEventFrames(func(f frame) []frame {

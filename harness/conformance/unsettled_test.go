@@ -7,6 +7,7 @@ import (
 
 // A run in which too much is not judged is no verdict, and says why.
 func TestUnsettled(t *testing.T) {
+	t.Parallel()
 	type many struct {
 		n       int
 		group   string

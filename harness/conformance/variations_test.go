@@ -15,6 +15,7 @@ import (
 
 // A daemon may vary in what the specification leaves open without failing a MUST.
 func TestPermittedVariations(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		wrap wrapper
