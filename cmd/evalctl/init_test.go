@@ -82,3 +82,18 @@ func overLimits(costs map[string]initCost) []string {
 	}
 	return over
 }
+
+// BenchmarkVersion measures the start of the program: from exec to the exit of a command that does
+// nothing else.
+func BenchmarkVersion(b *testing.B) {
+	program := buildProgram(b)
+	var processor time.Duration
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), program, "version")
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+		processor += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	b.ReportMetric(float64(processor.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
