@@ -24,8 +24,8 @@ func (completionCmd) Help() string {
 }
 
 // Run generates the script from the grammar of the command line.
-func (c *completionCmd) Run(p *process, ctx *kong.Context) error {
-	commands := completions(ctx.Model.Node)
+func (c *completionCmd) Run(p *process) error {
+	commands := completions(grammar(nil))
 	help := &commands[slices.IndexFunc(commands, func(c completedCommand) bool { return c.Name == "help" })]
 	for _, named := range commands {
 		help.Args = append(help.Args, named.Name)

@@ -92,11 +92,8 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 // inForce returns the flags of a command line in the order of the help. It does not check whether
 // they make sense together.
 func inForce(ctx context.Context, p *process, args []string, config *project) ([]flagInForce, error) {
-	parser, err := newParser(ctx, p, &cli{}, kong.Resolvers(config))
-	if err != nil {
-		return nil, err
-	}
-	trace, err := kong.Trace(parser, args)
+	command := args[slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })]
+	trace, err := kong.Trace(newParser(ctx, p, &cli{}, []string{command}, kong.Resolvers(config)), args)
 	for _, step := range []func() error{
 		func() error { return err },
 		func() error { return trace.Error },

@@ -16,11 +16,11 @@ type helpCmd struct {
 }
 
 // Run prints the help and ends the process, as --help does.
-func (c *helpCmd) Run(ctx context.Context, p *process, app *kong.Context) error {
+func (c *helpCmd) Run(ctx context.Context, p *process) error {
 	withHelp := *p
 	withHelp.args = append(slices.Clone(c.Command), "--help")
 	if _, err := parse(ctx, &withHelp, &cli{}); err != nil {
-		return usageError{fmt.Errorf("%w; the commands are %s", err, strings.Join(commandNames(app.Model.Node), ", "))}
+		return usageError{fmt.Errorf("%w; the commands are %s", err, strings.Join(commandNames(grammar(nil)), ", "))}
 	}
 	return nil
 }

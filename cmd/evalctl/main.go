@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,7 +22,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// cli is the grammar of the command line: one field per command.
+// cli is the grammar of the command line: one field per command. See newParser.
 type cli struct {
 	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
@@ -51,6 +53,11 @@ type cli struct {
 	HelpFor     helpCmd        `cmd:"" name:"help" help:"Print the help of a command."`
 	Watchdog    watchdogCmd    `cmd:"" hidden:""`
 
+	commonFlags
+}
+
+// commonFlags are the flags of all commands.
+type commonFlags struct {
 	Config      string      `name:"config" placeholder:"FILE" help:"Project file with flags of commands. Default: evalctl.yaml in the current directory, if there is one. none: read no file."`
 	ShowVersion versionFlag `name:"version" help:"Print the version and the commit it was built from."`
 }
@@ -166,16 +173,19 @@ func dispatch(ctx context.Context, p *process) error {
 	return kctx.Run()
 }
 
+// parse parses the command line of p into c.
 func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.Context, error) {
-	parser, err := newParser(ctx, p, c, more...)
-	if err != nil {
-		panic(err) // the grammar is invalid, which every test detects
+	var command []string
+	if len(p.args) > 0 && c.field(p.args[0]) >= 0 {
+		command = p.args[:1]
 	}
-	return parser.Parse(p.args)
+	return newParser(ctx, p, c, command, more...).Parse(p.args)
 }
 
-// newParser returns the parser of the command line. Its values go to c.
-func newParser(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.Kong, error) {
+// newParser returns a parser of the command line. Its values go to c. It knows only some commands,
+// or all if the list is empty: the flags of all commands take longer to build than most commands
+// take to run.
+func newParser(ctx context.Context, p *process, c *cli, commands []string, more ...kong.Option) *kong.Kong {
 	options := append([]kong.Option{
 		kong.Name("evalctl"),
 		kong.Description("Evaluate and benchmark memory services."),
@@ -189,7 +199,34 @@ func newParser(ctx context.Context, p *process, c *cli, more ...kong.Option) (*k
 		scorerVars(),
 		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
 	}, more...)
-	return kong.New(c, options...)
+	grammar := any(c)
+	for _, name := range commands {
+		field, value := reflect.TypeFor[cli]().Field(c.field(name)), reflect.ValueOf(c).Elem().Field(c.field(name))
+		options = append(options, kong.DynamicCommand(name, field.Tag.Get("help"), "", value.Addr().Interface()))
+		grammar = &c.commonFlags
+	}
+	parser, err := kong.New(grammar, options...)
+	if err != nil {
+		panic(err) // the grammar is invalid, which every test detects
+	}
+	return parser
+}
+
+// grammar returns the model of some commands, or of all if the list is empty.
+func grammar(commands []string) *kong.Node {
+	return newParser(context.Background(), &process{}, &cli{}, commands).Model.Node
+}
+
+// field returns the index of the field of a command, -1 if there is no such command.
+func (*cli) field(command string) int {
+	t := reflect.TypeFor[cli]()
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		if _, ok := tag.Lookup("cmd"); ok && command == cmp.Or(tag.Get("name"), strings.ToLower(t.Field(i).Name)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // scenarioVars returns the names of the scenarios for the flags' tags.

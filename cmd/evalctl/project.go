@@ -87,7 +87,7 @@ func (p *project) load(k *kong.Context) (err error) {
 		return nil
 	}
 	if err == nil {
-		err = p.file.check(k.Model.Node)
+		err = p.file.check(grammar(configurable))
 	}
 	if err != nil && given && p.file == nil {
 		err = fmt.Errorf("--config: %w", err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,14 +18,11 @@ func FuzzProject(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	parser, err := newParser(f.Context(), &process{stdout: io.Discard, stderr: io.Discard, env: os.Getenv}, &cli{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	app := grammar(configurable)
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := parseProject("p.yaml", []byte(text))
 		if err == nil {
-			err = p.check(parser.Model.Node)
+			err = p.check(app)
 		}
 		if err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
 			t.Errorf("%q: %v", text, err)
@@ -110,12 +106,8 @@ func equalText(a, b any) bool {
 
 // TestProjectPaths checks that every flag whose value is a path is relative to the file.
 func TestProjectPaths(t *testing.T) {
-	parser, err := newParser(t.Context(), &process{stdout: io.Discard, stderr: io.Discard, env: os.Getenv}, &cli{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &projectFile{path: "sub/evalctl.yaml"}
-	for _, c := range parser.Model.Children {
+	for _, c := range grammar(configurable).Children {
 		for _, f := range c.Flags {
 			want := map[string]string{
 				"run.dataset": "sub/x", "run.corpus": "sub/x", "run.output": "sub/x", "run.baseline": "sub/x", "run.failed-of": "sub/x", "run.sdk": "x",

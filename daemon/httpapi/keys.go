@@ -200,12 +200,15 @@ func keysError(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(text, "yaml: "))
 }
 
-var label = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var labelForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// isLabel reports whether a key or a tenant can have the name.
+func isLabel(name string) bool { return len(name) <= 64 && labelForm.MatchString(name) }
 
 func newCaller(k Key) (*caller, error) {
 	c := &caller{Key: k, grants: map[scope]bool{}, used: new(atomic.Int64)}
 	c.inForce, c.end = context.WithCancel(context.Background())
-	if !label.MatchString(k.Name) || !label.MatchString(k.Tenant) {
+	if !isLabel(k.Name) || !isLabel(k.Tenant) {
 		return nil, fmt.Errorf("name and tenant %q must have 1 to 64 characters of A-Z, a-z, 0-9, "+
 			"'.', '_' and '-'", k.Tenant)
 	}

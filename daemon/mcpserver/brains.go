@@ -79,8 +79,8 @@ func noBrain(format string, args ...any) error {
 	return &toolError{Code: protocol.CodeNoBrain, Message: fmt.Sprintf(format, args...)}
 }
 
-// slugForm is the form of a slug (spec 2).
-var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+// slugForm is the form of a slug (spec 2), which has at most 64 characters.
+var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // inBrain runs an operation on the brain of a call (spec 1): the argument brain, else the server's
 // default, else the one that the daemon names, else the first that it lists.
@@ -101,7 +101,7 @@ func inBrain[T any](
 		}
 		return run(id, c.client.Brain(id))
 	}
-	slug := slugForm.MatchString(name)
+	slug := len(name) <= 64 && slugForm.MatchString(name)
 	var err error
 	if slug {
 		var result T

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,12 +30,12 @@ const (
 // has an end, and requests without one are served. The client is not the user of this process, so
 // memory_ingest_file is rejected.
 func (s *Server) Handler() http.Handler {
-	server := s.mcpServer(false, inOrder)
+	server := sync.OnceValue(func() *mcp.Server { return s.mcpServer(false, inOrder) }) // takes a while
 	h := &handler{
 		Server:  s,
 		running: running{calls: map[callKey]*func(){}},
 		streamable: mcp.NewStreamableHTTPHandler(
-			func(*http.Request) *mcp.Server { return server },
+			func(*http.Request) *mcp.Server { return server() },
 			&mcp.StreamableHTTPOptions{
 				Stateless: true, MaxRequestBodyBytes: -1, DisableLocalhostProtection: true,
 			},

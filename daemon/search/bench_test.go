@@ -260,7 +260,7 @@ func BenchmarkOpen100k(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			crc32.Checksum(data, castagnoli)
+			crc32.Checksum(data, castagnoli())
 		}
 	})
 	b.Run("snapshot", func(b *testing.B) {

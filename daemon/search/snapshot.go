@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"hash/crc32"
+	"sync"
 )
 
 // A snapshot holds an index without its deleted chunks. All numbers are little endian. A uvarint is
@@ -64,7 +65,8 @@ type contents struct {
 	parts                                       []part
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli returns the table of the checksums, which takes a while to build.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // errSnapshot is the error of ReadSnapshot for a snapshot that is damaged, of another version, or
 // made by a different analysis of texts. The index must then be built from its documents.

@@ -80,7 +80,7 @@ func (r *snapshotReader) readContents(size uint64) error {
 	if _, err := r.file.ReadAt(data, int64(offset)); err != nil {
 		return err
 	}
-	if crc32.Checksum(data, castagnoli) != binary.LittleEndian.Uint32(trailer[12:]) {
+	if crc32.Checksum(data, castagnoli()) != binary.LittleEndian.Uint32(trailer[12:]) {
 		return damaged("wrong checksum of the contents")
 	}
 	r.decodeContents(data)
@@ -186,7 +186,7 @@ func (r *snapshotReader) readPart(i int, buf []byte) ([]byte, error) {
 	if _, err := r.file.ReadAt(buf, int64(p.offset)); err != nil {
 		return buf, err
 	}
-	if crc32.Checksum(buf, castagnoli) != p.crc {
+	if crc32.Checksum(buf, castagnoli()) != p.crc {
 		return buf, damaged(fmt.Sprintf("wrong checksum of part %d", i))
 	}
 	end := p.first + p.count

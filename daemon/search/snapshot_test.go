@@ -160,10 +160,10 @@ func seal(data []byte) []byte {
 	r.decodeContents(table)
 	for i, p := range r.contents.parts {
 		if p.offset <= offset && p.length <= offset-p.offset {
-			binary.LittleEndian.PutUint32(table[contentsSize+i*partEntrySize+4:], crc32.Checksum(data[p.offset:p.offset+p.length], castagnoli))
+			binary.LittleEndian.PutUint32(table[contentsSize+i*partEntrySize+4:], crc32.Checksum(data[p.offset:p.offset+p.length], castagnoli()))
 		}
 	}
-	binary.LittleEndian.PutUint32(data[end+12:], crc32.Checksum(table, castagnoli))
+	binary.LittleEndian.PutUint32(data[end+12:], crc32.Checksum(table, castagnoli()))
 	return data
 }
 

@@ -68,7 +68,7 @@ func (sw *snapshotWriter) endPart(kind partKind) {
 		return
 	}
 	sw.contents.parts = append(sw.contents.parts, part{
-		kind: kind, crc: crc32.Checksum(sw.buf, castagnoli),
+		kind: kind, crc: crc32.Checksum(sw.buf, castagnoli()),
 		offset: sw.offset, length: uint64(len(sw.buf)),
 		first: sw.total, count: sw.count, chunks: sw.before,
 	})
@@ -177,7 +177,7 @@ func (sw *snapshotWriter) finish(when time.Time) {
 			buf = binary.LittleEndian.AppendUint64(buf, n)
 		}
 	}
-	length, crc := len(buf), crc32.Checksum(buf, castagnoli)
+	length, crc := len(buf), crc32.Checksum(buf, castagnoli())
 	buf = binary.LittleEndian.AppendUint64(buf, sw.offset)
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(length))
 	buf = binary.LittleEndian.AppendUint32(buf, crc)

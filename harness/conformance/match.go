@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -86,7 +87,7 @@ var (
 	isNonEmptyArray  = match("a non-empty array", func(list []any) bool { return len(list) > 0 })
 
 	isCount = match("a whole number from 0", func(n float64) bool { return n >= 0 && n == float64(int64(n)) })
-	isSlug  = match("1 to 64 of a-z, 0-9 and -", regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`).MatchString)
+	isSlug  = match("1 to 64 of a-z, 0-9 and -", pattern(`^[a-z0-9][a-z0-9-]{0,63}$`))
 
 	// isTimestamp requires an offset.
 	isTimestamp = match("an ISO 8601 timestamp", func(s string) bool {
@@ -101,8 +102,15 @@ var (
 	})
 )
 
-func matchesPattern(pattern string) matcher {
-	return match("a string that matches "+pattern, regexp.MustCompile(pattern).MatchString)
+func matchesPattern(expr string) matcher {
+	return match("a string that matches "+expr, pattern(expr))
+}
+
+// pattern returns a function that reports whether a string matches expr. It compiles expr when it
+// is called first, because compiling all patterns takes longer than most commands.
+func pattern(expr string) func(s string) bool {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	return func(s string) bool { return compiled().MatchString(s) }
 }
 
 // snakeCase requires all object keys in a value to be in snake_case, at any depth. The keys of

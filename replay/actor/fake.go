@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -133,7 +134,9 @@ func namedSpeakers(question string, all []sentence) map[string]bool {
 }
 
 // turnStart matches who speaks at the beginning of a line.
-var turnStart = regexp.MustCompile(`^(\p{L}[\p{L}\d .'_-]{0,40}): `)
+var turnStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\p{L}[\p{L}\d .'_-]{0,40}): `)
+})
 
 // sentencesOf cuts notes into sentences. Those of one line belong to one turn.
 func sentencesOf(notes []note) []sentence {
@@ -146,7 +149,7 @@ func sentencesOf(notes []note) []sentence {
 			if strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "Date: ") {
 				continue // the title and the date of the document
 			}
-			if m := turnStart.FindStringSubmatch(line); m != nil {
+			if m := turnStart().FindStringSubmatch(line); m != nil {
 				speaker, line = strings.ToLower(m[1]), line[len(m[0]):]
 			}
 			if line == "" {

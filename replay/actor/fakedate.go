@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,9 +19,11 @@ const (
 )
 
 // relative matches the phrases that count from the date of a note.
-var relative = regexp.MustCompile(`(?i)\b(?:(yesterday|last night|today|tonight|this morning|tomorrow)|` +
-	`(last|this|next) (week|weekend|month|year|` + weekdayNames + `|` + abbreviatedDays + `)|` +
-	`(\d{1,3}|` + smallNumbers + `) (day|week|month|year)s? ago)\b`)
+var relative = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:(yesterday|last night|today|tonight|this morning|tomorrow)|` +
+		`(last|this|next) (week|weekend|month|year|` + weekdayNames + `|` + abbreviatedDays + `)|` +
+		`(\d{1,3}|` + smallNumbers + `) (day|week|month|year)s? ago)\b`)
+})
 
 const abbreviatedDays = `sun|mon|tue|tues|wed|thu|thurs|fri|sat`
 
@@ -31,7 +34,7 @@ func dateOf(s sentence) string {
 	if !ok {
 		return ""
 	}
-	if m := relative.FindStringSubmatch(strings.ToLower(s.text)); m != nil {
+	if m := relative().FindStringSubmatch(strings.ToLower(s.text)); m != nil {
 		switch {
 		case m[1] != "":
 			return longDate(d.AddDate(0, 0, daysTo(m[1]))) + "."

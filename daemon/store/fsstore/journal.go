@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"evalctl/daemon/store"
@@ -27,7 +28,8 @@ const (
 	journalHeader = len(journalMagic) + 4 + 8
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli returns the table of the checksums, which takes a while to build.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 func encodeEntry(e entry) ([]byte, error) {
 	var body bytes.Buffer
@@ -41,7 +43,7 @@ func encodeEntry(e entry) ([]byte, error) {
 func addHeader(body []byte) []byte {
 	out := make([]byte, 0, journalHeader+len(body))
 	out = append(out, journalMagic...)
-	out = binary.BigEndian.AppendUint32(out, crc32.Checksum(body, castagnoli))
+	out = binary.BigEndian.AppendUint32(out, crc32.Checksum(body, castagnoli()))
 	out = binary.BigEndian.AppendUint64(out, uint64(len(body)))
 	return append(out, body...)
 }
@@ -56,7 +58,7 @@ func decodeEntry(data []byte) (entry, bool, error) {
 	sum := binary.BigEndian.Uint32(data[len(journalMagic):])
 	size := binary.BigEndian.Uint64(data[len(journalMagic)+4:])
 	body := data[journalHeader:]
-	if size != uint64(len(body)) || sum != crc32.Checksum(body, castagnoli) {
+	if size != uint64(len(body)) || sum != crc32.Checksum(body, castagnoli()) {
 		return entry{}, false, nil
 	}
 	var e entry
