@@ -19,8 +19,8 @@ const defaultMargin = "0.03"
 
 // baselineFlags compares a run with an earlier result.
 type baselineFlags struct {
-	Baseline string `placeholder:"FILE" help:"Result file that the run must not be worse than, question by question. If it is, or it is not shown to be not worse, the exit code is 1."`
-	Margin   string `default:"0.03" placeholder:"RATE" help:"Largest loss of pass rate against --baseline that is accepted (${default})."`
+	Baseline string `placeholder:"FILE" help:"Result file that the run must not be worse than, question by question. If it is, or it is not shown to be not worse, the exit code is 1." group:"gate"`
+	Margin   string `default:"0.03" placeholder:"RATE" help:"Largest loss of pass rate against --baseline that is accepted (${default})." group:"advanced"`
 
 	margin float64
 }

@@ -45,8 +45,7 @@ Examples:
   evalctl compare old=o1.json,o2.json,o3.json new=n1.json,n2.json,n3.json --baseline old
   evalctl compare a.json b.json --cluster conversation --format markdown
   evalctl compare published.jsonl results/2026-01-31/go.json --intersect
-
-` + exitTable()
+`
 }
 
 // Run compares the results and writes the comparison to stdout.

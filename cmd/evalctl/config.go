@@ -32,8 +32,7 @@ Examples:
   evalctl config replay
   evalctl config --json run --floor 0.8
   evalctl config --config ci/evalctl.yaml sweep
-
-` + exitTable()
+`
 }
 
 // Where the value of a flag comes from.

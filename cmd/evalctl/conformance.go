@@ -61,8 +61,7 @@ Examples:
   evalctl conformance --sdk py --daemon-cmd 'python3 daemon.py serve --addr {addr}' --format junit --output junit.xml
   evalctl conformance --mcp 'stdio:evalctl mcp --home ./brains'
   evalctl conformance --list --only ask
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

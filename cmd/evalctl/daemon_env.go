@@ -16,7 +16,7 @@ import (
 
 // daemonEnvFlag has the flag for what a daemon gets although evalctl counts money.
 type daemonEnvFlag struct {
-	DaemonEnv []string `name:"daemon-env" sep:"none" placeholder:"NAME" help:"Pass a variable on to the daemon that is started, although it looks like a credential or a provider's address. No cap limits what the daemon pays with it. May be repeated."`
+	DaemonEnv []string `name:"daemon-env" sep:"none" placeholder:"NAME" help:"Pass a variable on to the daemon that is started, although it looks like a credential or a provider's address. No cap limits what the daemon pays with it. May be repeated." group:"advanced"`
 }
 
 // validateDaemonEnv checks that only names are given.

@@ -44,6 +44,7 @@ var exitMeanings = []struct {
 	{exitInterrupted, "interrupted; --resume continues the run"},
 }
 
+// exitTable returns the table of the exit codes for the help of evalctl.
 func exitTable() string {
 	var b strings.Builder
 	b.WriteString("Exit codes:\n")

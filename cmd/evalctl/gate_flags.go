@@ -13,8 +13,8 @@ import (
 
 // allowanceFlags says how many questions may end without a score. run, sweep and replay have them.
 type allowanceFlags struct {
-	MaxErrors   string `name:"max-errors" default:"10%" placeholder:"N|P%" help:"Number or share of questions on which the daemon may fail. Above it the exit code is 5 (${default})."`
-	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of answers that the scorer may leave without a verdict. Above it the exit code is 5 (${default})."`
+	MaxErrors   string `name:"max-errors" default:"10%" placeholder:"N|P%" help:"Number or share of questions on which the daemon may fail. Above it the exit code is 5 (${default})." group:"advanced"`
+	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of answers that the scorer may leave without a verdict. Above it the exit code is 5 (${default})." group:"advanced"`
 
 	errors   result.Allowance
 	unscored result.Allowance
@@ -32,9 +32,9 @@ func (a *allowanceFlags) validateAllowances() (err error) {
 
 // gateFlags says when a run passes. run and replay have them, with another default of the floor.
 type gateFlags struct {
-	Floor     string   `default:"${default_floor}" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})."`
-	FloorMode string   `name:"floor-mode" enum:"point,proven,not-refuted" default:"point" help:"What must reach the floors: point is the pass rate, proven its lower bound (one-sided, 95%), not-refuted its upper bound (${default})."`
-	FloorTag  []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated."`
+	Floor     string   `default:"${default_floor}" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})." group:"gate"`
+	FloorMode string   `name:"floor-mode" enum:"point,proven,not-refuted" default:"point" help:"What must reach the floors: point is the pass rate, proven its lower bound (one-sided, 95%), not-refuted its upper bound (${default})." group:"advanced"`
+	FloorTag  []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated." group:"advanced"`
 	allowanceFlags
 
 	floor     float64

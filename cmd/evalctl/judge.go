@@ -45,8 +45,7 @@ Examples:
 
   evalctl judge check --labels labels.jsonl --judge gpt-4o --max-cost-usd 1
   evalctl judge check --labels labels.jsonl --judge gpt-4o --result results/2026-01-31/go.replay.json
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

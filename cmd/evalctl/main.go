@@ -24,33 +24,33 @@ import (
 
 // cli is the grammar of the command line: one field per command. See newParser.
 type cli struct {
-	Run         runCmd         `cmd:"" help:"Evaluate a daemon on a dataset of questions."`
-	Replay      replayCmd      `cmd:"" help:"Measure memories with a published benchmark."`
-	Worker      workerCmd      `cmd:"" help:"Ask and score the questions of replays that are on a queue."`
-	Plan        planCmd        `cmd:"" help:"Say how a gate judges, before anything is spent."`
-	Sweep       sweepCmd       `cmd:"" help:"Compare retrieval settings on one daemon."`
-	Compare     compareCmd     `cmd:"" help:"Compare results, question by question."`
-	Diff        diffCmd        `cmd:"" help:"Show one question of several results side by side."`
-	Verify      verifyCmd      `cmd:"" help:"Recompute result files from their questions."`
-	Rescore     rescoreCmd     `cmd:"" help:"Score the answers of a result again, without a daemon."`
-	Report      reportCmd      `cmd:"" help:"Write a stored result as HTML, JUnit XML or Markdown."`
-	Dataset     datasetCmd     `cmd:"" help:"Create, check, convert and download datasets."`
-	Judge       judgeCmd       `cmd:"" help:"Check a judge against answers with labels."`
-	PricesOf    pricesCmd      `cmd:"" name:"prices" help:"Print the prices of models that costs are computed with."`
-	Conformance conformanceCmd `cmd:"" help:"Check a daemon against the protocol."`
-	List        listCmd        `cmd:"" help:"List the results in a folder."`
-	Show        showCmd        `cmd:"" help:"Print the report of a result again."`
-	Trend       trendCmd       `cmd:"" help:"Show how results changed from night to night."`
-	View        viewCmd        `cmd:"" help:"Serve the results in a folder as web pages, on this machine."`
-	Serve       serveCmd       `cmd:"" help:"Serve the reference memory service over HTTP."`
-	Migrate     migrateCmd     `cmd:"" help:"Bring the tables of a database of brains to this version."`
-	MCP         mcpCmd         `cmd:"" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
-	Health      healthCmd      `cmd:"" help:"Check whether a daemon is healthy."`
-	Keys        keysCmd        `cmd:"" help:"Create, list and revoke API keys."`
-	ConfigFor   configCmd      `cmd:"" name:"config" help:"Print the flags in force, and where they come from."`
-	Version     versionCmd     `cmd:"" help:"Print the version and the commit it was built from."`
-	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
-	HelpFor     helpCmd        `cmd:"" name:"help" help:"Print the help of a command."`
+	Run         runCmd         `cmd:"" group:"everyday" help:"Evaluate a daemon on a dataset of questions."`
+	Replay      replayCmd      `cmd:"" group:"everyday" help:"Measure memories with a published benchmark."`
+	Compare     compareCmd     `cmd:"" group:"everyday" help:"Compare results, question by question."`
+	Show        showCmd        `cmd:"" group:"everyday" help:"Print the report of a result again."`
+	List        listCmd        `cmd:"" group:"everyday" help:"List the results in a folder."`
+	Dataset     datasetCmd     `cmd:"" group:"everyday" help:"Create, check, convert and download datasets."`
+	Conformance conformanceCmd `cmd:"" group:"everyday" help:"Check a daemon against the protocol."`
+	Serve       serveCmd       `cmd:"" group:"services" help:"Serve the reference memory service over HTTP."`
+	Worker      workerCmd      `cmd:"" group:"services" help:"Ask and score the questions of replays that are on a queue."`
+	MCP         mcpCmd         `cmd:"" group:"services" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
+	Keys        keysCmd        `cmd:"" group:"services" help:"Create, list and revoke API keys."`
+	Migrate     migrateCmd     `cmd:"" group:"services" help:"Bring the tables of a database of brains to this version."`
+	Health      healthCmd      `cmd:"" group:"services" help:"Check whether a daemon is healthy."`
+	Plan        planCmd        `cmd:"" group:"more" help:"Say how a gate judges, before anything is spent."`
+	Sweep       sweepCmd       `cmd:"" group:"more" help:"Compare retrieval settings on one daemon."`
+	Diff        diffCmd        `cmd:"" group:"more" help:"Show one question of several results side by side."`
+	Verify      verifyCmd      `cmd:"" group:"more" help:"Recompute result files from their questions."`
+	Rescore     rescoreCmd     `cmd:"" group:"more" help:"Score the answers of a result again, without a daemon."`
+	Report      reportCmd      `cmd:"" group:"more" help:"Write a stored result as HTML, JUnit XML or Markdown."`
+	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
+	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
+	Trend       trendCmd       `cmd:"" group:"more" help:"Show how results changed from night to night."`
+	View        viewCmd        `cmd:"" group:"more" help:"Serve the results in a folder as web pages, on this machine."`
+	ConfigFor   configCmd      `cmd:"" group:"more" name:"config" help:"Print the flags in force, and where they come from."`
+	Version     versionCmd     `cmd:"" group:"more" help:"Print the version and the commit it was built from."`
+	Completion  completionCmd  `cmd:"" group:"more" help:"Print a shell completion script."`
+	HelpFor     helpCmd        `cmd:"" group:"more" name:"help" help:"Print the help of a command."`
 	Watchdog    watchdogCmd    `cmd:"" hidden:""`
 
 	commonFlags
@@ -58,8 +58,8 @@ type cli struct {
 
 // commonFlags are the flags of all commands.
 type commonFlags struct {
-	Config      string      `name:"config" placeholder:"FILE" help:"Project file with flags of commands. Default: evalctl.yaml in the current directory, if there is one. none: read no file."`
-	ShowVersion versionFlag `name:"version" help:"Print the version and the commit it was built from."`
+	Config      string      `name:"config" placeholder:"FILE" group:"advanced" help:"Project file with flags of commands. Default: evalctl.yaml in the current directory, if there is one. none: read no file."`
+	ShowVersion versionFlag `name:"version" group:"advanced" help:"Print the version and the commit it was built from."`
 }
 
 func (cli) Help() string {
@@ -179,7 +179,11 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 	if len(p.args) > 0 && c.field(p.args[0]) >= 0 {
 		command = p.args[:1]
 	}
-	return newParser(ctx, p, c, command, more...).Parse(p.args)
+	args, all := withoutAll(p.args)
+	if all {
+		more = append(more, kong.Help(printAllHelp))
+	}
+	return newParser(ctx, p, c, command, more...).Parse(args)
 }
 
 // newParser returns a parser of the command line. Its values go to c. It knows only some commands,
@@ -191,6 +195,8 @@ func newParser(ctx context.Context, p *process, c *cli, commands []string, more 
 		kong.Description("Evaluate and benchmark memory services."),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Help(printHelp),
+		kong.ExplicitGroups(helpGroups),
 		kong.Writers(p.stdout, p.stderr),
 		kong.BindFor(ctx),
 		scenarioVars(),

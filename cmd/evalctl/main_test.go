@@ -139,6 +139,17 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestRunHelp checks that the help of run fits two screens.
+func TestRunHelp(t *testing.T) {
+	got, err := exec.CommandContext(t.Context(), "evalctl", "run", "--help").Output() // see TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(got), "\n"); lines > 60 {
+		t.Errorf("the help of run has %d lines, want at most 60", lines)
+	}
+}
+
 // cmdExits runs a command and checks its exit code: exits CODE COMMAND [ARG]...
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])

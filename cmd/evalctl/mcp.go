@@ -67,8 +67,7 @@ Examples:
   evalctl mcp install claude-desktop --write
   evalctl mcp --home ./brains --model ollama/llama3.2
   SVC_TOKEN=… evalctl mcp --endpoint https://memory.example.com --default-brain notes
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -23,7 +23,7 @@ type moneyFlags struct {
 
 // unusableFlag ends the spending on a judge that gives no verdicts.
 type unusableFlag struct {
-	MaxUnusable int `name:"max-unusable" default:"20" placeholder:"N" help:"Stop when N answers in a row get no usable verdict of the judge. 0: no limit (${default})."`
+	MaxUnusable int `name:"max-unusable" default:"20" placeholder:"N" help:"Stop when N answers in a row get no usable verdict of the judge. 0: no limit (${default})." group:"advanced"`
 }
 
 func (f *unusableFlag) validateUnusable() error {

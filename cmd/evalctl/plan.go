@@ -49,8 +49,7 @@ Examples:
   evalctl plan --floor 0.9 --floor-mode proven --dataset datasets/core.jsonl
   evalctl plan --n 200 --difference 0.05 --discordant 0.12 --power 0.9
   evalctl plan --n 200 --baseline-rate 0.92 --format json
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

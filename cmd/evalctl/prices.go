@@ -26,8 +26,7 @@ Examples:
   evalctl prices
   evalctl prices gpt-5
   evalctl prices --prices mine.json --json
-
-` + exitTable()
+`
 }
 
 // listedPrice is a model with its price and whose table that is from.

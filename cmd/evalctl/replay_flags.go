@@ -92,8 +92,7 @@ Examples:
   evalctl replay --resume results/2026-01-31/go.replay.ledger
   evalctl replay --queue postgres://evalctl@db/evalctl --sdk go --dataset longmemeval_s.json --model gpt-4o-mini
   evalctl replay --queue postgres://evalctl@db/evalctl --resume 20260131-020000-k7x2pa  # on any machine
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -45,8 +45,7 @@ Examples:
   evalctl rescore results/2026-01-31/go.json --scorer exact
   evalctl rescore results/2026-01-31/go.json --scorer judge --judge openai/gpt-4o --max-cost-usd 1
   evalctl rescore results/2026-01-31/go.json --scorer exact --dataset corrected.jsonl
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -16,30 +16,30 @@ import (
 // runCmd has the flags of evalctl run, those of the specification (spec 4.4) and further ones.
 type runCmd struct {
 	targetFlags
-	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}."`
-	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
-	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	TopK     int    `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})."`
+	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}." group:"scoring"`
+	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"advanced"`
+	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}." group:"scoring"`
+	TopK     int    `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})." group:"scoring"`
 
 	gateFlags `set:"default_floor=0.90"`
 	baselineFlags
 
-	Verbose     bool `help:"Also print the tags whose questions all passed."`
-	MaxFailures int  `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit."`
+	Verbose     bool `help:"Also print the tags whose questions all passed." group:"advanced"`
+	MaxFailures int  `name:"max-failures" default:"0" placeholder:"N" help:"Stop after N questions that did not pass. 0: no limit." group:"advanced"`
 
-	MaxPerDocument *int `name:"max-per-document" placeholder:"N" help:"Maximum number of passages of one document, sent as max_per_document. 0: no limit. Default: the daemon's."`
+	MaxPerDocument *int `name:"max-per-document" placeholder:"N" help:"Maximum number of passages of one document, sent as max_per_document. 0: no limit. Default: the daemon's." group:"advanced"`
 
-	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default."`
-	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default."`
-	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode."`
+	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
+	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
+	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode." group:"advanced"`
 
 	exactFlag
 	judgeFlags
 	daemonEnvFlag
 
 	reportFlags
-	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal."`
-	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge."`
+	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal." group:"output"`
+	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
 
 	keptFlags
 	scenario target.Scenario
@@ -53,11 +53,8 @@ func (runCmd) Help() string {
   evalctl run --sdk go --dataset datasets/core.jsonl --model openai/gpt-4o-mini --max-cost-usd 2
   evalctl run --sdk ts --dataset datasets/core.jsonl --scorer exact --daemon-cmd 'npx tsx daemon.ts serve --addr {addr}'
   evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
-  evalctl run --sdk go --dataset datasets/core.jsonl --scorer retrieval --scenario search-retrieve-only --top-k 10
   evalctl run --resume results/2026-01-31/go.journal
-  evalctl run --resume results/2026-01-31/go.journal --retry-errors
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -11,7 +11,7 @@ import (
 
 // exactFlag is a flag of the commands that select a scorer.
 type exactFlag struct {
-	ExactCase bool `name:"exact-case" help:"With --scorer exact: upper and lower case matter."`
+	ExactCase bool `name:"exact-case" help:"With --scorer exact: upper and lower case matter." group:"advanced"`
 }
 
 func (f exactFlag) validateExact(k scorer.Kind) error {

@@ -15,15 +15,15 @@ const maxRepeats = 100
 
 // selectFlags say which questions of the dataset are asked, in which order and how often.
 type selectFlags struct {
-	Tags     []string `placeholder:"TAG,..." help:"Ask only questions with one of these tags."`
-	IDs      []string `name:"ids" placeholder:"ID,..." help:"Ask only the questions with these ids. @FILE: those in a file, one on each line."`
-	Grep     string   `placeholder:"REGEXP" help:"Ask only questions whose text matches a regular expression."`
-	FailedOf string   `name:"failed-of" placeholder:"FILE" help:"Ask only the questions that did not pass in a result file."`
-	Shuffle  bool     `help:"Ask in an order that --seed determines."`
-	Seed     *uint64  `placeholder:"N" help:"Seed of --shuffle. Default: 0."`
-	Limit    *int     `placeholder:"N" help:"Ask only the first N of the questions that the other flags select."`
-	Repeats  int      `default:"1" placeholder:"K" help:"Ask every question K times (${default})."`
-	Cluster  string   `placeholder:"TAG" help:"Take questions with the same tag TAG:X as alike in confidence intervals."`
+	Tags     []string `placeholder:"TAG,..." help:"Ask only questions with one of these tags." group:"questions"`
+	IDs      []string `name:"ids" placeholder:"ID,..." help:"Ask only the questions with these ids. @FILE: those in a file, one on each line." group:"questions"`
+	Grep     string   `placeholder:"REGEXP" help:"Ask only questions whose text matches a regular expression." group:"advanced"`
+	FailedOf string   `name:"failed-of" placeholder:"FILE" help:"Ask only the questions that did not pass in a result file." group:"advanced"`
+	Shuffle  bool     `help:"Ask in an order that --seed determines." group:"advanced"`
+	Seed     *uint64  `placeholder:"N" help:"Seed of --shuffle. Default: 0." group:"advanced"`
+	Limit    *int     `placeholder:"N" help:"Ask only the first N of the questions that the other flags select." group:"questions"`
+	Repeats  int      `default:"1" placeholder:"K" help:"Ask every question K times (${default})." group:"advanced"`
+	Cluster  string   `placeholder:"TAG" help:"Take questions with the same tag TAG:X as alike in confidence intervals." group:"advanced"`
 
 	grep *regexp.Regexp
 	// fixed are the ids that files select, as values of --ids, if any do.

@@ -43,8 +43,7 @@ Examples:
   SVC_EMBED_PROVIDER=fake evalctl sweep --sdk go --dataset q.jsonl --mode bm25,semantic,hybrid
   evalctl sweep --sdk go --dataset locomo.jsonl --corpus locomo.corpus.jsonl --brain-tag conv --top-k 10 --mode bm25
   evalctl sweep --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --mode auto,bm25 --json
-
-` + exitTable()
+`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

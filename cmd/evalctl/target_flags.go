@@ -23,23 +23,23 @@ const maxConcurrency = 1024
 // targetFlags has the flags that run and sweep share: which daemon is asked which questions, in
 // which brains.
 type targetFlags struct {
-	Target   string `aliases:"sdk" placeholder:"TARGET" help:"Target that is evaluated, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started (required)."`
-	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)."`
-	Output   string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})."`
-	Port     int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
-	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
-	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Ask questions with the tag TAG:X in brain X, which gets the documents with a folder X in their path."`
+	Target   string `aliases:"sdk" placeholder:"TARGET" help:"Target that is evaluated, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started (required)." group:"target"`
+	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)." group:"questions"`
+	Output   string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
+	Port     int    `default:"0" help:"Port of the daemon that is started. 0: a free port." group:"advanced"`
+	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})." group:"advanced"`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Ask questions with the tag TAG:X in brain X, which gets the documents with a folder X in their path." group:"advanced"`
 
-	Endpoint    string        `placeholder:"URL" help:"Evaluate a running daemon."`
-	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN."`
-	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD."`
-	Corpus      string        `placeholder:"PATH" help:"Documents to load into the brains: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: do not load documents."`
-	Concurrency int           `default:"4" help:"Number of concurrent questions (${default})."`
-	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
-	Timeout     time.Duration `default:"120s" help:"Time limit for one question, all attempts included (${default})."`
+	Endpoint    string        `placeholder:"URL" help:"Evaluate a running daemon." group:"target"`
+	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN." group:"advanced"`
+	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD." group:"target"`
+	Corpus      string        `placeholder:"PATH" help:"Documents to load into the brains: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: do not load documents." group:"questions"`
+	Concurrency int           `default:"4" help:"Number of concurrent questions (${default})." group:"advanced"`
+	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
+	Timeout     time.Duration `default:"120s" help:"Time limit for one question, all attempts included (${default})." group:"advanced"`
 
-	Quiet bool `help:"Print only errors on stderr."`
-	JSON  bool `name:"json" help:"Print the summary as one JSON object."`
+	Quiet bool `help:"Print only errors on stderr." group:"output"`
+	JSON  bool `name:"json" help:"Print the summary as one JSON object." group:"output"`
 
 	selectFlags
 	found target.Definition // what Target names, see findTarget
