@@ -9,9 +9,9 @@ import (
 
 // moneyFlags has the flags about money that replay and judge check share.
 type moneyFlags struct {
-	MaxCostUSD string   `name:"max-cost-usd" default:"20" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})."`
-	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated."`
-	Prices     string   `placeholder:"FILE" help:"File of prices, instead of those in this program."`
+	MaxCostUSD string   `name:"max-cost-usd" default:"20" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"scoring"`
+	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
+	Prices     string   `placeholder:"FILE" help:"File of prices, instead of those in this program." group:"advanced"`
 
 	unusableFlag
 

@@ -17,62 +17,62 @@ import (
 
 // replayCmd has the flags of evalctl replay.
 type replayCmd struct {
-	Dataset        string `placeholder:"FILE" help:"Benchmark file: LongMemEval, LoCoMo, or questions in JSONL (required)."`
-	Format         string `enum:",longmemeval,locomo,jsonl" default:"" help:"Format of the benchmark file. Default: as its content says."`
-	Corpus         string `placeholder:"PATH" help:"Documents of questions in JSONL. Default: <dataset>.corpus next to the dataset."`
-	ExpectedSHA256 string `name:"expected-sha256" placeholder:"HEX" help:"SHA-256 that the benchmark file must have."`
-	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported."`
+	Dataset        string `placeholder:"FILE" help:"Benchmark file: LongMemEval, LoCoMo, or questions in JSONL (required)." group:"questions"`
+	Format         string `enum:",longmemeval,locomo,jsonl" default:"" help:"Format of the benchmark file. Default: as its content says." group:"advanced"`
+	Corpus         string `placeholder:"PATH" help:"Documents of questions in JSONL. Default: <dataset>.corpus next to the dataset." group:"questions"`
+	ExpectedSHA256 string `name:"expected-sha256" placeholder:"HEX" help:"SHA-256 that the benchmark file must have." group:"advanced"`
+	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported." group:"advanced"`
 
-	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started. May be repeated; the daemons are then asked the same question at the same time."`
-	Baseline  []string `sep:"none" placeholder:"NAME" help:"Baseline without a memory: full-context, oracle or no-memory. May be repeated."`
-	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon."`
-	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN."`
-	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD."`
-	Port      int      `default:"0" help:"Port of the first daemon that is started; others get the following ones. 0: free ports."`
-	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
+	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started. May be repeated; the daemons are then asked the same question at the same time." group:"target"`
+	Baseline  []string `sep:"none" placeholder:"NAME" help:"Baseline without a memory: full-context, oracle or no-memory. May be repeated." group:"target"`
+	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon." group:"target"`
+	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN." group:"advanced"`
+	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD." group:"target"`
+	Port      int      `default:"0" help:"Port of the first daemon that is started; others get the following ones. 0: free ports." group:"advanced"`
+	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
 
-	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: bulk writes a document for each session, replay sends the messages to the session endpoints, none uses filled brains (${default})."`
-	Shared     bool   `name:"shared-brain" help:"Put all haystacks into one brain."`
+	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: bulk writes a document for each session, replay sends the messages to the session endpoints, none uses filled brains (${default})." group:"advanced"`
+	Shared     bool   `name:"shared-brain" help:"Put all haystacks into one brain." group:"advanced"`
 
-	Limit         int    `aliases:"sample-size" default:"0" placeholder:"N" help:"Number of questions to ask, in the proportions of their types. 0: all."`
-	Seed          uint64 `default:"42" help:"Seed of the sample (${default})."`
-	MinPerStratum int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each type."`
-	IDs           string `name:"ids" aliases:"sample-ids" placeholder:"@FILE" help:"Ask exactly the questions with these ids, one on a line."`
-	ExcludeIDs    string `name:"exclude-ids" placeholder:"FILE" help:"Leave out the questions with these ids, one on a line."`
+	Limit         int    `aliases:"sample-size" default:"0" placeholder:"N" help:"Number of questions to ask, in the proportions of their types. 0: all." group:"questions"`
+	Seed          uint64 `default:"42" help:"Seed of the sample (${default})." group:"advanced"`
+	MinPerStratum int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each type." group:"advanced"`
+	IDs           string `name:"ids" aliases:"sample-ids" placeholder:"@FILE" help:"Ask exactly the questions with these ids, one on a line." group:"questions"`
+	ExcludeIDs    string `name:"exclude-ids" placeholder:"FILE" help:"Leave out the questions with these ids, one on a line." group:"advanced"`
 
-	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: retrieve-only searches with the daemon and has --model answer, full has the daemon answer (${default})."`
-	Model        string `aliases:"actor" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and that a started daemon extracts and answers with. The provider is openai, ollama or fake."`
-	TopK         int    `name:"top-k" default:"10" help:"Number of passages to retrieve (${default})."`
-	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}."`
-	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})."`
+	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: retrieve-only searches with the daemon and has --model answer, full has the daemon answer (${default})." group:"scoring"`
+	Model        string `aliases:"actor" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and that a started daemon extracts and answers with. The provider is openai, ollama or fake." group:"scoring"`
+	TopK         int    `name:"top-k" default:"10" help:"Number of passages to retrieve (${default})." group:"scoring"`
+	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"scoring"`
+	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})." group:"advanced"`
 
-	Scorer string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}."`
-	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model."`
+	Scorer string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}." group:"scoring"`
+	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model." group:"scoring"`
 	exactFlag
-	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace."`
+	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace." group:"advanced"`
 
 	moneyFlags
 	daemonEnvFlag
-	Unmetered bool   `name:"unmetered-daemon" help:"Accept that a daemon at --endpoint pays for models beyond the cap."`
-	Estimate  bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit."`
-	Cache     string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})."`
-	CacheDir  string `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder."`
+	Unmetered bool   `name:"unmetered-daemon" help:"Accept that a daemon at --endpoint pays for models beyond the cap." group:"advanced"`
+	Estimate  bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit." group:"output"`
+	Cache     string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})." group:"advanced"`
+	CacheDir  string `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder." group:"advanced"`
 
-	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})."`
-	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})."`
-	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers."`
+	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})." group:"advanced"`
+	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})." group:"advanced"`
+	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
 	gateFlags   `set:"default_floor=0"`
-	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines although they differ in KEY, such as effective_modes."`
-	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/."`
-	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights."`
-	History     string   `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results."`
+	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines although they differ in KEY, such as effective_modes." group:"advanced"`
+	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/." group:"output"`
+	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`
+	History     string   `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results." group:"advanced"`
 	reportFlags
-	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"Have the questions asked by the workers at a queue in PostgreSQL, see evalctl worker. A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass."`
-	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends. It can be resumed (${default})."`
-	Resume      string        `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger. With --queue: the run that it names."`
-	RetryErrors bool          `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge."`
-	Quiet       bool          `help:"Print only errors on stderr."`
-	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line."`
+	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"Have the questions asked by the workers at a queue in PostgreSQL, see evalctl worker. A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass." group:"advanced"`
+	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends. It can be resumed (${default})." group:"advanced"`
+	Resume      string        `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger. With --queue: the run that it names." group:"output"`
+	RetryErrors bool          `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
+	Quiet       bool          `help:"Print only errors on stderr." group:"output"`
+	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line." group:"output"`
 
 	keptFlags
 	scorer scorer.Kind
