@@ -52,6 +52,7 @@ var flagSamples = map[string][]string{
 	"max-errors":       {"3"},
 	"max-unscored":     {"12.5%"},
 	"quiet":            {""},
+	"verbose":          {""},
 	"json":             {""},
 	"scenario":         {"ask-augmented"},
 	"mode":             {"bm25"},
