@@ -17,6 +17,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 type mcpInstallCmd struct {
@@ -83,7 +84,7 @@ func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error
 	if c.Write {
 		return c.write(p, client, path, entry, parent.variables(p))
 	}
-	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.name, printable(path, oneLine))
+	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.name, terminal.Line(path))
 	fmt.Fprint(p.stdout, client.snippet(c.Name, entry))
 	fmt.Fprintf(p.stderr, "\n--write adds this entry to the file.")
 	if client.add != "" {
@@ -113,19 +114,19 @@ func (c *mcpInstallCmd) write(p *process, client desktopClient, path string, ent
 		return fmt.Errorf("%s: %w: correct the file, or add this by hand:\n\n%s",
 			config.path, err, client.snippet(c.Name, entry))
 	case string(edited) == string(config.text):
-		_, err := fmt.Fprintf(p.stdout, "%s is unchanged: it has the entry %q\n", printable(config.path, oneLine), c.Name)
+		_, err := fmt.Fprintf(p.stdout, "%s is unchanged: it has the entry %q\n", terminal.Line(config.path), c.Name)
 		return err
 	}
 	backup, err := config.replace(edited)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "%s\n", printable(config.path, oneLine))
+	fmt.Fprintf(p.stdout, "%s\n", terminal.Line(config.path))
 	for _, line := range changedLines(string(config.text), string(edited)) {
-		fmt.Fprintf(p.stdout, "  %s\n", printable(line, oneLine))
+		fmt.Fprintf(p.stdout, "  %s\n", terminal.Line(line))
 	}
 	if backup != "" {
-		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", printable(backup, oneLine))
+		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", terminal.Line(backup))
 	}
 	fmt.Fprintln(p.stderr, client.then)
 	c.remind(p, client, variables)
@@ -155,7 +156,7 @@ func (c *mcpInstallCmd) list(p *process, entry serverEntry) error {
 	fmt.Fprintln(w, "CLIENT\tENTRY\tFILE")
 	for _, client := range desktopClients {
 		path := client.file(where)
-		fmt.Fprintf(w, "%s\t%s\t%s\n", client.id, c.state(client, path, entry), printable(path, oneLine))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", client.id, c.state(client, path, entry), terminal.Line(path))
 	}
 	return w.Flush()
 }
