@@ -86,7 +86,7 @@ func printDaemon(t *terminal.Terminal, s *harness.Session) { printDaemonOf(t, "d
 
 // printDaemonOf prints a daemon under the name of its arm.
 func printDaemonOf(t *terminal.Terminal, name string, s *harness.Session) {
-	url, version := s.Endpoint().URL(), terminal.Line(s.ID().Version)
+	url, version := s.Service().URL(), terminal.Line(s.ID().Version)
 	if !s.Started() {
 		t.Field(name, "%s  %s", url, version)
 		return

@@ -87,7 +87,7 @@ func evaluates(t *testing.T, url string) error {
 			return err
 		}
 		for _, scenario := range []result.Scenario{result.SearchOnly, result.AskBasic} {
-			asked := &evaltarget.Target{Endpoint: e, Brains: ids, Scenario: scenario, Mode: "auto", TopK: 5}
+			asked := &evaltarget.Target{Service: e, Brains: ids, Scenario: scenario, Mode: "auto", TopK: 5}
 			a, err := asked.Ask(t.Context(), dataset.Question{ID: "q", Question: question, Brain: brain.Name}, 5*time.Second)
 			if err != nil {
 				return err
