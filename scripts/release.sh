@@ -17,7 +17,7 @@ shift
 
 export CGO_ENABLED=0 GOFLAGS= GOWORK=off GOEXPERIMENT= GOAMD64=v1 GOARM64=v8.0
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH
+export SOURCE_DATE_EPOCH # nfpm reads it
 rm -rf dist
 mkdir -p dist/share
 
@@ -59,14 +59,14 @@ fi
 for shell in bash zsh fish; do "$program" completion $shell >dist/share/evalctl.$shell; done
 manual "$program" | gzip -9n >dist/share/evalctl.1.gz
 
-# Tools run with GOARCH as data, so they are built before.
 go build -modfile=tools/go.mod -o dist/share/ github.com/goreleaser/nfpm/v2/cmd/nfpm
 go -C tools build -o ../dist/share/ ./image
 for platform; do
   [[ $platform = linux/* ]] || continue
   name=dist/evalctl_${version}_${platform/\//_}
   for format in deb rpm; do
-    VERSION=$version GOARCH=${platform#*/} dist/share/nfpm package --config tools/nfpm.yaml --packager $format --target "$name.$format"
+    VERSION=$version GOARCH=${platform#*/} MAINTAINER=$(git log -1 --format="%cn <%ce>") \
+      dist/share/nfpm package --config tools/nfpm.yaml --packager $format --target "$name.$format" >/dev/null
   done
   dist/share/image "$version" "$SOURCE_DATE_EPOCH" "dist/${platform/\//_}/evalctl" "${platform#*/}" "$name.oci.tar"
 done
