@@ -58,7 +58,7 @@ func write(version, unix, program, architecture, file string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }() // it is temporary
 	if err := lay(image, version, folder); err != nil {
 		return err
 	}
