@@ -117,6 +117,8 @@ func (t *terminal) failure(id result.Identity, r result.Record) (mark, text stri
 	mark = t.tint(false, "FAIL")
 	want := r.Reference
 	switch needsOf(id.Scorer) {
+	case scorer.NeedChecks:
+		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, short(r.Reason, 200), short(r.Answer, 72), instead(id, r))
 	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:

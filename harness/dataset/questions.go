@@ -3,6 +3,7 @@ package dataset
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -34,7 +35,9 @@ type Question struct {
 	QuestionDate string
 	// ExpectedPaths are the paths of the gold documents in the corpus.
 	ExpectedPaths []string
-	Tags          []string
+	// Checks are conditions on the answer, which the checks scorer applies.
+	Checks []scorer.Check
+	Tags   []string
 	// Brain is the brain in which the question is asked. A line need not name one; the questions of
 	// a Dataset all have one, by its BrainNaming.
 	Brain string
@@ -55,7 +58,7 @@ func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		Gold: result.Gold(q.ExpectedPaths), Type: q.JudgeType,
+		Gold: result.Gold(q.ExpectedPaths), Checks: q.Checks, Type: q.JudgeType,
 	}
 }
 
@@ -282,6 +285,7 @@ func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 }
 
 func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
+	var checks json.RawMessage
 	q.unknown, err = decodeObject(line, names,
 		field{key: "id", into: &q.ID},
 		field{key: "question", into: &q.Question},
@@ -289,6 +293,7 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 		field{key: "reference_answer", into: &q.ReferenceAnswer},
 		field{key: "question_date", into: &q.QuestionDate},
 		field{key: "expected_paths", into: &q.ExpectedPaths},
+		field{key: "checks", into: &checks},
 		field{key: "tags", into: &q.Tags},
 		field{key: "brain", into: &q.Brain},
 	)
@@ -300,6 +305,9 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 		return q, errors.New(`"id" is missing; give the question a unique id`)
 	case q.Question == "":
 		return q, fmt.Errorf(`question %q: "question" is missing or empty`, q.ID)
+	}
+	if q.Checks, err = parseChecks(checks); err != nil {
+		return q, fmt.Errorf("question %q: %w", q.ID, err)
 	}
 	for i, tag := range q.Tags {
 		if slices.Contains(q.Tags[:i], tag) {
