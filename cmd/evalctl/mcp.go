@@ -20,6 +20,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/client"
 	"evalctl/daemon/fetch"
+	"evalctl/daemon/home"
 	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/heap"
@@ -98,21 +99,21 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	if c.Endpoint != "" {
 		return c.serve(ctx, p, logger, c.Endpoint, nil)
 	}
-	home, err := c.home(p, logger)
+	shared, err := c.home(p, logger)
 	if err != nil {
 		return usageError{err}
 	}
 	// What is wrong with the home is reported now, not by the first call of a tool.
-	conn, err := home.dial(ctx, "", "")
+	conn, err := shared.Dial(ctx, "", "")
 	if err != nil {
-		return usageError{errors.Join(err, home.Close())}
+		return usageError{errors.Join(err, shared.Close())}
 	}
 	conn.Close()
 	// Each request has a connection of its own, so that none meets the end of the process that ran
 	// the daemon before.
-	transport := &http.Transport{DialContext: home.dial, DisableKeepAlives: true}
+	transport := &http.Transport{DialContext: shared.Dial, DisableKeepAlives: true}
 	err = c.serve(ctx, p, logger, "http://localhost", transport)
-	return errors.Join(err, home.Close())
+	return errors.Join(err, shared.Close())
 }
 
 // serve serves the client with the daemon at url. transport is nil for a daemon at an endpoint.
@@ -148,7 +149,7 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 
 // home returns the home that the flags name. Without one, the daemon is in memory, or has its data
 // in a database.
-func (c *mcpCmd) home(p *process, logger *slog.Logger) (*sharedHome, error) {
+func (c *mcpCmd) home(p *process, logger *slog.Logger) (*home.Home, error) {
 	dir := ""
 	homeless := c.Store == daemon.StoreMemory || postgres.IsURL(c.Store)
 	if !homeless || c.Home != "" { // the daemon rejects both
@@ -158,7 +159,7 @@ func (c *mcpCmd) home(p *process, logger *slog.Logger) (*sharedHome, error) {
 		}
 	}
 	config := func() (daemon.Config, io.Closer, error) { return c.config(p, dir, slog.LevelWarn) }
-	return newSharedHome(dir, config, c.createFirstBrain, logger), nil
+	return home.New(dir, config, c.createFirstBrain, logger), nil
 }
 
 // homeDir returns the absolute path of the home.
@@ -177,7 +178,7 @@ func (c *mcpCmd) homeDir(p *process) (string, error) {
 // createFirstBrain creates a brain in a home without any, so that a new user can store something
 // before learning about brains. If a brain is named, a missing one is an error that the client
 // sees.
-func (c *mcpCmd) createFirstBrain(ctx context.Context, dial dialFunc) error {
+func (c *mcpCmd) createFirstBrain(ctx context.Context, dial home.DialFunc) error {
 	if c.Default != "" {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon"
+	"evalctl/internal/clientconfig"
 	"evalctl/internal/llm"
 )
 
@@ -54,10 +55,10 @@ func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error
 }
 
 func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	if len(c.Name) > 64 || !entryName.MatchString(c.Name) {
-		return fmt.Errorf("--name %q: must be 1 to 64 letters, digits, - and _", c.Name)
+	if err := clientconfig.CheckName(c.Name); err != nil {
+		return fmt.Errorf("--name %w", err)
 	}
-	entry, err := parent.entry(p, ctx)
+	program, args, err := parent.command(p, ctx)
 	if err != nil {
 		return err
 	}
@@ -65,144 +66,100 @@ func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error
 		if c.Write || c.File != "" {
 			return errors.New("the client is missing; evalctl mcp install lists the clients")
 		}
-		return c.list(p, entry)
+		return c.list(p, program, args)
 	}
-	client, err := findClient(c.Client)
+	client, err := clientconfig.Find(c.Client)
 	if err != nil {
 		return err
 	}
 	path := c.File
 	if path == "" {
-		where, err := findPlaces(runtime.GOOS, p.env)
+		where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
 		if err != nil {
 			return err
 		}
-		path = client.file(where)
+		path = client.File(where)
 	}
-	entry = client.adapt(entry, parent.variables(p))
+	variables := parent.variables(p)
+	entry := client.Entry(program, args, variables)
 	if c.Write {
-		return c.write(p, client, path, entry, parent.variables(p))
+		return c.write(p, client, path, entry, variables)
 	}
-	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.name, printable(path, oneLine))
-	fmt.Fprint(p.stdout, client.snippet(c.Name, entry))
+	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.Name, printable(path, oneLine))
+	fmt.Fprint(p.stdout, client.Snippet(c.Name, entry))
 	fmt.Fprintf(p.stderr, "\n--write adds this entry to the file.")
-	if client.add != "" {
-		fmt.Fprintf(p.stderr, " For all projects:\n\n  %s %s -- %s\n", client.add, c.Name, shellLine(entry))
+	if add := client.Command(c.Name, entry); add != "" {
+		fmt.Fprintf(p.stderr, " For all projects:\n\n  %s\n", add)
 	} else {
 		fmt.Fprintln(p.stderr)
 	}
-	c.remind(p, client, parent.variables(p))
+	remind(p, client, variables)
 	return nil
 }
 
-// entryName is what every client accepts as the name of a server, up to 64 bytes.
-var entryName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-
 // write adds the entry to the file and prints what it changed.
-func (c *mcpInstallCmd) write(p *process, client desktopClient, path string, entry serverEntry, variables []string) error {
-	config, err := readClientConfig(path)
+func (c *mcpInstallCmd) write(p *process, client clientconfig.Client, path string, entry clientconfig.Entry, variables []string) error {
+	change, err := client.Add(path, c.Name, entry)
 	if err != nil {
 		return err
 	}
-	edited, err := client.withEntry(config.text, c.Name, entry)
-	switch {
-	case errors.Is(err, errEntryDiffers):
-		return fmt.Errorf("%s %w, %q: remove it, or set --name. The new entry would be:\n\n%s",
-			config.path, err, c.Name, client.snippet(c.Name, entry))
-	case err != nil:
-		return fmt.Errorf("%s: %w: correct the file, or add this by hand:\n\n%s",
-			config.path, err, client.snippet(c.Name, entry))
-	case string(edited) == string(config.text):
-		_, err := fmt.Fprintf(p.stdout, "%s is unchanged: it has the entry %q\n", printable(config.path, oneLine), c.Name)
+	file := printable(change.Path, oneLine)
+	if len(change.Lines) == 0 {
+		_, err := fmt.Fprintf(p.stdout, "%s is unchanged: it has the entry %q\n", file, c.Name)
 		return err
 	}
-	backup, err := config.replace(edited)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(p.stdout, "%s\n", printable(config.path, oneLine))
-	for _, line := range changedLines(string(config.text), string(edited)) {
+	fmt.Fprintf(p.stdout, "%s\n", file)
+	for _, line := range change.Lines {
 		fmt.Fprintf(p.stdout, "  %s\n", printable(line, oneLine))
 	}
-	if backup != "" {
-		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", printable(backup, oneLine))
+	if change.Backup != "" {
+		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", printable(change.Backup, oneLine))
 	}
-	fmt.Fprintln(p.stderr, client.then)
-	c.remind(p, client, variables)
+	fmt.Fprintln(p.stderr, client.Then)
+	remind(p, client, variables)
 	return nil
 }
 
 // remind names the variables that the client must pass on.
-func (c *mcpInstallCmd) remind(p *process, client desktopClient, variables []string) {
+func remind(p *process, client clientconfig.Client, variables []string) {
 	if len(variables) == 0 {
 		return
 	}
 	or := ""
-	if client.section != "" {
+	if client.HasEnv() {
 		or = `, or in the "env" of the entry if only you can read the file`
 	}
 	fmt.Fprintf(p.stderr, "%s must pass these variables on: %s. Set them in its environment%s.\n",
-		client.name, strings.Join(variables, ", "), or)
+		client.Name, strings.Join(variables, ", "), or)
 }
 
 // list prints the clients, their files, and whether they have the entry.
-func (c *mcpInstallCmd) list(p *process, entry serverEntry) error {
-	where, err := findPlaces(runtime.GOOS, p.env)
+func (c *mcpInstallCmd) list(p *process, program string, args []string) error {
+	where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLIENT\tENTRY\tFILE")
-	for _, client := range desktopClients {
-		path := client.file(where)
-		fmt.Fprintf(w, "%s\t%s\t%s\n", client.id, c.state(client, path, entry), printable(path, oneLine))
+	for _, client := range clientconfig.Clients() {
+		path := client.File(where)
+		state := client.State(path, c.Name, client.Entry(program, args, nil))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", client.ID, state, printable(path, oneLine))
 	}
 	return w.Flush()
 }
 
-// state returns whether the file of a client has an entry of the name.
-func (c *mcpInstallCmd) state(client desktopClient, path string, entry serverEntry) string {
-	config, err := readClientConfig(path)
+// command returns the command that starts evalctl mcp with the settings of this process.
+func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []string, err error) {
+	program, err = os.Executable()
 	if err != nil {
-		return "unreadable"
-	}
-	if config.noFolder {
-		return "no folder"
-	}
-	edited, err := client.withEntry(config.text, c.Name, client.adapt(entry, nil))
-	switch {
-	case errors.Is(err, errEntryDiffers):
-		return "differs"
-	case err != nil:
-		return "unreadable"
-	case string(edited) == string(config.text):
-		return "yes"
-	}
-	return "no"
-}
-
-// adapt returns the entry with what is particular to the client.
-func (c desktopClient) adapt(entry serverEntry, variables []string) serverEntry {
-	if c.typed {
-		entry.Type = "stdio"
-	}
-	if c.section == "" {
-		entry.EnvVars = variables
-	}
-	return entry
-}
-
-// entry returns the entry that starts evalctl mcp with the settings of this process.
-func (c *mcpCmd) entry(p *process, ctx *kong.Context) (serverEntry, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return serverEntry{}, fmt.Errorf("path of this program: %w", err)
+		return "", nil, fmt.Errorf("path of this program: %w", err)
 	}
 	if goRun.MatchString(filepath.ToSlash(program)) {
-		return serverEntry{}, errors.New("go run deletes the program when it ends: " +
+		return "", nil, errors.New("go run deletes the program when it ends: " +
 			"install it with go install ./cmd/evalctl, and run that one")
 	}
-	args := []string{"mcp"}
+	args = []string{"mcp"}
 	add := func(name, value string) { args = append(args, "--"+name, value) }
 	if c.Endpoint != "" {
 		add("endpoint", c.Endpoint)
@@ -210,7 +167,7 @@ func (c *mcpCmd) entry(p *process, ctx *kong.Context) (serverEntry, error) {
 		// A client may start the program with fewer variables, which must not lead to another home.
 		dir, err := c.homeDir(p)
 		if err != nil {
-			return serverEntry{}, err
+			return "", nil, err
 		}
 		add("home", dir)
 	}
@@ -234,10 +191,10 @@ func (c *mcpCmd) entry(p *process, ctx *kong.Context) (serverEntry, error) {
 	}
 	for _, word := range append(args, program) {
 		if !utf8.ValidString(word) {
-			return serverEntry{}, fmt.Errorf("%q is not valid UTF-8, which the files of clients must be", word)
+			return "", nil, fmt.Errorf("%q is not valid UTF-8, which the files of clients must be", word)
 		}
 	}
-	return serverEntry{Command: program, Args: args}, nil
+	return program, args, nil
 }
 
 // goRun matches the path of a program that go run has built.
@@ -279,17 +236,3 @@ func (c *mcpCmd) variables(p *process) []string {
 func given(p *process, names ...string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return p.env(n) == "" })
 }
-
-// shellLine returns the command of an entry for a POSIX shell.
-func shellLine(entry serverEntry) string {
-	words := append([]string{entry.Command}, entry.Args...)
-	for i, w := range words {
-		if !plainWord.MatchString(w) {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// plainWord needs no quotes in a shell.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+-]+$`)

@@ -194,7 +194,7 @@ func TestMCPHomeIsShared(t *testing.T) {
 	if info, err := os.Stat(home); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("home: %v, %v", info, err)
 	}
-	if _, err := os.Stat(filepath.Join(home, homeSocket)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(home, "mcp.sock")); !os.IsNotExist(err) {
 		t.Errorf("the socket remains: %v", err)
 	}
 }
@@ -288,7 +288,7 @@ func TestMCPClientGone(t *testing.T) {
 	if status := a.cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Exited() {
 		t.Errorf("evalctl mcp: %v", a.cmd.ProcessState)
 	}
-	if _, err := os.Stat(filepath.Join(home, homeSocket)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(home, "mcp.sock")); !os.IsNotExist(err) {
 		t.Errorf("the daemon was not closed: %v", err)
 	}
 }

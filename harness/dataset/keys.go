@@ -25,7 +25,8 @@ var questionSynonyms = map[string]string{
 	"relevantdocuments": "expected_paths", "relevantpaths": "expected_paths",
 	"assertions": "checks", "asserts": "checks", "assert": "checks", "criteria": "checks",
 	"date": "question_date", "askedat": "question_date",
-	"brainid": "brain",
+	"brainid":    "brain",
+	"operations": "before", "forbid": "forbidden", "asofdate": "as_of",
 }
 
 // documentSynonyms are the spellings of other names by which corpora call the keys of a document.

@@ -1,4 +1,4 @@
-package main
+package clientconfig
 
 import (
 	"bytes"
@@ -14,12 +14,12 @@ import (
 	"evalctl/internal/jsonedit"
 )
 
-// errEntryDiffers is returned for a configuration that has another entry of the name.
-var errEntryDiffers = errors.New("has another entry of that name")
+// ErrDiffers is returned for a configuration that has another entry of the name.
+var ErrDiffers = errors.New("has another entry of that name")
 
 // withEntry returns the text of a client's configuration with an entry added. It returns text
-// itself if the entry is there already, and errEntryDiffers if there is another one of the name.
-func (c desktopClient) withEntry(text []byte, name string, entry serverEntry) ([]byte, error) {
+// itself if the entry is there already, and ErrDiffers if there is another one of the name.
+func (c Client) withEntry(text []byte, name string, entry Entry) ([]byte, error) {
 	if c.section == "" {
 		return tomlWithEntry(text, name, entry)
 	}
@@ -33,7 +33,7 @@ func (c desktopClient) withEntry(text []byte, name string, entry serverEntry) ([
 	}
 	var is, want map[string]any
 	if json.Unmarshal(existing, &is) != nil || json.Unmarshal(wanted, &want) != nil || !includes(is, want) {
-		return nil, errEntryDiffers
+		return nil, ErrDiffers
 	}
 	return text, nil
 }
@@ -49,8 +49,8 @@ func includes(is, want map[string]any) bool {
 	return true
 }
 
-// snippet returns a configuration with nothing but the entry.
-func (c desktopClient) snippet(name string, entry serverEntry) string {
+// Snippet returns a configuration with nothing but the entry.
+func (c Client) Snippet(name string, entry Entry) string {
 	text, err := c.withEntry(nil, name, entry)
 	if err != nil {
 		panic(err) // an empty file takes any entry
@@ -63,7 +63,7 @@ const codexServers = "mcp_servers"
 
 // tomlWithEntry appends a table. A table at the end of a file belongs to no other one, and changes
 // nothing before it.
-func tomlWithEntry(text []byte, name string, entry serverEntry) ([]byte, error) {
+func tomlWithEntry(text []byte, name string, entry Entry) ([]byte, error) {
 	before, err := parseTOML(text)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func tomlWithEntry(text []byte, name string, entry serverEntry) ([]byte, error) 
 	}
 	if existing := servers[name]; existing != nil {
 		if is, _ := existing.(map[string]any); !includes(is, want) {
-			return nil, errEntryDiffers
+			return nil, ErrDiffers
 		}
 		return text, nil
 	}
@@ -127,7 +127,7 @@ func parseTOML(text []byte) (map[string]any, error) {
 
 // tomlTable returns the table of an entry. name must need no quotes. A JSON string is also a string
 // of TOML, except that TOML requires an escape for U+007F.
-func tomlTable(name string, entry serverEntry) string {
+func tomlTable(name string, entry Entry) string {
 	text := fmt.Sprintf("[%s.%s]\ncommand = %s\nargs = %s\n",
 		codexServers, name, jsonText(entry.Command), jsonText(entry.Args))
 	if len(entry.EnvVars) > 0 {

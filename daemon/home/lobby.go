@@ -1,4 +1,4 @@
-package main
+package home
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func (l *lobby) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-func (l *lobby) dialFunc() dialFunc {
+func (l *lobby) dialFunc() DialFunc {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
 }
 

@@ -1,4 +1,4 @@
-package main
+package clientconfig
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// maxClientConfig is the largest configuration that is read, in bytes.
-const maxClientConfig = 16 << 20
+// maxSize is the largest configuration that is read, in bytes.
+const maxSize = 16 << 20
 
-// clientConfig is the configuration file of a client.
-type clientConfig struct {
+// file is the configuration file of a client.
+type file struct {
 	// path is the file itself, behind symbolic links.
 	path string
 	text []byte
@@ -26,8 +26,8 @@ type clientConfig struct {
 	missing, noFolder bool
 }
 
-// readClientConfig reads a configuration. A file that does not exist has no text.
-func readClientConfig(path string) (*clientConfig, error) {
+// readFile reads a configuration. A file that does not exist has no text.
+func readFile(path string) (*file, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func readClientConfig(path string) (*clientConfig, error) {
 		if _, err := os.Lstat(path); err == nil {
 			return nil, fmt.Errorf("%s is a symbolic link to a file that does not exist", path)
 		}
-		c := &clientConfig{path: path, mode: 0o600, missing: true}
+		c := &file{path: path, mode: 0o600, missing: true}
 		if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 			c.noFolder = true
 		} else if err != nil {
@@ -54,15 +54,15 @@ func readClientConfig(path string) (*clientConfig, error) {
 		return nil, err
 	case !info.Mode().IsRegular(): // opening a pipe would wait for a writer
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > maxClientConfig:
-		return nil, fmt.Errorf("%s has %d bytes, and at most %d are expected", path, info.Size(), maxClientConfig)
+	case info.Size() > maxSize:
+		return nil, fmt.Errorf("%s has %d bytes, and at most %d are expected", path, info.Size(), maxSize)
 	}
 	text, err := os.ReadFile(target)
-	return &clientConfig{path: target, text: text, mode: info.Mode().Perm()}, err
+	return &file{path: target, text: text, mode: info.Mode().Perm()}, err
 }
 
 // replace writes a new text and returns the path of a copy of the old one, "" if there was none.
-func (c *clientConfig) replace(text []byte) (backup string, err error) {
+func (c *file) replace(text []byte) (backup string, err error) {
 	switch {
 	case c.noFolder:
 		return "", fmt.Errorf("folder %s does not exist: install the client and start it once, or set --file",
@@ -91,7 +91,7 @@ func (c *clientConfig) replace(text []byte) (backup string, err error) {
 		return "", err
 	}
 	// Clients write these files themselves.
-	now, err := readClientConfig(c.path)
+	now, err := readFile(c.path)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func (c *clientConfig) replace(text []byte) (backup string, err error) {
 }
 
 // backUp copies the file to one of a new name next to it.
-func (c *clientConfig) backUp() (string, error) {
+func (c *file) backUp() (string, error) {
 	path := fmt.Sprintf("%s.%s.bak", c.path, time.Now().UTC().Format("20060102T150405.000000"))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, c.mode)
 	if err != nil {

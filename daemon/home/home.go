@@ -1,4 +1,6 @@
-package main
+// Package home runs the daemon of a home for the processes of one user. Whichever process comes
+// first runs it, the others connect to it, and when it ends another one runs it.
+package home
 
 import (
 	"context"
@@ -22,54 +24,57 @@ import (
 
 // Files of a home that several processes use.
 const (
-	homeLock   = "mcp.lock" // locked by the process that runs the daemon
-	homeSocket = "mcp.sock" // at which that process accepts connections of the others
+	lockFile = "mcp.lock" // locked by the process that runs the daemon
+	socket   = "mcp.sock" // at which that process accepts connections of the others
 )
 
-// homePatience is how long a process waits while another one starts or ends the daemon.
-const homePatience = 30 * time.Second
+// patience is how long a process waits while another one starts or ends the daemon.
+const patience = 30 * time.Second
 
-// sharedHome connects to the daemon of a home. A home has at most one daemon, which one of the
+// Home connects to the daemon of a home. A home has at most one daemon, which one of the
 // processes that use the home runs. When that process ends, the next one that connects runs it.
 //
 // The processes meet at a socket in the home, so that the permissions of the folder decide who may
 // connect, and no token or port has to be agreed on.
-type sharedHome struct {
+type Home struct {
 	// dir is the home. If it is empty, the daemon keeps its data in memory, for this process alone.
 	dir string
 	// config opens the models of a daemon.
 	config func() (daemon.Config, io.Closer, error)
 	// prepare is called when this process has started the daemon, before anything else connects.
-	prepare func(ctx context.Context, dial dialFunc) error
+	prepare func(ctx context.Context, dial DialFunc) error
 	logger  *slog.Logger
 
 	// ending is closed by Close. It also ends the wait for another process.
 	ending chan struct{}
 
 	mu  sync.Mutex
-	own *homeDaemon // nil while this process does not run the daemon
+	own *ownDaemon // nil while this process does not run the daemon
 }
 
-func newSharedHome(dir string, config func() (daemon.Config, io.Closer, error),
-	prepare func(context.Context, dialFunc) error, logger *slog.Logger) *sharedHome {
-	return &sharedHome{dir: dir, config: config, prepare: prepare, logger: logger, ending: make(chan struct{})}
+// New returns the home in folder dir. If dir is empty, the daemon is for this process alone. config
+// opens the models of a daemon, and is called when this process starts it. Then prepare is called,
+// before anything else connects. No daemon is started before the first Dial.
+func New(dir string, config func() (daemon.Config, io.Closer, error),
+	prepare func(context.Context, DialFunc) error, logger *slog.Logger) *Home {
+	return &Home{dir: dir, config: config, prepare: prepare, logger: logger, ending: make(chan struct{})}
 }
 
-// dialFunc opens a connection to the daemon. The address is not used.
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+// DialFunc opens a connection to the daemon. The address is not used.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// homeDaemon is a daemon that this process runs.
-type homeDaemon struct {
+// ownDaemon is a daemon that this process runs.
+type ownDaemon struct {
 	lobby  *lobby
 	stop   context.CancelFunc
 	served chan error
 }
 
-// dial connects to the daemon of the home, and starts it if no process runs it.
-func (h *sharedHome) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+// Dial connects to the daemon of the home, and starts it if no process runs it.
+func (h *Home) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, homePatience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		var unreachable error
@@ -83,7 +88,7 @@ func (h *sharedHome) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		}
 		if h.dir != "" {
 			var conn net.Conn
-			if conn, unreachable = new(net.Dialer).DialContext(ctx, "unix", filepath.Join(h.dir, homeSocket)); unreachable == nil {
+			if conn, unreachable = new(net.Dialer).DialContext(ctx, "unix", filepath.Join(h.dir, socket)); unreachable == nil {
 				return conn, nil
 			}
 		}
@@ -99,19 +104,19 @@ func (h *sharedHome) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		case <-time.After(10 * time.Millisecond):
 		case <-h.ending:
 		case <-ctx.Done():
-			return nil, h.inUse(fmt.Errorf("no answer for %v: %w", homePatience, unreachable))
+			return nil, h.inUse(fmt.Errorf("no answer for %v: %w", patience, unreachable))
 		}
 	}
 }
 
 // inUse returns the error for a home that another process has locked without being reachable.
-func (h *sharedHome) inUse(reason error) error {
+func (h *Home) inUse(reason error) error {
 	return fmt.Errorf("home %s is in use by another evalctl mcp, which cannot be reached: %w: "+
 		"end it, or choose another home", h.dir, reason)
 }
 
 // start runs the daemon in this process. It returns false if another process has locked the home.
-func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
+func (h *Home) start(ctx context.Context) (started bool, err error) {
 	unlock, err := h.lock()
 	if unlock == nil || err != nil {
 		return false, err
@@ -127,7 +132,7 @@ func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
 		}
 		return false, errors.Join(err, cache.Close(), unlock())
 	}
-	own := &homeDaemon{lobby: newLobby(), served: make(chan error, 1)}
+	own := &ownDaemon{lobby: newLobby(), served: make(chan error, 1)}
 	// The daemon ends in Close, not with the request that started it.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	own.stop = stop
@@ -137,22 +142,22 @@ func (h *sharedHome) start(ctx context.Context) (started bool, err error) {
 	if err := h.prepare(ctx, own.lobby.dialFunc()); err != nil {
 		return false, errors.Join(err, own.close())
 	}
-	if socket := h.listen(ctx); socket != nil {
-		own.lobby.share(socket)
+	if l := h.listen(ctx); l != nil {
+		own.lobby.share(l)
 	}
 	h.own = own
 	return true, nil
 }
 
 // lock locks the home and returns what unlocks it, or nil if another process has locked it.
-func (h *sharedHome) lock() (unlock func() error, err error) {
+func (h *Home) lock() (unlock func() error, err error) {
 	if h.dir == "" {
 		return func() error { return nil }, nil
 	}
 	if err := os.MkdirAll(h.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the home: %w", err)
 	}
-	lock := flock.New(filepath.Join(h.dir, homeLock), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(h.dir, lockFile), flock.SetPermissions(0o600))
 	locked, err := lock.TryLock()
 	if err != nil || !locked {
 		if err != nil {
@@ -165,11 +170,11 @@ func (h *sharedHome) lock() (unlock func() error, err error) {
 
 // listen returns the listener of the home's socket, nil if there can be none. The caller must have
 // locked the home.
-func (h *sharedHome) listen(ctx context.Context) net.Listener {
+func (h *Home) listen(ctx context.Context) net.Listener {
 	if h.dir == "" {
 		return nil
 	}
-	path := filepath.Join(h.dir, homeSocket)
+	path := filepath.Join(h.dir, socket)
 	err := os.Remove(path) // a killed process leaves it
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		var l net.Listener
@@ -186,7 +191,7 @@ func (h *sharedHome) listen(ctx context.Context) net.Listener {
 
 // Close ends the daemon if this process runs it, after the requests under way, of other processes
 // too. Later connections fail. It must be called once.
-func (h *sharedHome) Close() error {
+func (h *Home) Close() error {
 	close(h.ending)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -198,7 +203,7 @@ func (h *sharedHome) Close() error {
 	return own.close()
 }
 
-func (d *homeDaemon) close() error {
+func (d *ownDaemon) close() error {
 	d.stop()
 	return <-d.served
 }

@@ -1,7 +1,8 @@
-package main
+package clientconfig
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,34 +27,37 @@ func TestClientFiles(t *testing.T) {
 		goos string
 		env  func(string) string
 	}{{"linux", unix}, {"linux", moved}, {"darwin", unix}, {"windows", windows}} {
-		where, err := findPlaces(system.goos, system.env)
+		where, err := FindPlaces(system.goos, system.env)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range desktopClients {
-			got = append(got, fmt.Sprintf("%s %s %s", system.goos, c.id, filepath.ToSlash(c.file(where))))
+		for _, c := range clients {
+			got = append(got, fmt.Sprintf("%s %s %s", system.goos, c.ID, filepath.ToSlash(c.File(where))))
 		}
 	}
-	golden(t, "testdata/mcp_files.golden", strings.Join(got, "\n")+"\n")
-	if _, err := findPlaces("linux", func(string) string { return "" }); err == nil {
+	golden(t, "testdata/files.golden", strings.Join(got, "\n")+"\n")
+	if _, err := FindPlaces("linux", func(string) string { return "" }); err == nil {
 		t.Error("no home: no error")
 	}
 }
 
 // TestClientSnippets shows the configuration of each client.
 func TestClientSnippets(t *testing.T) {
-	entry := serverEntry{Command: `C:\Program Files\evalctl.exe`, Args: []string{"mcp", "--home", "/a <b> & \"c\"\u007f"}}
+	args := []string{"mcp", "--home", "/a <b> & \"c\"\u007f"}
 	var got strings.Builder
-	for _, c := range desktopClients {
-		text := c.snippet("memory", c.adapt(entry, []string{"SVC_TOKEN"}))
-		fmt.Fprintf(&got, "== %s\n%s", c.id, text)
-		again, err := c.withEntry([]byte(text), "memory", c.adapt(entry, []string{"SVC_TOKEN"}))
+	for _, c := range clients {
+		entry := c.Entry(`C:\Program Files\evalctl.exe`, args, []string{"SVC_TOKEN"})
+		text := c.Snippet("memory", entry)
+		fmt.Fprintf(&got, "== %s\n%s", c.ID, text)
+		again, err := c.withEntry([]byte(text), "memory", entry)
 		if err != nil || string(again) != text {
-			t.Errorf("%s: the second time: %q, %v", c.id, again, err)
+			t.Errorf("%s: the second time: %q, %v", c.ID, again, err)
 		}
 	}
-	golden(t, "testdata/mcp_snippets.golden", got.String())
+	golden(t, "testdata/snippets.golden", got.String())
 }
+
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, file, got string) {
 	t.Helper()
@@ -73,11 +77,11 @@ func golden(t *testing.T, file, got string) {
 
 // TestCodexEntry adds an entry to TOML files.
 func TestCodexEntry(t *testing.T) {
-	codex, err := findClient("codex")
+	codex, err := Find("codex")
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := serverEntry{Command: "/bin/evalctl", Args: []string{"mcp"}}
+	entry := Entry{Command: "/bin/evalctl", Args: []string{"mcp"}}
 	const table = "[mcp_servers.evalctl]\ncommand = \"/bin/evalctl\"\nargs = [\"mcp\"]\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", table},
@@ -114,17 +118,17 @@ func TestCodexEntry(t *testing.T) {
 
 // TestEntryWithVariables checks that an entry to which its user has added variables is kept.
 func TestEntryWithVariables(t *testing.T) {
-	cursor, err := findClient("cursor")
+	cursor, err := Find("cursor")
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := serverEntry{Command: "/bin/evalctl", Args: []string{"mcp"}}
+	entry := Entry{Command: "/bin/evalctl", Args: []string{"mcp"}}
 	text := `{"mcpServers": {"evalctl": {"env": {"SVC_TOKEN": "t"}, "args": ["mcp"], "command": "/bin/evalctl"}}}`
 	if got, err := cursor.withEntry([]byte(text), "evalctl", entry); string(got) != text || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	entry.Args = append(entry.Args, "--degrade")
-	if _, err := cursor.withEntry([]byte(text), "evalctl", entry); !errors.Is(err, errEntryDiffers) {
+	if _, err := cursor.withEntry([]byte(text), "evalctl", entry); !errors.Is(err, ErrDiffers) {
 		t.Errorf("other arguments: %v", err)
 	}
 }
@@ -143,7 +147,7 @@ func TestReplace(t *testing.T) {
 	}
 	replace := func(path, text string) (string, error) {
 		t.Helper()
-		c, err := readClientConfig(path)
+		c, err := readFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +180,7 @@ func TestReplace(t *testing.T) {
 		}
 	}
 
-	changing, err := readClientConfig(real)
+	changing, err := readFile(real)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +210,7 @@ func TestUnreadableConfig(t *testing.T) {
 	if err := os.WriteFile(huge, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(huge, maxClientConfig+1); err != nil {
+	if err := os.Truncate(huge, maxSize+1); err != nil {
 		t.Fatal(err)
 	}
 	dangling := filepath.Join(dir, "dangling.json")
@@ -221,7 +225,7 @@ func TestUnreadableConfig(t *testing.T) {
 		dir: "not a regular file", huge: "at most", dangling: "does not exist", loop: "too many links",
 		os.DevNull: "not a regular file", filepath.Join(huge, "mcp.json"): "not a directory",
 	} {
-		if _, err := readClientConfig(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readFile(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
 	}

@@ -1,0 +1,134 @@
+// Package clientconfig adds an MCP server to the configuration of a desktop client. It knows where
+// each client keeps its configuration, and edits the file without changing anything else in it.
+package clientconfig
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Client is a program whose configuration lists MCP servers.
+type Client struct {
+	ID, Name string
+	// section is the object of the servers in the JSON file. It is empty for a TOML file.
+	section string
+	// typed clients require the type of the transport in an entry.
+	typed bool
+	// file returns the path of the user's configuration.
+	file func(Places) string
+	// add is the beginning of the client's own command that adds a server, empty if it has none.
+	add string
+	// Then is what the user does after the file was changed, a sentence.
+	Then string
+}
+
+// clients are all that are known. Paths and formats are those of their own
+// documentation, except Claude Desktop's path on Linux, which it does not describe.
+var clients = []Client{
+	{ID: "claude-code", Name: "Claude Code", section: "mcpServers", typed: true,
+		file: func(Places) string { return ".mcp.json" },
+		add:  "claude mcp add --scope user", Then: "Start claude in this folder and approve the server."},
+	{ID: "claude-desktop", Name: "Claude Desktop", section: "mcpServers",
+		file: func(p Places) string { return filepath.Join(p.settings, "Claude", "claude_desktop_config.json") },
+		Then: "Quit and restart Claude Desktop."},
+	{ID: "codex", Name: "Codex",
+		file: func(p Places) string { return filepath.Join(p.codex, "config.toml") },
+		add:  "codex mcp add", Then: "Restart Codex."},
+	{ID: "cursor", Name: "Cursor", section: "mcpServers",
+		file: func(p Places) string { return filepath.Join(p.home, ".cursor", "mcp.json") },
+		Then: "Restart Cursor."},
+	{ID: "gemini", Name: "Gemini CLI", section: "mcpServers",
+		file: func(p Places) string { return filepath.Join(p.home, ".gemini", "settings.json") },
+		Then: "Restart Gemini CLI."},
+	{ID: "vscode", Name: "VS Code", section: "servers", typed: true,
+		file: func(p Places) string { return filepath.Join(p.settings, "Code", "User", "mcp.json") },
+		Then: "Start the server from the command MCP: List Servers."},
+	{ID: "windsurf", Name: "Windsurf", section: "mcpServers",
+		file: func(p Places) string { return filepath.Join(p.home, ".codeium", "windsurf", "mcp_config.json") },
+		Then: "Refresh the MCP servers of Cascade."},
+	{ID: "zed", Name: "Zed", section: "context_servers",
+		file: func(p Places) string { return filepath.Join(p.zed, "settings.json") },
+		Then: "Zed loads the change by itself."},
+}
+
+// Places are the folders in which clients keep their configurations.
+type Places struct{ home, settings, zed, codex string }
+
+// FindPlaces returns the folders of the user on an operating system, one of runtime.GOOS. env returns
+// the value of an environment variable, empty if it is not set.
+func FindPlaces(goos string, env func(string) string) (Places, error) {
+	variable := "HOME"
+	if goos == "windows" {
+		variable = "USERPROFILE"
+	}
+	p := Places{home: env(variable)}
+	if p.home == "" {
+		return p, fmt.Errorf("your home folder is unknown: set %s, or --file", variable)
+	}
+	config := filepath.Join(p.home, ".config")
+	p.zed = filepath.Join(config, "zed")
+	switch goos {
+	case "darwin":
+		p.settings = filepath.Join(p.home, "Library", "Application Support")
+	case "windows":
+		if p.settings = env("APPDATA"); p.settings == "" {
+			p.settings = filepath.Join(p.home, "AppData", "Roaming")
+		}
+		p.zed = filepath.Join(p.settings, "Zed")
+	default:
+		if set := env("XDG_CONFIG_HOME"); filepath.IsAbs(set) { // a relative one must be ignored
+			config = set
+		}
+		p.settings, p.zed = config, filepath.Join(config, "zed")
+	}
+	p.codex = env("CODEX_HOME")
+	if p.codex == "" {
+		p.codex = filepath.Join(p.home, ".codex")
+	}
+	return p, nil
+}
+
+// Clients returns all clients.
+func Clients() []Client { return slices.Clone(clients) }
+
+// Find returns the client with an id.
+func Find(id string) (Client, error) {
+	var ids []string
+	for _, c := range clients {
+		if c.ID == id {
+			return c, nil
+		}
+		ids = append(ids, c.ID)
+	}
+	return Client{}, fmt.Errorf("client %q is unknown; the clients are %s", id, strings.Join(ids, ", "))
+}
+
+// File returns the path of the user's configuration, or of the project's in the current folder.
+func (c Client) File(p Places) string { return c.file(p) }
+
+// Entry returns the entry of a server that is a program. variables are the names of the variables
+// that it needs from the client.
+func (c Client) Entry(program string, args, variables []string) Entry {
+	e := Entry{Command: program, Args: args}
+	if c.typed {
+		e.Type = "stdio"
+	}
+	if c.section == "" {
+		e.EnvVars = variables
+	}
+	return e
+}
+
+// HasEnv reports whether an entry may have variables and their values.
+func (c Client) HasEnv() bool { return c.section != "" }
+
+// Entry is the entry of a server in a configuration. See Client.Entry.
+type Entry struct {
+	Type    string   `json:"type,omitempty"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	// EnvVars are the names of variables that the client passes on. Only Codex has them.
+	EnvVars []string `json:"-"`
+}
