@@ -22,33 +22,33 @@ func (t *terminal) configured(p *process) {
 // inputs prints the dataset, the corpus and the brains.
 func (t *terminal) inputs(dataset string, p *plan) {
 	var tags []string
-	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
-		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
+	for _, tag := range slices.Sorted(maps.Keys(p.Dataset.Tags)) {
+		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.Dataset.Tags[tag]))
 	}
-	questions := count(p.dataset.Selected, "question")
-	if s := p.dataset.Selection; s != nil {
-		questions = fmt.Sprintf("%d of %s (%s)", p.dataset.Selected, count(s.Total, "question"),
+	questions := count(p.Dataset.Selected, "question")
+	if s := p.Dataset.Selection; s != nil {
+		questions = fmt.Sprintf("%d of %s (%s)", p.Dataset.Selected, count(s.Total, "question"),
 			printable(s.String(), oneLine))
 	}
-	if p.dataset.Repeats > 1 {
-		questions += fmt.Sprintf(", each asked %d times", p.dataset.Repeats)
+	if p.Dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", p.Dataset.Repeats)
 	}
-	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), questions, digest(p.dataset.SHA256))
+	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), questions, digest(p.Dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
 		line += "  tags: " + strings.Join(tags, "  ")
 	}
 	t.field("dataset", "%s", line)
-	if p.corpus != nil {
-		line := fmt.Sprintf("%s  %s  sha256 %s", printable(p.corpus.Path, oneLine),
-			count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
-		if out := p.corpus.LeftOut; len(out) > 0 {
+	if p.Corpus != nil {
+		line := fmt.Sprintf("%s  %s  sha256 %s", printable(p.Corpus.Path, oneLine),
+			count(len(p.Corpus.Docs), "document"), digest(p.Corpus.SHA256))
+		if out := p.Corpus.LeftOut; len(out) > 0 {
 			line += fmt.Sprintf("  %d other files ignored, such as %s", len(out), printable(out[0], oneLine))
 		}
 		t.field("corpus", "%s", line)
 	}
-	t.brains(p.brains)
-	t.inputWarnings(p.dataset, p.corpus)
-	t.warnings(p.gold.Warnings)
+	t.brains(p.Brains)
+	t.inputWarnings(p.Dataset, p.Corpus)
+	t.warnings(p.Gold.Warnings)
 }
 
 // judging prints the judge, and what it is likely to cost.
