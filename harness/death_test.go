@@ -34,7 +34,7 @@ func TestRunDaemonDies(t *testing.T) {
 	defer e.Close()
 	s := daemontest.Answering(t)
 	cfg := setUp(t, s, d, t.TempDir())
-	targetIn(cfg.Asker).Endpoint, cfg.Concurrency, cfg.Watched = e, 1, true
+	targetIn(cfg.Asker).Service, cfg.Concurrency, cfg.Watched = e, 1, true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		<-daemon.ended

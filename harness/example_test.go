@@ -51,7 +51,7 @@ func ExampleDrive() {
 	defer e.Close()
 	res, err := harness.Drive(context.Background(), harness.Config{
 		Asker: harness.NewDaemon(harness.Daemon{TopK: 5, Timeout: 2 * time.Minute, Answerer: &target.Target{
-			Endpoint: e, Brains: map[string]string{"notes": "notes"},
+			Service: e, Brains: map[string]string{"notes": "notes"},
 			Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 		}}),
 		TopK: 5, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 1, Observer: printer{},
@@ -91,7 +91,7 @@ func TestDriveStopped(t *testing.T) {
 	boom := errors.New("boom")
 	res, err := harness.Drive(t.Context(), harness.Config{
 		Asker: harness.NewDaemon(harness.Daemon{TopK: 5, Timeout: 2 * time.Minute, Answerer: &target.Target{
-			Endpoint: e, Brains: map[string]string{"": "b"},
+			Service: e, Brains: map[string]string{"": "b"},
 			Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
 		}}),
 		TopK: 5, Dataset: d, Scorer: pipeline.Grader{Scorer: failing{boom}}, Concurrency: 1,
@@ -124,7 +124,7 @@ func ExampleOpen() {
 		return
 	}
 	ctx, stop := session.Watch(context.Background())
-	version, err := session.Endpoint().Health(ctx)
+	version, err := session.Service().Health(ctx)
 	fmt.Println(version, session.Started(), err)
 	stop()
 	fmt.Println(session.Close())

@@ -339,7 +339,7 @@ func targetOf(tb testing.TB, s *daemontest.Daemon) *target.Target {
 
 func askBasic(e *target.Endpoint) *target.Target {
 	return &target.Target{
-		Endpoint: e, Brains: map[string]string{"": "eval"},
+		Service: e, Brains: map[string]string{"": "eval"},
 		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 	}
 }

@@ -63,15 +63,19 @@ func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 	return result.StartedDaemon(command), nil
 }
 
-func (c SessionConfig) endpoint(url string) (*target.Endpoint, error) {
-	return target.NewEndpoint(url, c.Token, c.UserAgent, c.Concurrency)
+func (c SessionConfig) endpoint(url string) (target.Service, error) {
+	e, err := target.NewEndpoint(url, c.Token, c.UserAgent, c.Concurrency)
+	if err != nil {
+		return nil, err // a nil *Endpoint would be a Service
+	}
+	return e, nil
 }
 
 // Session is a healthy daemon that was started or reached. Its methods may be called concurrently,
 // except Restart.
 type Session struct {
 	config   SessionConfig // Launch is complete
-	endpoint *target.Endpoint
+	service  target.Service
 	process  *launch.Daemon
 	id       result.DaemonID
 	logPath  string
@@ -105,10 +109,10 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 }
 
 func (s *Session) reach(ctx context.Context, c SessionConfig) (err error) {
-	if s.endpoint, err = c.endpoint(c.Endpoint); err != nil {
+	if s.service, err = c.endpoint(c.Endpoint); err != nil {
 		return err
 	}
-	s.id.Version, err = s.endpoint.Health(ctx)
+	s.id.Version, err = s.service.Health(ctx)
 	return err
 }
 
@@ -126,19 +130,19 @@ func (s *Session) launch(ctx context.Context) (err error) {
 		return err
 	}
 	s.id.Version = s.process.Version()
-	s.endpoint, err = s.config.endpoint(s.process.URL())
+	s.service, err = s.config.endpoint(s.process.URL())
 	return err
 }
 
 // Restart stops what is left of the daemon that the session started, and starts it again with the
-// same home and an empty log. Afterwards, Endpoint and Process return the new ones. No other method
+// same home and an empty log. Afterwards, Service and Process return the new ones. No other method
 // may be called meanwhile. After an error there is no daemon, and only Close may be called.
 func (s *Session) Restart(ctx context.Context) error {
 	if s.process == nil {
 		return errors.New("the session did not start the daemon")
 	}
-	s.endpoint.Close()
-	s.endpoint = nil
+	s.service.Close()
+	s.service = nil
 	err := s.process.Stop()
 	s.process = nil
 	if err == nil {
@@ -165,8 +169,8 @@ func (s *Session) addTemp(o *launch.Options) (err error) {
 	return nil
 }
 
-// Endpoint returns the daemon's API. It cannot be used after Close.
-func (s *Session) Endpoint() *target.Endpoint { return s.endpoint }
+// Service returns the service under test. It cannot be used after Close or Restart.
+func (s *Session) Service() target.Service { return s.service }
 
 // ID identifies the daemon in results, with the version that it reported.
 func (s *Session) ID() result.DaemonID { return s.id }
@@ -202,8 +206,8 @@ func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel con
 // the same error.
 func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
-		if s.endpoint != nil {
-			s.endpoint.Close()
+		if s.service != nil {
+			s.service.Close()
 		}
 		if s.process != nil {
 			s.closeErr = s.redact(s.process.Stop())

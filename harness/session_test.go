@@ -95,8 +95,8 @@ func TestSessionStarts(t *testing.T) {
 	if s.ID() != want || !s.Started() || s.Process() == nil {
 		t.Errorf("got %+v, started %v, process %v", s.ID(), s.Started(), s.Process())
 	}
-	if v, err := s.Endpoint().Health(t.Context()); err != nil || v != "1.2.3" || s.Endpoint().URL() != s.Process().URL() {
-		t.Errorf("version %q of %s, %v", v, s.Endpoint().URL(), err)
+	if v, err := s.Service().Health(t.Context()); err != nil || v != "1.2.3" || s.Service().URL() != s.Process().URL() {
+		t.Errorf("version %q of %s, %v", v, s.Service().URL(), err)
 	}
 	dir := filepath.Dir(s.LogPath())
 	if filepath.Dir(dir) != temp {
@@ -197,7 +197,7 @@ func TestSessionReaches(t *testing.T) {
 	if !errors.Is(context.Cause(ctx), context.Canceled) {
 		t.Error(context.Cause(ctx))
 	}
-	if _, err := open(t, c).Endpoint().Health(t.Context()); err != nil {
+	if _, err := open(t, c).Service().Health(t.Context()); err != nil {
 		t.Errorf("the daemon is gone: %v", err)
 	}
 }
@@ -282,7 +282,7 @@ func TestSessionWatch(t *testing.T) {
 	if !errors.Is(context.Cause(other), context.Canceled) || ctx.Err() != nil {
 		t.Errorf("causes %v, %v", context.Cause(other), context.Cause(ctx))
 	}
-	if res, err := http.Get(s.Endpoint().URL() + "/exit"); err == nil {
+	if res, err := http.Get(s.Service().URL() + "/exit"); err == nil {
 		res.Body.Close()
 	}
 	<-ctx.Done()

@@ -55,7 +55,7 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		}
 		t.Cleanup(e.Close)
 		a, err := actor.New(actor.Config{Style: actor.RetrieveOnly, TopK: 5,
-			Target: &target.Target{Endpoint: e, Brains: map[string]string{"h": "b"}, Mode: "auto"}})
+			Target: &target.Target{Service: e, Brains: map[string]string{"h": "b"}, Mode: "auto"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -221,7 +221,7 @@ func (r *armRun) ingestConfig() (ingest.Config, error) {
 		return ingest.Config{}, err
 	}
 	config := ingest.Config{
-		Endpoint: r.session.Endpoint(), Dialect: r.arm.Dialect, Mode: r.plan.Ingest,
+		Service: r.session.Service(), Dialect: r.arm.Dialect, Mode: r.plan.Ingest,
 		Concurrency: r.plan.Concurrency, Daemon: ingest.Daemon{Build: build, Models: r.arm.Models},
 	}
 	if r.plan.Shared {
@@ -255,7 +255,7 @@ func (r *armRun) record() string {
 		return r.home.Record()
 	}
 	if !r.arm.started() {
-		return ingest.EndpointRecord(r.plan.Cache.Dir, r.session.Endpoint().URL())
+		return ingest.EndpointRecord(r.plan.Cache.Dir, r.session.Service().URL())
 	}
 	return ""
 }

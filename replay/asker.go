@@ -36,7 +36,7 @@ func (r *armRun) answers(filled *ingest.Filled) (answers, error) {
 		return answers{Answerer: a}, err
 	}
 	t := &target.Target{
-		Endpoint: r.session.Endpoint(), Brains: filled.Brains, Mode: r.arm.Mode, Dialect: r.arm.Dialect,
+		Service: r.session.Service(), Brains: filled.Brains, Mode: r.arm.Mode, Dialect: r.arm.Dialect,
 	}
 	a, err := actor.New(r.plan.actorConfig(r.arm, reader, t, filled.Documents))
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *armRun) seen() *result.DaemonSeen {
 	if r.session == nil {
 		return nil
 	}
-	d := &result.DaemonSeen{Dialects: r.session.Endpoint().Dialects()}
+	d := &result.DaemonSeen{Dialects: r.session.Service().Dialects()}
 	if process := r.session.Process(); process != nil {
 		d.PeakRSSBytes = process.PeakRSS()
 	}

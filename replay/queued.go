@@ -152,7 +152,7 @@ func (r *armRun) describe(ctx context.Context, j *journal.Journal, want *armIden
 	if err != nil {
 		return nil, err
 	}
-	config.Endpoint = nil
+	config.Service = nil
 	return ingest.Describe(ctx, config, r.plan.Benchmark, r.haystacks())
 }
 

@@ -40,7 +40,7 @@ func searching(t *testing.T, status int, body string) *target.Target {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.Close)
-	return &target.Target{Endpoint: e, Brains: map[string]string{"b": "b-1"}, Scenario: result.SearchOnly, TopK: 1, Mode: "auto"}
+	return &target.Target{Service: e, Brains: map[string]string{"b": "b-1"}, Scenario: result.SearchOnly, TopK: 1, Mode: "auto"}
 }
 
 var refusal = result.Failure{Kind: result.KindTransport, Message: "dial tcp: connect: " + syscall.ECONNREFUSED.Error()}

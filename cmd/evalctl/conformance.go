@@ -126,9 +126,9 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		return asDaemonError(ctx, err)
 	}
 	if c.MCP == "" && c.found.Own {
-		c.MCP = session.Endpoint().URL() + "/mcp"
+		c.MCP = session.Service().URL() + "/mcp"
 	}
-	options := c.options(session.Endpoint().URL())
+	options := c.options(session.Service().URL())
 	options.Process, options.Reference = session.Process(), c.found.Own
 	options.Log = func() string { return session.Process().LastLines() }
 	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
@@ -136,7 +136,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		if err := session.Restart(ctx); err != nil {
 			return "", nil, err
 		}
-		return session.Endpoint().URL(), session.Process(), nil
+		return session.Service().URL(), session.Process(), nil
 	}
 	return errors.Join(c.check(ctx, p, t, out, options, checks), session.Close())
 }

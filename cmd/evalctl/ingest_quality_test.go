@@ -111,7 +111,7 @@ func measureIngest(t *testing.T, e *target.Endpoint, path string, m ingest.Mode)
 		ids = append(ids, info.ID)
 	}
 	filled, err := ingest.Fill(t.Context(), ingest.Config{
-		Endpoint: e, Dialect: result.Auto, Mode: m, Concurrency: 4,
+		Service: e, Dialect: result.Auto, Mode: m, Concurrency: 4,
 	}, b, ids)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func measureIngest(t *testing.T, e *target.Endpoint, path string, m ingest.Mode)
 	res, err := harness.Drive(t.Context(), harness.Config{
 		Asker: harness.NewDaemon(harness.Daemon{
 			Answerer: &target.Target{
-				Endpoint: e, Brains: filled.Brains, Scenario: result.SearchOnly, Mode: "auto", TopK: topK,
+				Service: e, Brains: filled.Brains, Scenario: result.SearchOnly, Mode: "auto", TopK: topK,
 				Dialect: result.Auto,
 			},
 			TopK: topK, Documents: filled, Timeout: time.Minute,

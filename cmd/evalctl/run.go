@@ -70,7 +70,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer j.Close()
-	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.Brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
 		j.Seeded, j.MarkSeeded)
 	asked := c.target(session, brains)
 	if err == nil {
@@ -108,7 +108,7 @@ func (c *runCmd) check(
 		if b.Docs == nil {
 			continue
 		}
-		brain := seed.NewBrain(session.Endpoint(), result.Dialect(c.Dialect), b.Name)
+		brain := seed.NewBrain(session.Service(), result.Dialect(c.Dialect), b.Name)
 		if left := brain.Remove(ctx); left != nil {
 			return fmt.Errorf("%w; brain %q was created for this run and could not be removed, "+
 				"which must be done before the next try: %w", err, b.Name, left)
@@ -120,7 +120,7 @@ func (c *runCmd) check(
 // target returns the daemon as the run asks it. brains are the ids at the daemon, by name.
 func (c *runCmd) target(session *harness.Session, brains map[string]string) *target.Target {
 	return &target.Target{
-		Endpoint: session.Endpoint(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
+		Service: session.Service(), Brains: brains, Scenario: c.scenario.Name, Mode: c.Mode,
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN,
 		MaxPerDocument: c.MaxPerDocument, Dialect: result.Dialect(c.Dialect),
 	}

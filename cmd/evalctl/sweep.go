@@ -158,7 +158,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	brains, err := seed.Brains(ctx, session.Endpoint(), result.Dialect(c.Dialect), plan.Brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
 		nil, nil)
 	if err != nil {
 		return asDaemonError(ctx, err)
@@ -235,7 +235,7 @@ func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 // target returns how to ask with the settings of one cell.
 func (s *sweeper) target(cell result.Cell) *target.Target {
 	return &target.Target{
-		Endpoint: s.session.Endpoint(), Brains: s.brains, Scenario: result.SearchOnly, Mode: cell.Mode,
+		Service: s.session.Service(), Brains: s.brains, Scenario: result.SearchOnly, Mode: cell.Mode,
 		TopK: cell.TopK, CandidateK: cell.CandidateK, Dialect: result.Dialect(s.Dialect),
 	}
 }

@@ -87,7 +87,7 @@ func evaluates(t *testing.T, url string) error {
 			return err
 		}
 		for _, scenario := range []result.Scenario{result.SearchOnly, result.AskBasic} {
-			asked := &evaltarget.Target{Endpoint: e, Brains: ids, Scenario: scenario, Mode: "auto", TopK: 5}
+			asked := &evaltarget.Target{Service: e, Brains: ids, Scenario: scenario, Mode: "auto", TopK: 5}
 			a, err := asked.Ask(t.Context(), dataset.Question{ID: "q", Question: question, Brain: brain.Name}, 5*time.Second)
 			if err != nil {
 				return err
@@ -153,7 +153,7 @@ func TestEvaluable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url := serveHandler(t, tt.wrap(smallDaemon()), func() {})
-			r := run(t, Options{Endpoint: url, Profile: Evaluable, indexedWithin: time.Second, Timeout: 20 * time.Second})
+			r := run(t, Options{Endpoint: url, Profile: Evaluable, within: time.Second, Timeout: 20 * time.Second})
 			var broken []string
 			for _, res := range r.Results {
 				if res.Verdict == Broken {

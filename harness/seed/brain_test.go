@@ -32,7 +32,7 @@ func TestCreate(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &sequence{answer: func(n int) reply { return c.answers[n-1] }}
-			b := &Brain{endpoint: inMemory(t, m.serve), dialect: result.Auto, name: "eval"}
+			b := NewBrain(inMemory(t, m.serve), result.Auto, "eval")
 			err := b.Create(t.Context())
 			if b.id != c.id || (err == nil) != (c.err == "") ||
 				err != nil && !strings.Contains(err.Error(), c.err) || m.n != len(c.answers) {

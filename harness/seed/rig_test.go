@@ -258,5 +258,5 @@ func findEval(ctx context.Context, e *target.Endpoint) (string, error) {
 
 // evalAt returns the brain "eval" whose id is its name.
 func evalAt(e *target.Endpoint) *Brain {
-	return &Brain{endpoint: e, dialect: result.Auto, name: "eval", id: "eval"}
+	return &Brain{store: e.Store(result.Auto), name: "eval", id: "eval"}
 }

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -37,11 +35,11 @@ const (
 // If anything fails, or ctx ends, the brains that this call created are removed again. The error
 // names those that could not be removed.
 func Brains(
-	ctx context.Context, e *target.Endpoint, d result.Dialect, brains []dataset.Brain,
+	ctx context.Context, e target.Service, d result.Dialect, brains []dataset.Brain,
 	seeded func(brain string) bool, markSeeded func(brain string) error,
 ) (map[string]string, error) {
 	s := seeder{
-		endpoint: e, dialect: d, seeded: seeded, markSeeded: markSeeded,
+		service: e, dialect: d, seeded: seeded, markSeeded: markSeeded,
 		writers: max(1, concurrentWrites/min(concurrentBrains, max(1, len(brains)))),
 		ids:     map[string]string{},
 	}
@@ -73,9 +71,9 @@ func Brains(
 
 // seeder is the state of one call of Brains.
 type seeder struct {
-	endpoint *target.Endpoint
-	dialect  result.Dialect
-	writers  int // for each brain
+	service target.Service
+	dialect result.Dialect
+	writers int // for each brain
 
 	mu         sync.Mutex // guards the fields below and the calls of the functions
 	seeded     func(brain string) bool
@@ -86,7 +84,7 @@ type seeder struct {
 
 // ready seeds or finds one brain.
 func (s *seeder) ready(ctx context.Context, b dataset.Brain) error {
-	remote := NewBrain(s.endpoint, s.dialect, b.Name)
+	remote := NewBrain(s.service, s.dialect, b.Name)
 	if err := s.seedOrFind(ctx, remote, b); err != nil {
 		return advised(err)
 	}
@@ -137,38 +135,11 @@ func (s *seeder) wasSeeded(brain string) bool {
 	return s.seeded != nil && s.seeded(brain)
 }
 
-// withGrace returns a context that ends a while after ctx does.
-func withGrace(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(while, func() { cancel(context.Cause(ctx)) })
-	})
-	return longer, func() { stop(); cancel(nil) }
-}
-
 // Seed writes documents, at least one, with concurrent requests, and waits until they can be
 // searched.
 func (b *Brain) Seed(ctx context.Context, docs []dataset.Doc, writers int) error {
-	// A single document needs no batch, unless it is too large for any other request.
-	return b.seed(ctx, docs, writers, len(docs) == 1 && len(docs[0].Data) <= protocol.MaxWriteBytes)
-}
-
-// Write writes documents with concurrent requests. It does not wait until they can be searched.
-func (b *Brain) Write(ctx context.Context, docs []dataset.Doc, writers int) error {
-	w := docWriter{brain: b, writers: writers}
-	return w.write(ctx, docs)
-}
-
-// seed is Seed that writes each document with a request of its own if single is set.
-func (b *Brain) seed(
-	ctx context.Context, docs []dataset.Doc, writers int, single bool,
-) error {
 	last, query := probeOf(docs)
-	w := docWriter{brain: b, writers: writers, single: single}
-	if err := w.write(ctx, slices.Concat(docs[:last], docs[last+1:])); err != nil {
-		return err
-	}
-	if err := w.write(ctx, docs[last:last+1]); err != nil {
+	if err := b.Write(ctx, slices.Concat(docs[:last], docs[last+1:], docs[last:last+1]), writers); err != nil {
 		return err
 	}
 	return b.awaitSearchable(ctx, docs, last, query)

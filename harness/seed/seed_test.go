@@ -241,7 +241,7 @@ func TestSilentDaemon(t *testing.T) {
 			return err
 		},
 		"put": func(ctx context.Context, e *target.Endpoint) error {
-			return evalAt(e).put(ctx, corpus.Docs[0])
+			return evalAt(e).Write(ctx, corpus.Docs, 1)
 		},
 		"find": func(ctx context.Context, e *target.Endpoint) error {
 			_, err := findEval(ctx, e)

@@ -66,10 +66,10 @@ type Answer struct {
 	Retrieval *result.QuestionRetrieval
 }
 
-// Target asks one daemon's brains in one scenario. It is safe for concurrent use.
+// Target asks the brains of one service in one scenario. It is safe for concurrent use.
 type Target struct {
-	Endpoint *Endpoint
-	// Brains has the daemon's ids of the brains by the names that questions use.
+	Service Service
+	// Brains has the service's ids of the brains by the names that questions use.
 	Brains     map[string]string
 	Scenario   result.Scenario
 	Mode       string
@@ -81,27 +81,35 @@ type Target struct {
 	Dialect        result.Dialect
 }
 
-// Health returns an error unless the daemon is healthy (see Endpoint.Health).
+// Health returns an error unless the service is alive (see Service.Health).
 func (t *Target) Health(ctx context.Context) error {
-	_, err := t.Endpoint.Health(ctx)
+	_, err := t.Service.Health(ctx)
 	return err
 }
 
-// once makes one attempt. If err is a *Failure, the answer has the parts that arrived before it.
+// once makes one attempt, see Service.Answer.
 func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 	start := time.Now()
-	var a Answer
-	scenario, err := ScenarioOf(t.Scenario)
-	if err == nil {
-		err = scenario.exchange(ctx, t.Endpoint, scenario.request(t, q), &a, start)
-	}
-	t.Endpoint.spelled.Or(uint32(a.spelled))
-	a.Text = t.Endpoint.redactor.Text(a.Text) // the token may have been split between deltas
+	a, err := t.Service.Answer(ctx, t, q)
 	if a.Latency == 0 {
 		a.Latency = time.Since(start)
 	}
 	return a, err
 }
+
+// Answer implements Service.
+func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a Answer, err error) {
+	scenario, err := ScenarioOf(t.Scenario)
+	if err == nil {
+		err = scenario.exchange(ctx, e, scenario.request(t, q), &a, time.Now())
+	}
+	e.spelled.Or(uint32(a.spelled))
+	a.Text = e.redactor.Text(a.Text) // the token may have been split between deltas
+	return a, err
+}
+
+// Lacks implements Service. What a daemon cannot do shows when it is asked to.
+func (e *Endpoint) Lacks(Ability) string { return "" }
 
 // search sends a search and reads the retrieved chunks into a.
 func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time) error {

@@ -51,8 +51,8 @@ func TestRequestBodies(t *testing.T) {
 				_, _ = w.Write([]byte(`{"chunks":[]}`))
 			})
 			target := &Target{
-				Endpoint: endpointOf(t, s, "secret"),
-				Brains:   map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
+				Service: endpointOf(t, s, "secret"),
+				Brains:  map[string]string{"": "b/ x"}, Scenario: c.scenario, Mode: "bm25",
 				TopK: 7, CandidateK: 50, RerankTopN: 9, Dialect: c.dialect,
 			}
 			if c.scenario == result.AskAugmented {

@@ -91,7 +91,7 @@ func TestStatusFailures(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			})
 			target := targetOf(t, s)
-			target.Endpoint = endpointOf(t, s, token)
+			target.Service = endpointOf(t, s, token)
 			_, err := target.once(t.Context(), dataset.Question{Question: "who?"})
 			f, ok := errors.AsType[*Failure](err)
 			if !ok || f.Kind != result.KindStatus || f.Status != c.status || f.retry == c.final {
@@ -118,7 +118,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			http.Redirect(w, r, elsewhere.URL+r.URL.Path, status)
 		})
 		target := targetOf(t, s)
-		target.Endpoint = endpointOf(t, s, "secret")
+		target.Service = endpointOf(t, s, "secret")
 		a := wantFailure(t, target, result.KindStatus,
 			"(redirects are not followed; give the final URL)")
 		if a.Attempts != 1 {
@@ -137,7 +137,7 @@ func TestTokenInErrors(t *testing.T) {
 	})
 	for _, token := range []string{"s3cret", "s3cret\n"} {
 		target := targetOf(t, s)
-		target.Endpoint = endpointOf(t, s, token)
+		target.Service = endpointOf(t, s, token)
 		_, err := target.once(t.Context(), dataset.Question{Question: "who?"})
 		if f, ok := errors.AsType[*Failure](err); !ok || f.Kind != result.KindTransport ||
 			strings.Contains(f.Message, "s3cret") {

@@ -27,7 +27,7 @@ func Example() {
 	}
 	defer e.Close()
 	asks := target.Target{
-		Endpoint: e, Brains: map[string]string{"notes": "notes"},
+		Service: e, Brains: map[string]string{"notes": "notes"},
 		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 	}
 	q := dataset.Question{ID: "q7", Question: "question 7", Brain: "notes"}
@@ -47,7 +47,7 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	asks := target.Target{Endpoint: e, Scenario: result.SearchOnly, TopK: 1, Dialect: result.Snake}
+	asks := target.Target{Service: e, Scenario: result.SearchOnly, TopK: 1, Dialect: result.Snake}
 	_, err = asks.Ask(t.Context(), dataset.Question{Question: "q"}, 2*time.Minute)
 	if f, ok := target.AsFailure(err); !ok || f.Kind != result.KindStatus ||
 		f.Status != 400 || f.Retryable() {

@@ -64,7 +64,7 @@ func TestTokenIsRedacted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := daemontest.New(t, answer)
 			target := targetOf(t, s)
-			target.Endpoint = endpointOf(t, s, token)
+			target.Service = endpointOf(t, s, token)
 			a, err := target.once(t.Context(), dataset.Question{Question: "who?"})
 			text := ""
 			if err != nil {
@@ -77,7 +77,7 @@ func TestTokenIsRedacted(t *testing.T) {
 				t.Errorf("got %s, %v", data, err)
 			}
 			r := Request{Method: "DELETE", Path: BrainPath("eval")}
-			res, err := target.Endpoint.Do(t.Context(), r)
+			res, err := endpointOf(t, s, token).Do(t.Context(), r)
 			if err == nil {
 				res.Body.Close()
 			} else if strings.Contains(err.Error(), "s3cret") {

@@ -34,7 +34,7 @@ func targetOf(tb testing.TB, s *daemontest.Daemon) *Target {
 
 func askBasic(e *Endpoint) *Target {
 	return &Target{
-		Endpoint: e, Brains: map[string]string{"": "eval"},
+		Service: e, Brains: map[string]string{"": "eval"},
 		Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
 	}
 }

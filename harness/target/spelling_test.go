@@ -26,7 +26,7 @@ func TestDialects(t *testing.T) {
 		if _, err := to.Ask(t.Context(), dataset.Question{ID: "q", Question: "who?"}, time.Minute); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := to.Endpoint.Dialects(); !slices.Equal(got, c.want) {
+		if got := to.Service.Dialects(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestDialects(t *testing.T) {
 	if _, err := streamed.Ask(t.Context(), dataset.Question{ID: "q", Question: "who?"}, time.Minute); err != nil {
 		t.Error(err)
 	}
-	if got := streamed.Endpoint.Dialects(); !slices.Equal(got, []result.Dialect{result.Camel}) {
+	if got := streamed.Service.Dialects(); !slices.Equal(got, []result.Dialect{result.Camel}) {
 		t.Errorf("streamed: got %v", got)
 	}
 }

@@ -81,7 +81,7 @@ func targetOf(tb testing.TB, url string, b brains) *target.Target {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(e.Close)
-	t := &target.Target{Endpoint: e, Mode: "auto", Dialect: result.Snake, Brains: map[string]string{}}
+	t := &target.Target{Service: e, Mode: "auto", Dialect: result.Snake, Brains: map[string]string{}}
 	for name := range b {
 		t.Brains[name] = name
 	}

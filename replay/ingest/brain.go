@@ -21,7 +21,7 @@ var errAmbiguous = errors.New("it is not known whether the daemon has stored the
 
 // ready fills or finds one brain.
 func (f *filler) ready(ctx context.Context, b brain) error {
-	remote := seed.NewBrain(f.Endpoint, f.Dialect, b.name)
+	remote := seed.NewBrain(f.Service, f.Dialect, b.name)
 	found, err := f.find(ctx, remote, b)
 	if err != nil {
 		return err

@@ -41,9 +41,9 @@ var Modes = []Mode{Bulk, Replay, None}
 
 // Config says where and how haystacks are written.
 type Config struct {
-	Endpoint *target.Endpoint
-	Dialect  result.Dialect
-	Mode     Mode
+	Service target.Service
+	Dialect result.Dialect
+	Mode    Mode
 	// Shared is the name of the one brain that gets all haystacks. If it is empty, each has its own.
 	Shared string
 	// Concurrency is the number of haystacks that are written at a time, at least 1.

@@ -106,7 +106,7 @@ func TestNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		remote := seed.NewBrain(cfg.Endpoint, cfg.Dialect, info.Brain)
+		remote := seed.NewBrain(cfg.Service, cfg.Dialect, info.Brain)
 		if err := errors.Join(remote.Create(t.Context()), remote.Seed(t.Context(), h.Documents(), 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestReuse(t *testing.T) {
 			t.Errorf("a brain with another signature was reused: %+v", f.Report)
 		}
 		fill(cfg, "q2")
-		lost := seed.NewBrain(cfg.Endpoint, cfg.Dialect, first.Brains[q.Brain])
+		lost := seed.NewBrain(cfg.Service, cfg.Dialect, first.Brains[q.Brain])
 		if err := lost.Remove(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func TestUnknownRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote := seed.NewBrain(cfg.Endpoint, cfg.Dialect, f.Brains[b.Questions[0].Brain])
+	remote := seed.NewBrain(cfg.Service, cfg.Dialect, f.Brains[b.Questions[0].Brain])
 	h, err := b.Haystack("q2")
 	if err != nil {
 		t.Fatal(err)

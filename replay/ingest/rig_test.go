@@ -126,11 +126,14 @@ func endpointAt(tb testing.TB, url string) *target.Endpoint {
 	return e
 }
 
+// endpointOf returns the daemon that is filled.
+func endpointOf(c Config) *target.Endpoint { return c.Service.(*target.Endpoint) }
+
 // config returns a configuration for a daemon of a known build.
 func config(tb testing.TB, url string, m Mode) Config {
 	tb.Helper()
 	return Config{
-		Endpoint: endpointAt(tb, url), Dialect: result.Auto, Mode: m, Concurrency: 4,
+		Service: endpointAt(tb, url), Dialect: result.Auto, Mode: m, Concurrency: 4,
 		Daemon: Daemon{Build: "1"},
 	}
 }
@@ -142,7 +145,7 @@ func search(tb testing.TB, c Config, f *Filled, q dataset.Question, topK int) []
 	if q.QuestionDate != "" {
 		body["question_date"] = q.QuestionDate
 	}
-	o, err := c.Endpoint.Object(tb.Context(), target.Request{
+	o, err := endpointOf(c).Object(tb.Context(), target.Request{
 		Method: http.MethodPost, Path: target.BrainPath(f.Brains[q.Brain]) + "/search",
 		ContentType: "application/json", Body: target.Encode(c.Dialect, body, nil),
 	})
@@ -172,7 +175,7 @@ func retrieved(tb testing.TB, c Config, f *Filled, q dataset.Question, topK int)
 // get reads an object of the daemon.
 func get(tb testing.TB, c Config, path string) map[string]any {
 	tb.Helper()
-	o, err := c.Endpoint.Object(tb.Context(), target.Request{Method: http.MethodGet, Path: path})
+	o, err := endpointOf(c).Object(tb.Context(), target.Request{Method: http.MethodGet, Path: path})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -29,10 +29,14 @@ const (
 func (f *filler) replay(
 	ctx context.Context, remote *seed.Brain, b brain, h source.Haystack,
 ) error {
+	endpoint, ok := f.Service.(*target.Endpoint)
+	if !ok {
+		return fmt.Errorf("%s takes no sessions of messages; use the ingest mode %s", f.Service.URL(), Bulk)
+	}
 	var sent []*session
 	single := false
 	for _, one := range h.Sessions {
-		s := &session{endpoint: f.Endpoint, dialect: f.Dialect, brain: remote.ID(), id: one.ID}
+		s := &session{endpoint: endpoint, dialect: f.Dialect, brain: remote.ID(), id: one.ID}
 		messages := messagesOf(one)
 		if len(messages) > 0 {
 			var err error

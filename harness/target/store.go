@@ -1,0 +1,191 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/result"
+	"evalctl/internal/jsonobj"
+)
+
+// removeWithin is how long a brain may take to be removed.
+const removeWithin = 5 * time.Second
+
+// Store implements Service.
+func (e *Endpoint) Store(d result.Dialect) Store { return &protocolStore{e, d} }
+
+// protocolStore is the Store of a daemon that speaks the protocol.
+type protocolStore struct {
+	endpoint *Endpoint
+	dialect  result.Dialect
+}
+
+// Create implements Store. So that the id of a brain that is created is known, the request may end a
+// while after ctx does.
+func (s *protocolStore) Create(ctx context.Context, name string) (string, error) {
+	body := map[string]any{"name": name, "brain_id": name}
+	r := Request{
+		Method: http.MethodPost, Path: "/v1/brains", ContentType: protocol.TypeJSON,
+		Body: Encode(s.dialect, body, map[string][]string{"brain_id": {"id", "slug"}}),
+	}
+	// If the request were cut off, the brain might exist without an id to remove it by.
+	ctx, cancel := withGrace(ctx, removeWithin)
+	defer cancel()
+	var o jsonobj.Object
+	err := Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
+		o, err = s.endpoint.Create(ctx, r)
+		return err
+	})
+	if hasStatus(err, http.StatusConflict) {
+		return "", s.unusable(name, ErrExists)
+	}
+	if err != nil {
+		return "", fmt.Errorf("create brain %q: %w", name, err)
+	}
+	return cmp.Or(o.Text("id", "brain_id", "brainId"), name), nil
+}
+
+// unusable returns the error for a brain that cannot be evaluated.
+func (s *protocolStore) unusable(name string, reason error) error {
+	return fmt.Errorf("brain %q at %s: %w", name, s.endpoint.URL(), reason)
+}
+
+// Find implements Store. It searches with OwnQuery, never with a question. A brain in which that
+// finds nothing is empty only if its list of documents says so; a daemon without such a list is
+// believed.
+func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
+	id, err := s.lookUp(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	var chunks []result.Chunk
+	err = Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
+		chunks, err = s.Search(ctx, id, OwnQuery, 1)
+		return err
+	})
+	if hasStatus(err, http.StatusNotFound) {
+		return id, s.unusable(name, ErrMissing)
+	}
+	if err != nil {
+		return id, fmt.Errorf("search brain %q: %w", name, err)
+	}
+	if len(chunks) > 0 {
+		return id, nil
+	}
+	o, err := s.get(ctx, BrainPath(id)+"/documents?dir=&recursive=true")
+	if hasStatus(err, http.StatusRequestEntityTooLarge) {
+		return id, nil // more documents than a listing may contain
+	}
+	if notServed(err) {
+		return id, nil // OwnQuery may have no word in common with the documents
+	}
+	if err != nil {
+		return id, fmt.Errorf("list the documents of brain %q: %w", name, err)
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(o.Get("items"), &items) == nil && items != nil && len(items) == 0 {
+		return id, s.unusable(name, ErrEmpty)
+	}
+	return id, nil
+}
+
+// lookUp looks for the name of a brain among the daemon's ids, slugs and names. If the daemon cannot
+// list its brains, the name is taken for the id.
+func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err error) {
+	o, err := s.get(ctx, "/v1/brains")
+	if notServed(err) {
+		return name, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("list brains: %w", err)
+	}
+	items, ok := jsonobj.Objects(o.Get("items"))
+	if !ok {
+		return name, nil
+	}
+	for _, item := range items {
+		id := item.Text("id", "brain_id", "brainId")
+		if id == name || item.Text("slug") == name || item.Text("name") == name {
+			return cmp.Or(id, name), nil
+		}
+	}
+	return "", s.unusable(name, ErrMissing)
+}
+
+// get reads an object, trying again as Retry does.
+func (s *protocolStore) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
+	err = Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
+		o, err = s.endpoint.Object(ctx, Request{Method: http.MethodGet, Path: path})
+		return err
+	})
+	return o, err
+}
+
+// Search implements Store.
+func (s *protocolStore) Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error) {
+	if r := []rune(query); len(r) > protocol.MaxSearchQuery {
+		query = string(r[:protocol.MaxSearchQuery])
+	}
+	body := map[string]any{"query": query, "top_k": topK, "mode": protocol.ModeAuto}
+	ctx, cancel := TimeLimit(ctx, CallTimeout)
+	defer cancel()
+	o, err := s.endpoint.Object(ctx, Request{
+		Method: http.MethodPost, Path: BrainPath(id) + "/search", ContentType: protocol.TypeJSON,
+		Body: Encode(s.dialect, body, nil),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return SearchChunks(o)
+}
+
+// Remove implements Store.
+func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error) {
+	ctx, cancel := TimeLimit(context.WithoutCancel(ctx), removeWithin)
+	defer cancel()
+	if id == "" {
+		if id, err = s.lookUp(ctx, name); err != nil {
+			if errors.Is(err, ErrMissing) {
+				return nil
+			}
+			return err
+		}
+	}
+	res, err := s.endpoint.Do(ctx, Request{
+		Method: http.MethodDelete, Path: BrainPath(id),
+		Header: map[string]string{"X-Confirm-Delete": "yes"},
+	})
+	if hasStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
+
+// hasStatus reports whether err is a failure with this HTTP status.
+func hasStatus(err error, status int) bool {
+	f, ok := errors.AsType[*Failure](err)
+	return ok && f.Status == status
+}
+
+// notServed reports whether a daemon does not have the endpoint at all.
+func notServed(err error) bool {
+	return hasStatus(err, http.StatusNotFound) || hasStatus(err, http.StatusMethodNotAllowed)
+}
+
+// withGrace returns a context that ends a while after ctx does.
+func withGrace(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(while, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() { stop(); cancel(nil) }
+}
