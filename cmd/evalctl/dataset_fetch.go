@@ -12,6 +12,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/internal/download"
+	"evalctl/internal/terminal"
 	"evalctl/replay/source"
 )
 
@@ -100,7 +101,7 @@ func (c *datasetFetchCmd) cacheDir() (string, error) {
 // fetch downloads one file and prints its path.
 func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Published, to string) error {
 	t := newTerminal(p, c.Quiet)
-	show := t.download(b)
+	show := newDownload(t, b)
 	f, err := download.Get(ctx, download.Config{
 		URL: b.URL, Path: to, Size: b.Size, SHA256: b.SHA256, UserAgent: userAgent(),
 		Progress: show.progress, Retrying: show.retrying,
@@ -122,10 +123,10 @@ func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Publis
 	if b.SHA256 == "" {
 		checked = "not verified: give --sha256 if you know what it must be"
 	}
-	t.field("file", "%s  %s", printable(f.Path, oneLine), state)
-	t.field("sha256", "%s  %s", f.SHA256, checked)
+	t.Field("file", "%s  %s", terminal.Line(f.Path), state)
+	t.Field("sha256", "%s  %s", f.SHA256, checked)
 	if b.Licence != "" {
-		t.field("licence", "%s", b.Licence)
+		t.Field("licence", "%s", b.Licence)
 	}
 	_, err = fmt.Fprintln(p.stdout, f.Path)
 	return err
@@ -137,7 +138,7 @@ func listBenchmarks(p *process) error {
 	for _, b := range source.AllPublished() {
 		rows = append(rows, []string{b.Name, b.About, b.Licence, megabytes(b.Size)})
 	}
-	for line := range strings.Lines(drawTable(rows, 3)) {
+	for line := range strings.Lines(terminal.Table(rows, 3)) {
 		if _, err := fmt.Fprintln(p.stdout, strings.TrimSpace(line)); err != nil {
 			return err
 		}
@@ -158,17 +159,17 @@ func megabytes(n int64) string {
 
 // downloadDisplay shows a download: as a bar on a terminal, otherwise as a line now and then.
 type downloadDisplay struct {
-	t     *terminal
+	t     *terminal.Terminal
 	bar   *progressbar.ProgressBar
 	drawn time.Time
 }
 
-func (t *terminal) download(b source.Published) *downloadDisplay {
+func newDownload(t *terminal.Terminal, b source.Published) *downloadDisplay {
 	d := &downloadDisplay{t: t, drawn: time.Now()}
-	t.field("from", "%s", printable(withoutSecrets(b.URL), oneLine))
-	if t.live && !t.quiet {
+	t.Field("from", "%s", terminal.Line(withoutSecrets(b.URL)))
+	if t.Live() && !t.Quiet() {
 		d.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(barWidth),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth),
 			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true),
 			progressbar.OptionThrottle(redrawInterval), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
@@ -179,7 +180,7 @@ func (t *terminal) download(b source.Published) *downloadDisplay {
 // progress shows how much has arrived. total is -1 if it is unknown.
 func (d *downloadDisplay) progress(done, total int64) {
 	switch {
-	case d.t.quiet:
+	case d.t.Quiet():
 	case d.bar != nil:
 		if d.bar.GetMax64() != total {
 			d.bar.ChangeMax64(total)
@@ -191,7 +192,7 @@ func (d *downloadDisplay) progress(done, total int64) {
 		if total > 0 {
 			of = fmt.Sprintf(" of %s (%d%%)", megabytes(total), done*100/total)
 		}
-		d.t.field("download", "%s%s", megabytes(done), of)
+		d.t.Field("download", "%s%s", megabytes(done), of)
 	}
 }
 
@@ -200,7 +201,7 @@ func (d *downloadDisplay) retrying(err error, wait time.Duration) {
 	if d.bar != nil {
 		_ = d.bar.Clear()
 	}
-	d.t.field("retry", "%s; next attempt in %v", printable(err.Error(), oneLine), wait.Round(100*time.Millisecond))
+	d.t.Field("retry", "%s; next attempt in %v", terminal.Line(err.Error()), wait.Round(100*time.Millisecond))
 }
 
 func (d *downloadDisplay) done() {

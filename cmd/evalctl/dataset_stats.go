@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -43,31 +44,31 @@ func (c *datasetStatsCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p, s)
 	}
-	return output(p, func(t *terminal) { printDescription(t, s, in) })
+	return output(p, func(t *terminal.Terminal) { printDescription(t, s, in) })
 }
 
 // printDescription writes the figures as tables.
-func printDescription(t *terminal, s dataset.Description, in dataset.Input) {
-	t.field("dataset", "%s  %s  sha256 %s", printable(s.Dataset, oneLine), count(s.Questions, "question"),
+func printDescription(t *terminal.Terminal, s dataset.Description, in dataset.Input) {
+	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(s.Dataset), count(s.Questions, "question"),
 		digest(s.SHA256))
 	var has []string
 	for _, k := range scorer.Kinds() {
 		has = append(has, fmt.Sprintf("%s %d", k.Needs, s.Has[k.Needs]))
 	}
-	t.field("have", "%s", strings.Join(has, "  "))
+	t.Field("have", "%s", strings.Join(has, "  "))
 	if s.Dated > 0 {
-		t.field("dates", "%d from %s to %s", s.Dated, s.First, s.Last)
+		t.Field("dates", "%d from %s to %s", s.Dated, s.First, s.Last)
 	}
 	if c := s.Corpus; c != nil {
-		t.field("corpus", "%s  %s  %s  %d of them gold", printable(c.Path, oneLine), count(c.Documents, "document"),
+		t.Field("corpus", "%s  %s  %s  %d of them gold", terminal.Line(c.Path), count(c.Documents, "document"),
 			megabytes(int64(c.Bytes)), c.Gold)
 	}
-	t.brains(in.Brains)
-	t.inputWarnings(in.Dataset, in.Corpus)
-	t.blank()
-	t.table(spreads(s))
+	printBrains(t, in.Brains)
+	printInputWarnings(t, in.Dataset, in.Corpus)
+	t.Blank()
+	t.Table(spreads(s))
 	if len(s.Tags) > 0 {
-		t.table(tagRows(s.Tags, s.Questions))
+		t.Table(tagRows(s.Tags, s.Questions))
 	}
 }
 
@@ -113,7 +114,7 @@ func tagRows(tags map[string]int, questions int) [][]string {
 			break
 		}
 		rows = append(rows, []string{
-			short(name, 40), fmt.Sprint(tags[name]), fmt.Sprintf("%.1f%%", 100*float64(tags[name])/float64(questions)),
+			terminal.Short(name, 40), fmt.Sprint(tags[name]), fmt.Sprintf("%.1f%%", 100*float64(tags[name])/float64(questions)),
 		})
 	}
 	return rows

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -92,17 +93,17 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	}
 	defer j.Close()
 	was := r.stored.Result
-	t.field("answers", "%s  %s, scored by %s", printable(c.File, oneLine), count(was.Planned, "answer"), was.Identity.ScoredBy())
+	t.Field("answers", "%s  %s, scored by %s", terminal.Line(c.File), count(was.Planned, "answer"), was.Identity.ScoredBy())
 	if g := was.Gate; g != nil && g.Baseline != nil {
-		t.field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
-			printable(g.Baseline.Path, oneLine))
+		t.Field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
+			terminal.Line(g.Baseline.Path))
 	}
 	if c.Dataset != "" {
-		t.field("dataset", "%s has the expected_substrings and reference_answers", printable(c.Dataset, oneLine))
+		t.Field("dataset", "%s has the expected_substrings and reference_answers", terminal.Line(c.Dataset))
 	}
 	if r.judging != nil {
-		t.field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
-		t.exceeded(r.estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
+		t.Field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
+		printExceeded(t, r.estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }
@@ -254,7 +255,7 @@ func (c *rescoreCmd) journal(r *rescoring) (*journal.Journal, error) {
 }
 
 // score scores the answers and reports the result. The error determines the exit code.
-func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *rescoring, j *journal.Journal) (err error) {
+func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescoring, j *journal.Journal) (err error) {
 	was := r.stored.Result
 	config := harness.Config{
 		Asker: r.stored, TopK: max(1, r.id.TopK), Dataset: r.data, Concurrency: c.Concurrency,
@@ -279,22 +280,22 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 		return usageError{err}
 	}
 	config.Scorer = pipeline.Grader{Scorer: sc}
-	progress := t.progress(r.data.Planned(), j.Finished())
+	progress := newProgress(t, r.data.Planned(), j.Finished())
 	progress.unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
-		t.resumeAfterDisk(err, "the same command and --resume")
+		printResumeAfterDisk(t, err, "the same command and --resume")
 		return err
 	}
-	t.report(res, t.readFailures(path, listedFailures), len(config.Notes.Warnings), path)
+	printReport(t, res, readFailures(t, path, listedFailures), len(config.Notes.Warnings), path, false)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
 	if res.Gate.Verdict == result.Inconclusive {
-		t.field("resume", "no verdicts are lost; continue with the same command and --resume")
+		t.Field("resume", "no verdicts are lost; continue with the same command and --resume")
 	}
 	return verdict
 }

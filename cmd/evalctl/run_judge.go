@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -118,7 +119,7 @@ func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
 	}
 	switch model := p.UnpricedModel(); {
 	case model != "":
-		text = "price unknown: set --price " + printable(model, oneLine) + "=IN/OUT, without which the cost cannot be estimated"
+		text = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
 	case f.worst > 0 && most == f.worst:
 		text += ", at most " + most.RoundUp().String()
 	case f.worst > 0:
@@ -130,10 +131,10 @@ func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
 	return text + pricesOf(p.PricesDate())
 }
 
-// exceeded warns of a cap, set by a flag, that is below the likely cost.
-func (t *terminal) exceeded(f judgeForecast, limit *llm.USD, flag, fewer string) {
+// printExceeded warns of a cap, set by a flag, that is below the likely cost.
+func printExceeded(t *terminal.Terminal, f judgeForecast, limit *llm.USD, flag, fewer string) {
 	if limit != nil && f.likely > *limit {
-		t.field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
+		t.Field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
 	}
 }
 
