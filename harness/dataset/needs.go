@@ -25,6 +25,7 @@ func (n *Needs) Add(item scorer.Item) {
 		scorer.NeedExpected:  len(item.Expected) > 0,
 		scorer.NeedReference: strings.TrimSpace(item.Reference) != "",
 		scorer.NeedGold:      len(item.Gold) > 0,
+		scorer.NeedChecks:    len(item.Checks) > 0,
 	} {
 		if has {
 			n.Has[need]++
