@@ -18,6 +18,9 @@ var update = flag.Bool("update", false, "rewrite docs/statistics.md and docs/dev
 // TestDocument executes the templates of docs/statistics.md and docs/dev/simulations.md, in which
 // every figure is computed, and compares them with the pages, or writes these with -update.
 func TestDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	for _, page := range []string{"../../docs/statistics.md", "../../docs/dev/simulations.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) { testDocument(t, page) })
 	}
