@@ -132,7 +132,7 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	}
 	defer api.Close()
 	server, err := mcpserver.New(mcpserver.Config{
-		Client: api, DefaultBrain: c.Default, Version: version().number, Logger: logger,
+		Client: api, DefaultBrain: c.Default, Version: version().Number, Logger: logger,
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Private}),
 	})
 	if err != nil {
