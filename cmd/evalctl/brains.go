@@ -22,7 +22,7 @@ func (t *terminal) brains(brains []dataset.Brain) {
 			break
 		}
 		text := fmt.Sprintf("%s %s", b.Name, count(b.Questions, "question"))
-		if b.Docs != nil {
+		if len(b.Docs) > 0 {
 			text += " in " + count(len(b.Docs), "document")
 		}
 		named = append(named, text)

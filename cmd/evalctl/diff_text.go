@@ -118,6 +118,8 @@ func (t *terminal) outcome(r *result.Record) string {
 		return t.tint(false, "UNSCORED")
 	case r.Outcome == result.NoGold:
 		return "not asked"
+	case r.Outcome == result.NotMeasurable:
+		return "not measurable"
 	case r.Passed:
 		return t.tint(true, "pass")
 	}

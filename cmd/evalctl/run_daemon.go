@@ -135,7 +135,7 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: s.found.Name, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
-		Brain:   dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
+		Brain:   dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag, Isolated: s.isolated,
 		Dataset: result.DatasetID{
 			Path: s.Dataset, SHA256: plan.dataset.SHA256,
 			Selected: plan.dataset.Planned(), Selection: plan.dataset.Selection,

@@ -42,7 +42,9 @@ type targetFlags struct {
 	JSON  bool `name:"json" help:"Print the summary as one JSON object." group:"output"`
 
 	selectFlags
-	found target.Definition // what Target names, see findTarget
+	// isolated is --isolated, which only some commands have.
+	isolated bool
+	found    target.Definition // what Target names, see findTarget
 }
 
 // validate checks what the tags of the flags cannot express.
@@ -100,13 +102,10 @@ func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (e
 	}
 	pl.dataset, err = dataset.Open(s.Dataset, dataset.Options{
 		Naming:    dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag},
-		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Check: check,
+		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Isolated: s.isolated, Check: check,
 	})
 	if err != nil {
 		return err
-	}
-	if pl.dataset.Lifecycle() {
-		return fmt.Errorf("%s: questions have operations before them, which this command does not run", s.Dataset)
 	}
 	if err := s.planCorpus(pl); err != nil {
 		return err
