@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/internal/postgres"
+	"evalctl/internal/terminal"
 )
 
 // configCmd has the flags of evalctl config.
@@ -79,12 +80,12 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	if c.JSON {
 		return json.NewEncoder(p.stdout).Encode(map[string]any{"command": c.Command, "file": file, "flags": flags})
 	}
-	fmt.Fprintf(p.stdout, "command %s, project file %s\n\n", c.Command, printable(cmp.Or(file, "none"), oneLine))
+	fmt.Fprintf(p.stdout, "command %s, project file %s\n\n", c.Command, terminal.Line(cmp.Or(file, "none")))
 	rows := [][]string{{"flag", "value", "from"}}
 	for _, f := range flags {
-		rows = append(rows, []string{"--" + f.Flag, short(f.text(), 60), printable(f.source(), oneLine)})
+		rows = append(rows, []string{"--" + f.Flag, terminal.Short(f.text(), 60), terminal.Line(f.source())})
 	}
-	_, err = fmt.Fprint(p.stdout, drawTable(rows, 3))
+	_, err = fmt.Fprint(p.stdout, terminal.Table(rows, 3))
 	return err
 }
 

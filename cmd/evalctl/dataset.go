@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/terminal"
 )
 
 type datasetCmd struct {
@@ -84,12 +84,8 @@ func printJSON(p *process, v any) error {
 
 // output writes a report that is the output of a command to stdout, and returns the first error of
 // writing.
-func output(p *process, write func(t *terminal)) error {
-	t := newTerminal(&process{env: p.env, stderr: p.stdout}, false)
-	w := bufio.NewWriter(t.w)
-	t.w = w
-	write(t)
-	return w.Flush()
+func output(p *process, write func(t *terminal.Terminal)) error {
+	return terminal.New(p.stdout, p.env, false).Buffered(write)
 }
 
 // checkNew returns an error for a path that exists, because the dataset commands replace nothing.

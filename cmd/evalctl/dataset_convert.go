@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/terminal"
 	"evalctl/replay/source"
 )
 
@@ -115,10 +116,10 @@ func (c *datasetConvertCmd) table(p *process, format dataset.Format) error {
 	}
 	t := newTerminal(p, false)
 	if len(out.Renamed) > 0 {
-		t.field("renamed", "%s", printable(strings.Join(out.Renames(), ", "), oneLine))
+		t.Field("renamed", "%s", terminal.Line(strings.Join(out.Renames(), ", ")))
 	}
 	if out.Numbered {
-		t.field("note", "the file has no ids: the questions are q1 to q%d, in the order of the file", out.Count)
+		t.Field("note", "the file has no ids: the questions are q1 to q%d, in the order of the file", out.Count)
 	}
 	what := "question"
 	if out.Documents {
@@ -129,7 +130,7 @@ func (c *datasetConvertCmd) table(p *process, format dataset.Format) error {
 
 // wrote says what was written, on stdout.
 func (c *datasetConvertCmd) wrote(p *process, path, what string) error {
-	_, err := fmt.Fprintf(p.stdout, "%s  %s\n", printable(path, oneLine), what)
+	_, err := fmt.Fprintf(p.stdout, "%s  %s\n", terminal.Line(path), what)
 	return err
 }
 
@@ -167,7 +168,7 @@ func (c *datasetConvertCmd) benchmark(ctx context.Context, p *process, format so
 	}
 	t := newTerminal(p, false)
 	for _, trap := range b.Report.Traps {
-		t.field("note", "%s: %s (%d)", trap.Kind, trap.Handling, trap.Count)
+		t.Field("note", "%s: %s (%d)", trap.Kind, trap.Handling, trap.Count)
 	}
 	return errors.Join(c.wrote(p, c.Output, count(len(b.Questions), "question")),
 		c.wrote(p, corpus, fmt.Sprintf("%s in %s", count(documents, "document"), count(len(b.Infos()), "brain"))))

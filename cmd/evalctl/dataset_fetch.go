@@ -15,6 +15,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/internal/download"
+	"evalctl/internal/terminal"
 )
 
 // benchmark is a published benchmark that can be downloaded by name.
@@ -161,7 +162,7 @@ func fileName(address string) (string, error) {
 // fetch downloads one file and prints its path.
 func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b benchmark, to string) error {
 	t := newTerminal(p, c.Quiet)
-	show := t.download(b)
+	show := newDownload(t, b)
 	f, err := download.Get(ctx, download.Config{
 		URL: b.url, Path: to, Size: b.size, SHA256: b.sha256, UserAgent: userAgent(),
 		Progress: show.progress, Retrying: show.retrying,
@@ -183,10 +184,10 @@ func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b benchmark, to
 	if b.sha256 == "" {
 		checked = "not verified: give --sha256 if you know what it must be"
 	}
-	t.field("file", "%s  %s", printable(f.Path, oneLine), state)
-	t.field("sha256", "%s  %s", f.SHA256, checked)
+	t.Field("file", "%s  %s", terminal.Line(f.Path), state)
+	t.Field("sha256", "%s  %s", f.SHA256, checked)
 	if b.licence != "" {
-		t.field("licence", "%s", b.licence)
+		t.Field("licence", "%s", b.licence)
 	}
 	_, err = fmt.Fprintln(p.stdout, f.Path)
 	return err
@@ -198,7 +199,7 @@ func listBenchmarks(p *process) error {
 	for _, b := range benchmarks {
 		rows = append(rows, []string{b.name, b.about, b.licence, megabytes(b.size)})
 	}
-	for line := range strings.Lines(drawTable(rows, 3)) {
+	for line := range strings.Lines(terminal.Table(rows, 3)) {
 		if _, err := fmt.Fprintln(p.stdout, strings.TrimSpace(line)); err != nil {
 			return err
 		}
@@ -219,17 +220,17 @@ func megabytes(n int64) string {
 
 // downloadDisplay shows a download: as a bar on a terminal, otherwise as a line now and then.
 type downloadDisplay struct {
-	t     *terminal
+	t     *terminal.Terminal
 	bar   *progressbar.ProgressBar
 	drawn time.Time
 }
 
-func (t *terminal) download(b benchmark) *downloadDisplay {
+func newDownload(t *terminal.Terminal, b benchmark) *downloadDisplay {
 	d := &downloadDisplay{t: t, drawn: time.Now()}
-	t.field("from", "%s", printable(withoutSecrets(b.url), oneLine))
-	if t.live && !t.quiet {
+	t.Field("from", "%s", terminal.Line(withoutSecrets(b.url)))
+	if t.Live() && !t.Quiet() {
 		d.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(barWidth),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth),
 			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true),
 			progressbar.OptionThrottle(redrawInterval), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
@@ -240,7 +241,7 @@ func (t *terminal) download(b benchmark) *downloadDisplay {
 // progress shows how much has arrived. total is -1 if it is unknown.
 func (d *downloadDisplay) progress(done, total int64) {
 	switch {
-	case d.t.quiet:
+	case d.t.Quiet():
 	case d.bar != nil:
 		if d.bar.GetMax64() != total {
 			d.bar.ChangeMax64(total)
@@ -252,7 +253,7 @@ func (d *downloadDisplay) progress(done, total int64) {
 		if total > 0 {
 			of = fmt.Sprintf(" of %s (%d%%)", megabytes(total), done*100/total)
 		}
-		d.t.field("download", "%s%s", megabytes(done), of)
+		d.t.Field("download", "%s%s", megabytes(done), of)
 	}
 }
 
@@ -261,7 +262,7 @@ func (d *downloadDisplay) retrying(err error, wait time.Duration) {
 	if d.bar != nil {
 		_ = d.bar.Clear()
 	}
-	d.t.field("retry", "%s; next attempt in %v", printable(err.Error(), oneLine), wait.Round(100*time.Millisecond))
+	d.t.Field("retry", "%s; next attempt in %v", terminal.Line(err.Error()), wait.Round(100*time.Millisecond))
 }
 
 func (d *downloadDisplay) done() {

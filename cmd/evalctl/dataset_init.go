@@ -9,9 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kballard/go-shellquote"
-
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/terminal"
 )
 
 type datasetInitCmd struct {
@@ -68,8 +67,8 @@ func (c *datasetInitCmd) Run(p *process) error {
 		return fmt.Errorf("write the example: %w", err)
 	}
 	fmt.Fprintf(p.stderr, "wrote %s and %s; run it, without a key or a network:\n",
-		printable(questions, oneLine), printable(corpus, oneLine))
-	_, err = fmt.Fprintln(p.stdout, printable(shellquote.Join("evalctl", "run", "--sdk", "go",
-		"--dataset", questions, "--scorer", "exact"), oneLine))
+		terminal.Line(questions), terminal.Line(corpus))
+	_, err = fmt.Fprintln(p.stdout, terminal.CommandLine("evalctl", "run", "--sdk", "go",
+		"--dataset", questions, "--scorer", "exact"))
 	return err
 }

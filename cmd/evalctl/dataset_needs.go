@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -26,6 +27,7 @@ func (n *needs) add(item scorer.Item) {
 		scorer.NeedExpected:  len(item.Expected) > 0,
 		scorer.NeedReference: strings.TrimSpace(item.Reference) != "",
 		scorer.NeedGold:      len(item.Gold) > 0,
+		scorer.NeedChecks:    len(item.Checks) > 0,
 	} {
 		if has {
 			n.has[need]++
@@ -59,10 +61,10 @@ func (n *needs) explain(path string, used scorer.Kind, err error) error {
 		path, n.has[used.Needs], count(n.total, "question"), used.Needs, used.Name, others))
 }
 
-// ignored prints which keys of dataset and corpus have no meaning.
-func (t *terminal) ignored(path string, unknown map[string]int) {
+// printIgnored prints which keys of dataset and corpus have no meaning.
+func printIgnored(t *terminal.Terminal, path string, unknown map[string]int) {
 	if len(unknown) > 0 {
-		t.field("warning", "%s: unknown fields are ignored: %s", printable(path, oneLine), keyCounts(unknown))
+		t.Field("warning", "%s: unknown fields are ignored: %s", terminal.Line(path), keyCounts(unknown))
 	}
 }
 
@@ -77,16 +79,16 @@ func keyCounts(counts map[string]int) string {
 			out = append(out, fmt.Sprintf("and %d more", len(counts)-listedKeys))
 			break
 		}
-		out = append(out, fmt.Sprintf("%s (%s)", short(k, 40), count(counts[k], "line")))
+		out = append(out, fmt.Sprintf("%s (%s)", terminal.Short(k, 40), count(counts[k], "line")))
 	}
 	return strings.Join(out, ", ")
 }
 
-// inputWarnings prints what run and validate say about the fields of the input.
-func (t *terminal) inputWarnings(d dataset.Dataset, c *dataset.Corpus) {
-	t.ignored(d.Path, d.Unknown)
+// printInputWarnings prints what run and validate say about the fields of the input.
+func printInputWarnings(t *terminal.Terminal, d dataset.Dataset, c *dataset.Corpus) {
+	printIgnored(t, d.Path, d.Unknown)
 	if c != nil {
-		t.ignored(c.Path, c.Unknown)
+		printIgnored(t, c.Path, c.Unknown)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/target"
 	"evalctl/internal/stats"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -106,7 +107,7 @@ func (c *datasetStatsCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p, s)
 	}
-	return output(p, func(t *terminal) { s.print(t, pl) })
+	return output(p, func(t *terminal.Terminal) { s.print(t, pl) })
 }
 
 // measure computes the figures.
@@ -173,27 +174,27 @@ func measureCorpus(pl *plan, gold int) *corpusStats {
 func characters(text string) float64 { return float64(utf8.RuneCountInString(text)) }
 
 // print writes the figures as tables.
-func (s datasetStats) print(t *terminal, pl *plan) {
-	t.field("dataset", "%s  %s  sha256 %s", printable(s.Dataset, oneLine), count(s.Questions, "question"),
+func (s datasetStats) print(t *terminal.Terminal, pl *plan) {
+	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(s.Dataset), count(s.Questions, "question"),
 		digest(s.SHA256))
 	var has []string
 	for _, k := range scorer.Kinds() {
 		has = append(has, fmt.Sprintf("%s %d", k.Needs, s.Has[k.Needs]))
 	}
-	t.field("have", "%s", strings.Join(has, "  "))
+	t.Field("have", "%s", strings.Join(has, "  "))
 	if s.Dated > 0 {
-		t.field("dates", "%d from %s to %s", s.Dated, s.First, s.Last)
+		t.Field("dates", "%d from %s to %s", s.Dated, s.First, s.Last)
 	}
 	if c := s.Corpus; c != nil {
-		t.field("corpus", "%s  %s  %s  %d of them gold", printable(c.Path, oneLine), count(c.Documents, "document"),
+		t.Field("corpus", "%s  %s  %s  %d of them gold", terminal.Line(c.Path), count(c.Documents, "document"),
 			megabytes(int64(c.Bytes)), c.Gold)
 	}
-	t.brains(pl.brains)
-	t.inputWarnings(pl.dataset, pl.corpus)
-	t.blank()
-	t.table(s.spreads())
+	printBrains(t, pl.brains)
+	printInputWarnings(t, pl.dataset, pl.corpus)
+	t.Blank()
+	t.Table(s.spreads())
 	if len(s.Tags) > 0 {
-		t.table(tagRows(s.Tags, s.Questions))
+		t.Table(tagRows(s.Tags, s.Questions))
 	}
 }
 
@@ -239,7 +240,7 @@ func tagRows(tags map[string]int, questions int) [][]string {
 			break
 		}
 		rows = append(rows, []string{
-			short(name, 40), fmt.Sprint(tags[name]), fmt.Sprintf("%.1f%%", 100*float64(tags[name])/float64(questions)),
+			terminal.Short(name, 40), fmt.Sprint(tags[name]), fmt.Sprintf("%.1f%%", 100*float64(tags[name])/float64(questions)),
 		})
 	}
 	return rows

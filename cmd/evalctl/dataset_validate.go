@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/target"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -69,7 +70,7 @@ func (c *datasetValidateCmd) Run(p *process) error {
 			return err
 		}
 	} else if pl.dataset.Path != "" {
-		if err := output(p, func(t *terminal) { t.inputs(c.File, pl); t.usable(pl) }); err != nil {
+		if err := output(p, func(t *terminal.Terminal) { printInputs(t, c.File, pl); printUsable(t, pl) }); err != nil {
 			return err
 		}
 	}
@@ -77,7 +78,7 @@ func (c *datasetValidateCmd) Run(p *process) error {
 		return usageError{fmt.Errorf("%w\n%s cannot be used", err, c.File)}
 	}
 	if !c.JSON {
-		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", printable(c.File, oneLine))
+		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", terminal.Line(c.File))
 	}
 	return err
 }
@@ -125,13 +126,13 @@ func checker(k scorer.Kind, topK int) scorer.Scorer {
 	return new(scorer.Judge)
 }
 
-// usable prints for each scorer how many questions it can score.
-func (t *terminal) usable(pl *plan) {
+// printUsable prints for each scorer how many questions it can score.
+func printUsable(t *terminal.Terminal, pl *plan) {
 	var parts []string
 	for _, k := range scorer.Kinds() {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", k.Name, pl.needs.has[k.Needs], pl.needs.total))
 	}
-	t.field("scorers", "%s", strings.Join(parts, "  "))
+	t.Field("scorers", "%s", strings.Join(parts, "  "))
 }
 
 // report returns the JSON of the outcome.

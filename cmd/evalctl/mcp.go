@@ -7,14 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
-
-	"golang.org/x/term"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
@@ -25,6 +22,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/internal/heap"
 	"evalctl/internal/postgres"
+	"evalctl/internal/terminal"
 )
 
 // firstBrain is the name of the brain that a new home gets.
@@ -92,7 +90,7 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	// A client that has gone away must not end the process before the daemon is closed. Writes
 	// return an error instead.
 	signal.Ignore(syscall.SIGPIPE)
-	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if terminal.Is(p.stdin) {
 		fmt.Fprintln(p.stderr, "evalctl: waiting for an MCP client on stdin. Clients start this command themselves: see evalctl mcp install")
 	}
 	logger := c.logger(p, slog.LevelWarn)

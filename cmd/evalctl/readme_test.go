@@ -64,6 +64,7 @@ var shownPages = []string{
 	"../../docs/selecting.md",
 	"../../docs/targets.md",
 	"../../docs/verifying.md",
+	"../../docs/wire.md",
 }
 
 // TestShownCommands checks the commands of the documentation. All of them must parse, and those

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 // Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
@@ -22,7 +23,6 @@ import (
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
-	t.verbose = c.Verbose
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -42,26 +42,26 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		defer plan.resumed.Close()
 	}
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
-	t.configured(p)
-	t.inputs(c.Dataset, plan)
-	t.judging(c, plan)
+	printConfigured(t, p)
+	printInputs(t, c.Dataset, plan)
+	printJudging(t, c, plan)
 	reader := ""
 	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
 		reader = cmp.Or(c.reader.name, "a reader of its choice")
 	}
-	t.daemonPays(c.paidModels(p.environment(c.found), c.reader.provider, reader))
+	printDaemonPays(t, c.paidModels(p.environment(c.found), c.reader.provider, reader))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	t.daemon(session)
-	t.passedOn(plan.daemonEnv)
+	printDaemon(t, session)
+	printPassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
 // evaluate seeds the brains and asks.
-func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
@@ -83,7 +83,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return asDaemonError(ctx, err)
 	}
 	if backup := j.Backup(); backup != "" {
-		t.field("note", "the journal of an earlier run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
+		t.Field("note", "the journal of an earlier run is kept: %s", terminal.CommandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, asked)
 	defer c.live(&config, plan, session, asked)()
@@ -201,7 +201,7 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 }
 
 // ask asks the questions and reports the result. The error determines the exit code.
-func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
+func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
 	config harness.Config, j *journal.Journal) (err error) {
 	sc, err := c.newScorer(plan, j.Spent())
 	if err != nil {
@@ -212,21 +212,21 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if c.RetryErrors {
 		finished -= j.Outages()
 	}
-	progress := t.progress(plan.dataset.Planned(), finished)
+	progress := newProgress(t, plan.dataset.Planned(), finished)
 	progress.unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
-		t.resumeAfterDisk(err, commandLine("evalctl", "run", "--resume", j.Path()))
+		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings), path)
+	printReport(t, res, readFailures(t, path, listedFailures), len(plan.gold.Warnings), path, c.Verbose)
 	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.resumeHint(c, j, res, err)
+	printResumeHint(t, c, j, res, err)
 	return verdict
 }
 
@@ -253,7 +253,7 @@ func spentUSD(res result.Result) *llm.USD {
 // printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
 func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
 	if !asJSON {
-		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
+		_, err := fmt.Fprintln(p.stdout, terminal.Line(res.Summary(path)))
 		return err
 	}
 	own, latest := resultNames(path)

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 // ownDaemon reports whether the run starts this program's own daemon.
@@ -38,11 +39,11 @@ func (s *targetFlags) paidModels(p *process, provider, reader string) (models []
 	return models
 }
 
-// daemonPays says what no estimate and no cap of a run includes.
-func (t *terminal) daemonPays(models []string) {
+// printDaemonPays says what no estimate and no cap of a run includes.
+func printDaemonPays(t *terminal.Terminal, models []string) {
 	if len(models) > 0 {
-		t.field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
-			printable(strings.Join(models, " and "), oneLine))
+		t.Field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
+			terminal.Line(strings.Join(models, " and ")))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -98,15 +99,15 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 		return usageError{err}
 	}
 	defer release()
-	t.configured(p)
-	t.inputs(c.Dataset, plan)
-	t.daemonPays(c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
+	printConfigured(t, p)
+	printInputs(t, c.Dataset, plan)
+	printDaemonPays(t, c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	t.daemon(session)
+	printDaemon(t, session)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -154,7 +155,7 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
 // written and printed.
-func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
@@ -180,7 +181,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *
 	if err := c.print(p, s.sweep, s.file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.field("result", "%s", printable(s.file.Path(), oneLine))
+	t.Field("result", "%s", terminal.Line(s.file.Path()))
 	return verdict
 }
 
@@ -200,7 +201,7 @@ func (c *sweepCmd) grid() []result.Cell {
 // sweeper measures the cells of a sweep on a seeded daemon.
 type sweeper struct {
 	*sweepCmd
-	t       *terminal
+	t       *terminal.Terminal
 	plan    *plan
 	session *harness.Session
 	brains  map[string]string // ids at the daemon, by name
@@ -249,7 +250,7 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := s.t.progress(s.plan.dataset.Planned(), 0)
+	progress := newProgress(s.t, s.plan.dataset.Planned(), 0)
 	cell.Result, err = harness.Drive(ctx, harness.Config{
 		Asker: harness.NewDaemon(harness.Daemon{
 			Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.brains,
@@ -273,7 +274,7 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	slices.SortFunc(cell.Questions, func(a, b result.Record) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Repeat, b.Repeat))
 	})
-	s.t.cell(*cell, progress, s.shown)
+	printCell(s.t, *cell, progress, s.shown)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -10,23 +10,23 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// table prints an indented table. Its first row is the header, its first column contains names.
-func (t *terminal) table(rows [][]string) {
-	for line := range strings.Lines(drawTable(rows, 1)) {
-		fmt.Fprint(t.w, " "+line)
+// Table prints an indented table. Its first row is the header, its first column contains names.
+func (t *Terminal) Table(rows [][]string) {
+	for line := range strings.Lines(Table(rows, 1)) {
+		fmt.Fprint(t, " "+line)
 	}
-	t.blank()
+	t.Blank()
 }
 
-// drawTable formats a table whose first row is the header. The first left columns are aligned to
+// Table formats a table whose first row is the header. The first left columns are aligned to
 // the left, the others to the right.
-func drawTable(rows [][]string, left int) string {
-	return drawAligned(rows, strings.Repeat("l", left)+strings.Repeat("r", len(rows[0])-left))
+func Table(rows [][]string, left int) string {
+	return Aligned(rows, strings.Repeat("l", left)+strings.Repeat("r", len(rows[0])-left))
 }
 
-// drawAligned formats a table whose first row is the header. columns has a letter for each column:
+// Aligned formats a table whose first row is the header. columns has a letter for each column:
 // l for texts, which are aligned to the left, r for figures.
-func drawAligned(rows [][]string, columns string) string {
+func Aligned(rows [][]string, columns string) string {
 	align := slices.Repeat([]tw.Align{tw.AlignRight}, len(columns))
 	for i, c := range columns {
 		if c == 'l' {
