@@ -23,12 +23,12 @@ func unchanging(brains []dataset.Brain) []dataset.Brain {
 func (c *runCmd) live(
 	config *harness.Config, plan *plan, session *harness.Session, asked *target.Target,
 ) (done func()) {
-	if !plan.dataset.Lifecycle() {
+	if !plan.Dataset.Lifecycle() {
 		return func() {}
 	}
 	sc, err := c.newScorer(plan, 0)
 	run := lifecycle.New(lifecycle.Config{
-		Dataset: plan.dataset, Brains: plan.brains, Target: asked,
+		Dataset: plan.Dataset, Brains: plan.Brains, Target: asked,
 		Skips: func(q dataset.Question) bool {
 			return err == nil && errors.Is(sc.Check(q.Item()), scorer.ErrNoGold)
 		},
@@ -42,7 +42,7 @@ func (c *runCmd) live(
 		}
 	}
 	config.Asker = run.Around(harness.NewDaemon(harness.Daemon{
-		Answerer: run, Timeout: c.Timeout, TopK: c.TopK, Brains: harness.Asked(plan.brains), Documents: run, Watched: session.Started(),
+		Answerer: run, Timeout: c.Timeout, TopK: c.TopK, Brains: harness.Asked(plan.Brains), Documents: run, Watched: session.Started(),
 	}))
 	config.Pace = run
 	return func() { run.Close(context.Background()) }
