@@ -1,0 +1,45 @@
+package language
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Months and Weekdays have the English names of months and of days of the week, in lower case.
+var Months, Weekdays = func() (map[string]time.Month, map[string]time.Weekday) {
+	m, w := map[string]time.Month{}, map[string]time.Weekday{}
+	for month := time.January; month <= time.December; month++ {
+		m[strings.ToLower(month.String())] = month
+	}
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		w[strings.ToLower(day.String())] = day
+	}
+	return m, w
+}()
+
+// Day returns the day of a month that a word is, such as "5" or "5th", else 0.
+func Day(word string) int {
+	for _, ending := range []string{"st", "nd", "rd", "th"} {
+		if number, ok := strings.CutSuffix(word, ending); ok {
+			return Number(number, 31)
+		}
+	}
+	return Number(word, 31)
+}
+
+// Year returns the year from 1900 to 2099 that a word is, else 0.
+func Year(word string) int {
+	if n := Number(word, 2099); n >= 1900 {
+		return n
+	}
+	return 0
+}
+
+// Number returns the number from 1 to most whose digits a word is, else 0.
+func Number(word string, most int) int {
+	if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= most {
+		return n
+	}
+	return 0
+}
