@@ -6,16 +6,22 @@ import (
 	"time"
 )
 
-// Months and Weekdays have the English names of months and of days of the week, in lower case.
-var Months, Weekdays = func() (map[string]time.Month, map[string]time.Weekday) {
-	m, w := map[string]time.Month{}, map[string]time.Weekday{}
-	for month := time.January; month <= time.December; month++ {
-		m[strings.ToLower(month.String())] = month
+// Months has the English names of months, in lower case.
+var Months = func() map[string]time.Month {
+	out := map[string]time.Month{}
+	for m := time.January; m <= time.December; m++ {
+		out[strings.ToLower(m.String())] = m
 	}
-	for day := time.Sunday; day <= time.Saturday; day++ {
-		w[strings.ToLower(day.String())] = day
+	return out
+}()
+
+// Weekdays has the English names of the days of the week, in lower case.
+var Weekdays = func() map[string]time.Weekday {
+	out := map[string]time.Weekday{}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		out[strings.ToLower(d.String())] = d
 	}
-	return m, w
+	return out
 }()
 
 // Day returns the day of a month that a word is, such as "5" or "5th", else 0.
