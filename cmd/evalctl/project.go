@@ -194,6 +194,9 @@ func (p *projectFile) value(f *kong.Flag, s setting) (any, error) {
 		if f.Enum != "" && !f.EnumMap()[v] {
 			return nil, p.errorf(s.line, "%s %q: must be one of %s", s.key, v, strings.Join(f.EnumSlice(), ", "))
 		}
+		if t, ok := f.Target.Interface().(scorerText); ok && !t.allows(v) {
+			return nil, p.errorf(s.line, "%s %q: must be one of %s, or cmd:COMMAND or a URL", s.key, v, strings.Join(t.choices(), ", "))
+		}
 	}
 	kind := f.Target.Kind()
 	if kind == reflect.Slice {

@@ -117,12 +117,12 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	}
 	mark = t.Tint(false, "FAIL")
 	want := r.Reference
-	switch needsOf(id.Scorer) {
-	case scorer.NeedChecks:
+	switch needs := needsOf(id.Scorer); {
+	case needs == scorer.NeedChecks || id.External != nil: // whose reasons say what was expected
 		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
-	case scorer.NeedExpected:
+	case needs == scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
-	case scorer.NeedGold:
+	case needs == scorer.NeedGold:
 		want = terminal.Short(strings.Join(r.ExpectedPaths, " | "), 72)
 		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, terminal.Short(r.Reason, 200), want, instead(id, r))
 	}

@@ -23,6 +23,11 @@ import (
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -44,6 +49,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
 	printConfigured(t, p)
 	printInputs(t, c.Dataset, plan)
+	printExtern(t, &c.externFlags)
 	printJudging(t, c, plan)
 	reader := ""
 	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {

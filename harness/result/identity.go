@@ -51,10 +51,11 @@ type Identity struct {
 
 // Rescored is the result whose answers were scored again, and by what they were scored in it.
 type Rescored struct {
-	SHA256    string      `json:"sha256"`
-	Scorer    string      `json:"scorer"`
-	ExactCase *bool       `json:"exact_case,omitempty"`
-	Judge     *JudgeModel `json:"judge"`
+	SHA256    string          `json:"sha256"`
+	Scorer    string          `json:"scorer"`
+	ExactCase *bool           `json:"exact_case,omitempty"`
+	Judge     *JudgeModel     `json:"judge"`
+	External  *ExternalScorer `json:"external_scorer,omitempty"`
 }
 
 // ReplayID is what determines the outcome of a replay besides what determines that of a run.
