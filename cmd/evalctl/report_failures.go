@@ -48,7 +48,7 @@ func failuresOf(r *result.Reader, limit int) (f failures) {
 		if f.more == 0 || len(f.failed) == limit {
 			return f
 		}
-		if !rec.Passed && rec.Outcome != result.NoGold {
+		if !rec.Passed && rec.Outcome.Counts() {
 			f.more--
 			if cause := failureText(rec); res.Stopped == result.StopSystematic && same[cause] {
 				f.same++
