@@ -203,7 +203,7 @@ func (p projectFile) value(f *kong.Flag, s project.Setting) (any, error) {
 			return nil, p.Errorf(s.Line, "%s %q: must be one of %s", s.Key, v, strings.Join(f.EnumSlice(), ", "))
 		}
 		if t, ok := f.Target.Interface().(scorerText); ok && !t.allows(v) {
-			return nil, p.errorf(s.line, "%s %q: must be one of %s, or cmd:COMMAND or a URL", s.key, v, strings.Join(t.choices(), ", "))
+			return nil, p.Errorf(s.Line, "%s %q: must be one of %s, or cmd:COMMAND or a URL", s.Key, v, strings.Join(t.choices(), ", "))
 		}
 	}
 	kind := f.Target.Kind()
