@@ -69,7 +69,7 @@ func writeFindings(b *bytes.Buffer, r conformance.Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s:\n\n", countOf(len(r.Findings), "finding"))
+	fmt.Fprintf(b, "%s:\n\n", count(len(r.Findings), "finding"))
 	for _, f := range r.Findings {
 		fmt.Fprintf(b, "  %-6s  %s\n", f.Level, terminal.Short(f.Cause, shownColumns))
 		line := func(text string) { fmt.Fprintf(b, "          %s\n", text) }
@@ -94,15 +94,8 @@ func writeMessage(b *bytes.Buffer, mark, text string) {
 		fmt.Fprintf(b, "          %s\n", strings.TrimRight(mark+" "+terminal.Short(line, shownColumns), " "))
 	}
 	if more := len(lines) - shownLines; more > 0 {
-		fmt.Fprintf(b, "          %s … %s, in the report with --format json\n", mark, countOf(more, "more line"))
+		fmt.Fprintf(b, "          %s … %s, in the report with --format json\n", mark, count(more, "more line"))
 	}
-}
-
-func countOf(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // writeNotJudged writes how many checks have no verdict, by reason and cause, with one check of
@@ -112,7 +105,7 @@ func writeNotJudged(b *bytes.Buffer, r conformance.Report) {
 	if len(groups) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s not judged:\n\n", countOf(r.NotJudged(""), "check"))
+	fmt.Fprintf(b, "%s not judged:\n\n", count(r.NotJudged(""), "check"))
 	for _, g := range groups[:min(shownUnjudged, len(groups))] {
 		fmt.Fprintf(b, "  %d: %s\n", len(g.Results), terminal.Short(g.String(), 2*shownColumns))
 		if first := g.Results[0]; first.Reason != conformance.ReasonNeed {
@@ -120,7 +113,7 @@ func writeNotJudged(b *bytes.Buffer, r conformance.Report) {
 		}
 	}
 	if more := len(groups) - shownUnjudged; more > 0 {
-		fmt.Fprintf(b, "  … and %s, in the report with --format json\n", countOf(more, "more cause"))
+		fmt.Fprintf(b, "  … and %s, in the report with --format json\n", count(more, "more cause"))
 	}
 	b.WriteByte('\n')
 }

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/terminal"
 )
@@ -94,7 +95,7 @@ func printSideFigures(t *terminal.Terminal, sides []side) {
 		r := s.rec
 		rows = append(rows, []string{
 			terminal.Short(s.name, 32), outcomeOf(t, r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
-			optional(r.FirstDeltaMS, duration), optional(&r.LatencyMS, duration), optional(r.FeltMS, duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
+			optional(r.FirstDeltaMS, figure.Duration), optional(&r.LatencyMS, figure.Duration), optional(r.FeltMS, figure.Duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
 			orDash(len(r.EffectiveMode), terminal.Short(r.EffectiveMode, 24)), orDash(len(r.Fusion), terminal.Short(r.Fusion, 24)), orDash(len(r.Model), terminal.Short(r.Model, 32)),
 			tokens(r), cost(r), goldAt(r),
 		})

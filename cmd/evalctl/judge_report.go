@@ -1,88 +1,22 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
-	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
-	"evalctl/scorer"
 )
-
-// judgeCheck is what a check of a judge found.
-type judgeCheck struct {
-	Judge result.JudgeModel `json:"judge"`
-	judging.Accuracy
-	// Spent is nil if the price of the model is not known.
-	Spent *llm.USD `json:"spent_usd"`
-	// Unpriced is the model if its price is not known, so that its cost is missing.
-	Unpriced string `json:"unpriced_model,omitempty"`
-	// Result and Correction are those of --result.
-	Result     string              `json:"result,omitempty"`
-	Correction *judging.Correction `json:"correction,omitempty"`
-}
-
-func newJudgeCheck(plan *judging.Plan, labels []dataset.Label, verdicts []scorer.Verdict) *judgeCheck {
-	c := &judgeCheck{Judge: plan.Identity(), Unpriced: plan.UnpricedModel()}
-	list := make([]judging.Labelled, len(labels))
-	spent := llm.USD(0)
-	for i, l := range labels {
-		list[i] = judging.Labelled{ID: l.Item.ID, Right: l.Right, Verdict: verdicts[i]}
-		spent = spent.Plus(verdicts[i].Cost)
-	}
-	if c.Unpriced == "" {
-		c.Spent = &spent
-	}
-	c.Accuracy = judging.Measure(list)
-	return c
-}
-
-// stopped returns the error of a check that did not judge all labels.
-func (c *judgeCheck) stopped(err error) error {
-	cost := "an unknown amount"
-	if c.Spent != nil {
-		cost = c.Spent.String()
-	}
-	return fmt.Errorf("stopped after %d of %s, which cost %s: %w",
-		c.Labels-c.Unscored, count(c.Labels, "label"), cost, err)
-}
-
-// printLabels prints what will be judged and what that is likely to cost.
-func printLabels(t *terminal.Terminal, c *judgeCheckCmd, plan *judging.Plan, labels []dataset.Label) {
-	var estimate judgeForecast
-	right := 0
-	for _, l := range labels {
-		estimate.add(plan, l.Item)
-		if l.Right {
-			right++
-		}
-	}
-	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(c.Labels), right, len(labels)-right)
-	t.Field("judge", "%s  %s", describe(plan.Identity()), estimate.text(plan, c.limit))
-	printExceeded(t, estimate, c.limit, "--max-cost-usd", "judge fewer labels")
-}
 
 // describe names a judge and its prompts.
 func describe(j result.JudgeModel) string {
 	return fmt.Sprintf("%s %s  prompts %s %s", j.Provider, terminal.Line(j.Model),
-		terminal.Line(j.PromptVersion), digest(j.PromptSHA256))
+		terminal.Line(j.PromptVersion), terminal.Short(j.PromptSHA256, 9))
 }
 
-func (c *judgeCheck) write(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(w).Encode(c)
-	}
-	_, err := io.WriteString(w, c.text())
-	return err
-}
-
-// text returns the report for people.
-func (c *judgeCheck) text() string {
+// judgeText returns the report on a judge for people.
+func judgeText(c *judging.Check) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s"+format+"\n", append([]any{name}, args...)...)
@@ -109,12 +43,12 @@ func (c *judgeCheck) text() string {
 		cost = c.Spent.String()
 	}
 	line("cost", "%s", cost)
-	c.writeCorrection(line)
-	c.writeMisjudged(&b)
+	writeCorrection(c, line)
+	writeMisjudged(&b, c)
 	return b.String()
 }
 
-func (c *judgeCheck) writeCorrection(line func(name, format string, args ...any)) {
+func writeCorrection(c *judging.Check, line func(name, format string, args ...any)) {
 	if c.Correction == nil {
 		return
 	}
@@ -129,12 +63,12 @@ func (c *judgeCheck) writeCorrection(line func(name, format string, args ...any)
 	}
 	line("corrected", "%s  without the errors of the judge", rateText(c.Correction.Corrected))
 	if c.Correction.Clamped {
-		line("warning", "%s", c.misfit())
+		line("warning", "%s", misfit(c))
 	}
 }
 
 // misfit says why a corrected rate was clamped.
-func (c *judgeCheck) misfit() string {
+func misfit(c *judging.Check) string {
 	why := fmt.Sprintf("the judge passed fewer answers of the run than it passes of wrong ones (%.3f)", 1-c.Specificity.Rate)
 	if c.Correction.Corrected.Rate > 0 {
 		why = fmt.Sprintf("the judge passed more answers of the run than it passes of right ones (%.3f)", c.Sensitivity.Rate)
@@ -145,7 +79,7 @@ func (c *judgeCheck) misfit() string {
 // maxMisjudged is the number of misjudged answers that are listed.
 const maxMisjudged = 20
 
-func (c *judgeCheck) writeMisjudged(b *strings.Builder) {
+func writeMisjudged(b *strings.Builder, c *judging.Check) {
 	if len(c.Wrong) == 0 {
 		return
 	}

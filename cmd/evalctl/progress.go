@@ -12,6 +12,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
 	"evalctl/internal/terminal"
@@ -105,6 +106,13 @@ func (p *progress) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resumed++
+}
+
+// also adds what more returns to the status, which has the cost then.
+func (p *progress) also(more func() []string) {
+	p.mu.Lock() // it may be drawn already
+	defer p.mu.Unlock()
+	p.more = more
 }
 
 // Asking implements pipeline.Observer.
@@ -222,10 +230,10 @@ func (p *progress) status(first string) []string {
 		s = append(s, fmt.Sprintf("%d unscored", p.counts.Unscored))
 	}
 	if len(p.took) > 0 {
-		s = append(s, "p50 "+duration(median(p.took)))
+		s = append(s, "p50 "+figure.Duration(median(p.took)))
 	}
 	if len(p.first) > 0 {
-		s = append(s, first+" "+duration(median(p.first)))
+		s = append(s, first+" "+figure.Duration(median(p.first)))
 	}
 	switch {
 	case p.more != nil:
@@ -273,17 +281,5 @@ func (p *progress) done() {
 	}
 	if p.bar != nil {
 		_ = p.bar.Clear()
-	}
-}
-
-// duration formats a number of milliseconds, as seconds from 1000 on.
-func duration(ms float64) string {
-	switch {
-	case ms < 10:
-		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 1000:
-		return fmt.Sprintf("%.0f ms", ms)
-	default:
-		return fmt.Sprintf("%.2f s", ms/1000)
 	}
 }

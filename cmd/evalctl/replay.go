@@ -26,7 +26,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	printConfigured(t, p)
 	printReplayInputs(t, plan)
 	if c.Estimate {
-		return printEstimate(newTerminal(p, false), plan, p)
+		return printEstimate(newTerminal(p, false), plan, p.stdout)
 	}
 	progress := newReplayProgress(t, plan)
 	q, err := c.joinQueue(ctx, p)
@@ -59,7 +59,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	progress.begin(begun)
+	progress.begin(begun, begun.queue)
 	begun.announce(t)
 	printForecast(t, plan, begun)
 	return c.measure(ctx, p, t, plan, begun, progress)
@@ -104,7 +104,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Termina
 		return errors.Join(err, money.close())
 	}
 	compared := c.compared(outcomes)
-	printReplayReport(t, plan, outcomes, compared, progress)
+	printReplayReport(t, measuredArms(outcomes), compared)
 	printSpent(t, plan, money)
 	worst := c.worst(ctx, outcomes)
 	if err := c.writeReport(outcomes, compared); err != nil {
@@ -235,4 +235,13 @@ func replaySummary(o replay.Outcome, code int) map[string]any {
 		s["judge_verdicts"], s["losses"] = r.Replay.Verdicts, r.Replay.Losses
 	}
 	return s
+}
+
+// measuredArms returns what became of the arms, as the report has it.
+func measuredArms(outcomes []replay.Outcome) []measuredArm {
+	var arms []measuredArm
+	for _, o := range outcomes {
+		arms = append(arms, measuredArm{Name: o.Arm.Name, Result: o.Result, Path: o.Path, Err: o.Err})
+	}
+	return arms
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ func printReplayInputs(t *terminal.Terminal, p *replay.Plan) {
 	load := p.Benchmark.Report
 	t.Field("dataset", "%s  %s  %s in %s  %s  sha256 %s", terminal.Line(load.Path), load.Format,
 		count(load.Questions, "question"), count(load.Haystacks, "haystack"), count(load.Sessions, "session"),
-		digest(load.SHA256))
+		terminal.Short(load.SHA256, 9))
 	if len(load.Traps) > 0 {
 		var parts []string
 		for _, trap := range load.Traps {
@@ -28,7 +29,7 @@ func printReplayInputs(t *terminal.Terminal, p *replay.Plan) {
 	}
 	if e := p.Benchmark.Errata; e != nil {
 		t.Field("errata", "%s  %d excluded  %d corrected  sha256 %s", terminal.Line(e.Path),
-			e.Excluded, e.Corrected, digest(e.SHA256))
+			e.Excluded, e.Corrected, terminal.Short(e.SHA256, 9))
 	}
 	printSample(t, p)
 	if i := slices.IndexFunc(p.Arms, func(a replay.Arm) bool { return a.DaemonEnv != nil }); i >= 0 {
@@ -39,7 +40,7 @@ func printReplayInputs(t *terminal.Terminal, p *replay.Plan) {
 	}
 	if p.Judge != nil {
 		t.Field("judge", "%s %s  prompts %s %s", p.Judge.Provider, terminal.Line(p.Judge.Model),
-			terminal.Line(p.Prompts.Name()), digest(p.Prompts.SHA256()))
+			terminal.Line(p.Prompts.Name()), terminal.Short(p.Prompts.SHA256(), 9))
 	}
 }
 
@@ -125,7 +126,7 @@ func minutes(d time.Duration) string {
 }
 
 // printEstimate prints the estimate of --estimate: a table on stderr and its sum on stdout.
-func printEstimate(t *terminal.Terminal, p *replay.Plan, out *process) error {
+func printEstimate(t *terminal.Terminal, p *replay.Plan, stdout io.Writer) error {
 	e := p.Estimate()
 	rows := [][]string{{"phase", "calls", "low", "likely", "worst", "time low", "likely", "worst"}}
 	row := func(name, calls string, r replay.Range, unpriced bool) {
@@ -165,6 +166,13 @@ func printEstimate(t *terminal.Terminal, p *replay.Plan, out *process) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out.stdout, "%s\n", data)
+	_, err = fmt.Fprintf(stdout, "%s\n", data)
 	return err
+}
+
+// printSpent prints what all arms cost together.
+func printSpent(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
+	if len(p.Arms) > 1 && l.Spent() > 0 {
+		t.Field("total", "%s%s", l.Spent(), ofCap(l.Cap()))
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
+	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
 )
 
@@ -28,7 +29,8 @@ type replayProgress struct {
 
 	// The display is drawn with its own lock, so status has one of its own as well.
 	known    sync.Mutex
-	money    *begunReplay   // nil until the replay has begun
+	money    ledger.Books   // nil until the replay has begun
+	queued   *queue.Run     // nil without a queue
 	finished map[string]int // questions, by arm
 }
 
@@ -47,19 +49,11 @@ func newReplayProgress(t *terminal.Terminal, plan *replay.Plan) *replayProgress 
 	return p
 }
 
-// begin has the display show what a replay spends.
-func (p *replayProgress) begin(r *begunReplay) {
+// begin has the display show what a replay spends, and what its workers do if it is on a queue.
+func (p *replayProgress) begin(money ledger.Books, queued *queue.Run) {
 	p.known.Lock()
 	defer p.known.Unlock()
-	p.money = r
-}
-
-// queue returns the run on a queue, nil without one. p.known must be held.
-func (p *replayProgress) queue() *queue.Run {
-	if p.money == nil {
-		return nil
-	}
-	return p.money.queue
+	p.money, p.queued = money, queued
 }
 
 func (p *replayProgress) hooks() replay.Hooks {
@@ -138,7 +132,7 @@ func (p *replayProgress) recorded(arm string, rec result.Record) {
 	answers := p.start()
 	p.known.Lock()
 	p.finished[arm]++
-	queued := p.queue() != nil
+	queued := p.queued != nil
 	p.known.Unlock()
 	p.mu.Lock()
 	resumed := !p.begun[arm]
@@ -148,9 +142,6 @@ func (p *replayProgress) recorded(arm string, rec result.Record) {
 	}
 	answers.Recorded(rec)
 }
-
-// listed is how many lost questions of an arm are printed.
-func (p *replayProgress) listed() int { return max(3, listedFailures/2/len(p.plan.Arms)) }
 
 // name names a question, with its arm if there are several.
 func (p *replayProgress) name(arm, id string) string {
@@ -167,14 +158,12 @@ func (p *replayProgress) start() *progress {
 	if p.answers == nil {
 		p.known.Lock()
 		resumed := 0
-		if q := p.queue(); q != nil {
+		if q := p.queued; q != nil {
 			resumed = q.Resumed()
 		}
 		p.known.Unlock()
 		p.answers = newProgress(p.t, len(p.plan.Questions)*len(p.plan.Arms), resumed)
-		p.answers.mu.Lock() // it may be drawn already
-		p.answers.more = p.status
-		p.answers.mu.Unlock()
+		p.answers.also(p.status)
 	}
 	return p.answers
 }
@@ -188,7 +177,7 @@ func (p *replayProgress) status() (out []string) {
 		return nil
 	}
 	spent := p.money.Spent
-	if q := p.queue(); q != nil {
+	if q := p.queued; q != nil {
 		s := q.Status()
 		out = append(out, count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking))
 		if s.Refused > 0 {
@@ -216,4 +205,9 @@ func (p *replayProgress) done() {
 	if p.answers != nil {
 		p.answers.done()
 	}
+}
+
+// notice prints what the queue reports.
+func (p *replayProgress) notice(text string) {
+	p.aside(func() { p.t.Field("queue", "%s", terminal.Line(text)) })
 }

@@ -107,11 +107,6 @@ func (b *begunReplay) announce(t *terminal.Terminal) {
 	}
 }
 
-// notice prints what the queue reports.
-func (p *replayProgress) notice(text string) {
-	p.aside(func() { p.t.Field("queue", "%s", terminal.Line(text)) })
-}
-
 // relocate changes the options of a replay that was begun on another machine: files that are not
 // here are searched by their names in dir, which may be empty.
 func relocate(options map[string]any, dir string) error {

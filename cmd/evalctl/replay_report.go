@@ -12,12 +12,10 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
-	"evalctl/replay"
-	"evalctl/replay/ledger"
 )
 
 // printReplayReport prints what was found, an arm after the other, and then how they compare.
-func printReplayReport(t *terminal.Terminal, p *replay.Plan, outcomes []replay.Outcome, compared *compare.Arms, progress *replayProgress) {
+func printReplayReport(t *terminal.Terminal, outcomes []measuredArm, compared *compare.Arms) {
 	t.Blank()
 	for _, o := range outcomes {
 		if len(outcomes) > 1 {
@@ -27,7 +25,7 @@ func printReplayReport(t *terminal.Terminal, p *replay.Plan, outcomes []replay.O
 			t.Field("failed", "%s", terminal.Short(fmt.Sprint(o.Err), maxFailure))
 			continue
 		}
-		printLosses(t, o.Result.Identity, readFailures(t, o.Path, progress.listed()))
+		printLosses(t, o.Result.Identity, readFailures(t, o.Path, max(3, listedFailures/2/len(outcomes))))
 		printArmReport(t, *o.Result, o.Path)
 		if o.Err != nil && len(outcomes) > 1 {
 			t.Field("failed", "%s", terminal.Short(o.Err.Error(), maxFailure))
@@ -42,10 +40,20 @@ func printReplayReport(t *terminal.Terminal, p *replay.Plan, outcomes []replay.O
 // maxFailure is how many characters of the error of an arm are printed.
 const maxFailure = 400
 
+// measuredArm is what became of an arm of a replay.
+type measuredArm struct {
+	Name string
+	// Result is nil if the arm has none, Path is that of its file.
+	Result *result.Result
+	Path   string
+	// Err is what ended it early.
+	Err error
+}
+
 // printHeading prints the name of an arm.
-func printHeading(t *terminal.Terminal, o replay.Outcome) {
+func printHeading(t *terminal.Terminal, o measuredArm) {
 	if !t.Quiet() {
-		fmt.Fprintf(t, "  == %s ==\n", o.Arm.Name)
+		fmt.Fprintf(t, "  == %s ==\n", o.Name)
 	}
 }
 
@@ -323,11 +331,4 @@ func ofCap(limit *llm.USD) string {
 		return " (no cap)"
 	}
 	return " of " + limit.String()
-}
-
-// printSpent prints what all arms cost together.
-func printSpent(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
-	if len(p.Arms) > 1 && l.Spent() > 0 {
-		t.Field("total", "%s%s", l.Spent(), ofCap(l.Cap()))
-	}
 }

@@ -55,7 +55,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	printDaemon(t, session)
+	printDaemonOf(t, "daemon", session)
 	printPassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }

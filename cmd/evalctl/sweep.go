@@ -107,7 +107,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	printDaemon(t, session)
+	printDaemonOf(t, "daemon", session)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -270,7 +270,7 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	slices.SortFunc(cell.Questions, func(a, b result.Record) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Repeat, b.Repeat))
 	})
-	printCell(s.t, *cell, progress, s.shown)
+	printCell(s.t, *cell, progress.failed, s.shown)
 	return nil
 }
 
