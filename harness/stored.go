@@ -80,7 +80,7 @@ func (s *Stored) Questions() []dataset.Question {
 		}
 		out = append(out, dataset.Question{
 			ID: r.ID, Question: r.Question, ExpectedSubstrings: r.Expected, ReferenceAnswer: r.Reference,
-			QuestionDate: r.QuestionDate, ExpectedPaths: r.ExpectedPaths, Tags: r.Tags, Brain: brain,
+			QuestionDate: r.QuestionDate, ExpectedPaths: r.ExpectedPaths, Checks: r.CheckDefinitions(), Tags: r.Tags, Brain: brain,
 			Line: r.Line, JudgeType: r.JudgeType,
 		})
 	}

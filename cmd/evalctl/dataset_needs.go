@@ -27,6 +27,7 @@ func (n *needs) add(item scorer.Item) {
 		scorer.NeedExpected:  len(item.Expected) > 0,
 		scorer.NeedReference: strings.TrimSpace(item.Reference) != "",
 		scorer.NeedGold:      len(item.Gold) > 0,
+		scorer.NeedChecks:    len(item.Checks) > 0,
 	} {
 		if has {
 			n.has[need]++

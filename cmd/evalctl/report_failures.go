@@ -118,6 +118,8 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	mark = t.Tint(false, "FAIL")
 	want := r.Reference
 	switch needsOf(id.Scorer) {
+	case scorer.NeedChecks:
+		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
 	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:

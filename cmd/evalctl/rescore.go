@@ -24,7 +24,7 @@ import (
 type rescoreCmd struct {
 	File    string `arg:"" name:"file" help:"Result file of run."`
 	Scorer  string `required:"" enum:"${scorers}" help:"Scorer: ${scorer_help}."`
-	Dataset string `placeholder:"FILE" help:"Dataset with corrected expected_substrings or reference_answer, for the same questions. Default: those in the result."`
+	Dataset string `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
 	exactFlag
 	judgeFlags
 	gateFlags   `set:"default_floor=0.90"`
@@ -99,7 +99,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 			terminal.Line(g.Baseline.Path))
 	}
 	if c.Dataset != "" {
-		t.Field("dataset", "%s has the expected_substrings and reference_answers", terminal.Line(c.Dataset))
+		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(c.Dataset))
 	}
 	if r.judging != nil {
 		t.Field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
@@ -125,7 +125,7 @@ func (c *rescoreCmd) plan(p *process) (*rescoring, error) {
 			return nil, err
 		}
 	}
-	if c.scorer.Prompts != nil {
+	if slices.ContainsFunc(questions, func(q dataset.Question) bool { return c.scorer.Asks(q.Item()) > 0 }) {
 		if err := c.findModels(p); err != nil {
 			return nil, err
 		}
@@ -192,7 +192,11 @@ func (c *rescoreCmd) correct(questions []dataset.Question, id *result.Identity) 
 			return fmt.Errorf("--dataset %s has other expected_paths in question %q than %s: evaluate again, because "+
 				"the ranks of other documents are not in a result", c.Dataset, q.ID, c.File)
 		}
-		q.ExpectedSubstrings, q.ReferenceAnswer = k.ExpectedSubstrings, k.ReferenceAnswer
+		if !dated(q.Checks) && dated(k.Checks) {
+			return fmt.Errorf("--dataset %s checks dates in question %q, which %s did not: evaluate again, because the dates "+
+				"of documents are not in that result", c.Dataset, q.ID, c.File)
+		}
+		q.ExpectedSubstrings, q.ReferenceAnswer, q.Checks = k.ExpectedSubstrings, k.ReferenceAnswer, k.Checks
 		delete(known, q.ID)
 	}
 	if len(known) > 0 && id.Dataset.Selection == nil {
@@ -201,6 +205,11 @@ func (c *rescoreCmd) correct(questions []dataset.Question, id *result.Identity) 
 	}
 	id.Dataset.Path, id.Dataset.SHA256 = c.Dataset, d.SHA256
 	return nil
+}
+
+// dated reports whether a check is about the dates of documents.
+func dated(checks []scorer.Check) bool {
+	return slices.ContainsFunc(checks, func(c scorer.Check) bool { return c.Before != "" })
 }
 
 // checkQuestions returns an error unless every question has what the scorer needs. As in a run,
@@ -230,10 +239,7 @@ func (c *rescoreCmd) checkQuestions(sc scorer.Scorer, questions []dataset.Questi
 }
 
 func (c *rescoreCmd) newScorer(r *rescoring, spent llm.USD) (scorer.Scorer, error) {
-	if r.judging == nil {
-		return c.scorer.Offline(scorer.Options{TopK: max(1, r.id.TopK), ExactCase: c.ExactCase}), nil
-	}
-	return r.judging.NewScorer(spent)
+	return openScorer(c.scorer, scorer.Options{TopK: max(1, r.id.TopK), ExactCase: c.ExactCase}, r.judging, spent)
 }
 
 // journal creates the journal, or opens that of --resume.

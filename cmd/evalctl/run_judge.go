@@ -87,7 +87,7 @@ func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, e
 	}
 	return judging.New(judging.Config{
 		Provider: provider, Model: model, BaseURL: recordedURL(config),
-		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
+		Prompts: kind.Prompts(), Judged: kind.Judged, Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
 		PricesDate: c.pricesDate(model),
 	})
 }
@@ -167,12 +167,21 @@ func (c *runCmd) readerPrices() *result.ReaderPrices {
 	}}
 }
 
+// openScorer returns a scorer of a kind. The plan is nil if no model judges.
+func openScorer(kind scorer.Kind, o scorer.Options, plan *judging.Plan, spent llm.USD) (scorer.Scorer, error) {
+	if plan == nil {
+		return kind.Offline(o), nil
+	}
+	judge, err := plan.NewScorer(spent)
+	if err != nil {
+		return nil, err
+	}
+	return kind.With(o, judge), nil
+}
+
 // newScorer returns the scorer of a run that has spent money already.
 func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
-	if pl.judging == nil {
-		return c.scorer.Offline(scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}), nil
-	}
-	return pl.judging.NewScorer(spent)
+	return openScorer(c.scorer, scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}, pl.judging, spent)
 }
 
 // withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge

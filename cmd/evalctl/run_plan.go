@@ -68,7 +68,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	if c.scorer.Prompts != nil {
+	if c.scorer.Offline == nil {
 		if pl.judging, err = c.planJudging(p, c.scorer); err != nil {
 			return nil, err
 		}
@@ -88,6 +88,11 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := checkTagFloors(c.tagFloors, pl.dataset.Tags); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Dataset, err)
 	}
+	if pl.judging == nil && c.scorer.Prompts != nil {
+		if err := c.planCriteria(p, pl); err != nil {
+			return nil, err
+		}
+	}
 	if err := pl.estimateJudging(); err != nil {
 		return nil, err
 	}
@@ -95,6 +100,21 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 		return nil, err
 	}
 	return pl, c.planGold(pl)
+}
+
+// planCriteria opens the judge's model if a question needs it, for a scorer that asks it only about
+// some.
+func (c *runCmd) planCriteria(p *process, pl *plan) error {
+	for q, err := range pl.dataset.Questions() {
+		if err != nil {
+			return err
+		}
+		if c.scorer.Asks(q.Item()) > 0 {
+			pl.judging, err = c.planJudging(p, c.scorer)
+			return err
+		}
+	}
+	return nil
 }
 
 // estimateJudging adds up what judging the questions is likely to cost, repeats included.

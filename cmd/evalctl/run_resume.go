@@ -146,7 +146,7 @@ func resumeWork(j *journal.Journal, planned int, retries bool) string {
 
 // moneyLeft says what was spent and what is left under the cap, nothing for a run without a price.
 func moneyLeft(c *runCmd, cost result.Cost) string {
-	if c.scorer.Prompts == nil {
+	if c.scorer.Offline != nil && cost.SpentUSD == 0 && cost.UnpricedModel == "" {
 		return ""
 	}
 	text := "spent " + cost.Amount() + ", which still counts"

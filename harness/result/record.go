@@ -52,6 +52,7 @@ type Record struct {
 	Expected      []string        `json:"expected_substrings,omitempty"`
 	Reference     string          `json:"reference_answer,omitempty"`
 	ExpectedPaths []string        `json:"expected_paths,omitempty"`
+	Checks        []Check         `json:"checks,omitempty"`
 	// Retrieval is nil if the question has no expected paths, or failed before a list of chunks came.
 	Retrieval *QuestionRetrieval `json:"retrieval,omitempty"`
 	Tags      []string           `json:"tags,omitempty"`
@@ -103,7 +104,9 @@ func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
 		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
 		Expected: r.Expected, Reference: r.Reference, Type: r.JudgeType, Answer: r.Answer,
+		Checks: r.CheckDefinitions(), LatencyMS: r.LatencyMS,
 	}
+	item.Cited, item.Retrieved = r.documents()
 	if r.Retrieval != nil {
 		item.Gold = r.Retrieval.Gold
 	}
@@ -116,6 +119,7 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	r.Passed, r.Reason, r.JudgeUnanswered = v.Passed(), v.Reason, v.Unanswered
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
 	r.JudgeCached, r.JudgeSavedUSD = v.Cached, v.Saved
+	r.Checks = withOutcomes(r.Checks, v.Checks)
 	if v.Attempts > 0 {
 		r.JudgeUsage = &protocol.Usage{
 			InputTokens: v.Usage.InputTokens, OutputTokens: v.Usage.OutputTokens,

@@ -48,7 +48,8 @@ func plausible(r *result.Record) bool {
 		}) &&
 		!slices.ContainsFunc(r.Retrieved, func(c result.Chunk) bool { return slices.Contains(c.Duplicates, "") }) &&
 		!slices.ContainsFunc(r.Failed, implausibleFailure) && distinct(r.Tags) &&
-		plausibleUsage(r.Usage) && plausibleUsage(r.JudgeUsage) && plausibleReplay(r)
+		plausibleUsage(r.Usage) && plausibleUsage(r.JudgeUsage) && plausibleReplay(r) &&
+		!slices.ContainsFunc(r.Checks, func(c result.Check) bool { return c.Valid() != nil })
 }
 
 // plausibleOutcome checks what depends on the outcome.

@@ -1,4 +1,4 @@
-package search
+package language
 
 import (
 	"slices"
@@ -27,45 +27,57 @@ func TestTerms(t *testing.T) {
 		{"ﬁne Ｗｉｄｅ", "fine wide"},
 		{"room 101, 3.5 km at 10:30 on 2024-05-08", "room 101 3 5 km 10 30 2024 05 08"},
 		{"B12 covid19s snake_case well-known", "b12 covid19s snake case well know"},
-		{"東京タワー", "東 京 タ ワ ー"},
+		{"東京タワー", "東京 京タ タワ ワー"},
 		{"Привет МИР", "привет мир"},
 		{"!!! ... \u0301", ""},
 		{strings.Repeat("a1", 40), strings.Repeat("a1", 32) + " " + strings.Repeat("a1", 8)},
 	}
 	for _, tt := range tests {
-		if got := IndexTerms(tt.text); !slices.Equal(got, strings.Fields(tt.want)) {
+		if got := English.Terms(tt.text); !slices.Equal(got, strings.Fields(tt.want)) {
 			t.Errorf("Terms(%q) = %q, want %q", tt.text, got, strings.Fields(tt.want))
 		}
 	}
 }
 
-// Words are found at their true offsets, whatever surrounds them.
-func FuzzNextWord(f *testing.F) {
-	for _, s := range []string{"don't stop", "a' b'c''d", "東京 tower", "e\u0301'x", strings.Repeat("é", 50), "\xff'a'\xff"} {
+// Words are found at their true offsets, whatever surrounds them, and nothing between them is one.
+func FuzzWords(f *testing.F) {
+	for _, s := range []string{
+		"don't stop", "a' b'c''d", "東京 tower", "e\u0301'x", strings.Repeat("é", 50), "\xff'a'\xff", "ที่นี่ 한국어a水",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		last := 0
-		for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
+		last, begun := 0, 0
+		for start, end := range Words(text) {
 			word := text[start:end]
-			if start < last || len(word) > maxWord+3 {
+			if start < begun || end <= last || start >= end || !overlaps(word) && start < last {
 				t.Fatalf("word %q at %d after one that ends at %d", word, start, last)
 			}
-			for _, r := range text[last:start] {
-				if isWord(r) {
-					t.Fatalf("%q between words holds %q", text[last:start], r)
-				}
+			checkNoWord(t, text[last:max(last, start)])
+			for l := range languages {
+				Language(l).Term(word)
 			}
-			if s, e := nextWord(word, 0); s != 0 || e != len(word) {
-				t.Fatalf("word %q is not one word by itself: [%d:%d]", word, s, e)
-			}
-			term(word)
-			last = end
+			last, begun = end, start
 		}
-		for _, r := range text[last:] {
-			if isWord(r) {
-				t.Fatalf("%q after the last word holds %q", text[last:], r)
-			}
-		}
+		checkNoWord(t, text[last:])
+		Detect(text)
 	})
+}
+
+func overlaps(word string) bool { return wordScript(word).unspaced() }
+
+func checkNoWord(t *testing.T, text string) {
+	t.Helper()
+	for _, r := range text {
+		if isWord(r) {
+			t.Fatalf("%q between words holds %q", text, r)
+		}
+	}
+}
+
+// The lists are as they were chosen: a word that is added or lost changes every English index.
+func TestEnglishLists(t *testing.T) {
+	if len(irregular) != 180 || len(functionWords()[English]) != 83 || minBare != 6 || maxWord != 64 {
+		t.Errorf("there are %d irregular forms, %d stop words, minBare %d, maxWord %d", len(irregular), len(functionWords()[English]), minBare, maxWord)
+	}
 }

@@ -1,6 +1,10 @@
-package search
+package language
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kljensen/snowball/english"
+)
 
 // irregular maps forms of English words to their base form where a stemmer cannot reduce them: past
 // tenses and participles, plurals, comparatives. A form is left out if it is more often another
@@ -42,4 +46,54 @@ func baseForms(lists string) map[string]string {
 		}
 	}
 	return bases
+}
+
+// minBare is the minimum length of a stem whose final i is dropped as an ending: "injuri" of injury
+// has to match "injur" of injured, but "parti" of party must not match "part".
+const minBare = 6
+
+// englishTerm is Language.Term of an English word. Irregular forms become base forms.
+func englishTerm(word string) string {
+	word = contraction(fold(word))
+	if base, ok := irregular[word]; ok {
+		word = base
+	}
+	if word == "" || English.isStop(word) {
+		return ""
+	}
+	return stemEnglish(word)
+}
+
+// stemEnglish reduces an English word to its stem. A word with a digit or a letter that is not English
+// is returned as it is: codes and names have no English endings.
+func stemEnglish(word string) string {
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
+			return word
+		}
+	}
+	s := english.Stem(word, true)
+	if len(s) >= minBare {
+		s = strings.TrimSuffix(s, "i")
+	}
+	return s
+}
+
+// contraction removes the short form from a folded word: "anna's" becomes anna, "we'll" becomes we.
+// It returns "" for a word that ends in n't, which is a function word. In any other word, the
+// apostrophe belongs to the spelling ("o'brien") and only the apostrophe is removed.
+func contraction(word string) string {
+	i := strings.LastIndexByte(word, '\'')
+	if i < 0 {
+		return word
+	}
+	switch word[i+1:] {
+	case "t":
+		if strings.HasSuffix(word[:i], "n") {
+			return ""
+		}
+	case "s", "m", "d", "ll", "re", "ve":
+		word = word[:i]
+	}
+	return strings.ReplaceAll(word, "'", "")
 }
