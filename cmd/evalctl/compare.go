@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/compare"
 	"evalctl/harness/journal"
 	"evalctl/harness/report"
@@ -74,7 +76,7 @@ func (c *compareCmd) Run(p *process) error {
 		Intersect: c.Intersect, Accept: c.Accept,
 	})
 	if refused, ok := errors.AsType[*compare.IncomparableError](err); ok {
-		printIncomparable(newTerminal(p, false), refused)
+		text.Incomparable(newTerminal(p, false), refused)
 		return err
 	}
 	if err != nil {
@@ -114,11 +116,11 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(comparison)
 	case "csv":
-		return compareCSV(p.stdout, comparison)
+		return report.CSV(p.stdout, comparison)
 	case "markdown":
 		return report.Markdown(p.stdout, report.Comparison{Comparison: comparison}, report.MaxSummary)
 	}
-	return output(p, func(t *terminal.Terminal) { printCompared(t, comparison) })
+	return output(p, func(t *terminal.Terminal) { text.Comparison(t, comparison) })
 }
 
 // regression returns a regressionError if --fail-on asks for it and a run is worse than the

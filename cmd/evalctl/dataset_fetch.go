@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/progress"
+
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/internal/download"
@@ -230,9 +232,9 @@ func newDownload(t *terminal.Terminal, b benchmark) *downloadDisplay {
 	t.Field("from", "%s", terminal.Line(withoutSecrets(b.url)))
 	if t.Live() && !t.Quiet() {
 		d.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(progress.BarWidth),
 			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true),
-			progressbar.OptionThrottle(redrawInterval), progressbar.OptionClearOnFinish(),
+			progressbar.OptionThrottle(progress.RedrawInterval), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
 	}
 	return d
@@ -247,7 +249,7 @@ func (d *downloadDisplay) progress(done, total int64) {
 			d.bar.ChangeMax64(total)
 		}
 		_ = d.bar.Set64(done) // a drawing error must not stop the download
-	case time.Since(d.drawn) >= maxLineInterval:
+	case time.Since(d.drawn) >= progress.MaxLineInterval:
 		d.drawn = time.Now()
 		of := ""
 		if total > 0 {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/report/text"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -98,8 +100,8 @@ func TestVerdictIsOne(t *testing.T) {
 
 		var report bytes.Buffer
 		terminal := terminal.New(&report, nil, false)
-		printRate(terminal, res)
-		printVerdict(terminal, res)
+		text.Rate(terminal, res)
+		text.Verdict(terminal, res)
 		for word, verdict := range map[string]result.Verdict{
 			`  floor .*  PASS  `: result.Pass, `  floor .*  FAIL  `: result.Fail, `(?m)^  stopped  .*this is not a score$`: result.Inconclusive, `(?m)^  invalid  `: result.Invalid,
 		} {

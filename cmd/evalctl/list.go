@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/history"
 	"evalctl/internal/terminal"
 )
@@ -78,7 +80,7 @@ func (c *listCmd) Run(p *process) error {
 	}
 	t := newTerminal(p, false)
 	if len(f.Entries) > 0 {
-		if _, err := io.WriteString(p.stdout, entryTable(f)); err != nil {
+		if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +90,7 @@ func (c *listCmd) Run(p *process) error {
 	if all == 0 {
 		t.Field("empty", "%s", c.none(f))
 	}
-	printNotListed(t, f)
+	text.NotListed(t, f)
 	return nil
 }
 

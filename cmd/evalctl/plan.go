@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"evalctl/harness/report"
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -110,9 +113,9 @@ func (c *planCmd) Run(p *process) error {
 	case "json":
 		return json.NewEncoder(p.stdout).Encode(plan)
 	case "csv":
-		return planCSV(p.stdout, plan)
+		return report.PlanCSV(p.stdout, plan)
 	}
-	return planText(p.stdout, plan)
+	return text.Plan(p.stdout, plan)
 }
 
 // questions returns the number of questions.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -47,7 +49,7 @@ func printInputs(t *terminal.Terminal, dataset string, p *plan) {
 	}
 	printBrains(t, p.brains)
 	printInputWarnings(t, p.dataset, p.corpus)
-	printWarnings(t, p.gold.Warnings)
+	text.Warnings(t, p.gold.Warnings)
 }
 
 // printJudging prints the judge, and what it is likely to cost.
@@ -60,7 +62,7 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan) {
 	}
 	price := p.estimate.text(p.judging, c.budget)
 	judge := p.judging.Identity()
-	t.Field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
+	t.Field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion, digest(judge.PromptSHA256), text.Temperature(judge), price)
 	printExceeded(t, p.estimate, c.budget, "--max-cost-usd", "reduce --limit")
 }
 

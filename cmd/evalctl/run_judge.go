@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
@@ -128,7 +130,7 @@ func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
 	if limit != nil {
 		line += fmt.Sprintf(" (cap %s)", *limit)
 	}
-	return line + pricesOf(p.PricesDate())
+	return line + text.PricesOf(p.PricesDate())
 }
 
 // printExceeded warns of a cap, set by a flag, that is below the likely cost.

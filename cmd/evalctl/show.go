@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/history"
 	"evalctl/harness/result"
 )
@@ -45,19 +47,19 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	defer r.Close()
 	res := r.Result()
 	t := newTerminal(p, c.Quiet)
-	var f failures
+	var f text.Failures
 	if !c.Quiet {
-		if f = failuresOf(r, listedFailures); f.err != nil {
-			return usageError{f.err}
+		if f = text.FailuresOf(r, text.ListedFailures); f.Err != nil {
+			return usageError{f.Err}
 		}
 	}
-	printStored(t, path, res)
+	text.Stored(t, path, res)
 	if res.Replay != nil {
 		t.Blank()
-		printLosses(t, res.Identity, f)
-		printArmReport(t, res, path)
+		text.Losses(t, res.Identity, f)
+		text.ArmReport(t, res, path)
 	} else {
-		printReport(t, res, f, 0, path, c.Verbose)
+		text.Run(t, res, f, 0, path, c.Verbose)
 	}
 	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
 }

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"io"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/result"
 )
 
 // print writes the table to stdout, or one JSON object with --json.
 func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) error {
 	if !c.JSON {
-		_, err := io.WriteString(p.stdout, sweepTable(s.Cells))
+		_, err := io.WriteString(p.stdout, text.Sweep(s.Cells))
 		return err
 	}
 	cells := []map[string]any{}

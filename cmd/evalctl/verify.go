@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/verify"
 	"evalctl/internal/terminal"
 )
@@ -89,6 +91,6 @@ func (c *verifyCmd) write(w io.Writer, rep *verify.Report) error {
 	if c.JSON {
 		return json.NewEncoder(w).Encode(rep)
 	}
-	_, err := io.WriteString(w, verifiedText(rep))
+	_, err := io.WriteString(w, text.Verified(rep))
 	return err
 }
