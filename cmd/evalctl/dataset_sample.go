@@ -174,7 +174,7 @@ func (s sampleDocuments) write(t *terminal.Terminal, brains map[string]bool) err
 
 // openDataset reads a dataset and checks only its format.
 func openDataset(path string) (dataset.Dataset, error) {
-	if err := checkFile(path); err != nil {
+	if err := dataset.CheckFile(path); err != nil {
 		return dataset.Dataset{}, err
 	}
 	return dataset.Open(path, dataset.Options{Naming: dataset.BrainNaming{Default: defaultBrain}})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/harness/dataset"
 	"evalctl/internal/spelling"
 )
 
@@ -238,7 +239,7 @@ func (p *projectFile) rebased(f *kong.Flag, value string) string {
 	switch {
 	case f.Name == "ids" && strings.HasPrefix(value, "@"):
 		return "@" + p.rebase(value[1:])
-	case f.Name == "corpus" && value == noCorpus:
+	case f.Name == "corpus" && value == dataset.NoCorpus:
 		return value
 	case slices.Contains([]string{"FILE", "PATH", "DIR"}, f.PlaceHolder):
 		return p.rebase(value)

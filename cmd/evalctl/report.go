@@ -23,33 +23,33 @@ func printConfigured(t *terminal.Terminal, p *process) {
 // printInputs prints the dataset, the corpus and the brains.
 func printInputs(t *terminal.Terminal, dataset string, p *plan) {
 	var tags []string
-	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
-		tags = append(tags, fmt.Sprintf("%s %d", terminal.Line(tag), p.dataset.Tags[tag]))
+	for _, tag := range slices.Sorted(maps.Keys(p.Dataset.Tags)) {
+		tags = append(tags, fmt.Sprintf("%s %d", terminal.Line(tag), p.Dataset.Tags[tag]))
 	}
-	questions := count(p.dataset.Selected, "question")
-	if s := p.dataset.Selection; s != nil {
-		questions = fmt.Sprintf("%d of %s (%s)", p.dataset.Selected, count(s.Total, "question"),
+	questions := count(p.Dataset.Selected, "question")
+	if s := p.Dataset.Selection; s != nil {
+		questions = fmt.Sprintf("%d of %s (%s)", p.Dataset.Selected, count(s.Total, "question"),
 			terminal.Line(s.String()))
 	}
-	if p.dataset.Repeats > 1 {
-		questions += fmt.Sprintf(", each asked %d times", p.dataset.Repeats)
+	if p.Dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", p.Dataset.Repeats)
 	}
-	line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(dataset), questions, digest(p.dataset.SHA256))
+	line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(dataset), questions, digest(p.Dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
 		line += "  tags: " + strings.Join(tags, "  ")
 	}
 	t.Field("dataset", "%s", line)
-	if p.corpus != nil {
-		line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(p.corpus.Path),
-			count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
-		if out := p.corpus.LeftOut; len(out) > 0 {
+	if p.Corpus != nil {
+		line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(p.Corpus.Path),
+			count(len(p.Corpus.Docs), "document"), digest(p.Corpus.SHA256))
+		if out := p.Corpus.LeftOut; len(out) > 0 {
 			line += fmt.Sprintf("  %d other files ignored, such as %s", len(out), terminal.Line(out[0]))
 		}
 		t.Field("corpus", "%s", line)
 	}
-	printBrains(t, p.brains)
-	printInputWarnings(t, p.dataset, p.corpus)
-	text.Warnings(t, p.gold.Warnings)
+	printBrains(t, p.Brains)
+	printInputWarnings(t, p.Dataset, p.Corpus)
+	text.Warnings(t, p.Gold.Warnings)
 }
 
 // printJudging prints the judge, and what it is likely to cost.

@@ -73,7 +73,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		return usageError{err}
 	}
 	defer j.Close()
-	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
 		j.Seeded, j.MarkSeeded)
 	asked := c.target(session, brains)
 	if err == nil {
@@ -107,7 +107,7 @@ func (c *runCmd) check(
 	if err == nil || c.Resume != "" || session.Started() {
 		return err
 	}
-	for _, b := range plan.brains {
+	for _, b := range plan.Brains {
 		if b.Docs == nil {
 			continue
 		}
@@ -133,12 +133,12 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
 	config := harness.Config{
 		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.brains, Watched: session.Started(),
+			Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
 		}),
-		TopK: c.TopK, Dataset: plan.dataset, Concurrency: c.Concurrency,
+		TopK: c.TopK, Dataset: plan.Dataset, Concurrency: c.Concurrency,
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Notes: harness.Notes{
-			Brains: harness.BrainInfos(plan.brains), CapUSD: c.budget, Warnings: plan.gold.Warnings,
+			Brains: harness.BrainInfos(plan.Brains), CapUSD: c.budget, Warnings: plan.Gold.Warnings,
 			ReaderPrices: c.readerPrices(),
 			Settings: c.settings(result.Settings{
 				Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
@@ -214,7 +214,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan
 	if c.RetryErrors {
 		finished -= j.Outages()
 	}
-	progress := progress.NewQuestions(t, plan.dataset.Planned(), finished)
+	progress := progress.NewQuestions(t, plan.Dataset.Planned(), finished)
 	progress.Unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
@@ -223,7 +223,7 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(plan.gold.Warnings), path, c.Verbose)
+	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(plan.Gold.Warnings), path, c.Verbose)
 	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

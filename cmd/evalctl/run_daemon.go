@@ -72,7 +72,7 @@ func (s *targetFlags) open(ctx context.Context, p *process, pl *plan) (*harness.
 			return nil, usageError{err}
 		}
 		config.Launch.LogPath = log
-		if pl.corpus == nil {
+		if pl.Corpus == nil {
 			config.Launch.Home = p.env("SVC_HOME") // its brains are evaluated as they are
 		}
 	}
@@ -136,15 +136,15 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: s.found.Name, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
-		Brain:   dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
+		Brain:   dataset.BrainName(plan.Brains, s.Brain), BrainTag: s.BrainTag,
 		Dataset: result.DatasetID{
-			Path: s.Dataset, SHA256: plan.dataset.SHA256,
-			Selected: plan.dataset.Planned(), Selection: plan.dataset.Selection,
-			Repeats: plan.dataset.Repeats, Tags: plan.dataset.Tags,
+			Path: s.Dataset, SHA256: plan.Dataset.SHA256,
+			Selected: plan.Dataset.Planned(), Selection: plan.Dataset.Selection,
+			Repeats: plan.Dataset.Repeats, Tags: plan.Dataset.Tags,
 		},
 		Tool: toolID(),
 	}
-	if c := plan.corpus; c != nil {
+	if c := plan.Corpus; c != nil {
 		id.Corpus = &result.CorpusID{Path: c.Path, SHA256: c.SHA256, Documents: len(c.Docs)}
 	}
 	return id

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,9 +14,6 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
-
-// noCorpus is the value of --corpus that loads no documents.
-const noCorpus = "none"
 
 // plan is a run or sweep that has been checked and not started.
 type plan struct {
@@ -32,13 +27,9 @@ type plan struct {
 	// resumed is the open journal of --resume.
 	resumed *journal.Journal
 
-	dataset dataset.Dataset
-	corpus  *dataset.Corpus
-	brains  []dataset.Brain
-	gold    harness.GoldReport
+	dataset.Input
 	// baseline is nil without --baseline.
 	baseline *baseline
-	needs    needs
 	// judging is nil for a scorer that asks no model, which costs nothing.
 	judging *judging.Plan
 	// estimate is what judging all questions is likely to cost.
@@ -77,15 +68,14 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	check := func(q dataset.Question) error {
-		item := q.Item()
-		pl.needs.add(item)
-		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(item)))
+	input, err := c.input(c.scenario.Check)
+	if err == nil {
+		pl.Input, err = dataset.LoadFor(input, c.scorer, sc.Check)
 	}
-	if err := c.planInput(pl, check); err != nil {
-		return nil, pl.needs.explain(c.Dataset, c.scorer, err)
+	if err != nil {
+		return nil, err
 	}
-	if err := checkTagFloors(c.tagFloors, pl.dataset.Tags); err != nil {
+	if err := checkTagFloors(c.tagFloors, pl.Dataset.Tags); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Dataset, err)
 	}
 	if pl.judging == nil && c.scorer.Prompts != nil {
@@ -99,13 +89,13 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if pl.baseline, err = openBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
 		return nil, err
 	}
-	return pl, c.planGold(pl)
+	return pl, pl.CheckGoldFor(c.scorer, c.TopK)
 }
 
 // planCriteria opens the judge's model if a question needs it, for a scorer that asks it only about
 // some.
 func (c *runCmd) planCriteria(p *process, pl *plan) error {
-	for q, err := range pl.dataset.Questions() {
+	for q, err := range pl.Dataset.Questions() {
 		if err != nil {
 			return err
 		}
@@ -122,41 +112,13 @@ func (pl *plan) estimateJudging() error {
 	if pl.judging == nil {
 		return nil
 	}
-	for q, err := range pl.dataset.Questions() {
+	for q, err := range pl.Dataset.Questions() {
 		if err != nil {
 			return err
 		}
 		pl.estimate.addQuestion(pl.judging, q)
 	}
-	pl.estimate = pl.estimate.times(pl.dataset.Planned() / pl.dataset.Selected)
-	return nil
-}
-
-// checkFile returns an error for a dataset that cannot be read twice. Opening a file that does not
-// exist is an error later.
-func checkFile(dataset string) error {
-	info, err := os.Stat(dataset)
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--dataset %s is not a regular file, and questions are read more than once: "+
-			"write them to a .jsonl file", dataset)
-	}
-	return nil
-}
-
-// planCorpus reads the corpus, if there is one.
-func (s *targetFlags) planCorpus(pl *plan) error {
-	path := s.Corpus
-	if path == "" {
-		path = dataset.CorpusFor(s.Dataset)
-	}
-	if path == "" || path == noCorpus {
-		return nil
-	}
-	corpus, err := dataset.LoadCorpus(path)
-	if err != nil {
-		return err
-	}
-	pl.corpus = &corpus
+	pl.estimate = pl.estimate.times(pl.Dataset.Planned() / pl.Dataset.Selected)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness"
+	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -27,7 +28,7 @@ const inheritedCap = "inherited-budget-usd"
 // the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
 	corpus := c.Corpus
-	if corpus == noCorpus {
+	if corpus == dataset.NoCorpus {
 		corpus = ""
 	}
 	options, err := c.kept(c.addPaths(map[string]string{

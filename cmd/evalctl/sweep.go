@@ -136,18 +136,22 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 		return nil, err
 	}
 	check := func(q dataset.Question) error {
-		return cmp.Or(search.Check(q), ignoreNoGold(sc.Check(q.Item())))
+		return cmp.Or(search.Check(q), dataset.IgnoreNoGold(sc.Check(q.Item())))
 	}
-	if err := c.planInput(pl, check); err != nil {
+	input, err := c.input(check)
+	if err == nil {
+		pl.Input, err = dataset.Load(input)
+	}
+	if err != nil {
 		return nil, err
 	}
 	// A warning about a large top-k may not apply to the others.
-	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, slices.Min(c.TopKs)); err != nil {
+	if err := pl.CheckGold(slices.Min(c.TopKs)); err != nil {
 		return nil, err
 	}
-	if pl.gold.WithGold == 0 {
+	if pl.Gold.WithGold == 0 {
 		return nil, fmt.Errorf("%s: a sweep needs expected_paths, which none of %s has",
-			c.Dataset, count(pl.dataset.Selected, "question"))
+			c.Dataset, count(pl.Dataset.Selected, "question"))
 	}
 	return pl, nil
 }
@@ -158,7 +162,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
 		nil, nil)
 	if err != nil {
 		return asDaemonError(ctx, err)
@@ -213,13 +217,13 @@ type sweeper struct {
 func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 	for _, mode := range s.Modes {
 		warmed := s.target(result.Cell{Mode: mode, TopK: slices.Max(s.TopKs)})
-		asked, err := warmed.WarmUp(ctx, s.plan.dataset, s.Timeout)
+		asked, err := warmed.WarmUp(ctx, s.plan.Dataset, s.Timeout)
 		if err != nil {
 			return err
 		}
 		s.sweep.WarmUp += asked
 	}
-	s.shown.Add(s.plan.gold.Warnings)
+	s.shown.Add(s.plan.Gold.Warnings)
 	for i, cell := range grid {
 		if err := s.cell(ctx, &cell); err != nil {
 			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
@@ -242,24 +246,24 @@ func (s *sweeper) target(cell result.Cell) *target.Target {
 
 // cell asks all questions with the settings of a cell, and fills in what was found.
 func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
-	gold, err := harness.CheckGold(s.plan.dataset, s.plan.brains, cell.TopK)
+	gold, err := dataset.CheckGold(s.plan.Dataset, s.plan.Brains, cell.TopK)
 	if err != nil {
 		return err
 	}
 	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := progress.NewQuestions(s.t, s.plan.dataset.Planned(), 0)
+	progress := progress.NewQuestions(s.t, s.plan.Dataset.Planned(), 0)
 	cell.Result, err = harness.Drive(ctx, harness.Config{
 		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.brains,
+			Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.Brains,
 			Watched: s.session.Started(),
 		}),
 		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
-		Dataset: s.plan.dataset, Concurrency: s.Concurrency,
+		Dataset: s.plan.Dataset, Concurrency: s.Concurrency,
 		Observer: cellObserver{progress, cell},
 		Notes: harness.Notes{
-			Brains: harness.BrainInfos(s.plan.brains), Warnings: gold.Warnings,
+			Brains: harness.BrainInfos(s.plan.Brains), Warnings: gold.Warnings,
 			Settings: result.Settings{
 				Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
 				MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,

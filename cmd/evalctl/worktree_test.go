@@ -178,6 +178,7 @@ func TestGoRunCommit(t *testing.T) {
 	if raceDetector {
 		t.Skip("it runs other processes only, one at a time")
 	}
+	t.Parallel()
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
 	copyModule(t, origin)
 	commit := repository(t, origin)

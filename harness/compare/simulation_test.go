@@ -99,6 +99,9 @@ func (n nulls) falseAlarms(t testing.TB, rounds, resamples int) (a alarms) {
 // tag and on any measure appears in at most 5 % of comparisons each, and three binomial standard
 // errors more. With -full it simulates more of them and checks the table of docs/statistics.md.
 func TestSimulatedNulls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	rounds, resamples, shapes := 100, 399, []string{"varied", "one big"}
 	if *full {
 		rounds, resamples, shapes = 1000, 999, []string{"equal", "varied", "one big"}

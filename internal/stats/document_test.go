@@ -18,6 +18,9 @@ var update = flag.Bool("update", false, "rewrite docs/statistics.md")
 // TestDocument executes testdata/statistics.md.tmpl, in which every figure is computed, and
 // compares it with docs/statistics.md, or writes that with -update.
 func TestDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	const page = "../../docs/statistics.md"
 	text, err := os.ReadFile(filepath.Join("testdata", "statistics.md.tmpl"))
 	if err != nil {

@@ -10,6 +10,9 @@ import (
 )
 
 func TestMannWhitneyExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	nan := math.NaN()
 	for _, c := range []struct {
 		x, y []float64

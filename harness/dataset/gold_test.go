@@ -1,4 +1,4 @@
-package harness
+package dataset
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"evalctl/harness/dataset"
 )
 
 // checkGold checks questions with these lines against a corpus of these documents, if there are
@@ -17,14 +15,14 @@ func checkGold(
 ) (GoldReport, error) {
 	t.Helper()
 	path := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join(lines, "\n"))
-	var corpus *dataset.Corpus
+	var corpus *Corpus
 	if len(documents) > 0 {
-		corpus = &dataset.Corpus{Path: "notes"}
+		corpus = &Corpus{Path: "notes"}
 		for _, p := range documents {
-			corpus.Docs = append(corpus.Docs, dataset.Doc{Path: p})
+			corpus.Docs = append(corpus.Docs, Doc{Path: p})
 		}
 	}
-	d := openDataset(t, path)
+	d := openAll(t, path)
 	brains, err := d.Brains(corpus)
 	if err != nil {
 		t.Fatal(err)
@@ -113,10 +111,10 @@ func TestGoldOfSeveralBrains(t *testing.T) {
 		line("2", "q", "x", gold("n.md")+in("b")),
 		line("3", "q", "x", gold("m.md")+in("b")),
 	}, "\n"))
-	d := openDataset(t, path)
-	brains := []dataset.Brain{
-		{Name: "a", Docs: []dataset.Doc{{Path: "n.md"}}},
-		{Name: "b", Docs: []dataset.Doc{{Path: "n.md"}, {Path: "m.md"}, {Path: "o.md"}}},
+	d := openAll(t, path)
+	brains := []Brain{
+		{Name: "a", Docs: []Doc{{Path: "n.md"}}},
+		{Name: "b", Docs: []Doc{{Path: "n.md"}, {Path: "m.md"}, {Path: "o.md"}}},
 	}
 	got, err := CheckGold(d, brains, 1)
 	if err != nil || len(got.Warnings) != 1 || got.Warnings[0].Kind != "top_k_covers_brain" ||

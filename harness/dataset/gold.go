@@ -1,4 +1,4 @@
-package harness
+package dataset
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/text/cases"
 
-	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -27,9 +26,9 @@ type GoldReport struct {
 // CheckGold reads the selected questions of d. It returns an error with file:line for an expected
 // path that is empty or not among the documents of the question's brain. If those are not known,
 // every path is accepted.
-func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport, error) {
+func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 	s := GoldReport{}
-	paths := dataset.PathsByBrain(brains)
+	paths := PathsByBrain(brains)
 	inQuestion := result.Warning{Kind: "answer_in_question"}
 	covered := result.Warning{Kind: result.TopKCoversBrain, IDs: []string{}}
 	uses := map[goldUse]int{}
@@ -51,7 +50,7 @@ func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport,
 			uses[goldUse{q.Brain, known.Gold(g.Path)}]++
 		}
 		if err != nil {
-			bad = append(bad, &dataset.LineError{File: d.Path, Line: q.Line, Err: err})
+			bad = append(bad, &LineError{File: d.Path, Line: q.Line, Err: err})
 		}
 		s.WithGold++
 		if known != nil && topK >= len(known) {
@@ -62,7 +61,7 @@ func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport,
 		}
 	}
 	if len(bad) > 0 {
-		return s, dataset.JoinLines(bad)
+		return s, JoinLines(bad)
 	}
 	if covered.Count > 0 {
 		covered.Message = coverage(brains, covered.Count, topK)
@@ -76,7 +75,7 @@ func CheckGold(d dataset.Dataset, brains []dataset.Brain, topK int) (GoldReport,
 type goldUse struct{ brain, path string }
 
 // coverage returns the message of the warning about brains that are not larger than topK.
-func coverage(brains []dataset.Brain, questions, topK int) string {
+func coverage(brains []Brain, questions, topK int) string {
 	what := fmt.Sprintf("brains of %d questions", questions)
 	if len(brains) == 1 {
 		what = fmt.Sprintf("%d documents of the brain", len(brains[0].Docs))
@@ -85,7 +84,7 @@ func coverage(brains []dataset.Brain, questions, topK int) string {
 		"recall at top-k; lower --top-k, or use a larger corpus", topK, what)
 }
 
-// addWarnings adds the warnings about the whole dataset.
+// addWarnings adds the warnings about the whole
 func (s *GoldReport) addWarnings(uses map[goldUse]int, inQuestion result.Warning) {
 	if path, n := mostUsed(uses); n > 1 && 2*n > s.WithGold {
 		s.Warnings = append(s.Warnings, result.Warning{
@@ -113,7 +112,7 @@ func mostUsed(uses map[goldUse]int) (path string, n int) {
 
 // answeredByItself reports whether the question's text contains an expected substring, or the
 // reference answer as whole words.
-func answeredByItself(q dataset.Question) bool {
+func answeredByItself(q Question) bool {
 	fold := cases.Fold()
 	question := fold.String(q.Question)
 	inside := func(s string) bool {

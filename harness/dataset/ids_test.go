@@ -1,4 +1,4 @@
-package main
+package dataset
 
 import (
 	"os"
@@ -14,8 +14,8 @@ func TestReadIDs(t *testing.T) {
 	if err := os.WriteFile(path, []byte("\ufeffq1\r\n# q0\r\n\r\n "+long+"\t\nq3"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := readIDs("sample-ids", path)
-	if err != nil || !slices.Equal(l.ids, []string{"q1", long, "q3"}) || !slices.Equal(l.lines, []int{1, 4, 5}) {
-		t.Errorf("%v, ids %.60q on lines %v", err, l.ids, l.lines)
+	l, err := ReadIDs(path)
+	if err != nil || !slices.Equal(l.List, []string{"q1", long, "q3"}) || !slices.Equal(l.lines, []int{1, 4, 5}) {
+		t.Errorf("%v, ids %.60q on lines %v", err, l.List, l.lines)
 	}
 }
