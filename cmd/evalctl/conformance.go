@@ -11,12 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/harness"
 	"evalctl/harness/conformance"
+	"evalctl/harness/progress"
 	"evalctl/harness/report"
+	"evalctl/harness/report/text"
 	"evalctl/harness/target"
 	"evalctl/internal/terminal"
 )

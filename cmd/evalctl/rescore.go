@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"

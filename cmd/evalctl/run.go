@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
@@ -58,7 +57,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	text.Daemon(t, "daemon", session)
+	progress.Daemon(t, "daemon", session)
 	text.PassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"

@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
@@ -110,7 +109,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	text.Daemon(t, "daemon", session)
+	progress.Daemon(t, "daemon", session)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
