@@ -72,7 +72,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		return usageError{err}
 	}
 	defer j.Close()
-	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), unchanging(plan.Brains),
 		j.Seeded, j.MarkSeeded)
 	asked := c.target(session, brains)
 	if err == nil {
@@ -88,6 +88,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		t.Field("note", "the journal of an earlier run is kept: %s", terminal.CommandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, asked)
+	defer c.live(&config, plan, session, asked)()
 	config.Notes.OwnQuestions = j.OwnQuestions()
 	config.Notes.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)

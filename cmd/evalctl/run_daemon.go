@@ -136,7 +136,7 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: s.found.Name, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
-		Brain:   dataset.BrainName(plan.Brains, s.Brain), BrainTag: s.BrainTag,
+		Brain:   dataset.BrainName(plan.Brains, s.Brain), BrainTag: s.BrainTag, Isolated: s.isolated,
 		Dataset: result.DatasetID{
 			Path: s.Dataset, SHA256: plan.Dataset.SHA256,
 			Selected: plan.Dataset.Planned(), Selection: plan.Dataset.Selection,

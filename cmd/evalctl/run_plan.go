@@ -41,6 +41,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if c.typed["margin"] && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
+	c.isolated = c.Isolated
 	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
 	}

@@ -144,6 +144,10 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if pl.Dataset.Lifecycle() {
+		return nil, fmt.Errorf("%s: operations before questions, and texts that must not come back, "+
+			"are for evalctl run: a sweep asks every cell the same brains", c.Dataset)
+	}
 	// A warning about a large top-k may not apply to the others.
 	if err := pl.CheckGold(slices.Min(c.TopKs)); err != nil {
 		return nil, err

@@ -99,8 +99,9 @@ func attemptOf(r *result.Record) attempt {
 	return a
 }
 
-// withoutGold reports whether the question was left out for lack of gold.
-func (q *question) withoutGold() bool { return q.attempts[0].outcome == result.NoGold }
+// withoutGold reports whether the question was left out: for lack of gold, or because the target
+// lacks an operation.
+func (q *question) withoutGold() bool { return !q.attempts[0].outcome.Counts() }
 
 // passes counts the attempts that have a verdict, and those that passed. An error is a verdict.
 func (q *question) passes() (passed, judged int) {

@@ -146,7 +146,7 @@ func (p *Questions) Recorded(r result.Record) {
 	defer p.mu.Unlock()
 	p.counts.Add(r)
 	p.spent = p.spent.Plus(r.JudgeUSD)
-	if r.Outcome == result.NoGold {
+	if !r.Outcome.Counts() {
 		return
 	}
 	if p.counts.Finished() > p.resumed {

@@ -49,7 +49,7 @@ func FailuresOf(r *result.Reader, limit int) (f Failures) {
 		if f.more == 0 || len(f.failed) == limit {
 			return f
 		}
-		if !rec.Passed && rec.Outcome != result.NoGold {
+		if !rec.Passed && rec.Outcome.Counts() {
 			f.more--
 			if cause := failureText(rec); res.Stopped == result.StopSystematic && same[cause] {
 				f.same++

@@ -138,6 +138,9 @@ func Rate(t *terminal.Terminal, res result.Result) {
 	if n.NoGold > 0 {
 		counted += fmt.Sprintf("; %d %s", n.NoGold, leftOut(res))
 	}
+	if n.NotMeasurable > 0 {
+		counted += fmt.Sprintf("; %d not measurable excluded", n.NotMeasurable)
+	}
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
