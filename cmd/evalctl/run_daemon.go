@@ -120,7 +120,7 @@ func (c *runCmd) startedReader(p *process) string {
 // identity returns what determines the outcome of a run with daemon.
 func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result.Identity {
 	id := c.targetFlags.identity(plan, daemon)
-	id.Scorer, id.ExactCase = c.Scorer, c.exactCase(c.scorer)
+	id.Scorer, id.ExactCase, id.External = c.scorer.Name, c.exactCase(c.scorer), c.externID()
 	id.Scenario, id.Mode = c.scenario.Name, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
 	id.MaxPerDocument = c.MaxPerDocument
@@ -154,7 +154,7 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 func toolID() result.ToolID {
 	v := version()
 	return result.ToolID{
-		Version: v.number, Commit: v.commit, Go: runtime.Version(),
+		Version: v.Number, Commit: v.Commit, Go: runtime.Version(),
 		OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 	}
 }
