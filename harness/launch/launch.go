@@ -45,6 +45,9 @@ type Options struct {
 	// over the daemon: when the launching process dies, only Linux kills the daemon, and only its
 	// first process.
 	Watchdog []string
+
+	// what the process is called in messages, empty for a daemon.
+	what string
 }
 
 // Start starts the daemon on a loopback port and waits until GET /healthz reports that it is
@@ -121,7 +124,9 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 			return nil, err
 		}
 	}
-	d, err := spawn(ctx, p, o, port, log)
+	d, err := spawn(ctx, p.expand(port, o.Home), p, o, log, func(cmd *exec.Cmd) {
+		cmd.Env = append(without(cmd.Environ(), p.Withheld), p.environment(port, o.Home)...)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// checkProgress reports the progress of a run of checks: as a bar on a terminal, otherwise as plain
+// Checks reports the progress of a run of checks: as a bar on a terminal, otherwise as plain
 // lines.
-type checkProgress struct {
+type Checks struct {
 	t     *terminal.Terminal
 	total int
 
@@ -24,8 +24,9 @@ type checkProgress struct {
 	count map[conformance.Verdict]int
 }
 
-func newCheckProgress(t *terminal.Terminal, total int) *checkProgress {
-	p := &checkProgress{t: t, total: total, pace: pace{drawn: time.Now()}, count: map[conformance.Verdict]int{}}
+// NewChecks starts the display for a run of total checks.
+func NewChecks(t *terminal.Terminal, total int) *Checks {
+	p := &Checks{t: t, total: total, pace: pace{drawn: time.Now()}, count: map[conformance.Verdict]int{}}
 	switch {
 	case t.Quiet():
 	case t.Live():
@@ -41,8 +42,8 @@ func newCheckProgress(t *terminal.Terminal, total int) *checkProgress {
 	return p
 }
 
-// add counts a result. It is called by one goroutine at a time.
-func (p *checkProgress) add(r conformance.Result) {
+// Add counts a result. It is called by one goroutine at a time.
+func (p *Checks) Add(r conformance.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count[r.Verdict]++
@@ -53,7 +54,7 @@ func (p *checkProgress) add(r conformance.Result) {
 }
 
 // tick prints a line although no check has ended.
-func (p *checkProgress) tick() {
+func (p *Checks) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil {
@@ -63,7 +64,7 @@ func (p *checkProgress) tick() {
 }
 
 // line prints a plain line if one is due.
-func (p *checkProgress) line() {
+func (p *Checks) line() {
 	kept, broken, open := p.count[conformance.Kept], p.count[conformance.Broken], p.count[conformance.NotJudged]
 	if done := kept + broken + open; p.late != nil && p.pace.due(done, p.total) {
 		p.late.Reset(maxLineInterval)
@@ -71,8 +72,8 @@ func (p *checkProgress) line() {
 	}
 }
 
-// done removes the bar and ends the lines.
-func (p *checkProgress) done() {
+// Done removes the bar and ends the lines.
+func (p *Checks) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil {
