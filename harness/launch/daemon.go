@@ -85,8 +85,9 @@ func (d *Daemon) stop(grace time.Duration) error {
 	return d.stopErr
 }
 
-// spawn starts the watchdog, and the command in the watchdog's process group.
-func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*Daemon, error) {
+// spawn starts the watchdog, and the command in the watchdog's process group. With pipes, these are
+// the command's standard input and output, and only the standard error goes to the log.
+func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File, pipes *Pipes) (*Daemon, error) {
 	args := p.expand(port, o.Home)
 	d := &Daemon{
 		cmd:      exec.Command(args[0], args[1:]...), //nolint:noctx // it outlives ctx; Stop ends its group
@@ -102,6 +103,9 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	defer output.Close()
 	d.cmd.Dir = p.Dir
 	d.cmd.Stdout, d.cmd.Stderr = output, output
+	if pipes != nil {
+		d.cmd.Stdin, d.cmd.Stdout = pipes.stdin, pipes.stdout
+	}
 	d.cmd.Env = append(without(d.cmd.Environ(), p.Withheld), p.environment(port, o.Home)...)
 	if len(o.Watchdog) > 0 {
 		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, output); err != nil {
