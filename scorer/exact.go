@@ -62,6 +62,9 @@ func (e Exact) compared(s string) string {
 	return plain(fold(s))
 }
 
+// Folded returns s as Exact compares texts without upper and lower case.
+func Folded(s string) string { return Exact{}.compared(s) }
+
 // fold returns s folded for comparisons that ignore case, decomposed (Unicode Standard, section
 // 3.13, D145).
 func fold(s string) string {

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "rewrite testdata/help.golden, and measure every mode for the table of docs/retrieval.md")
+	update = flag.Bool("update", false, "rewrite testdata/help.golden, and measure every mode for the table of docs/dev/ranking.md")
 	full   = flag.Bool("full", false, "measure every mode and a plain BM25, not only bm25, and kill runs and replays more often")
 )
 
@@ -25,7 +25,7 @@ const (
 	// neutralData contains retrieval tasks by other authors. It is not part of the repository and
 	// may be missing.
 	neutralData = "../../../shared/data/neutral"
-	qualityPage = "../../docs/retrieval.md"
+	qualityPage = "../../docs/dev/ranking.md"
 )
 
 // qualityColumns lists the metrics of the table.
@@ -49,7 +49,7 @@ var qualityTasks = []qualityTask{
 }
 
 // TestRetrievalQuality measures the ranking of the daemon with evalctl run, and compares it with
-// the floors and a table of docs/retrieval.md. With -full or -update, it also measures the other
+// the floors and a table of docs/dev/ranking.md. With -full or -update, it also measures the other
 // modes, of which hybrid with the fake embedder must not be worse than bm25.
 func TestRetrievalQuality(t *testing.T) {
 	longtest.Skip(t)
@@ -83,7 +83,7 @@ func TestRetrievalQuality(t *testing.T) {
 }
 
 // TestRetrievalQualityAgainstPlain compares the ranking with a plain BM25, which must not be shown
-// to be better, and with the other table of docs/retrieval.md.
+// to be better, and with the other table of docs/dev/ranking.md.
 func TestRetrievalQualityAgainstPlain(t *testing.T) {
 	needNeutralData(t)
 	if !*full && !*update {

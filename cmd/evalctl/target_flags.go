@@ -105,6 +105,9 @@ func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (e
 	if err != nil {
 		return err
 	}
+	if pl.dataset.Lifecycle() {
+		return fmt.Errorf("%s: questions have operations before them, which this command does not run", s.Dataset)
+	}
 	if err := s.planCorpus(pl); err != nil {
 		return err
 	}

@@ -197,8 +197,15 @@ func beginsMarkup(line string) bool {
 	for strings.HasPrefix(text, "- ") {
 		text = strings.TrimLeft(text[2:], " ")
 	}
-	if c := text[0]; c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+	// Most lines begin with a letter, or with a number that is none of a list.
+	switch c := text[0]; {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
 		return false
+	case c >= '0' && c <= '9':
+		after := strings.TrimLeft(text, "0123456789")
+		if after == "" || after[0] != '.' && after[0] != ')' {
+			return false
+		}
 	}
 	return blockMark.MatchString(text)
 }

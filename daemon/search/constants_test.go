@@ -10,11 +10,16 @@ import (
 )
 
 // TestConstants compares the constants that decide the ranking with their intended values, and with
-// what docs/retrieval.md documents about them. An empty text is not documented.
+// what docs/retrieval.md and docs/dev/ranking.md document about them. An empty text is not
+// documented.
 func TestConstants(t *testing.T) {
-	page, err := os.ReadFile("../../docs/retrieval.md")
-	if err != nil {
-		t.Fatal(err)
+	var pages strings.Builder
+	for _, page := range []string{"../../docs/retrieval.md", "../../docs/dev/ranking.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages.Write(text)
 	}
 	for _, c := range []struct {
 		name       string
@@ -67,8 +72,8 @@ func TestConstants(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s is %v, chosen was %v", c.name, c.got, c.want)
 		}
-		if !strings.Contains(oneLine(string(page)), oneLine(c.documented)) {
-			t.Errorf("docs/retrieval.md does not document %s: %q", c.name, c.documented)
+		if !strings.Contains(oneLine(pages.String()), oneLine(c.documented)) {
+			t.Errorf("neither docs/retrieval.md nor docs/dev/ranking.md documents %s: %q", c.name, c.documented)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 const rescoreDepth = 300
 
 // weights are the weights of the further features, where the score of BM25F has weight 1.
-// docs/retrieval.md reports what each of them adds.
+// docs/dev/ranking.md reports what each of them adds.
 type weights struct {
 	neighbours float64 // see addNeighbours
 	feedback   float64 // of the best word that the query lacks, see feedback

@@ -25,7 +25,7 @@ const (
 var Fusions = []Fusion{FusionScore, FusionRRF}
 
 // defaultFusionWeights are the weights of the ranking by vectors, where the ranking by words has
-// weight 1. docs/retrieval.md reports how they were measured.
+// weight 1. docs/dev/ranking.md reports how they were measured.
 var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.3, FusionRRF: 0.2}
 
 // DefaultFusionWeight returns the weight of the ranking by vectors in a fusion for an embedder that

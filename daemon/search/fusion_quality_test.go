@@ -21,7 +21,7 @@ func servedEmbedder(tb testing.TB) Embedder {
 	tb.Helper()
 	base := os.Getenv("SVC_EMBED_BASE_URL")
 	if base == "" {
-		tb.Skip("SVC_EMBED_BASE_URL is not set: docs/retrieval.md shows how to serve a model")
+		tb.Skip("SVC_EMBED_BASE_URL is not set: docs/dev/ranking.md shows how to serve a model")
 	}
 	e, err := llm.OpenEmbedder(llm.EmbedConfig{
 		Provider: llm.ProviderOpenAI, Model: cmp.Or(os.Getenv("SVC_EMBED_MODEL"), "all-MiniLM-L6-v2"),

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// parameters are those of BM25, see score and queryTerms. docs/retrieval.md explains their values.
+// parameters are those of BM25, see score and queryTerms. docs/dev/ranking.md explains their values.
 type parameters struct {
 	k1 float64 // saturation of repeated terms, > 0
 	b  float64 // discount of long texts, in (0, 1]

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -165,7 +166,7 @@ func selectChecks(p Profile, only []string) ([]check, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: the profile %q", errNoCheck, p)
 	}
-	all := slices.DeleteFunc(catalog(), func(c check) bool {
+	all := slices.DeleteFunc(slices.Clone(catalog()), func(c check) bool {
 		return !c.isSelected(of.with) || c.isSelected(of.without)
 	})
 	if len(only) == 0 {
@@ -213,10 +214,11 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 	return check{Check: Check{ID: id, Group: group, Level: l, Section: section, Sentence: sentence}, steps: steps}
 }
 
-func catalog() []check {
+// catalog has all checks. They keep nothing between runs, so that all runs of a process share them.
+var catalog = sync.OnceValue(func() []check {
 	return markOwn(slices.Concat(
 		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
 		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(), sessionChecks(),
 		ingestChecks(), mcpChecks(), evaluableChecks(),
 	))
-}
+})

@@ -24,13 +24,13 @@ func TestReferenceDaemon(t *testing.T) {
 	}
 	t.Run("memory with keys", func(t *testing.T) {
 		for range runs {
-			wantAllPass(t, run(t, authOptions(serve(t, "", keys(t), unbroken))), slowOrLocal...)
+			wantAllPass(t, runPatiently(t, authOptions(serve(t, "", keys(t), unbroken))), slowOrLocal...)
 		}
 	})
 	t.Run("memory without keys", func(t *testing.T) {
 		t.Parallel()
 		o := Options{Endpoint: serve(t, "", nil, unbroken), Only: []string{"brains", "auth", "search"}, Reference: true}
-		wantAllPass(t, run(t, o), "auth-*", "brains-tenant-*")
+		wantAllPass(t, runPatiently(t, o), "auth-*", "brains-tenant-*")
 	})
 	for _, kind := range []string{daemon.StoreFS, daemon.StoreGit} {
 		t.Run(kind+" with keys", func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestReferenceDaemon(t *testing.T) {
 						o.Only = append(o.Only, "brains", "documents", "events", "search", "sessions", "ingest", "mcp")
 					}
 				}
-				wantAllPass(t, run(t, o), slowOrLocal...)
+				wantAllPass(t, runPatiently(t, o), slowOrLocal...)
 			}
 		})
 	}

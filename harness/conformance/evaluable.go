@@ -126,9 +126,8 @@ func tolerantList(key string, v any) ([]object, error) {
 
 // awaitTolerantly waits until a search finds the kettle.
 func awaitTolerantly(ctx context.Context, c *client) error {
-	const within = 3 * indexedWithin // as long as an evaluation waits
 	var chunks []object
-	limit := min(within, 3*c.target.indexedWithin)
+	limit := 3 * c.target.within(indexedWithin) // as long as an evaluation waits
 	done, err := poll(ctx, c.target.patience(limit), func() (bool, error) {
 		res, err := c.do(ctx, tolerantSearch)
 		if err != nil {

@@ -53,7 +53,7 @@ func (c *client) openReadyStream(ctx context.Context, r request) (ready *stream,
 }
 
 func (s *stream) awaitReady(ctx context.Context) error {
-	f, err := s.nextWithin(ctx, s.patience(silence))
+	f, err := s.nextWithin(ctx, s.patience(s.silence))
 	if err == nil && f.name != protocol.EventReady {
 		err = brokenf("%s: want ready as the first frame, got %q", s.request, f.name)
 	}
@@ -100,14 +100,14 @@ func (s *stream) collect(ctx context.Context, c *client, steps ...step) (frames 
 	err = s.whileListening(
 		func() error {
 			err := c.run(ctx, append(slices.Clip(steps), put(sentinelPath, "the end"))...)
-			acted <- time.AfterFunc(s.patience(silence), func() { late.Store(true); s.close() })
+			acted <- time.AfterFunc(s.patience(s.silence), func() { late.Store(true); s.close() })
 			return err
 		},
 		func() error { frames, err = s.untilSentinel(ctx); return err })
 	(<-acted).Stop()
 	if err != nil && late.Load() && !errors.As(err, new(belongs)) {
 		return frames, fmt.Errorf("%s: the event of the last write did not come in %v, after %q: %w",
-			s.request, s.patience(silence), summaries(frames), errSilence)
+			s.request, s.patience(s.silence), summaries(frames), errSilence)
 	}
 	return frames, err
 }

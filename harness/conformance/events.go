@@ -36,7 +36,7 @@ func eventStreamChecks() []check {
 			if err := s.verifyOpen(); err != nil {
 				return err
 			}
-			f, err := s.nextWithin(ctx, s.patience(silence))
+			f, err := s.nextWithin(ctx, s.patience(s.silence))
 			if err != nil {
 				return err
 			}
@@ -291,9 +291,9 @@ func readableWhenReported() step {
 		err := s.whileListening(
 			func() error { return put("a.md", text)(ctx, c) },
 			func() error {
-				f, err := s.nextWithin(ctx, s.patience(silence))
+				f, err := s.nextWithin(ctx, s.patience(s.silence))
 				for err == nil && f.name == protocol.EventPing {
-					f, err = s.nextWithin(ctx, s.patience(silence))
+					f, err = s.nextWithin(ctx, s.patience(s.silence))
 				}
 				if errors.Is(err, errSilence) {
 					return unjudged{ReasonObserve, errors.New(err.Error())} // without the contradiction in it

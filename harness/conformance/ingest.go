@@ -13,8 +13,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// ingestWithin is how long a daemon may take to ingest a file that it queued.
-const ingestWithin = 20 * time.Second
+// ingestedWithin is how long a daemon may take to ingest a file that it queued.
+const ingestedWithin = 20 * time.Second
 
 func ingestChecks() []check {
 	return slices.Concat(ingestShapeChecks(), ingestKindChecks(), ingestRejectChecks(), ingestURLChecks(),
@@ -140,15 +140,16 @@ func ingestDone(ctx context.Context, c *client, r request) (object, error) {
 		return o, against(err)
 	}
 	id, _ := o["job_id"].(string)
+	within := c.target.within(ingestedWithin)
 	var job object
-	done, err := poll(ctx, ingestWithin, func() (bool, error) {
+	done, err := poll(ctx, within, func() (bool, error) {
 		job, err = c.job(ctx, id)
 		return job["status"] != protocol.JobQueued && job["status"] != protocol.JobRunning, err
 	})
 	result, ok := job["result"].(object)
 	if err == nil && (!done || !ok) {
 		// The specification does not say where a queued file is found when it is done.
-		err = unjudged{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s", id, ingestWithin, excerpt(encode(job)))}
+		err = unjudged{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s", id, within, excerpt(encode(job)))}
 	}
 	return result, err
 }
@@ -347,8 +348,9 @@ func expectJobCompleted(o object) step {
 		if id == "" {
 			return brokenf("want a job_id for the status queued, got %s", excerpt(encode(o)))
 		}
+		within := c.target.within(ingestedWithin)
 		var job object
-		done, err := poll(ctx, ingestWithin, func() (_ bool, err error) {
+		done, err := poll(ctx, within, func() (_ bool, err error) {
 			job, err = c.job(ctx, id)
 			return job["status"] == protocol.JobCompleted || job["status"] == protocol.JobFailed, err
 		})
@@ -356,7 +358,7 @@ func expectJobCompleted(o object) step {
 		case err != nil:
 			return err
 		case !done:
-			return brokenf("job %s: want the status completed in %v, got %v: %w", id, ingestWithin, job["status"], errSilence)
+			return brokenf("job %s: want the status completed in %v, got %v: %w", id, within, job["status"], errSilence)
 		case job["status"] != protocol.JobCompleted:
 			return brokenf("job %s: want the status completed, got %s", id, excerpt(encode(job)))
 		}

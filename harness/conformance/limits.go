@@ -119,7 +119,7 @@ func expect413(assert assertion) step {
 
 // oversizedContentLength announces a body of a terabyte and does not send it.
 func oversizedContentLength(ctx context.Context, c *client) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.target.patience(10*time.Second), errCheckTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.target.patience(c.target.within(10*time.Second)), errCheckTimeout)
 	defer cancel()
 	res, _, err := c.sendRaw(ctx, putOf("a.md", "x"), 1<<40)
 	if err != nil {

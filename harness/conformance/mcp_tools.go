@@ -77,7 +77,7 @@ func remembered(animal string) step {
 func awaitHit(word string) step {
 	return withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {
 		var last *reply
-		done, err := poll(ctx, c.target.indexedWithin, func() (bool, error) {
+		done, err := poll(ctx, c.target.within(indexedWithin), func() (bool, error) {
 			r, err := callTool(ctx, m, "memory_search", c.inToolBrain("memory_search", object{"query": word}))
 			if err == nil {
 				err = r.given()

@@ -60,21 +60,22 @@ func TestMutants(t *testing.T) {
 			o := authOptions(serve(t, "", keys(t), m.wrap))
 			o.Parallel = 2
 			results := slices.Concat(
-				runOnly(t, o, others, timeout),
-				runOnly(t, o, mayFail, time.Second), // a timeout is as good as another failure
-				runOnly(t, o, m.caughtBy, caughtWithin))
+				runOnly(t, o, others, timeout, timeout),
+				runOnly(t, o, mayFail, time.Second, time.Second), // a timeout is as good as another failure
+				runOnly(t, o, m.caughtBy, caughtWithin, time.Second))
 			checkMutant(t, m, results)
 		})
 	}
 }
 
-// runOnly runs some checks, or none if only is empty.
-func runOnly(t *testing.T, o Options, only []string, timeout time.Duration) []Result {
+// runOnly runs some checks, or none if only is empty. The daemon has a timeout for each response,
+// and a time for what it does in the background.
+func runOnly(t *testing.T, o Options, only []string, timeout, within time.Duration) []Result {
 	t.Helper()
 	if len(only) == 0 {
 		return nil
 	}
-	o.Only, o.Timeout, o.indexedWithin = only, timeout, time.Second
+	o.Only, o.Timeout, o.within = only, timeout, within
 	return run(t, o).Results
 }
 

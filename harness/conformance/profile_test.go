@@ -153,7 +153,7 @@ func TestEvaluable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url := serveHandler(t, tt.wrap(smallDaemon()), func() {})
-			r := run(t, Options{Endpoint: url, Profile: Evaluable, indexedWithin: time.Second, Timeout: 20 * time.Second})
+			r := run(t, Options{Endpoint: url, Profile: Evaluable, within: time.Second, Timeout: 20 * time.Second})
 			var broken []string
 			for _, res := range r.Results {
 				if res.Verdict == Broken {

@@ -54,8 +54,9 @@ type Options struct {
 	Restart func(context.Context) (endpoint string, p Process, err error)
 	// Log returns the last lines of the log of a daemon whose process is running. It may be nil.
 	Log func() string
-	// indexedWithin is how long a daemon may take to index a document; 0 means 10 seconds.
-	indexedWithin time.Duration
+	// within is how long a daemon may take to index a document, to ingest a file, to send a frame that
+	// is due and to reject a body that does not come. 0 means each one's own limit. Tests set it.
+	within time.Duration
 	// Done is called with each result as soon as it is available. Calls are not concurrent.
 	Done func(Result)
 }

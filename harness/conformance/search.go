@@ -100,7 +100,7 @@ func awaitNotFound(query, path string) step { return awaitSearch(query, path, fa
 func awaitSearch(query, path string, want bool) step {
 	return func(ctx context.Context, c *client) error {
 		var got []string
-		done, err := poll(ctx, c.target.indexedWithin, func() (_ bool, err error) {
+		done, err := poll(ctx, c.target.within(indexedWithin), func() (_ bool, err error) {
 			got, err = c.searchPaths(ctx, query)
 			return slices.Contains(got, path) == want, err
 		})
@@ -119,7 +119,7 @@ func awaitSearch(query, path string, want bool) step {
 // awaitChunk waits until a search finds anything.
 func awaitChunk(query string) step {
 	return setup(func(ctx context.Context, c *client) error {
-		done, err := poll(ctx, c.target.indexedWithin, func() (bool, error) {
+		done, err := poll(ctx, c.target.within(indexedWithin), func() (bool, error) {
 			got, err := c.searchPaths(ctx, query)
 			return len(got) > 0, err
 		})

@@ -136,7 +136,7 @@ func messageEffectChecks() []check {
 // awaitAnyPath waits until a search finds any document.
 func awaitAnyPath(query string) step {
 	return func(ctx context.Context, c *client) error {
-		done, err := poll(ctx, c.target.indexedWithin, func() (bool, error) {
+		done, err := poll(ctx, c.target.within(indexedWithin), func() (bool, error) {
 			got, err := c.searchPaths(ctx, query)
 			return len(got) > 0, err
 		})
@@ -230,7 +230,7 @@ func recallChecks() []check {
 func awaitRecalled(query, path string) step {
 	return func(ctx context.Context, c *client) error {
 		var got []string
-		done, err := poll(ctx, c.target.indexedWithin, func() (bool, error) {
+		done, err := poll(ctx, c.target.within(indexedWithin), func() (bool, error) {
 			res, err := c.do(ctx, recallOf(object{"query": query}))
 			if err == nil {
 				err = res.verify(0, given2xx)

@@ -8,6 +8,7 @@ import (
 
 // A check may take much longer than the time for one answer, if the daemon answers in that time.
 func TestSlowAnswers(t *testing.T) {
+	t.Parallel()
 	slow := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(100 * time.Millisecond)

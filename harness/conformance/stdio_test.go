@@ -82,7 +82,7 @@ func toolsOnStdio(t *testing.T, edit string) Options {
 
 // The reference tools are kept over stdio, without the daemon's API. The brains remain.
 func TestToolsOnStdio(t *testing.T) {
-	r := run(t, toolsOnStdio(t, ""))
+	r := runPatiently(t, toolsOnStdio(t, ""))
 	wantAllPass(t, r)
 	if r.Count(groupMCP, Must, Kept) < 60 || len(r.Groups()) != 1 || len(r.BrainsLeft) == 0 {
 		t.Errorf("%d kept in %q, brains left: %q", r.Count(groupMCP, Must, Kept), r.Groups(), r.BrainsLeft)

@@ -40,6 +40,7 @@ type stream struct {
 	closed  atomic.Bool      // by the client
 
 	patience func(fast time.Duration) time.Duration // of the target
+	silence  time.Duration                          // how long it may last although a frame is due
 }
 
 // errEnded means that the daemon ended a stream that only the client ends. It counts only after the
@@ -81,7 +82,8 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 		return nil, err
 	}
 	body := &bodyReader{ReadCloser: res.Body}
-	s := &stream{response: head, body: body, events: sse.NewReader(body, 0), endless: r.streaming, patience: c.target.patience}
+	s := &stream{response: head, body: body, events: sse.NewReader(body, 0), endless: r.streaming, patience: c.target.patience,
+		silence: c.target.within(silence)}
 	if !r.verbatim && !r.unfiltered {
 		s.skips = func(f frame) bool { return c.target.quirks.isOwnEvent(f, c.brain, s.seen) }
 	}

@@ -26,7 +26,7 @@ type target struct {
 	token, readOnly, otherTenant string
 	redactor                     *redact.Redactor // applied to what is reported, not to what is judged
 	agent                        string
-	indexedWithin                time.Duration
+	limit                        time.Duration // Options.within
 	timeout                      time.Duration // of Options
 	http                         *http.Client
 	tools                        *tools // nil without an MCP server
@@ -60,7 +60,7 @@ func newTarget(o Options) (*target, error) {
 	tr.DisableCompression = true
 	tr.MaxIdleConnsPerHost = 2 * o.Parallel
 	return &target{
-		base: base, agent: o.Agent, indexedWithin: cmp.Or(o.indexedWithin, indexedWithin), timeout: o.Timeout,
+		base: base, agent: o.Agent, limit: o.within, timeout: o.Timeout,
 		token: o.Token, readOnly: o.ReadOnlyToken, otherTenant: o.OtherTenantToken,
 		redactor: redact.New(tokenPrefixes(o.Token, o.ReadOnlyToken, o.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
@@ -137,6 +137,9 @@ func (d *target) measure(took time.Duration) {
 		}
 	}
 }
+
+// within returns a limit for what a daemon must do in time, or that of the run if it has one.
+func (d *target) within(limit time.Duration) time.Duration { return cmp.Or(d.limit, limit) }
 
 // patience returns how long to wait for what a fast daemon does within a time. A slow one gets
 // several times as long as its slowest response, but not longer than a check waits for any.

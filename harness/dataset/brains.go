@@ -26,6 +26,8 @@ type Brain struct {
 	Name string
 	// Docs is what the brain is seeded with, nil to evaluate it as it is.
 	Docs []Doc
+	// Changes is set if operations change the brain while questions are asked. Docs is then not nil.
+	Changes bool
 	// Questions is the number of questions that are asked in it.
 	Questions int
 }
@@ -105,8 +107,9 @@ func (d *Dataset) addToBrain(q Question) {
 
 // Brains assigns the documents of c to the brains in which questions are asked, and returns those
 // brains in order of their names. It is an error if a brain has no documents or a document belongs
-// to no brain of any question. A brain without selected questions is left out. If c is nil, no
-// brain has documents.
+// to no brain of any question. A brain without selected questions is left out, unless operations
+// change it. If c is nil, no brain has documents. An operation on a document that nobody has written
+// is an error too.
 func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 	docs := map[string][]Doc{}
 	if c != nil {
@@ -115,9 +118,16 @@ func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 		}
 	}
 	var out []Brain
+	if err := d.checkWants(docs); err != nil {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.brains)) {
-		if b := d.brains[name]; b.selected > 0 {
-			out = append(out, Brain{Name: name, Docs: docs[name], Questions: b.selected})
+		b, changes := d.brains[name], d.Changes(name)
+		if changes && docs[name] == nil {
+			docs[name] = []Doc{}
+		}
+		if b.selected > 0 || changes {
+			out = append(out, Brain{Name: name, Docs: docs[name], Changes: changes, Questions: b.selected})
 		}
 	}
 	return out, nil
@@ -137,7 +147,7 @@ func (d Dataset) assignDocuments(c Corpus, docs map[string][]Doc) error {
 		docs[name] = append(docs[name], doc)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.brains)) {
-		if b := d.brains[name]; len(docs[name]) == 0 {
+		if b := d.brains[name]; len(docs[name]) == 0 && !d.Changes(name) {
 			err := fmt.Errorf("questions are asked in brain %s, for which %s has no document",
 				name, c.Path)
 			if b.x != "" {

@@ -190,11 +190,19 @@ func parseDoc(line []byte, names *keyNames) (doc Doc, unknown []string, err erro
 			return Doc{}, nil, fmt.Errorf("document %q: %w", p, err)
 		}
 	}
-	var b strings.Builder
 	if date != "" {
 		if _, err := parseDate(date); err != nil {
 			return Doc{}, nil, fmt.Errorf(`document %q: "date": %w`, p, err)
 		}
+	}
+	data := markdownOf(title, date, text)
+	return Doc{Path: p, Brain: brain, Data: data}, unknown, checkDocSize(p, data)
+}
+
+// markdownOf returns a document: the date becomes front matter, the title the first heading.
+func markdownOf(title, date string, text *string) []byte {
+	var b strings.Builder
+	if date != "" {
 		fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", date)
 	}
 	if title != "" {
@@ -205,8 +213,7 @@ func parseDoc(line []byte, names *keyNames) (doc Doc, unknown []string, err erro
 		b.WriteString(*text)
 	}
 	b.WriteByte('\n')
-	data := []byte(b.String())
-	return Doc{Path: p, Brain: brain, Data: data}, unknown, checkDocSize(p, data)
+	return []byte(b.String())
 }
 
 // checkDocSize returns an error for a document that is too large for any request (spec 8).

@@ -24,7 +24,8 @@ var questionSynonyms = map[string]string{
 	"golddocuments": "expected_paths", "expecteddocuments": "expected_paths",
 	"relevantdocuments": "expected_paths", "relevantpaths": "expected_paths",
 	"date": "question_date", "askedat": "question_date",
-	"brainid": "brain",
+	"brainid":    "brain",
+	"operations": "before", "forbid": "forbidden", "asofdate": "as_of",
 }
 
 // documentSynonyms are the spellings of other names by which corpora call the keys of a document.

@@ -3,6 +3,7 @@ package dataset
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -35,6 +36,12 @@ type Question struct {
 	// ExpectedPaths are the paths of the gold documents in the corpus.
 	ExpectedPaths []string
 	Tags          []string
+	// Before is what happens, in order, before the question is asked.
+	Before []Operation
+	// Forbidden are texts that must not come back, wherever the service could return them.
+	Forbidden []string
+	// MustCite are paths of documents, one of which the answer must cite.
+	MustCite []string
 	// Brain is the brain in which the question is asked. A line need not name one; the questions of
 	// a Dataset all have one, by its BrainNaming.
 	Brain string
@@ -80,7 +87,9 @@ type Dataset struct {
 	brains   map[string]*brainQuestions // of all questions, by name
 	places   []place                    // of the selected questions, in order
 	shuffled bool
-	memory   []Question // the questions of a dataset without a file to read again
+	// lifecycle is nil for a dataset without a file.
+	lifecycle *lifecycle
+	memory    []Question // the questions of a dataset without a file to read again
 }
 
 // digestSeed is the same for all digests of one process, so that they can be compared.
@@ -95,6 +104,8 @@ type Options struct {
 	Cluster string
 	// Repeats is how often each question is asked, 0 for once.
 	Repeats int
+	// Isolated asks each question in a brain of its own, which has the documents of its brain.
+	Isolated bool
 	// Check, if set, rejects questions. It is called for those that meet the conditions of Selection,
 	// also beyond its limit, in the order of the file.
 	Check func(Question) error
@@ -106,8 +117,11 @@ type Options struct {
 // Options name. The error lists up to ten lines, each a *LineError. For a file in another format it
 // is a *FormatError.
 //
+// What happens before questions is checked as well: an unknown operation, a field that it does not
+// have, a path that is invalid, a document or session that was never there.
+//
 // It is also an error if the file has no question with a tag or id of the selection, or if no
-// question is selected. Memory is a few bytes for each selected question.
+// question is selected. Memory is a few bytes for each selected question, and all operations.
 func Open(path string, o Options) (Dataset, error) {
 	if o.Selection.Limit < 0 || o.Repeats < 0 {
 		return Dataset{}, fmt.Errorf("limit %d, repeats %d: they must not be negative",
@@ -121,7 +135,7 @@ func Open(path string, o Options) (Dataset, error) {
 	sum := sha256.New()
 	d := Dataset{
 		Path: path, Tags: map[string]int{},
-		naming: o.Naming, brains: map[string]*brainQuestions{},
+		naming: o.Naming, brains: map[string]*brainQuestions{}, lifecycle: newLifecycle(o.Isolated),
 	}
 	if o.Repeats > 1 {
 		d.Repeats = o.Repeats
@@ -169,6 +183,7 @@ func (d *Dataset) read(r io.Reader, o Options) error {
 	case d.Total == 0:
 		return fmt.Errorf("%s: no questions; a dataset has one JSON object per line", d.Path)
 	}
+	d.addChanging()
 	if err := s.choose(d, lines); err != nil || whole {
 		return err
 	}
@@ -187,6 +202,10 @@ func (d *Dataset) checkQuestion(q Question, o Options, s *selector, lines map[st
 		return fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first)
 	}
 	if err := d.assign(q); err != nil {
+		return err
+	}
+	brain, _, _ := d.naming.of(q) // assign has returned the error
+	if err := d.lifecycle.add(q, brain); err != nil {
 		return err
 	}
 	if !s.add(q) {
@@ -282,6 +301,8 @@ func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 }
 
 func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
+	var before json.RawMessage
+	var asOf string
 	q.unknown, err = decodeObject(line, names,
 		field{key: "id", into: &q.ID},
 		field{key: "question", into: &q.Question},
@@ -291,6 +312,10 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 		field{key: "expected_paths", into: &q.ExpectedPaths},
 		field{key: "tags", into: &q.Tags},
 		field{key: "brain", into: &q.Brain},
+		field{key: "before", into: &before},
+		field{key: "forbidden", into: &q.Forbidden},
+		field{key: "must_cite", into: &q.MustCite},
+		field{key: "as_of", into: &asOf},
 	)
 	if err != nil {
 		return q, err
@@ -300,6 +325,15 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 		return q, errors.New(`"id" is missing; give the question a unique id`)
 	case q.Question == "":
 		return q, fmt.Errorf(`question %q: "question" is missing or empty`, q.ID)
+	}
+	if q.Before, err = parseOperations(before); err == nil {
+		q.QuestionDate, err = parseAsOf(asOf, q.QuestionDate)
+	}
+	if err == nil {
+		err = q.checkForbidden()
+	}
+	if err != nil {
+		return q, fmt.Errorf("question %q: %w", q.ID, err)
 	}
 	for i, tag := range q.Tags {
 		if slices.Contains(q.Tags[:i], tag) {

@@ -73,8 +73,29 @@ func TestSchemaOfQuestions(t *testing.T) {
 		`,"brain":"a-1"`, `,"brain":"-a"`, `,"brain":"A"`, `,"brain":""`, `,"brain":null`, `,"brain":1`,
 		`,"brain":"` + strings.Repeat("a", 64) + `"`, `,"brain":"` + strings.Repeat("a", 65) + `"`,
 		`,"answer":"x"`, `,"answer":"x","reference_answer":null`,
+		`,"as_of":"2025-03-14"`, `,"as_of":"2025-03-14T09:00:00Z"`, `,"as_of":""`, `,"as_of":null`, `,"as_of":7`,
+		`,"as_of":"2025-03-14","question_date":"2025-03-14"`, `,"as_of":"","question_date":"2025-03-14"`,
+		`,"forbidden":["x"]`, `,"forbidden":[" "]`, `,"forbidden":"x"`, `,"forbidden":null`, `,"forbidden":[1]`,
+		`,"must_cite":["a.md"]`, `,"must_cite":["/a.md"]`, `,"must_cite":[""]`, `,"must_cite":"a.md"`, `,"must_cite":null`,
+		`,"before":null`, `,"before":[]`, `,"before":{}`, `,"before":[1]`, `,"before":[{}]`, `,"before":[{"op":1}]`,
 	} {
 		checkSchema(t, s, `{"id":"a","question":"q"`+members+`}`, read)
+	}
+	for _, op := range []string{
+		`"op":"put","path":"a.md","text":"x"`, `"op":"put","path":"a.md"`, `"op":"put","text":"x"`, `"op":"Put","path":"a.md","text":"x"`,
+		`"op":"put","path":"a.md","text":"x","title":"t","date":"2025-03-14","brain":"b"`, `"op":"put","path":"a.md","text":" "`,
+		`"op":"put","path":"a.md","text":"x","date":"soon"`, `"op":"put","path":"a.md","text":"x","brain":"B"`,
+		`"op":"put","path":"../a.md","text":"x"`, `"op":"put","path":"_a.md","text":"x"`, `"op":"put","path":"a.md","text":null`,
+		`"op":"put","path":"a.md","text":"x","to":"b.md"`, `"op":"put","path":"a.md","text":"x","other":"y"`,
+		`"op":"append","path":"a.md","text":"x"`, `"op":"append","path":"a.md","text":"x","date":"2025-03-14"`,
+		`"op":"remember","text":"x"`, `"op":"remember","text":"x","path":"a.md","title":"t"`, `"op":"remember","path":"a.md"`,
+		`"op":"message","session":"s","text":"x"`, `"op":"message","session":"s","text":"x","role":"boss"`,
+		`"op":"message","session":"s","text":"x","role":"tool","speaker":"Mia","date":"2025-03-14T09:00:00Z"`,
+		`"op":"message","text":"x"`, `"op":"message","session":"a\u0001","text":"x"`, `"op":"reflect"`,
+		`"op":"consolidate"`, `"op":"consolidate","brain":"b"`, `"op":"consolidate","path":"a.md"`,
+		`"op":"restart"`, `"op":"restart","brain":"b"`, `"op":"forget","path":"a.md"`, `"path":"a.md"`, `"op":""`,
+	} {
+		checkSchema(t, s, `{"id":"a","question":"q","before":[{`+op+`}]}`, read)
 	}
 	for key := range renamed {
 		checkSchema(t, s, `{"id":"a","question":"q","`+key+`":"x"}`, read)

@@ -1,0 +1,96 @@
+package docs_test
+
+import (
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
+	// unslugged are the characters that GitHub removes from a heading to make its anchor.
+	unslugged = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestLinks follows every link between the pages: the file and the heading must exist.
+func TestLinks(t *testing.T) {
+	found := 0
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(withoutCode(read(t, page)), -1) {
+			to, err := url.Parse(m[1])
+			if err != nil {
+				t.Errorf("%s: link %s: %v", page, m[1], err)
+				continue
+			}
+			if to.Scheme != "" {
+				continue
+			}
+			found++
+			file := page
+			if to.Path != "" {
+				file = filepath.Join(filepath.Dir(page), to.Path)
+			}
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: link %s: %v", page, m[1], err)
+				continue
+			}
+			if to.Fragment != "" && !anchors(read(t, file))[to.Fragment] {
+				t.Errorf("%s: link %s: no such heading", page, m[1])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d links were found", found)
+	}
+}
+
+// pages returns all pages of the documentation.
+func pages(t *testing.T) []string {
+	t.Helper()
+	out := []string{"../README.md", "../datasets/README.md"}
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			out = append(out, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// withoutCode returns a page without its fenced code blocks.
+func withoutCode(page string) string {
+	var out strings.Builder
+	for i, part := range strings.Split("\n"+page, "\n```") {
+		if i%2 == 0 {
+			out.WriteString(part)
+		}
+	}
+	return out.String()
+}
+
+// anchors returns the anchors of the headings of a page, as GitHub makes them.
+func anchors(page string) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(withoutCode(page), -1) {
+		slug := unslugged.ReplaceAllString(strings.ToLower(m[1]), "")
+		out[strings.ReplaceAll(slug, " ", "-")] = true
+	}
+	return out
+}

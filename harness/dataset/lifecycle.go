@@ -1,0 +1,198 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// Step is what happens in brains before one question. Brain is the question's, and that of the
+// operations that name none.
+type Step struct {
+	Line   int
+	Brain  string
+	Before []Operation
+}
+
+// lifecycle has what happens to the brains of a dataset, and in which order.
+type lifecycle struct {
+	isolated bool
+	// parent joins the brains that questions share: two brains with the same root must change
+	// together.
+	parent map[string]string
+	steps  []Step
+	// contents is that of shared brains after the steps.
+	contents *Contents
+	wants    []want
+}
+
+// want is a document that an operation needs and no other has written.
+type want struct {
+	brain, path, id string
+	line            int
+}
+
+func newLifecycle(isolated bool) *lifecycle {
+	return &lifecycle{isolated: isolated, parent: map[string]string{}, contents: NewContents()}
+}
+
+// root returns the brain that represents all that change together with a brain, "" if it does not
+// change.
+func (l *lifecycle) root(brain string) string {
+	for l.parent[brain] != brain && l.parent[brain] != "" {
+		brain = l.parent[brain]
+	}
+	return l.parent[brain]
+}
+
+// add notes what happens before a question that is asked in brain, and checks it.
+func (l *lifecycle) add(q Question, brain string) error {
+	if len(q.Before) == 0 && !l.isolated {
+		return l.checkForbidden(q, brain, l.contents)
+	}
+	l.join(brain, brain)
+	contents := l.contents
+	if l.isolated {
+		contents = NewContents()
+	}
+	contents.assume = func(b, path string) { l.wants = append(l.wants, want{b, path, q.ID, q.Line}) }
+	for i, o := range q.Before {
+		in := o.In(brain)
+		l.join(brain, in)
+		if err := contents.Apply(in, o); err != nil {
+			return fmt.Errorf("question %q: before[%d]: %w", q.ID, i, err)
+		}
+	}
+	if len(q.Before) > 0 && !l.isolated {
+		l.steps = append(l.steps, Step{Line: q.Line, Brain: brain, Before: q.Before})
+	}
+	return l.checkForbidden(q, brain, contents)
+}
+
+// join makes two brains change together.
+func (l *lifecycle) join(a, b string) {
+	for _, brain := range []string{a, b} {
+		if l.parent[brain] == "" {
+			l.parent[brain] = brain
+		}
+	}
+	l.parent[l.root(b)] = l.root(a)
+}
+
+// checkForbidden returns an error for a forbidden text that the brain still contains: every memory
+// that works would return it.
+func (l *lifecycle) checkForbidden(q Question, brain string, contents *Contents) error {
+	for i, text := range q.Forbidden {
+		if where := contents.Holds(brain, text); where != "" {
+			return fmt.Errorf("question %q: forbidden[%d]: brain %s still has %.60q when the question is asked, in %s; "+
+				"a memory that returns it is right", q.ID, i, brain, text, where)
+		}
+	}
+	return nil
+}
+
+// In returns the brain that the operation changes, before a question of brain.
+func (o Operation) In(brain string) string {
+	if o.Brain != "" {
+		return o.Brain
+	}
+	return brain
+}
+
+// Changes reports whether operations change a brain while questions are asked. With Isolated they
+// change all brains.
+func (d Dataset) Changes(brain string) bool {
+	return d.lifecycle != nil && (d.lifecycle.isolated || d.lifecycle.root(brain) != "")
+}
+
+// Lifecycle reports whether operations change brains while questions are asked, or each question has
+// a brain of its own.
+func (d Dataset) Lifecycle() bool {
+	return d.lifecycle != nil && (d.lifecycle.isolated || len(d.lifecycle.parent) > 0)
+}
+
+// Isolated reports whether each question is asked in a brain of its own.
+func (d Dataset) Isolated() bool { return d.lifecycle != nil && d.lifecycle.isolated }
+
+// Together returns the brains that change together with a brain for which Changes is true, itself
+// included, in order.
+func (d Dataset) Together(brain string) []string {
+	root := d.lifecycle.root(brain)
+	if root == "" {
+		return []string{brain}
+	}
+	var all []string
+	for b := range d.lifecycle.parent {
+		if d.lifecycle.root(b) == root {
+			all = append(all, b)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Steps returns what happens in the brains that change together with a brain before the questions of
+// the file on lines after one and before another, selected or not.
+func (d Dataset) Steps(brain string, after, before int) []Step {
+	root := d.lifecycle.root(brain)
+	var steps []Step
+	for _, s := range d.lifecycle.steps {
+		if s.Line > after && s.Line < before && d.lifecycle.root(s.Brain) == root {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// checkWants returns errors for operations on documents that neither an operation nor the corpus has.
+func (d Dataset) checkWants(docs map[string][]Doc) error {
+	if d.lifecycle == nil {
+		return nil
+	}
+	var bad []error
+	for _, w := range d.lifecycle.wants {
+		if !slices.ContainsFunc(docs[w.brain], func(doc Doc) bool { return doc.Path == w.path }) {
+			bad = append(bad, &LineError{File: d.Path, Line: w.line,
+				Err: fmt.Errorf("question %q: brain %s: %s: %w", w.id, w.brain, w.path, errNeverPut)})
+		}
+	}
+	if len(bad) > 0 {
+		return JoinLines(bad)
+	}
+	return nil
+}
+
+// addChanging adds the brains that operations change to those that documents may belong to.
+func (d *Dataset) addChanging() {
+	for _, name := range slices.Sorted(maps.Keys(d.lifecycle.parent)) {
+		if d.brains[name] == nil {
+			d.brains[name] = &brainQuestions{}
+		}
+	}
+}
+
+// checkForbidden checks what a line says that must not come back, and what must be cited.
+func (q Question) checkForbidden() error {
+	for i, text := range q.Forbidden {
+		switch {
+		case result.Folded(text) == "":
+			return fmt.Errorf("forbidden[%d] is blank; remove it", i)
+		case strings.Contains(result.Folded(q.Question), result.Folded(text)):
+			return fmt.Errorf("forbidden[%d]: %.60q is in the question, which a service may repeat", i, text)
+		}
+		for _, want := range q.ExpectedSubstrings {
+			if strings.Contains(result.Folded(want), result.Folded(text)) {
+				return fmt.Errorf("forbidden[%d]: %.60q is in expected_substrings, so that no answer can pass", i, text)
+			}
+		}
+	}
+	for _, p := range q.MustCite {
+		if err := checkDocPath(p); err != nil {
+			return fmt.Errorf("must_cite: %w", err)
+		}
+	}
+	return nil
+}

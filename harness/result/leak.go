@@ -1,0 +1,145 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"evalctl/internal/jsonobj"
+	"evalctl/scorer"
+)
+
+// Place is where a service returned a text that it must not.
+type Place string
+
+// The places that are looked at.
+const (
+	InAnswer   Place = "answer"
+	InChunk    Place = "chunk"    // a passage that was retrieved, or that a search for the text found
+	InCitation Place = "citation" // a citation, except for its quote
+	InQuote    Place = "quote"
+	InEvent    Place = "event"  // an event of the answer's stream that is none of these
+	InRecord   Place = "record" // the record of a document
+	InList     Place = "list"   // a list of documents
+)
+
+// Places are all places, in the order of tables.
+func Places() []Place {
+	return []Place{InAnswer, InChunk, InCitation, InQuote, InEvent, InRecord, InList}
+}
+
+// Leak is a forbidden text that came back.
+type Leak struct {
+	Text  string `json:"text"`
+	Place Place  `json:"place"`
+	// At says where in that place: a key of the question in the result, such as retrieved[2].text, or
+	// the request that returned it.
+	At string `json:"at"`
+}
+
+// String returns the leak as a message shows it. It may quote the dataset.
+func (l Leak) String() string { return fmt.Sprintf("%q came back in %s", l.Text, l.At) }
+
+// Folded returns a text as forbidden texts are compared: without upper and lower case, typographic
+// variants, and with single spaces.
+func Folded(text string) string {
+	return strings.Join(strings.Fields(scorer.Folded(text)), " ")
+}
+
+// Leaks collects forbidden texts that came back.
+type Leaks struct {
+	forbidden, folded []string
+	Found             []Leak
+}
+
+// NewLeaks returns a collector for forbidden texts.
+func NewLeaks(forbidden []string) *Leaks {
+	l := &Leaks{}
+	for _, text := range forbidden {
+		if f := Folded(text); f != "" && !slices.Contains(l.folded, f) {
+			l.forbidden, l.folded = append(l.forbidden, text), append(l.folded, f)
+		}
+	}
+	return l
+}
+
+// Texts returns the forbidden texts, each once.
+func (l *Leaks) Texts() []string { return l.forbidden }
+
+// Look looks for the forbidden texts in a text of a place.
+func (l *Leaks) Look(place Place, at, text string) {
+	folded := Folded(text)
+	for i, f := range l.folded {
+		if strings.Contains(folded, f) {
+			leak := Leak{Text: l.forbidden[i], Place: place, At: at}
+			if !slices.Contains(l.Found, leak) {
+				l.Found = append(l.Found, leak)
+			}
+		}
+	}
+}
+
+// LookJSON looks for them in every string of a JSON value, keys included.
+func (l *Leaks) LookJSON(place Place, at string, value json.RawMessage) {
+	var v any
+	if json.Unmarshal(value, &v) != nil {
+		l.Look(place, at, string(value))
+		return
+	}
+	l.lookValue(place, at, v)
+}
+
+func (l *Leaks) lookValue(place Place, at string, v any) {
+	switch v := v.(type) {
+	case string:
+		l.Look(place, at, v)
+	case []any:
+		for i, e := range v {
+			l.lookValue(place, fmt.Sprintf("%s[%d]", at, i), e)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			l.Look(place, at, key)
+			l.lookValue(place, at+"."+key, v[key])
+		}
+	}
+}
+
+// LookChunk looks for them in a passage.
+func (l *Leaks) LookChunk(at string, c Chunk) {
+	texts := []struct{ key, text string }{
+		{"path", c.Path}, {"document_id", c.DocumentID}, {"chunk_id", c.ChunkID}, {"title", c.Title},
+		{"text", c.Text}, {"session_id", c.SessionID},
+	}
+	for _, d := range c.Duplicates {
+		texts = append(texts, struct{ key, text string }{"duplicates", d})
+	}
+	for _, t := range texts {
+		l.Look(InChunk, at+"."+t.key, t.text)
+	}
+}
+
+// LookAnswer looks for them in what the record of an answer has.
+func (l *Leaks) LookAnswer(answer string, retrieved []Chunk, citations []json.RawMessage) {
+	l.Look(InAnswer, "answer", answer)
+	for i, c := range retrieved {
+		l.LookChunk(fmt.Sprintf("retrieved[%d]", i), c)
+	}
+	for i, raw := range citations {
+		at := fmt.Sprintf("citations[%d]", i)
+		o, err := jsonobj.Parse(raw)
+		if err != nil {
+			l.LookJSON(InCitation, at, raw)
+			continue
+		}
+		for _, m := range o {
+			place := InCitation
+			if key := string(m.Key); key == "quote" {
+				place = InQuote
+			}
+			l.LookJSON(place, at+"."+string(m.Key), m.Value)
+		}
+	}
+}
