@@ -85,6 +85,10 @@ func (t *terminal) daemon(s *harness.Session) { t.daemonOf("daemon", s) }
 
 // daemonOf prints a daemon under the name of its arm.
 func (t *terminal) daemonOf(name string, s *harness.Session) {
+	if s.Foreign() != nil {
+		t.foreign(name, s)
+		return
+	}
 	url, version := s.Service().URL(), printable(s.ID().Version, oneLine)
 	if !s.Started() {
 		t.field(name, "%s  %s", url, version)

@@ -94,7 +94,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if pl.baseline, err = openBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
 		return nil, err
 	}
-	return pl, c.planGold(pl)
+	return pl, cmp.Or(c.checkForeign(mappingOf(pl.session), len(pl.brains)), c.planGold(pl))
 }
 
 // estimateJudging adds up what judging the questions is likely to cost, repeats included.

@@ -154,6 +154,9 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
+	if err := c.checkForeign(usedMapping(session), len(plan.brains)); err != nil {
+		return usageError{err}
+	}
 	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.brains,
 		nil, nil)
 	if err != nil {
@@ -246,11 +249,11 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := s.t.progress(s.plan.dataset.Planned(), 0)
-	cell.Result, err = harness.Drive(ctx, harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.brains,
-			Watched: s.session.Started(),
-		}),
+	daemon := harness.Daemon{
+		Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.brains,
+		Watched: s.session.Started(),
+	}
+	config := harness.Config{
 		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
 		Dataset: s.plan.dataset, Concurrency: s.Concurrency,
 		Observer: cellObserver{progress, cell},
@@ -261,7 +264,10 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 				MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
 			},
 		},
-	}, id)
+	}
+	noteForeign(&config, &daemon, s.session)
+	config.Asker = harness.NewDaemon(daemon)
+	cell.Result, err = harness.Drive(ctx, config, id)
 	progress.done()
 	if err != nil {
 		return err

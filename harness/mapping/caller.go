@@ -39,6 +39,9 @@ func (s *seen) called(o *operation) {
 func (s *seen) counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.calls == nil {
+		return map[string]int{} // not null in JSON
+	}
 	return maps.Clone(s.calls)
 }
 

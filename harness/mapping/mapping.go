@@ -229,8 +229,18 @@ func forServer(name string, tools []string) *Mapping {
 // specification is the name of the mapping of the tools that the specification has.
 const specification = "memory-tools"
 
-// lacks says what the mapping does not provide, "" if it does.
-func (m *Mapping) lacks(a target.Ability) string {
+// Sends reports whether a question is asked with a placeholder.
+func (m *Mapping) Sends(name string) bool {
+	for _, o := range []*operation{m.search, m.ask} {
+		if o != nil && (o.arguments.uses(name) || o.path.uses(name) || o.query.uses(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lacks says what the mapping does not provide, as target.Service.Lacks does.
+func (m *Mapping) Lacks(a target.Ability) string {
 	has := func(o *operation) string {
 		if o != nil {
 			return ""

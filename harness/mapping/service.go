@@ -97,15 +97,15 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 		o.Home = s.home(brain)
 		o.LogPath += "." + filepath.Base(o.Home)
 	}
+	if err := os.MkdirAll(o.Home, 0o700); err != nil {
+		return nil, err
+	}
 	if s.mapping != nil && s.mapping.Brains == PerProcess && brain == "" {
 		var err error // it only says what the server is
 		if o.Home, err = os.MkdirTemp(o.Home, "first-*"); err != nil {
 			return nil, err
 		}
 		defer os.RemoveAll(o.Home)
-	}
-	if err := os.MkdirAll(o.Home, 0o700); err != nil {
-		return nil, err
 	}
 	if s.mapping != nil {
 		var env []string
@@ -228,6 +228,9 @@ func (s *Service) Seen() result.Mapped {
 			m.NotMeasurable[string(a)] = why
 		}
 	}
+	if !s.mapping.Sends("question_date") {
+		m.NotMeasurable["question_dates"] = fmt.Sprintf("by the mapping %s, no call has the date of a question", s.mapping.Name)
+	}
 	return m
 }
 
@@ -276,13 +279,30 @@ func (s *Service) Health(ctx context.Context) (string, error) {
 }
 
 // Lacks implements target.Service.
-func (s *Service) Lacks(a target.Ability) string { return s.mapping.lacks(a) }
+func (s *Service) Lacks(a target.Ability) string { return s.mapping.Lacks(a) }
 
 // Dialects implements target.Service: a mapping spells keys as the service does.
 func (s *Service) Dialects() []result.Dialect { return nil }
 
 // Close implements target.Service. It ends the processes that Open and the brains have started.
 func (s *Service) Close() { _ = s.Stop() }
+
+// Restart ends the processes that Open and the brains have started, and starts the first one again
+// with the same home. No other method may be called meanwhile.
+func (s *Service) Restart(ctx context.Context) error {
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	if s.pool != nil {
+		return nil // each is started when its brain is used
+	}
+	one, err := s.connect(ctx, "")
+	if err != nil {
+		return err
+	}
+	s.main = one
+	return nil
+}
 
 // Stop is Close that returns the error of processes that could not be ended.
 func (s *Service) Stop() error {

@@ -31,7 +31,7 @@ type part struct{ text, name string }
 // absent is the value of a placeholder without a value.
 type absent struct{}
 
-// placeholder is a word in braces. Other text in single braces is not changed.
+// placeholder is a word in braces, or two braces.
 var placeholder = regexp.MustCompile(`\{\{|\}\}|\{([a-z_]+|env:[A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // compileText returns the template of a string. allowed are the names that it may have.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,6 +35,33 @@ type Mapped struct {
 	ByText int `json:"matched_by_text,omitempty"`
 	// Noise says what a server wrote to its standard output besides messages.
 	Noise string `json:"noise,omitempty"`
+}
+
+// Unranked reports whether what the target finds has no order of relevance of its own, so that no
+// measure of ranks is measurable. It is false for nil.
+func (m *Mapped) Unranked() bool {
+	if m == nil {
+		return false
+	}
+	_, unranked := m.NotMeasurable["ranks"]
+	return unranked
+}
+
+// OmitRanks removes the measures that depend on the order of what was found: all but those of sets at
+// top-k.
+func (r *Retrieval) OmitRanks() {
+	topK := r.Ks[len(r.Ks)-1]
+	ranked := func(name string, _ float64) bool {
+		measure, depth, _ := strings.Cut(name, "@")
+		return measure == "ndcg" || depth != strconv.Itoa(topK)
+	}
+	maps.DeleteFunc(r.Macro, ranked)
+	maps.DeleteFunc(r.Micro, ranked)
+	maps.DeleteFunc(r.Intervals, func(name string, _ Interval) bool { return ranked(name, 0) })
+	for _, t := range r.ByTag {
+		maps.DeleteFunc(t.Macro, ranked)
+		maps.DeleteFunc(t.Micro, ranked)
+	}
 }
 
 // Text returns the target for people.
