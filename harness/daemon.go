@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evalctl/harness/dataset"
@@ -91,6 +92,19 @@ func (p brainPaths) Documents(q dataset.Question, c result.Chunk, gold scorer.Ra
 	return p[q.Brain].Documents(c, gold)
 }
 
+// addDates adds the dates of the corpus to what was retrieved for a question that has a check of them.
+func (p brainPaths) addDates(q dataset.Question, rec *result.Record) {
+	if !slices.ContainsFunc(q.Checks, func(c scorer.Check) bool { return c.Before != "" }) {
+		return
+	}
+	rec.Retrieved = slices.Clone(rec.Retrieved)
+	for i, c := range rec.Retrieved {
+		if date := p[q.Brain].Date(c); date != "" {
+			rec.Retrieved[i].CorpusDate = date
+		}
+	}
+}
+
 // compared returns the record of an answer, with what was retrieved compared with the gold.
 func compared(
 	q dataset.Question, a target.Answer, f *target.Failure, topK int, brains bool, documents Documents,
@@ -98,6 +112,9 @@ func compared(
 	rec := pipeline.NewRecord(q, a, f)
 	if brains {
 		rec.Brain = q.Brain
+	}
+	if dates, ok := documents.(brainPaths); ok {
+		dates.addDates(q, &rec)
 	}
 	rec.Retrieval = a.Retrieval
 	if gold := q.Item().Gold; rec.Retrieval == nil && gold != nil && (f == nil || a.Retrieved != nil) {
@@ -160,7 +177,7 @@ func (m moded) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
 // answer has none.
 func checkMode(rec result.Record, want string) error {
 	switch {
-	case want == "" || rec.Outcome == result.Errored || rec.Outcome == result.NoGold || rec.EffectiveMode == want:
+	case want == "" || rec.Outcome == result.Errored || !rec.Outcome.Counts() || rec.EffectiveMode == want:
 		return nil
 	case rec.EffectiveMode == "":
 		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)

@@ -107,7 +107,7 @@ func ForeignWarnings(m result.Mapped, questions int) []result.Warning {
 			"is from ("+why+")")
 	}
 	if why, ok := m.NotMeasurable[string(target.Ranks)]; ok {
-		add(result.NotMeasurable, "measures of ranks are not measurable: "+why)
+		add(result.RanksNotMeasurable, "measures of ranks are not measurable: "+why)
 	}
 	return out
 }

@@ -92,7 +92,7 @@ func (c SessionConfig) endpoint(url string) (target.Service, error) {
 }
 
 // Session is a healthy daemon that was started or reached. Its methods may be called concurrently,
-// except Restart.
+// except Restart, during which the contexts of Watch may be in use.
 type Session struct {
 	config   SessionConfig // Launch is complete
 	service  target.Service
@@ -102,6 +102,10 @@ type Session struct {
 	logPath  string
 	temp     string // directory that Close removes
 	redactor *redact.Redactor
+
+	mu sync.Mutex // guards restarting, and process against Restart
+	// restarting is closed when the current restart is over, nil without one.
+	restarting chan struct{}
 
 	closeOnce sync.Once
 	closeErr  error
@@ -160,7 +164,8 @@ func (s *Session) launch(ctx context.Context) (err error) {
 
 // Restart stops what is left of the daemon that the session started, and starts it again with the
 // same home and an empty log. Afterwards, Service and Process return the new ones. No other method
-// may be called meanwhile. After an error there is no daemon, and only Close may be called.
+// may be called meanwhile. After an error there is no daemon, and only Close may be called. The
+// contexts of Watch go on with the new process, and end if there is none.
 func (s *Session) Restart(ctx context.Context) error {
 	if !s.Started() {
 		return errors.New("the session did not start the daemon")
@@ -173,7 +178,18 @@ func (s *Session) Restart(ctx context.Context) error {
 	}
 	s.service.Close()
 	s.service = nil
-	err := s.process.Stop()
+	over := make(chan struct{})
+	s.mu.Lock()
+	s.restarting = over
+	old := s.process
+	s.mu.Unlock()
+	err := old.Stop()
+	s.mu.Lock()
+	defer func() {
+		s.restarting = nil
+		close(over)
+		s.mu.Unlock()
+	}()
 	s.process = nil
 	if err == nil {
 		err = s.launch(ctx)
@@ -221,20 +237,52 @@ func (s *Session) LogPath() string { return s.logPath }
 // status and the last lines of the log. The caller must call cancel.
 func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancelCause(parent)
-	watch := func(ended <-chan struct{}, why func() error) {
-		select {
-		case <-ended:
-			end(s.redact(errors.Join(ErrDaemonDied, why())))
-		case <-ctx.Done():
-		}
-	}
 	if s.process != nil {
-		go watch(s.process.Done(), s.process.Err)
+		go s.watch(ctx, s.process, end)
 	}
 	if s.foreign != nil {
-		go watch(s.foreign.Ended(), s.foreign.Why)
+		go func() {
+			select {
+			case <-s.foreign.Ended():
+				end(s.redact(errors.Join(ErrDaemonDied, s.foreign.Why())))
+			case <-ctx.Done():
+			}
+		}()
 	}
 	return ctx, func() { end(nil) }
+}
+
+// watch ends ctx when a process ends that is not being restarted.
+func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.CancelCauseFunc) {
+	for {
+		select {
+		case <-p.Done():
+		case <-ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		over, next := s.restarting, s.process
+		s.mu.Unlock()
+		switch {
+		case over != nil:
+			select {
+			case <-over:
+			case <-ctx.Done():
+				return
+			}
+		case next == p || next == nil:
+			end(s.redact(errors.Join(ErrDaemonDied, p.Err())))
+			return
+		}
+		s.mu.Lock()
+		next = s.process
+		s.mu.Unlock()
+		if next == nil {
+			end(ErrDaemonDied)
+			return
+		}
+		p = next
+	}
 }
 
 // Close stops the daemon if the session started it, and removes its temporary directory. The error

@@ -54,7 +54,7 @@ func TestJudgeRequest(t *testing.T) {
 	j, m, srv := openJudge(t, nil, reply(good))
 	v, err := j.Score(t.Context(), item)
 	want := Verdict{Score: 0.75, Scored: true, Reason: "close", Model: "gpt-4o", Attempts: 1, Usage: m.Totals().Usage, Cost: m.Totals().Cost}
-	if err != nil || v != want || v.Cost == 0 || v.Usage.InputTokens != 100 {
+	if err != nil || !cmp.Equal(v, want) || v.Cost == 0 || v.Usage.InputTokens != 100 {
 		t.Error(err, cmp.Diff(want, v))
 	}
 	call := srv.Calls()[0]

@@ -14,9 +14,11 @@ const (
 	NeedExpected  Need = "expected_substrings"
 	NeedReference Need = "reference_answer"
 	NeedGold      Need = "expected_paths"
+	NeedChecks    Need = "checks"
 )
 
-// Kind describes a scorer that is selected by name. Exactly one of Offline and Prompts is set.
+// Kind describes a scorer that is selected by name. Offline is set unless every question needs a
+// model, Prompts unless none does.
 type Kind struct {
 	// Name is the scorer's name on the command line and in results.
 	Name string
@@ -24,10 +26,33 @@ type Kind struct {
 	Help string
 	// Needs is what a question must have. If it is missing, the scorer's Check returns an error.
 	Needs Need
-	// Offline returns a scorer that asks no model.
+	// Offline returns a scorer that asks no model. For a kind that also has Prompts, it scores the
+	// questions for which Asks is 0.
 	Offline func(Options) Scorer
 	// Prompts returns the prompts of a scorer that asks a model (see NewJudge).
 	Prompts func() Prompts
+}
+
+// Asks returns how many judgements of a model the scorer makes of an answer to item.
+func (k Kind) Asks(item Item) int { return len(k.Judged(item)) }
+
+// Judged returns the items that a model judges to score an answer to item.
+func (k Kind) Judged(item Item) []Item {
+	switch {
+	case k.Prompts == nil:
+		return nil
+	case k.Offline == nil:
+		return []Item{item}
+	}
+	return Criteria(item)
+}
+
+// With returns the scorer of a kind that has Prompts, over a judge with them.
+func (k Kind) With(o Options, j *Judge) Scorer {
+	if k.Offline == nil {
+		return j
+	}
+	return Checks{Case: o.ExactCase, Judge: j}
 }
 
 // Options are what the scores of scorers without a model depend on.
@@ -40,6 +65,12 @@ type Options struct {
 
 // kinds is sorted by name.
 var kinds = []Kind{
+	{
+		Name: checksName, Needs: NeedChecks,
+		Help:    "all checks of the question hold",
+		Offline: func(o Options) Scorer { return Checks{Case: o.ExactCase} },
+		Prompts: CriterionPrompts,
+	},
 	{
 		Name: Exact{}.Name(), Needs: NeedExpected,
 		Help:    "the answer contains one of expected_substrings",

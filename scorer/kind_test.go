@@ -29,8 +29,8 @@ func ExampleFind() {
 // open returns the scorer of a kind, with the offline model if it needs one.
 func open(t *testing.T, k scorer.Kind) scorer.Scorer {
 	t.Helper()
-	if (k.Offline == nil) == (k.Prompts == nil) {
-		t.Fatalf("%s must have one of two constructors", k.Name)
+	if k.Offline == nil && k.Prompts == nil {
+		t.Fatalf("%s must have a constructor", k.Name)
 	}
 	if k.Offline != nil {
 		return k.Offline(scorer.Options{TopK: 5})
@@ -48,6 +48,7 @@ func TestKinds(t *testing.T) {
 	has := map[scorer.Need]scorer.Item{
 		scorer.NeedExpected:  {ID: "q", Expected: []string{"green"}, Answer: "It is green."},
 		scorer.NeedReference: {ID: "q", Reference: "green", Answer: "It is green."},
+		scorer.NeedChecks:    {ID: "q", Checks: []scorer.Check{{Contains: "green"}}, Answer: "It is green."},
 		scorer.NeedGold:      {ID: "q", Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}},
 	}
 	var names []string

@@ -28,8 +28,15 @@ type Item struct {
 	// Type selects the prompts of a judge that has several (see NewTyped): one of Types, or empty for
 	// TypeStandard. Other scorers ignore it.
 	Type string
+	// Checks are conditions on the answer.
+	Checks []Check
 	// Answer is the answer to score.
 	Answer string
+	// LatencyMS is how long the answer took, in milliseconds.
+	LatencyMS float64
+	// Cited and Retrieved are the documents that the answer cites, and those of all passages that were
+	// retrieved for it.
+	Cited, Retrieved []Document
 }
 
 // Verdict is the outcome for one answer.
@@ -56,6 +63,8 @@ type Verdict struct {
 	// would have cost.
 	Cached bool
 	Saved  llm.USD
+	// Checks has the outcome of each check of the item, in order, and is nil for other scorers.
+	Checks []CheckResult
 	// Original is the verdict by the reference that the dataset has, if the answer was scored by a
 	// corrected one (see NewDual). Attempts, Usage, Cost, Cached and Saved of this verdict then
 	// include its own.

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 // defaultMargin is the largest loss of pass rate that is accepted without --margin.
@@ -55,7 +56,7 @@ func (e *incomparableError) Error() string {
 	if e.problem != "" {
 		return fmt.Sprintf("--baseline %s: %s", e.path, e.problem)
 	}
-	table := drawTable(append([][]string{{"", "baseline", "this run"}}, e.differences...), 3)
+	table := terminal.Table(append([][]string{{"", "baseline", "this run"}}, e.differences...), 3)
 	return fmt.Sprintf("--baseline %s did not measure the same thing:\n%sname a result of the same dataset, corpus, "+
 		"scorer, judge, scenario and top-k, or measure the baseline again", e.path, table)
 }
@@ -121,7 +122,7 @@ func leaf(text string) string {
 	if sum, err := hex.DecodeString(text); err == nil && len(sum) == sha256.Size {
 		return digest(text)
 	}
-	return short(text, 64)
+	return terminal.Short(text, 64)
 }
 
 // against returns the baseline for the run of id, which has the version of the daemon.

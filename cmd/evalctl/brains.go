@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/terminal"
 )
 
 // listedBrains is the maximum number of brains that brains prints.
 const listedBrains = 8
 
-// brains prints the brains and their questions, if there are several.
-func (t *terminal) brains(brains []dataset.Brain) {
+// printBrains prints the brains and their questions, if there are several.
+func printBrains(t *terminal.Terminal, brains []dataset.Brain) {
 	if len(brains) < 2 {
 		return
 	}
@@ -22,10 +23,10 @@ func (t *terminal) brains(brains []dataset.Brain) {
 			break
 		}
 		text := fmt.Sprintf("%s %s", b.Name, count(b.Questions, "question"))
-		if b.Docs != nil {
+		if len(b.Docs) > 0 {
 			text += " in " + count(len(b.Docs), "document")
 		}
 		named = append(named, text)
 	}
-	t.field("brains", "%d: %s", len(brains), strings.Join(named, ", "))
+	t.Field("brains", "%d: %s", len(brains), strings.Join(named, ", "))
 }

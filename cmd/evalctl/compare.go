@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 type compareCmd struct {
@@ -74,7 +75,7 @@ func (c *compareCmd) Run(p *process) error {
 		Intersect: c.Intersect, Accept: c.Accept,
 	})
 	if refused, ok := errors.AsType[*compare.IncomparableError](err); ok {
-		newTerminal(p, false).incomparable(refused)
+		printIncomparable(newTerminal(p, false), refused)
 		return err
 	}
 	if err != nil {
@@ -91,14 +92,14 @@ func (c *compareCmd) Run(p *process) error {
 }
 
 // eachOnce leaves out the second name of a result whose first one is given too, as by *.json.
-func eachOnce(t *terminal, files []string) []string {
+func eachOnce(t *terminal.Terminal, files []string) []string {
 	first := map[string]string{} // by own name
 	var kept []string
 	for _, path := range files {
 		own, latest := journal.Names(path)
 		own = filepath.Clean(own)
 		if other, ok := first[own]; ok && latest != "" && other != path {
-			t.field("note", "%s is another name of %s: compared once", printable(path, oneLine), printable(other, oneLine))
+			t.Field("note", "%s is another name of %s: compared once", terminal.Line(path), terminal.Line(other))
 			continue
 		}
 		first[own] = path
@@ -118,7 +119,7 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	case "markdown":
 		return report.Markdown(p.stdout, report.Comparison{Comparison: comparison}, report.MaxSummary)
 	}
-	return output(p, func(t *terminal) { t.compared(comparison) })
+	return output(p, func(t *terminal.Terminal) { printCompared(t, comparison) })
 }
 
 // regression returns a regressionError if --fail-on asks for it and a run is worse than the
@@ -147,11 +148,11 @@ func isOrAre(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// incomparable prints in what results differ, and what can be done about it.
-func (t *terminal) incomparable(e *compare.IncomparableError) {
+// printIncomparable prints in what results differ, and what can be done about it.
+func printIncomparable(t *terminal.Terminal, e *compare.IncomparableError) {
 	rows := [][]string{{"differs in"}}
 	for _, name := range e.Names {
-		rows[0] = append(rows[0], short(name, 32))
+		rows[0] = append(rows[0], terminal.Short(name, 32))
 	}
 	for _, k := range e.Keys {
 		if !slices.Contains(e.Differing, k.Name) {
@@ -163,8 +164,8 @@ func (t *terminal) incomparable(e *compare.IncomparableError) {
 		}
 		rows = append(rows, row)
 	}
-	for line := range strings.Lines(drawTable(rows, len(rows[0]))) {
-		fmt.Fprint(t.w, " "+line)
+	for line := range strings.Lines(terminal.Table(rows, len(rows[0]))) {
+		fmt.Fprint(t, " "+line)
 	}
 	var accept []string
 	intersect := false
@@ -182,12 +183,12 @@ func (t *terminal) incomparable(e *compare.IncomparableError) {
 	if len(accept) > 0 {
 		flags = append(flags, "--accept "+strings.Join(accept, ","))
 	}
-	fmt.Fprintf(t.w, "  If that is the comparison you want, add %s", strings.Join(flags, " "))
+	fmt.Fprintf(t, "  If that is the comparison you want, add %s", strings.Join(flags, " "))
 	if intersect {
-		fmt.Fprintf(t.w, " (%s in common)", count(e.Common, "question"))
+		fmt.Fprintf(t, " (%s in common)", count(e.Common, "question"))
 	}
-	fmt.Fprint(t.w, ".\n\n")
+	fmt.Fprint(t, ".\n\n")
 }
 
 // keyValue returns a value of a key for a cell.
-func keyValue(v string) string { return clip(printable(compare.ValueText(v), oneLine), 48) }
+func keyValue(v string) string { return terminal.Clip(terminal.Line(compare.ValueText(v)), 48) }

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 // compareCSV writes a row for each difference of a comparison, with CRLF (RFC 4180).
@@ -85,7 +86,7 @@ func csvText(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		s = "'" + s
 	}
-	return printable(s, oneLine)
+	return terminal.Line(s)
 }
 
 func csvNumber(v *float64) string {

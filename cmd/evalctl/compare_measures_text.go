@@ -7,11 +7,12 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
 )
 
-// measures prints the differences of scores and of retrieval from the first run. A measure that is
+// printMeasures prints the differences of scores and of retrieval from the first run. A measure that is
 // the same for every question of both runs has no row.
-func (t *terminal) measures(c *compare.Comparison) {
+func printMeasures(t *terminal.Terminal, c *compare.Comparison) {
 	rows := [][]string{{"mean of", "pair", "n", "this", "other", "difference, 95% CI", "p, Holm", ""}}
 	for _, p := range c.Pairs {
 		for _, m := range p.Measures {
@@ -26,26 +27,26 @@ func (t *terminal) measures(c *compare.Comparison) {
 			rows = append(rows, []string{
 				m.Name, pairName(c, p), fmt.Sprint(m.N), fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
 				difference,
-				figure.Probability(m.P) + " → " + figure.Probability(m.Adjusted), t.verdictWord(m.Verdict),
+				figure.Probability(m.P) + " → " + figure.Probability(m.Adjusted), comparedWord(t, m.Verdict),
 			})
 		}
 	}
 	if len(rows) == 1 {
 		return
 	}
-	t.blank()
+	t.Blank()
 	slices.SortStableFunc(rows[1:], func(x, y []string) int { return cmp.Compare(x[0], y[0]) })
-	t.table(rows)
+	t.Table(rows)
 	if c.ClusterTag != "" {
-		t.field("methods", "intervals and p as for the pass rates, adjusted by Holm for each measure")
+		t.Field("methods", "intervals and p as for the pass rates, adjusted by Holm for each measure")
 		return
 	}
-	t.field("methods", "95%% intervals: bootstrap over questions, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+	t.Field("methods", "95%% intervals: bootstrap over questions, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
 		c.Resamples, c.Seed)
 }
 
-// latencies prints the ratios to the first side. A note says why one is not judged.
-func (t *terminal) latencies(c *compare.Comparison) {
+// printLatencies prints the ratios to the first side. A note says why one is not judged.
+func printLatencies(t *terminal.Terminal, c *compare.Comparison) {
 	for _, p := range c.Pairs {
 		if p.Reference > 0 {
 			break
@@ -60,16 +61,16 @@ func (t *terminal) latencies(c *compare.Comparison) {
 			if l.Adjusted != nil {
 				test = fmt.Sprintf("p %s → %s  ", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
 			}
-			t.field("latency", "%s  %s  p50 %s vs %s  ×%.2f, %s  %s%s  (n=%d, %s)", pairName(c, p), name,
-				duration(l.RunP50), duration(l.ReferenceP50), l.Ratio, l.Within(), test, t.latencyVerdict(l.Verdict), l.N, of)
+			t.Field("latency", "%s  %s  p50 %s vs %s  ×%.2f, %s  %s%s  (n=%d, %s)", pairName(c, p), name,
+				duration(l.RunP50), duration(l.ReferenceP50), l.Ratio, l.Within(), test, latencyVerdict(t, l.Verdict), l.N, of)
 		}
 	}
 }
 
-func (t *terminal) latencyVerdict(v compare.Verdict) string {
+func latencyVerdict(t *terminal.Terminal, v compare.Verdict) string {
 	switch v {
 	case compare.Better, compare.Worse:
-		return t.tint(v == compare.Better, v.Speed())
+		return t.Tint(v == compare.Better, v.Speed())
 	}
 	return v.Mark() + " " + v.Words()
 }

@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"evalctl/harness/compare"
+	"evalctl/internal/terminal"
 )
 
-// legend says how the figures of the table were computed.
-func (t *terminal) legend(c *compare.Comparison) {
+// printLegend says how the figures of the table were computed.
+func printLegend(t *terminal.Terminal, c *compare.Comparison) {
 	test, within := "exact McNemar", "Newcombe, paired"
 	switch {
 	case c.ClusterTag != "":
@@ -17,7 +18,7 @@ func (t *terminal) legend(c *compare.Comparison) {
 	case c.Repeated:
 		test, within = fmt.Sprintf("sign flips, seed %d", c.Seed), "t, paired by question"
 	}
-	t.field("methods", "95%% intervals: Wilson for rates; %s for differences, not adjusted  p: %s, adjusted by Holm over %s",
+	t.Field("methods", "95%% intervals: Wilson for rates; %s for differences, not adjusted  p: %s, adjusted by Holm over %s",
 		within, test, count(c.Tests, "test"))
 }
 
@@ -35,7 +36,7 @@ func clusterFlips(c *compare.Comparison) string {
 	if least < most {
 		of = fmt.Sprintf("%d to %s", least, of)
 	}
-	text := fmt.Sprintf("sign flips of %s by %s", of, short(c.ClusterTag, 32))
+	text := fmt.Sprintf("sign flips of %s by %s", of, terminal.Short(c.ClusterTag, 32))
 	if !resampled {
 		return text
 	}
@@ -46,19 +47,19 @@ func clusterFlips(c *compare.Comparison) string {
 	return text
 }
 
-// clusteredRates prints the intervals of the runs that respect that the questions of a cluster, or
+// printClusteredRates prints the intervals of the runs that respect that the questions of a cluster, or
 // the repeats of a question, are alike.
-func (t *terminal) clusteredRates(c *compare.Comparison) {
+func printClusteredRates(t *terminal.Terminal, c *compare.Comparison) {
 	for i, r := range c.Runs {
 		k := r.Clustered
 		if k == nil || k.Interval == nil {
 			continue
 		}
-		by := short(k.Tag, 32)
+		by := terminal.Short(k.Tag, 32)
 		if k.Tag == "" {
 			by = "question, whose repeats are alike"
 		}
-		t.field("clustered", "%s  %s  95%% t interval over %s by %s", runName(c, i), rateWithin(r.PassRate, k.Interval),
+		t.Field("clustered", "%s  %s  95%% t interval over %s by %s", runName(c, i), rateWithin(r.PassRate, k.Interval),
 			count(k.Clusters, "cluster"), by)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/compare"
+	"evalctl/internal/terminal"
 )
 
 // comparedSide is a side of a comparison as the command line has it. A file without a name is a
@@ -62,7 +63,7 @@ func pathsOf(sides []comparedSide) []string {
 }
 
 // withoutSecondNames leaves out the files without a name that eachOnce leaves out.
-func withoutSecondNames(t *terminal, sides []comparedSide) []comparedSide {
+func withoutSecondNames(t *terminal.Terminal, sides []comparedSide) []comparedSide {
 	unnamed := slices.DeleteFunc(slices.Clone(sides), func(s comparedSide) bool { return s.name != "" })
 	kept := eachOnce(t, pathsOf(unnamed))
 	return slices.DeleteFunc(sides, func(s comparedSide) bool {

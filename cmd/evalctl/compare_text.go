@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
 )
 
 // The text shows so many ids of a list, and rows of tags. The other formats have all of them.
@@ -18,21 +19,21 @@ const (
 	tagsShown = 20
 )
 
-// compared prints a comparison.
-func (t *terminal) compared(c *compare.Comparison) {
-	t.comparability(c)
-	t.blank()
-	t.pairs(c)
-	t.legend(c)
-	t.clusteredRates(c)
-	t.margins(c)
-	t.power(c)
-	t.disagreements(c)
-	t.measures(c)
-	t.latencies(c)
-	t.comparedTags(c)
+// printCompared prints a comparison.
+func printCompared(t *terminal.Terminal, c *compare.Comparison) {
+	printComparability(t, c)
+	t.Blank()
+	printPairs(t, c)
+	printLegend(t, c)
+	printClusteredRates(t, c)
+	printMargins(t, c)
+	printPower(t, c)
+	printDisagreements(t, c)
+	printMeasures(t, c)
+	printLatencies(t, c)
+	printComparedTags(t, c)
 	for _, n := range c.Notes {
-		t.field("note", "%s", printable(n, oneLine))
+		t.Field("note", "%s", terminal.Line(n))
 	}
 }
 
@@ -41,8 +42,8 @@ var shownKeys = []string{
 	"dataset", "scenario", "scorer", "judge", "judge_prompt", "mode", "effective_modes", "top_k", "reader", "corpus",
 }
 
-// comparability prints what the runs have in common and in what they differ.
-func (t *terminal) comparability(c *compare.Comparison) {
+// printComparability prints what the runs have in common and in what they differ.
+func printComparability(t *terminal.Terminal, c *compare.Comparison) {
 	same, unknown := count(c.Questions.Compared, "question"), []string{}
 	for _, name := range shownKeys {
 		k := c.Key(name)
@@ -53,14 +54,14 @@ func (t *terminal) comparability(c *compare.Comparison) {
 			unknown = append(unknown, name)
 		}
 	}
-	t.field("comparable", "%s", same)
+	t.Field("comparable", "%s", same)
 	for _, k := range c.Keys {
 		if k.State == compare.Differs {
-			t.field("differs", "%s", differingKey(c, k))
+			t.Field("differs", "%s", differingKey(c, k))
 		}
 	}
 	if len(unknown) > 0 && len(unknown) < len(shownKeys) {
-		t.field("unknown", "not recorded by two runs: %s", strings.Join(unknown, ", "))
+		t.Field("unknown", "not recorded by two runs: %s", strings.Join(unknown, ", "))
 	}
 }
 
@@ -78,7 +79,7 @@ func differingKey(c *compare.Comparison, k compare.Key) string {
 	return text
 }
 
-func runName(c *compare.Comparison, run int) string { return short(c.Runs[run].Name, 32) }
+func runName(c *compare.Comparison, run int) string { return terminal.Short(c.Runs[run].Name, 32) }
 
 // sideName returns the name of a side with its number of runs, if there are several.
 func sideName(c *compare.Comparison, side int) string {
@@ -93,8 +94,8 @@ func pairName(c *compare.Comparison, p compare.Pair) string {
 	return runName(c, p.Run) + " vs " + runName(c, p.Reference)
 }
 
-// pairs prints a row for each run, with its difference from the first, and one for each other pair.
-func (t *terminal) pairs(c *compare.Comparison) {
+// printPairs prints a row for each run, with its difference from the first, and one for each other pair.
+func printPairs(t *terminal.Terminal, c *compare.Comparison) {
 	rows := [][]string{{
 		"", "passed", "pass rate", "vs " + runName(c, 0), "only this / only other",
 		fmt.Sprintf("p, Holm over %d", c.Tests), "",
@@ -106,18 +107,18 @@ func (t *terminal) pairs(c *compare.Comparison) {
 			continue
 		}
 		p := slices.IndexFunc(c.Pairs, func(p compare.Pair) bool { return p.Reference == 0 && p.Run == i })
-		rows = append(rows, append(row, t.tableCells(c.Pairs[p].Table)...))
+		rows = append(rows, append(row, tableCells(t, c.Pairs[p].Table)...))
 	}
 	for _, p := range c.Pairs {
 		if p.Reference > 0 {
-			rows = append(rows, append([]string{pairName(c, p), "", ""}, t.tableCells(p.Table)...))
+			rows = append(rows, append([]string{pairName(c, p), "", ""}, tableCells(t, p.Table)...))
 		}
 	}
-	t.table(rows)
+	t.Table(rows)
 }
 
 // tableCells returns the difference, the disagreements, the p-values and the verdict.
-func (t *terminal) tableCells(table compare.Table) []string {
+func tableCells(t *terminal.Terminal, table compare.Table) []string {
 	if table.Difference == nil {
 		return []string{"–", "–", "–", "nothing to compare"}
 	}
@@ -126,15 +127,15 @@ func (t *terminal) tableCells(table compare.Table) []string {
 	if table.P != nil {
 		p = fmt.Sprintf("%s → %s", figure.Probability(*table.P), figure.Probability(*table.Adjusted))
 	}
-	return []string{pointsWithin(table), only, p, t.verdictWord(table.Verdict)}
+	return []string{pointsWithin(table), only, p, comparedWord(t, table.Verdict)}
 }
 
-func (t *terminal) verdictWord(v compare.Verdict) string {
+func comparedWord(t *terminal.Terminal, v compare.Verdict) string {
 	text := v.Mark() + " " + v.Words()
 	if v == compare.NotSeen {
 		return text
 	}
-	return t.tint(v == compare.Better, text)
+	return t.Tint(v == compare.Better, text)
 }
 
 func rateWithin(rate *float64, within *result.Interval) string {
@@ -157,7 +158,7 @@ var marginWords = map[result.BaselineVerdict]string{
 	result.NotWorse: "NOT WORSE", result.Worse: "WORSE", result.Unknown: "UNKNOWN",
 }
 
-func (t *terminal) margins(c *compare.Comparison) {
+func printMargins(t *terminal.Terminal, c *compare.Comparison) {
 	for _, p := range c.Pairs {
 		m := p.Margin
 		if m == nil {
@@ -165,7 +166,7 @@ func (t *terminal) margins(c *compare.Comparison) {
 		}
 		word := marginWords[m.Verdict]
 		if m.Verdict != result.Unknown {
-			word = t.tint(m.Verdict == result.NotWorse, word)
+			word = t.Tint(m.Verdict == result.NotWorse, word)
 		}
 		why := "no interval"
 		if m.Interval != nil {
@@ -177,12 +178,12 @@ func (t *terminal) margins(c *compare.Comparison) {
 		if m.P != nil {
 			why += fmt.Sprintf("  one-sided p %s of a loss of %.1fpp or more", figure.Probability(*m.P), 100*m.Margin)
 		}
-		t.field("margin", "%s  %s  %s", pairName(c, p), word, why)
+		t.Field("margin", "%s  %s  %s", pairName(c, p), word, why)
 	}
 }
 
-// power says what could have been seen, for the pair with the largest difference that is not shown.
-func (t *terminal) power(c *compare.Comparison) {
+// printPower says what could have been seen, for the pair with the largest difference that is not shown.
+func printPower(t *terminal.Terminal, c *compare.Comparison) {
 	var widest *compare.Pair
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
@@ -191,12 +192,12 @@ func (t *terminal) power(c *compare.Comparison) {
 		}
 	}
 	if widest != nil {
-		t.field("power", "%s: %s", pairName(c, *widest), widest.PowerText())
+		t.Field("power", "%s: %s", pairName(c, *widest), widest.PowerText())
 	}
 }
 
-// disagreements lists the questions that the first run passed and another did not, or the reverse.
-func (t *terminal) disagreements(c *compare.Comparison) {
+// printDisagreements lists the questions that the first run passed and another did not, or the reverse.
+func printDisagreements(t *terminal.Terminal, c *compare.Comparison) {
 	first := ""
 	list := func(passed, failed int, ids []string) {
 		if len(ids) == 0 {
@@ -207,7 +208,7 @@ func (t *terminal) disagreements(c *compare.Comparison) {
 		if c.Repeated {
 			how = "%s passed more often than %s (%d): %s"
 		}
-		t.field("disagree", how, runName(c, passed), runName(c, failed), len(ids), firstIDs(ids))
+		t.Field("disagree", how, runName(c, passed), runName(c, failed), len(ids), firstIDs(ids))
 	}
 	for _, p := range c.Pairs {
 		if p.Reference == 0 {
@@ -222,13 +223,13 @@ func (t *terminal) disagreements(c *compare.Comparison) {
 	for i := range c.Runs {
 		command = append(command, c.Runs[i].Paths()...)
 	}
-	t.field("", "%s", commandLine(command...))
+	t.Field("", "%s", terminal.CommandLine(command...))
 }
 
 func firstIDs(ids []string) string {
 	shown := make([]string, 0, idsShown)
 	for _, id := range ids[:min(len(ids), idsShown)] {
-		shown = append(shown, short(id, 40))
+		shown = append(shown, terminal.Short(id, 40))
 	}
 	text := strings.Join(shown, " ")
 	if more := len(ids) - idsShown; more > 0 {
@@ -237,8 +238,8 @@ func firstIDs(ids []string) string {
 	return text
 }
 
-// comparedTags prints the pass rates by tag, and how they differ from those of the first run.
-func (t *terminal) comparedTags(c *compare.Comparison) {
+// printComparedTags prints the pass rates by tag, and how they differ from those of the first run.
+func printComparedTags(t *terminal.Terminal, c *compare.Comparison) {
 	if len(c.Tags) == 0 {
 		return
 	}
@@ -247,7 +248,7 @@ func (t *terminal) comparedTags(c *compare.Comparison) {
 		rows[0] = append(rows[0], runName(c, i))
 	}
 	for _, tag := range c.Tags[:min(len(c.Tags), tagsShown)] {
-		row := []string{short(tag.Title(), 48), fmt.Sprint(tag.Questions)}
+		row := []string{terminal.Short(tag.Title(), 48), fmt.Sprint(tag.Questions)}
 		for i, n := range tag.Counts {
 			cell := "n/a"
 			if rate := n.PassRate(); rate != nil {
@@ -255,25 +256,25 @@ func (t *terminal) comparedTags(c *compare.Comparison) {
 			}
 			p := slices.IndexFunc(tag.Pairs, func(p compare.TagPair) bool { return p.Reference == 0 && p.Run == i })
 			if p >= 0 {
-				cell += " " + t.tagVerdict(tag.Pairs[p].Verdict)
+				cell += " " + tagVerdict(t, tag.Pairs[p].Verdict)
 			}
 			row = append(row, cell)
 		}
 		rows = append(rows, row)
 	}
-	t.blank()
-	t.table(rows)
+	t.Blank()
+	t.Table(rows)
 	more := ""
 	if n := len(c.Tags) - tagsShown; n > 0 {
 		more = fmt.Sprintf("  %s not shown: --tag compares one, --format json has all", count(n, "tag"))
 	}
-	t.field("by tag", "against %s; p by the same test, adjusted by Holm over all %s of all tags; ~ is no difference shown%s",
+	t.Field("by tag", "against %s; p by the same test, adjusted by Holm over all %s of all tags; ~ is no difference shown%s",
 		runName(c, 0), count(c.TagTests, "test"), more)
 }
 
-func (t *terminal) tagVerdict(v compare.Verdict) string {
+func tagVerdict(t *terminal.Terminal, v compare.Verdict) string {
 	if v == compare.NotSeen {
 		return v.Mark()
 	}
-	return t.verdictWord(v)
+	return comparedWord(t, v)
 }

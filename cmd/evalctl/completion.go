@@ -151,7 +151,11 @@ _evalctl() {
 {{- end}}
   esac
 }
-compdef _evalctl evalctl
+if [[ $funcstack[1] = _evalctl ]]; then # loaded from a folder of fpath
+  _evalctl "$@"
+else
+  compdef _evalctl evalctl
+fi
 `,
 	"fish": `complete -c evalctl -f
 {{range $c := .}}complete -c evalctl -n __fish_use_subcommand -a {{.Name}} -d '{{.Help}}'

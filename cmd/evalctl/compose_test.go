@@ -233,15 +233,13 @@ func asked(t *testing.T, token, method, target, host, contentType, body string) 
 // imageEnv returns the environment of the container image.
 func imageEnv(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile("../../Dockerfile")
+	data, err := os.ReadFile("../../tools/image/config.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(data)) {
-		if vars, ok := strings.CutPrefix(line, "ENV "); ok {
-			return strings.Fields(vars)
-		}
+	var config struct{ Env []string }
+	if err := json.Unmarshal(data, &config); err != nil || len(config.Env) == 0 {
+		t.Fatalf("%v: %s", err, data)
 	}
-	t.Fatal("the Dockerfile has no ENV")
-	return nil
+	return config.Env
 }

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/conformance"
 	"evalctl/harness/report"
 	"evalctl/harness/target"
+	"evalctl/internal/terminal"
 )
 
 // conformanceCmd has the flags of evalctl conformance.
@@ -119,7 +120,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		return usageError{err}
 	}
 	if keys != "" {
-		t.field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
+		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
 	}
 	session, err := harness.Open(ctx, config)
 	if err != nil {
@@ -132,7 +133,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	options.Process, options.Reference = session.Process(), c.found.Own
 	options.Log = func() string { return session.Process().LastLines() }
 	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
-		t.field("restart", "the daemon died and is started again")
+		t.Field("restart", "the daemon died and is started again")
 		if err := session.Restart(ctx); err != nil {
 			return "", nil, err
 		}
@@ -183,29 +184,29 @@ func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, 
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
 // that were done.
-func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal, out *outputFile, options conformance.Options,
+func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Terminal, out *outputFile, options conformance.Options,
 	checks []conformance.Check) error {
 	if !options.Reference {
 		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Own })
 	}
 	planned := len(checks)
 	if options.Endpoint != "" {
-		t.field("daemon", "%s", printable(options.Endpoint, oneLine))
+		t.Field("daemon", "%s", terminal.Line(options.Endpoint))
 	}
 	if c.MCP != "" {
-		t.field("mcp", "%s", printable(c.MCP, oneLine))
+		t.Field("mcp", "%s", terminal.Line(c.MCP))
 	}
 	if options.Profile != conformance.Full {
-		t.field("profile", "%s", options.Profile)
+		t.Field("profile", "%s", options.Profile)
 	}
-	progress := t.checkProgress(planned)
+	progress := newCheckProgress(t, planned)
 	options.Done = progress.add
 	found, err := conformance.Run(ctx, options)
 	progress.done()
 	if n := len(found.BrainsLeft); n > 1 {
-		t.field("brains", "%d left behind, such as %s; the report names them", n, printable(found.BrainsLeft[0], oneLine))
+		t.Field("brains", "%d left behind, such as %s; the report names them", n, terminal.Line(found.BrainsLeft[0]))
 	} else if n == 1 {
-		t.field("brains", "1 left behind: %s", printable(found.BrainsLeft[0], oneLine))
+		t.Field("brains", "1 left behind: %s", terminal.Line(found.BrainsLeft[0]))
 	}
 	switch {
 	case errors.Is(err, conformance.ErrUnusable):
@@ -264,7 +265,7 @@ func toolsUnreachable(r conformance.Report) error {
 	if detail == "" {
 		return nil
 	}
-	return daemonError{fmt.Errorf("no check of the MCP server could be judged: %s", printable(detail, oneLine))}
+	return daemonError{fmt.Errorf("no check of the MCP server could be judged: %s", terminal.Line(detail))}
 }
 
 // render writes the report in the format of --format.

@@ -8,12 +8,13 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/harness/conformance"
+	"evalctl/internal/terminal"
 )
 
 // checkProgress reports the progress of a run of checks: as a bar on a terminal, otherwise as plain
 // lines.
 type checkProgress struct {
-	t     *terminal
+	t     *terminal.Terminal
 	total int
 
 	mu    sync.Mutex
@@ -23,13 +24,13 @@ type checkProgress struct {
 	count map[conformance.Verdict]int
 }
 
-func (t *terminal) checkProgress(total int) *checkProgress {
+func newCheckProgress(t *terminal.Terminal, total int) *checkProgress {
 	p := &checkProgress{t: t, total: total, pace: pace{drawn: time.Now()}, count: map[conformance.Verdict]int{}}
 	switch {
-	case t.quiet:
-	case t.live:
+	case t.Quiet():
+	case t.Live():
 		p.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
 			progressbar.OptionThrottle(redrawInterval), progressbar.OptionSetDescription("  check"),
 			progressbar.OptionClearOnFinish())
 	default:
@@ -66,7 +67,7 @@ func (p *checkProgress) line() {
 	kept, broken, open := p.count[conformance.Kept], p.count[conformance.Broken], p.count[conformance.NotJudged]
 	if done := kept + broken + open; p.late != nil && p.pace.due(done, p.total) {
 		p.late.Reset(maxLineInterval)
-		p.t.field("check", "%s", fmt.Sprintf("%d/%d  %d kept  %d broken  %d not judged", done, p.total, kept, broken, open))
+		p.t.Field("check", "%s", fmt.Sprintf("%d/%d  %d kept  %d broken  %d not judged", done, p.total, kept, broken, open))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"evalctl/harness/conformance"
+	"evalctl/internal/terminal"
 )
 
 // writeCheckTable writes the findings, the causes of the checks that are not judged, and the counts
@@ -18,7 +19,7 @@ func writeCheckTable(w io.Writer, r conformance.Report) error {
 		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done before the run was stopped.\n", len(r.Results), r.Planned)
 	}
 	for _, d := range r.Deaths {
-		fmt.Fprintf(&b, "The daemon died %s.\n", printable(d.String(), keepLines))
+		fmt.Fprintf(&b, "The daemon died %s.\n", terminal.Lines(d.String()))
 	}
 	if r.Partial || len(r.Deaths) > 0 {
 		b.WriteByte('\n')
@@ -70,13 +71,13 @@ func writeFindings(b *bytes.Buffer, r conformance.Report) {
 	}
 	fmt.Fprintf(b, "%s:\n\n", countOf(len(r.Findings), "finding"))
 	for _, f := range r.Findings {
-		fmt.Fprintf(b, "  %-6s  %s\n", f.Level, short(f.Cause, shownColumns))
+		fmt.Fprintf(b, "  %-6s  %s\n", f.Level, terminal.Short(f.Cause, shownColumns))
 		line := func(text string) { fmt.Fprintf(b, "          %s\n", text) }
-		line(short(f.Summary(shownChecks), 10*shownColumns))
+		line(terminal.Short(f.Summary(shownChecks), 10*shownColumns))
 		if f.Sentence != "" {
 			line(fmt.Sprintf("spec %s: %s", f.Section, f.Sentence))
 		}
-		line(short(f.Detail, 4*shownColumns))
+		line(terminal.Short(f.Detail, 4*shownColumns))
 		writeMessage(b, ">", f.Request)
 		writeMessage(b, "<", f.Response)
 		b.WriteByte('\n')
@@ -90,7 +91,7 @@ func writeMessage(b *bytes.Buffer, mark, text string) {
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines[:min(shownLines, len(lines))] {
-		fmt.Fprintf(b, "          %s\n", strings.TrimRight(mark+" "+short(line, shownColumns), " "))
+		fmt.Fprintf(b, "          %s\n", strings.TrimRight(mark+" "+terminal.Short(line, shownColumns), " "))
 	}
 	if more := len(lines) - shownLines; more > 0 {
 		fmt.Fprintf(b, "          %s … %s, in the report with --format json\n", mark, countOf(more, "more line"))
@@ -113,9 +114,9 @@ func writeNotJudged(b *bytes.Buffer, r conformance.Report) {
 	}
 	fmt.Fprintf(b, "%s not judged:\n\n", countOf(r.NotJudged(""), "check"))
 	for _, g := range groups[:min(shownUnjudged, len(groups))] {
-		fmt.Fprintf(b, "  %d: %s\n", len(g.Results), short(g.String(), 2*shownColumns))
+		fmt.Fprintf(b, "  %d: %s\n", len(g.Results), terminal.Short(g.String(), 2*shownColumns))
 		if first := g.Results[0]; first.Reason != conformance.ReasonNeed {
-			fmt.Fprintf(b, "    such as %s: %s\n", first.ID, short(first.Detail, 2*shownColumns))
+			fmt.Fprintf(b, "    such as %s: %s\n", first.ID, terminal.Short(first.Detail, 2*shownColumns))
 		}
 	}
 	if more := len(groups) - shownUnjudged; more > 0 {
@@ -131,7 +132,7 @@ func writeNormalised(b *bytes.Buffer, r conformance.Report) {
 	}
 	b.WriteString("Found once, and allowed for in the other checks:\n\n")
 	for _, text := range r.Normalised {
-		fmt.Fprintf(b, "  %s\n", short(text, 2*shownColumns))
+		fmt.Fprintf(b, "  %s\n", terminal.Short(text, 2*shownColumns))
 	}
 	b.WriteByte('\n')
 }
@@ -144,7 +145,7 @@ func writeBrainsLeft(b *bytes.Buffer, r conformance.Report) {
 	}
 	fmt.Fprintf(b, "\nBrains left behind, which could not be deleted: %d\n\n", len(r.BrainsLeft))
 	for _, id := range r.BrainsLeft[:min(most, len(r.BrainsLeft))] {
-		fmt.Fprintf(b, "  %s\n", printable(id, oneLine))
+		fmt.Fprintf(b, "  %s\n", terminal.Line(id))
 	}
 	if len(r.BrainsLeft) > most {
 		b.WriteString("  … all of them are in the report with --format json\n")

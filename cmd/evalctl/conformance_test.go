@@ -114,6 +114,7 @@ func TestConformanceInterrupted(t *testing.T) {
 
 // TestConformanceDaemonDies: the report says during which check.
 func TestConformanceDaemonDies(t *testing.T) {
+	t.Parallel()
 	for format, marks := range map[string][]string{
 		"table":    {"The daemon died during documents-head-200: ", "PARTIAL: 2 of 3 checks were done"},
 		"json":     {`"after": "documents-head-200"`, `"partial": true`, `"reason": "transport"`},

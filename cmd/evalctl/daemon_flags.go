@@ -7,10 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
+	"evalctl/daemon/language"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres"
@@ -20,7 +22,8 @@ import (
 // answers.
 type daemonFlags struct {
 	Store       string `env:"SVC_STORE" default:"" placeholder:"STORE" help:"Storage engine: memory (without a home), fs, git, or the URL of a PostgreSQL database, which any number of daemons share. Default: fs with a home, otherwise memory."`
-	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 bytes of UTF-8 (${default}). After a change, indexes are rebuilt."`
+	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 letters of one byte, or as many letters of another script (${default}). After a change, indexes are rebuilt."`
+	Language    string `placeholder:"CODE" help:"Language of the documents, such as de. Default: that of their front matter, else it is detected for each. After a change, indexes are rebuilt."`
 	IndexMemory int64  `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
 	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
 	LLMProvider string `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake."`
@@ -39,6 +42,11 @@ func (f *daemonFlags) config(p *process, home string, level slog.Level) (daemon.
 	if f.ChunkSize < search.MinChunkSize || f.ChunkSize > search.MaxChunkSize {
 		return cfg, nil, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, search.MinChunkSize, search.MaxChunkSize)
 	}
+	spoken := language.Parse(f.Language)
+	if f.Language != "" && spoken == language.None {
+		return cfg, nil, fmt.Errorf("--language %s: must be one of %s; leave it out for other languages",
+			f.Language, strings.Join(language.Codes(), ", "))
+	}
 	if err := f.checkStore(p, home); err != nil {
 		return cfg, nil, err
 	}
@@ -53,7 +61,7 @@ func (f *daemonFlags) config(p *process, home string, level slog.Level) (daemon.
 	}
 	return daemon.Config{
 		Home: home, Store: f.Store, Reader: reader, ReaderModel: model, Logger: logger, AllowPrivateFetch: f.Private,
-		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: f.ChunkSize, IndexMemory: f.IndexMemory << 20},
+		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: f.ChunkSize, Language: spoken, IndexMemory: f.IndexMemory << 20},
 		Options:     httpapi.Options{Version: version().String()},
 	}, cache, nil
 }

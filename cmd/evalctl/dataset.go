@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/target"
+	"evalctl/internal/terminal"
 )
 
 type datasetCmd struct {
@@ -44,34 +45,11 @@ type datasetFile struct {
 	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Questions with the tag TAG:X are asked in brain X, which has the documents with a folder X in their path."`
 }
 
-// target returns the flags of a run of the dataset.
-func (c *datasetFile) target() targetFlags {
-	return targetFlags{Dataset: c.File, Corpus: c.Corpus, Brain: c.Brain, BrainTag: c.BrainTag}
-}
-
-// datasetProblem is one error of a dataset or corpus. Line is 0 if it concerns no single line.
-type datasetProblem struct {
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Message string `json:"message"`
-}
-
-// problems returns the single errors that err joins.
-func problems(err error) []datasetProblem {
-	if err == nil {
-		return []datasetProblem{}
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all := []datasetProblem{}
-		for _, e := range joined.Unwrap() {
-			all = append(all, problems(e)...)
-		}
-		return all
-	}
-	if at, ok := errors.AsType[*dataset.LineError](err); ok {
-		return []datasetProblem{{File: at.File, Line: at.Line, Message: at.Err.Error()}}
-	}
-	return []datasetProblem{{Message: err.Error()}}
+// spec returns what says which dataset and corpus are read.
+func (c *datasetFile) spec() dataset.Spec {
+	return dataset.Spec{Path: c.File, Corpus: c.Corpus, Options: dataset.Options{
+		Naming: dataset.BrainNaming{Default: c.Brain, Tag: c.BrainTag}, Check: target.Scenarios()[0].Check,
+	}}
 }
 
 // printJSON writes one indented JSON value.
@@ -84,12 +62,8 @@ func printJSON(p *process, v any) error {
 
 // output writes a report that is the output of a command to stdout, and returns the first error of
 // writing.
-func output(p *process, write func(t *terminal)) error {
-	t := newTerminal(&process{env: p.env, stderr: p.stdout}, false)
-	w := bufio.NewWriter(t.w)
-	t.w = w
-	write(t)
-	return w.Flush()
+func output(p *process, write func(t *terminal.Terminal)) error {
+	return terminal.New(p.stdout, p.env, false).Buffered(write)
 }
 
 // checkNew returns an error for a path that exists, because the dataset commands replace nothing.

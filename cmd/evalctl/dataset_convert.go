@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +10,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/terminal"
 	"evalctl/replay/source"
 )
 
@@ -115,10 +114,10 @@ func (c *datasetConvertCmd) table(p *process, format dataset.Format) error {
 	}
 	t := newTerminal(p, false)
 	if len(out.Renamed) > 0 {
-		t.field("renamed", "%s", printable(strings.Join(out.Renames(), ", "), oneLine))
+		t.Field("renamed", "%s", terminal.Line(strings.Join(out.Renames(), ", ")))
 	}
 	if out.Numbered {
-		t.field("note", "the file has no ids: the questions are q1 to q%d, in the order of the file", out.Count)
+		t.Field("note", "the file has no ids: the questions are q1 to q%d, in the order of the file", out.Count)
 	}
 	what := "question"
 	if out.Documents {
@@ -129,7 +128,7 @@ func (c *datasetConvertCmd) table(p *process, format dataset.Format) error {
 
 // wrote says what was written, on stdout.
 func (c *datasetConvertCmd) wrote(p *process, path, what string) error {
-	_, err := fmt.Fprintf(p.stdout, "%s  %s\n", printable(path, oneLine), what)
+	_, err := fmt.Fprintf(p.stdout, "%s  %s\n", terminal.Line(path), what)
 	return err
 }
 
@@ -150,96 +149,14 @@ func (c *datasetConvertCmd) benchmark(ctx context.Context, p *process, format so
 		return err
 	}
 	defer func() { _ = b.Close() }() // it was only read
-	documents, err := convertDocuments(ctx, b, corpus)
+	documents, err := b.Convert(ctx, c.Output, corpus)
 	if err != nil {
 		return err
 	}
-	err = writeLines(c.Output, func(w *lineWriter) error {
-		for _, q := range b.Questions {
-			if err := w.write(questionLineOf(q.Dataset())); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return errors.Join(err, os.Remove(corpus))
-	}
 	t := newTerminal(p, false)
 	for _, trap := range b.Report.Traps {
-		t.field("note", "%s: %s (%d)", trap.Kind, trap.Handling, trap.Count)
+		t.Field("note", "%s: %s (%d)", trap.Kind, trap.Handling, trap.Count)
 	}
 	return errors.Join(c.wrote(p, c.Output, count(len(b.Questions), "question")),
 		c.wrote(p, corpus, fmt.Sprintf("%s in %s", count(documents, "document"), count(len(b.Infos()), "brain"))))
-}
-
-// convertDocuments writes a document for each session and returns their number.
-func convertDocuments(ctx context.Context, b *source.Benchmark, path string) (n int, err error) {
-	err = writeLines(path, func(w *lineWriter) error {
-		for _, h := range b.Infos() {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			haystack, err := b.Haystack(h.ID)
-			if err != nil {
-				return err
-			}
-			for _, s := range haystack.Sessions {
-				n++
-				if err := w.write(documentLine{s.Path, s.Title, s.Date, haystack.Brain, s.Text()}); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	return n, err
-}
-
-// documentLine is a line of a corpus.
-type documentLine struct {
-	Path  string `json:"path"`
-	Title string `json:"title,omitempty"`
-	Date  string `json:"date,omitempty"`
-	Brain string `json:"brain,omitempty"`
-	Text  string `json:"text"`
-}
-
-// questionLine is a line of a dataset.
-type questionLine struct {
-	ID        string   `json:"id"`
-	Question  string   `json:"question"`
-	Date      string   `json:"question_date,omitempty"`
-	Expected  []string `json:"expected_substrings,omitempty"`
-	Reference string   `json:"reference_answer,omitempty"`
-	Paths     []string `json:"expected_paths,omitempty"`
-	Tags      []string `json:"tags,omitempty"`
-	Brain     string   `json:"brain,omitempty"`
-}
-
-func questionLineOf(q dataset.Question) questionLine {
-	return questionLine{
-		q.ID, q.Question, q.QuestionDate, q.ExpectedSubstrings, q.ReferenceAnswer, q.ExpectedPaths, q.Tags, q.Brain,
-	}
-}
-
-// lineWriter writes JSON values, one per line.
-type lineWriter struct {
-	w   *bufio.Writer
-	enc *json.Encoder
-}
-
-func (l *lineWriter) write(v any) error { return l.enc.Encode(v) }
-
-// writeLines writes a new file of lines as a whole.
-func writeLines(path string, lines func(*lineWriter) error) error {
-	return atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		l := &lineWriter{w: bufio.NewWriterSize(w, 1<<20)}
-		l.enc = json.NewEncoder(l.w)
-		l.enc.SetEscapeHTML(false)
-		if err := lines(l); err != nil {
-			return err
-		}
-		return l.w.Flush()
-	})
 }

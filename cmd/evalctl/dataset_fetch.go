@@ -4,58 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/internal/download"
+	"evalctl/internal/terminal"
+	"evalctl/replay/source"
 )
-
-// benchmark is a published benchmark that can be downloaded by name.
-type benchmark struct {
-	name    string
-	url     string
-	size    int64
-	sha256  string
-	licence string
-	about   string
-}
-
-// The revisions of the repositories that the files are taken from, so that the content is fixed.
-const (
-	longMemEvalFiles = "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned/resolve/98d7416c24c778c2fee6e6f3006e7a073259d48f/"
-	locomoFiles      = "https://raw.githubusercontent.com/snap-research/locomo/3eb6f2c585f5e1699204e3c3bdf7adc5c28cb376/data/"
-)
-
-// benchmarks are all that fetch knows. An empty sha256 is not verified.
-var benchmarks = []benchmark{
-	{
-		name: "longmemeval-oracle", url: longMemEvalFiles + "longmemeval_oracle.json", size: 15_388_478,
-		sha256:  "821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c",
-		licence: "MIT", about: "500 questions, gold sessions",
-	},
-	{
-		name: "longmemeval-s", url: longMemEvalFiles + "longmemeval_s_cleaned.json", size: 277_383_467,
-		sha256:  "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442",
-		licence: "MIT", about: "500 questions, ~50 sessions each",
-	},
-	{
-		name: "longmemeval-m", url: longMemEvalFiles + "longmemeval_m_cleaned.json", size: 2_737_100_077,
-		sha256:  "9d79e5524794a2e6900a3aa9cb7d9152c5a3e8319c9a87c25494ba1eacee495f",
-		licence: "MIT", about: "500 questions, ~500 sessions each",
-	},
-	{
-		name: "locomo10", url: locomoFiles + "locomo10.json", size: 2_805_274,
-		sha256:  "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4",
-		licence: "CC BY-NC 4.0", about: "1,986 questions, 10 dialogues",
-	},
-}
 
 type datasetFetchCmd struct {
 	Name     string `arg:"" optional:"" name:"name" help:"Benchmark. Without a name, they are listed."`
@@ -105,26 +64,26 @@ func (c *datasetFetchCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--cache-dir: %w", err)}
 	}
-	name, err := fileName(b.url)
+	name, err := download.FileName(b.URL)
 	if err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("--url %s: %w", withoutSecrets(b.URL), err)}
 	}
 	return c.fetch(ctx, p, b, filepath.Join(dir, name))
 }
 
 // benchmark returns what is to be downloaded.
-func (c *datasetFetchCmd) benchmark() (benchmark, error) {
+func (c *datasetFetchCmd) benchmark() (source.Published, error) {
 	if c.URL != "" {
-		return benchmark{url: c.URL, sha256: c.SHA256}, nil
+		return source.Published{URL: c.URL, SHA256: c.SHA256}, nil
 	}
 	var names []string
-	for _, b := range benchmarks {
-		if b.name == c.Name {
+	for _, b := range source.AllPublished() {
+		if b.Name == c.Name {
 			return b, nil
 		}
-		names = append(names, b.name)
+		names = append(names, b.Name)
 	}
-	return benchmark{}, fmt.Errorf("unknown benchmark %q: must be one of %s; use --url for other files",
+	return source.Published{}, fmt.Errorf("unknown benchmark %q: must be one of %s; use --url for other files",
 		c.Name, strings.Join(names, ", "))
 }
 
@@ -139,31 +98,12 @@ func (c *datasetFetchCmd) cacheDir() (string, error) {
 	return filepath.Join(dir, "evalctl", "datasets"), nil
 }
 
-// plainName matches names that are safe as the name of a file, up to maxName bytes. The length is
-// not part of the expression, because compiling a repetition of 200 slows the start of the program.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-const maxName = 200
-
-// fileName returns the name of the file at a URL.
-func fileName(address string) (string, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", fmt.Errorf("--url: %w", err)
-	}
-	if name := path.Base(u.Path); len(name) <= maxName && plainName.MatchString(name) {
-		return name, nil
-	}
-	return "", fmt.Errorf("--url %s: its path must end in the name of a file of letters, digits, . _ and -",
-		withoutSecrets(address))
-}
-
 // fetch downloads one file and prints its path.
-func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b benchmark, to string) error {
+func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Published, to string) error {
 	t := newTerminal(p, c.Quiet)
-	show := t.download(b)
+	show := newDownload(t, b)
 	f, err := download.Get(ctx, download.Config{
-		URL: b.url, Path: to, Size: b.size, SHA256: b.sha256, UserAgent: userAgent(),
+		URL: b.URL, Path: to, Size: b.Size, SHA256: b.SHA256, UserAgent: userAgent(),
 		Progress: show.progress, Retrying: show.retrying,
 	})
 	show.done()
@@ -180,13 +120,13 @@ func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b benchmark, to
 		state += fmt.Sprintf(", of them %s before", megabytes(f.Resumed))
 	}
 	checked := "verified"
-	if b.sha256 == "" {
+	if b.SHA256 == "" {
 		checked = "not verified: give --sha256 if you know what it must be"
 	}
-	t.field("file", "%s  %s", printable(f.Path, oneLine), state)
-	t.field("sha256", "%s  %s", f.SHA256, checked)
-	if b.licence != "" {
-		t.field("licence", "%s", b.licence)
+	t.Field("file", "%s  %s", terminal.Line(f.Path), state)
+	t.Field("sha256", "%s  %s", f.SHA256, checked)
+	if b.Licence != "" {
+		t.Field("licence", "%s", b.Licence)
 	}
 	_, err = fmt.Fprintln(p.stdout, f.Path)
 	return err
@@ -195,10 +135,10 @@ func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b benchmark, to
 // listBenchmarks prints what can be downloaded by name.
 func listBenchmarks(p *process) error {
 	rows := [][]string{{"name", "content", "licence", "size"}}
-	for _, b := range benchmarks {
-		rows = append(rows, []string{b.name, b.about, b.licence, megabytes(b.size)})
+	for _, b := range source.AllPublished() {
+		rows = append(rows, []string{b.Name, b.About, b.Licence, megabytes(b.Size)})
 	}
-	for line := range strings.Lines(drawTable(rows, 3)) {
+	for line := range strings.Lines(terminal.Table(rows, 3)) {
 		if _, err := fmt.Fprintln(p.stdout, strings.TrimSpace(line)); err != nil {
 			return err
 		}
@@ -219,17 +159,17 @@ func megabytes(n int64) string {
 
 // downloadDisplay shows a download: as a bar on a terminal, otherwise as a line now and then.
 type downloadDisplay struct {
-	t     *terminal
+	t     *terminal.Terminal
 	bar   *progressbar.ProgressBar
 	drawn time.Time
 }
 
-func (t *terminal) download(b benchmark) *downloadDisplay {
+func newDownload(t *terminal.Terminal, b source.Published) *downloadDisplay {
 	d := &downloadDisplay{t: t, drawn: time.Now()}
-	t.field("from", "%s", printable(withoutSecrets(b.url), oneLine))
-	if t.live && !t.quiet {
+	t.Field("from", "%s", terminal.Line(withoutSecrets(b.URL)))
+	if t.Live() && !t.Quiet() {
 		d.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(barWidth),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth),
 			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true),
 			progressbar.OptionThrottle(redrawInterval), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
@@ -240,7 +180,7 @@ func (t *terminal) download(b benchmark) *downloadDisplay {
 // progress shows how much has arrived. total is -1 if it is unknown.
 func (d *downloadDisplay) progress(done, total int64) {
 	switch {
-	case d.t.quiet:
+	case d.t.Quiet():
 	case d.bar != nil:
 		if d.bar.GetMax64() != total {
 			d.bar.ChangeMax64(total)
@@ -252,7 +192,7 @@ func (d *downloadDisplay) progress(done, total int64) {
 		if total > 0 {
 			of = fmt.Sprintf(" of %s (%d%%)", megabytes(total), done*100/total)
 		}
-		d.t.field("download", "%s%s", megabytes(done), of)
+		d.t.Field("download", "%s%s", megabytes(done), of)
 	}
 }
 
@@ -261,7 +201,7 @@ func (d *downloadDisplay) retrying(err error, wait time.Duration) {
 	if d.bar != nil {
 		_ = d.bar.Clear()
 	}
-	d.t.field("retry", "%s; next attempt in %v", printable(err.Error(), oneLine), wait.Round(100*time.Millisecond))
+	d.t.Field("retry", "%s; next attempt in %v", terminal.Line(err.Error()), wait.Round(100*time.Millisecond))
 }
 
 func (d *downloadDisplay) done() {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,38 +68,5 @@ func TestFetchURL(t *testing.T) {
 	if code != exitUsage || stdout != "" ||
 		!strings.Contains(stderr, server.URL+"/nothing.json: the server answered 404 Not Found; check the URL") {
 		t.Errorf("%d\n%s\n%s", code, stdout, stderr)
-	}
-}
-
-// TestBenchmarks checks the table of benchmarks.
-func TestBenchmarks(t *testing.T) {
-	names, files := map[string]bool{}, map[string]bool{}
-	for _, b := range benchmarks {
-		sum, err := hex.DecodeString(b.sha256)
-		u, urlErr := url.Parse(b.url)
-		if err != nil || len(sum) != sha256.Size || urlErr != nil || u.Scheme != "https" || b.size == 0 ||
-			b.licence == "" || b.about == "" {
-			t.Errorf("%+v: %v %v", b, err, urlErr)
-		}
-		file, err := fileName(b.url)
-		if err != nil || names[b.name] || files[file] {
-			t.Errorf("%s: %s, %v", b.name, file, err)
-		}
-		names[b.name], files[file] = true, true
-	}
-}
-
-func TestFileName(t *testing.T) {
-	for _, address := range []string{
-		"https://x.org", "https://x.org/", "https://x.org/..", "https://x.org/.bashrc", "https://x.org/a%2Fb",
-		"https://x.org/a b", "https://x.org/-rf", "https://x.org/a%00",
-		"https://x.org/" + strings.Repeat("a", 201), "https://x.org/a\x1b[2J", "https://x.org/%5C..%5Cx",
-	} {
-		if name, err := fileName(address); err == nil && name != "b" {
-			t.Errorf("%q: %q", address, name)
-		}
-	}
-	if name, err := fileName("https://x.org/a/b.json?c=d.txt#e"); name != "b.json" || err != nil {
-		t.Error(name, err)
 	}
 }

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"embed"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/kballard/go-shellquote"
-
-	"evalctl/internal/atomicfile"
+	"evalctl/harness/dataset"
+	"evalctl/internal/terminal"
 )
 
 type datasetInitCmd struct {
@@ -28,48 +24,22 @@ Examples:
 `
 }
 
-// example has the files that init writes.
-//
-//go:embed example
-var example embed.FS
-
 // Run writes the example.
 func (c *datasetInitCmd) Run(p *process) error {
-	questions := filepath.Join(c.Dir, "questions.jsonl")
-	corpus := filepath.Join(c.Dir, "questions.corpus")
+	questions := filepath.Join(c.Dir, dataset.ExampleQuestions)
+	corpus := filepath.Join(c.Dir, dataset.ExampleCorpus)
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return usageError{err}
 	}
 	if err := errors.Join(checkNew(questions), checkNew(corpus)); err != nil {
 		return usageError{err}
 	}
-	files, err := fs.Sub(example, "example")
-	if err != nil {
-		return err
-	}
-	err = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(c.Dir, filepath.FromSlash(name))
-		if e.IsDir() {
-			return os.MkdirAll(to, 0o755)
-		}
-		data, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		return atomicfile.Write(to, 0o644, func(w io.Writer) error {
-			_, err := w.Write(data)
-			return err
-		})
-	})
-	if err != nil {
+	if err := dataset.WriteExample(c.Dir); err != nil {
 		return fmt.Errorf("write the example: %w", err)
 	}
 	fmt.Fprintf(p.stderr, "wrote %s and %s; run it, without a key or a network:\n",
-		printable(questions, oneLine), printable(corpus, oneLine))
-	_, err = fmt.Fprintln(p.stdout, printable(shellquote.Join("evalctl", "run", "--sdk", "go",
-		"--dataset", questions, "--scorer", "exact"), oneLine))
+		terminal.Line(questions), terminal.Line(corpus))
+	_, err := fmt.Fprintln(p.stdout, terminal.CommandLine("evalctl", "run", "--sdk", "go",
+		"--dataset", questions, "--scorer", "exact"))
 	return err
 }

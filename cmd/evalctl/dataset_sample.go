@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/terminal"
 	"evalctl/replay/sample"
 )
 
@@ -112,15 +113,15 @@ func (c *datasetSampleCmd) write(p *process, d dataset.Dataset, wanted map[strin
 }
 
 // report lists the strata.
-func (c *datasetSampleCmd) report(t *terminal, s result.Sample) {
+func (c *datasetSampleCmd) report(t *terminal.Terminal, s result.Sample) {
 	rows := [][]string{{"stratum", "drawn", "of"}}
 	for _, stratum := range s.Strata {
 		rows = append(rows, []string{
-			short(stratum.Name, 50), fmt.Sprint(stratum.Sampled), fmt.Sprint(stratum.Population),
+			terminal.Short(stratum.Name, 50), fmt.Sprint(stratum.Sampled), fmt.Sprint(stratum.Population),
 		})
 	}
-	t.table(rows)
-	t.field("sample", "%d of %s  seed %d  signature %s", s.Size, count(s.Population, "question"), s.Seed,
+	t.Table(rows)
+	t.Field("sample", "%d of %s  seed %d  signature %s", s.Size, count(s.Population, "question"), s.Seed,
 		digest(s.Signature))
 }
 
@@ -150,15 +151,15 @@ func (c *datasetSampleCmd) planDocuments(d dataset.Dataset, brains map[string]bo
 }
 
 // write writes the documents of the brains, if that is planned, and says where they are.
-func (s sampleDocuments) write(t *terminal, brains map[string]bool) error {
+func (s sampleDocuments) write(t *terminal.Terminal, brains map[string]bool) error {
 	switch {
 	case s.from == "":
 		return nil
 	case s.missing == 0:
-		t.field("documents", "--corpus %s", printable(s.from, oneLine))
+		t.Field("documents", "--corpus %s", terminal.Line(s.from))
 		return nil
 	case s.to == "":
-		t.field("warning", "%d of %d brains have no question in the sample, and run rejects their documents: "+
+		t.Field("warning", "%d of %d brains have no question in the sample, and run rejects their documents: "+
 			"give --output, and a corpus in JSONL", s.missing, s.brains)
 		return nil
 	}
@@ -166,14 +167,14 @@ func (s sampleDocuments) write(t *terminal, brains map[string]bool) error {
 		return dataset.CopyDocuments(w, s.from, func(brain string) bool { return brains[cmp.Or(brain, defaultBrain)] })
 	})
 	if err == nil {
-		t.field("documents", "%s, those of %s", printable(s.to, oneLine), count(len(brains), "brain"))
+		t.Field("documents", "%s, those of %s", terminal.Line(s.to), count(len(brains), "brain"))
 	}
 	return err
 }
 
 // openDataset reads a dataset and checks only its format.
 func openDataset(path string) (dataset.Dataset, error) {
-	if err := checkFile(path); err != nil {
+	if err := dataset.CheckFile(path); err != nil {
 		return dataset.Dataset{}, err
 	}
 	return dataset.Open(path, dataset.Options{Naming: dataset.BrainNaming{Default: defaultBrain}})

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"evalctl/harness/compare"
+	"evalctl/internal/terminal"
 )
 
 type diffCmd struct {
@@ -34,7 +35,7 @@ func (c *diffCmd) Run(p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return output(p, func(t *terminal) { t.diff(found) })
+	return output(p, func(t *terminal.Terminal) { printDiff(t, found) })
 }
 
 // find reads the question of each file. It is an error if none has it.

@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/terminal"
 )
 
 // chunkShown is how much of the text of a retrieved chunk is shown.
@@ -22,22 +23,22 @@ type side struct {
 	rec  *result.Record
 }
 
-// diff prints what became of a question in each file.
-func (t *terminal) diff(found []*compare.Found) {
+// printDiff prints what became of a question in each file.
+func printDiff(t *terminal.Terminal, found []*compare.Found) {
 	sides, missing := sidesOf(found)
 	first := sides[0].rec
-	t.field("question", "%s  %s", short(first.ID, 80), short(strings.Join(first.Tags, ", "), 120))
-	t.texts(sides, "", func(r *result.Record) string { return r.Question })
-	t.texts(sides, "reference", func(r *result.Record) string { return r.Reference })
-	t.texts(sides, "expected", func(r *result.Record) string { return strings.Join(r.Expected, " | ") })
-	t.texts(sides, "gold", func(r *result.Record) string { return strings.Join(r.ExpectedPaths, ", ") })
+	t.Field("question", "%s  %s", terminal.Short(first.ID, 80), terminal.Short(strings.Join(first.Tags, ", "), 120))
+	printTexts(t, sides, "", func(r *result.Record) string { return r.Question })
+	printTexts(t, sides, "reference", func(r *result.Record) string { return r.Reference })
+	printTexts(t, sides, "expected", func(r *result.Record) string { return strings.Join(r.Expected, " | ") })
+	printTexts(t, sides, "gold", func(r *result.Record) string { return strings.Join(r.ExpectedPaths, ", ") })
 	for _, name := range missing {
-		t.field("note", "%s does not have this question", short(name, 80))
+		t.Field("note", "%s does not have this question", terminal.Short(name, 80))
 	}
-	t.blank()
-	t.sideFigures(sides)
-	t.answers(sides)
-	t.retrievals(sides)
+	t.Blank()
+	printSideFigures(t, sides)
+	printAnswers(t, sides)
+	printRetrievals(t, sides)
 }
 
 // sidesOf returns the records to show, and the names of files without the question.
@@ -65,8 +66,8 @@ func sidesOf(found []*compare.Found) (sides []side, missing []string) {
 	return sides, missing
 }
 
-// texts prints a text that should be the same on all sides: once if it is, else that of each side.
-func (t *terminal) texts(sides []side, label string, of func(*result.Record) string) {
+// printTexts prints a text that should be the same on all sides: once if it is, else that of each side.
+func printTexts(t *terminal.Terminal, sides []side, label string, of func(*result.Record) string) {
 	var texts []string
 	for _, s := range sides {
 		if text := of(s.rec); text != "" && !slices.Contains(texts, text) {
@@ -78,50 +79,52 @@ func (t *terminal) texts(sides []side, label string, of func(*result.Record) str
 		if len(texts) > 1 {
 			for _, s := range sides {
 				if of(s.rec) == text {
-					remark += " (" + short(s.name, 32) + ")"
+					remark += " (" + terminal.Short(s.name, 32) + ")"
 				}
 			}
 		}
-		t.field(label, "%s%s", printable(text, oneLine), remark)
+		t.Field(label, "%s%s", terminal.Line(text), remark)
 	}
 }
 
-// sideFigures prints a row for each side.
-func (t *terminal) sideFigures(sides []side) {
+// printSideFigures prints a row for each side.
+func printSideFigures(t *terminal.Terminal, sides []side) {
 	rows := [][]string{{"", "verdict", "score", "first token", "done", "with waits", "attempts", "mode", "fusion", "model", "tokens", "cost", "gold at"}}
 	for _, s := range sides {
 		r := s.rec
 		rows = append(rows, []string{
-			short(s.name, 32), t.outcome(r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
+			terminal.Short(s.name, 32), outcomeOf(t, r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
 			optional(r.FirstDeltaMS, duration), optional(&r.LatencyMS, duration), optional(r.FeltMS, duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
-			orDash(len(r.EffectiveMode), short(r.EffectiveMode, 24)), orDash(len(r.Fusion), short(r.Fusion, 24)), orDash(len(r.Model), short(r.Model, 32)),
+			orDash(len(r.EffectiveMode), terminal.Short(r.EffectiveMode, 24)), orDash(len(r.Fusion), terminal.Short(r.Fusion, 24)), orDash(len(r.Model), terminal.Short(r.Model, 32)),
 			tokens(r), cost(r), goldAt(r),
 		})
 	}
-	t.table(withoutEmpty(rows))
+	t.Table(withoutEmpty(rows))
 	for _, s := range sides {
 		why := s.rec.Reason
 		if s.rec.Error != nil {
 			why = s.rec.Error.Message
 		}
 		if why != "" {
-			t.field("reason", "%s: %s", short(s.name, 32), printable(why, oneLine))
+			t.Field("reason", "%s: %s", terminal.Short(s.name, 32), terminal.Line(why))
 		}
 	}
 }
 
-func (t *terminal) outcome(r *result.Record) string {
+func outcomeOf(t *terminal.Terminal, r *result.Record) string {
 	switch {
 	case r.Outcome == result.Errored:
-		return t.tint(false, "ERROR")
+		return t.Tint(false, "ERROR")
 	case r.Outcome == result.Unscored:
-		return t.tint(false, "UNSCORED")
+		return t.Tint(false, "UNSCORED")
 	case r.Outcome == result.NoGold:
 		return "not asked"
+	case r.Outcome == result.NotMeasurable:
+		return "not measurable"
 	case r.Passed:
-		return t.tint(true, "pass")
+		return t.Tint(true, "pass")
 	}
-	return t.tint(false, "FAIL")
+	return t.Tint(false, "FAIL")
 }
 
 func optional(v *float64, format func(float64) string) string {
@@ -189,7 +192,7 @@ var sentenceEnd = regexp.MustCompile(`([.!?]) +`)
 // sentences splits an answer into its lines, and those into sentences.
 func sentences(answer string) []string {
 	var out []string
-	for line := range strings.Lines(printable(answer, keepLines)) {
+	for line := range strings.Lines(terminal.Lines(answer)) {
 		for part := range strings.SplitSeq(sentenceEnd.ReplaceAllString(strings.TrimSpace(line), "$1\n"), "\n") {
 			if part != "" {
 				out = append(out, part)
@@ -199,62 +202,62 @@ func sentences(answer string) []string {
 	return out
 }
 
-// answers prints the answer of each side. A mark is before each sentence that some other side does
+// printAnswers prints the answer of each side. A mark is before each sentence that some other side does
 // not have.
-func (t *terminal) answers(sides []side) {
+func printAnswers(t *terminal.Terminal, sides []side) {
 	all := make([][]string, len(sides))
 	for i, s := range sides {
 		all[i] = sentences(s.rec.Answer)
 	}
 	marked := false
 	for i, s := range sides {
-		t.blank()
-		fmt.Fprintf(t.w, "  answer of %s", short(s.name, 32))
+		t.Blank()
+		fmt.Fprintf(t, "  answer of %s", terminal.Short(s.name, 32))
 		if n := len(s.rec.Citations); n > 0 {
-			fmt.Fprintf(t.w, ", with %s", count(n, "citation"))
+			fmt.Fprintf(t, ", with %s", count(n, "citation"))
 		}
-		fmt.Fprintln(t.w)
+		fmt.Fprintln(t)
 		if len(all[i]) == 0 {
-			fmt.Fprintln(t.w, "    (none)")
+			fmt.Fprintln(t, "    (none)")
 		}
 		for _, sentence := range all[i] {
 			mark := "    "
 			if slices.ContainsFunc(all, func(other []string) bool { return !slices.Contains(other, sentence) }) {
 				mark, marked = "  > ", true
 			}
-			fmt.Fprintln(t.w, t.wrap(mark, sentence))
+			fmt.Fprintln(t, t.Wrap(mark, sentence))
 		}
 		for _, raw := range s.rec.Citations {
-			t.citation(raw)
+			printCitation(t, raw)
 		}
 	}
 	if marked {
-		t.blank()
-		fmt.Fprintln(t.w, "  > not in all of the answers")
+		t.Blank()
+		fmt.Fprintln(t, "  > not in all of the answers")
 	}
 }
 
-func (t *terminal) citation(raw []byte) {
+func printCitation(t *terminal.Terminal, raw []byte) {
 	cite, err := jsonobj.Parse(raw)
 	if err != nil {
 		return
 	}
-	text := short(cite.Text("document_id", "documentId", "path", "chunk_id", "chunkId"), 80)
+	text := terminal.Short(cite.Text("document_id", "documentId", "path", "chunk_id", "chunkId"), 80)
 	if quote := cite.Text("quote"); quote != "" {
-		text += fmt.Sprintf(": %q", short(quote, chunkShown))
+		text += fmt.Sprintf(": %q", terminal.Short(quote, chunkShown))
 	}
-	fmt.Fprintln(t.w, t.wrap("    cites ", text))
+	fmt.Fprintln(t, t.Wrap("    cites ", text))
 }
 
-// retrievals prints what was retrieved on each side, by rank. A star marks gold.
-func (t *terminal) retrievals(sides []side) {
+// printRetrievals prints what was retrieved on each side, by rank. A star marks gold.
+func printRetrievals(t *terminal.Terminal, sides []side) {
 	starred := false
 	for _, s := range sides {
 		if len(s.rec.Retrieved) == 0 {
 			continue
 		}
-		t.blank()
-		fmt.Fprintf(t.w, "  retrieved by %s\n", short(s.name, 32))
+		t.Blank()
+		fmt.Fprintf(t, "  retrieved by %s\n", terminal.Short(s.name, 32))
 		for i, c := range s.rec.Retrieved {
 			mark := " "
 			if isGold(s.rec, c) {
@@ -268,12 +271,12 @@ func (t *terminal) retrievals(sides []side) {
 				where = c.ChunkID
 			}
 			label := fmt.Sprintf("  %s %2d  ", mark, i+1)
-			fmt.Fprintln(t.w, t.wrap(label, fmt.Sprintf("%s  score %.4g  %s", short(where, 80), c.Score, short(c.Text, chunkShown))))
+			fmt.Fprintln(t, t.Wrap(label, fmt.Sprintf("%s  score %.4g  %s", terminal.Short(where, 80), c.Score, terminal.Short(c.Text, chunkShown))))
 		}
 	}
 	if starred {
-		t.blank()
-		fmt.Fprintln(t.w, "  * gold")
+		t.Blank()
+		fmt.Fprintln(t, "  * gold")
 	}
 }
 

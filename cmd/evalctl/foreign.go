@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/terminal"
 )
 
 // foreignOf returns how the service of a target is used, nil for a daemon that speaks the protocol.
@@ -110,16 +111,16 @@ func noteForeign(config *harness.Config, daemon *harness.Daemon, session *harnes
 	session.NoteForeign(config, texts.Found)
 }
 
-// foreign prints a service with a mapping.
-func (t *terminal) foreign(name string, s *harness.Session) {
+// printForeign prints a service with a mapping.
+func printForeign(t *terminal.Terminal, name string, s *harness.Session) {
 	f := s.Foreign()
 	m := f.Seen()
 	line := f.URL() + "  " + m.Text()
 	if log := s.LogPath(); log != "" {
 		line += "  log " + log
 	}
-	t.field(name, "%s", printable(line, oneLine))
+	t.Field(name, "%s", terminal.Line(line))
 	if text := m.NotMeasurableText(); text != "" {
-		t.field("note", "not measurable of %s: %s", printable(name, oneLine), text)
+		t.Field("note", "not measurable of %s: %s", terminal.Line(name), text)
 	}
 }

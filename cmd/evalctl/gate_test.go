@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -96,9 +97,9 @@ func TestVerdictIsOne(t *testing.T) {
 		}
 
 		var report bytes.Buffer
-		terminal := &terminal{w: &report}
-		terminal.rate(res)
-		terminal.verdict(res)
+		terminal := terminal.New(&report, nil, false)
+		printRate(terminal, res)
+		printVerdict(terminal, res)
 		for word, verdict := range map[string]result.Verdict{
 			`  floor .*  PASS  `: result.Pass, `  floor .*  FAIL  `: result.Fail, `(?m)^  stopped  .*this is not a score$`: result.Inconclusive, `(?m)^  invalid  `: result.Invalid,
 		} {

@@ -44,6 +44,7 @@ func TestGitPage(t *testing.T) {
 	if raceDetector {
 		t.Skip("it runs other processes only")
 	}
+	t.Parallel()
 	for _, program := range []string{"bash", "curl", "git", "ssh-keygen"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is not installed", program)

@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"evalctl/daemon/client"
+	"evalctl/internal/terminal"
 )
 
 type healthCmd struct {
@@ -45,7 +46,7 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	if !health.OK {
 		return daemonError{fmt.Errorf("%s reports that it is not healthy", base)}
 	}
-	_, err = fmt.Fprintf(p.stdout, "ok %s\n", printable(health.Version, oneLine))
+	_, err = fmt.Fprintf(p.stdout, "ok %s\n", terminal.Line(health.Version))
 	return err
 }
 

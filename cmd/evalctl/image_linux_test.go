@@ -1,17 +1,20 @@
 package main
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,13 +31,13 @@ type image struct {
 	health         []string
 }
 
-// testImage builds the Dockerfile of a clone into a folder and runs its daemon there, with the
-// folder as the root of the file system and as the user of the image. Nothing else is mounted, not
-// even /proc.
-func testImage(t *testing.T, clone string) {
+// testImage unpacks the image of a release into a folder and runs its daemon there, with the folder
+// as the root of the file system and as the user of the image. Nothing else is mounted, not even
+// /proc.
+func testImage(t *testing.T, archive string) {
 	for _, store := range []string{"fs", "git"} {
 		t.Run(store, func(t *testing.T) {
-			img := buildImage(t, clone)
+			img := loadImage(t, archive)
 			img.env = append(img.env, "SVC_STORE="+store, "SVC_ADDR=0.0.0.0:0")
 			if out, code := img.output(t, img.command); code != exitUsage || !strings.Contains(out, "keys.yaml: no such file") {
 				t.Fatalf("without keys: exit code %d, %s", code, out)
@@ -60,60 +63,93 @@ func testImage(t *testing.T, clone string) {
 	}
 }
 
-// buildImage interprets the Dockerfile of a clone like docker build.
-func buildImage(t *testing.T, clone string) *image {
+// ociConfig is what a container runtime reads in the configuration of an image.
+type ociConfig struct {
+	User, WorkingDir     string
+	Env, Entrypoint, Cmd []string
+	Healthcheck          struct{ Test []string }
+}
+
+// ociBlob is a reference to a file of an image layout.
+type ociBlob struct{ MediaType, Digest string }
+
+// loadImage reads an archive with an OCI image layout, as a container runtime does.
+func loadImage(t *testing.T, archive string) *image {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(clone, "Dockerfile"))
+	f, err := os.Open(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	img := &image{root: t.TempDir()}
+	defer f.Close()
+	files := map[string][]byte{}
+	untar(t, f, func(h *tar.Header, data []byte) { files[h.Name] = data })
+	blob := func(b ociBlob, mediaType string) []byte {
+		t.Helper()
+		data := files["blobs/"+strings.Replace(b.Digest, ":", "/", 1)]
+		if got := fmt.Sprintf("sha256:%x", sha256.Sum256(data)); got != b.Digest || b.MediaType != mediaType {
+			t.Fatalf("%s %s has the digest %s, want a %s", b.MediaType, b.Digest, got, mediaType)
+		}
+		return data
+	}
+	var index struct{ Manifests []ociBlob }
+	decodeInto(t, files["index.json"], &index)
+	if len(index.Manifests) != 2 || index.Manifests[0] != index.Manifests[1] {
+		t.Fatalf("the index has %+v, want one image with two tags", index.Manifests)
+	}
+	var manifest struct {
+		Config ociBlob
+		Layers []ociBlob
+	}
+	decodeInto(t, blob(index.Manifests[0], "application/vnd.oci.image.manifest.v1+json"), &manifest)
+	var config struct{ Config ociConfig }
+	decodeInto(t, blob(manifest.Config, "application/vnd.oci.image.config.v1+json"), &config)
+	var docker []struct{ Config string }
+	decodeInto(t, files["manifest.json"], &docker)
+	if want := "blobs/" + strings.Replace(manifest.Config.Digest, ":", "/", 1); len(docker) != 1 || docker[0].Config != want {
+		t.Errorf("manifest.json has %+v, want the configuration %s", docker, want)
+	}
+	c := config.Config
+	img := &image{root: t.TempDir(), env: c.Env, dir: c.WorkingDir, entry: c.Entrypoint, command: c.Cmd}
+	if img.uid, img.gid = ids(t, c.User); img.uid == 0 || len(c.Healthcheck.Test) < 2 {
+		t.Fatalf("the image runs as uid %d with health check %q", img.uid, c.Healthcheck.Test)
+	}
+	img.health = c.Healthcheck.Test[1:]
 	if err := os.Chmod(img.root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.ReplaceAll(string(text), "\\\n", " ")
-	for line := range strings.Lines(lines) {
-		f := strings.Fields(strings.ReplaceAll(line, "${TARGETARCH}", runtime.GOARCH))
-		if len(f) == 0 || f[0] == "#" {
-			continue
+	for _, l := range manifest.Layers {
+		compressed, err := gzip.NewReader(bytes.NewReader(blob(l, "application/vnd.oci.image.layer.v1.tar+gzip")))
+		if err != nil {
+			t.Fatal(err)
 		}
-		switch f[0] {
-		case "FROM":
-			if len(f) != 2 || f[1] != "scratch" {
-				t.Fatalf("%s: a base image would have to be downloaded", line)
-			}
-		case "COPY":
-			img.copy(t, clone, f[1:])
-		case "ENV":
-			img.env = append(img.env, f[1:]...)
-		case "WORKDIR":
-			img.dir = f[1]
-		case "USER":
-			img.uid, img.gid = ids(t, f[1])
-		case "HEALTHCHECK":
-			_, command, _ := strings.Cut(line, "CMD")
-			img.health = list(t, command)
-		case "ENTRYPOINT":
-			img.entry = list(t, strings.Join(f[1:], " "))
-		case "CMD":
-			img.command = list(t, strings.Join(f[1:], " "))
-		case "ARG", "VOLUME", "EXPOSE":
-		default:
-			t.Fatalf("%s: unknown instruction", line)
-		}
-	}
-	if img.uid == 0 || len(img.health) == 0 {
-		t.Fatalf("the image runs as uid %d with health check %q", img.uid, img.health)
+		untar(t, compressed, func(h *tar.Header, data []byte) { img.unpack(t, h, data) })
 	}
 	return img
 }
 
-func list(t *testing.T, text string) (out []string) {
+func decodeInto(t *testing.T, data []byte, out any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatalf("%s: %v", text, err)
+	if err := json.Unmarshal(data, out); err != nil {
+		t.Fatalf("%v: %s", err, data)
 	}
-	return out
+}
+
+func untar(t *testing.T, archive io.Reader, each func(h *tar.Header, data []byte)) {
+	t.Helper()
+	for r := tar.NewReader(archive); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		each(h, data)
+	}
 }
 
 func ids(t *testing.T, text string) (uid, gid int) {
@@ -129,43 +165,24 @@ func ids(t *testing.T, text string) (uid, gid int) {
 	return uid, gid
 }
 
-// copy executes COPY [--chown=UID:GID] SOURCE TARGET.
-func (i *image) copy(t *testing.T, clone string, args []string) {
+// unpack writes a file or makes a folder of a layer.
+func (i *image) unpack(t *testing.T, h *tar.Header, data []byte) {
 	t.Helper()
-	owner, owned := strings.CutPrefix(args[0], "--chown=")
-	if owned {
-		args = args[1:]
+	name := filepath.Join(i.root, h.Name)
+	var err error
+	switch h.Typeflag {
+	case tar.TypeDir:
+		err = os.Mkdir(name, h.FileInfo().Mode())
+	case tar.TypeReg:
+		err = os.WriteFile(name, data, h.FileInfo().Mode())
+	default:
+		t.Fatalf("%s is neither a file nor a folder", h.Name)
 	}
-	from, to := filepath.Join(clone, args[0]), filepath.Join(i.root, args[1])
-	info, err := os.Stat(from)
+	if err == nil && os.Getuid() == 0 { // else the user of the image is mapped to the user of this test
+		err = os.Chown(name, h.Uid, h.Gid)
+	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	if !info.IsDir() {
-		data, err := os.ReadFile(from)
-		if err == nil {
-			err = os.WriteFile(to, data, info.Mode())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	if !owned || os.Getuid() != 0 {
-		return // the user of the image is mapped to the user of this test
-	}
-	uid, gid := ids(t, owner)
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if err := os.Chown(filepath.Join(to, e.Name()), uid, gid); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -226,7 +243,7 @@ func (i *image) serve(t *testing.T, use func(url string)) {
 	go io.Copy(io.Discard, lines)
 	ask := *i
 	ask.entry, ask.env = nil, append(ask.env[:len(ask.env):len(ask.env)], "SVC_ADDR=0.0.0.0:"+port)
-	if out, code := ask.output(t, i.health); code != exitDone || !strings.HasPrefix(out, "ok 1.2.3 ") {
+	if out, code := ask.output(t, i.health); code != exitDone || !strings.HasPrefix(out, "ok "+ciVersion+" ") {
 		t.Errorf("health: exit code %d, %s", code, out)
 	}
 	use("http://127.0.0.1:" + port)

@@ -32,6 +32,7 @@ func TestInit(t *testing.T) {
 	if runtime.GOOS != "linux" || raceDetector || testing.Short() {
 		t.Skip("builds and runs the program")
 	}
+	t.Parallel()
 	program, costs := buildProgram(t), map[string]initCost{}
 	var over []string
 	for range 20 {

@@ -72,7 +72,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return usageError{err}
 	}
 	t := newTerminal(p, c.JSON && plan.Free())
-	t.labels(c, plan, labels)
+	printLabels(t, c, plan, labels)
 	items := make([]scorer.Item, len(labels))
 	for i, l := range labels {
 		items[i] = l.Item

@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -51,8 +52,8 @@ func (c *judgeCheck) stopped(err error) error {
 		c.Labels-c.Unscored, count(c.Labels, "label"), cost, err)
 }
 
-// labels prints what will be judged and what that is likely to cost.
-func (t *terminal) labels(c *judgeCheckCmd, plan *judging.Plan, labels []dataset.Label) {
+// printLabels prints what will be judged and what that is likely to cost.
+func printLabels(t *terminal.Terminal, c *judgeCheckCmd, plan *judging.Plan, labels []dataset.Label) {
 	var estimate judgeForecast
 	right := 0
 	for _, l := range labels {
@@ -61,15 +62,15 @@ func (t *terminal) labels(c *judgeCheckCmd, plan *judging.Plan, labels []dataset
 			right++
 		}
 	}
-	t.field("labels", "%s  %d right, %d wrong", printable(c.Labels, oneLine), right, len(labels)-right)
-	t.field("judge", "%s  %s", describe(plan.Identity()), estimate.text(plan, c.limit))
-	t.exceeded(estimate, c.limit, "--max-cost-usd", "judge fewer labels")
+	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(c.Labels), right, len(labels)-right)
+	t.Field("judge", "%s  %s", describe(plan.Identity()), estimate.text(plan, c.limit))
+	printExceeded(t, estimate, c.limit, "--max-cost-usd", "judge fewer labels")
 }
 
 // describe names a judge and its prompts.
 func describe(j result.JudgeModel) string {
-	return fmt.Sprintf("%s %s  prompts %s %s", j.Provider, printable(j.Model, oneLine),
-		printable(j.PromptVersion, oneLine), digest(j.PromptSHA256))
+	return fmt.Sprintf("%s %s  prompts %s %s", j.Provider, terminal.Line(j.Model),
+		terminal.Line(j.PromptVersion), digest(j.PromptSHA256))
 }
 
 func (c *judgeCheck) write(w io.Writer, asJSON bool) error {
@@ -86,7 +87,7 @@ func (c *judgeCheck) text() string {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s"+format+"\n", append([]any{name}, args...)...)
 	}
-	b.WriteString(drawTable([][]string{
+	b.WriteString(terminal.Table([][]string{
 		{"", "judged right", "judged wrong"},
 		{"label right", fmt.Sprint(c.RightPassed), fmt.Sprint(c.RightFailed)},
 		{"label wrong", fmt.Sprint(c.WrongPassed), fmt.Sprint(c.WrongFailed)},
@@ -103,7 +104,7 @@ func (c *judgeCheck) text() string {
 	if c.Unscored > 0 {
 		line("unscored", "%d of %s, which are in no rate", c.Unscored, count(c.Labels, "label"))
 	}
-	cost := "unknown: set --price " + printable(c.Unpriced, oneLine) + "=IN/OUT"
+	cost := "unknown: set --price " + terminal.Line(c.Unpriced) + "=IN/OUT"
 	if c.Spent != nil {
 		cost = c.Spent.String()
 	}
@@ -121,7 +122,7 @@ func (c *judgeCheck) writeCorrection(line func(name, format string, args ...any)
 	if c.Correction.Judged == 0 {
 		raw = "none"
 	}
-	line("pass rate", "%s  of %s in %s", raw, count(c.Correction.Judged, "judged answer"), printable(c.Result, oneLine))
+	line("pass rate", "%s  of %s in %s", raw, count(c.Correction.Judged, "judged answer"), terminal.Line(c.Result))
 	if c.Correction.Corrected == nil {
 		line("corrected", "not possible: %s", c.Correction.Impossible)
 		return
@@ -161,7 +162,7 @@ func (c *judgeCheck) writeMisjudged(b *strings.Builder) {
 		if m.Score != nil {
 			score = fmt.Sprintf("score %.2f", *m.Score)
 		}
-		fmt.Fprintf(b, "  %s  label %s  %s  %s\n", short(m.ID, 40), label, score, short(m.Reason, 100))
+		fmt.Fprintf(b, "  %s  label %s  %s  %s\n", terminal.Short(m.ID, 40), label, score, terminal.Short(m.Reason, 100))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/daemon/httpapi"
+	"evalctl/internal/terminal"
 )
 
 type keysCmd struct {
@@ -126,7 +127,7 @@ func (c *keysListCmd) Run(p *process, parent *keysCmd) error {
 	}
 	used, err := httpapi.LastUses(parent.File)
 	if err != nil { // the keys themselves are known
-		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(err.Error(), keepLines))
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(err.Error()))
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tTENANT\tBRAINS\tROLES\tSCOPES\tRATE\tSTATUS\tCREATED\tEXPIRES\tLAST USE\tID")

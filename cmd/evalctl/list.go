@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 // historyFlags select results in a folder.
@@ -80,17 +81,17 @@ func (c *listCmd) Run(p *process) error {
 	t := newTerminal(p, false)
 	if len(f.Entries) > 0 {
 		rows := entryRows(f)
-		if _, err := fmt.Fprint(p.stdout, drawAligned(rows, "lllllrrllrll"[:len(rows[0])])); err != nil {
+		if _, err := fmt.Fprint(p.stdout, terminal.Aligned(rows, "lllllrrllrll"[:len(rows[0])])); err != nil {
 			return err
 		}
 	}
 	if more := all - len(f.Entries); more > 0 {
-		t.field("more", "%s not listed: give --limit 0", count(more, "older result"))
+		t.Field("more", "%s not listed: give --limit 0", count(more, "older result"))
 	}
 	if all == 0 {
-		t.field("empty", "%s", c.none(f))
+		t.Field("empty", "%s", c.none(f))
 	}
-	t.notListed(f)
+	printNotListed(t, f)
 	return nil
 }
 
@@ -98,13 +99,13 @@ func (c *listCmd) Run(p *process) error {
 func (c *listCmd) none(f *history.Folder) string {
 	switch {
 	case c.Target != "" && c.Kind != "":
-		return fmt.Sprintf("no such result in %s: leave out --target or --kind", printable(f.Root, oneLine))
+		return fmt.Sprintf("no such result in %s: leave out --target or --kind", terminal.Line(f.Root))
 	case c.Target != "":
-		return fmt.Sprintf("no result of %s in %s: leave out --target", short(c.Target, 32), printable(f.Root, oneLine))
+		return fmt.Sprintf("no result of %s in %s: leave out --target", terminal.Short(c.Target, 32), terminal.Line(f.Root))
 	case c.Kind != "":
-		return fmt.Sprintf("no %s in %s: leave out --kind", c.Kind, printable(f.Root, oneLine))
+		return fmt.Sprintf("no %s in %s: leave out --kind", c.Kind, terminal.Line(f.Root))
 	}
-	return fmt.Sprintf("no results in %s: try evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact", printable(f.Root, oneLine))
+	return fmt.Sprintf("no results in %s: try evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact", terminal.Line(f.Root))
 }
 
 // entryRows returns the table of the entries of a folder.
@@ -117,8 +118,8 @@ func entryRows(f *history.Folder) [][]string {
 	rows := [][]string{header}
 	for _, e := range f.Entries {
 		row := []string{
-			e.StartedAt.UTC().Format("2006-01-02 15:04"), string(e.Kind), short(e.Name, 16), short(filepath.Base(e.Dataset), 28),
-			short(e.Scorer, 12), "–", "–", "–", short(verdictWord(e), 16), "–", printable(below(f.Root, e.Path), oneLine),
+			e.StartedAt.UTC().Format("2006-01-02 15:04"), string(e.Kind), terminal.Short(e.Name, 16), terminal.Short(filepath.Base(e.Dataset), 28),
+			terminal.Short(e.Scorer, 12), "–", "–", "–", terminal.Short(verdictWord(e), 16), "–", terminal.Line(below(f.Root, e.Path)),
 		}
 		if e.Result == nil {
 			row[3] = "–"
@@ -129,7 +130,7 @@ func entryRows(f *history.Folder) [][]string {
 			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
 		}
 		if selections {
-			row = append(row, short(e.Selection, 60))
+			row = append(row, terminal.Short(e.Selection, 60))
 		}
 		rows = append(rows, row)
 	}
@@ -163,14 +164,14 @@ func below(root, path string) string {
 // maxUnreadable is the number of files that could not be read that are named.
 const maxUnreadable = 5
 
-// notListed prints what a folder contains besides results.
-func (t *terminal) notListed(f *history.Folder) {
+// printNotListed prints what a folder contains besides results.
+func printNotListed(t *terminal.Terminal, f *history.Folder) {
 	for i, path := range f.Journals {
 		if i == maxUnreadable {
-			t.field("", "and %d more", len(f.Journals)-i)
+			t.Field("", "and %d more", len(f.Journals)-i)
 			break
 		}
-		t.field("unfinished", "%s  in progress, or to be continued with --resume", printable(path, oneLine))
+		t.Field("unfinished", "%s  in progress, or to be continued with --resume", terminal.Line(path))
 	}
 	var others []string
 	if n := len(f.Conformance); n > 0 {
@@ -180,18 +181,18 @@ func (t *terminal) notListed(f *history.Folder) {
 		others = append(others, count(n, "other JSON file"))
 	}
 	if len(others) > 0 {
-		t.field("not listed", "%s", strings.Join(others, ", "))
+		t.Field("not listed", "%s", strings.Join(others, ", "))
 	}
-	t.unreadable(f.Unreadable)
+	printUnreadable(t, f.Unreadable)
 }
 
-// unreadable prints the first files that could not be read.
-func (t *terminal) unreadable(files []history.Unreadable) {
+// printUnreadable prints the first files that could not be read.
+func printUnreadable(t *terminal.Terminal, files []history.Unreadable) {
 	for i, u := range files {
 		if i == maxUnreadable {
-			t.field("", "and %d more", len(files)-i)
+			t.Field("", "and %d more", len(files)-i)
 			break
 		}
-		t.field("not read", "%s", short(u.Reason, 400))
+		t.Field("not read", "%s", terminal.Short(u.Reason, 400))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/terminal"
 
 	"github.com/alecthomas/kong"
 )
@@ -90,6 +91,12 @@ type process struct {
 	hangups func() <-chan struct{}
 }
 
+// newTerminal returns the terminal that messages are printed on, stderr. Output for programs goes to
+// stdout.
+func newTerminal(p *process, quiet bool) *terminal.Terminal {
+	return terminal.New(p.stderr, p.env, quiet)
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -134,7 +141,7 @@ func run(ctx context.Context, p *process) int {
 	}
 	// For a pass rate below the floor, the report is enough.
 	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
-		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(maskDatabases(err.Error()), keepLines))
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(maskDatabases(err.Error())))
 	}
 	return exitCode(ctx, err)
 }
@@ -144,7 +151,7 @@ func dispatch(ctx context.Context, p *process) error {
 		return noCommand(ctx, p)
 	}
 	var c cli
-	config := &project{}
+	config := &settings{}
 	kctx, err := parse(ctx, p, &c, kong.Resolvers(config))
 	p.defined, p.config = config.defined(), config.inUse()
 	if config.err != nil {

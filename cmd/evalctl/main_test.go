@@ -24,6 +24,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/llm/llmtest"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -40,7 +41,10 @@ func TestMain(m *testing.M) {
 // withDatabase runs the tests, and stops the database that some of them use.
 type withDatabase struct{ m *testing.M }
 
-func (w withDatabase) Run() int { return postgrestest.Main(w.m) }
+func (w withDatabase) Run() int {
+	longtest.Parallel(3) // most tests wait for processes as often as these compute
+	return postgrestest.Main(w.m)
+}
 
 // limited runs evalctl with a timeout, after which it dumps all goroutines. The timeout applies to
 // each command, not to all scripts together, so that no script fails because others are slow.

@@ -7,14 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
-
-	"golang.org/x/term"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
@@ -25,6 +22,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/internal/heap"
 	"evalctl/internal/postgres"
+	"evalctl/internal/terminal"
 )
 
 // firstBrain is the name of the brain that a new home gets.
@@ -35,9 +33,10 @@ const mcpTimeout = 10 * time.Minute
 
 // mcpCmd has the flags of evalctl mcp. mcp install writes them into the configuration of a client.
 type mcpCmd struct {
-	Endpoint string `placeholder:"URL" help:"Use a running daemon. Its token is read from $$SVC_TOKEN."`
-	Home     string `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains of a daemon in this process. Default: evalctl in the user's data folder."`
-	Default  string `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of calls that name none. Default: the one that the daemon names, else the oldest."`
+	Endpoint string   `placeholder:"URL" help:"Use a running daemon. Its token is read from $$SVC_TOKEN."`
+	Home     string   `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains of a daemon in this process. Default: evalctl in the user's data folder."`
+	Default  string   `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of calls that name none. Default: the one that the daemon names, else the oldest."`
+	Files    []string `placeholder:"DIR" sep:"none" help:"Let memory_ingest_file read the files below this folder. Repeatable. Without it, the tool reads no file."`
 	daemonFlags
 
 	Stdio   mcpStdioCmd   `cmd:"" default:"1" hidden:"" help:"Speak MCP on stdin and stdout."`
@@ -65,7 +64,7 @@ SVC_EMBED_API_KEY and SVC_RERANK_API_KEY.
 Examples:
 
   evalctl mcp install                                # clients and their configuration files
-  evalctl mcp install claude-desktop --write
+  evalctl mcp install claude-desktop --files ~/Documents --write
   evalctl mcp --home ./brains --model ollama/llama3.2
   SVC_TOKEN=… evalctl mcp --endpoint https://memory.example.com --default-brain notes
 `
@@ -92,7 +91,7 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	// A client that has gone away must not end the process before the daemon is closed. Writes
 	// return an error instead.
 	signal.Ignore(syscall.SIGPIPE)
-	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if terminal.Is(p.stdin) {
 		fmt.Fprintln(p.stderr, "evalctl: waiting for an MCP client on stdin. Clients start this command themselves: see evalctl mcp install")
 	}
 	logger := c.logger(p, slog.LevelWarn)
@@ -133,8 +132,12 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 		return usageError{fmt.Errorf("--endpoint: %w", err)}
 	}
 	defer api.Close()
+	files, err := c.files()
+	if err != nil {
+		return err
+	}
 	server, err := mcpserver.New(mcpserver.Config{
-		Client: api, DefaultBrain: c.Default, Version: version().number, Logger: logger,
+		Client: api, Files: files, DefaultBrain: c.Default, Version: version().Number, Logger: logger,
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Private}),
 	})
 	if err != nil {
@@ -142,9 +145,24 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	}
 	err = server.ServeStdio(ctx, p.stdin, p.stdout)
 	if ctx.Err() != nil {
-		return nil // ended by a signal, as serve
+		err = nil // ended by a signal, as serve
+	}
+	if files != nil {
+		err = errors.Join(err, files.Close())
 	}
 	return err
+}
+
+// files opens the folders of --files, nil without any.
+func (c *mcpCmd) files() (*mcpserver.Files, error) {
+	if len(c.Files) == 0 {
+		return nil, nil
+	}
+	files, err := mcpserver.OpenFiles(c.Files)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--%w", err)}
+	}
+	return files, nil
 }
 
 // home returns the home that the flags name. Without one, the daemon is in memory, or has its data

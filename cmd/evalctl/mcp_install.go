@@ -18,6 +18,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/internal/clientconfig"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 type mcpInstallCmd struct {
@@ -85,7 +86,7 @@ func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error
 	if c.Write {
 		return c.write(p, client, path, entry, variables)
 	}
-	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.Name, printable(path, oneLine))
+	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.Name, terminal.Line(path))
 	fmt.Fprint(p.stdout, client.Snippet(c.Name, entry))
 	fmt.Fprintf(p.stderr, "\n--write adds this entry to the file.")
 	if add := client.Command(c.Name, entry); add != "" {
@@ -103,17 +104,17 @@ func (c *mcpInstallCmd) write(p *process, client clientconfig.Client, path strin
 	if err != nil {
 		return err
 	}
-	file := printable(change.Path, oneLine)
+	file := terminal.Line(change.Path)
 	if len(change.Lines) == 0 {
 		_, err := fmt.Fprintf(p.stdout, "%s is unchanged: it has the entry %q\n", file, c.Name)
 		return err
 	}
 	fmt.Fprintf(p.stdout, "%s\n", file)
 	for _, line := range change.Lines {
-		fmt.Fprintf(p.stdout, "  %s\n", printable(line, oneLine))
+		fmt.Fprintf(p.stdout, "  %s\n", terminal.Line(line))
 	}
 	if change.Backup != "" {
-		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", printable(change.Backup, oneLine))
+		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", terminal.Line(change.Backup))
 	}
 	fmt.Fprintln(p.stderr, client.Then)
 	remind(p, client, variables)
@@ -144,7 +145,7 @@ func (c *mcpInstallCmd) list(p *process, program string, args []string) error {
 	for _, client := range clientconfig.Clients() {
 		path := client.File(where)
 		state := client.State(path, c.Name, client.Entry(program, args, nil))
-		fmt.Fprintf(w, "%s\t%s\t%s\n", client.ID, state, printable(path, oneLine))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", client.ID, state, terminal.Line(path))
 	}
 	return w.Flush()
 }
@@ -171,9 +172,16 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 		}
 		add("home", dir)
 	}
+	for _, folder := range c.Files { // a client starts the program in a folder of its own
+		dir, err := filepath.Abs(folder)
+		if err != nil {
+			return "", nil, err
+		}
+		add("files", dir)
+	}
 	for _, f := range commandFlags(ctx, "mcp") {
 		switch f.Name {
-		case "endpoint", "home", "help", "version":
+		case "endpoint", "home", "files", "help", "version":
 			continue
 		case "default-brain", "log-format", "allow-private-fetch":
 		default: // of the daemon

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/daemon/store/pgstore"
 	"evalctl/internal/postgres"
+	"evalctl/internal/terminal"
 )
 
 // migrateCmd has the flags of evalctl migrate.
@@ -48,10 +49,10 @@ func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 	}
 	to := pgstore.Schema.Version()
 	if from == to {
-		_, err = fmt.Fprintf(p.stdout, "%s has version %d already\n", printable(postgres.Address(c.Store), oneLine), to)
+		_, err = fmt.Fprintf(p.stdout, "%s has version %d already\n", terminal.Line(postgres.Address(c.Store)), to)
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s: version %d -> %d\n", printable(postgres.Address(c.Store), oneLine), from, to)
+	_, err = fmt.Fprintf(p.stdout, "%s: version %d -> %d\n", terminal.Line(postgres.Address(c.Store)), from, to)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/daemon/language"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/search/plaintest"
@@ -114,7 +115,7 @@ func (d *plainDaemon) brain(name string) (*plaintest.BM25, map[string]string) {
 	defer d.mu.Unlock()
 	b := d.brains[name]
 	if b.bm25 == nil {
-		b.bm25 = plaintest.New(b.docs, search.IndexTerms)
+		b.bm25 = plaintest.New(b.docs, language.English.Terms)
 	}
 	return b.bm25, b.dates
 }

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
+	"evalctl/internal/terminal"
 )
 
 // planCmd has the flags of evalctl plan.
@@ -206,7 +207,7 @@ func (o planned) text(w io.Writer) error {
 	for _, p := range o.Passes {
 		rows = append(rows, []string{fmt.Sprintf("%.3f", p.Rate), percent(p.Passes)})
 	}
-	fmt.Fprintln(w, drawTable(rows, 0))
+	fmt.Fprintln(w, terminal.Table(rows, 0))
 	if s := o.Separating; s != nil {
 		fmt.Fprintf(w, "size    %s: a true rate of %v passes %s of the time, one of %v %s\n",
 			count(s.N, "question"), s.Worse.Rate, percent(s.Worse.Passes), s.Better.Rate, percent(s.Better.Passes))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 // pricesCmd has the flags of evalctl prices.
@@ -81,9 +82,9 @@ func (c *pricesCmd) print(p *process, list []listedPrice) error {
 	rows := [][]string{{"model", "input", "output", "of", "source"}}
 	for _, l := range list {
 		rows = append(rows, []string{
-			printable(l.Model, oneLine), l.Input.String(), l.Output.String(), printable(l.Date, oneLine), printable(l.Source, oneLine),
+			terminal.Line(l.Model), l.Input.String(), l.Output.String(), terminal.Line(l.Date), terminal.Line(l.Source),
 		})
 	}
-	_, err := fmt.Fprintf(p.stdout, "List prices in dollars per million tokens. Discounts are not included.\n\n%s", drawAligned(rows, "lrrll"))
+	_, err := fmt.Fprintf(p.stdout, "List prices in dollars per million tokens. Discounts are not included.\n\n%s", terminal.Aligned(rows, "lrrll"))
 	return err
 }

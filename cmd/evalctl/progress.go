@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
+	"evalctl/internal/terminal"
 )
 
 const (
@@ -36,7 +37,7 @@ const (
 // progress reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
 // fields may be read after done.
 type progress struct {
-	t       *terminal
+	t       *terminal.Terminal
 	bar     *progressbar.ProgressBar
 	total   int
 	resumed int // finished before this process
@@ -59,21 +60,21 @@ type progress struct {
 	failed *result.Record // the first one in the dataset that ended with an error
 }
 
-// progress starts the display for a run of total questions. The first resumed records passed to add
+// newProgress starts the display for a run of total questions. The first resumed records passed to add
 // were finished by an earlier process.
-func (t *terminal) progress(total, resumed int) *progress {
+func newProgress(t *terminal.Terminal, total, resumed int) *progress {
 	p := &progress{
 		t: t, total: total, resumed: resumed, start: time.Now(), pace: pace{drawn: time.Now()}, open: map[string]time.Time{},
 	}
-	if t.quiet {
+	if t.Quiet() {
 		return p
 	}
 	p.mu.Lock() // the timer may fire before the assignment
 	defer p.mu.Unlock()
 	p.late = time.AfterFunc(p.patience(), p.tick)
-	if t.live {
+	if t.Live() {
 		p.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(t.w), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
@@ -83,7 +84,7 @@ func (t *terminal) progress(total, resumed int) *progress {
 
 // patience is how long nothing is drawn while no question finishes.
 func (p *progress) patience() time.Duration {
-	if p.t.live {
+	if p.t.Live() {
 		return liveInterval
 	}
 	return maxLineInterval
@@ -134,7 +135,7 @@ func (p *progress) Recorded(r result.Record) {
 	defer p.mu.Unlock()
 	p.counts.Add(r)
 	p.spent = p.spent.Plus(r.JudgeUSD)
-	if r.Outcome == result.NoGold {
+	if !r.Outcome.Counts() {
 		return
 	}
 	if p.counts.Finished() > p.resumed {
@@ -149,7 +150,7 @@ func (p *progress) Recorded(r result.Record) {
 	if r.Error != nil && (p.failed == nil || r.Line < p.failed.Line) {
 		p.failed = &r
 	}
-	if !p.t.quiet {
+	if !p.t.Quiet() {
 		p.draw()
 	}
 }
@@ -194,21 +195,21 @@ func (p *progress) draw() {
 	}
 	if p.due(done, p.total) {
 		p.late.Reset(maxLineInterval)
-		p.t.field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
+		p.t.Field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
 	}
 }
 
 // description returns the status, shortened to fit on one line, because a line that wraps cannot be
 // redrawn in place. The bar is shortened first, then blanks and words.
 func (p *progress) description() string {
-	room := p.t.columns() - barOverhead - 2*len(strconv.Itoa(p.total))
+	room := p.t.Columns() - barOverhead - 2*len(strconv.Itoa(p.total))
 	if room < 1 {
 		return ""
 	}
 	if full := strings.Join(p.status("first token"), "  "); utf8.RuneCountInString(full) <= room-minBar {
 		return full
 	}
-	return clip(strings.Join(p.status("first"), " "), room)
+	return terminal.Clip(strings.Join(p.status("first"), " "), room)
 }
 
 // status returns the parts of the status. first is the label of the time to the first token.
@@ -235,7 +236,7 @@ func (p *progress) status(first string) []string {
 		s = append(s, p.spent.String())
 	}
 	if id, age := p.stalled(); age > 0 {
-		s = append(s, fmt.Sprintf("%s waits %d s", short(id, 32), int(age.Seconds())))
+		s = append(s, fmt.Sprintf("%s waits %d s", terminal.Short(id, 32), int(age.Seconds())))
 	}
 	if p.asked > 0 {
 		left := time.Duration(float64(time.Since(p.start)) / float64(p.asked) * float64(p.total-p.counts.Finished()))

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 // TestDescription: on a narrow line the bar is shortened first, then blanks and words, and numbers
@@ -28,7 +29,7 @@ func TestDescription(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &progress{
-				t: &terminal{w: &bytes.Buffer{}}, total: tt.total, counts: tt.counts, asked: tt.counts.Total, start: time.Now(),
+				t: terminal.New(&bytes.Buffer{}, nil, false), total: tt.total, counts: tt.counts, asked: tt.counts.Total, start: time.Now(),
 				took: []float64{12}, first: []float64{3},
 			}
 			if p.asked > 0 {
@@ -39,7 +40,7 @@ func TestDescription(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
-			if width := utf8.RuneCountInString(got) + barOverhead + 2*len("100"); width > p.t.columns() {
+			if width := utf8.RuneCountInString(got) + barOverhead + 2*len("100"); width > p.t.Columns() {
 				t.Errorf("%q gives a line of %d characters", got, width)
 			}
 		})
@@ -50,7 +51,7 @@ func TestDescription(t *testing.T) {
 func TestPlainLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&terminal{w: &out}).progress(100, 90)
+		p := newProgress(terminal.New(&out, nil, false), 100, 90)
 		for range 90 {
 			p.Recorded(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
 		}
@@ -78,7 +79,7 @@ func TestPlainLines(t *testing.T) {
 func TestPlainLinesOfAFastRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&terminal{w: &out}).progress(100, 0)
+		p := newProgress(terminal.New(&out, nil, false), 100, 0)
 		for range 100 {
 			time.Sleep(50 * time.Millisecond)
 			p.Recorded(result.Record{Outcome: result.Scored, LatencyMS: 1})
@@ -90,51 +91,11 @@ func TestPlainLinesOfAFastRun(t *testing.T) {
 	})
 }
 
-func TestClip(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		n    int
-		want string
-	}{
-		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"éèêë", 3, "éè…"}, {"abc", 1, "…"},
-	} {
-		if got := clip(tt.text, tt.n); got != tt.want {
-			t.Errorf("clip(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
-		}
-	}
-}
-
-func TestWrap(t *testing.T) {
-	const label = "  floor       "
-	long := strings.Repeat("x", 90)
-	for _, tt := range []struct{ text, want string }{
-		{"short", "short"},
-		{long[:60] + "  " + long[:4], long[:60] + "  " + long[:4]},
-		{long[:60] + "  " + long[:5] + " y", long[:60] + "\n              " + long[:5] + " y"},
-		{long[:60] + "  aa bb  " + long[:70], long[:60] + "\n              aa bb\n              " + long[:70]},
-		{"a  " + red + long[:63] + reset, "a  " + red + long[:63] + reset},
-		{long[:60] + " " + long[:4] + " y", long[:60] + " " + long[:4] + "\n              y"},
-		{long + " y", long + "\n              y"},
-		{"aa  " + long[:64] + " y", "aa\n              " + long[:64] + " y"},
-		{"a   b", "a   b"},
-		{long[:60] + "   " + long[:4], long[:60] + "\n              " + long[:4]},
-		{"é " + long[:64], "é " + long[:64]}, // 80 characters, 81 bytes
-	} {
-		live := &terminal{w: &bytes.Buffer{}, live: true}
-		if got := live.wrap(label, tt.text); got != label+tt.want {
-			t.Errorf("got  %q\nwant %q", got, tt.want)
-		}
-		if got := new(terminal).wrap(label, tt.text); got != label+tt.text {
-			t.Errorf("wrapped without a terminal: %q", got)
-		}
-	}
-}
-
 // TestStalled: a question that waits long is named with its age, until its answer is there.
 func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&terminal{w: &out}).progress(2, 0)
+		p := newProgress(terminal.New(&out, nil, false), 2, 0)
 		p.Asking("q-1", true)
 		time.Sleep(4 * time.Second)
 		p.Asking("q-2", true)
@@ -158,7 +119,7 @@ func TestStalled(t *testing.T) {
 func TestCheckLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, none bytes.Buffer
-		p, quiet := (&terminal{w: &out}).checkProgress(100), (&terminal{w: &none, quiet: true}).checkProgress(100)
+		p, quiet := newCheckProgress(terminal.New(&out, nil, false), 100), newCheckProgress(terminal.New(&none, nil, true), 100)
 		both := func(v conformance.Verdict) {
 			p.add(conformance.Result{Verdict: v})
 			quiet.add(conformance.Result{Verdict: v})

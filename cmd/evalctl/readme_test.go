@@ -53,6 +53,7 @@ var shownPages = []string{
 	"../../README.md",
 	"../../docs/adding.md",
 	"../../docs/comparing.md",
+	"../../docs/conformance.md",
 	"../../docs/datasets.md",
 	"../../docs/gates.md",
 	"../../docs/history.md",
@@ -64,6 +65,7 @@ var shownPages = []string{
 	"../../docs/selecting.md",
 	"../../docs/targets.md",
 	"../../docs/verifying.md",
+	"../../docs/wire.md",
 }
 
 // TestShownCommands checks the commands of the documentation. All of them must parse, and those

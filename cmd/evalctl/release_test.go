@@ -30,9 +30,14 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := strings.TrimSpace(runGit(t, clone, "rev-parse", "HEAD"))
+	head, err := exec.CommandContext(t.Context(), "git", "-C", clone, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := strings.TrimSpace(string(head))
 	name := "evalctl_" + ciVersion + "_linux_" + runtime.GOARCH
 	checkArchive(t, filepath.Join(dist, name+".tar.gz"), string(sums), name)
+	checkFormula(t, filepath.Join(dist, "evalctl.rb"), string(sums))
 	program := filepath.Join(dist, "linux_"+runtime.GOARCH, "evalctl")
 	checkStatic(t, program)
 	if runtime.GOOS != "linux" {
@@ -42,7 +47,7 @@ func TestRelease(t *testing.T) {
 	if want := "evalctl " + ciVersion + " (" + commit + ") "; err != nil || !strings.HasPrefix(string(out), want) {
 		t.Errorf("got %q, %v, want %s…", out, err, want)
 	}
-	t.Run("image", func(t *testing.T) { testImage(t, clone) })
+	t.Run("image", func(t *testing.T) { testImage(t, filepath.Join(dist, name+".oci.tar")) })
 }
 
 // ciVersion is the version of the release that .ci/run builds.
@@ -76,6 +81,30 @@ func checkArchive(t *testing.T, file, sums, folder string) {
 	want := []string{"0644 " + folder + "/CHANGELOG.md", "0644 " + folder + "/LICENSE", "0644 " + folder + "/README.md", "0755 " + folder + "/evalctl"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s contains %q, want %q", file, got, want)
+	}
+}
+
+// checkFormula checks that the formula has the checksums of all archives that Homebrew can install.
+func checkFormula(t *testing.T, file, sums string) {
+	t.Helper()
+	formula, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archives := 0
+	for line := range strings.Lines(sums) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		if !strings.HasSuffix(name, ".tar.gz") {
+			continue
+		}
+		archives++
+		want := "/" + name + "\"\n      sha256 \"" + sum + "\"\n"
+		if !strings.Contains(string(formula), want) {
+			t.Errorf("the formula lacks %q:\n%s", want, formula)
+		}
+	}
+	if got := strings.Count(string(formula), "sha256"); archives == 0 || got != archives {
+		t.Errorf("the formula has %d checksums, want %d", got, archives)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/internal/heap"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 )
 
@@ -22,13 +23,12 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		return c.planError(ctx, err)
 	}
 	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
-	t.configured(p)
-	t.replayInputs(plan)
+	printConfigured(t, p)
+	printReplayInputs(t, plan)
 	if c.Estimate {
-		t.quiet = false
-		return t.estimate(plan, p)
+		return printEstimate(newTerminal(p, false), plan, p)
 	}
-	progress := t.replayProgress(plan)
+	progress := newReplayProgress(t, plan)
 	q, err := c.joinQueue(ctx, p)
 	if err != nil {
 		return usageError{err}
@@ -61,7 +61,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	progress.begin(begun)
 	begun.announce(t)
-	t.forecast(plan, begun)
+	printForecast(t, plan, begun)
 	return c.measure(ctx, p, t, plan, begun, progress)
 }
 
@@ -91,7 +91,7 @@ func (c *replayCmd) resultFiles(plan *replay.Plan) (replay.Files, error) {
 }
 
 // measure runs the arms and reports.
-func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *replay.Plan,
+func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Terminal, plan *replay.Plan,
 	money *begunReplay, progress *replayProgress) error {
 	outcomes, err := money.run(ctx, progress.hooks())
 	progress.done()
@@ -100,12 +100,12 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 		return errors.Join(err, money.remove())
 	}
 	if err != nil {
-		t.resumeReplay(money, err)
+		printResumeReplay(t, money, err)
 		return errors.Join(err, money.close())
 	}
 	compared := c.compared(outcomes)
-	t.replayReport(plan, outcomes, compared, progress)
-	t.spent(plan, money)
+	printReplayReport(t, plan, outcomes, compared, progress)
+	printSpent(t, plan, money)
 	worst := c.worst(ctx, outcomes)
 	if err := c.writeReport(outcomes, compared); err != nil {
 		worst = errors.Join(worst, err)
@@ -117,7 +117,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal, plan *
 	if replay.Finished(outcomes) || nothing {
 		return errors.Join(worst, money.remove())
 	}
-	t.resumeReplay(money, worst)
+	printResumeReplay(t, money, worst)
 	return errors.Join(worst, money.close())
 }
 
@@ -197,7 +197,7 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 		case o.Result == nil:
 			_, err = fmt.Fprintf(p.stdout, "%s: no result\n", o.Arm.Name)
 		default:
-			_, err = fmt.Fprintln(p.stdout, printable(o.Result.Summary(o.Path), oneLine))
+			_, err = fmt.Fprintln(p.stdout, terminal.Line(o.Result.Summary(o.Path)))
 		}
 		if err != nil {
 			return err

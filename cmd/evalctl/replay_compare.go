@@ -6,32 +6,33 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 )
 
-// arms prints how the arms compare: in words, side by side, and with all figures.
-func (t *terminal) arms(outcomes []replay.Outcome, compared *compare.Arms) {
-	if t.quiet {
+// printArms prints how the arms compare: in words, side by side, and with all figures.
+func printArms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms) {
+	if t.Quiet() {
 		return
 	}
-	fmt.Fprintln(t.w, "  == comparison ==")
+	fmt.Fprintln(t, "  == comparison ==")
 	for _, s := range compared.Sentences() {
-		fmt.Fprintln(t.w, t.wrap("  ", printable(s, oneLine)))
+		fmt.Fprintln(t, t.Wrap("  ", terminal.Line(s)))
 	}
-	t.blank()
-	t.overview(outcomes)
+	t.Blank()
+	printOverview(t, outcomes)
 	if compared.Comparison != nil {
-		t.blank()
-		t.compared(compared.Comparison)
+		t.Blank()
+		printCompared(t, compared.Comparison)
 	}
 }
 
-// overview prints the arms side by side.
-func (t *terminal) overview(outcomes []replay.Outcome) {
+// printOverview prints the arms side by side.
+func printOverview(t *terminal.Terminal, outcomes []replay.Outcome) {
 	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "spent", "list cost"}}
 	var together *result.Together
 	for _, o := range outcomes {
-		row := []string{short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–", "–"}
+		row := []string{terminal.Short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {
 			row[1], row[2], row[3] = fmt.Sprint(r.Total), fmt.Sprint(r.Passed), fmt.Sprintf("%.3f", *r.PassRate)
 			row[4] = fmt.Sprintf("%.3f–%.3f", r.Interval.Low, r.Interval.High)
@@ -58,9 +59,9 @@ func (t *terminal) overview(outcomes []replay.Outcome) {
 	if slices.ContainsFunc(outcomes, func(o replay.Outcome) bool { return aloneOf(o) != nil }) {
 		rows = withAlone(rows, outcomes)
 	}
-	t.table(rows)
+	t.Table(rows)
 	if together != nil {
-		t.field("latency", "%s", printable(together.Text(), oneLine))
+		t.Field("latency", "%s", terminal.Line(together.Text()))
 	}
 }
 
@@ -98,22 +99,22 @@ func misjudged(c *result.Controls) string {
 	return fmt.Sprintf("%.2f/%.2f", *c.FalsePositiveRate, *c.FalseNegativeRate)
 }
 
-// losses prints the first questions of an arm that were lost, and how many more there are.
-func (t *terminal) losses(id result.Identity, f failures) {
-	if t.quiet {
+// printLosses prints the first questions of an arm that were lost, and how many more there are.
+func printLosses(t *terminal.Terminal, id result.Identity, f failures) {
+	if t.Quiet() {
 		return
 	}
 	for _, r := range f.failed {
-		mark := t.tint(false, "FAIL")
-		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s%s", short(r.ID, 40), short(r.Type, 26),
-			short(r.Reference, 48), short(r.Answer, 72), short(string(r.Cause), 40), instead(id, r))
+		mark := t.Tint(false, "FAIL")
+		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s%s", terminal.Short(r.ID, 40), terminal.Short(r.Type, 26),
+			terminal.Short(r.Reference, 48), terminal.Short(r.Answer, 72), terminal.Short(string(r.Cause), 40), instead(id, r))
 		switch r.Outcome {
 		case result.Errored:
-			mark, text = t.tint(false, "ERR "), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), errorText(r))
+			mark, text = t.Tint(false, "ERR "), fmt.Sprintf("%s %s  %s", terminal.Short(r.ID, 40), terminal.Short(r.Type, 26), errorText(r))
 		case result.Unscored:
-			mark, text = t.tint(false, "????"), fmt.Sprintf("%s %s  %s", short(r.ID, 40), short(r.Type, 26), short(r.Reason, 200))
+			mark, text = t.Tint(false, "????"), fmt.Sprintf("%s %s  %s", terminal.Short(r.ID, 40), terminal.Short(r.Type, 26), terminal.Short(r.Reason, 200))
 		}
-		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
+		fmt.Fprintln(t, t.Wrap("  "+mark+" ", text))
 	}
-	t.others(f)
+	printOthers(t, f)
 }

@@ -212,6 +212,9 @@ func (c *replayCmd) validateLimits() (err error) {
 	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
 		return err
 	}
+	if c.scorer.Needs == scorer.NeedChecks {
+		return fmt.Errorf("--scorer %s is for evalctl run: the questions of a benchmark have no checks", c.Scorer)
+	}
 	if c.scorer.Prompts == nil && c.JudgePrompts != "" {
 		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model", c.Scorer)
 	}

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
 )
 
-// replayInputs prints the benchmark, the sample and the models.
-func (t *terminal) replayInputs(p *replay.Plan) {
+// printReplayInputs prints the benchmark, the sample and the models.
+func printReplayInputs(t *terminal.Terminal, p *replay.Plan) {
 	load := p.Benchmark.Report
-	t.field("dataset", "%s  %s  %s in %s  %s  sha256 %s", printable(load.Path, oneLine), load.Format,
+	t.Field("dataset", "%s  %s  %s in %s  %s  sha256 %s", terminal.Line(load.Path), load.Format,
 		count(load.Questions, "question"), count(load.Haystacks, "haystack"), count(load.Sessions, "session"),
 		digest(load.SHA256))
 	if len(load.Traps) > 0 {
@@ -23,26 +24,26 @@ func (t *terminal) replayInputs(p *replay.Plan) {
 		for _, trap := range load.Traps {
 			parts = append(parts, fmt.Sprintf("%s %d", trap.Kind, trap.Count))
 		}
-		t.fieldParts("handled", parts)
+		printFieldParts(t, "handled", parts)
 	}
 	if e := p.Benchmark.Errata; e != nil {
-		t.field("errata", "%s  %d excluded  %d corrected  sha256 %s", printable(e.Path, oneLine),
+		t.Field("errata", "%s  %d excluded  %d corrected  sha256 %s", terminal.Line(e.Path),
 			e.Excluded, e.Corrected, digest(e.SHA256))
 	}
-	t.sample(p)
+	printSample(t, p)
 	if i := slices.IndexFunc(p.Arms, func(a replay.Arm) bool { return a.DaemonEnv != nil }); i >= 0 {
-		t.passedOn(p.Arms[i].DaemonEnv) // all arms have the same
+		printPassedOn(t, p.Arms[i].DaemonEnv) // all arms have the same
 	}
 	if p.Reader != nil {
-		t.field("actor", "%s %s", p.Reader.Provider, printable(p.Reader.Model, oneLine))
+		t.Field("actor", "%s %s", p.Reader.Provider, terminal.Line(p.Reader.Model))
 	}
 	if p.Judge != nil {
-		t.field("judge", "%s %s  prompts %s %s", p.Judge.Provider, printable(p.Judge.Model, oneLine),
-			printable(p.Prompts.Name(), oneLine), digest(p.Prompts.SHA256()))
+		t.Field("judge", "%s %s  prompts %s %s", p.Judge.Provider, terminal.Line(p.Judge.Model),
+			terminal.Line(p.Prompts.Name()), digest(p.Prompts.SHA256()))
 	}
 }
 
-func (t *terminal) sample(p *replay.Plan) {
+func printSample(t *terminal.Terminal, p *replay.Plan) {
 	s := p.Drawn
 	how := fmt.Sprintf("seed %d", s.Seed)
 	switch {
@@ -53,11 +54,11 @@ func (t *terminal) sample(p *replay.Plan) {
 	}
 	parts := []string{fmt.Sprintf("%d of %d (%s)", s.Size, s.Population, how)}
 	for _, d := range s.Strata {
-		parts = append(parts, fmt.Sprintf("%s %d", short(d.Name, 40), d.Sampled))
+		parts = append(parts, fmt.Sprintf("%s %d", terminal.Short(d.Name, 40), d.Sampled))
 	}
-	t.fieldParts("sample", parts)
+	printFieldParts(t, "sample", parts)
 	if s.Excluded > 0 {
-		t.field("", "%s left out by --exclude-ids", count(s.Excluded, "question"))
+		t.Field("", "%s left out by --exclude-ids", count(s.Excluded, "question"))
 	}
 }
 
@@ -72,12 +73,12 @@ func forecastText(usd llm.USD, unpriced bool) string {
 	return usd.String() + " + unknown"
 }
 
-// forecast prints in one line what the replay is likely to cost, unless it is free.
-func (t *terminal) forecast(p *replay.Plan, l ledger.Books) {
+// printForecast prints in one line what the replay is likely to cost, unless it is free.
+func printForecast(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 	e := p.Estimate()
 	for _, model := range e.Unpriced {
-		t.field("warning", "the price of %s is not known, so its cost can neither be estimated nor counted: give --price %[1]s=IN/OUT",
-			printable(model, oneLine))
+		t.Field("warning", "the price of %s is not known, so its cost can neither be estimated nor counted: give --price %[1]s=IN/OUT",
+			terminal.Line(model))
 	}
 	if e.Total.USD[replay.Worst] == 0 && len(e.Unpriced) == 0 && l.Spent() == 0 {
 		return
@@ -92,14 +93,14 @@ func (t *terminal) forecast(p *replay.Plan, l ledger.Books) {
 	if spent := l.Spent(); spent > 0 {
 		line += fmt.Sprintf("  spent so far %s", spent)
 	}
-	t.field("forecast", "%s  about %s%s", line, minutes(e.Total.Time[replay.Likely]), pricesOf(p.PricesDate))
-	t.capWarning(e, l.Cap())
+	t.Field("forecast", "%s  about %s%s", line, minutes(e.Total.Time[replay.Likely]), pricesOf(p.PricesDate))
+	printCapWarning(t, e, l.Cap())
 }
 
-// capWarning warns of a cap that will probably stop the replay.
-func (t *terminal) capWarning(e replay.Estimate, limit *llm.USD) {
+// printCapWarning warns of a cap that will probably stop the replay.
+func printCapWarning(t *terminal.Terminal, e replay.Estimate, limit *llm.USD) {
 	if limit != nil && e.Total.USD[replay.Likely] > *limit {
-		t.field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --limit")
+		t.Field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --limit")
 	}
 }
 
@@ -123,8 +124,8 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// estimate prints the estimate of --estimate: a table on stderr and its sum on stdout.
-func (t *terminal) estimate(p *replay.Plan, out *process) error {
+// printEstimate prints the estimate of --estimate: a table on stderr and its sum on stdout.
+func printEstimate(t *terminal.Terminal, p *replay.Plan, out *process) error {
 	e := p.Estimate()
 	rows := [][]string{{"phase", "calls", "low", "likely", "worst", "time low", "likely", "worst"}}
 	row := func(name, calls string, r replay.Range, unpriced bool) {
@@ -141,13 +142,13 @@ func (t *terminal) estimate(p *replay.Plan, out *process) error {
 		row(string(phase.Phase), fmt.Sprint(phase.Calls), phase.Range, phase.Unpriced)
 	}
 	row("total", "", e.Total, len(e.Unpriced) > 0)
-	t.blank()
-	t.table(rows)
-	t.field("cap", "%s; the worst case has every request at its limits, and no replay exceeds the cap",
+	t.Blank()
+	t.Table(rows)
+	t.Field("cap", "%s; the worst case has every request at its limits, and no replay exceeds the cap",
 		capText(p.Cap))
-	t.capWarning(e, p.Cap)
+	printCapWarning(t, e, p.Cap)
 	for _, model := range e.Unpriced {
-		t.field("warning", "the price of %s is not known: give --price %[1]s=IN/OUT", printable(model, oneLine))
+		t.Field("warning", "the price of %s is not known: give --price %[1]s=IN/OUT", terminal.Line(model))
 	}
 	usd := func(of int) any { // null if it lacks models without a price
 		if len(e.Unpriced) > 0 {

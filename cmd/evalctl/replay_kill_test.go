@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/longtest"
 )
 
 // lanterns writes a benchmark file like LongMemEval, with facts that are not in the real one.
@@ -74,7 +76,8 @@ const maxKills = 3
 // TestReplayKilled: a replay that is killed at any instant, and continued as often as needed, has
 // the same results as one that was not interrupted, times and what counts interruptions aside.
 func TestReplayKilled(t *testing.T) {
-	kills := 15
+	t.Parallel()
+	kills := longtest.Rounds(6, 15)
 	if testing.Short() {
 		kills = 4
 	}

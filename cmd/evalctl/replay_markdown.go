@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/nightly"
 )
@@ -82,7 +83,7 @@ func (c *replayCmd) writeReport(outcomes []replay.Outcome, compared *compare.Arm
 }
 
 // writeArms writes the reports of reportFlags, also of arms that did not finish.
-func (c *replayCmd) writeArms(p *process, t *terminal, outcomes []replay.Outcome, compared *compare.Arms, worst error) error {
+func (c *replayCmd) writeArms(p *process, t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms, worst error) error {
 	if !c.wanted() {
 		return worst
 	}

@@ -327,6 +327,7 @@ func TestReplayUnpriced(t *testing.T) {
 // TestReplayAfterBadExtraction: replies that the daemon could not use are not sent to it again when
 // the replay is continued, nor in a new replay.
 func TestReplayAfterBadExtraction(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it replays six times")
 	}
@@ -335,6 +336,7 @@ func TestReplayAfterBadExtraction(t *testing.T) {
 		"new":     nil,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var healthy atomic.Bool
 			model := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
 				r := lanternModel(c)

@@ -6,21 +6,31 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestReplayPage runs the session in docs/replay.md and compares what is shown with what is
-// printed, except for times, ports and builds. With -update, it rewrites what is shown.
-func TestReplayPage(t *testing.T) {
+// TestReplayPage runs the session in docs/replay.md. The questions that did not pass are left out,
+// because they are printed in the order in which they ended.
+func TestReplayPage(t *testing.T) { testSession(t, "../../docs/replay.md", working, failing) }
+
+// TestTutorial runs the session in docs/tutorial.md.
+func TestTutorial(t *testing.T) { testSession(t, "../../docs/tutorial.md", working, compared) }
+
+// testSession runs the session of a page and compares what is shown with what is printed, except
+// for times, ports, dates and builds, and for lines that match one of hidden. With -update, it
+// rewrites what is shown.
+func testSession(t *testing.T, file string, hidden ...*regexp.Regexp) {
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}
-	data, err := os.ReadFile(replayPage)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newSession(t)
+	s.hidden = hidden
 	var page strings.Builder
 	blocks := strings.Split(string(data), "```console\n")
 	page.WriteString(blocks[0])
@@ -40,7 +50,7 @@ func TestReplayPage(t *testing.T) {
 		page.WriteString("```\n" + rest)
 	}
 	if *update {
-		if err := os.WriteFile(replayPage, []byte(page.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,8 +58,9 @@ func TestReplayPage(t *testing.T) {
 
 // session runs the commands of a page in one folder, which has the datasets of the repository.
 type session struct {
-	t   *testing.T
-	dir string
+	t      *testing.T
+	dir    string
+	hidden []*regexp.Regexp // lines of output
 }
 
 func newSession(t *testing.T) *session {
@@ -87,8 +98,7 @@ func (s *session) commands(block string) (out []shown) {
 	return out
 }
 
-// run returns what a command prints, without the lines that depend on time: progress, and the
-// questions that did not pass, in the order in which they ended.
+// run returns what a command prints, without the hidden lines.
 func (s *session) run(command string) string {
 	s.t.Helper()
 	var out bytes.Buffer
@@ -100,7 +110,7 @@ func (s *session) run(command string) string {
 	}
 	var lines strings.Builder
 	for line := range strings.Lines(out.String()) {
-		if !passing.MatchString(line) {
+		if !slices.ContainsFunc(s.hidden, func(re *regexp.Regexp) bool { return re.MatchString(line) }) {
 			lines.WriteString(strings.TrimRight(line, " \n") + "\n")
 		}
 	}
@@ -112,10 +122,12 @@ func (s *session) run(command string) string {
 }
 
 var (
-	passing    = regexp.MustCompile(`^  (FAIL|ERR |\?\?\?\?|… and \d+ more|(ingest|ask|answer|judge|replay) +\d+/\d+)`)
+	working    = regexp.MustCompile(`^  (ingest|ask|answer|judge|replay) +\d+/\d+`)
+	compared   = regexp.MustCompile(`^  latency     .* vs `)
+	failing    = regexp.MustCompile(`^  (FAIL|ERR |\?\?\?\?|… and \d+ more)`)
 	blankLines = regexp.MustCompile(`\n{3,}`)
 	// changing are the parts of lines that differ from run to run.
-	changing = regexp.MustCompile(`pid \d+|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b( \[[\d.]+( m?s)? [\d.]+( m?s)?\])?|\d+\.\d+\.\d+\S* \(commit [^)]*\)| +`)
+	changing = regexp.MustCompile(`pid \d+|\d{4}-\d\d-\d\d( \d\d:\d\d)?/?|\d{8}T\d{6}Z-[0-9a-f]{6}|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b( \[[\d.]+( m?s)? [\d.]+( m?s)?\])?|\d+\.\d+\.\d+\S* \(commit [^)]*\)| +`)
 )
 
 // volatile returns text without the parts that differ from run to run, and without differences of

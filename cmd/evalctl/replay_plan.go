@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
@@ -26,16 +27,16 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := readIDs("ids", strings.TrimPrefix(c.IDs, "@"))
+	drawn, err := dataset.ReadIDs(strings.TrimPrefix(c.IDs, "@"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--ids: %w", err)
 	}
-	excluded, err := readIDs("exclude-ids", c.ExcludeIDs)
+	excluded, err := dataset.ReadIDs(c.ExcludeIDs)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--exclude-ids: %w", err)
 	}
 	config.Sample = sample.Config{
-		Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum, IDs: drawn.ids, Exclude: excluded.ids,
+		Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum, IDs: drawn.List, Exclude: excluded.List,
 	}
 	config.Benchmark, err = source.Open(ctx, c.Dataset, source.Options{
 		Format: source.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
@@ -258,11 +259,16 @@ func checkFolder(dir string) error {
 }
 
 // newPlan returns the plan, and checks the lists of ids first.
-func newPlan(config replay.Config, lists ...idList) (*replay.Plan, error) {
-	for _, l := range lists {
-		if err := l.check(config.Benchmark); err != nil {
-			return nil, err
-		}
+func newPlan(config replay.Config, drawn, excluded dataset.IDs) (*replay.Plan, error) {
+	known := make(map[string]bool, len(config.Benchmark.Questions))
+	for _, q := range config.Benchmark.Questions {
+		known[q.ID] = true
+	}
+	if err := drawn.Check(known, config.Benchmark.Path); err != nil {
+		return nil, fmt.Errorf("--ids: %w", err)
+	}
+	if err := excluded.Check(known, config.Benchmark.Path); err != nil {
+		return nil, fmt.Errorf("--exclude-ids: %w", err)
 	}
 	return replay.New(config)
 }

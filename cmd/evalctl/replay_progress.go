@@ -8,6 +8,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/queue"
 )
@@ -15,7 +16,7 @@ import (
 // replayProgress reports the progress of a replay: first the sessions that were written, then the
 // questions of all arms together.
 type replayProgress struct {
-	t    *terminal
+	t    *terminal.Terminal
 	plan *replay.Plan
 
 	mu       sync.Mutex
@@ -31,8 +32,8 @@ type replayProgress struct {
 	finished map[string]int // questions, by arm
 }
 
-// replayProgress starts the display.
-func (t *terminal) replayProgress(plan *replay.Plan) *replayProgress {
+// newReplayProgress starts the display.
+func newReplayProgress(t *terminal.Terminal, plan *replay.Plan) *replayProgress {
 	p := &replayProgress{t: t, plan: plan, shown: time.Now(), begun: map[string]bool{}, finished: map[string]int{}}
 	daemons := 0
 	for _, a := range plan.Arms {
@@ -75,10 +76,10 @@ func (p *replayProgress) controls(c result.Controls) {
 	right, wrong := c.Judged()
 	switch {
 	case !c.Valid():
-		p.t.field("warning", "%d of %d answers that are known to be right or wrong were misjudged: "+
+		p.t.Field("warning", "%d of %d answers that are known to be right or wrong were misjudged: "+
 			"this replay is INVALID, and nothing more is asked", len(c.Failed), right+wrong)
 	case !c.Enough():
-		p.t.field("warning", "%d of %d answers that are known to be right or wrong got no verdict of the judge: "+
+		p.t.Field("warning", "%d of %d answers that are known to be right or wrong got no verdict of the judge: "+
 			"nothing more is asked", c.Unscored, c.Right+c.Wrong)
 	}
 }
@@ -88,16 +89,16 @@ func (p *replayProgress) cached(s llm.CacheStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Failed > 0 {
-		p.t.field("warning", "%d replies of models could not be read from the cache or written to it, and may be "+
-			"paid for again: %s", s.Failed, printable(s.Failure.Error(), oneLine))
+		p.t.Field("warning", "%d replies of models could not be read from the cache or written to it, and may be "+
+			"paid for again: %s", s.Failed, terminal.Line(s.Failure.Error()))
 	}
 	if s.Damaged > 0 {
-		p.t.field("warning", "%d damaged replies were removed from the cache", s.Damaged)
+		p.t.Field("warning", "%d damaged replies were removed from the cache", s.Damaged)
 	}
 }
 
 func (p *replayProgress) opened(arm string, s *harness.Session) {
-	p.aside(func() { p.t.daemonOf(arm, s) })
+	p.aside(func() { printDaemonOf(p.t, arm, s) })
 }
 
 // aside prints something above the bar, if there is one.
@@ -123,7 +124,7 @@ func (p *replayProgress) ingested(_ string, n int) {
 		return
 	}
 	p.shown = time.Now()
-	p.t.field("ingest", "%d/%d sessions", p.sessions, p.of)
+	p.t.Field("ingest", "%d/%d sessions", p.sessions, p.of)
 }
 
 func (p *replayProgress) asking(arm, id string, begin bool) {
@@ -170,7 +171,7 @@ func (p *replayProgress) start() *progress {
 			resumed = q.Resumed()
 		}
 		p.known.Unlock()
-		p.answers = p.t.progress(len(p.plan.Questions)*len(p.plan.Arms), resumed)
+		p.answers = newProgress(p.t, len(p.plan.Questions)*len(p.plan.Arms), resumed)
 		p.answers.mu.Lock() // it may be drawn already
 		p.answers.more = p.status
 		p.answers.mu.Unlock()

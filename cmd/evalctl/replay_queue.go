@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/queue"
 )
@@ -69,7 +70,7 @@ func (c *replayCmd) beginQueued(
 		worker = append(worker, "--queue", c.Queue)
 	}
 	return &begunReplay{
-		Books: run, close: run.Close, remove: run.Remove, resume: resume, queue: run, worker: commandLine(worker...),
+		Books: run, close: run.Close, remove: run.Remove, resume: resume, queue: run, worker: terminal.CommandLine(worker...),
 		run: func(ctx context.Context, h replay.Hooks) ([]replay.Outcome, error) {
 			return plan.RunQueued(ctx, files, run, h)
 		},
@@ -100,15 +101,15 @@ func (c *replayCmd) queuedRun(
 }
 
 // announce prints how to work for a run on a queue.
-func (b *begunReplay) announce(t *terminal) {
+func (b *begunReplay) announce(t *terminal.Terminal) {
 	if b.queue != nil {
-		t.field("queue", "run %s  workers on any machine, with the same queue: %s", b.queue.ID(), b.worker)
+		t.Field("queue", "run %s  workers on any machine, with the same queue: %s", b.queue.ID(), b.worker)
 	}
 }
 
 // notice prints what the queue reports.
 func (p *replayProgress) notice(text string) {
-	p.aside(func() { p.t.field("queue", "%s", printable(text, oneLine)) })
+	p.aside(func() { p.t.Field("queue", "%s", terminal.Line(text)) })
 }
 
 // relocate changes the options of a replay that was begun on another machine: files that are not

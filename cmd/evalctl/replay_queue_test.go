@@ -69,6 +69,7 @@ func (r *queueRig) stop(cmd *exec.Cmd, stderr *bytes.Buffer) {
 // TestReplayQueue: two workers make the result that one process makes, times aside: each with a
 // daemon of its own, whose calls to its models are counted, or with one daemon for all.
 func TestReplayQueue(t *testing.T) {
+	t.Parallel()
 	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir()}
 	model := llmtest.NewServer(t, lanternModel)
 	rig.env = []string{"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + model.URL}

@@ -11,88 +11,89 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
 )
 
-// replayReport prints what was found, an arm after the other, and then how they compare.
-func (t *terminal) replayReport(p *replay.Plan, outcomes []replay.Outcome, compared *compare.Arms, progress *replayProgress) {
-	t.blank()
+// printReplayReport prints what was found, an arm after the other, and then how they compare.
+func printReplayReport(t *terminal.Terminal, p *replay.Plan, outcomes []replay.Outcome, compared *compare.Arms, progress *replayProgress) {
+	t.Blank()
 	for _, o := range outcomes {
 		if len(outcomes) > 1 {
-			t.heading(o)
+			printHeading(t, o)
 		}
 		if o.Result == nil {
-			t.field("failed", "%s", short(fmt.Sprint(o.Err), maxFailure))
+			t.Field("failed", "%s", terminal.Short(fmt.Sprint(o.Err), maxFailure))
 			continue
 		}
-		t.losses(o.Result.Identity, t.readFailures(o.Path, progress.listed()))
-		t.armReport(*o.Result, o.Path)
+		printLosses(t, o.Result.Identity, readFailures(t, o.Path, progress.listed()))
+		printArmReport(t, *o.Result, o.Path)
 		if o.Err != nil && len(outcomes) > 1 {
-			t.field("failed", "%s", short(o.Err.Error(), maxFailure))
+			t.Field("failed", "%s", terminal.Short(o.Err.Error(), maxFailure))
 		}
-		t.blank()
+		t.Blank()
 	}
 	if compared != nil {
-		t.arms(outcomes, compared)
+		printArms(t, outcomes, compared)
 	}
 }
 
 // maxFailure is how many characters of the error of an arm are printed.
 const maxFailure = 400
 
-// heading prints the name of an arm.
-func (t *terminal) heading(o replay.Outcome) {
-	if !t.quiet {
-		fmt.Fprintf(t.w, "  == %s ==\n", o.Arm.Name)
+// printHeading prints the name of an arm.
+func printHeading(t *terminal.Terminal, o replay.Outcome) {
+	if !t.Quiet() {
+		fmt.Fprintf(t, "  == %s ==\n", o.Arm.Name)
 	}
 }
 
-// armReport prints the figures of one arm, the verdict and the file last.
-func (t *terminal) armReport(res result.Result, path string) {
+// printArmReport prints the figures of one arm, the verdict and the file last.
+func printArmReport(t *terminal.Terminal, res result.Result, path string) {
 	r := res.Replay
 	if r == nil {
 		return
 	}
-	t.strata(res)
-	t.estimates(r)
+	printStrata(t, res)
+	printEstimates(t, r)
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
-		t.field("original", "%.3f  %d/%d   95%% CI %s (Wilson) by the dataset's own gold (errata: %d excluded, %d corrected)",
+		t.Field("original", "%.3f  %d/%d   95%% CI %s (Wilson) by the dataset's own gold (errata: %d excluded, %d corrected)",
 			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, intervalText(e.OriginalInterval),
 			e.Excluded, e.Corrected)
 	}
-	t.controls(r.Controls)
-	t.causes(r, res.Counts.Total)
+	printControls(t, r.Controls)
+	printCauses(t, r, res.Counts.Total)
 	if res.Retrieval != nil {
-		t.primary(res)
-		t.warnings(res.Retrieval.Warnings)
+		printPrimary(t, res)
+		printWarnings(t, res.Retrieval.Warnings)
 	}
-	t.latency(res)
+	printLatency(t, res)
 	if r.Alone != nil {
-		t.field("alone", "%s", printable(r.Alone.Text(), oneLine))
+		t.Field("alone", "%s", terminal.Line(r.Alone.Text()))
 	}
 	if r.FirstAttempt < res.Counts.Total {
-		t.field("attempts", "%d of %s answered at the first attempt, %d of these passed", r.FirstAttempt,
+		t.Field("attempts", "%d of %s answered at the first attempt, %d of these passed", r.FirstAttempt,
 			count(res.Counts.Total, "question"), r.FirstAttemptPassed)
 	}
 	if r.Restarts > 0 {
-		t.field("warning", "the daemon was started again %s while it was measured", times(r.Restarts))
+		t.Field("warning", "the daemon was started again %s while it was measured", times(r.Restarts))
 	}
-	t.ingest(r.Ingest)
+	printIngest(t, r.Ingest)
 	if m := r.ModelRequests; m != nil {
-		t.field("requests", "%s", m.Text())
+		t.Field("requests", "%s", m.Text())
 		for _, warning := range m.Warnings() {
-			t.field("warning", "%s", printable(warning, oneLine))
+			t.Field("warning", "%s", terminal.Line(warning))
 		}
 	}
-	t.daemonEnv(res.Settings.DaemonEnv)
-	t.cost(res)
-	t.blank()
-	t.rate(res)
+	printDaemonEnv(t, res.Settings.DaemonEnv)
+	printCost(t, res)
+	t.Blank()
+	printRate(t, res)
 	if g := res.Gate; g.Floor > 0 || g.Verdict != result.Pass {
-		t.gate(res)
+		printGate(t, res)
 	}
-	t.field("file", "%s", printable(path, oneLine))
+	t.Field("file", "%s", terminal.Line(path))
 }
 
 func times(n int) string {
@@ -102,9 +103,9 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// strata prints the table by question type.
-func (t *terminal) strata(res result.Result) {
-	if t.quiet || len(res.Replay.Strata) == 0 {
+// printStrata prints the table by question type.
+func printStrata(t *terminal.Terminal, res result.Result) {
+	if t.Quiet() || len(res.Replay.Strata) == 0 {
 		return
 	}
 	header := []string{"stratum", "n", "pass", "rate", "95% Wilson"}
@@ -126,11 +127,11 @@ func (t *terminal) strata(res result.Result) {
 		all.WithGold, all.Retrieval = res.Retrieval.Questions, res.Retrieval.Macro
 	}
 	rows = append(rows, stratumRow(all, metrics))
-	t.table(rows)
+	t.Table(rows)
 }
 
 func stratumRow(s result.Stratum, metrics []string) []string {
-	row := []string{short(s.Name, 26), fmt.Sprint(s.Counts.Total), fmt.Sprint(s.Counts.Passed), "–", "–"}
+	row := []string{terminal.Short(s.Name, 26), fmt.Sprint(s.Counts.Total), fmt.Sprint(s.Counts.Passed), "–", "–"}
 	if s.PassRate != nil {
 		row[3] = fmt.Sprintf("%.3f", *s.PassRate)
 		row[4] = intervalText(s.Interval)
@@ -145,8 +146,8 @@ func stratumRow(s result.Stratum, metrics []string) []string {
 	return row
 }
 
-// estimates prints what the sample says about the whole benchmark.
-func (t *terminal) estimates(r *result.Replay) {
+// printEstimates prints what the sample says about the whole benchmark.
+func printEstimates(t *terminal.Terminal, r *result.Replay) {
 	var parts []string
 	if w := r.Weighted; w != nil && r.Sample.Size < r.Sample.Population {
 		parts = append(parts, fmt.Sprintf("all %d questions %.3f [%.3f %.3f] (%s)", r.Sample.Population, w.Mean,
@@ -156,21 +157,21 @@ func (t *terminal) estimates(r *result.Replay) {
 		parts = append(parts, fmt.Sprintf("mean of the strata %.3f", *r.Macro))
 	}
 	if len(parts) > 0 {
-		t.fieldParts("estimate", parts)
+		printFieldParts(t, "estimate", parts)
 	}
 }
 
-// controls prints how the scorer did on answers that are known to be right or wrong.
-func (t *terminal) controls(c *result.Controls) {
+// printControls prints how the scorer did on answers that are known to be right or wrong.
+func printControls(t *terminal.Terminal, c *result.Controls) {
 	if c == nil {
 		return
 	}
-	word := t.tint(true, "VALID")
+	word := t.Tint(true, "VALID")
 	switch {
 	case !c.Valid():
-		word = t.tint(false, "INVALID")
+		word = t.Tint(false, "INVALID")
 	case !c.Enough():
-		word = t.tint(false, "NOT JUDGED")
+		word = t.Tint(false, "NOT JUDGED")
 	}
 	right, wrong := c.Judged()
 	parts := []string{fmt.Sprintf("%s  %d/%d right passed, %d/%d wrong failed", word, c.RightPassed, right,
@@ -184,45 +185,45 @@ func (t *terminal) controls(c *result.Controls) {
 	if c.Unscored > 0 {
 		parts = append(parts, fmt.Sprintf("%d without a verdict", c.Unscored))
 	}
-	t.fieldParts("controls", parts)
-	t.failedControls("misjudged", c.Failed, maxFailedControls)
-	t.failedControls("no verdict", c.Unjudged, 1) // most often all for the same reason
+	printFieldParts(t, "controls", parts)
+	printFailedControls(t, "misjudged", c.Failed, maxFailedControls)
+	printFailedControls(t, "no verdict", c.Unjudged, 1) // most often all for the same reason
 	if note := c.Note(); note != "" {
-		t.field("warning", "%s", note)
+		t.Field("warning", "%s", note)
 	}
 }
 
-// failedControls prints the first limit controls that were misjudged or not judged.
-func (t *terminal) failedControls(what string, list []result.FailedControl, limit int) {
+// printFailedControls prints the first limit controls that were misjudged or not judged.
+func printFailedControls(t *terminal.Terminal, what string, list []result.FailedControl, limit int) {
 	for i, f := range list {
 		if i == limit {
-			t.field("", "… and %d more, see the result file", len(list)-i)
+			t.Field("", "… and %d more, see the result file", len(list)-i)
 			break
 		}
-		t.field("", "%s: %s, %s %q: %s", what, short(f.ID, 40), short(f.Kind, 24), short(f.Answer, 60), short(f.Reason, 240))
+		t.Field("", "%s: %s, %s %q: %s", what, terminal.Short(f.ID, 40), terminal.Short(f.Kind, 24), terminal.Short(f.Answer, 60), terminal.Short(f.Reason, 240))
 	}
 }
 
 // maxFailedControls is how many misjudged controls are printed.
 const maxFailedControls = 5
 
-// causes prints what lost questions.
-func (t *terminal) causes(r *result.Replay, total int) {
+// printCauses prints what lost questions.
+func printCauses(t *terminal.Terminal, r *result.Replay, total int) {
 	n := 0
 	var parts []string
 	for _, cause := range slices.SortedFunc(maps.Keys(r.Losses), func(a, b result.Cause) int {
 		return cmp.Or(cmp.Compare(r.Losses[b], r.Losses[a]), strings.Compare(string(a), string(b)))
 	}) {
-		parts = append(parts, fmt.Sprintf("%s %d", short(strings.ReplaceAll(string(cause), "_", "-"), 40), r.Losses[cause]))
+		parts = append(parts, fmt.Sprintf("%s %d", terminal.Short(strings.ReplaceAll(string(cause), "_", "-"), 40), r.Losses[cause]))
 		n += r.Losses[cause]
 	}
 	if n > 0 {
-		t.fieldParts("losses", append([]string{fmt.Sprintf("%d of %d", n, total)}, parts...))
+		printFieldParts(t, "losses", append([]string{fmt.Sprintf("%d of %d", n, total)}, parts...))
 	}
 }
 
-// primary prints the primary retrieval metrics with their intervals.
-func (t *terminal) primary(res result.Result) {
+// printPrimary prints the primary retrieval metrics with their intervals.
+func printPrimary(t *terminal.Terminal, res result.Result) {
 	r := res.Retrieval
 	if len(r.Ks) == 0 {
 		return
@@ -239,10 +240,10 @@ func (t *terminal) primary(res result.Result) {
 		parts = append(parts, brackets)
 	}
 	parts = append(parts, fmt.Sprintf("over %s with gold", count(r.Questions, "question")))
-	t.fieldParts("retrieval", parts)
+	printFieldParts(t, "retrieval", parts)
 }
 
-func (t *terminal) ingest(i *result.Ingest) {
+func printIngest(t *terminal.Terminal, i *result.Ingest) {
 	if i == nil {
 		return
 	}
@@ -250,11 +251,11 @@ func (t *terminal) ingest(i *result.Ingest) {
 	if i.Sessions == 0 {
 		what = count(i.Documents, "document")
 	}
-	t.field("ingest", "%s  %s (%d reused)  %s  %.1f s", short(i.Mode, 24), count(i.Brains, "brain"), i.Reused, what, i.Seconds)
+	t.Field("ingest", "%s  %s (%d reused)  %s  %.1f s", terminal.Short(i.Mode, 24), count(i.Brains, "brain"), i.Reused, what, i.Seconds)
 }
 
-// cost prints the cost accounting of one arm.
-func (t *terminal) cost(res result.Result) {
+// printCost prints the cost accounting of one arm.
+func printCost(t *terminal.Terminal, res result.Result) {
 	c := res.CostAccounting
 	if c == nil {
 		return
@@ -276,17 +277,17 @@ func (t *terminal) cost(res result.Result) {
 			100*float64(c.CacheHits)/float64(asked), c.CacheHits, asked, c.CachedSavingsUSD))
 	}
 	if len(c.Unpriced) > 0 {
-		parts = append(parts, "not counted, price unknown: "+printable(strings.Join(c.Unpriced, ", "), oneLine))
+		parts = append(parts, "not counted, price unknown: "+terminal.Line(strings.Join(c.Unpriced, ", ")))
 	}
 	if c.Unmetered {
 		parts = append(parts, "the daemon's own models are not counted")
 	}
-	t.fieldParts("cost", parts)
-	t.listCost(c)
+	printFieldParts(t, "cost", parts)
+	printListCost(t, c)
 }
 
-// listCost prints what the arm would have cost alone, unless it is free.
-func (t *terminal) listCost(c *result.CostAccounting) {
+// printListCost prints what the arm would have cost alone, unless it is free.
+func printListCost(t *terminal.Terminal, c *result.CostAccounting) {
 	l := c.List
 	if l == nil || l.USD != nil && *l.USD == 0 {
 		return
@@ -301,7 +302,7 @@ func (t *terminal) listCost(c *result.CostAccounting) {
 	if l.ReusedUnrecorded > 0 {
 		sum += fmt.Sprintf(" + filling %s, not recorded", count(l.ReusedUnrecorded, "reused brain"))
 	}
-	t.fieldParts("list cost", append([]string{sum}, perCorrect(c)...))
+	printFieldParts(t, "list cost", append([]string{sum}, perCorrect(c)...))
 }
 
 // perCorrect returns what a correct answer cost, nothing if that is not known or nothing.
@@ -324,9 +325,9 @@ func ofCap(limit *llm.USD) string {
 	return " of " + limit.String()
 }
 
-// spent prints what all arms cost together.
-func (t *terminal) spent(p *replay.Plan, l ledger.Books) {
+// printSpent prints what all arms cost together.
+func printSpent(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 	if len(p.Arms) > 1 && l.Spent() > 0 {
-		t.field("total", "%s%s", l.Spent(), ofCap(l.Cap()))
+		t.Field("total", "%s%s", l.Spent(), ofCap(l.Cap()))
 	}
 }

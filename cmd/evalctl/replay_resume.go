@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
@@ -95,8 +96,8 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 		c.Resume, strings.Join(slices.Concat(of.Target, of.Baseline), ", "))
 }
 
-// resumeReplay prints how to continue a replay that did not finish.
-func (t *terminal) resumeReplay(b *begunReplay, stopped error) {
+// printResumeReplay prints how to continue a replay that did not finish.
+func printResumeReplay(t *terminal.Terminal, b *begunReplay, stopped error) {
 	how, more := "continue with", ""
 	if errors.As(stopped, new(*replay.DifferentError)) {
 		return // it would be rejected again
@@ -115,5 +116,5 @@ func (t *terminal) resumeReplay(b *begunReplay, stopped error) {
 	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
 		how = "once the judge is in order, continue with"
 	}
-	t.field("resume", "nothing is lost; %s: %s%s", how, commandLine(append([]string{"evalctl"}, b.resume...)...), more)
+	t.Field("resume", "nothing is lost; %s: %s%s", how, terminal.CommandLine(append([]string{"evalctl"}, b.resume...)...), more)
 }

@@ -10,59 +10,60 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
-// configured prints the project file that is in force.
-func (t *terminal) configured(p *process) {
+// printConfigured prints the project file that is in force.
+func printConfigured(t *terminal.Terminal, p *process) {
 	if p.config != "" {
-		t.field("config", "%s", printable(p.config, oneLine))
+		t.Field("config", "%s", terminal.Line(p.config))
 	}
 }
 
-// inputs prints the dataset, the corpus and the brains.
-func (t *terminal) inputs(dataset string, p *plan) {
+// printInputs prints the dataset, the corpus and the brains.
+func printInputs(t *terminal.Terminal, dataset string, p *plan) {
 	var tags []string
-	for _, tag := range slices.Sorted(maps.Keys(p.dataset.Tags)) {
-		tags = append(tags, fmt.Sprintf("%s %d", printable(tag, oneLine), p.dataset.Tags[tag]))
+	for _, tag := range slices.Sorted(maps.Keys(p.Dataset.Tags)) {
+		tags = append(tags, fmt.Sprintf("%s %d", terminal.Line(tag), p.Dataset.Tags[tag]))
 	}
-	questions := count(p.dataset.Selected, "question")
-	if s := p.dataset.Selection; s != nil {
-		questions = fmt.Sprintf("%d of %s (%s)", p.dataset.Selected, count(s.Total, "question"),
-			printable(s.String(), oneLine))
+	questions := count(p.Dataset.Selected, "question")
+	if s := p.Dataset.Selection; s != nil {
+		questions = fmt.Sprintf("%d of %s (%s)", p.Dataset.Selected, count(s.Total, "question"),
+			terminal.Line(s.String()))
 	}
-	if p.dataset.Repeats > 1 {
-		questions += fmt.Sprintf(", each asked %d times", p.dataset.Repeats)
+	if p.Dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", p.Dataset.Repeats)
 	}
-	line := fmt.Sprintf("%s  %s  sha256 %s", printable(dataset, oneLine), questions, digest(p.dataset.SHA256))
+	line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(dataset), questions, digest(p.Dataset.SHA256))
 	if len(tags) > 0 && len(tags) <= 8 {
 		line += "  tags: " + strings.Join(tags, "  ")
 	}
-	t.field("dataset", "%s", line)
-	if p.corpus != nil {
-		line := fmt.Sprintf("%s  %s  sha256 %s", printable(p.corpus.Path, oneLine),
-			count(len(p.corpus.Docs), "document"), digest(p.corpus.SHA256))
-		if out := p.corpus.LeftOut; len(out) > 0 {
-			line += fmt.Sprintf("  %d other files ignored, such as %s", len(out), printable(out[0], oneLine))
+	t.Field("dataset", "%s", line)
+	if p.Corpus != nil {
+		line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(p.Corpus.Path),
+			count(len(p.Corpus.Docs), "document"), digest(p.Corpus.SHA256))
+		if out := p.Corpus.LeftOut; len(out) > 0 {
+			line += fmt.Sprintf("  %d other files ignored, such as %s", len(out), terminal.Line(out[0]))
 		}
-		t.field("corpus", "%s", line)
+		t.Field("corpus", "%s", line)
 	}
-	t.brains(p.brains)
-	t.inputWarnings(p.dataset, p.corpus)
-	t.warnings(p.gold.Warnings)
+	printBrains(t, p.Brains)
+	printInputWarnings(t, p.Dataset, p.Corpus)
+	printWarnings(t, p.Gold.Warnings)
 }
 
-// judging prints the judge, and what it is likely to cost.
-func (t *terminal) judging(c *runCmd, p *plan) {
+// printJudging prints the judge, and what it is likely to cost.
+func printJudging(t *terminal.Terminal, c *runCmd, p *plan) {
 	if p.judging == nil {
 		if c.typed["max-cost-usd"] { // a file may have it for runs with another scorer
-			t.field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
+			t.Field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
 		}
 		return
 	}
 	price := p.estimate.text(p.judging, c.budget)
 	judge := p.judging.Identity()
-	t.field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, printable(judge.Model, oneLine), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
-	t.exceeded(p.estimate, c.budget, "--max-cost-usd", "reduce --limit")
+	t.Field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion, digest(judge.PromptSHA256), temperature(judge), price)
+	printExceeded(t, p.estimate, c.budget, "--max-cost-usd", "reduce --limit")
 }
 
 // pricesOf says of which day the prices are of a cost, as far as that is known.
@@ -70,7 +71,7 @@ func pricesOf(date string) string {
 	if date == "" {
 		return ""
 	}
-	return "  prices of " + printable(date, oneLine)
+	return "  prices of " + terminal.Line(date)
 }
 
 func temperature(j result.JudgeModel) string {
@@ -80,35 +81,35 @@ func temperature(j result.JudgeModel) string {
 	return fmt.Sprint(*j.Temperature)
 }
 
-// daemon prints the daemon under test.
-func (t *terminal) daemon(s *harness.Session) { t.daemonOf("daemon", s) }
+// printDaemon prints the daemon under test.
+func printDaemon(t *terminal.Terminal, s *harness.Session) { printDaemonOf(t, "daemon", s) }
 
-// daemonOf prints a daemon under the name of its arm.
-func (t *terminal) daemonOf(name string, s *harness.Session) {
+// printDaemonOf prints a daemon under the name of its arm.
+func printDaemonOf(t *terminal.Terminal, name string, s *harness.Session) {
 	if s.Foreign() != nil {
-		t.foreign(name, s)
+		printForeign(t, name, s)
 		return
 	}
-	url, version := s.Service().URL(), printable(s.ID().Version, oneLine)
+	url, version := s.Service().URL(), terminal.Line(s.ID().Version)
 	if !s.Started() {
-		t.field(name, "%s  %s", url, version)
+		t.Field(name, "%s  %s", url, version)
 		return
 	}
-	t.field(name, "pid %d  %s  healthy in %d ms  %s  log %s",
-		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, printable(s.LogPath(), oneLine))
+	t.Field(name, "pid %d  %s  healthy in %d ms  %s  log %s",
+		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, terminal.Line(s.LogPath()))
 }
 
-// daemonEnv prints which variables a started daemon got.
-func (t *terminal) daemonEnv(e *result.DaemonEnv) {
+// printDaemonEnv prints which variables a started daemon got.
+func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
 	if text := e.Text(nil); text != "" {
-		t.field("daemon env", "%s", printable(text, oneLine))
+		t.Field("daemon env", "%s", terminal.Line(text))
 	}
 }
 
-// passedOn warns before anything is asked of what a started daemon may pay with.
-func (t *terminal) passedOn(e *result.DaemonEnv) {
+// printPassedOn warns before anything is asked of what a started daemon may pay with.
+func printPassedOn(t *terminal.Terminal, e *result.DaemonEnv) {
 	if e != nil && len(e.Passed) > 0 {
-		t.daemonEnv(&result.DaemonEnv{Passed: e.Passed})
+		printDaemonEnv(t, &result.DaemonEnv{Passed: e.Passed})
 	}
 }
 
@@ -127,26 +128,26 @@ func roughly(u llm.USD) string {
 // digest abbreviates a hash.
 func digest(sum string) string { return sum[:8] + "…" }
 
-// report prints the details of a finished run with the questions that did not pass. Its verdict,
+// printReport prints the details of a finished run with the questions that did not pass. Its verdict,
 // with the reason and the file, comes last. The first warned warnings have been printed already.
-func (t *terminal) report(res result.Result, f failures, warned int, path string) {
-	if t.quiet {
+func printReport(t *terminal.Terminal, res result.Result, f failures, warned int, path string, verbose bool) {
+	if t.Quiet() {
 		return
 	}
-	t.failures(res.Identity, f)
-	t.selection(res)
-	t.firstTry(res)
-	t.clustered(res)
-	t.repeats(res)
-	t.tags(res)
+	printFailures(t, res.Identity, f)
+	printSelection(t, res)
+	printFirstTry(t, res)
+	printClustered(t, res)
+	printRepeats(t, res)
+	printTags(t, res, verbose)
 	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
-		t.field("grounded", "%s", res.GroundedText())
+		t.Field("grounded", "%s", res.GroundedText())
 	}
 	if res.Retrieval != nil {
-		t.retrieval(res)
-		t.warnings(res.Retrieval.Warnings[min(warned, len(res.Retrieval.Warnings)):])
+		printRetrieval(t, res)
+		printWarnings(t, res.Retrieval.Warnings[min(warned, len(res.Retrieval.Warnings)):])
 	}
-	t.latency(res)
+	printLatency(t, res)
 	if res.Cost.JudgeRequests > 0 {
 		limit := "(no cap)"
 		if res.Cost.CapUSD != nil {
@@ -159,18 +160,18 @@ func (t *terminal) report(res result.Result, f failures, warned int, path string
 		if n := res.Cost.UsageImplausible; n > 0 {
 			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", count(n, "request"))
 		}
-		t.field("cost", "judge %s %s  %s  %d tokens in  %d out%s%s", res.Cost.Amount(), limit,
+		t.Field("cost", "judge %s %s  %s  %d tokens in  %d out%s%s", res.Cost.Amount(), limit,
 			count(res.Cost.JudgeRequests, "request"), res.Cost.InputTokens, res.Cost.OutputTokens, doubt,
 			pricesOf(res.Cost.PricesDate))
 	}
 	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
-		t.field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", printable(res.ReaderCost.Text(), oneLine),
+		t.Field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", terminal.Line(res.ReaderCost.Text()),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, count(res.ReaderUsage.Reported, "answer"))
 	}
 	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
-		t.field("own", "%s", text)
+		t.Field("own", "%s", text)
 	}
-	t.daemonEnv(res.Settings.DaemonEnv)
+	printDaemonEnv(t, res.Settings.DaemonEnv)
 	modes := ran("mode", res.EffectiveModes)
 	if res.ModesUnknown > 0 {
 		modes = append(modes, fmt.Sprintf("mode not reported ×%d", res.ModesUnknown))
@@ -178,18 +179,18 @@ func (t *terminal) report(res result.Result, f failures, warned int, path string
 	modes = append(modes, ran("fusion", res.Fusions)...)
 	ran := append(modes, ran("reader", res.ReaderModels)...)
 	if len(ran) > 0 {
-		t.field("ran", "%s", strings.Join(ran, "  "))
+		t.Field("ran", "%s", strings.Join(ran, "  "))
 	}
-	t.blank()
-	t.rate(res)
-	t.verdict(res)
-	t.field("file", "%s", printable(path, oneLine))
+	t.Blank()
+	printRate(t, res)
+	printVerdict(t, res)
+	t.Field("file", "%s", terminal.Line(path))
 }
 
-// selection says that not all questions were asked, or not in the order of the file.
-func (t *terminal) selection(res result.Result) {
+// printSelection says that not all questions were asked, or not in the order of the file.
+func printSelection(t *terminal.Terminal, res result.Result) {
 	if text := res.Identity.Dataset.SelectionText(); text != "" {
-		t.field("selection", "%s", printable(text, oneLine))
+		t.Field("selection", "%s", terminal.Line(text))
 	}
 }
 
@@ -197,15 +198,15 @@ func (t *terminal) selection(res result.Result) {
 func ran(what string, counts map[string]int) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, fmt.Sprintf("%s %s ×%d", what, printable(k, oneLine), counts[k]))
+		out = append(out, fmt.Sprintf("%s %s ×%d", what, terminal.Line(k), counts[k]))
 	}
 	return out
 }
 
-// rate prints the pass rate with its interval.
-func (t *terminal) rate(res result.Result) {
+// printRate prints the pass rate with its interval.
+func printRate(t *terminal.Terminal, res result.Result) {
 	if res.PassRate == nil {
-		t.field("pass rate", "none: no question finished")
+		t.Field("pass rate", "none: no question finished")
 		return
 	}
 	n := res.Counts
@@ -222,12 +223,15 @@ func (t *terminal) rate(res result.Result) {
 	if n.NoGold > 0 {
 		counted += fmt.Sprintf("; %d %s", n.NoGold, leftOut(res))
 	}
+	if n.NotMeasurable > 0 {
+		counted += fmt.Sprintf("; %d not measurable excluded", n.NotMeasurable)
+	}
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
-	t.field("pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s",
+	t.Field("pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s",
 		*res.PassRate, res.Passed, res.Total, intervalText(res.Interval), counted)
-	t.field("passed", "%s", res.Identity.PassedText())
+	t.Field("passed", "%s", res.Identity.PassedText())
 }
 
 // leftOut says why questions do not count.
@@ -241,53 +245,53 @@ func leftOut(res result.Result) string {
 	return "without expected_paths excluded"
 }
 
-// verdict prints the verdict of the run's gate, and where questions were lost.
-func (t *terminal) verdict(res result.Result) {
-	t.gate(res)
+// printVerdict prints the verdict of the run's gate, and where questions were lost.
+func printVerdict(t *terminal.Terminal, res result.Result) {
+	printGate(t, res)
 	if g := res.Gate; g.Passed < g.Total {
-		t.field("lost at", "%s", g.Loss)
+		t.Field("lost at", "%s", g.Loss)
 	}
 }
 
-// gate prints the verdict of a gate.
-func (t *terminal) gate(res result.Result) {
+// printGate prints the verdict of a gate.
+func printGate(t *terminal.Terminal, res result.Result) {
 	g := res.Gate
 	switch g.Verdict {
 	case result.Pass, result.Fail:
 		if g.Stopped != "" {
-			t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(false, "FAIL"), g.Sentence)
+			t.Field("floor", "%.3f  %s  %s", g.Floor, t.Tint(false, "FAIL"), g.Sentence)
 			return
 		}
-		t.floors(g)
+		printFloors(t, g)
 	case result.Inconclusive:
-		t.field("stopped", "%s after %d of %s: this is not a score",
-			short(string(g.Stopped), 40), res.Counts.Finished(), count(res.Planned, "question"))
+		t.Field("stopped", "%s after %d of %s: this is not a score",
+			terminal.Short(string(g.Stopped), 40), res.Counts.Finished(), count(res.Planned, "question"))
 	case result.Invalid:
-		t.field("invalid", "%s", printable(g.Sentence, oneLine))
+		t.Field("invalid", "%s", terminal.Line(g.Sentence))
 	}
 }
 
-// floors prints how a finished run compares with its floors and its baseline.
-func (t *terminal) floors(g *result.Gate) {
+// printFloors prints how a finished run compares with its floors and its baseline.
+func printFloors(t *terminal.Terminal, g *result.Gate) {
 	word := map[bool]string{true: "PASS", false: "FAIL"}
 	met := g.Mode.Met(g.Passed, g.Required, g.Proof)
-	t.field("floor", "%.3f  %s  %s", g.Floor, t.tint(met, word[met]), g.FloorText())
+	t.Field("floor", "%.3f  %s  %s", g.Floor, t.Tint(met, word[met]), g.FloorText())
 	for _, tag := range g.Tags {
-		t.field("floor", "%.3f  %s  tag %s: %s", tag.Floor, t.tint(tag.Met, word[tag.Met]), short(tag.Tag, 32), tag.Text(g.Mode))
+		t.Field("floor", "%.3f  %s  tag %s: %s", tag.Floor, t.Tint(tag.Met, word[tag.Met]), terminal.Short(tag.Tag, 32), tag.Text(g.Mode))
 	}
 	if b := g.Baseline; b != nil {
 		good := b.Verdict == result.NotWorse
-		t.field("baseline", "%s  %s", t.tint(good, word[good]), b.Text())
-		t.versus(b)
+		t.Field("baseline", "%s  %s", t.Tint(good, word[good]), b.Text())
+		printVersus(t, b)
 	}
 }
 
 // maxChanged is the number of ids of questions that changed in the report. The result file has all.
 const maxChanged = 20
 
-// versus prints what was compared with a baseline, and which questions changed.
-func (t *terminal) versus(b *result.BaselineGate) {
-	text := fmt.Sprintf("%s  sha256 %s", printable(b.Path, oneLine), digest(b.SHA256))
+// printVersus prints what was compared with a baseline, and which questions changed.
+func printVersus(t *terminal.Terminal, b *result.BaselineGate) {
+	text := fmt.Sprintf("%s  sha256 %s", terminal.Line(b.Path), digest(b.SHA256))
 	if b.Unpaired > 0 {
 		text += fmt.Sprintf("  %s left out", count(b.Unpaired, "unpaired question"))
 		if b.Unscored > 0 {
@@ -297,7 +301,7 @@ func (t *terminal) versus(b *result.BaselineGate) {
 	if len(b.Differs) > 0 {
 		text += "  differs in " + strings.Join(b.Differs, ", ")
 	}
-	t.field("", "%s", text)
+	t.Field("", "%s", text)
 	for _, list := range []struct {
 		name string
 		ids  []string
@@ -307,18 +311,18 @@ func (t *terminal) versus(b *result.BaselineGate) {
 		}
 		line := fmt.Sprint(len(list.ids), ":")
 		for _, id := range list.ids[:min(len(list.ids), maxChanged)] {
-			line += " " + short(id, 40)
+			line += " " + terminal.Short(id, 40)
 		}
 		if more := len(list.ids) - maxChanged; more > 0 {
 			line += fmt.Sprintf(" and %d more", more)
 		}
-		t.field(list.name, "%s", line)
+		t.Field(list.name, "%s", line)
 	}
 }
 
-// tags prints a table of the results by tag: of the tags in which questions did not pass, or with
+// printTags prints a table of the results by tag: of the tags in which questions did not pass, or with
 // --verbose of all.
-func (t *terminal) tags(res result.Result) {
+func printTags(t *terminal.Terminal, res result.Result, verbose bool) {
 	method := result.MethodWilson
 	if res.Clustered != nil {
 		method = result.MethodClustered
@@ -327,16 +331,16 @@ func (t *terminal) tags(res result.Result) {
 	rows := [][]string{{"tag", "n", "pass", "rate", of.Name(), "errors", "unscored"}}
 	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
 		c := res.Tags[tag]
-		if c == nil || c.PassRate == nil || c.Passed == c.Total && !t.verbose {
+		if c == nil || c.PassRate == nil || c.Passed == c.Total && !verbose {
 			continue
 		}
 		rows = append(rows, []string{
-			short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
+			terminal.Short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
 			withMethod(c.Interval, method), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
 	if len(rows) > 1 {
-		t.table(rows)
+		t.Table(rows)
 	}
 }
 
@@ -347,14 +351,14 @@ func withMethod(i *result.Interval, titled string) string {
 	}
 	name, known := result.MethodName(i.Method)
 	if !known {
-		name = short(name, 24)
+		name = terminal.Short(name, 24)
 	}
 	return intervalText(i) + " " + name
 }
 
-// latency prints the percentiles with their intervals: of the answering attempts, and, if that is
+// printLatency prints the percentiles with their intervals: of the answering attempts, and, if that is
 // longer, as the callers felt them.
-func (t *terminal) latency(res result.Result) {
+func printLatency(t *terminal.Terminal, res result.Result) {
 	lines := []struct {
 		what string
 		q    *result.Quantiles
@@ -364,7 +368,7 @@ func (t *terminal) latency(res result.Result) {
 		if l.q == nil || l.q.N == 0 {
 			continue
 		}
-		t.fieldParts(name, percentiles(l.what, l.q))
+		printFieldParts(t, name, percentiles(l.what, l.q))
 		name, n = "", l.q.N
 		if l.q.P50Interval != nil {
 			within = "   brackets: " + l.q.P50Interval.Name()
@@ -377,9 +381,9 @@ func (t *terminal) latency(res result.Result) {
 	if res.Felt != nil {
 		text += "   with waits: failed attempts and pauses included"
 	}
-	t.fieldParts("", strings.Split(text, "   "))
+	printFieldParts(t, "", strings.Split(text, "   "))
 	if res.Retried > 0 {
-		t.field("", "%s needed more than one attempt", count(res.Retried, "question"))
+		t.Field("", "%s needed more than one attempt", count(res.Retried, "question"))
 	}
 }
 

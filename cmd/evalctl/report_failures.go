@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -22,8 +23,8 @@ type failures struct {
 
 // readFailures reads the first limit questions that did not pass from a result file, none if they
 // are not printed. They are not collected during the run, because they finish in any order.
-func (t *terminal) readFailures(path string, limit int) failures {
-	if t.quiet {
+func readFailures(t *terminal.Terminal, path string, limit int) failures {
+	if t.Quiet() {
 		return failures{}
 	}
 	r, err := result.Open(path)
@@ -47,7 +48,7 @@ func failuresOf(r *result.Reader, limit int) (f failures) {
 		if f.more == 0 || len(f.failed) == limit {
 			return f
 		}
-		if !rec.Passed && rec.Outcome != result.NoGold {
+		if !rec.Passed && rec.Outcome.Counts() {
 			f.more--
 			if cause := failureText(rec); res.Stopped == result.StopSystematic && same[cause] {
 				f.same++
@@ -72,58 +73,60 @@ func failureText(r result.Record) string {
 	return ""
 }
 
-// failures prints the first questions that did not pass.
-func (t *terminal) failures(id result.Identity, f failures) {
-	t.blank()
+// printFailures prints the first questions that did not pass.
+func printFailures(t *terminal.Terminal, id result.Identity, f failures) {
+	t.Blank()
 	for _, r := range f.failed {
-		mark, text := t.failure(id, r)
-		fmt.Fprintln(t.w, t.wrap("  "+mark+" ", text))
+		mark, text := failureLine(t, id, r)
+		fmt.Fprintln(t, t.Wrap("  "+mark+" ", text))
 	}
-	t.others(f)
+	printOthers(t, f)
 }
 
-// others ends a list of failures.
-func (t *terminal) others(f failures) {
+// printOthers ends a list of failures.
+func printOthers(t *terminal.Terminal, f failures) {
 	if f.err != nil {
-		t.field("warning", "the questions that did not pass cannot be listed: %s", short(f.err.Error(), 400))
+		t.Field("warning", "the questions that did not pass cannot be listed: %s", terminal.Short(f.err.Error(), 400))
 	}
 	if f.same > 0 {
-		fmt.Fprintf(t.w, "  … and %d for the same reason\n", f.same)
+		fmt.Fprintf(t, "  … and %d for the same reason\n", f.same)
 	}
 	if f.more > 0 && f.err == nil {
-		fmt.Fprintf(t.w, "  … and %d more, see the result file\n", f.more)
+		fmt.Fprintf(t, "  … and %d more, see the result file\n", f.more)
 	}
 	if len(f.failed) > 0 || f.err != nil {
-		t.blank()
+		t.Blank()
 	}
 }
 
-// failure returns a mark for the outcome of a failed question, and its description.
-func (t *terminal) failure(id result.Identity, r result.Record) (mark, text string) {
-	name := short(r.ID, 40)
+// failureLine returns a mark for the outcome of a failed question, and its description.
+func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mark, text string) {
+	name := terminal.Short(r.ID, 40)
 	if r.Repeat > 0 {
 		name += fmt.Sprintf(" #%d", r.Repeat)
 	}
 	if len(r.Tags) > 0 {
-		name += " " + short(r.Tags[0], 24)
+		name += " " + terminal.Short(r.Tags[0], 24)
 	}
 	switch r.Outcome {
 	case result.Errored:
 		text = fmt.Sprintf("%s  %s (%s)", name, errorText(r), count(r.Attempts, "attempt"))
-		return t.tint(false, "ERR "), text
+		return t.Tint(false, "ERR "), text
 	case result.Unscored:
-		return t.tint(false, "????"), fmt.Sprintf("%s  %s", name, short(r.Reason, 200))
+		return t.Tint(false, "????"), fmt.Sprintf("%s  %s", name, terminal.Short(r.Reason, 200))
 	}
-	mark = t.tint(false, "FAIL")
+	mark = t.Tint(false, "FAIL")
 	want := r.Reference
 	switch needsOf(id.Scorer) {
+	case scorer.NeedChecks:
+		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
 	case scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
 	case scorer.NeedGold:
-		want = short(strings.Join(r.ExpectedPaths, " | "), 72)
-		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, short(r.Reason, 200), want, instead(id, r))
+		want = terminal.Short(strings.Join(r.ExpectedPaths, " | "), 72)
+		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, terminal.Short(r.Reason, 200), want, instead(id, r))
 	}
-	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s%s", name, short(want, 48), short(r.Answer, 72), blame(id, r), instead(id, r))
+	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s%s", name, terminal.Short(want, 48), terminal.Short(r.Answer, 72), blame(id, r), instead(id, r))
 	return mark, text
 }
 
@@ -133,7 +136,7 @@ func instead(id result.Identity, r result.Record) string {
 	if text == "" {
 		return ""
 	}
-	return "  retrieved instead: " + short(text, 200)
+	return "  retrieved instead: " + terminal.Short(text, 200)
 }
 
 // errorText returns why a question has no answer.
@@ -141,7 +144,7 @@ func errorText(r result.Record) string {
 	if r.Error == nil {
 		return "no reason is recorded"
 	}
-	return short(r.Error.Message, 200)
+	return terminal.Short(r.Error.Message, 200)
 }
 
 // needsOf returns what a scorer needs of a question. A scorer that this evalctl does not know needs

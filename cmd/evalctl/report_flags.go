@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evalctl/harness/report"
+	"evalctl/internal/terminal"
 )
 
 // reportFlags is embedded in commands that also write their result in forms for other programs.
@@ -133,7 +134,7 @@ func resolved(path string) string {
 
 // write writes the reports of a result, and returns the error that the command ends with: verdict,
 // or the first error of a report if verdict is nil. Any other error of a report is printed.
-func (r *reportFlags) write(p *process, t *terminal, d report.Document, verdict error) error {
+func (r *reportFlags) write(p *process, t *terminal.Terminal, d report.Document, verdict error) error {
 	r.reported = true
 	var failed []error
 	for _, f := range r.written() {
@@ -144,7 +145,7 @@ func (r *reportFlags) write(p *process, t *terminal, d report.Document, verdict 
 			}
 		}
 		if f.name == "html" && report.PageOf(shown) == nil {
-			t.field("note", "no page %s: there is no result to show", printable(f.path, oneLine))
+			t.Field("note", "no page %s: there is no result to show", terminal.Line(f.path))
 			continue
 		}
 		if err := f.write(shown); err != nil {
@@ -161,7 +162,7 @@ func (r *reportFlags) write(p *process, t *terminal, d report.Document, verdict 
 			verdict = err
 			continue
 		}
-		fmt.Fprintf(p.stderr, "evalctl: %s\n", printable(err.Error(), oneLine))
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Line(err.Error()))
 	}
 	return verdict
 }
@@ -199,7 +200,7 @@ const (
 
 // annotate adds the summary to that of the step, and prints annotations on stderr: stdout has the
 // summary line alone, and GitHub reads both.
-func (r *reportFlags) annotate(p *process, t *terminal, d report.Document) error {
+func (r *reportFlags) annotate(p *process, t *terminal.Terminal, d report.Document) error {
 	root := p.env(workspaceVariable)
 	if root == "" {
 		var err error
@@ -212,7 +213,7 @@ func (r *reportFlags) annotate(p *process, t *terminal, d report.Document) error
 	}
 	path := p.env(summaryVariable)
 	if path == "" {
-		t.field("note", "$%s is not set, so --ci writes no summary; name a file with --markdown", summaryVariable)
+		t.Field("note", "$%s is not set, so --ci writes no summary; name a file with --markdown", summaryVariable)
 		return nil
 	}
 	return appendSummary(path, d)
@@ -246,7 +247,7 @@ func appendSummary(path string, d report.Document) error {
 func (r *reportFlags) wanted() bool { return r.CI || len(r.reportFiles()) > 0 }
 
 // writeArm writes the reports of a run with its result file. problem is what ended it early.
-func (r *reportFlags) writeArm(p *process, t *terminal, name, path string, problem, verdict error) error {
+func (r *reportFlags) writeArm(p *process, t *terminal.Terminal, name, path string, problem, verdict error) error {
 	if !r.wanted() {
 		return verdict
 	}
@@ -255,7 +256,7 @@ func (r *reportFlags) writeArm(p *process, t *terminal, name, path string, probl
 
 // writeProblem writes reports that say why there is no result. Without an error, or after the
 // reports of the result, it writes none.
-func (r *reportFlags) writeProblem(p *process, t *terminal, name string, err error) error {
+func (r *reportFlags) writeProblem(p *process, t *terminal.Terminal, name string, err error) error {
 	if err == nil || r.reported || !r.wanted() {
 		return err
 	}

@@ -5,20 +5,21 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 // fewClusters is the number of clusters below which a clustered standard error is imprecise
 // (Miller 2024).
 const fewClusters = 20
 
-// clustered prints the interval of the pass rate that respects that questions of a cluster, or
+// printClustered prints the interval of the pass rate that respects that questions of a cluster, or
 // repeats of a question, are alike.
-func (t *terminal) clustered(res result.Result) {
+func printClustered(t *terminal.Terminal, res result.Result) {
 	c := res.Clustered
 	if c == nil {
 		return
 	}
-	by := printable(c.Tag, oneLine)
+	by := terminal.Line(c.Tag)
 	clusters := count(c.Clusters, "cluster")
 	if c.Tag == "" {
 		by, clusters = "question", count(c.Clusters, "question")
@@ -28,11 +29,11 @@ func (t *terminal) clustered(res result.Result) {
 	}
 	switch {
 	case c.SE == nil:
-		t.field("clustered", "no interval: all questions are in one cluster of %s", by)
+		t.Field("clustered", "no interval: all questions are in one cluster of %s", by)
 	case c.Interval == nil:
-		t.field("clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
+		t.Field("clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
 	default:
-		t.field("clustered", "%s %.3f–%.3f, clusters: %s  (%s)   believe this one: Wilson's takes them as independent",
+		t.Field("clustered", "%s %.3f–%.3f, clusters: %s  (%s)   believe this one: Wilson's takes them as independent",
 			c.Interval.Name(), c.Interval.Low, c.Interval.High, by, clusters)
 	}
 }
@@ -40,21 +41,21 @@ func (t *terminal) clustered(res result.Result) {
 // listedFlaky is the maximum number of flaky questions in the report.
 const listedFlaky = 10
 
-// repeats prints how the repeats of questions differ.
-func (t *terminal) repeats(res result.Result) {
+// printRepeats prints how the repeats of questions differ.
+func printRepeats(t *terminal.Terminal, res result.Result) {
 	r := res.Repeats
 	if r == nil || len(r.At) == 0 {
 		return
 	}
 	k := r.K
-	t.field("repeats", "%d   pass@1 %.3f  pass@%d %.3f  pass^%d %.3f", k, r.At[0].PassAt, k, r.At[k-1].PassAt, k, r.At[k-1].PassHat)
+	t.Field("repeats", "%d   pass@1 %.3f  pass@%d %.3f  pass^%d %.3f", k, r.At[0].PassAt, k, r.At[k-1].PassAt, k, r.At[k-1].PassHat)
 	flaky := fmt.Sprintf("flaky %d", len(r.Flaky))
 	if len(r.Flaky) > 0 {
 		flaky += " (" + flakyNames(r.Flaky) + ")"
 	}
-	t.field("", "stable %d  %s  never %d", r.Stable, flaky, r.Never)
+	t.Field("", "stable %d  %s  never %d", r.Stable, flaky, r.Never)
 	if r.QuestionVariance != nil {
-		t.field("", "variance  between questions %.3f  between runs %.3f", *r.QuestionVariance, *r.RunVariance)
+		t.Field("", "variance  between questions %.3f  between runs %.3f", *r.QuestionVariance, *r.RunVariance)
 	}
 }
 
@@ -66,7 +67,7 @@ func flakyNames(flaky []result.FlakyQuestion) string {
 			names = append(names, fmt.Sprintf("and %d more", len(flaky)-i))
 			break
 		}
-		names = append(names, fmt.Sprintf("%s %d/%d", short(q.ID, 40), q.Passed, q.Asked))
+		names = append(names, fmt.Sprintf("%s %d/%d", terminal.Short(q.ID, 40), q.Passed, q.Asked))
 	}
 	return strings.Join(names, ", ")
 }

@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
-// retrieval prints the retrieval metrics.
-func (t *terminal) retrieval(res result.Result) {
+// printRetrieval prints the retrieval metrics.
+func printRetrieval(t *terminal.Terminal, res result.Result) {
 	r := res.Retrieval
 	if len(r.Ks) == 0 {
 		return
@@ -25,7 +26,7 @@ func (t *terminal) retrieval(res result.Result) {
 		}
 		parts = append(parts, part)
 	}
-	t.fieldParts("retrieval", parts)
+	printFieldParts(t, "retrieval", parts)
 	thing := "question"
 	if res.Repeats != nil {
 		thing = "attempt"
@@ -44,9 +45,9 @@ func (t *terminal) retrieval(res result.Result) {
 	if res.GoldMissed > 0 {
 		parts = append(parts, fmt.Sprintf("%d with no gold document in the top %d", res.GoldMissed, r.Ks[len(r.Ks)-1]))
 	}
-	t.fieldParts("", parts)
+	printFieldParts(t, "", parts)
 	if depth := res.DepthText(); depth != "" {
-		t.field("depth", "%s", depth)
+		t.Field("depth", "%s", depth)
 	}
 	if len(r.ByTag) == 0 {
 		return
@@ -57,19 +58,19 @@ func (t *terminal) retrieval(res result.Result) {
 		header = append(header, metric)
 	}
 	rows := [][]string{header}
-	room := max(8, t.columns()-len("  n 1000  recall    any    all    MRR   nDCG  "))
+	room := max(8, t.Columns()-len("  n 1000  recall    any    all    MRR   nDCG  "))
 	for _, tag := range slices.Sorted(maps.Keys(r.ByTag)) {
 		m := r.ByTag[tag]
 		if m == nil {
 			continue
 		}
-		row := []string{short(tag, min(room, 32)), fmt.Sprint(m.N)}
+		row := []string{terminal.Short(tag, min(room, 32)), fmt.Sprint(m.N)}
 		for _, name := range names {
 			row = append(row, fmt.Sprintf("%.3f", m.Macro[name]))
 		}
 		rows = append(rows, row)
 	}
-	t.table(rows)
+	t.Table(rows)
 }
 
 // brackets says what the intervals in brackets are, empty if there are none.
@@ -80,7 +81,7 @@ func brackets(r *result.Retrieval) string {
 	}
 	text := "brackets: " + name
 	if cluster := r.Clusters(); cluster != "" {
-		text += fmt.Sprintf(", clusters: %s (%d)", short(cluster, 32), r.Basis.Units)
+		text += fmt.Sprintf(", clusters: %s (%d)", terminal.Short(cluster, 32), r.Basis.Units)
 	}
 	return text
 }
@@ -90,13 +91,13 @@ func metricName(name string) string {
 	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG").Replace(name)
 }
 
-// fieldParts prints a field of several parts, wrapped between parts to the width of the terminal.
-func (t *terminal) fieldParts(name string, parts []string) {
-	room := t.columns() - fieldIndent
+// printFieldParts prints a field of several parts, wrapped between parts to the width of the terminal.
+func printFieldParts(t *terminal.Terminal, name string, parts []string) {
+	room := t.Columns() - terminal.FieldIndent
 	line := ""
 	for _, part := range parts {
 		if line != "" && utf8.RuneCountInString(line)+len("  ")+utf8.RuneCountInString(part) > room {
-			t.field(name, "%s", line)
+			t.Field(name, "%s", line)
 			name, line = "", ""
 		}
 		if line != "" {
@@ -104,23 +105,23 @@ func (t *terminal) fieldParts(name string, parts []string) {
 		}
 		line += part
 	}
-	t.field(name, "%s", line)
+	t.Field(name, "%s", line)
 }
 
-// warnings prints what makes the retrieval metrics less meaningful.
-func (t *terminal) warnings(warnings []result.Warning) {
+// printWarnings prints what makes the retrieval metrics less meaningful.
+func printWarnings(t *terminal.Terminal, warnings []result.Warning) {
 	for _, w := range warnings {
 		ids := ""
 		if len(w.IDs) > 0 {
 			var named []string
 			for _, id := range w.IDs {
-				named = append(named, short(id, 40))
+				named = append(named, terminal.Short(id, 40))
 			}
 			if more := w.Count - len(w.IDs); more > 0 {
 				named = append(named, fmt.Sprintf("and %d more", more))
 			}
 			ids = " (" + strings.Join(named, ", ") + ")"
 		}
-		t.field("warning", "%s%s", printable(w.Message, oneLine), ids)
+		t.Field("warning", "%s%s", terminal.Line(w.Message), ids)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -23,7 +24,7 @@ import (
 type rescoreCmd struct {
 	File    string `arg:"" name:"file" help:"Result file of run."`
 	Scorer  string `required:"" enum:"${scorers}" help:"Scorer: ${scorer_help}."`
-	Dataset string `placeholder:"FILE" help:"Dataset with corrected expected_substrings or reference_answer, for the same questions. Default: those in the result."`
+	Dataset string `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
 	exactFlag
 	judgeFlags
 	gateFlags   `set:"default_floor=0.90"`
@@ -92,17 +93,17 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	}
 	defer j.Close()
 	was := r.stored.Result
-	t.field("answers", "%s  %s, scored by %s", printable(c.File, oneLine), count(was.Planned, "answer"), was.Identity.ScoredBy())
+	t.Field("answers", "%s  %s, scored by %s", terminal.Line(c.File), count(was.Planned, "answer"), was.Identity.ScoredBy())
 	if g := was.Gate; g != nil && g.Baseline != nil {
-		t.field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
-			printable(g.Baseline.Path, oneLine))
+		t.Field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
+			terminal.Line(g.Baseline.Path))
 	}
 	if c.Dataset != "" {
-		t.field("dataset", "%s has the expected_substrings and reference_answers", printable(c.Dataset, oneLine))
+		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(c.Dataset))
 	}
 	if r.judging != nil {
-		t.field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
-		t.exceeded(r.estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
+		t.Field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
+		printExceeded(t, r.estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }
@@ -124,7 +125,7 @@ func (c *rescoreCmd) plan(p *process) (*rescoring, error) {
 			return nil, err
 		}
 	}
-	if c.scorer.Prompts != nil {
+	if slices.ContainsFunc(questions, func(q dataset.Question) bool { return c.scorer.Asks(q.Item()) > 0 }) {
 		if err := c.findModels(p); err != nil {
 			return nil, err
 		}
@@ -191,7 +192,11 @@ func (c *rescoreCmd) correct(questions []dataset.Question, id *result.Identity) 
 			return fmt.Errorf("--dataset %s has other expected_paths in question %q than %s: evaluate again, because "+
 				"the ranks of other documents are not in a result", c.Dataset, q.ID, c.File)
 		}
-		q.ExpectedSubstrings, q.ReferenceAnswer = k.ExpectedSubstrings, k.ReferenceAnswer
+		if !dated(q.Checks) && dated(k.Checks) {
+			return fmt.Errorf("--dataset %s checks dates in question %q, which %s did not: evaluate again, because the dates "+
+				"of documents are not in that result", c.Dataset, q.ID, c.File)
+		}
+		q.ExpectedSubstrings, q.ReferenceAnswer, q.Checks = k.ExpectedSubstrings, k.ReferenceAnswer, k.Checks
 		delete(known, q.ID)
 	}
 	if len(known) > 0 && id.Dataset.Selection == nil {
@@ -200,6 +205,11 @@ func (c *rescoreCmd) correct(questions []dataset.Question, id *result.Identity) 
 	}
 	id.Dataset.Path, id.Dataset.SHA256 = c.Dataset, d.SHA256
 	return nil
+}
+
+// dated reports whether a check is about the dates of documents.
+func dated(checks []scorer.Check) bool {
+	return slices.ContainsFunc(checks, func(c scorer.Check) bool { return c.Before != "" })
 }
 
 // checkQuestions returns an error unless every question has what the scorer needs. As in a run,
@@ -229,10 +239,7 @@ func (c *rescoreCmd) checkQuestions(sc scorer.Scorer, questions []dataset.Questi
 }
 
 func (c *rescoreCmd) newScorer(r *rescoring, spent llm.USD) (scorer.Scorer, error) {
-	if r.judging == nil {
-		return c.scorer.Offline(scorer.Options{TopK: max(1, r.id.TopK), ExactCase: c.ExactCase}), nil
-	}
-	return r.judging.NewScorer(spent)
+	return openScorer(c.scorer, scorer.Options{TopK: max(1, r.id.TopK), ExactCase: c.ExactCase}, r.judging, spent)
 }
 
 // journal creates the journal, or opens that of --resume.
@@ -254,7 +261,7 @@ func (c *rescoreCmd) journal(r *rescoring) (*journal.Journal, error) {
 }
 
 // score scores the answers and reports the result. The error determines the exit code.
-func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *rescoring, j *journal.Journal) (err error) {
+func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescoring, j *journal.Journal) (err error) {
 	was := r.stored.Result
 	config := harness.Config{
 		Asker: r.stored, TopK: max(1, r.id.TopK), Dataset: r.data, Concurrency: c.Concurrency,
@@ -279,22 +286,22 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal, r *resc
 		return usageError{err}
 	}
 	config.Scorer = pipeline.Grader{Scorer: sc}
-	progress := t.progress(r.data.Planned(), j.Finished())
+	progress := newProgress(t, r.data.Planned(), j.Finished())
 	progress.unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
-		t.resumeAfterDisk(err, "the same command and --resume")
+		printResumeAfterDisk(t, err, "the same command and --resume")
 		return err
 	}
-	t.report(res, t.readFailures(path, listedFailures), len(config.Notes.Warnings), path)
+	printReport(t, res, readFailures(t, path, listedFailures), len(config.Notes.Warnings), path, false)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
 	if res.Gate.Verdict == result.Inconclusive {
-		t.field("resume", "no verdicts are lost; continue with the same command and --resume")
+		t.Field("resume", "no verdicts are lost; continue with the same command and --resume")
 	}
 	return verdict
 }

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 // Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
@@ -22,7 +23,6 @@ import (
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
-	t.verbose = c.Verbose
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -42,30 +42,30 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		defer plan.resumed.Close()
 	}
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
-	t.configured(p)
-	t.inputs(c.Dataset, plan)
-	t.judging(c, plan)
+	printConfigured(t, p)
+	printInputs(t, c.Dataset, plan)
+	printJudging(t, c, plan)
 	reader := ""
 	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
 		reader = cmp.Or(c.reader.name, "a reader of its choice")
 	}
-	t.daemonPays(c.paidModels(p.environment(c.found), c.reader.provider, reader))
+	printDaemonPays(t, c.paidModels(p.environment(c.found), c.reader.provider, reader))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	t.daemon(session)
-	t.passedOn(plan.daemonEnv)
+	printDaemon(t, session)
+	printPassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
 // evaluate seeds the brains and asks.
-func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	if err := c.checkForeign(usedMapping(session), len(plan.brains)); err != nil {
+	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
 		return usageError{err}
 	}
 	j, err := c.journal(p, plan, session.ID())
@@ -73,7 +73,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return usageError{err}
 	}
 	defer j.Close()
-	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), unchanging(plan.Brains),
 		j.Seeded, j.MarkSeeded)
 	asked := c.target(session, brains)
 	if err == nil {
@@ -86,9 +86,10 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *pl
 		return asDaemonError(ctx, err)
 	}
 	if backup := j.Backup(); backup != "" {
-		t.field("note", "the journal of an earlier run is kept: %s", commandLine("evalctl", "run", "--resume", backup))
+		t.Field("note", "the journal of an earlier run is kept: %s", terminal.CommandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, asked)
+	defer c.live(&config, plan, session, asked)()
 	config.Notes.OwnQuestions = j.OwnQuestions()
 	config.Notes.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)
@@ -107,7 +108,7 @@ func (c *runCmd) check(
 	if err == nil || c.Resume != "" || session.Started() {
 		return err
 	}
-	for _, b := range plan.brains {
+	for _, b := range plan.Brains {
 		if b.Docs == nil {
 			continue
 		}
@@ -132,13 +133,13 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 // config returns the configuration of the run, without its scorer.
 func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
 	daemon := harness.Daemon{
-		Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.brains, Watched: session.Started(),
+		Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
 	}
 	config := harness.Config{
-		TopK: c.TopK, Dataset: plan.dataset, Concurrency: c.Concurrency,
+		TopK: c.TopK, Dataset: plan.Dataset, Concurrency: c.Concurrency,
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Notes: harness.Notes{
-			Brains: harness.BrainInfos(plan.brains), CapUSD: c.budget, Warnings: plan.gold.Warnings,
+			Brains: harness.BrainInfos(plan.Brains), CapUSD: c.budget, Warnings: plan.Gold.Warnings,
 			ReaderPrices: c.readerPrices(),
 			Settings: c.settings(result.Settings{
 				Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(), ClusterTag: c.Cluster,
@@ -206,7 +207,7 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 }
 
 // ask asks the questions and reports the result. The error determines the exit code.
-func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
+func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
 	config harness.Config, j *journal.Journal) (err error) {
 	sc, err := c.newScorer(plan, j.Spent())
 	if err != nil {
@@ -217,21 +218,21 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal, plan *plan,
 	if c.RetryErrors {
 		finished -= j.Outages()
 	}
-	progress := t.progress(plan.dataset.Planned(), finished)
+	progress := newProgress(t, plan.Dataset.Planned(), finished)
 	progress.unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
 	progress.done()
 	if path == "" {
-		t.resumeAfterDisk(err, commandLine("evalctl", "run", "--resume", j.Path()))
+		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	t.report(res, t.readFailures(path, listedFailures), len(plan.gold.Warnings), path)
+	printReport(t, res, readFailures(t, path, listedFailures), len(plan.Gold.Warnings), path, c.Verbose)
 	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.resumeHint(c, j, res, err)
+	printResumeHint(t, c, j, res, err)
 	return verdict
 }
 
@@ -258,7 +259,7 @@ func spentUSD(res result.Result) *llm.USD {
 // printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
 func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
 	if !asJSON {
-		_, err := fmt.Fprintln(p.stdout, printable(res.Summary(path), oneLine))
+		_, err := fmt.Fprintln(p.stdout, terminal.Line(res.Summary(path)))
 		return err
 	}
 	own, latest := resultNames(path)

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 // ownDaemon reports whether the run starts this program's own daemon.
@@ -38,11 +39,11 @@ func (s *targetFlags) paidModels(p *process, provider, reader string) (models []
 	return models
 }
 
-// daemonPays says what no estimate and no cap of a run includes.
-func (t *terminal) daemonPays(models []string) {
+// printDaemonPays says what no estimate and no cap of a run includes.
+func printDaemonPays(t *terminal.Terminal, models []string) {
 	if len(models) > 0 {
-		t.field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
-			printable(strings.Join(models, " and "), oneLine))
+		t.Field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
+			terminal.Line(strings.Join(models, " and ")))
 	}
 }
 
@@ -71,7 +72,7 @@ func (s *targetFlags) open(ctx context.Context, p *process, pl *plan) (*harness.
 			return nil, usageError{err}
 		}
 		config.Launch.LogPath = log
-		if pl.corpus == nil {
+		if pl.Corpus == nil {
 			config.Launch.Home = p.env("SVC_HOME") // its brains are evaluated as they are
 		}
 	}
@@ -135,15 +136,15 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: s.found.Name, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
-		Brain:   dataset.BrainName(plan.brains, s.Brain), BrainTag: s.BrainTag,
+		Brain:   dataset.BrainName(plan.Brains, s.Brain), BrainTag: s.BrainTag, Isolated: s.isolated,
 		Dataset: result.DatasetID{
-			Path: s.Dataset, SHA256: plan.dataset.SHA256,
-			Selected: plan.dataset.Planned(), Selection: plan.dataset.Selection,
-			Repeats: plan.dataset.Repeats, Tags: plan.dataset.Tags,
+			Path: s.Dataset, SHA256: plan.Dataset.SHA256,
+			Selected: plan.Dataset.Planned(), Selection: plan.Dataset.Selection,
+			Repeats: plan.Dataset.Repeats, Tags: plan.Dataset.Tags,
 		},
 		Tool: toolID(),
 	}
-	if c := plan.corpus; c != nil {
+	if c := plan.Corpus; c != nil {
 		id.Corpus = &result.CorpusID{Path: c.Path, SHA256: c.SHA256, Documents: len(c.Docs)}
 	}
 	return id
@@ -153,7 +154,7 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 func toolID() result.ToolID {
 	v := version()
 	return result.ToolID{
-		Version: v.number, Commit: v.commit, Go: runtime.Version(),
+		Version: v.Number, Commit: v.Commit, Go: runtime.Version(),
 		OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 	}
 }

@@ -33,6 +33,8 @@ type runCmd struct {
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode." group:"advanced"`
 
+	Isolated bool `help:"Ask each question in a brain of its own, with the documents of its brain." group:"advanced"`
+
 	exactFlag
 	judgeFlags
 	daemonEnvFlag

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -86,7 +87,7 @@ func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, e
 	}
 	return judging.New(judging.Config{
 		Provider: provider, Model: model, BaseURL: recordedURL(config),
-		Prompts: kind.Prompts(), Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
+		Prompts: kind.Prompts(), Judged: kind.Judged, Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
 		PricesDate: c.pricesDate(model),
 	})
 }
@@ -118,7 +119,7 @@ func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
 	}
 	switch model := p.UnpricedModel(); {
 	case model != "":
-		text = "price unknown: set --price " + printable(model, oneLine) + "=IN/OUT, without which the cost cannot be estimated"
+		text = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
 	case f.worst > 0 && most == f.worst:
 		text += ", at most " + most.RoundUp().String()
 	case f.worst > 0:
@@ -130,10 +131,10 @@ func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
 	return text + pricesOf(p.PricesDate())
 }
 
-// exceeded warns of a cap, set by a flag, that is below the likely cost.
-func (t *terminal) exceeded(f judgeForecast, limit *llm.USD, flag, fewer string) {
+// printExceeded warns of a cap, set by a flag, that is below the likely cost.
+func printExceeded(t *terminal.Terminal, f judgeForecast, limit *llm.USD, flag, fewer string) {
 	if limit != nil && f.likely > *limit {
-		t.field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
+		t.Field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
 	}
 }
 
@@ -166,12 +167,21 @@ func (c *runCmd) readerPrices() *result.ReaderPrices {
 	}}
 }
 
+// openScorer returns a scorer of a kind. The plan is nil if no model judges.
+func openScorer(kind scorer.Kind, o scorer.Options, plan *judging.Plan, spent llm.USD) (scorer.Scorer, error) {
+	if plan == nil {
+		return kind.Offline(o), nil
+	}
+	judge, err := plan.NewScorer(spent)
+	if err != nil {
+		return nil, err
+	}
+	return kind.With(o, judge), nil
+}
+
 // newScorer returns the scorer of a run that has spent money already.
 func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
-	if pl.judging == nil {
-		return c.scorer.Offline(scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}), nil
-	}
-	return pl.judging.NewScorer(spent)
+	return openScorer(c.scorer, scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}, pl.judging, spent)
 }
 
 // withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge

@@ -21,6 +21,7 @@ import (
 	"evalctl/harness/verify"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
+	"evalctl/internal/longtest"
 )
 
 // till is the provider of a judge, which keeps its own bill: for each request that arrives, whether
@@ -76,7 +77,8 @@ const killedConcurrency = 4
 // least what it says without the requests that were in flight, of which there is at most one for
 // each worker.
 func TestRunKilled(t *testing.T) {
-	kills := 12
+	t.Parallel()
+	kills := longtest.Rounds(6, 12)
 	if testing.Short() {
 		kills = 4
 	}
@@ -231,7 +233,8 @@ func (r *killedRun) checkResult() {
 
 // TestReplayBill: the same for a replay that is killed, whose reader is paid too.
 func TestReplayBill(t *testing.T) {
-	sequences := 4
+	t.Parallel()
+	sequences := longtest.Rounds(2, 4)
 	if testing.Short() {
 		sequences = 1
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,9 +15,6 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
-
-// noCorpus is the value of --corpus that loads no documents.
-const noCorpus = "none"
 
 // plan is a run or sweep that has been checked and not started.
 type plan struct {
@@ -32,13 +28,9 @@ type plan struct {
 	// resumed is the open journal of --resume.
 	resumed *journal.Journal
 
-	dataset dataset.Dataset
-	corpus  *dataset.Corpus
-	brains  []dataset.Brain
-	gold    harness.GoldReport
+	dataset.Input
 	// baseline is nil without --baseline.
 	baseline *baseline
-	needs    needs
 	// judging is nil for a scorer that asks no model, which costs nothing.
 	judging *judging.Plan
 	// estimate is what judging all questions is likely to cost.
@@ -50,6 +42,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if c.typed["margin"] && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
+	c.isolated = c.Isolated
 	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
 	}
@@ -68,7 +61,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := c.checkReader(p); err != nil {
 		return nil, err
 	}
-	if c.scorer.Prompts != nil {
+	if c.scorer.Offline == nil {
 		if pl.judging, err = c.planJudging(p, c.scorer); err != nil {
 			return nil, err
 		}
@@ -77,16 +70,20 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	check := func(q dataset.Question) error {
-		item := q.Item()
-		pl.needs.add(item)
-		return cmp.Or(c.scenario.Check(q), ignoreNoGold(sc.Check(item)))
+	input, err := c.input(c.scenario.Check)
+	if err == nil {
+		pl.Input, err = dataset.LoadFor(input, c.scorer, sc.Check)
 	}
-	if err := c.planInput(pl, check); err != nil {
-		return nil, pl.needs.explain(c.Dataset, c.scorer, err)
+	if err != nil {
+		return nil, err
 	}
-	if err := checkTagFloors(c.tagFloors, pl.dataset.Tags); err != nil {
+	if err := checkTagFloors(c.tagFloors, pl.Dataset.Tags); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Dataset, err)
+	}
+	if pl.judging == nil && c.scorer.Prompts != nil {
+		if err := c.planCriteria(p, pl); err != nil {
+			return nil, err
+		}
 	}
 	if err := pl.estimateJudging(); err != nil {
 		return nil, err
@@ -94,7 +91,22 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if pl.baseline, err = openBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
 		return nil, err
 	}
-	return pl, cmp.Or(c.checkForeign(mappingOf(pl.session), len(pl.brains)), c.planGold(pl))
+	return pl, cmp.Or(c.checkForeign(mappingOf(pl.session), len(pl.Brains)), pl.CheckGoldFor(c.scorer, c.TopK))
+}
+
+// planCriteria opens the judge's model if a question needs it, for a scorer that asks it only about
+// some.
+func (c *runCmd) planCriteria(p *process, pl *plan) error {
+	for q, err := range pl.Dataset.Questions() {
+		if err != nil {
+			return err
+		}
+		if c.scorer.Asks(q.Item()) > 0 {
+			pl.judging, err = c.planJudging(p, c.scorer)
+			return err
+		}
+	}
+	return nil
 }
 
 // estimateJudging adds up what judging the questions is likely to cost, repeats included.
@@ -102,41 +114,13 @@ func (pl *plan) estimateJudging() error {
 	if pl.judging == nil {
 		return nil
 	}
-	for q, err := range pl.dataset.Questions() {
+	for q, err := range pl.Dataset.Questions() {
 		if err != nil {
 			return err
 		}
 		pl.estimate.addQuestion(pl.judging, q)
 	}
-	pl.estimate = pl.estimate.times(pl.dataset.Planned() / pl.dataset.Selected)
-	return nil
-}
-
-// checkFile returns an error for a dataset that cannot be read twice. Opening a file that does not
-// exist is an error later.
-func checkFile(dataset string) error {
-	info, err := os.Stat(dataset)
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--dataset %s is not a regular file, and questions are read more than once: "+
-			"write them to a .jsonl file", dataset)
-	}
-	return nil
-}
-
-// planCorpus reads the corpus, if there is one.
-func (s *targetFlags) planCorpus(pl *plan) error {
-	path := s.Corpus
-	if path == "" {
-		path = dataset.CorpusFor(s.Dataset)
-	}
-	if path == "" || path == noCorpus {
-		return nil
-	}
-	corpus, err := dataset.LoadCorpus(path)
-	if err != nil {
-		return err
-	}
-	pl.corpus = &corpus
+	pl.estimate = pl.estimate.times(pl.Dataset.Planned() / pl.Dataset.Selected)
 	return nil
 }
 

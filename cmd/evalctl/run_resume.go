@@ -9,9 +9,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness"
+	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -26,7 +28,7 @@ const inheritedCap = "inherited-budget-usd"
 // the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
 	corpus := c.Corpus
-	if corpus == noCorpus {
+	if corpus == dataset.NoCorpus {
 		corpus = ""
 	}
 	options, err := c.kept(c.addPaths(map[string]string{
@@ -70,21 +72,21 @@ func (c *runCmd) anythingToResume(j *journal.Journal) error {
 		"of the daemon or the judge", c.Resume, count(j.Outages(), "question"))
 }
 
-// firstTry prints the pass rate of the first tries.
-func (t *terminal) firstTry(res result.Result) {
+// printFirstTry prints the pass rate of the first tries.
+func printFirstTry(t *terminal.Terminal, res result.Result) {
 	if f := res.FirstTryRate; f != nil {
-		t.field("first try", "%d of %d passed: %.3f   %s tried again", f.Passed, f.Total, f.PassRate, count(f.TriedAgain, "question"))
+		t.Field("first try", "%d of %d passed: %.3f   %s tried again", f.Passed, f.Total, f.PassRate, count(f.TriedAgain, "question"))
 	}
 }
 
-// resumeHint prints how to resume a run that stopped, or to repair one that finished with failures
+// printResumeHint prints how to resume a run that stopped, or to repair one that finished with failures
 // that another try may not have. It says what a resume does and what it does not do.
-func (t *terminal) resumeHint(c *runCmd, j *journal.Journal, res result.Result, stopped error) {
-	command := commandLine("evalctl", "run", "--resume", j.Path())
+func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) {
+	command := terminal.CommandLine("evalctl", "run", "--resume", j.Path())
 	failed := j.Outages()
 	if res.Stopped == "" {
 		if failed > 0 {
-			t.field("resume", "%s failed without an answer of the daemon or the judge; once that is repaired, try only %s again with: %s --retry-errors",
+			t.Field("resume", "%s failed without an answer of the daemon or the judge; once that is repaired, try only %s again with: %s --retry-errors",
 				count(failed, "question"), themOrIt(failed), command)
 		}
 		return
@@ -105,17 +107,17 @@ func (t *terminal) resumeHint(c *runCmd, j *journal.Journal, res result.Result, 
 		how = "once the cause is repaired, continue with"
 		more = " --retry-errors"
 	}
-	t.field("resume", "no results are lost; %s: %s%s", how, command, more)
-	t.field("", "%s", resumeWork(j, res.Planned, more == " --retry-errors"))
+	t.Field("resume", "no results are lost; %s: %s%s", how, command, more)
+	t.Field("", "%s", resumeWork(j, res.Planned, more == " --retry-errors"))
 	if left := moneyLeft(c, res.Cost); left != "" {
-		t.field("", "%s", left)
+		t.Field("", "%s", left)
 	}
 }
 
-// resumeAfterDisk says how a run is continued whose journal or result the disk did not take.
-func (t *terminal) resumeAfterDisk(err error, how string) {
+// printResumeAfterDisk says how a run is continued whose journal or result the disk did not take.
+func printResumeAfterDisk(t *terminal.Terminal, err error, how string) {
 	if storageFailed(err) {
-		t.field("resume", "no results are lost; once the files can be written, continue with: %s", how)
+		t.Field("resume", "no results are lost; once the files can be written, continue with: %s", how)
 	}
 }
 
@@ -152,7 +154,7 @@ func resumeWork(j *journal.Journal, planned int, retries bool) string {
 
 // moneyLeft says what was spent and what is left under the cap, nothing for a run without a price.
 func moneyLeft(c *runCmd, cost result.Cost) string {
-	if c.scorer.Prompts == nil {
+	if c.scorer.Offline != nil && cost.SpentUSD == 0 && cost.UnpricedModel == "" {
 		return ""
 	}
 	text := "spent " + cost.Amount() + ", which still counts"

@@ -16,6 +16,7 @@ func TestScalePage(t *testing.T) {
 	if raceDetector {
 		t.Skip("it runs other processes only")
 	}
+	t.Parallel()
 	for _, program := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is not installed", program)

@@ -11,11 +11,11 @@ import (
 
 // exactFlag is a flag of the commands that select a scorer.
 type exactFlag struct {
-	ExactCase bool `name:"exact-case" help:"With --scorer exact: upper and lower case matter." group:"advanced"`
+	ExactCase bool `name:"exact-case" help:"With --scorer exact or checks: upper and lower case matter." group:"advanced"`
 }
 
 func (f exactFlag) validateExact(k scorer.Kind) error {
-	if f.ExactCase && !isExact(k) {
+	if f.ExactCase && !comparesText(k) {
 		return fmt.Errorf("--exact-case needs --scorer %s: the %s scorer does not compare text", scorer.Exact{}.Name(), k.Name)
 	}
 	return nil
@@ -23,13 +23,15 @@ func (f exactFlag) validateExact(k scorer.Kind) error {
 
 // exactCase returns what an identity has of the flag, nil for another scorer than exact.
 func (f exactFlag) exactCase(k scorer.Kind) *bool {
-	if !isExact(k) {
+	if !comparesText(k) {
 		return nil
 	}
 	return &f.ExactCase
 }
 
-func isExact(k scorer.Kind) bool { return k.Name == scorer.Exact{}.Name() }
+func comparesText(k scorer.Kind) bool {
+	return k.Name == scorer.Exact{}.Name() || k.Name == scorer.Checks{}.Name()
+}
 
 // scorerVars returns the variables in the tags of --scorer: the names of all scorers, and a phrase
 // that describes each of them.
@@ -42,11 +44,11 @@ func scorerVars() kong.Vars {
 	return kong.Vars{"scorers": strings.Join(names, ","), "scorer_help": strings.Join(help, ", ")}
 }
 
-// offlineScorers returns the names of the scorers that need no model.
+// offlineScorers returns the names of the scorers that never need a model.
 func offlineScorers() []string {
 	var names []string
 	for _, k := range scorer.Kinds() {
-		if k.Offline != nil {
+		if k.Prompts == nil {
 			names = append(names, k.Name)
 		}
 	}

@@ -67,11 +67,11 @@ func (s *selectFlags) selection() (dataset.Selection, error) {
 			out.IDs = append(out.IDs, strings.TrimPrefix(id, "@"))
 			continue
 		}
-		list, err := readIDs("ids", path)
+		list, err := dataset.ReadIDs(path)
 		if err != nil {
-			return out, err
+			return out, fmt.Errorf("--ids: %w", err)
 		}
-		out.IDs, out.IDsOf = append(out.IDs, list.ids...), path
+		out.IDs, out.IDsOf = append(out.IDs, list.List...), path
 	}
 	if s.FailedOf != "" {
 		var err error

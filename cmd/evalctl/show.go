@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 type showCmd struct {
@@ -45,20 +46,19 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	defer r.Close()
 	res := r.Result()
 	t := newTerminal(p, c.Quiet)
-	t.verbose = c.Verbose
 	var f failures
 	if !c.Quiet {
 		if f = failuresOf(r, listedFailures); f.err != nil {
 			return usageError{f.err}
 		}
 	}
-	t.stored(path, res)
+	printStored(t, path, res)
 	if res.Replay != nil {
-		t.blank()
-		t.losses(res.Identity, f)
-		t.armReport(res, path)
+		t.Blank()
+		printLosses(t, res.Identity, f)
+		printArmReport(t, res, path)
 	} else {
-		t.report(res, f, 0, path)
+		printReport(t, res, f, 0, path, c.Verbose)
 	}
 	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
 }
@@ -94,32 +94,32 @@ func newest(dir string) (string, error) {
 	return "", fmt.Errorf("no results in %s: evalctl run writes them, or name another folder", dir)
 }
 
-// stored prints which result is shown, and what was measured.
-func (t *terminal) stored(path string, res result.Result) {
+// printStored prints which result is shown, and what was measured.
+func printStored(t *terminal.Terminal, path string, res result.Result) {
 	id := res.Identity
 	took := duration(float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000)
-	t.field("result", "%s  %s UTC  took %s", printable(path, oneLine), res.StartedAt.UTC().Format("2006-01-02 15:04:05"), took)
+	t.Field("result", "%s  %s UTC  took %s", terminal.Line(path), res.StartedAt.UTC().Format("2006-01-02 15:04:05"), took)
 	asked := id.Dataset.Questions()
 	questions := count(asked, "question")
 	if id.Dataset.Selection.Partial(asked) {
-		questions = "selection: " + printable(id.Dataset.SelectionText(), oneLine)
+		questions = "selection: " + terminal.Line(id.Dataset.SelectionText())
 	}
 	if id.Dataset.Repeats > 1 {
 		questions += fmt.Sprintf(", each asked %d times", id.Dataset.Repeats)
 	}
-	t.field("dataset", "%s  %s  sha256 %s", printable(id.Dataset.Path, oneLine), questions, short(id.Dataset.SHA256, 9))
+	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(id.Dataset.Path), questions, terminal.Short(id.Dataset.SHA256, 9))
 	if c := id.Corpus; c != nil {
-		t.field("corpus", "%s  %s  sha256 %s", printable(c.Path, oneLine), count(c.Documents, "document"), short(c.SHA256, 9))
+		t.Field("corpus", "%s  %s  sha256 %s", terminal.Line(c.Path), count(c.Documents, "document"), terminal.Short(c.SHA256, 9))
 	}
 	if j := id.Judge; j != nil {
-		t.field("judge", "%s %s  prompt %s %s  temperature %s", short(j.Provider, 40), short(j.Model, 80),
-			short(j.PromptVersion, 40), short(j.PromptSHA256, 9), temperature(*j))
+		t.Field("judge", "%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
+			terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), temperature(*j))
 	}
 	daemon := id.Daemon.Program
 	if daemon == "" {
 		daemon = id.Daemon.Endpoint
 	}
 	if daemon != "" {
-		t.field("daemon", "%s  %s", short(daemon, 120), short(id.Daemon.Version, 80))
+		t.Field("daemon", "%s  %s", terminal.Short(daemon, 120), terminal.Short(id.Daemon.Version, 80))
 	}
 }

@@ -75,7 +75,7 @@ func TestReportOfADamagedResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range history.Lines(f.Entries, 0) {
-			newTerminal(p, false).line(l)
+			printLine(newTerminal(p, false), l)
 		}
 		for line := range strings.Lines(out.String()) {
 			if strings.ContainsRune(line, '\x1b') {

@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -98,15 +99,15 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 		return usageError{err}
 	}
 	defer release()
-	t.configured(p)
-	t.inputs(c.Dataset, plan)
-	t.daemonPays(c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
+	printConfigured(t, p)
+	printInputs(t, c.Dataset, plan)
+	printDaemonPays(t, c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	t.daemon(session)
+	printDaemon(t, session)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -132,32 +133,40 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 		return nil, err
 	}
 	check := func(q dataset.Question) error {
-		return cmp.Or(search.Check(q), ignoreNoGold(sc.Check(q.Item())))
+		return cmp.Or(search.Check(q), dataset.IgnoreNoGold(sc.Check(q.Item())))
 	}
-	if err := c.planInput(pl, check); err != nil {
+	input, err := c.input(check)
+	if err == nil {
+		pl.Input, err = dataset.Load(input)
+	}
+	if err != nil {
 		return nil, err
+	}
+	if pl.Dataset.Lifecycle() {
+		return nil, fmt.Errorf("%s: operations before questions, and texts that must not come back, "+
+			"are for evalctl run: a sweep asks every cell the same brains", c.Dataset)
 	}
 	// A warning about a large top-k may not apply to the others.
-	if pl.gold, err = harness.CheckGold(pl.dataset, pl.brains, slices.Min(c.TopKs)); err != nil {
+	if err := pl.CheckGold(slices.Min(c.TopKs)); err != nil {
 		return nil, err
 	}
-	if pl.gold.WithGold == 0 {
+	if pl.Gold.WithGold == 0 {
 		return nil, fmt.Errorf("%s: a sweep needs expected_paths, which none of %s has",
-			c.Dataset, count(pl.dataset.Selected, "question"))
+			c.Dataset, count(pl.Dataset.Selected, "question"))
 	}
 	return pl, nil
 }
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
 // written and printed.
-func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *plan,
+func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	if err := c.checkForeign(usedMapping(session), len(plan.brains)); err != nil {
+	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
 		return usageError{err}
 	}
-	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
 		nil, nil)
 	if err != nil {
 		return asDaemonError(ctx, err)
@@ -179,7 +188,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal, plan *
 	if err := c.print(p, s.sweep, s.file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.field("result", "%s", printable(s.file.Path(), oneLine))
+	t.Field("result", "%s", terminal.Line(s.file.Path()))
 	return verdict
 }
 
@@ -199,7 +208,7 @@ func (c *sweepCmd) grid() []result.Cell {
 // sweeper measures the cells of a sweep on a seeded daemon.
 type sweeper struct {
 	*sweepCmd
-	t       *terminal
+	t       *terminal.Terminal
 	plan    *plan
 	session *harness.Session
 	brains  map[string]string // ids at the daemon, by name
@@ -212,13 +221,13 @@ type sweeper struct {
 func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 	for _, mode := range s.Modes {
 		warmed := s.target(result.Cell{Mode: mode, TopK: slices.Max(s.TopKs)})
-		asked, err := warmed.WarmUp(ctx, s.plan.dataset, s.Timeout)
+		asked, err := warmed.WarmUp(ctx, s.plan.Dataset, s.Timeout)
 		if err != nil {
 			return err
 		}
 		s.sweep.WarmUp += asked
 	}
-	s.shown.add(s.plan.gold.Warnings)
+	s.shown.add(s.plan.Gold.Warnings)
 	for i, cell := range grid {
 		if err := s.cell(ctx, &cell); err != nil {
 			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
@@ -241,24 +250,24 @@ func (s *sweeper) target(cell result.Cell) *target.Target {
 
 // cell asks all questions with the settings of a cell, and fills in what was found.
 func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
-	gold, err := harness.CheckGold(s.plan.dataset, s.plan.brains, cell.TopK)
+	gold, err := dataset.CheckGold(s.plan.Dataset, s.plan.Brains, cell.TopK)
 	if err != nil {
 		return err
 	}
 	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := s.t.progress(s.plan.dataset.Planned(), 0)
+	progress := newProgress(s.t, s.plan.Dataset.Planned(), 0)
 	daemon := harness.Daemon{
-		Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.brains,
+		Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.Brains,
 		Watched: s.session.Started(),
 	}
 	config := harness.Config{
 		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
-		Dataset: s.plan.dataset, Concurrency: s.Concurrency,
+		Dataset: s.plan.Dataset, Concurrency: s.Concurrency,
 		Observer: cellObserver{progress, cell},
 		Notes: harness.Notes{
-			Brains: harness.BrainInfos(s.plan.brains), Warnings: gold.Warnings,
+			Brains: harness.BrainInfos(s.plan.Brains), Warnings: gold.Warnings,
 			Settings: result.Settings{
 				Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
 				MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
@@ -275,7 +284,7 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	slices.SortFunc(cell.Questions, func(a, b result.Record) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Repeat, b.Repeat))
 	})
-	s.t.cell(*cell, progress, s.shown)
+	printCell(s.t, *cell, progress, s.shown)
 	return nil
 }
 

@@ -10,26 +10,27 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
-// cell prints the details of a finished cell that its row in the table does not contain.
-func (t *terminal) cell(cell result.Cell, p *progress, shown shownWarnings) {
+// printCell prints the details of a finished cell that its row in the table does not contain.
+func printCell(t *terminal.Terminal, cell result.Cell, p *progress, shown shownWarnings) {
 	res := cell.Result
 	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
 	if cell.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)
 	}
 	took := duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds()))
-	t.field("cell", "%s  %s in %s", name, count(res.Counts.Total, "question"), took)
+	t.Field("cell", "%s  %s in %s", name, count(res.Counts.Total, "question"), took)
 	if ran := ranOtherwise(cell, res); ran != "" {
-		t.field("warning", "%s: the daemon ran %s", name, ran)
+		t.Field("warning", "%s: the daemon ran %s", name, ran)
 	}
 	if r := p.failed; r != nil {
-		t.field("warning", "%s: %s, first: %s", name, count(res.Counts.Errors, "error"), short(r.Error.Message, 200))
+		t.Field("warning", "%s: %s, first: %s", name, count(res.Counts.Errors, "error"), terminal.Short(r.Error.Message, 200))
 	}
 	if res.Retrieval != nil {
 		for _, w := range shown.add(res.Retrieval.Warnings) {
-			t.field("warning", "%s: %s", name, printable(w.Message, oneLine))
+			t.Field("warning", "%s: %s", name, terminal.Line(w.Message))
 		}
 	}
 }
@@ -72,7 +73,7 @@ func modesRan(res result.Result) string {
 	}
 	switch {
 	case len(modes) > 0:
-		return printable(strings.Join(modes, ", "), oneLine)
+		return terminal.Line(strings.Join(modes, ", "))
 	case answered == 0:
 		return "none"
 	}
@@ -203,9 +204,9 @@ func sweepRows(cells []result.Cell) [][]string {
 			ran = modesRan(cell.Result)
 		}
 		if f := slices.Sorted(maps.Keys(cell.Result.Fusions)); len(f) > 0 {
-			ran += printable(" ("+strings.Join(f, ", ")+")", oneLine)
+			ran += terminal.Line(" (" + strings.Join(f, ", ") + ")")
 		}
-		rows = append(rows, []string{cell.Mode, clip(ran, 40), fmt.Sprint(cell.TopK)})
+		rows = append(rows, []string{cell.Mode, terminal.Clip(ran, 40), fmt.Sprint(cell.TopK)})
 		add(i+1, withCandidates, fmt.Sprint(cell.CandidateK))
 		add(i+1, true, fmt.Sprint(cell.Result.Counts.Total))
 		add(i+1, withErrors, fmt.Sprint(cell.Result.Counts.Errors))
@@ -227,7 +228,7 @@ func sweepRows(cells []result.Cell) [][]string {
 // print writes the table to stdout, or one JSON object with --json.
 func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) error {
 	if !c.JSON {
-		_, err := fmt.Fprint(p.stdout, drawTable(sweepRows(s.Cells), 2))
+		_, err := fmt.Fprint(p.stdout, terminal.Table(sweepRows(s.Cells), 2))
 		return err
 	}
 	cells := []map[string]any{}

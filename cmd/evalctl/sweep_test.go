@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
 // cellOf returns a cell with n answers and the given metrics and latencies.
@@ -71,7 +72,7 @@ func TestSweepRows(t *testing.T) {
 			if diff := cmp.Diff(c.want, rows); diff != "" {
 				t.Error(diff)
 			}
-			for line := range strings.Lines(drawTable(rows, 2)) {
+			for line := range strings.Lines(terminal.Table(rows, 2)) {
 				if len([]rune(line)) > 130 {
 					t.Errorf("too wide: %s", line)
 				}

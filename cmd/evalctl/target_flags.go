@@ -42,7 +42,9 @@ type targetFlags struct {
 	JSON  bool `name:"json" help:"Print the summary as one JSON object." group:"output"`
 
 	selectFlags
-	found target.Definition // what Target names, see findTarget
+	// isolated is --isolated, which only some commands have.
+	isolated bool
+	found    target.Definition // what Target names, see findTarget
 }
 
 // validate checks what the tags of the flags cannot express.
@@ -86,31 +88,17 @@ func (s *targetFlags) resultDir(started time.Time) string {
 func (s *targetFlags) plan(p *process) (*plan, error) {
 	pl := &plan{started: time.Now().UTC()}
 	pl.dir = s.resultDir(pl.started)
-	if err := checkFile(s.Dataset); err != nil {
+	if err := dataset.CheckFile(s.Dataset); err != nil {
 		return nil, err
 	}
 	return pl, s.planDaemon(p, pl)
 }
 
-// planInput reads the dataset and the corpus.
-func (s *targetFlags) planInput(pl *plan, check func(dataset.Question) error) (err error) {
+// input says which questions are asked, of which documents.
+func (s *targetFlags) input(check func(dataset.Question) error) (dataset.Spec, error) {
 	selection, err := s.selection()
-	if err != nil {
-		return err
-	}
-	pl.dataset, err = dataset.Open(s.Dataset, dataset.Options{
+	return dataset.Spec{Path: s.Dataset, Corpus: s.Corpus, Options: dataset.Options{
 		Naming:    dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag},
-		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Check: check,
-	})
-	if err != nil {
-		return err
-	}
-	if pl.dataset.Lifecycle() {
-		return fmt.Errorf("%s: questions have operations before them, which this command does not run", s.Dataset)
-	}
-	if err := s.planCorpus(pl); err != nil {
-		return err
-	}
-	pl.brains, err = pl.dataset.Brains(pl.corpus)
-	return err
+		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Isolated: s.isolated, Check: check,
+	}}, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evalctl/harness/history"
+	"evalctl/internal/terminal"
 )
 
 type trendCmd struct {
@@ -58,9 +59,9 @@ func (c *trendCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p, trendJSON{f.Root, lines, leftOut, f.Unreadable})
 	}
-	err = output(p, func(t *terminal) {
+	err = output(p, func(t *terminal.Terminal) {
 		for _, l := range lines {
-			t.line(l)
+			printLine(t, l)
 		}
 	})
 	if err != nil {
@@ -69,11 +70,11 @@ func (c *trendCmd) Run(p *process) error {
 	t := newTerminal(p, false)
 	if len(lines) == 0 {
 		list := listCmd{historyFlags: c.historyFlags}
-		t.field("empty", "%s", list.none(f))
+		t.Field("empty", "%s", list.none(f))
 	}
 	if leftOut > 0 {
-		t.field("left out", "%s: no results of runs or replays", count(leftOut, "file"))
+		t.Field("left out", "%s: no results of runs or replays", count(leftOut, "file"))
 	}
-	t.unreadable(f.Unreadable)
+	printUnreadable(t, f.Unreadable)
 	return nil
 }

@@ -9,31 +9,32 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/terminal"
 )
 
-// line prints a line of comparable results.
-func (t *terminal) line(l *history.Line) {
+// printLine prints a line of comparable results.
+func printLine(t *terminal.Terminal, l *history.Line) {
 	m := l.Measure
-	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", short(m.Name, 32), m.Kind, short(string(m.Scenario), 24),
-		short(filepath.Base(l.Dataset), 48), short(m.Scorer, 24), short(l.Asked(), 160))
-	fmt.Fprintln(t.w, t.wrap("", title))
+	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", terminal.Short(m.Name, 32), m.Kind, terminal.Short(string(m.Scenario), 24),
+		terminal.Short(filepath.Base(l.Dataset), 48), terminal.Short(m.Scorer, 24), terminal.Short(l.Asked(), 160))
+	fmt.Fprintln(t, t.Wrap("", title))
 	bars, lo, hi := l.Sparkline()
 	scale := "no night has a score"
 	if hi > 0 {
 		scale = fmt.Sprintf("from %.2f (▁) to %.2f (█)", lo, hi)
 	}
-	fmt.Fprintf(t.w, "  %s  %s\n\n", bars, scale)
-	for row := range strings.Lines(drawAligned(nightRows(l), "lrlrlll")) {
-		fmt.Fprint(t.w, " "+row)
+	fmt.Fprintf(t, "  %s  %s\n\n", bars, scale)
+	for row := range strings.Lines(terminal.Aligned(nightRows(l), "lrlrlll")) {
+		fmt.Fprint(t, " "+row)
 	}
-	t.blank()
+	t.Blank()
 	if l.Older > 0 {
-		t.field("older", "%s not shown: give --last 0", count(l.Older, "night"))
+		t.Field("older", "%s not shown: give --last 0", count(l.Older, "night"))
 	}
-	t.changes(l.Changes)
-	t.turns(l.Questions)
-	t.unreadable(l.Unread)
-	t.blank()
+	printChanges(t, l.Changes)
+	printTurns(t, l.Questions)
+	printUnreadable(t, l.Unread)
+	t.Blank()
 }
 
 // bandWidth is the number of columns of an interval.
@@ -50,7 +51,7 @@ func nightRows(l *history.Line) [][]string {
 	rows := [][]string{{"night", "rate", "95% Wilson", "passed", "verdict", bandTitle(lo, hi), "changed"}}
 	for _, n := range l.Nights {
 		e := n.Entry
-		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), short(verdictWord(e), 16), "", ""}
+		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), terminal.Short(verdictWord(e), 16), "", ""}
 		if e.Scored() {
 			row[1], row[2] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
 			if e.Interval != nil {
@@ -92,36 +93,36 @@ func band(lo, hi, low, rate, high float64) string {
 	return string(cells)
 }
 
-// changes prints where the pass rate changed.
-func (t *terminal) changes(changes []history.Change) {
+// printChanges prints where the pass rate changed.
+func printChanges(t *terminal.Terminal, changes []history.Change) {
 	for _, c := range changes {
 		what := "nothing else that results record changed"
 		if len(c.Changed) > 0 {
 			what = "with it changed " + strings.Join(c.Changed, ", ")
 		}
-		t.field("changed", "%s  %.3f → %.3f  %d nights before, %d since  p=%.3f  %s",
+		t.Field("changed", "%s  %.3f → %.3f  %d nights before, %d since  p=%.3f  %s",
 			c.Date, c.Before, c.After, c.NightsBefore, c.NightsAfter, c.P, what)
 	}
 	if len(changes) == 0 {
-		t.field("changed", "no change is shown")
+		t.Field("changed", "no change is shown")
 	}
 }
 
 // maxTurns is the number of questions of each kind that are printed.
 const maxTurns = 20
 
-// turns prints the questions that turned.
-func (t *terminal) turns(questions []history.Turn) {
+// printTurns prints the questions that turned.
+func printTurns(t *terminal.Terminal, questions []history.Turn) {
 	printed := map[history.TurnKind]int{}
 	for _, q := range questions {
 		if printed[q.Kind]++; printed[q.Kind] > maxTurns {
 			continue
 		}
-		t.field(string(q.Kind), "%s  since %s  %s  %s", short(q.ID, 40), q.Since, turnText(q), lastStates(q.States))
+		t.Field(string(q.Kind), "%s  since %s  %s  %s", terminal.Short(q.ID, 40), q.Since, turnText(q), lastStates(q.States))
 	}
 	for _, kind := range []history.TurnKind{history.Broke, history.Fixed, history.Flaky} {
 		if more := printed[kind] - maxTurns; more > 0 {
-			t.field("", "… and %d more %s, see --json", more, kind)
+			t.Field("", "… and %d more %s, see --json", more, kind)
 		}
 	}
 }

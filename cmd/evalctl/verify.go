@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"evalctl/harness/verify"
+	"evalctl/internal/terminal"
 )
 
 // shownDifferences is how many differences of one file are printed.
@@ -77,7 +78,7 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) error {
 		}
 	}
 	if len(left) > 0 && !c.JSON {
-		fmt.Fprintf(p.stderr, "not checked: %s\n", printable(strings.Join(left, "; "), oneLine))
+		fmt.Fprintf(p.stderr, "not checked: %s\n", terminal.Line(strings.Join(left, "; ")))
 	}
 	switch {
 	case len(unreadable) > 0:
@@ -103,7 +104,7 @@ func (c *verifyCmd) write(w io.Writer, rep *verify.Report) error {
 		verdict = "DIFFERS"
 		what += ", " + count(rep.Found, "difference")
 	}
-	fmt.Fprintf(&b, "%s %s: %s\n", verdict, printable(rep.Path, oneLine), what)
+	fmt.Fprintf(&b, "%s %s: %s\n", verdict, terminal.Line(rep.Path), what)
 	if !rep.OK {
 		writeDifferences(&b, rep)
 	}
@@ -123,9 +124,9 @@ func writeDifferences(b *strings.Builder, rep *verify.Report) {
 		if d.Problem != "" {
 			want = d.Problem
 		}
-		rows = append(rows, []string{short(path, 80), short(cmp.Or(d.InFile, "missing"), 40), short(want, 120)})
+		rows = append(rows, []string{terminal.Short(path, 80), terminal.Short(cmp.Or(d.InFile, "missing"), 40), terminal.Short(want, 120)})
 	}
-	for line := range strings.Lines(drawTable(rows, 3)) {
+	for line := range strings.Lines(terminal.Table(rows, 3)) {
 		b.WriteString("  " + line)
 	}
 	if more := rep.Found - (len(rows) - 1); more > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/internal/heap"
 	"evalctl/internal/postgres"
+	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/queue"
 )
@@ -74,7 +75,7 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	h := &workerHandler{command: c, process: p, t: newTerminal(p, c.Quiet)}
-	h.print("worker", "%s  %s  %s at a time", q.ID(), printable(postgres.Address(c.Queue), oneLine), count(c.Concurrency, "question"))
+	h.print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), count(c.Concurrency, "question"))
 	return q.Work(ctx, c.Concurrency, h)
 }
 
@@ -99,17 +100,17 @@ type workerHandler struct {
 	process *process
 
 	mu sync.Mutex
-	t  *terminal
+	t  *terminal.Terminal
 }
 
 func (h *workerHandler) print(name, format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.t.field(name, format, args...)
+	h.t.Field(name, format, args...)
 }
 
 // Notice implements queue.Handler.
-func (h *workerHandler) Notice(text string) { h.print("warning", "%s", printable(text, oneLine)) }
+func (h *workerHandler) Notice(text string) { h.print("warning", "%s", terminal.Line(text)) }
 
 // Begin implements queue.Handler.
 func (h *workerHandler) Begin(ctx context.Context, j queue.Job) (_ queue.Worker, err error) {
@@ -132,7 +133,7 @@ func (h *workerHandler) Begin(ctx context.Context, j queue.Job) (_ queue.Worker,
 	if w.Worker, err = plan.NewWorker(j.Books, w.dir); err != nil {
 		return nil, err
 	}
-	h.print("run", "%s  %s  %s  %s", j.ID, printable(plan.Benchmark.Path, oneLine),
+	h.print("run", "%s  %s  %s  %s", j.ID, terminal.Line(plan.Benchmark.Path),
 		count(len(plan.Questions), "question"), count(len(plan.Arms), "arm"))
 	return w, nil
 }

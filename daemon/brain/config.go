@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"evalctl/daemon/language"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 )
@@ -47,9 +48,11 @@ type IndexConfig struct {
 	// Search configures the embedder and the reranker; the zero value ranks by
 	// BM25 only.
 	Search search.Config
-	// ChunkSize is the largest size of a passage in bytes, from search.MinChunkSize
+	// ChunkSize is the largest size of a passage, see search.Options, from search.MinChunkSize
 	// to search.MaxChunkSize; 0 means search.DefaultChunkSize.
 	ChunkSize int
+	// Language is that of documents which do not name theirs; language.None has it detected.
+	Language language.Language
 	// IndexMemory limits the memory of all indexes together, in bytes; 0 means
 	// DefaultIndexMemory. Beyond it, the indexes that were not searched for the longest
 	// time are dropped, except those that searches wait for and the one searched last.

@@ -1,8 +1,11 @@
 package search
 
 import (
+	"cmp"
 	"runtime"
 	"sync"
+
+	"evalctl/daemon/language"
 )
 
 // minShare is the number of documents that is worth a goroutine.
@@ -31,7 +34,7 @@ func (ix *Index) analyse(docs []Document) []analysis {
 			a := &analyses[w]
 			a.counter.numberer = newNumberer(&ix.vocabulary)
 			for i := w; i < len(docs); i += n {
-				a.add(docs[i], ix.chunkSize)
+				a.add(docs[i], ix.chunkSize, ix.language)
 			}
 		}
 		if n == 1 {
@@ -44,8 +47,11 @@ func (ix *Index) analyse(docs []Document) []analysis {
 	return analyses
 }
 
-func (a *analysis) add(doc Document, chunkSize int) {
+func (a *analysis) add(doc Document, chunkSize int, given language.Language) {
 	d := analysed{entry: &entry{Document: doc}}
+	if d.Language == language.None {
+		d.Language = cmp.Or(given, language.Detect(doc.Title+"\n"+doc.Text))
+	}
 	for _, c := range split(doc, chunkSize) {
 		d.chunks = append(d.chunks, a.counter.count(newChunk(d.entry, c)))
 	}

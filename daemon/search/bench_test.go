@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"evalctl/daemon/language"
 )
 
 // corpus draws words with the frequencies of natural language: the word of rank r is about 1/r as
@@ -62,7 +64,7 @@ func BenchmarkPut(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			text := docs[n%len(docs)].Text
-			for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
+			for range language.Words(text) {
 			}
 			n++
 		}
@@ -160,7 +162,7 @@ func BenchmarkSearch100k(b *testing.B) {
 	limit, searcher := newBM25(ix), NewSearcher(ix, Config{})
 	content := func() string {
 		words := strings.Fields(large().docs[v.rng.IntN(len(large().docs))].Text)
-		words = slices.DeleteFunc(words, func(w string) bool { return stopWords[w] })
+		words = slices.DeleteFunc(words, func(w string) bool { return language.English.Term(w) == "" })
 		v.rng.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 		return strings.Join(words[:3+v.rng.IntN(4)], " ")
 	}

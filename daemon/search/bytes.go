@@ -40,7 +40,10 @@ func (ix *Index) Bytes() int64 {
 	for _, name := range ix.names {
 		sum += len(name) + rounding/2 + 16 + mapEntry // as an element of names and as a key
 	}
-	return int64(sum + len(ix.words)*(mapEntry+rounding))
+	for _, words := range ix.words {
+		sum += len(words) * (mapEntry + rounding)
+	}
+	return int64(sum)
 }
 
 // blocks are what the parts of a snapshot were read into.

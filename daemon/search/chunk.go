@@ -28,7 +28,15 @@ type textChunk struct {
 	headings string // "Trip > Day 2"; "" outside any heading
 }
 
-// split cuts the text of doc into chunks of at most size bytes, in order. Size 0 means
+// letterSize returns how many bytes most letters of a text take, so that a chunk has as many letters
+// in any script.
+func letterSize(text string) int {
+	letters := max(1, utf8.RuneCountInString(text))
+	return max(1, (len(text)+letters/2)/letters)
+}
+
+// split cuts the text of doc into chunks of at most size bytes, in order, and of as many times more as
+// its letters take bytes (see letterSize), but of at most MaxChunkSize. Size 0 means
 // defaultChunkSize, a size below MinChunkSize means MinChunkSize. Chunks do not overlap, neither
 // begin nor end with white space, and leave out nothing but white space. A document of white space
 // has no chunks.
@@ -42,6 +50,7 @@ func split(doc Document, size int) []textChunk {
 		size = defaultChunkSize
 	}
 	size = max(size, MinChunkSize)
+	size = max(size, min(size*letterSize(doc.Text), MaxChunkSize))
 	parts := []section{{end: len(doc.Text)}}
 	if frontmatter.IsMarkdown(doc.Path) {
 		parts = sections(doc.Text)

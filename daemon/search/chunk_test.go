@@ -43,9 +43,9 @@ func TestSplit(t *testing.T) {
 		{"sentences", "a.txt", "This is the first one here. \"Is it?\" Yes (it is.) So it goes on and on. The end is near now.", 64,
 			[]string{"|This is the first one here. \"Is it?\" Yes (it is.)", "|So it goes on and on. The end is near now."}},
 		{"words", "a.txt", sixty + sixty, 64, []string{"|" + strings.TrimSpace(sixty), "|" + strings.TrimSpace(sixty)}},
-		{"a word without end", "a.txt", strings.Repeat("é", 40), 64, []string{"|" + strings.Repeat("é", 32), "|" + strings.Repeat("é", 8)}},
-		{"wide sentence marks", "a.txt", strings.Repeat(strings.Repeat("雨", 8)+"。", 3), 64,
-			[]string{"|" + strings.Repeat(strings.Repeat("雨", 8)+"。", 2), "|" + strings.Repeat("雨", 8) + "。"}},
+		{"a word without end", "a.txt", strings.Repeat("é", 80), 64, []string{"|" + strings.Repeat("é", 64), "|" + strings.Repeat("é", 16)}},
+		{"wide sentence marks", "a.txt", strings.Repeat(strings.Repeat("雨", 8)+"。", 9), 64,
+			[]string{"|" + strings.Repeat(strings.Repeat("雨", 8)+"。", 7), "|" + strings.Repeat(strings.Repeat("雨", 8)+"。", 2)}},
 		{"code stays whole", "a.md", "one one one one one one.\n\ntwo two two two two two.\n\n```\nx\n\ny = 12345\n```", 64,
 			[]string{"|one one one one one one.\n\ntwo two two two two two.", "|```\nx\n\ny = 12345\n```"}},
 		{"code longer than a chunk breaks at lines", "a.md", "```\n" + strings.Repeat("x = 1234567890123\n", 5) + "```", 64,
@@ -57,7 +57,7 @@ func TestSplit(t *testing.T) {
 			if diff := cmp.Diff(tt.want, show(split(doc, tt.size))); diff != "" {
 				t.Errorf("chunks differ (-want +got):\n%s", diff)
 			}
-			checkChunks(t, doc, max(tt.size, 64))
+			checkChunks(t, doc, max(tt.size, MinChunkSize))
 		})
 	}
 }
@@ -81,6 +81,7 @@ type errorer interface {
 
 // checkChunks checks what split promises for every document.
 func checkChunks(t errorer, doc Document, size int) {
+	limit := max(size, min(size*letterSize(doc.Text), MaxChunkSize))
 	end := 0
 	for i, c := range split(doc, size) {
 		if id := chunkID(doc.Path, c.ordinal); c.ordinal != i || id != fmt.Sprintf("%s#%d", doc.Path, i) {
@@ -93,8 +94,8 @@ func checkChunks(t errorer, doc Document, size int) {
 		if gap := doc.Text[end:c.start]; strings.TrimSpace(gap) != "" {
 			t.Errorf("%q before chunk %d is in no chunk", gap, i)
 		}
-		if len(c.text) == 0 || len(c.text) > size || strings.TrimFunc(c.text, unicode.IsSpace) != c.text || !utf8.ValidString(c.text) {
-			t.Errorf("chunk %d is empty, over %d bytes, not trimmed or not UTF-8: %q", i, size, c.text)
+		if len(c.text) == 0 || len(c.text) > limit || strings.TrimFunc(c.text, unicode.IsSpace) != c.text || !utf8.ValidString(c.text) {
+			t.Errorf("chunk %d is empty, over %d bytes, not trimmed or not UTF-8: %q", i, limit, c.text)
 		}
 		end = c.start + len(c.text)
 	}

@@ -45,7 +45,7 @@ func (c *counter) count(ch chunk) counted {
 	seq := make([]uint32, 0, len(ch.text)/8)
 	for field, text := range ch.fields() {
 		before := len(seq)
-		seq = c.append(seq, text)
+		seq = c.append(seq, ch.doc.Language, text)
 		ch.lengths[field] = uint32(len(seq) - before)
 	}
 	ch.sequence = slices.Clip(seq)

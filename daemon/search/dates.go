@@ -242,3 +242,11 @@ var months, weekdays = func() (map[string]time.Month, map[string]time.Weekday) {
 	}
 	return m, w
 }()
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/language"
 )
 
 // Document is one file, as the index sees it.
@@ -29,6 +30,8 @@ type Document struct {
 	// described at frontmatter.Fields.
 	Metadata map[string]any
 	Text     string // valid UTF-8; it is split into chunks, searched and quoted
+	// Language is that of the words. If it is None, Put detects it from title and text.
+	Language language.Language
 	// Generated documents (their base name begins with "_", as that of a brain's own indexes and
 	// digests) are found only with Filter.Generated.
 	Generated bool
@@ -67,6 +70,9 @@ func Parse(name string, data []byte) (Document, bool) {
 		Metadata:  file.Metadata,
 		Text:      file.Body,
 		Generated: strings.HasPrefix(path.Base(name), "_"),
+	}
+	if tag, ok := file.Metadata["language"].(string); ok {
+		doc.Language = language.Parse(tag)
 	}
 	if file.Source != "" {
 		if doc.Metadata == nil {

@@ -109,7 +109,7 @@ func (ix *Index) known(terms []queryTerm) []weighedTerm {
 	found := make([]weighedTerm, 0, len(terms))
 	for _, t := range terms {
 		if n, ok := ix.numbers[t.name]; ok && ix.postings[n].live > 0 {
-			found = append(found, weighedTerm{n, t.weight})
+			found = append(found, weighedTerm{n, t.weight, t.words})
 		}
 	}
 	return found

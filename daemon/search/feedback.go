@@ -21,6 +21,7 @@ const shortQuery = 8
 type weighedTerm struct {
 	term   uint32
 	weight float64
+	words  float64 // of a term of the query, see queryTerm
 }
 
 // feedback returns the terms that the best chunks are about, with their weights. This is
@@ -30,7 +31,8 @@ type weighedTerm struct {
 //
 // A short question lacks words, so it gains those that are not in it. A long one has too many, and
 // the chunks show which of them matter, so it gains its own again. Between the two, the share of
-// new words is shortQuery divided by the length of the query, which is the sum of its weights.
+// new words is shortQuery divided by the length of the query, which is the sum of its
+// weights, in words.
 func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
@@ -47,16 +49,16 @@ func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 	var length float64
 	var own, others []weighedTerm // others are sorted, best first
 	for _, q := range query {
-		length += q.weight
+		length += q.weight * q.words
 		if weight := s.weights.sums[q.term]; weight > 0 {
-			own = append(own, weighedTerm{q.term, ix.gain(q.term) * weight})
+			own = append(own, weighedTerm{term: q.term, weight: ix.gain(q.term) * weight})
 			s.weights.sums[q.term] = 0
 		}
 	}
 	for _, term := range s.weights.touched {
 		// A term that occurs in no other chunk does not help to find one.
 		if weight := s.weights.sums[term]; weight > 0 && ix.postings[term].live > 1 {
-			others = ix.insertTerm(others, weighedTerm{term, ix.gain(term) * weight})
+			others = ix.insertTerm(others, weighedTerm{term: term, weight: ix.gain(term) * weight})
 		}
 	}
 	s.weights.reset()

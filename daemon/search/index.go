@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"evalctl/daemon/language"
 )
 
 // parameters are those of BM25, see score and queryTerms. docs/dev/ranking.md explains their values.
@@ -20,7 +22,11 @@ var defaultParameters = parameters{k1: 1.5, b: 1, slack: 10, k3: 8}
 
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
-	ChunkSize int // largest size of a chunk, MinChunkSize to MaxChunkSize bytes; 0 means 1600
+	// ChunkSize is the largest size of a chunk, from MinChunkSize to MaxChunkSize bytes; 0 means 1600.
+	// Texts whose letters take several bytes have chunks of as many letters.
+	ChunkSize int
+	// Language is that of documents which do not name theirs; None has it detected.
+	Language language.Language
 }
 
 // Index ranks chunks by BM25F and further features, all in memory; see score and features. Terms
@@ -33,6 +39,7 @@ type Index struct {
 	parameters
 	weights   weights
 	chunkSize int
+	language  language.Language // see Options
 
 	// writing is held by a writer from beginning to end, mu only while it applies its change. So a
 	// writer may read the fields below without mu.
@@ -40,12 +47,13 @@ type Index struct {
 	mu          sync.RWMutex
 	docs        map[string]*entry // by path
 	order       order
-	chunks      []chunk            // by chunk number; a deleted one keeps its number until compact
-	textLengths []uint32           // number of terms of the text, by chunk number
-	vectors     vectors            // by chunk number
-	live        int                // chunks not deleted
-	totals      [fieldCount]uint64 // sums of the lengths of live chunks, by field
-	postings    []postings         // by term number
+	chunks      []chunk             // by chunk number; a deleted one keeps its number until compact
+	textLengths []uint32            // number of terms of the text, by chunk number
+	vectors     vectors             // by chunk number
+	live        int                 // chunks not deleted
+	languages   [language.Count]int // documents, by language
+	totals      [fieldCount]uint64  // sums of the lengths of live chunks, by field
+	postings    []postings          // by term number
 	// blocks are what the lists and strings of a snapshot are parts of. A list that grows is copied,
 	// and the block stays in memory as long as one of its parts is in use.
 	blocks blocks
@@ -63,8 +71,11 @@ func New(opts *Options) *Index {
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
 	}
-	if opts != nil && opts.ChunkSize != 0 {
-		ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
+	if opts != nil {
+		ix.language = opts.Language
+		if opts.ChunkSize != 0 {
+			ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
+		}
 	}
 	ix.scratch.New = func() any { return &scratch{} }
 	return ix

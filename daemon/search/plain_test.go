@@ -2,11 +2,14 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"evalctl/daemon/search/plaintest"
 	"evalctl/internal/stats"
+
+	"evalctl/daemon/language"
 )
 
 // plain is a plain BM25 of the same documents, with the words of the index. Documents that a
@@ -16,14 +19,14 @@ type plain struct {
 	docs map[string]*Document
 }
 
-func newPlain(docs []Document) plain {
+func newPlain(docs []Document, l language.Language) plain {
 	p, texts := plain{docs: map[string]*Document{}}, make([]plaintest.Document, len(docs))
 	for i := range docs {
 		_, text, _ := strings.Cut(docs[i].Text, "\n") // without the title
 		texts[i] = plaintest.Document{Path: docs[i].Path, Text: text}
 		p.docs[docs[i].Path] = &docs[i]
 	}
-	p.bm25 = plaintest.New(texts, IndexTerms)
+	p.bm25 = plaintest.New(texts, l.Terms)
 	return p
 }
 
@@ -38,12 +41,12 @@ func (p plain) search(q neutralQuestion, k1, b float64) []string {
 // nDCG@10 says. It logs the figures of both, and the differences with their 95 % intervals over the
 // questions (BCa, 10,000 resamples, seed 1).
 func BenchmarkPlain(b *testing.B) {
-	for _, tk := range tasks {
+	for _, tk := range slices.Concat(tasks, languageTasks) {
 		b.Run(tk.name, func(b *testing.B) {
 			docs, questions := tk.load(b)
 			brains, plains := tk.index(docs, nil), map[string]plain{}
 			for name, docs := range tk.split(docs) {
-				plains[name] = newPlain(docs)
+				plains[name] = newPlain(docs, tk.language())
 			}
 			ours := measured{}
 			rivals := []measured{{name: "k1 0.9, b 0.4"}, {name: "k1 1.2, b 0.75"}}

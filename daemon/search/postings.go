@@ -74,6 +74,7 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 		}
 	}
 	ix.docs[doc.Path] = doc
+	ix.languages[doc.Language]++
 	ix.order.insert(doc)
 }
 
@@ -93,6 +94,7 @@ func (ix *Index) remove(doc *entry) {
 		*ch = chunk{}
 	}
 	delete(ix.docs, doc.Path)
+	ix.languages[doc.Language]--
 	ix.order.remove(doc)
 }
 

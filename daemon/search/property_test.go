@@ -10,6 +10,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/language"
 )
 
 // naive scores every chunk by the definition at score, without any precomputed data.
@@ -21,7 +23,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 			ch := chunk{doc: &entry{Document: d}, text: c.text, headings: c.headings}
 			var fields [fieldCount][]string
 			for i, text := range ch.fields() {
-				fields[i] = IndexTerms(text)
+				fields[i] = language.English.Terms(text)
 			}
 			chunks[chunkID(d.Path, c.ordinal)] = fields
 			total += float64(len(fields[textField]))
@@ -30,7 +32,7 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 	n, p := float64(len(chunks)), defaultParameters
 	scores := map[string]float64{}
 	asked := map[string]float64{}
-	for _, q := range IndexTerms(query) {
+	for _, q := range language.English.Terms(query) {
 		asked[q]++
 	}
 	for q, times := range asked {
@@ -140,9 +142,9 @@ func checkHighlights(t errorer, h Hit, terms []string) {
 	points := []rune(h.Text)
 	var got, want []string
 	for _, s := range h.Highlights {
-		got = append(got, IndexTerms(string(points[s.Start:s.End]))...)
+		got = append(got, language.English.Terms(string(points[s.Start:s.End]))...)
 	}
-	for _, term := range IndexTerms(h.Text) {
+	for _, term := range language.English.Terms(h.Text) {
 		if slices.Contains(terms, term) {
 			want = append(want, term)
 		}
@@ -160,7 +162,7 @@ func checkSequences(t errorer, ix *Index) {
 			for _, term := range ch.sequence[:ch.lengths[textField]] {
 				got = append(got, ix.names[term])
 			}
-			if ch.doc != doc || !slices.Equal(got, IndexTerms(ch.fields()[textField])) {
+			if ch.doc != doc || !slices.Equal(got, doc.Language.Terms(ch.fields()[textField])) {
 				t.Errorf("chunk %d of %s has the terms %q for %q", i, doc.Path, got, ch.text)
 			}
 		}

@@ -3,6 +3,7 @@ package search
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evalctl/daemon/language"
 )
 
 // neutralData holds retrieval tasks of other authors. It is not part of the project and may be
@@ -51,8 +54,22 @@ var tasks = []task{
 	{name: "core", dir: coreDir, brainOf: oneBrain, recall: .95, ndcg: .83},
 }
 
+// languageTasks are questions and paragraphs in several languages. No constant was chosen on them.
+var languageTasks = []task{
+	{name: "languages/en", dir: "../languages/en", brainOf: oneBrain, recall: .985, ndcg: .955},
+	{name: "languages/de", dir: "../languages/de", brainOf: oneBrain, recall: .98, ndcg: .935},
+	{name: "languages/ru", dir: "../languages/ru", brainOf: oneBrain, recall: .98, ndcg: .935},
+	{name: "languages/th", dir: "../languages/th", brainOf: oneBrain, recall: .99, ndcg: .95},
+	{name: "languages/ja", dir: "../languages/ja", brainOf: oneBrain, recall: .945, ndcg: .9},
+}
+
 // coreDir marks the task that is this project's own dataset. No constant was chosen on it.
 const coreDir = "core"
+
+// language returns that of a task, English for a task that is not named after one.
+func (tk task) language() language.Language {
+	return cmp.Or(language.Parse(filepath.Base(tk.dir)), language.English)
+}
 
 // quality averages over the questions that have expected paths. A document counts once, at the rank
 // of its best chunk.
@@ -253,7 +270,7 @@ func TestQuality(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for _, tk := range tasks {
+	for _, tk := range slices.Concat(tasks, languageTasks) {
 		if tk.recall == 0 {
 			continue
 		}
@@ -282,7 +299,7 @@ func everyNth(questions []neutralQuestion, first, n int) []neutralQuestion {
 // chunks, and R@10even and R@10odd, the recall of every second question. The time is that of one
 // question.
 func BenchmarkQuality(b *testing.B) {
-	for _, tk := range tasks {
+	for _, tk := range slices.Concat(tasks, languageTasks) {
 		b.Run(tk.name, func(b *testing.B) {
 			docs, questions := tk.load(b)
 			brains := tk.index(docs, nil)

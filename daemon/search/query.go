@@ -3,6 +3,8 @@ package search
 import (
 	"time"
 	"unicode/utf8"
+
+	"evalctl/daemon/language"
 )
 
 // defaultTopK is the maximum number of hits for a query without TopK.
@@ -122,7 +124,7 @@ const (
 // Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
 // 128, see Explanation.
 func Terms(text string) []string {
-	return termNames(countTerms(text))
+	return termNames(countTerms(text, []language.Language{language.Detect(text)}))
 }
 
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
@@ -175,21 +177,28 @@ func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
 		Date:        chunk.doc.Date,
 		Tags:        chunk.doc.Tags,
 		Metadata:    chunk.doc.Metadata,
-		Highlights:  ix.highlights(chunk.text, wanted),
+		Highlights:  ix.highlights(chunk.text, chunk.doc.Language, wanted),
 	}
 }
 
-// highlights returns the words of text whose term is wanted.
-func (ix *Index) highlights(text string, wanted map[string]bool) []Span {
+// highlights returns the words of a text in a language whose terms are wanted, those that overlap as
+// one.
+func (ix *Index) highlights(text string, l language.Language, wanted map[string]bool) []Span {
 	var spans []Span
 	offset, point := 0, 0 // the same position in bytes and in code points
-	for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
-		if !wanted[ix.wordTerm(text[start:end])] {
+	for start, end := range language.Words(text) {
+		if !wanted[ix.wordTerm(l, text[start:end])] {
 			continue
 		}
+		overlaps := start < offset
+		start = max(start, offset)
 		point += utf8.RuneCountInString(text[offset:start])
 		length := utf8.RuneCountInString(text[start:end])
-		spans = append(spans, Span{point, point + length})
+		if overlaps {
+			spans[len(spans)-1].End += length
+		} else {
+			spans = append(spans, Span{point, point + length})
+		}
 		offset, point = end, point+length
 	}
 	return spans

@@ -14,7 +14,7 @@ import (
 //	contents  the table of the parts
 //	trailer   offset u64, length u32 and CRC u32 of the contents; version u32; magic
 //
-// The contents are a time in Unix nanoseconds, the largest size of a chunk, and the numbers of
+// The contents are a time in Unix nanoseconds, the largest size of a chunk, the language of Options, and the numbers of
 // documents, chunks, terms, postings and sequence numbers, each u64; then for each part: kind u32,
 // CRC u32, offset u64, length u64, which of all items of its kind it holds (first u64, count u64),
 // and the number of chunks that belong to the documents before it, u64. CRCs use Castagnoli's
@@ -27,9 +27,9 @@ import (
 //	sequences  by chunk: term numbers u32
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 5 // to be raised when the layout or the result of Parse changes
+	snapshotVersion = 6 // to be raised when the layout or the result of Parse changes
 	trailerSize     = 8 + 4 + 4 + 4 + 8
-	contentsSize    = 7 * 8       // without parts
+	contentsSize    = 8 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
 )
 
@@ -60,7 +60,7 @@ type part struct {
 // contents describes what a snapshot holds, and where.
 type contents struct {
 	when                                        int64
-	chunkSize                                   uint64
+	chunkSize, language                         uint64
 	documents, chunks, terms, postings, numbers uint64
 	parts                                       []part
 }

@@ -3,6 +3,8 @@ package search
 import (
 	"encoding/binary"
 	"math"
+
+	"evalctl/daemon/language"
 )
 
 // decoder reads the values of a part. After an incomplete value it returns zero values, and ok
@@ -64,6 +66,11 @@ func (d *decoder) document(doc *entry, chunks []chunk) int {
 	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
 	flags := d.byte()
 	doc.Generated, doc.BadDate = flags&generatedFlag != 0, flags&badDateFlag != 0
+	if l := d.byte(); int(l) < language.Count {
+		doc.Language = language.Language(l)
+	} else {
+		d.fail()
+	}
 	if err := doc.Date.UnmarshalBinary([]byte(d.string())); err != nil {
 		d.fail()
 	}

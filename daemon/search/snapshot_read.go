@@ -88,6 +88,9 @@ func (r *snapshotReader) readContents(size uint64) error {
 		return damaged(fmt.Sprintf("its chunks have at most %d bytes, those of this index %d",
 			r.contents.chunkSize, r.ix.chunkSize))
 	}
+	if r.contents.language != uint64(r.ix.language) {
+		return damaged("its language is another one than that of this index")
+	}
 	return r.checkContents(offset)
 }
 
@@ -97,7 +100,7 @@ func (r *snapshotReader) decodeContents(data []byte) {
 		data = data[8:]
 		return v
 	}
-	r.contents.when, r.contents.chunkSize = int64(u64()), u64()
+	r.contents.when, r.contents.chunkSize, r.contents.language = int64(u64()), u64(), u64()
 	r.contents.documents, r.contents.chunks, r.contents.terms = u64(), u64(), u64()
 	r.contents.postings, r.contents.numbers = u64(), u64()
 	for len(data) > 0 {
@@ -109,7 +112,7 @@ func (r *snapshotReader) decodeContents(data []byte) {
 }
 
 // minSize is the minimum size of an item in a part of its kind, in bytes.
-var minSize = [...]uint64{documentsPart: 8, orderPart: 4, termsPart: 2, postingsPart: 8, sequencesPart: 4}
+var minSize = [...]uint64{documentsPart: 9, orderPart: 4, termsPart: 2, postingsPart: 8, sequencesPart: 4}
 
 // minStoredChunk is the minimum size of a chunk within its document, in bytes.
 const minStoredChunk = 3 + fieldCount
@@ -268,6 +271,7 @@ func (r *snapshotReader) assembleDocuments() error {
 		linkNeighbours(last, doc)
 		last = doc
 		r.ix.docs[doc.Path] = doc
+		r.ix.languages[doc.Language]++
 		if n := len(r.ix.order.blocks); n == 0 || len(r.ix.order.blocks[n-1]) == maxBlock {
 			r.ix.order.blocks = append(r.ix.order.blocks, make([]*entry, 0, maxBlock+1))
 		}

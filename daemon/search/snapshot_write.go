@@ -22,7 +22,7 @@ func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 		ix.dropDeleted()
 		ix.mu.Unlock()
 	}
-	sw := &snapshotWriter{w: w, contents: contents{chunkSize: uint64(ix.chunkSize)}}
+	sw := &snapshotWriter{w: w, contents: contents{chunkSize: uint64(ix.chunkSize), language: uint64(ix.language)}}
 	sw.write([]byte(snapshotMagic))
 	sw.order(ix, sw.documents(ix))
 	sw.terms(ix)
@@ -166,7 +166,7 @@ func (sw *snapshotWriter) finish(when time.Time) {
 	c := &sw.contents
 	var buf []byte
 	for _, n := range []uint64{
-		uint64(when.UnixNano()), c.chunkSize, c.documents, c.chunks, c.terms, c.postings, c.numbers,
+		uint64(when.UnixNano()), c.chunkSize, c.language, c.documents, c.chunks, c.terms, c.postings, c.numbers,
 	} {
 		buf = binary.LittleEndian.AppendUint64(buf, n)
 	}
@@ -191,8 +191,8 @@ const (
 	badDateFlag
 )
 
-// appendDocument encodes a document and its chunks: path, title, source, text; flags as a byte;
-// date; tags; metadata; the number of its chunks, and for each the offset and length of its text,
+// appendDocument encodes a document and its chunks: path, title, source, text; flags and language,
+// a byte each; date; tags; metadata; the number of its chunks, and for each the offset and length of its text,
 // its headings and the number of its terms by field.
 func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 	for _, s := range []string{doc.Path, doc.Title, doc.Source, doc.Text} {
@@ -205,7 +205,7 @@ func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 	if doc.BadDate {
 		flags |= badDateFlag
 	}
-	buf = append(buf, flags)
+	buf = append(buf, flags, byte(doc.Language))
 	date, err := doc.Date.MarshalBinary()
 	if err != nil {
 		return buf, fmt.Errorf("%s: date: %w", doc.Path, err)

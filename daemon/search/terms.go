@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"slices"
+
+	"evalctl/daemon/language"
 )
 
 // maxQueryTerms bounds the terms of a query that are looked up, and so the time that a pasted
@@ -14,29 +16,65 @@ const maxQueryTerms = 128
 type queryTerm struct {
 	name   string
 	weight float64
+	// words is how many words of the query each occurrence stands for, at most 1: less for a term of
+	// several that a word has, see countTerms, and for a pair of letters.
+	words float64
 }
 
 // queryTerms returns the terms of a query with their weights, see countTerms.
 func (ix *Index) queryTerms(text string) []queryTerm {
-	terms := countTerms(text)
+	terms := countTerms(text, ix.spoken())
 	for i, t := range terms {
 		terms[i].weight = (ix.k3 + 1) * t.weight / (ix.k3 + t.weight)
 	}
 	return terms
 }
 
-// countTerms returns the terms of a text without duplicates, in the order of their first
-// occurrence, weighted by the number of their occurrences.
-func countTerms(text string) []queryTerm {
+// spoken returns the languages of the documents. Called with mu held.
+func (ix *Index) spoken() []language.Language {
+	var languages []language.Language
+	for l, n := range ix.languages {
+		if n > 0 {
+			languages = append(languages, language.Language(l))
+		}
+	}
+	return languages
+}
+
+// countTerms returns the terms that a text has in any of some languages, without duplicates, in the
+// order of their first occurrence, weighted by the number of their occurrences. A function word of
+// the language of the text is none in another one.
+func countTerms(text string, languages []language.Language) []queryTerm {
+	own := language.None
+	if len(languages) > 1 {
+		own = language.DetectAmong(text, languages)
+	}
 	terms := []queryTerm{}
 	places := map[string]int{}
-	for _, t := range IndexTerms(text) {
-		at, known := places[t]
-		if !known {
-			at = len(terms)
-			terms, places[t] = append(terms, queryTerm{name: t}), at
+	for start, end := range language.Words(text) {
+		word := text[start:end]
+		if own != language.None && own.Term(word) == "" {
+			continue
 		}
-		terms[at].weight++
+		of := distinctTerms(word, languages)
+		for _, t := range of {
+			at, known := places[t]
+			if !known {
+				at = len(terms)
+				terms, places[t] = append(terms, queryTerm{name: t, words: language.Share(word) / float64(len(of))}), at
+			}
+			terms[at].weight++
+		}
+	}
+	return terms
+}
+
+// distinctTerms returns the different terms that a word has in some languages.
+func distinctTerms(word string, languages []language.Language) (terms []string) {
+	for _, l := range languages {
+		if t := l.Term(word); t != "" && !slices.Contains(terms, t) {
+			terms = append(terms, t)
+		}
 	}
 	return terms
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/language"
 )
 
 // Of a long question, the terms are left out that no chunk contains, then those that can add least.
@@ -38,7 +40,7 @@ func TestHeaviest(t *testing.T) {
 		}
 		want := []string{}
 		for _, name := range c.kept {
-			want = append(want, term(name))
+			want = append(want, language.English.Term(name))
 		}
 		if diff := gocmp.Diff(want, res.Explanation.Terms); diff != "" {
 			t.Errorf("%s: terms differ (-want +got):\n%s", c.name, diff)

@@ -1,8 +1,12 @@
 package search
 
-import "strings"
+import (
+	"strings"
 
-// maxWords bounds the number of words whose terms are cached.
+	"evalctl/daemon/language"
+)
+
+// maxWords bounds the number of words of a language whose terms are cached.
 const maxWords = 1 << 17
 
 // noTerm is the term number of stop words.
@@ -13,19 +17,28 @@ const noTerm = 1<<32 - 1
 type vocabulary struct {
 	numbers map[string]uint32 // by term
 	names   []string          // by number
-	words   map[string]uint32 // cache of the terms of words, noTerm for stop words
+	// words caches the terms of words by the language of their text, noTerm for stop words.
+	words wordCache
 }
 
-func newVocabulary() vocabulary {
-	return vocabulary{numbers: map[string]uint32{}, words: map[string]uint32{}}
+// wordCache has the numbers of the terms of words, by the language of their text.
+type wordCache [language.Count]map[string]uint32
+
+func (c *wordCache) add(l language.Language, word string, number uint32) {
+	if c[l] == nil {
+		c[l] = map[string]uint32{}
+	}
+	c[l][word] = number
 }
 
-// wordTerm is term, with the cache of words.
-func (v *vocabulary) wordTerm(word string) string {
-	n, known := v.words[word]
+func newVocabulary() vocabulary { return vocabulary{numbers: map[string]uint32{}} }
+
+// wordTerm is language.Language.Term, with the cache of words.
+func (v *vocabulary) wordTerm(l language.Language, word string) string {
+	n, known := v.words[l][word]
 	switch {
 	case !known:
-		return term(word)
+		return l.Term(word)
 	case n == noTerm:
 		return ""
 	}
@@ -46,14 +59,16 @@ func (v *vocabulary) learn(n *numberer) (numbers []uint32, moved bool) {
 		numbers = append(numbers, t)
 		moved = moved || int(t) != n.first+i
 	}
-	if len(v.words)+len(n.words) > maxWords {
-		clear(v.words)
-	}
-	for word, t := range n.words {
-		if t != noTerm && int(t) >= n.first {
-			t = numbers[int(t)-n.first]
+	for l, words := range n.words {
+		if len(v.words[l])+len(words) > maxWords {
+			clear(v.words[l])
 		}
-		v.words[word] = t
+		for word, t := range words {
+			if t != noTerm && int(t) >= n.first {
+				t = numbers[int(t)-n.first]
+			}
+			v.words.add(language.Language(l), word, t)
+		}
 	}
 	return numbers, moved
 }
@@ -74,14 +89,16 @@ func (v *vocabulary) renumber(keep func(term uint32) bool) []uint32 {
 		names = append(names, name)
 	}
 	v.names = names
-	for word, n := range v.words {
-		if n == noTerm {
-			continue
-		}
-		if moved[n] == noTerm {
-			delete(v.words, word)
-		} else {
-			v.words[word] = moved[n]
+	for _, words := range v.words {
+		for word, n := range words {
+			if n == noTerm {
+				continue
+			}
+			if moved[n] == noTerm {
+				delete(words, word)
+			} else {
+				words[word] = moved[n]
+			}
 		}
 	}
 	return moved
@@ -92,38 +109,38 @@ func (v *vocabulary) renumber(keep func(term uint32) bool) []uint32 {
 type numberer struct {
 	known *vocabulary
 	first int
-	words map[string]uint32
+	words wordCache
 	terms map[string]uint32
 	names []string // of new terms, in the order in which they were found
 }
 
 func newNumberer(v *vocabulary) *numberer {
 	return &numberer{
-		known: v, first: len(v.names), words: map[string]uint32{}, terms: map[string]uint32{},
+		known: v, first: len(v.names), terms: map[string]uint32{},
 	}
 }
 
-// append appends the term numbers of text to seq, in order.
-func (n *numberer) append(seq []uint32, text string) []uint32 {
-	for start, end := nextWord(text, 0); end > start; start, end = nextWord(text, end) {
-		if t := n.number(text[start:end]); t != noTerm {
+// append appends the term numbers of a text in a language to seq, in order.
+func (n *numberer) append(seq []uint32, l language.Language, text string) []uint32 {
+	for start, end := range language.Words(text) {
+		if t := n.number(l, text[start:end]); t != noTerm {
 			seq = append(seq, t)
 		}
 	}
 	return seq
 }
 
-// number is term, with a cache: stemming a word takes longer than everything else that is done with
-// it.
-func (n *numberer) number(word string) uint32 {
-	if t, ok := n.known.words[word]; ok {
+// number returns the number of a word's term, with a cache: stemming a word takes longer than
+// everything else that is done with it.
+func (n *numberer) number(l language.Language, word string) uint32 {
+	if t, ok := n.known.words[l][word]; ok {
 		return t
 	}
-	if t, ok := n.words[word]; ok {
+	if t, ok := n.words[l][word]; ok {
 		return t
 	}
-	t := n.intern(term(word))
-	n.words[strings.Clone(word)] = t // a slice would keep the whole document in memory
+	t := n.intern(l.Term(word))
+	n.words.add(l, strings.Clone(word), t) // a slice would keep the whole document in memory
 	return t
 }
 

@@ -24,8 +24,9 @@ type Sum struct {
 	loss    result.Loss
 	retried int
 	// first counts the first tries; again of them were not the last.
-	first struct{ passed, total, again int }
-	tags  map[string]*result.TagFigures
+	first  struct{ passed, total, again int }
+	tags   map[string]*result.TagFigures
+	checks map[string]*checkSum // by label
 	// both counts the questions that have two tags, the second of which may name a cluster.
 	both  map[[2]string]*attempts
 	modes map[string]int
@@ -56,8 +57,8 @@ type Sum struct {
 func New(topK int) *Sum {
 	return &Sum{
 		tags: map[string]*result.TagFigures{}, both: map[[2]string]*attempts{}, modes: map[string]int{},
-		fusions: map[string]int{},
-		models:  map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
+		fusions: map[string]int{}, checks: map[string]*checkSum{},
+		models: map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
 		topK: topK, retrieval: newRetrievalSum(topK),
 	}
 }
@@ -79,6 +80,7 @@ func (s *Sum) Add(r result.Record) {
 		s.tags[tag].Add(r)
 		s.addBoth(tag, r)
 	}
+	s.addChecks(r)
 	if r.Score != nil {
 		s.score.add(*r.Score)
 	}
@@ -86,7 +88,7 @@ func (s *Sum) Add(r result.Record) {
 	if r.Attempts > 1 {
 		s.retried++
 	}
-	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.GoldRank() == 0 {
+	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.Outcome.Counts() && r.GoldRank() == 0 {
 		s.goldMissed++
 	}
 	if r.Passed {
@@ -96,14 +98,14 @@ func (s *Sum) Add(r result.Record) {
 	s.cost.AddRecord(&r)
 	s.retrieval.add(r)
 	s.repeats.add(r)
-	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
+	if r.Outcome != result.Errored && r.Outcome.Counts() {
 		s.addAnswer(r)
 	}
 }
 
 // addFirst counts the first try at a question.
 func (s *Sum) addFirst(r result.Record) {
-	if r.Outcome == result.NoGold {
+	if !r.Outcome.Counts() {
 		return
 	}
 	passed := r.Passed
@@ -130,7 +132,7 @@ func (s *Sum) firstTryRate() *result.FirstTryRate {
 
 // addBoth counts a record for a tag and each of its tags that may name a cluster.
 func (s *Sum) addBoth(tag string, r result.Record) {
-	if r.Outcome == result.NoGold {
+	if !r.Outcome.Counts() {
 		return
 	}
 	for _, other := range r.Tags {
@@ -200,6 +202,7 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.FirstTryRate = s.firstTryRate()
 	res.Tags, res.EffectiveModes, res.ModesUnknown = s.tags, s.modes, s.modesUnknown
+	res.Checks = s.checkFigures(res)
 	if res.Fusions = nil; len(s.fusions) > 0 {
 		res.Fusions = s.fusions
 	}

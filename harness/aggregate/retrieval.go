@@ -52,6 +52,9 @@ func (m *retrievalSum) newAccumulator() *accumulator {
 }
 
 func (m *retrievalSum) add(r result.Record) {
+	if r.Outcome == result.NotMeasurable {
+		return
+	}
 	if len(r.ExpectedPaths) == 0 {
 		m.noGold++
 		return

@@ -103,6 +103,9 @@ func TestRegression(t *testing.T) {
 // TestFalseAlarms compares pairs of runs of the same quality, two thirds of whose failures they
 // share.
 func TestFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	random := rand.New(rand.NewPCG(7, 7))
 	alarms := 0
 	const pairs = 200

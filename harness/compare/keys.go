@@ -102,6 +102,8 @@ var rules = []rule{
 	{name: "reader_prompt", matters: true, value: readerPrompt},
 	{name: "corpus", matters: true, value: corpus},
 	{name: "ingest", matters: true, memory: true, value: ingest},
+	{name: "isolated", matters: true, memory: true,
+		value: func(r *result.Result) string { return yesNo(r.Identity.Isolated) }},
 	{name: "repeats", note: "means over the repeats are compared",
 		value: func(r *result.Result) string { return fmt.Sprint(max(1, r.Identity.Dataset.Repeats)) }},
 	{name: "concurrency", note: "latencies depend on it",
@@ -122,6 +124,13 @@ func KeyNames() []string {
 		}
 	}
 	return names
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }
 
 func complete(r *result.Result) string {

@@ -84,6 +84,9 @@ func accused(rows [][]*question, n int) bool {
 // the comparisons may any pair of sides be called different. A daemon that takes half as long again
 // is found.
 func TestLatencyOfEqualRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	random := rand.New(rand.NewPCG(2, 1))
 	const rounds = 600
 	limit := .05*rounds + 4*math.Sqrt(.05*.95*rounds)

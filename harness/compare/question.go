@@ -48,7 +48,10 @@ var measureNames = [measureCount]string{
 // questionOf returns the question of a record, without its attempts.
 func questionOf(r *result.Record) question {
 	q := question{id: r.ID, text: strings.TrimSpace(r.Question), date: r.QuestionDate, tags: r.Tags}
-	if r.Reference != "" || len(r.Expected) > 0 {
+	switch {
+	case len(r.Checks) > 0:
+		q.gold = digestOf(r.Reference, r.Expected, r.CheckDefinitions())
+	case r.Reference != "" || len(r.Expected) > 0:
 		q.gold = digestOf(r.Reference, r.Expected)
 	}
 	if len(r.ExpectedPaths) > 0 {
@@ -61,7 +64,7 @@ func questionOf(r *result.Record) question {
 func digestOf(texts ...any) [sha256.Size]byte {
 	data, err := json.Marshal(texts)
 	if err != nil {
-		panic(err) // strings only
+		panic(err) // strings and finite numbers only
 	}
 	return sha256.Sum256(data)
 }
@@ -103,8 +106,9 @@ func (a *attempt) withoutRanks() {
 	}
 }
 
-// withoutGold reports whether the question was left out for lack of gold.
-func (q *question) withoutGold() bool { return q.attempts[0].outcome == result.NoGold }
+// withoutGold reports whether the question was left out: for lack of gold, or because the target
+// lacks an operation.
+func (q *question) withoutGold() bool { return !q.attempts[0].outcome.Counts() }
 
 // passes counts the attempts that have a verdict, and those that passed. An error is a verdict.
 func (q *question) passes() (passed, judged int) {

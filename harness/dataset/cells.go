@@ -65,6 +65,8 @@ func (c cell) raw() json.RawMessage {
 // value returns the value of a cell as its column needs it, nil for none.
 func (k column) value(c cell) (json.RawMessage, error) {
 	switch {
+	case k.key == "checks":
+		return checksCell(c)
 	case c.json == nil && k.list:
 		return listOf(c)
 	case c.json == nil:

@@ -78,7 +78,8 @@ func checkText(name string, data []byte) error {
 
 var questionColumns = []column{
 	{"id", false}, {"question", false}, {"question_date", false}, {"expected_substrings", true},
-	{"reference_answer", false}, {"expected_paths", true}, {"tags", true}, {"brain", false},
+	{"reference_answer", false}, {"expected_paths", true}, {"checks", false}, {"tags", true},
+	{"brain", false},
 }
 
 var documentColumns = []column{

@@ -23,6 +23,7 @@ var questionSynonyms = map[string]string{
 	"paths": "expected_paths", "gold": "expected_paths", "goldpaths": "expected_paths",
 	"golddocuments": "expected_paths", "expecteddocuments": "expected_paths",
 	"relevantdocuments": "expected_paths", "relevantpaths": "expected_paths",
+	"assertions": "checks", "asserts": "checks", "assert": "checks", "criteria": "checks",
 	"date": "question_date", "askedat": "question_date",
 	"brainid":    "brain",
 	"operations": "before", "forbid": "forbidden", "asofdate": "as_of",

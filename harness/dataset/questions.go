@@ -35,7 +35,9 @@ type Question struct {
 	QuestionDate string
 	// ExpectedPaths are the paths of the gold documents in the corpus.
 	ExpectedPaths []string
-	Tags          []string
+	// Checks are conditions on the answer, which the checks scorer applies.
+	Checks []scorer.Check
+	Tags   []string
 	// Before is what happens, in order, before the question is asked.
 	Before []Operation
 	// Forbidden are texts that must not come back, wherever the service could return them.
@@ -62,7 +64,7 @@ func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		Gold: result.Gold(q.ExpectedPaths), Type: q.JudgeType,
+		Gold: result.Gold(q.ExpectedPaths), Checks: q.Checks, Type: q.JudgeType,
 	}
 }
 
@@ -301,7 +303,7 @@ func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 }
 
 func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
-	var before json.RawMessage
+	var checks, before json.RawMessage
 	var asOf string
 	q.unknown, err = decodeObject(line, names,
 		field{key: "id", into: &q.ID},
@@ -310,6 +312,7 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 		field{key: "reference_answer", into: &q.ReferenceAnswer},
 		field{key: "question_date", into: &q.QuestionDate},
 		field{key: "expected_paths", into: &q.ExpectedPaths},
+		field{key: "checks", into: &checks},
 		field{key: "tags", into: &q.Tags},
 		field{key: "brain", into: &q.Brain},
 		field{key: "before", into: &before},
@@ -326,7 +329,10 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 	case q.Question == "":
 		return q, fmt.Errorf(`question %q: "question" is missing or empty`, q.ID)
 	}
-	if q.Before, err = parseOperations(before); err == nil {
+	if q.Checks, err = parseChecks(checks); err == nil {
+		q.Before, err = parseOperations(before)
+	}
+	if err == nil {
 		q.QuestionDate, err = parseAsOf(asOf, q.QuestionDate)
 	}
 	if err == nil {

@@ -91,6 +91,7 @@ func yamlValue(n *yaml.Node) (json.RawMessage, error) {
 		}
 		return joinList(list), nil
 	}
+	keepDates(n, map[*yaml.Node]bool{})
 	var v any // it limits the expansion of aliases
 	if err := n.Decode(&v); err != nil {
 		return nil, err
@@ -106,4 +107,19 @@ func hasNested(n *yaml.Node) bool {
 		}
 	}
 	return false
+}
+
+// keepDates lets the dates in a value be decoded as the text that they are.
+func keepDates(n *yaml.Node, seen map[*yaml.Node]bool) {
+	if n == nil || seen[n] {
+		return
+	}
+	seen[n] = true
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	keepDates(n.Alias, seen)
+	for _, c := range n.Content {
+		keepDates(c, seen)
+	}
 }

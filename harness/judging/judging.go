@@ -24,7 +24,9 @@ type Config struct {
 	// Prompts are those of all questions, unless ByType has prompts for each type of question.
 	Prompts scorer.Prompts
 	ByType  scorer.PromptSet
-	Prices  llm.Prices
+	// Judged returns the items that the judge gets for one item. If it is nil, that is the item itself.
+	Judged func(scorer.Item) []scorer.Item
+	Prices llm.Prices
 	// PricesDate is the day of the model's price, YYYY-MM-DD; empty if that is not known.
 	PricesDate string
 	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
@@ -134,19 +136,35 @@ func Longest(item scorer.Item) scorer.Item {
 	return item
 }
 
+// judged returns the items that the judge gets for an item.
+func (p *Plan) judged(item scorer.Item) []scorer.Item {
+	if p.config.Judged == nil {
+		return []scorer.Item{item}
+	}
+	return p.config.Judged(item)
+}
+
 // Worst returns what judging item can cost at most, all attempts and the repair of a bad reply
 // included. It is 0 if the price is not known.
 func (p *Plan) Worst(item scorer.Item) llm.USD {
 	// A repair's request is longer by one reply, which costs less than another request.
 	const requests = 3 * llm.DefaultMaxAttempts
-	return p.meter.WorstCase(p.judge.Request(item)).Times(requests)
+	var sum llm.USD
+	for _, part := range p.judged(item) {
+		sum = sum.Plus(p.meter.WorstCase(p.judge.Request(part)).Times(requests))
+	}
+	return sum
 }
 
 // Estimate returns what judging item is likely to cost if its answer has an ordinary length. The
 // item's own answer is ignored.
 func (p *Plan) Estimate(item scorer.Item) llm.USD {
 	item.Answer = strings.Repeat("x", ordinaryAnswer)
-	return p.meter.Likely(p.judge.Request(item))
+	var sum llm.USD
+	for _, part := range p.judged(item) {
+		sum = sum.Plus(p.meter.Likely(p.judge.Request(part)))
+	}
+	return sum
 }
 
 // Identity identifies the judge in results.

@@ -203,7 +203,7 @@ type schema struct {
 	Properties map[string]schema `json:"properties"`
 	Required   []string          `json:"required"`
 	Items      *schema           `json:"items"`
-	MaxLength  int               `json:"maxLength"`
+	Enum       []any             `json:"enum"`
 }
 
 // schemaOf reads the schema of a tool.

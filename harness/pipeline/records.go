@@ -26,11 +26,15 @@ func NewRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode, Fusion: a.Fusion,
 		Timeline: a.Timeline, Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		ExpectedPaths: q.ExpectedPaths, Tags: q.Tags, Repeat: q.Repeat, Line: q.Line,
+		ExpectedPaths: q.ExpectedPaths, Checks: result.NewChecks(q.Checks), Tags: q.Tags, Repeat: q.Repeat, Line: q.Line,
 		Type: q.Type, JudgeType: q.JudgeType, Actor: a.Actor, DeepRank: a.DeepRank, Failed: a.Failed,
 	}
-	if f != nil {
+	r.Forbidden, r.MustCite, r.Leaks = q.Forbidden, q.MustCite, a.Leaks
+	switch {
+	case f != nil:
 		r.Outcome, r.Error = result.Errored, &f.Failure
+	case a.Lacks != "":
+		r.Outcome, r.Reason = result.NotMeasurable, a.Lacks
 	}
 	if felt := millis(a.Latency + a.Waited); felt > r.LatencyMS {
 		r.FeltMS = &felt

@@ -24,8 +24,10 @@ type Identity struct {
 	ExactCase *bool `json:"exact_case,omitempty"`
 	// Brain is the name of the run's brain, or one name for several of them. Which brains there are
 	// follows from the dataset and BrainTag, the tag that names a question's brain.
-	Brain      string   `json:"brain"`
-	BrainTag   string   `json:"brain_tag,omitempty"`
+	Brain    string `json:"brain"`
+	BrainTag string `json:"brain_tag,omitempty"`
+	// Isolated is set if each question was asked in a brain of its own.
+	Isolated   bool     `json:"isolated,omitempty"`
 	Scenario   Scenario `json:"scenario"`
 	Mode       string   `json:"mode"`
 	TopK       int      `json:"top_k"`

@@ -17,6 +17,8 @@ func (id *Identity) PassedText() string {
 	case err != nil:
 	case kind.Needs == scorer.NeedGold:
 		text += fmt.Sprintf(", which is the share of the expected documents among the first %d", id.TopK)
+	case kind.Needs == scorer.NeedChecks:
+		text += ", which is 1 if all checks of the question hold, else 0; of checks with weights, the weight of those that hold"
 	case kind.Needs == scorer.NeedExpected:
 		text += ", which is 1 if the answer contains an expected text, else 0"
 	default:

@@ -81,11 +81,13 @@ func Gold(paths []string) scorer.Ranking {
 
 // Chunk is one retrieved passage. Fields that a daemon does not send are empty.
 type Chunk struct {
-	ChunkID    string  `json:"chunk_id,omitempty"`
-	DocumentID string  `json:"document_id,omitempty"`
-	Path       string  `json:"path,omitempty"`
-	Title      string  `json:"title,omitempty"`
-	Date       string  `json:"date,omitempty"` // of the document, as the daemon writes it
+	ChunkID    string `json:"chunk_id,omitempty"`
+	DocumentID string `json:"document_id,omitempty"`
+	Path       string `json:"path,omitempty"`
+	Title      string `json:"title,omitempty"`
+	Date       string `json:"date,omitempty"` // of the document, as the daemon writes it
+	// CorpusDate is that of the document in the corpus, if a check of the question is about dates.
+	CorpusDate string  `json:"corpus_date,omitempty"`
 	Score      float64 `json:"score"`
 	Text       string  `json:"text,omitempty"`
 	// SessionID is the session that the passage is from, if the daemon says so.

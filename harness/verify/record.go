@@ -17,6 +17,8 @@ type checker struct {
 	topK int
 	// scorer scores answers again if that needs no model, nil otherwise.
 	scorer scorer.Scorer
+	// checks applies the checks of questions again, nil unless the run did.
+	checks *scorer.Checks
 	// typography is set if the exact scorer compared typographic characters as they are, as older
 	// versions did.
 	typography bool
@@ -42,8 +44,10 @@ func newChecker(res *result.Result) (*checker, error) {
 			c.brains = append(c.brains, b.ID)
 		}
 	}
-	if kind, err := scorer.Find(id.Scorer); err == nil && kind.Offline != nil {
-		caseMatters := id.ExactCase != nil && *id.ExactCase
+	caseMatters := id.ExactCase != nil && *id.ExactCase
+	if kind, err := scorer.Find(id.Scorer); err == nil && kind.Prompts != nil && kind.Offline != nil {
+		c.checks = &scorer.Checks{Case: caseMatters}
+	} else if err == nil && kind.Offline != nil {
 		c.scorer = kind.Offline(scorer.Options{TopK: c.topK, ExactCase: caseMatters})
 		c.typography = id.ExactCase == nil && id.Scorer == scorer.Exact{}.Name()
 	}
@@ -59,6 +63,9 @@ func differ(add func(Difference), path string, file, want any) {
 func (c *checker) record(r *result.Record, add func(Difference)) {
 	if r.Score != nil {
 		c.score(r, add)
+	}
+	if answered := r.Outcome == result.Scored || r.Outcome == result.Unscored; answered && c.checks != nil {
+		c.applied(r, add)
 	}
 	if r.SearchMS != nil && *r.SearchMS > r.LatencyMS {
 		add(Difference{Path: ".search_ms", InFile: text(*r.SearchMS),
@@ -85,6 +92,21 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 	}
 	c.retrieval(r, add)
 	c.lost(r, add)
+	c.leaks(r, add)
+}
+
+// leaks checks that the forbidden texts in the record are among those that it says came back. What
+// came back elsewhere, or of deleted documents, is not in the file.
+func (c *checker) leaks(r *result.Record, add func(Difference)) {
+	found := result.NewLeaks(r.Forbidden)
+	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
+		found.LookAnswer(r.Answer, r.Retrieved, r.Citations)
+	}
+	for _, l := range found.Found {
+		if !slices.Contains(r.Leaks, l) {
+			add(Difference{Path: ".leaks", Problem: "it lacks a forbidden text: " + l.String()})
+		}
+	}
 }
 
 // score checks a score and whether it passes. A scorer without a model scores the answer again.
@@ -92,6 +114,7 @@ func (c *checker) score(r *result.Record, add func(Difference)) {
 	v := scorer.Verdict{Scored: true, Score: *r.Score}
 	if c.scorer != nil && (!c.typography || !hasTypography(r.Item())) {
 		again, err := c.scorer.Score(context.Background(), r.Item())
+		again = r.Conditioned(again)
 		if err != nil {
 			add(Difference{Path: ".score", InFile: text(*r.Score), Problem: "it cannot be computed: " + err.Error()})
 		} else if !again.Scored || !near(again.Score, *r.Score) {
@@ -101,6 +124,31 @@ func (c *checker) score(r *result.Record, add func(Difference)) {
 	}
 	if r.Passed != v.Passed() {
 		differ(add, ".passed", r.Passed, v.Passed())
+	}
+}
+
+// applied checks the outcomes of a question's checks and the score that follows from them. What a
+// judge said is taken as it is.
+func (c *checker) applied(r *result.Record, add func(Difference)) {
+	item := r.Item()
+	if err := c.checks.Check(item); err != nil {
+		add(Difference{Path: ".checks", Problem: "they cannot be applied: " + err.Error()})
+		return
+	}
+	again := c.checks.Recompute(item, r.CheckResults())
+	for i, want := range again.Checks {
+		path := ".checks[" + text(i) + "].holds"
+		switch got := r.Checks[i].Holds; {
+		case got == nil && want.Scored:
+			differ(add, path, nil, want.Holds)
+		case got != nil && *got != want.Holds:
+			differ(add, path, *got, want.Holds)
+		}
+	}
+	if again.Scored != (r.Score != nil) {
+		add(Difference{Path: ".score", InFile: text(r.Score), Problem: "usable verdicts of all checks: " + text(again.Scored)})
+	} else if r.Score != nil && !near(again.Score, *r.Score) {
+		differ(add, ".score", *r.Score, again.Score)
 	}
 }
 
@@ -128,7 +176,7 @@ func (c *checker) verdict(r *result.Record, add func(Difference)) {
 		add(Difference{Path: ".judge_verdict", InFile: text(r.JudgeVerdict),
 			Problem: "the outcome is " + string(r.Outcome) + " and passed is " + text(r.Passed)})
 	}
-	if lost := !r.Passed && r.Outcome != result.NoGold; lost != (r.Cause != "") {
+	if lost := !r.Passed && r.Outcome.Counts(); lost != (r.Cause != "") {
 		add(Difference{Path: ".loss", InFile: text(r.Cause), Problem: "passed is " + text(r.Passed)})
 	}
 }
@@ -172,7 +220,7 @@ func (c *checker) lost(r *result.Record, add func(Difference)) {
 func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 	q := r.Retrieval
 	if q == nil {
-		if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored {
+		if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.Outcome.Counts() {
 			add(Difference{Path: ".retrieval", Problem: "it is missing, and the question has expected_paths"})
 		}
 		return

@@ -196,6 +196,9 @@ func (f *figures) differences(tb testing.TB, head []byte) []Difference {
 // schema rejects must be named, although the schema itself is not asked for each question, and so
 // must be what follows from other parts.
 func TestEveryPartOfAQuestion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the others run all that is concurrent")
+	}
 	_, questions := records(t, replayFile(t, 8))
 	// What is not checked: only a judge can, or nothing else says so.
 	free := []string{

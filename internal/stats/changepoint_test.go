@@ -110,6 +110,9 @@ func TestChangePointsWithoutMeaning(t *testing.T) {
 // TestChangePointsFalseAlarms simulates series without a change. The test promises 2%, and more
 // than 5% of 200 would happen with a probability of 0.3%; the seed is fixed.
 func TestChangePointsFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	rng := rand.New(rand.NewPCG(20260921, 0))
 	for _, c := range []struct {
 		name   string
@@ -136,6 +139,9 @@ func TestChangePointsFalseAlarms(t *testing.T) {
 // TestChangePointsPower simulates a loss of 10 points with 100 questions, which is found in most
 // series and dated to within two nights.
 func TestChangePointsPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	rng := rand.New(rand.NewPCG(20260922, 0))
 	for _, c := range []struct{ before, after, want int }{{7, 7, 80}, {23, 7, 90}, {80, 10, 95}} {
 		found := 0

@@ -13,17 +13,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/statistics.md")
+var update = flag.Bool("update", false, "rewrite docs/statistics.md and docs/dev/simulations.md")
 
-// TestDocument executes testdata/statistics.md.tmpl, in which every figure is computed, and
-// compares it with docs/statistics.md, or writes that with -update.
+// TestDocument executes the templates of docs/statistics.md and docs/dev/simulations.md, in which
+// every figure is computed, and compares them with the pages, or writes these with -update.
 func TestDocument(t *testing.T) {
-	const page = "../../docs/statistics.md"
-	text, err := os.ReadFile(filepath.Join("testdata", "statistics.md.tmpl"))
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
+	for _, page := range []string{"../../docs/statistics.md", "../../docs/dev/simulations.md"} {
+		t.Run(filepath.Base(page), func(t *testing.T) { testDocument(t, page) })
+	}
+}
+
+func testDocument(t *testing.T, page string) {
+	name := filepath.Base(page)
+	text, err := os.ReadFile(filepath.Join("testdata", name+".tmpl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl, err := template.New("statistics.md").Option("missingkey=error").Funcs(documentFuncs).Parse(string(text))
+	tmpl, err := template.New(name).Option("missingkey=error").Funcs(documentFuncs).Parse(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +58,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("docs/statistics.md differs (run with -update when it should):\n%s", diff)
+		t.Errorf("%s differs (run with -update when it should):\n%s", page, diff)
 	}
 }
 
@@ -94,15 +103,13 @@ var documentFuncs = template.FuncMap{
 
 	"wilson":         func(k, n int) ends { return interval(Wilson(k, n, .95)) },
 	"clopperPearson": func(k, n int) ends { return interval(ClopperPearson(k, n, .95)) },
-	"jeffreys":       func(k, n int) ends { return interval(Jeffreys(k, n, .95)) },
 	"exactLower":     func(k, n int) float64 { return ExactLower(k, n, .95) },
 	"exactUpper":     func(k, n int) float64 { return ExactUpper(k, n, .95) },
-	"zeroFailures":   func(n int) float64 { exact, _ := ZeroFailures(n, .95); return exact },
 
 	"waldCovers": waldCovers,
 	"mostProven": mostProven,
 	"required":   Required,
-	"gate":       GatePass,
+	"gate":       gatePass,
 	"proves":     func(n int, floor float64) int { return RequiredProven(n, floor, .95) },
 	"proven":     func(n int, floor, p float64) float64 { return AtLeast(RequiredProven(n, floor, .95), n, p) },
 	"notRefuted": func(n int, floor, p float64) float64 { return AtLeast(RequiredNotRefuted(n, floor, .95), n, p) },
@@ -122,18 +129,13 @@ var documentFuncs = template.FuncMap{
 	"newcombe":     func(p Pairs) ends { return interval(p.Newcombe(.95)) },
 	"bonettPrice":  func(p Pairs) ends { return interval(p.BonettPrice(.95)) },
 	"exact":        McNemarExact,
-	"midP":         McNemarMidP,
-	"chi2P":        func(b, c int) float64 { _, p := McNemarChi2(b, c, true); return p },
 	"holm":         Holm,
-	"bh":           BenjaminiHochberg,
 	"noDiscordant": noDiscordant,
-	"independent":  func(k1, n1, k2, n2 int) ends { return interval(NewcombeIndependent(k1, n1, k2, n2, .95)) },
 	"mostAgainst":  mostAgainst,
 
 	"sizeOf":     func(psi, d float64) float64 { return McNemarSize(psi, d, .05, .8) },
 	"power":      func(n int, psi, d float64) float64 { return McNemarPower(n, psi, d, .05) },
 	"detectable": func(n int, psi float64) float64 { return MinDetectable(n, psi, .05, .8) },
-	"miller":     func(delta, omega2, v float64, k int) float64 { return MillerSize(delta, omega2, v, k, v, k, .05, .8) },
 
 	"clusters":         documentClusters,
 	"documentedRounds": func() int { return documentedRounds },
@@ -155,14 +157,11 @@ var documentFuncs = template.FuncMap{
 	},
 	"judge":        func(q1 float64, m1 int, q0 float64, m0 int) JudgeAccuracy { return JudgeAccuracy{q1, m1, q0, m0} },
 	"slips":        func(specificity float64, controls int) float64 { return math.Pow(specificity, float64(controls)) },
-	"ppi":          documentPPI,
 	"agreement":    func(a, b, c, d int) Agreement { return Agreement{a, b, c, d} },
 	"quantileMin":  func(p float64) int { return QuantileCIMin(p, .95) },
 	"quantileCI":   documentQuantile,
 	"percentile":   func(n int, p float64) float64 { return Percentile(upTo(n), p) },
 	"nearestRank":  func(n int, p float64) float64 { return NearestRank(upTo(n), p) },
-	"backFill":     BackFill,
-	"lafs":         func(tier string) float64 { return LAFS(lmeReference[tier], 1, 200) },
 	"bootstrap":    func(k, n int) Resampled { return Bootstrap(passes(k, n), nil, 10_000, 1, .95) },
 	"signFlip":     func(d ...float64) float64 { p, _ := SignFlip(d, 10_000, 1); return p },
 	"stratified":   func(cells ...Cell) StratifiedRate { return Stratified(cells, .95) },
@@ -214,7 +213,7 @@ func waldCovers(n int, p float64) float64 {
 
 // separated reports whether a run of n questions rarely passes 0.05 below floor, and mostly above.
 func separated(n int, floor float64) bool {
-	return GatePass(n, floor, floor-.05) < .05 && GatePass(n, floor, floor+.05) > .8
+	return gatePass(n, floor, floor-.05) < .05 && gatePass(n, floor, floor+.05) > .8
 }
 
 // separates returns the fewest questions with which, from there on up to 100 more, a true rate 0.05

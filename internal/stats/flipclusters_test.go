@@ -211,6 +211,9 @@ func simulateFlips(rounds, clusters int, sizes string) (f flipped) {
 // The sign-flip test of clusters keeps its level whatever their sizes. A t test with clustered
 // standard errors does not.
 func TestSimulatedFlipsOfClusters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	const rounds = 1000
 	limit := .05 + 3*math.Sqrt(.05*.95/rounds)
 	for _, clusters := range []int{5, 10, 25} {

@@ -76,12 +76,15 @@ func (s simulatedLatency) shown(rounds int, overQuestions bool) float64 {
 	return share
 }
 
-// documentedRounds are those of docs/statistics.md.
+// documentedRounds are those of docs/dev/simulations.md.
 const documentedRounds = 1000
 
 // Runs of one daemon are called different in at most 5 % of comparisons, whatever the number of
 // sides. The test over questions calls them different most of the time.
 func TestSimulatedLatencyOfEqualRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	limit := .05 + 4*math.Sqrt(.05*.95/documentedRounds)
 	for _, tails := range []bool{false, true} {
 		for _, sides := range []int{2, 4} {

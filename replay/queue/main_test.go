@@ -7,11 +7,15 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/replay/queue"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	longtest.Parallel(6) // workers look for questions every second
+	os.Exit(postgrestest.Main(m))
+}
 
 // lease is short, so that tests do not wait long for what a vanished process had.
 const lease = time.Second

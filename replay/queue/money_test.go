@@ -21,6 +21,7 @@ import (
 // TestCapHoldsOverProcesses: eight members of the queue spend at once, some vanish with what they
 // had reserved, and the bill stays within what the books count and within the cap.
 func TestCapHoldsOverProcesses(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	const members, calls = 8, 60
 	const limit = 40 * llm.Dollar
@@ -113,6 +114,7 @@ func eventually(t *testing.T, done func() bool) {
 
 // TestBooksAreLikeALedger: the same requests give the same accounting in a file and in a database.
 func TestBooksAreLikeALedger(t *testing.T) {
+	t.Parallel()
 	limit := 50 * llm.Dollar
 	file, err := ledger.Create(filepath.Join(t.TempDir(), "x.ledger"), nil, time.Now().UTC(), &limit)
 	if err != nil {
@@ -180,6 +182,7 @@ func TestBooksAreLikeALedger(t *testing.T) {
 // TestReserveWaits: a request that fits only once another one settles for less waits for it, also
 // if that is another process's, and one that never fits is refused.
 func TestReserveWaits(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	limit := 10 * llm.Dollar
 	run := create(t, open(t, conn, false), &limit)
@@ -216,6 +219,7 @@ func TestReserveWaits(t *testing.T) {
 // TestVanishedReservations: what a process that vanished had reserved counts as spent, and as what
 // it cost if the process settles it nevertheless.
 func TestVanishedReservations(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	limit := 10 * llm.Dollar
 	run := create(t, open(t, conn, false), &limit)
@@ -258,6 +262,7 @@ func TestVanishedReservations(t *testing.T) {
 // still pays for it when all questions have records. The books wait for that, and it begins no
 // further request.
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	run := create(t, open(t, conn, false), nil)
 	q := open1(t, conn)
@@ -293,6 +298,7 @@ func TestSettle(t *testing.T) {
 
 // TestSettleUnknown: a request that is still in progress counts in full when nobody waits any more.
 func TestSettleUnknown(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	run := create(t, open(t, conn, false), nil)
 	settle, err := resumed(t, open1(t, conn), run).Account(ledger.Actor, "go").Reserve(t.Context(), "m", 5*llm.Dollar)
@@ -316,6 +322,7 @@ func TestSettleUnknown(t *testing.T) {
 // TestVanishedWorkerPays: a worker counts as gone while its request is in progress, another one
 // answers the question, and the first goes on with it. All that it is charged for is in the books.
 func TestVanishedWorkerPays(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	run := create(t, open(t, conn, false), nil)
 	var mu sync.Mutex

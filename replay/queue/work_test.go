@@ -104,6 +104,7 @@ func record(t queue.Task) queue.Outcome {
 // TestEveryQuestionHasOneRecord: two workers share the questions of two arms, and each is worked on
 // once. A run that is resumed has the records already.
 func TestEveryQuestionHasOneRecord(t *testing.T) {
+	t.Parallel()
 	const n = 40
 	conn := postgrestest.Database(t)
 	owner := open(t, conn, false)
@@ -160,6 +161,7 @@ func TestEveryQuestionHasOneRecord(t *testing.T) {
 // TestVanishedWorker: what a worker had that vanished is given to another one. If it was only
 // paused, its record comes too late, and the first one stays.
 func TestVanishedWorker(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	run := create(t, open(t, conn, false), nil)
 	gone, err := queue.Open(t.Context(), conn, queue.Options{Lease: lease, Works: true, MaxConns: 8})
@@ -189,9 +191,26 @@ func TestVanishedWorker(t *testing.T) {
 	}
 }
 
+// TestLostClaim: a question whose claim took effect although the worker got no answer is worked on.
+func TestLostClaim(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	proxy, proxied := postgrestest.Behind(t, conn)
+	run := create(t, open(t, conn, false), nil)
+	worker := open(t, proxied, true)
+	hit := proxy.CutAt(worker.Claim("go"), postgrestest.Answered)
+	start(t, worker, 2, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(3)); err != nil {
+		t.Fatal(err)
+	}
+	<-hit
+	collect(t, run, "go", 3)
+}
+
 // TestStoppedArm: after a stop, the questions that nobody works on have the reason, the others
 // their record, and the other arm goes on. Dispatched again, the arm is complete.
 func TestStoppedArm(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	run := create(t, open(t, conn, false), nil)
 	var mu sync.Mutex
@@ -229,6 +248,7 @@ func TestStoppedArm(t *testing.T) {
 // TestRefusingWorkers: workers that cannot work for a run, or for an arm of it, take no job of it,
 // and the run reports why.
 func TestRefusingWorkers(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	heard := &notices{t: t}
 	run, err := open(t, conn, false).Create(t.Context(), []byte(`{}`), time.Now().UTC(), nil, heard.add)
@@ -284,6 +304,7 @@ func (n *notices) has(text string) bool {
 // TestNoWorkers: a run that nobody works for ends after the time that it waits, with the reason,
 // and a worker that has refused it is asked again when it is resumed.
 func TestNoWorkers(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	impatient := func() *queue.Queue {
 		q, err := queue.Open(t.Context(), conn, queue.Options{Wait: 2 * time.Second, MaxConns: 4})
@@ -340,6 +361,7 @@ func TestNoWorkers(t *testing.T) {
 // TestDatabaseRestarts: a database that ends without warning and starts again delays the run, and
 // nothing is lost.
 func TestDatabaseRestarts(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("River waits long before it connects again")
 	}

@@ -1,10 +1,11 @@
 // Command archive packs the programs that scripts/release.sh has built.
 //
-//	archive VERSION UNIX-TIME FOLDER
+//	archive VERSION UNIX-TIME FOLDER [URL]
 //
 // It packs each FOLDER/OS_ARCH into FOLDER/evalctl_VERSION_OS_ARCH.tar.gz, or .zip for Windows, and
-// writes their checksums to FOLDER/SHA256SUMS. Archives of the same files, version and time are
-// identical.
+// writes the checksums of all files in FOLDER to FOLDER/SHA256SUMS. If URL, the folder in which they
+// will be published, is not empty, it also writes FOLDER/evalctl.rb, a formula for Homebrew. Archives
+// of the same files, version and time are identical.
 package main
 
 import (
@@ -23,11 +24,18 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: archive VERSION UNIX-TIME FOLDER")
+	if len(os.Args) != 4 && len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: archive VERSION UNIX-TIME FOLDER [URL]")
 		os.Exit(2)
 	}
-	if err := pack(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	err := pack(os.Args[1], os.Args[2], os.Args[3])
+	if err == nil {
+		var sums map[string]string
+		if sums, err = sum(os.Args[3]); err == nil && len(os.Args) == 5 && os.Args[4] != "" {
+			err = writeFormula(os.Args[3], os.Args[1], os.Args[4], sums)
+		}
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "archive: %v\n", err)
 		os.Exit(1)
 	}
@@ -50,7 +58,6 @@ func pack(version, unix, folder string) error {
 	if err != nil || len(platforms) == 0 {
 		return errors.Join(err, fmt.Errorf("no OS_ARCH/evalctl in %s", folder))
 	}
-	var sums bytes.Buffer
 	for _, program := range platforms {
 		platform := filepath.Base(filepath.Dir(program))
 		name := "evalctl_" + version + "_" + platform
@@ -69,9 +76,30 @@ func pack(version, unix, folder string) error {
 		if err := os.WriteFile(filepath.Join(folder, file), archive.Bytes(), 0o644); err != nil {
 			return err
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(archive.Bytes()), file)
 	}
-	return os.WriteFile(filepath.Join(folder, "SHA256SUMS"), sums.Bytes(), 0o644)
+	return nil
+}
+
+// sum writes SHA256SUMS and returns the checksum of each file, in hexadecimal digits.
+func sum(folder string) (map[string]string, error) {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	sums := map[string]string{}
+	for _, f := range files {
+		if f.IsDir() {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(folder, f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		sums[f.Name()] = fmt.Sprintf("%x", sha256.Sum256(data))
+		fmt.Fprintf(&out, "%s  %s\n", sums[f.Name()], f.Name())
+	}
+	return sums, os.WriteFile(filepath.Join(folder, "SHA256SUMS"), out.Bytes(), 0o644)
 }
 
 // read returns the files of dir, sorted by name, as entries below a folder.

@@ -55,6 +55,7 @@ func openStore(t testing.TB, db *pgstore.DB, brain int64) *store.Store {
 }
 
 func TestSmallPool(t *testing.T) {
+	t.Parallel()
 	db, err := pgstore.Open(t.Context(), postgrestest.Database(t)+"&pool_max_conns=3", slog.New(slog.DiscardHandler))
 	if err == nil {
 		db.Close()
@@ -65,11 +66,13 @@ func TestSmallPool(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	db := openDB(t, postgrestest.Database(t)+"&synchronous_commit=off")
 	storetest.Run(t, func(t *testing.T) *store.Store { return openStore(t, db, newBrain(t, db)) })
 }
 
 func TestModel(t *testing.T) {
+	t.Parallel()
 	pgstore.CopyAll(t)
 	db := openDB(t, postgrestest.Database(t)+"&synchronous_commit=off")
 	storetest.RunModel(t, func(t *testing.T) *store.Store { return openStore(t, db, newBrain(t, db)) })

@@ -209,6 +209,7 @@ func TestManyBatches(t *testing.T) {
 // TestServerCrash crashes and restarts the server during writes, batches and events. Acknowledged
 // commits must be there, a failed one is there as a whole or not at all, and the stores go on.
 func TestServerCrash(t *testing.T) {
+	t.Parallel()
 	cluster := postgrestest.New(t)
 	url := cluster.Database()
 	db := openDB(t, url)

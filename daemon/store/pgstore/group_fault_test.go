@@ -15,6 +15,7 @@ import (
 // written to. Acknowledged writes must be there, and failed ones must not, unless their outcome is
 // unknown.
 func TestGroupFaults(t *testing.T) {
+	t.Parallel()
 	const brains = 16
 	cluster := postgrestest.New(t)
 	conn := cluster.Database()

@@ -35,6 +35,7 @@ func together(t *testing.T, db *pgstore.DB, ops []func() error) []error {
 
 // TestGroupContract commits every operation as a group of one.
 func TestGroupContract(t *testing.T) {
+	t.Parallel()
 	db := openDB(t, postgrestest.Database(t)+fast)
 	db.Hold(1)
 	storetest.Run(t, func(t *testing.T) *store.Store { return openStore(t, db, newBrain(t, db)) })
@@ -43,6 +44,7 @@ func TestGroupContract(t *testing.T) {
 // TestGroupModel makes the same random operations on two sets of brains, together on one and one by
 // one on the other. Results, documents and events must be the same.
 func TestGroupModel(t *testing.T) {
+	t.Parallel()
 	const brains = 5
 	db := openDB(t, postgrestest.Database(t)+fast)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -95,6 +95,7 @@ func TestManaged(t *testing.T) {
 
 // TestManagedRefused has databases that cannot be used. The error says what to do, in one line.
 func TestManagedRefused(t *testing.T) {
+	t.Parallel()
 	open := func(conn string) error {
 		db, err := pgstore.Open(t.Context(), conn, slog.New(slog.DiscardHandler))
 		if err == nil {
@@ -144,6 +145,7 @@ func TestManagedRefused(t *testing.T) {
 
 // TestManagedLater takes connections, and the right to write, from a daemon that runs.
 func TestManagedLater(t *testing.T) {
+	t.Parallel()
 	pgstore.Hurry(t, 500*time.Millisecond)
 	conn, _, admin := managed(t, ownSchema)
 	db := openDB(t, conn)

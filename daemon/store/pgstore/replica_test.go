@@ -180,6 +180,7 @@ func TestConflict(t *testing.T) {
 // TestWake expects events without a Sync: after a notification, after a commit that sends none, and
 // after the connection that listens was lost.
 func TestWake(t *testing.T) {
+	t.Parallel()
 	db, s := replicas(t)
 	ctx := t.Context()
 	events := follow(s[1])

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const wirePage = "../../docs/wire.md"
+
+// exchange is a request of docs/wire.md with its response.
+type exchange struct {
+	request  *http.Request
+	sent     []byte // the body of the request
+	response string // status line, header and body
+	seen     bool
+}
+
+// is reports whether a request has the method and the path.
+func (x *exchange) is(r *http.Request) bool {
+	return x.request.Method == r.Method && x.request.URL.Path == r.URL.Path
+}
+
+// exchangesOf returns the exchanges of the page's blocks that are marked as http.
+func exchangesOf(t *testing.T) []*exchange {
+	t.Helper()
+	page, err := os.ReadFile(wirePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*exchange
+	for i, part := range strings.Split(string(page), "```") {
+		block, ok := strings.CutPrefix(part, "http\n")
+		if !ok || i%2 == 0 {
+			continue
+		}
+		request, response, ok := strings.Cut(block, "\nHTTP/1.1 ")
+		if !ok {
+			t.Fatalf("%s: a block has no response:\n%s", wirePage, block)
+		}
+		head, body, _ := strings.Cut(request, "\n\n")
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(head + "\n\n")))
+		if err != nil {
+			t.Fatalf("%s: %v:\n%s", wirePage, err, block)
+		}
+		out = append(out, &exchange{
+			request: r, sent: []byte(strings.TrimSpace(body)),
+			response: "HTTP/1.1 " + response + "\n", // ends the header or the last event
+		})
+	}
+	return out
+}
+
+// pageDaemon answers as docs/wire.md shows, and compares what it is sent with the page.
+type pageDaemon struct {
+	t         *testing.T
+	noBatches bool
+	broken    bool // searches fail
+	mu        sync.Mutex
+	exchanges []*exchange
+}
+
+func (d *pageDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		d.t.Error(err)
+	}
+	if strings.HasSuffix(r.URL.Path, "/batch-ops") && d.noBatches {
+		http.NotFound(w, r)
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/search") && d.broken {
+		http.Error(w, "the index is lost", http.StatusInternalServerError)
+		return
+	}
+	x := d.find(r, body)
+	if x == nil {
+		d.t.Errorf("evalctl sends %s %s with %s, which %s does not have", r.Method, r.URL, body, wirePage)
+		http.NotFound(w, r)
+		return
+	}
+	for key := range x.request.Header {
+		if got, want := r.Header.Get(key), x.request.Header.Get(key); got != want {
+			d.t.Errorf("%s %s has %s: %s, and %q on the page", r.Method, r.URL, key, got, want)
+		}
+	}
+	d.answer(w, x)
+}
+
+// find returns the exchange with the same request. One with other values, such as the search that
+// waits for a document, is answered like one with the same keys.
+func (d *pageDaemon) find(r *http.Request, body []byte) *exchange {
+	var like *exchange
+	for _, x := range d.exchanges {
+		if !x.is(r) {
+			continue
+		}
+		if x.request.URL.RawQuery == r.URL.RawQuery && sameBody(x.sent, body) {
+			x.seen = true
+			return x
+		}
+		if like == nil || hasKeys(x.sent, body) {
+			like = x
+		}
+	}
+	if like != nil && !hasKeys(like.sent, body) {
+		return nil
+	}
+	return like
+}
+
+func (d *pageDaemon) answer(w http.ResponseWriter, x *exchange) {
+	res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(x.response)), x.request)
+	if err != nil {
+		d.t.Errorf("%s: %v:\n%s", wirePage, err, x.response)
+		return
+	}
+	defer res.Body.Close()
+	for key, values := range res.Header {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(res.StatusCode)
+	if _, err := io.Copy(w, res.Body); err != nil {
+		d.t.Error(err)
+	}
+}
+
+// sameBody reports whether two bodies have the same JSON value, or the same bytes.
+func sameBody(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return bytes.Equal(a, b)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// hasKeys reports whether the keys of the object b are among those of a. Bytes that are no object
+// have none.
+func hasKeys(a, b []byte) bool {
+	var x, y map[string]any
+	_, _ = json.Unmarshal(a, &x), json.Unmarshal(b, &y)
+	for key := range y {
+		if _, ok := x[key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// TestWirePage lets evalctl evaluate a daemon that answers as docs/wire.md shows. Each request of
+// the page must be sent as it is shown.
+func TestWirePage(t *testing.T) {
+	t.Parallel()
+	d := &pageDaemon{t: t, exchanges: exchangesOf(t)}
+	s := httptest.NewServer(d)
+	defer s.Close()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"q.jsonl": `{"id":"q-001","question":"What colour is the kettle?","question_date":"2026-11-22",` +
+			`"expected_substrings":["green"],"expected_paths":["kettle.md"]}` + "\n",
+		"q.corpus/kettle.md": "The kettle is green and stands on the stove.",
+		"q.corpus/parrot.md": "The parrot likes nuts.",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(code int, more ...string) []byte {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "evalctl", append([]string{
+			"run", "--target", "mine=" + s.URL, "--dataset", "q.jsonl", "--scorer", "exact", "--json",
+		}, more...)...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "SVC_TOKEN=")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if got := cmd.ProcessState.ExitCode(); got != code {
+			t.Fatalf("evalctl run %q: exit code %d, %v\n%s", more, got, err, &stderr)
+		}
+		return out
+	}
+	asked := run(0)
+	d.noBatches = true
+	run(0, "--scenario", "search-retrieve-only", "--mode", "hybrid", "--candidate-k", "100",
+		"--rerank-top-n", "20", "--max-per-document", "2")
+	run(0, "--corpus", "none")
+	d.broken = true
+	run(4)
+	for _, x := range d.exchanges {
+		if !x.seen {
+			t.Errorf("%s has %s %s with %s, which evalctl has not sent", wirePage, x.request.Method, x.request.URL, x.sent)
+		}
+	}
+	checkAnswer(t, dir, asked)
+}
+
+// checkAnswer checks that all parts of the page's answer are in the result.
+func checkAnswer(t *testing.T, dir string, summary []byte) {
+	t.Helper()
+	var named struct{ Result string }
+	if err := json.Unmarshal(summary, &named); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, named.Result))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"The kettle is green."`, `"my-model"`, `"input_tokens": 212`, `"output_tokens": 5`, `"bm25"`,
+		`"raw/documents/kettle.md"`,
+	} {
+		if !bytes.Contains(data, []byte(want)) {
+			t.Errorf("the result has no %s:\n%s", want, data)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package language
+
+import "unicode"
+
+// script is a writing system.
+type script uint8
+
+const (
+	otherScript script = iota
+	latinScript
+	greekScript
+	cyrillicScript
+	arabicScript
+	hebrewScript
+	devanagariScript
+	tamilScript
+	// Of the following, words are not separated by spaces, or, as in Korean, carry their particles.
+	// Every two neighbouring letters are a term.
+	han
+	hangul
+	southeast
+)
+
+// tables are those of the scripts, the most frequent first.
+var tables = []struct {
+	script script
+	table  []*unicode.RangeTable
+}{
+	{latinScript, []*unicode.RangeTable{unicode.Latin}},
+	{cyrillicScript, []*unicode.RangeTable{unicode.Cyrillic}},
+	{han, []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo}},
+	{hangul, []*unicode.RangeTable{unicode.Hangul}},
+	{arabicScript, []*unicode.RangeTable{unicode.Arabic}},
+	{devanagariScript, []*unicode.RangeTable{unicode.Devanagari}},
+	{southeast, []*unicode.RangeTable{
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tai_Le, unicode.New_Tai_Lue,
+		unicode.Tai_Tham, unicode.Tai_Viet, unicode.Javanese, unicode.Balinese,
+	}},
+	{greekScript, []*unicode.RangeTable{unicode.Greek}},
+	{hebrewScript, []*unicode.RangeTable{unicode.Hebrew}},
+	{tamilScript, []*unicode.RangeTable{unicode.Tamil}},
+}
+
+// prolonged are the marks of Japanese that lengthen a vowel. Unicode counts them to no script.
+const prolonged, halfProlonged = 'ー', 'ｰ'
+
+func scriptOf(r rune) script {
+	if r < 0x370 {
+		return latinScript // the caller asks about letters only
+	}
+	if r == prolonged || r == halfProlonged {
+		return han
+	}
+	for _, t := range tables {
+		if unicode.In(r, t.table...) {
+			return t.script
+		}
+	}
+	return otherScript
+}
+
+// unspaced reports whether words of a script are not separated by spaces, see southeast.
+func (s script) unspaced() bool { return s >= han }
+
+// usual are the languages of words whose script is not that of the language of their text.
+var usual = [...]Language{
+	latinScript: English, cyrillicScript: Parse("ru"), arabicScript: Parse("ar"), devanagariScript: Parse("hi"), greekScript: Parse("el"),
+	tamilScript: Parse("ta"), southeast: None,
+}

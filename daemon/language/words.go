@@ -1,0 +1,123 @@
+package language
+
+import (
+	"iter"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxWord bounds a word, in bytes. A longer run of letters is cut into several words, so that
+// encoded data does not fill the vocabulary with huge terms.
+const maxWord = 64
+
+// Words yields the words of text in order, each as its start and its end in bytes. A word is a run of
+// letters, digits and marks, with an apostrophe between two letters. In a run of letters of a script
+// without spaces, and of Korean, each two neighbouring letters are a word, so that words overlap; a
+// letter with its marks is one letter, and a letter alone is a word.
+func Words(text string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for i := 0; i < len(text); {
+			r, size := decode(text, i)
+			switch {
+			case !isWord(r):
+				i += size
+			case r >= firstUnspaced && scriptOf(r).unspaced():
+				var more bool
+				if i, more = pairs(text, i, yield); !more {
+					return
+				}
+			default:
+				end := wordStop(text, i)
+				if !yield(i, end) {
+					return
+				}
+				i = end
+			}
+		}
+	}
+}
+
+// firstUnspaced is below every letter of a script without spaces.
+const firstUnspaced = 0x0E00
+
+func decode(text string, i int) (rune, int) {
+	if text[i] < utf8.RuneSelf {
+		return rune(text[i]), 1
+	}
+	return utf8.DecodeRuneInString(text[i:])
+}
+
+// pairs yields the pairs of letters of the run of one script that begins at i. It returns the end of
+// the run, and whether the caller wants more words.
+func pairs(text string, i int, yield func(start, end int) bool) (int, bool) {
+	r, _ := decode(text, i)
+	kind := scriptOf(r)
+	first, second := i, letterEnd(text, i)
+	for second < len(text) {
+		r, _ := decode(text, second)
+		if !isWord(r) || scriptOf(r) != kind {
+			break
+		}
+		end := letterEnd(text, second)
+		if !yield(first, end) {
+			return end, false
+		}
+		first, second = second, end
+	}
+	if first == i {
+		return second, yield(first, second)
+	}
+	return second, true
+}
+
+// letterEnd returns the end of the letter at i and the marks that belong to it.
+func letterEnd(text string, i int) int {
+	_, size := decode(text, i)
+	for i += size; i < len(text); i += size {
+		var r rune
+		if r, size = decode(text, i); !unicode.IsMark(r) {
+			break
+		}
+	}
+	return i
+}
+
+// wordStop returns the end of the word that begins at start.
+func wordStop(text string, start int) int {
+	end := start
+	for i := start; i < len(text) && i-start < maxWord; {
+		r, size := decode(text, i)
+		switch {
+		case isWord(r) && (r < firstUnspaced || !scriptOf(r).unspaced()):
+			end = i + size
+		case isApostrophe(r) && end == i:
+			// It is part of the word only if a letter follows.
+		default:
+			return end
+		}
+		i += size
+	}
+	return end
+}
+
+func isWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+}
+
+func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
+
+// pairShare is the share of a word that a pair of letters stands for: a word has three letters or so
+// in scripts whose words are not separated by spaces, and in Korean.
+const pairShare = 1. / 3
+
+// Share returns the share of a word that one of the words of Words stands for, 1 unless it is a pair of
+// letters.
+func Share(word string) float64 {
+	if wordScript(word).unspaced() {
+		return pairShare
+	}
+	return 1
+}

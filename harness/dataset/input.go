@@ -1,0 +1,132 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"evalctl/internal/figure"
+	"evalctl/scorer"
+)
+
+// NoCorpus is the value of Spec.Corpus for no documents.
+const NoCorpus = "none"
+
+// Spec says which questions are asked, and of which documents.
+type Spec struct {
+	Path string
+	// Corpus is a folder or a file of documents, empty for that of CorpusFor, or NoCorpus.
+	Corpus string
+	// Options are those of Open. Check may be nil.
+	Options
+}
+
+// Input is the questions and documents of a run. What could be read is in it also after an error.
+type Input struct {
+	Dataset Dataset
+	Corpus  *Corpus // nil for none
+	Brains  []Brain
+	// Gold is set by CheckGold.
+	Gold GoldReport
+	// Needs are of the selected questions.
+	Needs Needs
+}
+
+// Load reads a dataset and its corpus. A question that check does not accept is an error.
+func Load(s Spec) (Input, error) {
+	var in Input
+	check := s.Check
+	s.Check = func(q Question) error {
+		in.Needs.Add(q.Item())
+		if check == nil {
+			return nil
+		}
+		return check(q)
+	}
+	var err error
+	if in.Dataset, err = Open(s.Path, s.Options); err != nil {
+		return in, err
+	}
+	if in.Dataset.Lifecycle() {
+		return in, fmt.Errorf("%s: questions have operations before them, which this command does not run", s.Path)
+	}
+	if in.Corpus, err = s.OpenCorpus(); err != nil {
+		return in, err
+	}
+	in.Brains, err = in.Dataset.Brains(in.Corpus)
+	return in, err
+}
+
+// OpenCorpus reads the corpus, nil if there is none.
+func (s Spec) OpenCorpus() (*Corpus, error) {
+	path := s.Corpus
+	if path == "" {
+		path = CorpusFor(s.Path)
+	}
+	if path == "" || path == NoCorpus {
+		return nil, nil
+	}
+	corpus, err := LoadCorpus(path)
+	if err != nil {
+		return nil, err
+	}
+	return &corpus, nil
+}
+
+// CheckGold sets Gold for a ranking of topK passages. See the function CheckGold.
+func (in *Input) CheckGold(topK int) (err error) {
+	in.Gold, err = CheckGold(in.Dataset, in.Brains, topK)
+	return err
+}
+
+// CheckFile returns an error for a dataset that cannot be read twice. Opening a file that does not
+// exist is an error later.
+func CheckFile(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--dataset %s is not a regular file, and questions are read more than once: "+
+			"write them to a .jsonl file", path)
+	}
+	return nil
+}
+
+// LoadFor is Load for answers that a scorer of a kind scores. scores is its Check. Questions
+// without gold are accepted, since they are left out of the score. The error says which other
+// scorer suits the dataset better.
+func LoadFor(s Spec, kind scorer.Kind, scores func(scorer.Item) error) (Input, error) {
+	check := s.Check
+	s.Check = func(q Question) error {
+		if check != nil {
+			if err := check(q); err != nil {
+				return err
+			}
+		}
+		return IgnoreNoGold(scores(q.Item()))
+	}
+	in, err := Load(s)
+	return in, in.Needs.Explain(s.Path, kind, err)
+}
+
+// IgnoreNoGold returns nil for scorer.ErrNoGold, and otherwise err.
+func IgnoreNoGold(err error) error {
+	if errors.Is(err, scorer.ErrNoGold) {
+		return nil
+	}
+	return err
+}
+
+// CheckGoldFor is CheckGold for a scorer of a kind. If it needs gold, some question must have it.
+func (in *Input) CheckGoldFor(kind scorer.Kind, topK int) error {
+	if err := in.CheckGold(topK); err != nil {
+		return err
+	}
+	if kind.Needs != scorer.NeedGold || in.Gold.WithGold > 0 {
+		return nil
+	}
+	others := in.Needs.Others(kind)
+	if others != "" {
+		others = "; " + others
+	}
+	return fmt.Errorf("%s: --scorer %s needs %s, which none of %s has: add them%s",
+		in.Dataset.Path, kind.Name, kind.Needs, figure.Count(in.Dataset.Selected, "question"), others)
+}

@@ -1,0 +1,138 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"evalctl/internal/jsonobj"
+	"evalctl/scorer"
+)
+
+// Check is a check of a question, with its outcome if the scorer applies checks.
+type Check struct {
+	scorer.Check
+	// Holds is nil if the check was not applied, or has no usable verdict.
+	Holds *bool `json:"holds,omitempty"`
+	// Reason says why it holds or does not, or why there is no verdict.
+	Reason string `json:"reason,omitempty"`
+}
+
+// NewChecks returns checks that have not been applied.
+func NewChecks(checks []scorer.Check) []Check {
+	var out []Check
+	for _, c := range checks {
+		out = append(out, Check{Check: c})
+	}
+	return out
+}
+
+// CheckDefinitions returns the checks of the question, without their outcomes.
+func (r *Record) CheckDefinitions() []scorer.Check {
+	var out []scorer.Check
+	for _, c := range r.Checks {
+		out = append(out, c.Check)
+	}
+	return out
+}
+
+// withOutcomes returns the checks with their outcomes, which are in the same order.
+func withOutcomes(checks []Check, outcomes []scorer.CheckResult) []Check {
+	if len(outcomes) != len(checks) {
+		return checks
+	}
+	out := slices.Clone(checks)
+	for i, o := range outcomes {
+		out[i].Reason, out[i].Holds = o.Reason, nil
+		if o.Scored {
+			out[i].Holds = new(o.Holds)
+		}
+	}
+	return out
+}
+
+// CheckResults returns the recorded outcomes of the checks.
+func (r *Record) CheckResults() []scorer.CheckResult {
+	var out []scorer.CheckResult
+	for _, c := range r.Checks {
+		out = append(out, scorer.CheckResult{Holds: c.Holds != nil && *c.Holds, Scored: c.Holds != nil, Reason: c.Reason})
+	}
+	return out
+}
+
+// CheckLabels returns what figures of the checks of the question are called, each once, in order.
+func (r *Record) CheckLabels() []string {
+	var labels []string
+	for _, c := range r.Checks {
+		if label := c.Label(); !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
+
+// ByCheck returns the record as its checks of one label have it: it passed if all of them hold, and
+// is unscored if none fails and one has no verdict.
+func (r *Record) ByCheck(label string) Record {
+	out := *r
+	if r.Outcome == Errored || !r.Outcome.Counts() {
+		return out
+	}
+	out.Outcome, out.Passed = Scored, true
+	for _, c := range r.Checks {
+		switch {
+		case c.Label() != label:
+		case c.Holds == nil && out.Passed:
+			out.Outcome, out.Passed = Unscored, false
+		case c.Holds != nil && !*c.Holds:
+			out.Outcome, out.Passed = Scored, false
+			return out
+		}
+	}
+	return out
+}
+
+// documents returns the documents that the answer cites and those that were retrieved, as a scorer
+// sees them.
+func (r *Record) documents() (cited, retrieved []scorer.Document) {
+	for i := range r.Retrieved {
+		retrieved = append(retrieved, r.Retrieved[i].document())
+	}
+	for _, raw := range r.Citations {
+		o, err := jsonobj.Parse(raw)
+		if err != nil {
+			continue
+		}
+		id := o.Text("chunk_id", "chunkId")
+		at := slices.IndexFunc(r.Retrieved, func(c Chunk) bool { return id != "" && c.ChunkID == id })
+		if at >= 0 {
+			cited = append(cited, retrieved[at])
+			continue
+		}
+		own := Chunk{
+			Path: o.Text("path"), DocumentID: o.Text("document_id", "documentId"), Date: o.Text("date"),
+			ChunkID: id,
+		}
+		cited = append(cited, own.document())
+	}
+	return cited, retrieved
+}
+
+// document returns the document of a chunk. Daemons may put documents below folders of their own,
+// unless their names begin with SeedRoot.
+func (c Chunk) document() scorer.Document {
+	d := scorer.Document{Date: cmp.Or(c.CorpusDate, c.Date)}
+	for _, name := range []string{c.Path, c.DocumentID} {
+		bare, seeded := strings.CutPrefix(name, SeedRoot)
+		d.Exact = d.Exact || seeded
+		if bare != "" && !slices.Contains(d.Names, bare) {
+			d.Names = append(d.Names, bare)
+		}
+	}
+	if d.Names == nil {
+		if other := cmp.Or(c.Title, c.ChunkID); other != "" {
+			d.Names = []string{other}
+		}
+	}
+	return d
+}

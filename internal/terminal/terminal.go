@@ -1,0 +1,190 @@
+// Package terminal writes messages for people: fields and tables that fit the width of a terminal,
+// in color where it has colors. Texts of others are made safe to print.
+package terminal
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kballard/go-shellquote"
+	"golang.org/x/term"
+)
+
+// Terminal writes to a terminal, or to a file or pipe that takes its place. It is an io.Writer,
+// which writes even if the terminal is quiet.
+type Terminal struct {
+	w io.Writer
+	// file is the file that w writes to, nil for another kind of writer.
+	file  *os.File
+	live  bool
+	color bool
+	quiet bool
+}
+
+// New returns the terminal that w writes to. env returns variables of the environment. It is called
+// only if w is an *os.File. Methods of a quiet terminal print nothing.
+func New(w io.Writer, env func(string) string, quiet bool) *Terminal {
+	t := &Terminal{w: w, quiet: quiet}
+	if f, ok := w.(*os.File); ok {
+		t.file, t.live = f, Is(f) && env("TERM") != "dumb"
+	}
+	t.color = t.live && env("NO_COLOR") == ""
+	return t
+}
+
+// Is reports whether a stream, such as stdin, is a terminal.
+func Is(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Buffered calls write with a terminal that buffers, and returns the first error of writing.
+func (t *Terminal) Buffered(write func(*Terminal)) error {
+	w := bufio.NewWriter(t.w)
+	buffered := *t
+	buffered.w = w
+	write(&buffered)
+	return w.Flush()
+}
+
+// Write writes to the terminal.
+func (t *Terminal) Write(p []byte) (int, error) { return t.w.Write(p) }
+
+// Live reports whether lines can be redrawn: it is a terminal, and no file or pipe.
+func (t *Terminal) Live() bool { return t.live }
+
+// Quiet reports whether only errors are to be printed.
+func (t *Terminal) Quiet() bool { return t.quiet }
+
+// Columns returns the current width of the terminal, 80 if w is not a terminal.
+func (t *Terminal) Columns() int {
+	if t.file != nil {
+		if width, _, err := term.GetSize(int(t.file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
+// FieldIndent is the width of the name of a field, with the blanks around it.
+const FieldIndent = 14
+
+// Field prints a field of the report: a name, padded to a fixed width, and the text.
+func (t *Terminal) Field(name, format string, args ...any) {
+	if !t.quiet {
+		fmt.Fprintln(t.w, t.Wrap(fmt.Sprintf("  %-10s  ", name), fmt.Sprintf(format, args...)))
+	}
+}
+
+// Wrap returns label and text, broken into lines that fit on the terminal. Lines after the first
+// are indented by the width of label. It prefers breaks between the parts of text, which two blanks
+// separate, to breaks between words. A word wider than the terminal is not broken. If the output is
+// not a terminal, the line stays whole, so that it can be searched.
+func (t *Terminal) Wrap(label, text string) string {
+	if !t.live {
+		return label + text
+	}
+	var b strings.Builder
+	b.WriteString(label)
+	indent := columnsOf(label)
+	width, used, blanks := t.Columns(), indent, 0
+	add := func(text string) {
+		if used > indent && used+blanks+columnsOf(text) > width {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			used, blanks = indent, 0
+		}
+		b.WriteString(strings.Repeat(" ", blanks) + text)
+		used, blanks = used+blanks+columnsOf(text), 1
+	}
+	for part := range strings.SplitSeq(text, "  ") {
+		trimmed := strings.TrimPrefix(part, " ") // three blanks separate parts too
+		blanks += len(part) - len(trimmed)
+		part = trimmed
+		if indent+columnsOf(part) <= width {
+			add(part)
+		} else {
+			for word := range strings.SplitSeq(part, " ") {
+				add(word)
+			}
+		}
+		blanks = 2
+	}
+	return b.String()
+}
+
+// columnsOf returns the number of columns that text takes on a terminal. Colors take none.
+func columnsOf(text string) int {
+	return utf8.RuneCountInString(strings.NewReplacer(green, "", red, "", reset, "").Replace(text))
+}
+
+// Escape sequences that select a color.
+const (
+	green = "\x1b[32m"
+	red   = "\x1b[31m"
+	reset = "\x1b[0m"
+)
+
+// Blank prints an empty line.
+func (t *Terminal) Blank() {
+	if !t.quiet {
+		fmt.Fprintln(t.w)
+	}
+}
+
+// Tint colors word green or red. The word must be clear without color.
+func (t *Terminal) Tint(good bool, word string) string {
+	if !t.color {
+		return word
+	}
+	if good {
+		return green + word + reset
+	}
+	return red + word + reset
+}
+
+// Line makes text from documents, daemons and models safe to print on one line. Control characters
+// and invisible formatting characters, which could control the terminal or reorder a line, are
+// replaced with visible escapes, white space with blanks.
+func Line(s string) string { return printable(s, ' ') }
+
+// Lines is Line for a text of several lines.
+func Lines(s string) string { return printable(s, '\n') }
+
+func printable(s string, feed byte) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
+		switch {
+		case r == '\n':
+			b.WriteByte(feed)
+		case r == '\t', r == '\r':
+			b.WriteByte(' ')
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029':
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Short returns Line of a text, cut to at most n characters.
+func Short(s string, n int) string {
+	return Clip(Line(strings.TrimSpace(s)), n)
+}
+
+// Clip cuts s to at most n characters. n must be at least 1.
+func Clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// CommandLine returns a command to copy into a shell. What a shell would not read as text is
+// quoted: ids and paths may come from others.
+func CommandLine(words ...string) string { return Line(shellquote.Join(words...)) }

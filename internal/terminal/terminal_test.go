@@ -1,0 +1,47 @@
+package terminal
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestClip(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"éèêë", 3, "éè…"}, {"abc", 1, "…"},
+	} {
+		if got := Clip(tt.text, tt.n); got != tt.want {
+			t.Errorf("Clip(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	const label = "  floor       "
+	long := strings.Repeat("x", 90)
+	for _, tt := range []struct{ text, want string }{
+		{"short", "short"},
+		{long[:60] + "  " + long[:4], long[:60] + "  " + long[:4]},
+		{long[:60] + "  " + long[:5] + " y", long[:60] + "\n              " + long[:5] + " y"},
+		{long[:60] + "  aa bb  " + long[:70], long[:60] + "\n              aa bb\n              " + long[:70]},
+		{"a  " + red + long[:63] + reset, "a  " + red + long[:63] + reset},
+		{long[:60] + " " + long[:4] + " y", long[:60] + " " + long[:4] + "\n              y"},
+		{long + " y", long + "\n              y"},
+		{"aa  " + long[:64] + " y", "aa\n              " + long[:64] + " y"},
+		{"a   b", "a   b"},
+		{long[:60] + "   " + long[:4], long[:60] + "\n              " + long[:4]},
+		{"é " + long[:64], "é " + long[:64]}, // 80 characters, 81 bytes
+	} {
+		live := &Terminal{w: &bytes.Buffer{}, live: true}
+		if got := live.Wrap(label, tt.text); got != label+tt.want {
+			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
+		if got := new(Terminal).Wrap(label, tt.text); got != label+tt.text {
+			t.Errorf("wrapped without a terminal: %q", got)
+		}
+	}
+}

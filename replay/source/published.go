@@ -1,0 +1,44 @@
+package source
+
+import "slices"
+
+// Published is a published benchmark that can be downloaded by name.
+type Published struct {
+	Name, URL string
+	Size      int64 // in bytes
+	SHA256    string
+	Licence   string
+	About     string // a phrase
+}
+
+// The revisions of the repositories that the files are taken from, so that the content is fixed.
+const (
+	longMemEvalFiles = "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned/resolve/98d7416c24c778c2fee6e6f3006e7a073259d48f/"
+	locomoFiles      = "https://raw.githubusercontent.com/snap-research/locomo/3eb6f2c585f5e1699204e3c3bdf7adc5c28cb376/data/"
+)
+
+var published = []Published{
+	{
+		Name: "longmemeval-oracle", URL: longMemEvalFiles + "longmemeval_oracle.json", Size: 15_388_478,
+		SHA256:  "821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c",
+		Licence: "MIT", About: "500 questions, gold sessions",
+	},
+	{
+		Name: "longmemeval-s", URL: longMemEvalFiles + "longmemeval_s_cleaned.json", Size: 277_383_467,
+		SHA256:  "d6f21ea9d60a0d56f34a05b609c79c88a451d2ae03597821ea3d5a9678c3a442",
+		Licence: "MIT", About: "500 questions, ~50 sessions each",
+	},
+	{
+		Name: "longmemeval-m", URL: longMemEvalFiles + "longmemeval_m_cleaned.json", Size: 2_737_100_077,
+		SHA256:  "9d79e5524794a2e6900a3aa9cb7d9152c5a3e8319c9a87c25494ba1eacee495f",
+		Licence: "MIT", About: "500 questions, ~500 sessions each",
+	},
+	{
+		Name: "locomo10", URL: locomoFiles + "locomo10.json", Size: 2_805_274,
+		SHA256:  "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4",
+		Licence: "CC BY-NC 4.0", About: "1,986 questions, 10 dialogues",
+	},
+}
+
+// AllPublished returns the benchmarks that can be downloaded by name.
+func AllPublished() []Published { return slices.Clone(published) }

@@ -1,0 +1,180 @@
+package scorer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Check is one condition on the answer to a question. Exactly one of the fields up to MaxLatencyMS
+// is set; its JSON name is the kind of the check.
+type Check struct {
+	// Contains is a text that the answer has, NotContains one that it must not have. Both are compared
+	// as Exact does.
+	Contains    string `json:"contains,omitempty"`
+	NotContains string `json:"not_contains,omitempty"`
+	// Regex is a regular expression (RE2) that matches a part of the answer.
+	Regex string `json:"regex,omitempty"`
+	// Cites is the path of a document in the corpus that the answer cites.
+	Cites string `json:"cites,omitempty"`
+	// Before is a day, YYYY-MM-DD. Every document that was retrieved or cited is dated before it.
+	Before string `json:"before,omitempty"`
+	// Judge is a criterion that a language model applies to the answer.
+	Judge string `json:"judge,omitempty"`
+	// MaxLatencyMS is the longest time to the answer, in milliseconds.
+	MaxLatencyMS float64 `json:"max_latency_ms,omitempty"`
+
+	// Name is what figures of the check are called, empty for its kind.
+	Name string `json:"name,omitempty"`
+	// Weight is the part of the check in the score; 0 means that the check must hold.
+	Weight float64 `json:"weight,omitempty"`
+}
+
+// CheckResult is the outcome of one check for one answer.
+type CheckResult struct {
+	// Holds has no meaning unless Scored.
+	Holds bool
+	// Scored is false if the judge gave no usable verdict; Reason then says why.
+	Scored bool
+	// Reason says why the check holds or does not. It may have texts of the answer and of the judge.
+	Reason string
+}
+
+// maxCheckName is the longest name of a check, in characters.
+const maxCheckName = 100
+
+// The kinds of checks, which are their JSON names.
+const (
+	kindContains    = "contains"
+	kindNotContains = "not_contains"
+	kindRegex       = "regex"
+	kindCites       = "cites"
+	kindBefore      = "before"
+	kindJudge       = "judge"
+	kindLatency     = "max_latency_ms"
+)
+
+// checkKinds are all kinds, in the order of tables and messages.
+var checkKinds = []string{
+	kindContains, kindNotContains, kindRegex, kindCites, kindBefore, kindJudge, kindLatency,
+}
+
+// CheckKinds returns the kinds of checks, by which a dataset names what a check wants.
+func CheckKinds() []string { return slices.Clone(checkKinds) }
+
+// text returns the field of a kind, nil for kindLatency.
+func (c *Check) text(kind string) *string {
+	switch kind {
+	case kindContains:
+		return &c.Contains
+	case kindNotContains:
+		return &c.NotContains
+	case kindRegex:
+		return &c.Regex
+	case kindCites:
+		return &c.Cites
+	case kindBefore:
+		return &c.Before
+	case kindJudge:
+		return &c.Judge
+	}
+	return nil
+}
+
+// Kind returns the kind of the check, empty if no field is set.
+func (c Check) Kind() string {
+	for _, kind := range checkKinds {
+		if t := c.text(kind); t != nil && *t != "" || t == nil && c.MaxLatencyMS != 0 {
+			return kind
+		}
+	}
+	return ""
+}
+
+// Want returns what the check wants, as text.
+func (c Check) Want() string {
+	if t := c.text(c.Kind()); t != nil {
+		return *t
+	}
+	return strconv.FormatFloat(c.MaxLatencyMS, 'g', -1, 64)
+}
+
+// Label returns what figures of the check are called: its name, or its kind.
+func (c Check) Label() string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.Kind()
+}
+
+// String returns the check as a message names it.
+func (c Check) String() string {
+	text := c.Kind() + " " + c.Want()
+	if c.Kind() != kindLatency {
+		text = fmt.Sprintf("%s %q", c.Kind(), c.Want())
+	}
+	if c.Name != "" {
+		return fmt.Sprintf("%s (%s)", c.Name, text)
+	}
+	return text
+}
+
+// NeedsJudge reports whether a language model must apply the check.
+func (c Check) NeedsJudge() bool { return c.Judge != "" }
+
+// Valid returns an error if the check cannot be applied: it wants nothing or several things, its
+// regular expression or day cannot be read, or its name or weight is not allowed.
+func (c Check) Valid() error {
+	var set []string
+	for _, kind := range checkKinds {
+		if t := c.text(kind); t != nil && *t != "" || t == nil && c.MaxLatencyMS != 0 {
+			set = append(set, kind)
+		}
+	}
+	if len(set) != 1 {
+		return fmt.Errorf("a check has exactly one of %s, not %d of them", strings.Join(checkKinds, ", "), len(set))
+	}
+	kind := set[0]
+	if err := c.validWant(kind); err != nil {
+		return fmt.Errorf("%q: %w", kind, err)
+	}
+	switch {
+	case c.Name != kind && slices.Contains(checkKinds, c.Name):
+		return fmt.Errorf(`"name": %q is a kind of checks, and this one is %s; give it another name`, c.Name, kind)
+	case utf8.RuneCountInString(c.Name) > maxCheckName:
+		return fmt.Errorf(`"name": it is longer than %d characters; shorten it`, maxCheckName)
+	case !(c.Weight >= 0) || math.IsInf(c.Weight, 1):
+		return errors.New(`"weight": it must be above 0; leave it out for a check that must hold`)
+	}
+	return nil
+}
+
+// validWant checks what a check of a kind wants.
+func (c Check) validWant(kind string) error {
+	switch kind {
+	case kindLatency:
+		if !(c.MaxLatencyMS > 0) || math.IsInf(c.MaxLatencyMS, 1) {
+			return errors.New("it must be a number above 0, in milliseconds")
+		}
+		return nil
+	case kindRegex:
+		if _, err := regexp.Compile(c.Regex); err != nil {
+			return fmt.Errorf("%w; the syntax is that of RE2, which has no look-around and no back-references", err)
+		}
+		return nil
+	case kindBefore:
+		if _, err := time.Parse(time.DateOnly, c.Before); err != nil {
+			return fmt.Errorf("%q is not a day (2025-03-14)", c.Before)
+		}
+	}
+	if strings.TrimSpace(*c.text(kind)) == "" {
+		return errors.New("it is blank; say what the answer must have")
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package scorer
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// checksName is the name of the scorer Checks.
+const checksName = "checks"
+
+// maxFailing is how many checks that do not hold the reason of a verdict names.
+const maxFailing = 5
+
+// Checks scores an answer by the checks of its question. A check without a weight must hold, or the
+// score is 0. The score is otherwise the weight of the checks that hold divided by that of all, and 1
+// if none has a weight.
+type Checks struct {
+	// Case makes upper and lower case matter to the texts of contains and not_contains.
+	Case bool
+	// Judge applies the criteria of checks, with the prompts of CriterionPrompts. It is nil if there
+	// are none.
+	Judge *Judge
+}
+
+// Name is "checks".
+func (Checks) Name() string { return checksName }
+
+// Check rejects an item without checks, or with one that cannot be applied.
+func (Checks) Check(item Item) error {
+	if len(item.Checks) == 0 {
+		return fmt.Errorf("question %q has no checks: add at least one, or use another scorer", item.ID)
+	}
+	for i, c := range item.Checks {
+		if err := c.Valid(); err != nil {
+			return fmt.Errorf("question %q: checks[%d]: %w", item.ID, i, err)
+		}
+	}
+	return nil
+}
+
+// Score applies all checks, those of the judge too if others do not hold, so that the rate of each
+// check is over all questions that have it. An answer is unscored if the judge gives no usable
+// verdict on a criterion. The error is that of Check, or of Judge.Score.
+func (s Checks) Score(ctx context.Context, item Item) (Verdict, error) {
+	if err := s.Check(item); err != nil {
+		return Verdict{}, err
+	}
+	sum := checkSum{verdict: Verdict{Cached: true}}
+	for _, c := range item.Checks {
+		if !c.NeedsJudge() {
+			sum.add(c, s.apply(c, item))
+			continue
+		}
+		if s.Judge == nil {
+			return Verdict{}, fmt.Errorf("question %q has a criterion for a judge, and there is no judge", item.ID)
+		}
+		v, err := s.Judge.Score(ctx, criterion(item, c))
+		sum.spend(v)
+		if err != nil {
+			return sum.verdict.unscored(), err
+		}
+		sum.add(c, CheckResult{Holds: v.Passed(), Scored: v.Scored, Reason: v.Reason})
+	}
+	return sum.outcome(), nil
+}
+
+// Recompute returns the verdict by the checks of an item that Check accepts, with the outcomes of
+// those that need a judge as they were recorded: one for each check of the item. It makes no request.
+func (s Checks) Recompute(item Item, recorded []CheckResult) Verdict {
+	var sum checkSum
+	for i, c := range item.Checks {
+		if c.NeedsJudge() {
+			sum.add(c, recorded[i])
+		} else {
+			sum.add(c, s.apply(c, item))
+		}
+	}
+	return sum.outcome()
+}
+
+// checkSum adds up the checks of an answer.
+type checkSum struct {
+	verdict       Verdict
+	judged        int
+	failing       []string
+	unscored      string // why the first check without a verdict has none
+	broken        bool   // a check that must hold does not
+	weight, holds float64
+}
+
+// spend adds what the judge used for a criterion.
+func (s *checkSum) spend(v Verdict) {
+	s.judged++
+	sum := &s.verdict
+	sum.Attempts += v.Attempts
+	sum.Usage = sum.Usage.Plus(v.Usage)
+	sum.Cost = sum.Cost.Plus(v.Cost)
+	sum.Saved = sum.Saved.Plus(v.Saved)
+	sum.Cached = sum.Cached && v.Cached
+	sum.Unanswered = sum.Unanswered || v.Unanswered
+	if v.Model != "" {
+		sum.Model = v.Model
+	}
+}
+
+// add adds the outcome of a check.
+func (s *checkSum) add(c Check, r CheckResult) {
+	s.verdict.Checks = append(s.verdict.Checks, r)
+	s.weight += c.Weight
+	switch {
+	case !r.Scored:
+		if s.unscored == "" {
+			s.unscored = fmt.Sprintf("%s: %s", c, r.Reason)
+		}
+	case r.Holds:
+		s.holds += c.Weight
+	default:
+		s.broken = s.broken || c.Weight == 0
+		s.failing = append(s.failing, fmt.Sprintf("%s: %s", c, r.Reason))
+	}
+}
+
+// outcome returns the verdict.
+func (s *checkSum) outcome() Verdict {
+	v := s.verdict
+	v.Cached = v.Cached && s.judged > 0
+	n := len(v.Checks)
+	if s.unscored != "" {
+		v.Reason = s.unscored
+		return v
+	}
+	v.Scored, v.Score = true, 1
+	switch {
+	case s.broken:
+		v.Score = 0
+	case s.weight > 0:
+		v.Score = min(1, s.holds/s.weight)
+	}
+	if len(s.failing) == 0 {
+		v.Reason = fmt.Sprintf("all checks hold (%d)", n)
+		return v
+	}
+	shown := s.failing[:min(maxFailing, len(s.failing))]
+	v.Reason = fmt.Sprintf("%d of %d checks hold; %s", n-len(s.failing), n, strings.Join(shown, "; "))
+	if more := len(s.failing) - len(shown); more > 0 {
+		v.Reason += fmt.Sprintf("; and %d more", more)
+	}
+	return v
+}
+
+// apply applies a check that needs no judge, which is valid.
+func (s Checks) apply(c Check, item Item) CheckResult {
+	holds, reason := s.holds(c, item)
+	return CheckResult{Holds: holds, Scored: true, Reason: reason}
+}
+
+func (s Checks) holds(c Check, item Item) (holds bool, reason string) {
+	switch kind := c.Kind(); kind {
+	case kindContains, kindNotContains:
+		exact := Exact{Case: s.Case}
+		has := strings.Contains(exact.compared(item.Answer), exact.compared(c.Want()))
+		return has == (kind == kindContains), hasText(has, "the answer has the text", "the answer does not have the text")
+	case kindRegex:
+		has := regexp.MustCompile(c.Regex).MatchString(item.Answer)
+		return has, hasText(has, "it matches the answer", "it does not match the answer")
+	case kindCites:
+		return cites(item.Cited, c.Cites)
+	case kindBefore:
+		return before(item, c.Before)
+	case kindLatency:
+		return item.LatencyMS <= c.MaxLatencyMS, fmt.Sprintf("the answer took %.0f ms", item.LatencyMS)
+	}
+	return false, "this check is not known"
+}
+
+func hasText(has bool, yes, no string) string {
+	if has {
+		return yes
+	}
+	return no
+}
+
+// criterion returns the item that a judge gets for a check.
+func criterion(item Item, c Check) Item {
+	item.Reference, item.Type = c.Judge, ""
+	return item
+}
+
+// Criteria returns the items that a judge gets for an item: one for each check that needs it.
+func Criteria(item Item) []Item {
+	var out []Item
+	for _, c := range item.Checks {
+		if c.NeedsJudge() {
+			out = append(out, criterion(item, c))
+		}
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package scorer
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
+// Document is a document that an answer cites or that was retrieved for it.
+type Document struct {
+	// Names are its paths and ids, as the daemon has them. A name that is relative to the corpus is
+	// marked by Exact.
+	Names []string
+	// Exact is set if Names are relative to the corpus. Other names may begin with folders of the
+	// daemon's own.
+	Exact bool
+	// Date is as the daemon has it, empty for none.
+	Date string
+}
+
+// is reports whether the document is the one with this path in the corpus.
+func (d Document) is(want string) bool {
+	want = path.Clean(want)
+	for _, name := range d.Names {
+		if name == want || !d.Exact && strings.HasSuffix(name, "/"+want) {
+			return true
+		}
+	}
+	return false
+}
+
+// name returns the document as a message names it.
+func (d Document) name() string {
+	if len(d.Names) == 0 {
+		return "a document without a name"
+	}
+	return fmt.Sprintf("%.200q", d.Names[0])
+}
+
+// cites reports whether a document is among those that are cited.
+func cites(cited []Document, want string) (bool, string) {
+	for _, d := range cited {
+		if d.is(want) {
+			return true, "it is cited"
+		}
+	}
+	return false, fmt.Sprintf("it is not among the cited documents (%d)", len(cited))
+}
+
+// before reports whether all documents that an answer may rest on are dated before a day. Dates are
+// compared as calendar days, each as its document has it. An undated document is not known to be
+// older.
+func before(item Item, day string) (bool, string) {
+	documents := 0
+	for _, list := range [][]Document{item.Retrieved, item.Cited} {
+		for _, d := range list {
+			documents++
+			switch got, err := calendarDay(d.Date); {
+			case d.Date == "":
+				return false, d.name() + " has no date"
+			case err != nil:
+				return false, fmt.Sprintf("%s has a date that cannot be read: %.40q", d.name(), d.Date)
+			case got >= day:
+				return false, d.name() + " is dated " + got
+			}
+		}
+	}
+	return true, fmt.Sprintf("all documents are dated before it (%d)", documents)
+}
+
+// calendarDay returns the day that an RFC 3339 time or a date names, in its own offset.
+func calendarDay(date string) (string, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		if t, err := time.Parse(layout, date); err == nil {
+			return t.Format(time.DateOnly), nil
+		}
+	}
+	return "", fmt.Errorf("%q is no date", date)
+}
