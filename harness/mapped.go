@@ -199,4 +199,3 @@ func (s *Session) NoteForeign(c *Config, byText func() int) {
 	}
 	c.Notes.Warnings = slices.Concat(c.Notes.Warnings, ForeignWarnings(s.foreign.Seen(), c.Dataset.Planned()))
 }
-

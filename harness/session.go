@@ -78,7 +78,7 @@ func (c SessionConfig) mapped(id result.DaemonID) result.DaemonID {
 // Check returns an error if what is started could not be, whatever it does. It starts nothing.
 func (c SessionConfig) Check() error {
 	if f := c.Foreign; f != nil && (f.Mapping == nil || f.Mapping.Transport == mapping.MCP) {
-		return launch.CheckPiped(c.Profile)
+		return launch.CheckFilter(c.Profile)
 	}
 	return launch.Check(c.Profile, c.Launch)
 }

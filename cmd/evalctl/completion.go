@@ -95,6 +95,9 @@ func completions(parent *kong.Node) []completedCommand {
 
 func enumValues(v *kong.Value) []string {
 	var out []string
+	if t, ok := v.Target.Interface().(scorerText); ok {
+		return t.choices()
+	}
 	for _, e := range v.EnumSlice() {
 		if e != "" {
 			out = append(out, e)

@@ -8,7 +8,6 @@ import (
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
-	"evalctl/internal/terminal"
 )
 
 // foreignOf returns how the service of a target is used, nil for a daemon that speaks the protocol.
@@ -109,18 +108,4 @@ func noteForeign(config *harness.Config, daemon *harness.Daemon, session *harnes
 	texts := harness.NewTexts(daemon.Brains)
 	daemon.Documents = texts
 	session.NoteForeign(config, texts.Found)
-}
-
-// printForeign prints a service with a mapping.
-func printForeign(t *terminal.Terminal, name string, s *harness.Session) {
-	f := s.Foreign()
-	m := f.Seen()
-	line := f.URL() + "  " + m.Text()
-	if log := s.LogPath(); log != "" {
-		line += "  log " + log
-	}
-	t.Field(name, "%s", terminal.Line(line))
-	if text := m.NotMeasurableText(); text != "" {
-		t.Field("note", "not measurable of %s: %s", terminal.Line(name), text)
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
@@ -23,6 +25,11 @@ import (
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -44,6 +51,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
 	printConfigured(t, p)
 	printInputs(t, c.Dataset, plan)
+	printExtern(t, &c.externFlags)
 	printJudging(t, c, plan)
 	reader := ""
 	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
@@ -55,8 +63,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	printDaemon(t, session)
-	printPassedOn(t, plan.daemonEnv)
+	progress.Daemon(t, "daemon", session)
+	text.PassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -218,16 +226,16 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan
 	if c.RetryErrors {
 		finished -= j.Outages()
 	}
-	progress := newProgress(t, plan.Dataset.Planned(), finished)
-	progress.unpriced = config.Notes.UnpricedModel != ""
+	progress := progress.NewQuestions(t, plan.Dataset.Planned(), finished)
+	progress.Unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
-	progress.done()
+	progress.Done()
 	if path == "" {
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	printReport(t, res, readFailures(t, path, listedFailures), len(plan.Gold.Warnings), path, c.Verbose)
+	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(plan.Gold.Warnings), path, c.Verbose)
 	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

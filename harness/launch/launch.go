@@ -45,6 +45,9 @@ type Options struct {
 	// over the daemon: when the launching process dies, only Linux kills the daemon, and only its
 	// first process.
 	Watchdog []string
+
+	// what the process is called in messages, empty for a daemon.
+	what string
 }
 
 // Start starts the daemon on a loopback port and waits until GET /healthz reports that it is
@@ -101,6 +104,15 @@ func Check(p Profile, o Options) error {
 	return err
 }
 
+// CheckFilter returns an error if StartFilter could not succeed whatever the process does. It starts
+// nothing.
+func CheckFilter(p Profile) error {
+	if len(p.Command) == 0 {
+		return errNotConfigured
+	}
+	return checkProgram(p)
+}
+
 // checkProgram returns an error if the program of a command is missing.
 func checkProgram(p Profile) error {
 	program := p.Command[0]
@@ -126,7 +138,9 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 			return nil, err
 		}
 	}
-	d, err := spawn(ctx, p, o, port, log, nil)
+	d, err := spawn(ctx, p.expand(port, o.Home), p, o, log, func(cmd *exec.Cmd) {
+		cmd.Env = append(without(cmd.Environ(), p.Withheld), p.environment(port, o.Home)...)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,7 @@ const maxLine = 300
 // server is one connection to an MCP server.
 type server struct {
 	client  *mcpclient.Client
-	process *launch.Daemon // nil at a URL
-	pipes   *launch.Pipes  // nil at a URL
+	process *launch.Filter // nil at a URL
 	closing atomic.Bool
 	seen    *seen
 	secrets secrets
@@ -45,11 +44,11 @@ func dial(ctx context.Context, url, token string, seen *seen, hidden secrets) (*
 
 // start starts an MCP server and initializes the connection. After an error, no process is left.
 func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, hidden secrets) (*server, error) {
-	d, pipes, err := launch.StartPiped(ctx, p, o)
+	d, err := launch.StartFilter(ctx, p.InHome(o.Home), o)
 	if err != nil {
 		return nil, fmt.Errorf("MCP server: %w", err)
 	}
-	s := &server{process: d, pipes: pipes, seen: seen, secrets: hidden}
+	s := &server{process: d, seen: seen, secrets: hidden}
 	within := o.HealthTimeout
 	if within == 0 {
 		within = startWithin
@@ -57,7 +56,7 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 	ictx, cancel := target.TimeLimit(ctx, within)
 	defer cancel()
 	noise := func(line []byte) { seen.line(hidden.text(printable.Line(string(line), maxLine))) }
-	s.client, err = mcpclient.Pipe(ictx, pipes.In, pipes.Out, noise)
+	s.client, err = mcpclient.Pipe(ictx, d.In, d.Out, noise)
 	if err == nil {
 		return s, nil
 	}
@@ -153,13 +152,13 @@ func (s *server) close() error {
 	if s.client != nil {
 		_ = s.client.Close() // the process is ended in any case
 	}
-	s.pipes.In.Close()
+	s.process.In.Close()
 	select {
 	case <-s.process.Done():
 	case <-time.After(endWithin):
 	}
 	err := s.process.Stop()
-	s.pipes.Close()
+	s.process.Out.Close()
 	return err
 }
 
