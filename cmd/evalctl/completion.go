@@ -49,7 +49,7 @@ type completedFlag struct {
 }
 
 // pathFlags lists the flags whose value is a file or folder.
-var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "corpus-output", "cache-dir"}
+var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "cache-dir"}
 
 // flagValues returns the possible values of a flag, if there is a list of them. --target and
 // --llm-provider are not enums in the grammar, because their own errors say more.
