@@ -73,6 +73,9 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
+	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
+		return usageError{err}
+	}
 	j, err := c.journal(p, plan, session.ID())
 	if err != nil {
 		return usageError{err}
@@ -137,10 +140,10 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 
 // config returns the configuration of the run, without its scorer.
 func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
+	daemon := harness.Daemon{
+		Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
+	}
 	config := harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
-		}),
 		TopK: c.TopK, Dataset: plan.Dataset, Concurrency: c.Concurrency,
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Notes: harness.Notes{
@@ -152,6 +155,8 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 			}),
 		},
 	}
+	noteForeign(&config, &daemon, session)
+	config.Asker = harness.NewDaemon(daemon)
 	if plan.judging != nil {
 		config.Paid, config.Notes.UnpricedModel = true, plan.judging.UnpricedModel()
 		config.Notes.PricesDate = plan.judging.PricesDate()
@@ -171,6 +176,7 @@ func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
 	}
 	daemon := plan.daemon
 	daemon.Version = j.Identity().Daemon.Version
+	daemon = sameMapping(daemon, j.Identity().Daemon)
 	if err := c.sameRun(j, c.identity(p, plan, daemon)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}

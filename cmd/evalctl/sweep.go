@@ -165,6 +165,9 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
+	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
+		return usageError{err}
+	}
 	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
 		nil, nil)
 	if err != nil {
@@ -257,11 +260,11 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	progress := progress.NewQuestions(s.t, s.plan.Dataset.Planned(), 0)
-	cell.Result, err = harness.Drive(ctx, harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.Brains,
-			Watched: s.session.Started(),
-		}),
+	daemon := harness.Daemon{
+		Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.Brains,
+		Watched: s.session.Started(),
+	}
+	config := harness.Config{
 		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
 		Dataset: s.plan.Dataset, Concurrency: s.Concurrency,
 		Observer: cellObserver{progress, cell},
@@ -272,7 +275,10 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 				MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
 			},
 		},
-	}, id)
+	}
+	noteForeign(&config, &daemon, s.session)
+	config.Asker = harness.NewDaemon(daemon)
+	cell.Result, err = harness.Drive(ctx, config, id)
 	progress.Done()
 	if err != nil {
 		return err

@@ -100,6 +100,9 @@ type DaemonID struct {
 	CommandSHA256 string `json:"command_sha256,omitempty"`
 	Endpoint      string `json:"endpoint,omitempty"`
 	Version       string `json:"version"`
+	// Mapping and MappingSHA256 are those of a service that does not speak the protocol, see Mapped.
+	Mapping       string `json:"mapping,omitempty"`
+	MappingSHA256 string `json:"mapping_sha256,omitempty"`
 }
 
 // StartedDaemon identifies a daemon by its command: a program and its arguments, placeholders not
