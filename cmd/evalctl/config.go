@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/harness/project"
 	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
 )
@@ -68,14 +69,14 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	if app.Config != "" {
 		args = append([]string{"--config=" + app.Config}, args...)
 	}
-	config := &project{}
+	config := &settings{}
 	flags, err := inForce(ctx, p, args, config)
 	if err != nil {
 		return usageError{err}
 	}
 	file := ""
 	if config.file != nil {
-		file = config.file.path
+		file = config.file.Path
 	}
 	if c.JSON {
 		return json.NewEncoder(p.stdout).Encode(map[string]any{"command": c.Command, "file": file, "flags": flags})
@@ -91,7 +92,7 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 
 // inForce returns the flags of a command line in the order of the help. It does not check whether
 // they make sense together.
-func inForce(ctx context.Context, p *process, args []string, config *project) ([]flagInForce, error) {
+func inForce(ctx context.Context, p *process, args []string, config *settings) ([]flagInForce, error) {
 	command := args[slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })]
 	trace, err := kong.Trace(newParser(ctx, p, &cli{}, []string{command}, kong.Resolvers(config)), args)
 	for _, step := range []func() error{
@@ -122,9 +123,9 @@ func inForce(ctx context.Context, p *process, args []string, config *project) ([
 }
 
 // inForce returns a flag with its source.
-func (p *project) inForce(command string, f *kong.Flag, given bool) flagInForce {
+func (p *settings) inForce(command string, f *kong.Flag, given bool) flagInForce {
 	out := flagInForce{Flag: f.Name, Value: flagText(f.Target), From: fromDefault}
-	if secretKey.MatchString(f.Name) && out.Value != nil && out.Value != "" {
+	if project.SecretKey.MatchString(f.Name) && out.Value != nil && out.Value != "" {
 		out.Value = masked
 	}
 	if url, ok := out.Value.(string); ok && postgres.IsURL(url) && postgres.HasPassword(url) {
@@ -138,7 +139,7 @@ func (p *project) inForce(command string, f *kong.Flag, given bool) flagInForce 
 		out.Variable = f.Envs[slices.IndexFunc(f.Envs, variableSet)]
 	case p.file != nil && !p.resumed:
 		if s, _ := p.find(command, f); s != nil {
-			out.From, out.File, out.Line = fromFile, p.file.path, s.line
+			out.From, out.File, out.Line = fromFile, p.file.Path, s.Line
 		}
 	}
 	return out

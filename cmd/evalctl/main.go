@@ -151,7 +151,7 @@ func dispatch(ctx context.Context, p *process) error {
 		return noCommand(ctx, p)
 	}
 	var c cli
-	config := &project{}
+	config := &settings{}
 	kctx, err := parse(ctx, p, &c, kong.Resolvers(config))
 	p.defined, p.config = config.defined(), config.inUse()
 	if config.err != nil {

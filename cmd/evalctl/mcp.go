@@ -137,7 +137,7 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 		return err
 	}
 	server, err := mcpserver.New(mcpserver.Config{
-		Client: api, Files: files, DefaultBrain: c.Default, Version: version().number, Logger: logger,
+		Client: api, Files: files, DefaultBrain: c.Default, Version: version().Number, Logger: logger,
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Private}),
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/project"
 	"evalctl/internal/spelling"
 )
 
@@ -30,10 +31,10 @@ var notConfigured = map[string]string{
 	"help":         "it prints help",
 }
 
-// project resolves flags from the project file: a flag of the command line wins, then the
+// settings resolves flags from the project file: a flag of the command line wins, then the
 // environment, then the file, first its section of the command, then defaults. Its zero value has
 // not looked for the file yet. It implements kong.Resolver.
-type project struct {
+type settings struct {
 	file *projectFile // nil without one
 	done bool
 	// err is what is wrong with the file. Resolve does not return it, because kong would blame a
@@ -45,10 +46,10 @@ type project struct {
 }
 
 // Validate implements kong.Resolver.
-func (p *project) Validate(*kong.Application) error { return nil }
+func (p *settings) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver.
-func (p *project) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
+func (p *settings) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
 	if parent.Command == nil || !slices.Contains(configurable, parent.Command.Name) {
 		return nil, nil
 	}
@@ -67,8 +68,8 @@ func (p *project) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (any
 }
 
 // load looks for the file and checks all of it.
-func (p *project) load(k *kong.Context) (err error) {
-	path := projectName
+func (p *settings) load(k *kong.Context) (err error) {
+	path := project.Name
 	for _, step := range k.Path {
 		if step.Flag == nil || step.Resolved {
 			continue
@@ -83,9 +84,13 @@ func (p *project) load(k *kong.Context) (err error) {
 	if path == noProject {
 		return nil
 	}
-	given := path != projectName
-	if p.file, err = readProject(path); errors.Is(err, fs.ErrNotExist) && !given {
+	given := path != project.Name
+	file, err := project.Read(path)
+	if errors.Is(err, fs.ErrNotExist) && !given {
 		return nil
+	}
+	if file != nil {
+		p.file = &projectFile{file}
 	}
 	if err == nil {
 		err = p.file.check(grammar(configurable))
@@ -97,10 +102,10 @@ func (p *project) load(k *kong.Context) (err error) {
 }
 
 // find returns the setting of a flag, nil if the file has none, and its section.
-func (p *project) find(command string, f *kong.Flag) (*setting, string) {
-	for _, section := range []string{command, sectionDefaults} {
-		for _, s := range p.file.sections[section] {
-			if named(f, s.key) {
+func (p *settings) find(command string, f *kong.Flag) (*project.Setting, string) {
+	for _, section := range []string{command, project.Defaults} {
+		for _, s := range p.file.Sections[section] {
+			if named(f, s.Key) {
 				return &s, section
 			}
 		}
@@ -112,19 +117,19 @@ func (p *project) find(command string, f *kong.Flag) (*setting, string) {
 func named(f *kong.Flag, key string) bool { return f.Name == key || slices.Contains(f.Aliases, key) }
 
 // inUse returns the path of the file if it set anything for the command, else "".
-func (p *project) inUse() string {
-	if p.used || p.file != nil && len(p.file.targets) > 0 {
-		return p.file.path
+func (p *settings) inUse() string {
+	if p.used || p.file != nil && len(p.file.Targets) > 0 {
+		return p.file.Path
 	}
 	return ""
 }
 
 // defined returns the targets that the file defines, by name.
-func (p *project) defined() map[string]string {
+func (p *settings) defined() map[string]string {
 	if p.file == nil {
 		return nil
 	}
-	return p.file.targets
+	return p.file.Targets
 }
 
 // envSet reports whether a variable gives the flag a value. kong takes the first that is set.
@@ -132,21 +137,24 @@ func envSet(f *kong.Flag) bool {
 	return slices.ContainsFunc(f.Envs, variableSet)
 }
 
+// projectFile is a project file, whose settings are flags of commands.
+type projectFile struct{ *project.File }
+
 // check returns an error for the first section, setting or value that is none of the program's.
-func (p *projectFile) check(app *kong.Node) error {
+func (p projectFile) check(app *kong.Node) error {
 	commands := map[string]*kong.Node{}
 	for _, c := range app.Children {
 		if slices.Contains(configurable, c.Name) {
 			commands[c.Name] = c
 		}
 	}
-	sections := append(slices.Sorted(maps.Keys(commands)), sectionDefaults, sectionTargets)
-	byLine := slices.SortedFunc(maps.Keys(p.lines), func(a, b string) int { return p.lines[a] - p.lines[b] })
+	sections := append(slices.Sorted(maps.Keys(commands)), project.Defaults, project.Targets)
+	byLine := slices.SortedFunc(maps.Keys(p.Lines), func(a, b string) int { return p.Lines[a] - p.Lines[b] })
 	for _, section := range byLine {
-		if section != sectionDefaults && commands[section] == nil {
-			return p.errorf(p.lines[section], "unknown section %q%s; the sections are %s", section, nearest(section, sections), strings.Join(sections, ", "))
+		if section != project.Defaults && commands[section] == nil {
+			return p.Errorf(p.Lines[section], "unknown section %q%s; the sections are %s", section, nearest(section, sections), strings.Join(sections, ", "))
 		}
-		for _, s := range p.sections[section] {
+		for _, s := range p.Sections[section] {
 			if err := p.checkSetting(section, s, commands); err != nil {
 				return err
 			}
@@ -156,18 +164,18 @@ func (p *projectFile) check(app *kong.Node) error {
 }
 
 // checkSetting checks a setting of one command, or one of defaults for each command that has it.
-func (p *projectFile) checkSetting(section string, s setting, commands map[string]*kong.Node) error {
-	if why := notConfigured[s.key]; why != "" {
-		return p.errorf(s.line, "--%s cannot be set in a file: %s", s.key, why)
+func (p projectFile) checkSetting(section string, s project.Setting, commands map[string]*kong.Node) error {
+	if why := notConfigured[s.Key]; why != "" {
+		return p.Errorf(s.Line, "--%s cannot be set in a file: %s", s.Key, why)
 	}
 	found, names := false, []string(nil)
 	for _, name := range slices.Sorted(maps.Keys(commands)) {
-		if section != sectionDefaults && section != name {
+		if section != project.Defaults && section != name {
 			continue
 		}
 		for _, f := range commands[name].Flags {
 			names = append(names, f.Name)
-			if !named(f, s.key) {
+			if !named(f, s.Key) {
 				continue
 			}
 			found = true
@@ -179,44 +187,44 @@ func (p *projectFile) checkSetting(section string, s setting, commands map[strin
 	if found {
 		return nil
 	}
-	return p.errorf(s.line, "unknown key %q in %s%s; the keys are the flags of the command without --", s.key, section, nearest(s.key, names))
+	return p.Errorf(s.Line, "unknown key %q in %s%s; the keys are the flags of the command without --", s.Key, section, nearest(s.Key, names))
 }
 
 // value returns a setting in the form that kong parses, with paths relative to the current
 // directory. The error names the line if it is no value of the flag.
-func (p *projectFile) value(f *kong.Flag, s setting) (any, error) {
-	values := slices.Clone(s.values)
-	if !s.list && f.Target.Kind() == reflect.Slice && f.Tag.Sep != -1 {
+func (p projectFile) value(f *kong.Flag, s project.Setting) (any, error) {
+	values := slices.Clone(s.Values)
+	if !s.List && f.Target.Kind() == reflect.Slice && f.Tag.Sep != -1 {
 		values = kong.SplitEscaped(values[0], f.Tag.Sep) // as on a command line
 	}
 	for i, v := range values {
 		values[i] = p.rebased(f, v)
 		if f.Enum != "" && !f.EnumMap()[v] {
-			return nil, p.errorf(s.line, "%s %q: must be one of %s", s.key, v, strings.Join(f.EnumSlice(), ", "))
+			return nil, p.Errorf(s.Line, "%s %q: must be one of %s", s.Key, v, strings.Join(f.EnumSlice(), ", "))
 		}
 	}
 	kind := f.Target.Kind()
 	if kind == reflect.Slice {
 		return p.list(f, s, values)
 	}
-	if s.list {
-		return nil, p.errorf(s.line, "%s: takes a single value, not a list", s.key)
+	if s.List {
+		return nil, p.Errorf(s.Line, "%s: takes a single value, not a list", s.Key)
 	}
-	if kind == reflect.Bool && s.kind != "!!bool" {
-		return nil, p.errorf(s.line, "%s %q: must be true or false", s.key, s.values[0])
+	if kind == reflect.Bool && s.Kind != "!!bool" {
+		return nil, p.Errorf(s.Line, "%s %q: must be true or false", s.Key, s.Values[0])
 	}
 	return values[0], p.decode(f, s, values[0])
 }
 
 // list returns the values of a flag that may be repeated.
-func (p *projectFile) list(f *kong.Flag, s setting, values []string) (any, error) {
+func (p projectFile) list(f *kong.Flag, s project.Setting, values []string) (any, error) {
 	out := make([]any, len(values))
 	for i, v := range values {
 		out[i] = v
 		if f.Target.Type().Elem().Kind() == reflect.Int {
 			n, err := strconv.Atoi(v)
 			if err != nil {
-				return nil, p.errorf(s.line, "%s %q: must be a whole number", s.key, v)
+				return nil, p.Errorf(s.Line, "%s %q: must be a whole number", s.Key, v)
 			}
 			out[i] = n
 		}
@@ -225,24 +233,24 @@ func (p *projectFile) list(f *kong.Flag, s setting, values []string) (any, error
 }
 
 // decode returns an error with the line if a value is not of the flag's type.
-func (p *projectFile) decode(f *kong.Flag, s setting, value any) error {
+func (p projectFile) decode(f *kong.Flag, s project.Setting, value any) error {
 	target := reflect.New(f.Target.Type()).Elem()
 	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
 	if err := f.Mapper.Decode(&kong.DecodeContext{Value: f.Value, Scan: scan}, target); err != nil {
-		return p.errorf(s.line, "%s: %w", s.key, err)
+		return p.Errorf(s.Line, "%s: %w", s.Key, err)
 	}
 	return nil
 }
 
 // rebased returns a value of a flag with its path relative to the current directory.
-func (p *projectFile) rebased(f *kong.Flag, value string) string {
+func (p projectFile) rebased(f *kong.Flag, value string) string {
 	switch {
 	case f.Name == "ids" && strings.HasPrefix(value, "@"):
-		return "@" + p.rebase(value[1:])
+		return "@" + p.Rebase(value[1:])
 	case f.Name == "corpus" && value == dataset.NoCorpus:
 		return value
 	case slices.Contains([]string{"FILE", "PATH", "DIR"}, f.PlaceHolder):
-		return p.rebase(value)
+		return p.Rebase(value)
 	}
 	return value
 }

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/harness/project"
 )
 
-// FuzzProject checks that no file makes the parser or the check of its settings panic, and that an
+// FuzzProject checks that no file makes the parser or the check of its project.Settings panic, and that an
 // error names the file.
 func FuzzProject(f *testing.F) {
 	for _, text := range []string{
@@ -20,9 +22,9 @@ func FuzzProject(f *testing.F) {
 	}
 	app := grammar(configurable)
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := parseProject("p.yaml", []byte(text))
+		p, err := project.Parse("p.yaml", []byte(text))
 		if err == nil {
-			err = p.check(app)
+			err = projectFile{p}.check(app)
 		}
 		if err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
 			t.Errorf("%q: %v", text, err)
@@ -38,7 +40,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 	}
 	withoutVariables(t)
 	for name, sample := range flagSamples {
-		if notConfigured[name] != "" || secretKey.MatchString(name) {
+		if notConfigured[name] != "" || project.SecretKey.MatchString(name) {
 			continue
 		}
 		args := append([]string{}, sample[1:]...)
@@ -63,18 +65,18 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 			}
 			text += line + v + "\n"
 		}
-		path := filepath.Join(t.TempDir(), projectName)
+		path := filepath.Join(t.TempDir(), project.Name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Chdir(filepath.Dir(path))
-		config := &project{}
+		config := &settings{}
 		_, fromFile := parseRun(t, nil, kong.Resolvers(config))
 		if config.err != nil {
 			t.Errorf("%s: %v\n%s", name, config.err, text)
 			continue
 		}
-		if !config.used || config.inUse() != projectName {
+		if !config.used || config.inUse() != project.Name {
 			t.Errorf("%s: the file is not in use", name)
 		}
 		line := append(append([]string{}, base...), "--"+name)
@@ -106,7 +108,7 @@ func equalText(a, b any) bool {
 
 // TestProjectPaths checks that every flag whose value is a path is relative to the file.
 func TestProjectPaths(t *testing.T) {
-	p := &projectFile{path: "sub/evalctl.yaml"}
+	p := projectFile{&project.File{Path: "sub/evalctl.yaml"}}
 	for _, c := range grammar(configurable).Children {
 		for _, f := range c.Flags {
 			want := map[string]string{
@@ -121,7 +123,7 @@ func TestProjectPaths(t *testing.T) {
 			}
 		}
 	}
-	if got := (&projectFile{path: "evalctl.yaml"}).rebase("results/"); got != "results/" {
+	if got := (&project.File{Path: "evalctl.yaml"}).Rebase("results/"); got != "results/" {
 		t.Errorf("got %s", got)
 	}
 }

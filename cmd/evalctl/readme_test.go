@@ -53,6 +53,7 @@ var shownPages = []string{
 	"../../README.md",
 	"../../docs/adding.md",
 	"../../docs/comparing.md",
+	"../../docs/conformance.md",
 	"../../docs/datasets.md",
 	"../../docs/gates.md",
 	"../../docs/history.md",

@@ -30,7 +30,11 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := strings.TrimSpace(runGit(t, clone, "rev-parse", "HEAD"))
+	head, err := exec.CommandContext(t.Context(), "git", "-C", clone, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := strings.TrimSpace(string(head))
 	name := "evalctl_" + ciVersion + "_linux_" + runtime.GOARCH
 	checkArchive(t, filepath.Join(dist, name+".tar.gz"), string(sums), name)
 	checkFormula(t, filepath.Join(dist, "evalctl.rb"), string(sums))

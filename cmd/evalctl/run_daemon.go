@@ -154,7 +154,7 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 func toolID() result.ToolID {
 	v := version()
 	return result.ToolID{
-		Version: v.number, Commit: v.commit, Go: runtime.Version(),
+		Version: v.Number, Commit: v.Commit, Go: runtime.Version(),
 		OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"errors"
@@ -52,7 +52,7 @@ func repository(t *testing.T, dir string, pairs ...string) string {
 
 func TestWorktreeCommit(t *testing.T) {
 	dir := t.TempDir()
-	commit := repository(t, dir, "go.mod", "// A comment.\nmodule \"example.org/m\" // and another\n\ngo 1.26\n", ".gitignore", "*.log\n", "cmd/m/main.go", "package main\n")
+	commit := repository(t, dir, "go.mod", "// A comment.\nmodule \"example.org/m\" // and another\n\ngo 1.26\n", ".gitignore", "*.log\n", "cmd/m/main.go", "package build\n")
 	check := func(name, from, module, want string) {
 		t.Helper()
 		if got := worktreeCommit(from, module); got != want {
@@ -175,9 +175,6 @@ func TestWorktreeRunsNothing(t *testing.T) {
 // TestGoRunCommit: go run does not stamp a commit, but evalctl version prints it nevertheless. A
 // program that go build did not stamp may have been built at any commit.
 func TestGoRunCommit(t *testing.T) {
-	if raceDetector {
-		t.Skip("it runs other processes only, one at a time")
-	}
 	t.Parallel()
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
 	copyModule(t, origin)
@@ -199,9 +196,9 @@ func TestGoRunCommit(t *testing.T) {
 	check("clean", commit)
 	check("again, from the build cache", commit)
 	program := filepath.Join(t.TempDir(), "evalctl")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/evalctl")
-	build.Dir = clone
-	if out, err := build.CombinedOutput(); err != nil {
+	compile := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/evalctl")
+	compile.Dir = clone
+	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	built := exec.CommandContext(t.Context(), program, "version")
