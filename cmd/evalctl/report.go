@@ -139,6 +139,9 @@ func printReport(t *terminal.Terminal, res result.Result, f failures, warned int
 	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
 		t.Field("grounded", "%s", res.GroundedText())
 	}
+	if res.Leaks != nil {
+		t.Field("leaks", "%s", res.Leaks.Text())
+	}
 	if res.Retrieval != nil {
 		printRetrieval(t, res)
 		printWarnings(t, res.Retrieval.Warnings[min(warned, len(res.Retrieval.Warnings)):])
