@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"evalctl/harness/launch"
+	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/redact"
@@ -33,6 +34,9 @@ type SessionConfig struct {
 	// Concurrency is the number of concurrent requests to expect.
 	Concurrency int
 
+	// Foreign is nil for a daemon that speaks the protocol.
+	Foreign *Foreign
+
 	// Profile is how to start the daemon, Env included.
 	Profile launch.Profile
 	// Launch configures the start. If Home is empty, the daemon gets an empty directory, which
@@ -51,7 +55,7 @@ func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 		if err != nil {
 			return result.DaemonID{}, err
 		}
-		return result.DaemonID{Endpoint: e.URL()}, nil
+		return c.mapped(result.DaemonID{Endpoint: e.URL()}), nil
 	}
 	command := c.Command
 	if command == nil {
@@ -60,7 +64,23 @@ func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 	if len(command) == 0 {
 		return result.DaemonID{}, errors.New("no daemon: neither an endpoint nor a command is given")
 	}
-	return result.StartedDaemon(command), nil
+	return c.mapped(result.StartedDaemon(command)), nil
+}
+
+// mapped adds the mapping, if it is known, to what identifies the daemon.
+func (c SessionConfig) mapped(id result.DaemonID) result.DaemonID {
+	if c.Foreign != nil && c.Foreign.Mapping != nil {
+		id.Mapping, id.MappingSHA256 = c.Foreign.Mapping.Name, c.Foreign.Mapping.SHA256
+	}
+	return id
+}
+
+// Check returns an error if what is started could not be, whatever it does. It starts nothing.
+func (c SessionConfig) Check() error {
+	if f := c.Foreign; f != nil && (f.Mapping == nil || f.Mapping.Transport == mapping.MCP) {
+		return launch.CheckFilter(c.Profile)
+	}
+	return launch.Check(c.Profile, c.Launch)
 }
 
 func (c SessionConfig) endpoint(url string) (target.Service, error) {
@@ -77,6 +97,7 @@ type Session struct {
 	config   SessionConfig // Launch is complete
 	service  target.Service
 	process  *launch.Daemon
+	foreign  *mapping.Service // the service, if a mapping describes it
 	id       result.DaemonID
 	logPath  string
 	temp     string // directory that Close removes
@@ -101,9 +122,12 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{config: c, id: id, redactor: target.NewRedactor(c.Token)}
-	if c.Endpoint != "" {
+	switch {
+	case c.Foreign != nil:
+		err = s.openForeign(ctx)
+	case c.Endpoint != "":
 		err = s.reach(ctx, c)
-	} else {
+	default:
 		err = s.start(ctx)
 	}
 	if err != nil {
@@ -143,8 +167,14 @@ func (s *Session) launch(ctx context.Context) (err error) {
 // may be called meanwhile. After an error there is no daemon, and only Close may be called. The
 // contexts of Watch go on with the new process, and end if there is none.
 func (s *Session) Restart(ctx context.Context) error {
-	if s.process == nil {
+	if !s.Started() {
 		return errors.New("the session did not start the daemon")
+	}
+	if s.foreign != nil && s.process == nil {
+		return s.redact(s.foreign.Restart(ctx))
+	}
+	if s.foreign != nil {
+		return errors.New("a daemon that a mapping describes is not restarted")
 	}
 	s.service.Close()
 	s.service = nil
@@ -195,7 +225,9 @@ func (s *Session) ID() result.DaemonID { return s.id }
 func (s *Session) Process() *launch.Daemon { return s.process }
 
 // Started reports whether the session started the daemon.
-func (s *Session) Started() bool { return s.process != nil }
+func (s *Session) Started() bool {
+	return s.process != nil || s.foreign != nil && s.config.Endpoint == ""
+}
 
 // LogPath returns the file that has the output of a started daemon, else "".
 func (s *Session) LogPath() string { return s.logPath }
@@ -207,6 +239,15 @@ func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel con
 	ctx, end := context.WithCancelCause(parent)
 	if s.process != nil {
 		go s.watch(ctx, s.process, end)
+	}
+	if s.foreign != nil {
+		go func() {
+			select {
+			case <-s.foreign.Ended():
+				end(s.redact(errors.Join(ErrDaemonDied, s.foreign.Why())))
+			case <-ctx.Done():
+			}
+		}()
 	}
 	return ctx, func() { end(nil) }
 }
@@ -249,11 +290,14 @@ func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.Cance
 // the same error.
 func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
-		if s.service != nil {
+		switch {
+		case s.foreign != nil:
+			s.closeErr = s.redact(s.foreign.Stop())
+		case s.service != nil:
 			s.service.Close()
 		}
 		if s.process != nil {
-			s.closeErr = s.redact(s.process.Stop())
+			s.closeErr = errors.Join(s.closeErr, s.redact(s.process.Stop()))
 		}
 		if s.temp != "" {
 			_ = os.RemoveAll(s.temp) // a daemon may have created files as another user

@@ -13,7 +13,9 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/conformance"
+	"evalctl/harness/progress"
 	"evalctl/harness/report"
+	"evalctl/harness/report/text"
 	"evalctl/harness/target"
 	"evalctl/internal/terminal"
 )
@@ -147,8 +149,15 @@ func (c *conformanceCmd) findTarget(p *process) (err error) {
 	if c.Target == "" {
 		return nil
 	}
-	if c.found, err = findTarget(p, c.Target, c.DaemonCmd, ""); err != nil || c.found.Endpoint == "" {
+	if c.found, err = findTarget(p, c.Target, c.DaemonCmd, ""); err != nil {
 		return err
+	}
+	if c.found.Foreign() {
+		return fmt.Errorf("target %s does not speak the protocol whose conformance is checked; "+
+			"evalctl target check says what it can do", c.found.Name)
+	}
+	if c.found.Endpoint == "" {
+		return nil
 	}
 	config, err := sessionOf(p, c.found, c.Token, 0)
 	c.Target, c.Endpoint, c.Token = "", c.found.Endpoint, config.Token
@@ -192,10 +201,10 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	if options.Profile != conformance.Full {
 		t.Field("profile", "%s", options.Profile)
 	}
-	progress := newCheckProgress(t, planned)
-	options.Done = progress.add
+	progress := progress.NewChecks(t, planned)
+	options.Done = progress.Add
 	found, err := conformance.Run(ctx, options)
-	progress.done()
+	progress.Done()
 	if n := len(found.BrainsLeft); n > 1 {
 		t.Field("brains", "%d left behind, such as %s; the report names them", n, terminal.Line(found.BrainsLeft[0]))
 	} else if n == 1 {
@@ -273,7 +282,7 @@ func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 	case "markdown":
 		return report.Markdown(w, report.Conformance(r), report.MaxSummary)
 	}
-	return writeCheckTable(w, r)
+	return text.Conformance(w, r)
 }
 
 // list prints the checks as a table or as JSON.

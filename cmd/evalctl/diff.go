@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
 )
 
@@ -35,7 +36,7 @@ func (c *diffCmd) Run(p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return output(p, func(t *terminal.Terminal) { printDiff(t, found) })
+	return output(p, func(t *terminal.Terminal) { text.Diff(t, found) })
 }
 
 // find reads the question of each file. It is an error if none has it.

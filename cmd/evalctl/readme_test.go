@@ -63,6 +63,7 @@ var shownPages = []string{
 	"../../docs/reports.md",
 	"../../docs/retrieval.md",
 	"../../docs/selecting.md",
+	"../../docs/serving.md",
 	"../../docs/targets.md",
 	"../../docs/verifying.md",
 	"../../docs/wire.md",

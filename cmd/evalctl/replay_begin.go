@@ -9,6 +9,7 @@ import (
 
 	"evalctl/internal/llm"
 	"evalctl/replay"
+	"evalctl/replay/display"
 	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
 )
@@ -27,7 +28,7 @@ type begunReplay struct {
 
 // begin begins or resumes the replay.
 func (c *replayCmd) begin(
-	ctx context.Context, plan *replay.Plan, files replay.Files, q *queue.Queue, progress *replayProgress,
+	ctx context.Context, plan *replay.Plan, files replay.Files, q *queue.Queue, progress *display.Progress,
 ) (*begunReplay, error) {
 	if q != nil {
 		return c.beginQueued(ctx, plan, files, q, progress)

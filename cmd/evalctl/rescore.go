@@ -14,6 +14,8 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -22,11 +24,12 @@ import (
 
 // rescoreCmd scores stored answers again.
 type rescoreCmd struct {
-	File    string `arg:"" name:"file" help:"Result file of run."`
-	Scorer  string `required:"" enum:"${scorers}" help:"Scorer: ${scorer_help}."`
-	Dataset string `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
+	File    string     `arg:"" name:"file" help:"Result file of run."`
+	Scorer  scorerText `required:"" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)."`
+	Dataset string     `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
 	exactFlag
 	judgeFlags
+	externFlags
 	gateFlags   `set:"default_floor=0.90"`
 	Concurrency int  `default:"8" help:"Number of answers that are scored at a time (${default})."`
 	Resume      bool `help:"Continue this rescoring after it was stopped, with its journal."`
@@ -54,13 +57,13 @@ func (c *rescoreCmd) Validate() (err error) {
 	if c.Scorer == "" {
 		return errors.New("--scorer is missing: say how the answers are scored")
 	}
-	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+	if c.scorer, err = c.Scorer.kind(); err != nil {
 		return err
 	}
 	if c.Concurrency < 1 || c.Concurrency > maxConcurrency {
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	}
-	return errors.Join(c.validateExact(c.scorer), c.validateGate(), c.validateMoney())
+	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateMoney())
 }
 
 // rescoring is a rescoring that has been checked and not started.
@@ -76,8 +79,13 @@ type rescoring struct {
 }
 
 // Run scores the answers. It checks all that needs no money first.
-func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
+func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	r, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -101,8 +109,9 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	if c.Dataset != "" {
 		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(c.Dataset))
 	}
+	printExtern(t, &c.externFlags)
 	if r.judging != nil {
-		t.Field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
+		t.Field("judge", "%s  %s", text.Describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
 		printExceeded(t, r.estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
@@ -117,8 +126,9 @@ func (c *rescoreCmd) plan(p *process) (*rescoring, error) {
 	name := strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)) + ".rescored"
 	r := &rescoring{stored: stored, dir: filepath.Dir(c.File), name: name, id: stored.Result.Identity}
 	was := &r.id
-	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge}
-	was.Scorer, was.ExactCase, was.Judge, was.Tool = c.Scorer, c.exactCase(c.scorer), nil, toolID()
+	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge, External: was.External}
+	was.Scorer, was.ExactCase, was.Judge, was.Tool = c.scorer.Name, c.exactCase(c.scorer), nil, toolID()
+	was.External = c.externID()
 	questions := stored.Questions()
 	if c.Dataset != "" {
 		if err := c.correct(questions, was); err != nil {
@@ -286,16 +296,16 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 		return usageError{err}
 	}
 	config.Scorer = pipeline.Grader{Scorer: sc}
-	progress := newProgress(t, r.data.Planned(), j.Finished())
-	progress.unpriced = config.Notes.UnpricedModel != ""
+	progress := progress.NewQuestions(t, r.data.Planned(), j.Finished())
+	progress.Unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
-	progress.done()
+	progress.Done()
 	if path == "" {
 		printResumeAfterDisk(t, err, "the same command and --resume")
 		return err
 	}
-	printReport(t, res, readFailures(t, path, listedFailures), len(config.Notes.Warnings), path, false)
+	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(config.Notes.Warnings), path, false)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

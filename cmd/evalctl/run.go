@@ -10,6 +10,8 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
@@ -23,6 +25,11 @@ import (
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -44,6 +51,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
 	printConfigured(t, p)
 	printInputs(t, c.Dataset, plan)
+	printExtern(t, &c.externFlags)
 	printJudging(t, c, plan)
 	reader := ""
 	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
@@ -55,8 +63,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	printDaemon(t, session)
-	printPassedOn(t, plan.daemonEnv)
+	progress.Daemon(t, "daemon", session)
+	text.PassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -65,6 +73,9 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
+	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
+		return usageError{err}
+	}
 	j, err := c.journal(p, plan, session.ID())
 	if err != nil {
 		return usageError{err}
@@ -129,10 +140,10 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 
 // config returns the configuration of the run, without its scorer.
 func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
+	daemon := harness.Daemon{
+		Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
+	}
 	config := harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
-		}),
 		TopK: c.TopK, Dataset: plan.Dataset, Concurrency: c.Concurrency,
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Notes: harness.Notes{
@@ -144,6 +155,8 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 			}),
 		},
 	}
+	noteForeign(&config, &daemon, session)
+	config.Asker = harness.NewDaemon(daemon)
 	if plan.judging != nil {
 		config.Paid, config.Notes.UnpricedModel = true, plan.judging.UnpricedModel()
 		config.Notes.PricesDate = plan.judging.PricesDate()
@@ -163,6 +176,7 @@ func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
 	}
 	daemon := plan.daemon
 	daemon.Version = j.Identity().Daemon.Version
+	daemon = sameMapping(daemon, j.Identity().Daemon)
 	if err := c.sameRun(j, c.identity(p, plan, daemon)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -212,16 +226,16 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan
 	if c.RetryErrors {
 		finished -= j.Outages()
 	}
-	progress := newProgress(t, plan.Dataset.Planned(), finished)
-	progress.unpriced = config.Notes.UnpricedModel != ""
+	progress := progress.NewQuestions(t, plan.Dataset.Planned(), finished)
+	progress.Unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
-	progress.done()
+	progress.Done()
 	if path == "" {
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	printReport(t, res, readFailures(t, path, listedFailures), len(plan.Gold.Warnings), path, c.Verbose)
+	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(plan.Gold.Warnings), path, c.Verbose)
 	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
@@ -261,7 +275,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
-		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
+		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "not_measurable": res.Counts.NotMeasurable, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
 		"result": own, "latest": latest, "gate": res.Gate,
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -90,7 +91,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if pl.baseline, err = openBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
 		return nil, err
 	}
-	return pl, pl.CheckGoldFor(c.scorer, c.TopK)
+	return pl, cmp.Or(c.checkForeign(mappingOf(pl.session), len(pl.Brains)), pl.CheckGoldFor(c.scorer, c.TopK))
 }
 
 // planCriteria opens the judge's model if a question needs it, for a scorer that asks it only about

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/harness/history"
+	"evalctl/harness/report/text"
 )
 
 // mutations calls each with the JSON of v after every change of a single value: to null, or to
@@ -75,7 +76,7 @@ func TestReportOfADamagedResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range history.Lines(f.Entries, 0) {
-			printLine(newTerminal(p, false), l)
+			text.Trend(newTerminal(p, false), l)
 		}
 		for line := range strings.Lines(out.String()) {
 			if strings.ContainsRune(line, '\x1b') {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evalctl/harness/history"
+	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
 )
 
@@ -61,7 +62,7 @@ func (c *trendCmd) Run(p *process) error {
 	}
 	err = output(p, func(t *terminal.Terminal) {
 		for _, l := range lines {
-			printLine(t, l)
+			text.Trend(t, l)
 		}
 	})
 	if err != nil {
@@ -75,6 +76,6 @@ func (c *trendCmd) Run(p *process) error {
 	if leftOut > 0 {
 		t.Field("left out", "%s: no results of runs or replays", count(leftOut, "file"))
 	}
-	printUnreadable(t, f.Unreadable)
+	text.Unreadable(t, f.Unreadable)
 	return nil
 }

@@ -141,6 +141,9 @@ func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 	for tag, f := range m.tags {
 		r.ByTag[tag] = &result.TagMeans{N: f.n, Macro: m.macro(f), Micro: m.micro(f)}
 	}
+	if res.Mapped.Unranked() {
+		r.OmitRanks()
+	}
 	return r
 }
 

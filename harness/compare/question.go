@@ -99,6 +99,13 @@ func attemptOf(r *result.Record) attempt {
 	return a
 }
 
+// withoutRanks removes the measures of the order of what was retrieved, which are not measurable.
+func (a *attempt) withoutRanks() {
+	for _, i := range []int{measureNDCG, measureRR, measureAP} {
+		a.values[i] = math.NaN()
+	}
+}
+
 // withoutGold reports whether the question was left out: for lack of gold, or because the target
 // lacks an operation.
 func (q *question) withoutGold() bool { return !q.attempts[0].outcome.Counts() }

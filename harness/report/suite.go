@@ -185,7 +185,13 @@ func (run *Run) want(r *result.Record) string {
 		needs = kind.Needs
 	}
 	expected, paths := strings.Join(r.Expected, " | "), strings.Join(r.ExpectedPaths, " | ")
+	var checks []string
+	for _, c := range r.Checks {
+		checks = append(checks, c.String())
+	}
 	switch needs {
+	case scorer.NeedChecks:
+		return strings.Join(checks, " | ")
 	case scorer.NeedExpected:
 		return cmp.Or(expected, r.Reference, paths)
 	case scorer.NeedGold:

@@ -1,0 +1,149 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evalctl/harness/history"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
+)
+
+// Trend prints a line of comparable results.
+func Trend(t *terminal.Terminal, l *history.Line) {
+	m := l.Measure
+	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", terminal.Short(m.Name, 32), m.Kind, terminal.Short(string(m.Scenario), 24),
+		terminal.Short(filepath.Base(l.Dataset), 48), terminal.Short(m.Scorer, 24), terminal.Short(l.Asked(), 160))
+	fmt.Fprintln(t, t.Wrap("", title))
+	bars, lo, hi := l.Sparkline()
+	scale := "no night has a score"
+	if hi > 0 {
+		scale = fmt.Sprintf("from %.2f (▁) to %.2f (█)", lo, hi)
+	}
+	fmt.Fprintf(t, "  %s  %s\n\n", bars, scale)
+	for row := range strings.Lines(terminal.Aligned(nightRows(l), "lrlrlll")) {
+		fmt.Fprint(t, " "+row)
+	}
+	t.Blank()
+	if l.Older > 0 {
+		t.Field("older", "%s not shown: give --last 0", figure.Count(l.Older, "night"))
+	}
+	printChanges(t, l.Changes)
+	printTurns(t, l.Questions)
+	Unreadable(t, l.Unread)
+	t.Blank()
+}
+
+// bandWidth is the number of columns of an interval.
+const bandWidth = 24
+
+// nightRows returns the table of the nights of a line.
+func nightRows(l *history.Line) [][]string {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, n := range l.Nights {
+		if i := n.Entry.Interval; n.Entry.Scored() && i != nil {
+			lo, hi = min(lo, i.Low), max(hi, i.High)
+		}
+	}
+	rows := [][]string{{"night", "rate", "95% Wilson", "passed", "verdict", bandTitle(lo, hi), "changed"}}
+	for _, n := range l.Nights {
+		e := n.Entry
+		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), terminal.Short(verdictWord(e), 16), "", ""}
+		if e.Scored() {
+			row[1], row[2] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
+			if e.Interval != nil {
+				row[5] = band(lo, hi, e.Interval.Low, *e.PassRate, e.Interval.High)
+			}
+		}
+		changed := slices.Clone(n.Changed)
+		if n.Others > 0 {
+			changed = append(changed, fmt.Sprintf("(%s of this night not shown)", figure.Count(n.Others, "other result")))
+		}
+		row[6] = strings.Join(changed, " ")
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// bandTitle is the scale of the bands.
+func bandTitle(lo, hi float64) string {
+	if lo > hi {
+		return ""
+	}
+	left, right := fmt.Sprintf("%.2f", lo), fmt.Sprintf("%.2f", hi)
+	return left + strings.Repeat(" ", bandWidth-len(left)-len(right)) + right
+}
+
+// band draws an interval with its rate on a scale from lo to hi.
+func band(lo, hi, low, rate, high float64) string {
+	at := func(v float64) int {
+		if hi <= lo {
+			return 0
+		}
+		return min(bandWidth-1, max(0, int(math.Round((v-lo)/(hi-lo)*(bandWidth-1)))))
+	}
+	cells := []rune(strings.Repeat("·", bandWidth))
+	for i := at(low); i <= at(high); i++ {
+		cells[i] = '─'
+	}
+	cells[at(rate)] = '●'
+	return string(cells)
+}
+
+// printChanges prints where the pass rate changed.
+func printChanges(t *terminal.Terminal, changes []history.Change) {
+	for _, c := range changes {
+		what := "nothing else that results record changed"
+		if len(c.Changed) > 0 {
+			what = "with it changed " + strings.Join(c.Changed, ", ")
+		}
+		t.Field("changed", "%s  %.3f → %.3f  %d nights before, %d since  p=%.3f  %s",
+			c.Date, c.Before, c.After, c.NightsBefore, c.NightsAfter, c.P, what)
+	}
+	if len(changes) == 0 {
+		t.Field("changed", "no change is shown")
+	}
+}
+
+// maxTurns is the number of questions of each kind that are printed.
+const maxTurns = 20
+
+// printTurns prints the questions that turned.
+func printTurns(t *terminal.Terminal, questions []history.Turn) {
+	printed := map[history.TurnKind]int{}
+	for _, q := range questions {
+		if printed[q.Kind]++; printed[q.Kind] > maxTurns {
+			continue
+		}
+		t.Field(string(q.Kind), "%s  since %s  %s  %s", terminal.Short(q.ID, 40), q.Since, turnText(q), lastStates(q.States))
+	}
+	for _, kind := range []history.TurnKind{history.Broke, history.Fixed, history.Flaky} {
+		if more := printed[kind] - maxTurns; more > 0 {
+			t.Field("", "… and %d more %s, see --json", more, kind)
+		}
+	}
+}
+
+// turnText says how a question turned.
+func turnText(q history.Turn) string {
+	switch q.Kind {
+	case history.Broke:
+		return fmt.Sprintf("failed %d nights after %d passes", q.Nights, q.Before)
+	case history.Fixed:
+		return fmt.Sprintf("passed %d nights after %d failures", q.Nights, q.Before)
+	}
+	return fmt.Sprintf("passed %d of %d nights", strings.Count(q.States, "+"), len(q.States))
+}
+
+// lastStates returns the signs of the last nights of a question.
+func lastStates(states string) string {
+	const most = 30
+	if more := len(states) - most; more > 0 {
+		return "…" + states[more:]
+	}
+	return states
+}

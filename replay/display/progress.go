@@ -1,0 +1,218 @@
+// Package display shows on a terminal what a replay is made of, what it may cost, and how far it is.
+package display
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/progress"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
+	"evalctl/replay"
+	"evalctl/replay/ledger"
+	"evalctl/replay/queue"
+)
+
+// Progress reports the progress of a replay: first the sessions that were written, then the
+// questions of all arms together.
+type Progress struct {
+	t    *terminal.Terminal
+	plan *replay.Plan
+
+	mu       sync.Mutex
+	sessions int
+	of       int
+	shown    time.Time
+	answers  *progress.Questions // nil until the first question is asked
+	begun    map[string]bool     // the arms that have asked a question in this process
+
+	// The display is drawn with its own lock, so status has one of its own as well.
+	known    sync.Mutex
+	money    ledger.Books   // nil until the replay has begun
+	queued   *queue.Run     // nil without a queue
+	finished map[string]int // questions, by arm
+}
+
+// New starts the display.
+func New(t *terminal.Terminal, plan *replay.Plan) *Progress {
+	p := &Progress{t: t, plan: plan, shown: time.Now(), begun: map[string]bool{}, finished: map[string]int{}}
+	daemons := 0
+	for _, a := range plan.Arms {
+		if a.Baseline == "" {
+			daemons++
+		}
+	}
+	for _, h := range plan.Haystacks {
+		p.of += h.Sessions * daemons
+	}
+	return p
+}
+
+// Begin has the display show what a replay spends, and what its workers do if it is on a queue.
+func (p *Progress) Begin(money ledger.Books, queued *queue.Run) {
+	p.known.Lock()
+	defer p.known.Unlock()
+	p.money, p.queued = money, queued
+}
+
+// Hooks are what the replay calls.
+func (p *Progress) Hooks() replay.Hooks {
+	return replay.Hooks{
+		Controls: p.controls, Opened: p.opened, Ingested: p.ingested, Asking: p.asking, Recorded: p.recorded,
+		Cached: p.cached, Queued: func(string) { p.start() },
+	}
+}
+
+// controls warns at once of a scorer that cannot be trusted or checked.
+func (p *Progress) controls(c result.Controls) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	right, wrong := c.Judged()
+	switch {
+	case !c.Valid():
+		p.t.Field("warning", "%d of %d answers that are known to be right or wrong were misjudged: "+
+			"this replay is INVALID, and nothing more is asked", len(c.Failed), right+wrong)
+	case !c.Enough():
+		p.t.Field("warning", "%d of %d answers that are known to be right or wrong got no verdict of the judge: "+
+			"nothing more is asked", c.Unscored, c.Right+c.Wrong)
+	}
+}
+
+// cached warns of a cache that does not work, because replies are then paid for again.
+func (p *Progress) cached(s llm.CacheStats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.Failed > 0 {
+		p.t.Field("warning", "%d replies of models could not be read from the cache or written to it, and may be "+
+			"paid for again: %s", s.Failed, terminal.Line(s.Failure.Error()))
+	}
+	if s.Damaged > 0 {
+		p.t.Field("warning", "%d damaged replies were removed from the cache", s.Damaged)
+	}
+}
+
+func (p *Progress) opened(arm string, s *harness.Session) {
+	p.aside(func() { progress.Daemon(p.t, arm, s) })
+}
+
+// aside prints something above the bar, if there is one.
+func (p *Progress) aside(write func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers == nil {
+		write()
+		return
+	}
+	p.answers.Aside(write)
+}
+
+// ingestInterval is how often the number of written sessions is printed.
+const ingestInterval = 2 * time.Second
+
+// ingested prints how many sessions the brains have. The last one is always printed.
+func (p *Progress) ingested(_ string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sessions += n
+	if p.sessions < p.of && time.Since(p.shown) < ingestInterval || p.answers != nil {
+		return
+	}
+	p.shown = time.Now()
+	p.t.Field("ingest", "%d/%d sessions", p.sessions, p.of)
+}
+
+func (p *Progress) asking(arm, id string, begin bool) {
+	p.mu.Lock()
+	p.begun[arm] = true
+	p.mu.Unlock()
+	p.start().Asking(p.name(arm, id), begin)
+}
+
+func (p *Progress) recorded(arm string, rec result.Record) {
+	answers := p.start()
+	p.known.Lock()
+	p.finished[arm]++
+	queued := p.queued != nil
+	p.known.Unlock()
+	p.mu.Lock()
+	resumed := !p.begun[arm]
+	p.mu.Unlock()
+	if resumed && !queued {
+		answers.Resume()
+	}
+	answers.Recorded(rec)
+}
+
+// name names a question, with its arm if there are several.
+func (p *Progress) name(arm, id string) string {
+	if len(p.plan.Arms) == 1 {
+		return id
+	}
+	return fmt.Sprintf("%s %s", arm, id)
+}
+
+// start returns the display of answers, which begins with the first one.
+func (p *Progress) start() *progress.Questions {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers == nil {
+		p.known.Lock()
+		resumed := 0
+		if q := p.queued; q != nil {
+			resumed = q.Resumed()
+		}
+		p.known.Unlock()
+		p.answers = progress.NewQuestions(p.t, len(p.plan.Questions)*len(p.plan.Arms), resumed)
+		p.answers.Also(p.status)
+	}
+	return p.answers
+}
+
+// status returns what is known of a replay besides its answers: what was spent, the questions of
+// each arm, and what its workers do.
+func (p *Progress) status() (out []string) {
+	p.known.Lock()
+	defer p.known.Unlock()
+	if p.money == nil {
+		return nil
+	}
+	spent := p.money.Spent
+	if q := p.queued; q != nil {
+		s := q.Status()
+		out = append(out, figure.Count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking))
+		if s.Refused > 0 {
+			out = append(out, fmt.Sprintf("%d refused", s.Refused))
+		}
+		spent = func() llm.USD { return s.Spent }
+	}
+	switch limit, usd := p.money.Cap(), spent(); {
+	case limit != nil && usd > 0:
+		out = append(out, fmt.Sprintf("%s of %s", usd, *limit))
+	case usd > 0:
+		out = append(out, usd.String())
+	}
+	if len(p.plan.Arms) > 1 {
+		for _, a := range p.plan.Arms {
+			out = append(out, fmt.Sprintf("%s %d", a.Name, p.finished[a.Name]))
+		}
+	}
+	return out
+}
+
+// Done ends the display.
+func (p *Progress) Done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers != nil {
+		p.answers.Done()
+	}
+}
+
+// Notice prints what the queue reports.
+func (p *Progress) Notice(text string) {
+	p.aside(func() { p.t.Field("queue", "%s", terminal.Line(text)) })
+}
