@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"evalctl/harness/report/text"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/journal"
@@ -75,7 +76,7 @@ func (c *compareCmd) Run(p *process) error {
 		Intersect: c.Intersect, Accept: c.Accept,
 	})
 	if refused, ok := errors.AsType[*compare.IncomparableError](err); ok {
-		printIncomparable(newTerminal(p, false), refused)
+		text.Incomparable(newTerminal(p, false), refused)
 		return err
 	}
 	if err != nil {
@@ -115,11 +116,11 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(comparison)
 	case "csv":
-		return compareCSV(p.stdout, comparison)
+		return report.CSV(p.stdout, comparison)
 	case "markdown":
 		return report.Markdown(p.stdout, report.Comparison{Comparison: comparison}, report.MaxSummary)
 	}
-	return output(p, func(t *terminal.Terminal) { printCompared(t, comparison) })
+	return output(p, func(t *terminal.Terminal) { text.Comparison(t, comparison) })
 }
 
 // regression returns a regressionError if --fail-on asks for it and a run is worse than the
@@ -147,48 +148,3 @@ func isOrAre(names []string) string {
 	}
 	return strings.Join(names, ", ") + " are"
 }
-
-// printIncomparable prints in what results differ, and what can be done about it.
-func printIncomparable(t *terminal.Terminal, e *compare.IncomparableError) {
-	rows := [][]string{{"differs in"}}
-	for _, name := range e.Names {
-		rows[0] = append(rows[0], terminal.Short(name, 32))
-	}
-	for _, k := range e.Keys {
-		if !slices.Contains(e.Differing, k.Name) {
-			continue
-		}
-		row := []string{k.Name}
-		for _, v := range k.Values {
-			row = append(row, keyValue(v))
-		}
-		rows = append(rows, row)
-	}
-	for line := range strings.Lines(terminal.Table(rows, len(rows[0]))) {
-		fmt.Fprint(t, " "+line)
-	}
-	var accept []string
-	intersect := false
-	for _, name := range e.Differing {
-		if slices.Contains(compare.Intersected(), name) {
-			intersect = true
-		} else {
-			accept = append(accept, name)
-		}
-	}
-	var flags []string
-	if intersect {
-		flags = append(flags, "--intersect")
-	}
-	if len(accept) > 0 {
-		flags = append(flags, "--accept "+strings.Join(accept, ","))
-	}
-	fmt.Fprintf(t, "  If that is the comparison you want, add %s", strings.Join(flags, " "))
-	if intersect {
-		fmt.Fprintf(t, " (%s in common)", count(e.Common, "question"))
-	}
-	fmt.Fprint(t, ".\n\n")
-}
-
-// keyValue returns a value of a key for a cell.
-func keyValue(v string) string { return terminal.Clip(terminal.Line(compare.ValueText(v)), 48) }

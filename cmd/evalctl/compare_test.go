@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/kballard/go-shellquote"
 
-	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -141,16 +140,6 @@ func TestCompareGolden(t *testing.T) {
 	}
 }
 
-func TestCSVText(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "fact": "fact", "a=b": "a=b", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "' x", "\r=1": "' =1",
-	} {
-		if got := csvText(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestRegressionGate plants a loss of 6 of 50 questions, and one of 5, which is not significant.
 func TestRegressionGate(t *testing.T) {
 	for lost, want := range map[int]int{6: exitBelowFloor, 5: exitDone} {
@@ -235,26 +224,6 @@ func TestComparedOnce(t *testing.T) {
 		got := eachOnce(newTerminal(&process{env: func(string) string { return "" }, stderr: &stderr}, false), given)
 		if noted := strings.Contains(stderr.String(), "is another name of"); !slices.Equal(got, want) || noted != (len(got) < len(given)) {
 			t.Errorf("%v: got %v, %s", c.given, got, &stderr)
-		}
-	}
-}
-
-// TestClusterFlips checks that the legend is true of every pair.
-func TestClusterFlips(t *testing.T) {
-	pair := func(clusters int, test string) compare.Pair {
-		return compare.Pair{Table: compare.Table{Clusters: clusters, Test: test}}
-	}
-	ties, exactly := pair(25, "sign_flip_clusters_exact"), " (p by all signs if few clusters differ)"
-	few, many := pair(12, "sign_flip_clusters_exact"), pair(15, "sign_flip_clusters")
-	for want, pairs := range map[string][]compare.Pair{
-		"sign flips of 12 clusters by c":                                          {few, few},
-		"sign flips of 15 clusters by c, 10000 resamples, seed 1":                 {many},
-		"sign flips of 12 to 15 clusters by c, 10000 resamples, seed 1" + exactly: {many, few},
-		"sign flips of 25 clusters by c, 10000 resamples, seed 1" + exactly:       {ties},
-	} {
-		c := &compare.Comparison{ClusterTag: "c", Resamples: 10_000, Seed: 1, Pairs: pairs}
-		if got := clusterFlips(c); got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
+
 	"evalctl/harness"
 	"evalctl/harness/conformance"
 	"evalctl/harness/report"
@@ -192,10 +195,10 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	if options.Profile != conformance.Full {
 		t.Field("profile", "%s", options.Profile)
 	}
-	progress := newCheckProgress(t, planned)
-	options.Done = progress.add
+	progress := progress.NewChecks(t, planned)
+	options.Done = progress.Add
 	found, err := conformance.Run(ctx, options)
-	progress.done()
+	progress.Done()
 	if n := len(found.BrainsLeft); n > 1 {
 		t.Field("brains", "%d left behind, such as %s; the report names them", n, terminal.Line(found.BrainsLeft[0]))
 	} else if n == 1 {
@@ -273,7 +276,7 @@ func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 	case "markdown":
 		return report.Markdown(w, report.Conformance(r), report.MaxSummary)
 	}
-	return writeCheckTable(w, r)
+	return text.Conformance(w, r)
 }
 
 // list prints the checks as a table or as JSON.

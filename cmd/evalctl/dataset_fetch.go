@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/progress"
+
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/internal/download"
@@ -169,9 +171,9 @@ func newDownload(t *terminal.Terminal, b source.Published) *downloadDisplay {
 	t.Field("from", "%s", terminal.Line(withoutSecrets(b.URL)))
 	if t.Live() && !t.Quiet() {
 		d.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(progress.BarWidth),
 			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true),
-			progressbar.OptionThrottle(redrawInterval), progressbar.OptionClearOnFinish(),
+			progressbar.OptionThrottle(progress.RedrawInterval), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
 	}
 	return d
@@ -186,7 +188,7 @@ func (d *downloadDisplay) progress(done, total int64) {
 			d.bar.ChangeMax64(total)
 		}
 		_ = d.bar.Set64(done) // a drawing error must not stop the download
-	case time.Since(d.drawn) >= maxLineInterval:
+	case time.Since(d.drawn) >= progress.MaxLineInterval:
 		d.drawn = time.Now()
 		of := ""
 		if total > 0 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/compare"
 	"evalctl/internal/terminal"
 )
@@ -35,7 +37,7 @@ func (c *diffCmd) Run(p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return output(p, func(t *terminal.Terminal) { printDiff(t, found) })
+	return output(p, func(t *terminal.Terminal) { text.Diff(t, found) })
 }
 
 // find reads the question of each file. It is an error if none has it.

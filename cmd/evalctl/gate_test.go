@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/report/text"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -98,8 +100,8 @@ func TestVerdictIsOne(t *testing.T) {
 
 		var report bytes.Buffer
 		terminal := terminal.New(&report, nil, false)
-		printRate(terminal, res)
-		printVerdict(terminal, res)
+		text.Rate(terminal, res)
+		text.Verdict(terminal, res)
 		for word, verdict := range map[string]result.Verdict{
 			`  floor .*  PASS  `: result.Pass, `  floor .*  FAIL  `: result.Fail, `(?m)^  stopped  .*this is not a score$`: result.Inconclusive, `(?m)^  invalid  `: result.Invalid,
 		} {
@@ -145,32 +147,6 @@ func TestVerdictOfAFinishedRun(t *testing.T) {
 	for _, g := range []result.Gate{{Verdict: result.Pass, Reason: result.ReasonFloor}, {Verdict: result.Fail, Reason: result.ReasonFloor}} {
 		if err := verdict(g, broken); !errors.Is(err, broken) || exitCode(t.Context(), err) != exitUsage {
 			t.Errorf("%s: got %v", g.Verdict, err)
-		}
-	}
-}
-
-func TestBlame(t *testing.T) {
-	failed := func(ranks ...int) result.Record {
-		r := result.Record{Outcome: result.Scored, Retrieval: &result.QuestionRetrieval{}}
-		for _, rank := range ranks {
-			r.ExpectedPaths = append(r.ExpectedPaths, "a.md")
-			r.Retrieval.Gold = append(r.Retrieval.Gold, scorer.Gold{Path: "a.md", Gain: 1, Rank: rank})
-		}
-		return r
-	}
-	for _, tt := range []struct {
-		r           result.Record
-		ask, noRead string
-	}{
-		{result.Record{Outcome: result.Scored}, "", ""},
-		{failed(0), "  gold not retrieved → retrieval", "  gold not retrieved → retrieval"},
-		{failed(3, 0), "  1 of 2 gold retrieved → retrieval", "  1 of 2 gold retrieved → retrieval"},
-		{failed(3, 2), "  gold at rank 2 → reader", "  gold at rank 2"},
-	} {
-		for name, want := range map[result.Scenario]string{result.AskBasic: tt.ask, result.SearchOnly: tt.noRead} {
-			if got := blame(result.Identity{Scenario: name, TopK: 5}, tt.r); got != want {
-				t.Errorf("%s: got %q, want %q", name, got, want)
-			}
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	verdicts, err := scorer.ScoreAll(ctx, judge, items, judgeConcurrency)
 	checked := newJudgeCheck(plan, labels, verdicts)
 	if err != nil {
-		return checked.stopped(err)
+		return stoppedCheck(checked, err)
 	}
 	if checked.Unscored == checked.Labels {
 		return fmt.Errorf("the judge scored none of %s: %s", count(checked.Labels, "answer"), checked.Wrong[0].Reason)
@@ -89,7 +89,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		correction := checked.Correct(of.Counts)
 		checked.Result, checked.Correction = c.Result, &correction
 	}
-	if err := checked.write(p.stdout, c.JSON); err != nil {
+	if err := writeCheck(p.stdout, checked, c.JSON); err != nil {
 		return err
 	}
 	return c.reached(&checked.Accuracy)

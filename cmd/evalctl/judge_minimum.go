@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 )
@@ -49,8 +51,8 @@ func (f *minimumFlags) reached(a *judging.Accuracy) error {
 		flag, text        string
 		min, found, worst *float64
 	}{
-		{"--min-kappa", "kappa " + coefficient(a.Kappa), f.MinKappa, a.Kappa, worst.Kappa},
-		{"--min-specificity", "specificity " + rateText(a.Specificity), f.MinSpecificity, shareIn(a.Specificity), shareIn(worst.Specificity)},
+		{"--min-kappa", "kappa " + text.Coefficient(a.Kappa), f.MinKappa, a.Kappa, worst.Kappa},
+		{"--min-specificity", "specificity " + text.RateText(a.Specificity), f.MinSpecificity, shareIn(a.Specificity), shareIn(worst.Specificity)},
 	} {
 		switch {
 		case m.min == nil:

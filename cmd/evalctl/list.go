@@ -3,14 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/history"
-	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 )
 
@@ -80,8 +80,7 @@ func (c *listCmd) Run(p *process) error {
 	}
 	t := newTerminal(p, false)
 	if len(f.Entries) > 0 {
-		rows := entryRows(f)
-		if _, err := fmt.Fprint(p.stdout, terminal.Aligned(rows, "lllllrrllrll"[:len(rows[0])])); err != nil {
+		if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
 			return err
 		}
 	}
@@ -91,7 +90,7 @@ func (c *listCmd) Run(p *process) error {
 	if all == 0 {
 		t.Field("empty", "%s", c.none(f))
 	}
-	printNotListed(t, f)
+	text.NotListed(t, f)
 	return nil
 }
 
@@ -106,93 +105,4 @@ func (c *listCmd) none(f *history.Folder) string {
 		return fmt.Sprintf("no %s in %s: leave out --kind", c.Kind, terminal.Line(f.Root))
 	}
 	return fmt.Sprintf("no results in %s: try evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact", terminal.Line(f.Root))
-}
-
-// entryRows returns the table of the entries of a folder.
-func entryRows(f *history.Folder) [][]string {
-	header := []string{"started (UTC)", "kind", "name", "dataset", "scorer", "passed", "rate", "95% Wilson", "verdict", "cost", "file"}
-	selections := slices.ContainsFunc(f.Entries, func(e *history.Entry) bool { return e.Selection != "" })
-	if selections {
-		header = append(header, "selection")
-	}
-	rows := [][]string{header}
-	for _, e := range f.Entries {
-		row := []string{
-			e.StartedAt.UTC().Format("2006-01-02 15:04"), string(e.Kind), terminal.Short(e.Name, 16), terminal.Short(filepath.Base(e.Dataset), 28),
-			terminal.Short(e.Scorer, 12), "–", "–", "–", terminal.Short(verdictWord(e), 16), "–", terminal.Line(below(f.Root, e.Path)),
-		}
-		if e.Result == nil {
-			row[3] = "–"
-		} else {
-			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
-		}
-		if e.Scored() {
-			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
-		}
-		if selections {
-			row = append(row, terminal.Short(e.Selection, 60))
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// intervalText returns the ends of an interval, or a dash without one.
-func intervalText(i *result.Interval) string {
-	if i == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
-}
-
-// verdictWord returns the verdict of an entry, or why it stopped.
-func verdictWord(e *history.Entry) string {
-	if e.Stopped != "" {
-		return strings.ReplaceAll(string(e.Stopped), "_", " ")
-	}
-	return string(e.Verdict)
-}
-
-// below returns a path below a folder, relative to that.
-func below(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil {
-		return rel
-	}
-	return path
-}
-
-// maxUnreadable is the number of files that could not be read that are named.
-const maxUnreadable = 5
-
-// printNotListed prints what a folder contains besides results.
-func printNotListed(t *terminal.Terminal, f *history.Folder) {
-	for i, path := range f.Journals {
-		if i == maxUnreadable {
-			t.Field("", "and %d more", len(f.Journals)-i)
-			break
-		}
-		t.Field("unfinished", "%s  in progress, or to be continued with --resume", terminal.Line(path))
-	}
-	var others []string
-	if n := len(f.Conformance); n > 0 {
-		others = append(others, count(n, "report")+" of conformance")
-	}
-	if n := len(f.Others); n > 0 {
-		others = append(others, count(n, "other JSON file"))
-	}
-	if len(others) > 0 {
-		t.Field("not listed", "%s", strings.Join(others, ", "))
-	}
-	printUnreadable(t, f.Unreadable)
-}
-
-// printUnreadable prints the first files that could not be read.
-func printUnreadable(t *terminal.Terminal, files []history.Unreadable) {
-	for i, u := range files {
-		if i == maxUnreadable {
-			t.Field("", "and %d more", len(files)-i)
-			break
-		}
-		t.Field("not read", "%s", terminal.Short(u.Reason, 400))
-	}
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"evalctl/harness/report/text"
+	"evalctl/replay/display"
+
 	"evalctl/harness/compare"
 	"evalctl/internal/heap"
 	"evalctl/internal/terminal"
@@ -24,11 +27,11 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
 	printConfigured(t, p)
-	printReplayInputs(t, plan)
+	display.Inputs(t, plan)
 	if c.Estimate {
-		return printEstimate(newTerminal(p, false), plan, p)
+		return display.Estimate(newTerminal(p, false), plan, p.stdout)
 	}
-	progress := newReplayProgress(t, plan)
+	progress := display.New(t, plan)
 	q, err := c.joinQueue(ctx, p)
 	if err != nil {
 		return usageError{err}
@@ -59,9 +62,9 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	progress.begin(begun)
+	progress.Begin(begun, begun.queue)
 	begun.announce(t)
-	printForecast(t, plan, begun)
+	display.Forecast(t, plan, begun)
 	return c.measure(ctx, p, t, plan, begun, progress)
 }
 
@@ -92,9 +95,9 @@ func (c *replayCmd) resultFiles(plan *replay.Plan) (replay.Files, error) {
 
 // measure runs the arms and reports.
 func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Terminal, plan *replay.Plan,
-	money *begunReplay, progress *replayProgress) error {
-	outcomes, err := money.run(ctx, progress.hooks())
-	progress.done()
+	money *begunReplay, progress *display.Progress) error {
+	outcomes, err := money.run(ctx, progress.Hooks())
+	progress.Done()
 	nothing := c.Resume == "" && !replay.Begun(outcomes, money)
 	if err != nil && nothing {
 		return errors.Join(err, money.remove())
@@ -104,8 +107,8 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Termina
 		return errors.Join(err, money.close())
 	}
 	compared := c.compared(outcomes)
-	printReplayReport(t, plan, outcomes, compared, progress)
-	printSpent(t, plan, money)
+	text.Arms(t, measuredArms(outcomes), compared)
+	display.Spent(t, plan, money)
 	worst := c.worst(ctx, outcomes)
 	if err := c.writeReport(outcomes, compared); err != nil {
 		worst = errors.Join(worst, err)
@@ -235,4 +238,13 @@ func replaySummary(o replay.Outcome, code int) map[string]any {
 		s["judge_verdicts"], s["losses"] = r.Replay.Verdicts, r.Replay.Losses
 	}
 	return s
+}
+
+// measuredArms returns what became of the arms, as the report has it.
+func measuredArms(outcomes []replay.Outcome) []text.Arm {
+	var arms []text.Arm
+	for _, o := range outcomes {
+		arms = append(arms, text.Arm{Name: o.Arm.Name, Result: o.Result, Path: o.Path, Err: o.Err})
+	}
+	return arms
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"evalctl/replay/display"
+
 	"evalctl/internal/llm"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
@@ -27,7 +29,7 @@ type begunReplay struct {
 
 // begin begins or resumes the replay.
 func (c *replayCmd) begin(
-	ctx context.Context, plan *replay.Plan, files replay.Files, q *queue.Queue, progress *replayProgress,
+	ctx context.Context, plan *replay.Plan, files replay.Files, q *queue.Queue, progress *display.Progress,
 ) (*begunReplay, error) {
 	if q != nil {
 		return c.beginQueued(ctx, plan, files, q, progress)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/replay/display"
+
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
@@ -46,7 +48,7 @@ func (c *replayCmd) joinQueue(ctx context.Context, p *process) (*queue.Queue, er
 
 // beginQueued puts the replay on the queue, or takes it over from a process that has ended.
 func (c *replayCmd) beginQueued(
-	ctx context.Context, plan *replay.Plan, files replay.Files, q *queue.Queue, progress *replayProgress,
+	ctx context.Context, plan *replay.Plan, files replay.Files, q *queue.Queue, progress *display.Progress,
 ) (*begunReplay, error) {
 	run, err := c.queuedRun(ctx, plan, q, progress)
 	if err != nil {
@@ -78,10 +80,10 @@ func (c *replayCmd) beginQueued(
 }
 
 func (c *replayCmd) queuedRun(
-	ctx context.Context, plan *replay.Plan, q *queue.Queue, progress *replayProgress,
+	ctx context.Context, plan *replay.Plan, q *queue.Queue, progress *display.Progress,
 ) (*queue.Run, error) {
 	if c.Resume != "" {
-		return q.Resume(ctx, c.Resume, progress.notice)
+		return q.Resume(ctx, c.Resume, progress.Notice)
 	}
 	flags, err := c.options()
 	if err != nil {
@@ -97,7 +99,7 @@ func (c *replayCmd) queuedRun(
 	if err != nil {
 		return nil, err
 	}
-	return q.Create(ctx, options, time.Now().UTC(), c.limit, progress.notice)
+	return q.Create(ctx, options, time.Now().UTC(), c.limit, progress.Notice)
 }
 
 // announce prints how to work for a run on a queue.
@@ -105,11 +107,6 @@ func (b *begunReplay) announce(t *terminal.Terminal) {
 	if b.queue != nil {
 		t.Field("queue", "run %s  workers on any machine, with the same queue: %s", b.queue.ID(), b.worker)
 	}
-}
-
-// notice prints what the queue reports.
-func (p *replayProgress) notice(text string) {
-	p.aside(func() { p.t.Field("queue", "%s", terminal.Line(text)) })
 }
 
 // relocate changes the options of a replay that was begun on another machine: files that are not

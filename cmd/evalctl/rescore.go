@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
+
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
@@ -102,7 +105,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(c.Dataset))
 	}
 	if r.judging != nil {
-		t.Field("judge", "%s  %s", describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
+		t.Field("judge", "%s  %s", text.Describe(r.judging.Identity()), r.estimate.text(r.judging, c.budget))
 		printExceeded(t, r.estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
@@ -286,16 +289,16 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 		return usageError{err}
 	}
 	config.Scorer = pipeline.Grader{Scorer: sc}
-	progress := newProgress(t, r.data.Planned(), j.Finished())
-	progress.unpriced = config.Notes.UnpricedModel != ""
+	progress := progress.NewQuestions(t, r.data.Planned(), j.Finished())
+	progress.Unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
-	progress.done()
+	progress.Done()
 	if path == "" {
 		printResumeAfterDisk(t, err, "the same command and --resume")
 		return err
 	}
-	printReport(t, res, readFailures(t, path, listedFailures), len(config.Notes.Warnings), path, false)
+	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(config.Notes.Warnings), path, false)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

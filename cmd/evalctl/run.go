@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
+
 	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
@@ -55,8 +58,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	printDaemon(t, session)
-	printPassedOn(t, plan.daemonEnv)
+	text.Daemon(t, "daemon", session)
+	text.PassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -211,16 +214,16 @@ func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan
 	if c.RetryErrors {
 		finished -= j.Outages()
 	}
-	progress := newProgress(t, plan.Dataset.Planned(), finished)
-	progress.unpriced = config.Notes.UnpricedModel != ""
+	progress := progress.NewQuestions(t, plan.Dataset.Planned(), finished)
+	progress.Unpriced = config.Notes.UnpricedModel != ""
 	config.Observer = progress
 	res, path, err := harness.Run(ctx, config, j)
-	progress.done()
+	progress.Done()
 	if path == "" {
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	printReport(t, res, readFailures(t, path, listedFailures), len(plan.Gold.Warnings), path, c.Verbose)
+	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(plan.Gold.Warnings), path, c.Verbose)
 	verdict := c.writeArm(p, t, c.found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
@@ -112,23 +114,23 @@ func (f judgeForecast) times(n int) judgeForecast {
 
 // text returns the forecast as it stands before a run, with the cap, nil for none.
 func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
-	text := "estimated cost " + roughly(f.likely)
+	line := "estimated cost " + roughly(f.likely)
 	most := f.worst
 	if limit != nil {
 		most = min(most, *limit)
 	}
 	switch model := p.UnpricedModel(); {
 	case model != "":
-		text = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
+		line = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
 	case f.worst > 0 && most == f.worst:
-		text += ", at most " + most.RoundUp().String()
+		line += ", at most " + most.RoundUp().String()
 	case f.worst > 0:
-		text += ", at most the cap"
+		line += ", at most the cap"
 	}
 	if limit != nil {
-		text += fmt.Sprintf(" (cap %s)", *limit)
+		line += fmt.Sprintf(" (cap %s)", *limit)
 	}
-	return text + pricesOf(p.PricesDate())
+	return line + text.PricesOf(p.PricesDate())
 }
 
 // printExceeded warns of a cap, set by a flag, that is below the likely cost.

@@ -72,13 +72,6 @@ func (c *runCmd) anythingToResume(j *journal.Journal) error {
 		"of the daemon or the judge", c.Resume, count(j.Outages(), "question"))
 }
 
-// printFirstTry prints the pass rate of the first tries.
-func printFirstTry(t *terminal.Terminal, res result.Result) {
-	if f := res.FirstTryRate; f != nil {
-		t.Field("first try", "%d of %d passed: %.3f   %s tried again", f.Passed, f.Total, f.PassRate, count(f.TriedAgain, "question"))
-	}
-}
-
 // printResumeHint prints how to resume a run that stopped, or to repair one that finished with failures
 // that another try may not have. It says what a resume does and what it does not do.
 func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) {

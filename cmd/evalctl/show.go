@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/history"
 	"evalctl/harness/result"
-	"evalctl/internal/terminal"
 )
 
 type showCmd struct {
@@ -46,19 +47,19 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	defer r.Close()
 	res := r.Result()
 	t := newTerminal(p, c.Quiet)
-	var f failures
+	var f text.Failures
 	if !c.Quiet {
-		if f = failuresOf(r, listedFailures); f.err != nil {
-			return usageError{f.err}
+		if f = text.FailuresOf(r, text.ListedFailures); f.Err != nil {
+			return usageError{f.Err}
 		}
 	}
-	printStored(t, path, res)
+	text.Stored(t, path, res)
 	if res.Replay != nil {
 		t.Blank()
-		printLosses(t, res.Identity, f)
-		printArmReport(t, res, path)
+		text.Losses(t, res.Identity, f)
+		text.ArmReport(t, res, path)
 	} else {
-		printReport(t, res, f, 0, path, c.Verbose)
+		text.Run(t, res, f, 0, path, c.Verbose)
 	}
 	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
 }
@@ -92,34 +93,4 @@ func newest(dir string) (string, error) {
 		return "", fmt.Errorf("no result in %s can be read: %s", dir, f.Unreadable[0].Reason)
 	}
 	return "", fmt.Errorf("no results in %s: evalctl run writes them, or name another folder", dir)
-}
-
-// printStored prints which result is shown, and what was measured.
-func printStored(t *terminal.Terminal, path string, res result.Result) {
-	id := res.Identity
-	took := duration(float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000)
-	t.Field("result", "%s  %s UTC  took %s", terminal.Line(path), res.StartedAt.UTC().Format("2006-01-02 15:04:05"), took)
-	asked := id.Dataset.Questions()
-	questions := count(asked, "question")
-	if id.Dataset.Selection.Partial(asked) {
-		questions = "selection: " + terminal.Line(id.Dataset.SelectionText())
-	}
-	if id.Dataset.Repeats > 1 {
-		questions += fmt.Sprintf(", each asked %d times", id.Dataset.Repeats)
-	}
-	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(id.Dataset.Path), questions, terminal.Short(id.Dataset.SHA256, 9))
-	if c := id.Corpus; c != nil {
-		t.Field("corpus", "%s  %s  sha256 %s", terminal.Line(c.Path), count(c.Documents, "document"), terminal.Short(c.SHA256, 9))
-	}
-	if j := id.Judge; j != nil {
-		t.Field("judge", "%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
-			terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), temperature(*j))
-	}
-	daemon := id.Daemon.Program
-	if daemon == "" {
-		daemon = id.Daemon.Endpoint
-	}
-	if daemon != "" {
-		t.Field("daemon", "%s  %s", terminal.Short(daemon, 120), terminal.Short(id.Daemon.Version, 80))
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/history"
 )
 
@@ -75,7 +77,7 @@ func TestReportOfADamagedResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range history.Lines(f.Entries, 0) {
-			printLine(newTerminal(p, false), l)
+			text.Trend(newTerminal(p, false), l)
 		}
 		for line := range strings.Lines(out.String()) {
 			if strings.ContainsRune(line, '\x1b') {

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
+
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
 	"evalctl/harness/dataset"
@@ -107,7 +110,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	printDaemon(t, session)
+	text.Daemon(t, "daemon", session)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -166,7 +169,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	}
 	grid := c.grid()
 	s := &sweeper{
-		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: shownWarnings{},
+		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: text.ShownWarnings{},
 		file: harness.NewSweepFile(plan.dir, c.found.Name, plan.started),
 		sweep: result.Sweep{
 			SchemaVersion: result.SchemaVersion, SDK: c.found.Name, StartedAt: plan.started,
@@ -207,7 +210,7 @@ type sweeper struct {
 	brains  map[string]string // ids at the daemon, by name
 	file    *harness.SweepFile
 	sweep   result.Sweep
-	shown   shownWarnings // warnings that were printed
+	shown   text.ShownWarnings // warnings that were printed
 }
 
 // measure warms up each mode and measures the cells. The error is what stopped it.
@@ -220,7 +223,7 @@ func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
 		}
 		s.sweep.WarmUp += asked
 	}
-	s.shown.add(s.plan.Gold.Warnings)
+	s.shown.Add(s.plan.Gold.Warnings)
 	for i, cell := range grid {
 		if err := s.cell(ctx, &cell); err != nil {
 			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
@@ -250,7 +253,7 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 	id := s.identity(s.plan, s.session.ID())
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := newProgress(s.t, s.plan.Dataset.Planned(), 0)
+	progress := progress.NewQuestions(s.t, s.plan.Dataset.Planned(), 0)
 	cell.Result, err = harness.Drive(ctx, harness.Config{
 		Asker: harness.NewDaemon(harness.Daemon{
 			Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.Brains,
@@ -267,20 +270,20 @@ func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
 			},
 		},
 	}, id)
-	progress.done()
+	progress.Done()
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(cell.Questions, func(a, b result.Record) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Repeat, b.Repeat))
 	})
-	printCell(s.t, *cell, progress, s.shown)
+	text.Cell(s.t, *cell, progress.Failed, s.shown)
 	return nil
 }
 
 // cellObserver collects the questions of a cell.
 type cellObserver struct {
-	*progress
+	*progress.Questions
 	cell *result.Cell
 }
 
@@ -289,7 +292,7 @@ func (cellObserver) Asking(string, bool) {}
 
 // Recorded implements pipeline.Observer.
 func (o cellObserver) Recorded(r result.Record) {
-	o.progress.Recorded(r)
+	o.Questions.Recorded(r)
 	o.cell.Questions = append(o.cell.Questions, r.WithoutTexts())
 }
 
@@ -301,7 +304,7 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 	quiet, lost := 0, 0
 	for _, cell := range s.Cells {
 		n := cell.Result.Counts
-		if unanswered(cell) {
+		if text.Unanswered(cell) {
 			quiet++
 		}
 		if n.Errors > c.errors.Of(n.Total) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/history"
 	"evalctl/internal/terminal"
 )
@@ -61,7 +63,7 @@ func (c *trendCmd) Run(p *process) error {
 	}
 	err = output(p, func(t *terminal.Terminal) {
 		for _, l := range lines {
-			printLine(t, l)
+			text.Trend(t, l)
 		}
 	})
 	if err != nil {
@@ -75,6 +77,6 @@ func (c *trendCmd) Run(p *process) error {
 	if leftOut > 0 {
 		t.Field("left out", "%s: no results of runs or replays", count(leftOut, "file"))
 	}
-	printUnreadable(t, f.Unreadable)
+	text.Unreadable(t, f.Unreadable)
 	return nil
 }

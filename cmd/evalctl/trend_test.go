@@ -87,23 +87,3 @@ func TestTrend(t *testing.T) {
 		t.Errorf("the trend differs from %s (run with -update when it should):\n%s", golden, diff)
 	}
 }
-
-func TestBand(t *testing.T) {
-	for _, c := range []struct {
-		low, rate, high float64
-		want            string
-	}{
-		{0.5, 0.5, 1, "●───────────────────────"},
-		{0.5, 1, 1, "───────────────────────●"},
-		{0.7, 0.75, 0.8, "·········───●──·········"},
-		{0.5, 0.5, 0.5, "●·······················"},
-		{0, 1, 2, "───────────────────────●"}, // outside the scale
-	} {
-		if got := band(0.5, 1, c.low, c.rate, c.high); got != c.want {
-			t.Errorf("%v: got %q, want %q", c, got, c.want)
-		}
-	}
-	if got := band(1, 1, 1, 1, 1); got != "●·······················" {
-		t.Errorf("a scale without width: %q", got)
-	}
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/report/text"
+
 	"evalctl/harness/verify"
 	"evalctl/internal/terminal"
 )
-
-// shownDifferences is how many differences of one file are printed.
-const shownDifferences = 20
 
 // verifyCmd recomputes result files.
 type verifyCmd struct {
@@ -93,43 +91,6 @@ func (c *verifyCmd) write(w io.Writer, rep *verify.Report) error {
 	if c.JSON {
 		return json.NewEncoder(w).Encode(rep)
 	}
-	var b strings.Builder
-	what := fmt.Sprintf("%s of %s recomputed", count(rep.Figures, "figure"), count(rep.Questions, "question"))
-	if rep.Kind == "sweep" {
-		what = fmt.Sprintf("%s of %s in %s recomputed",
-			count(rep.Figures, "figure"), count(rep.Questions, "question"), count(rep.Cells, "cell"))
-	}
-	verdict := "ok"
-	if !rep.OK {
-		verdict = "DIFFERS"
-		what += ", " + count(rep.Found, "difference")
-	}
-	fmt.Fprintf(&b, "%s %s: %s\n", verdict, terminal.Line(rep.Path), what)
-	if !rep.OK {
-		writeDifferences(&b, rep)
-	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, text.Verified(rep))
 	return err
-}
-
-// writeDifferences writes a table of the first differences.
-func writeDifferences(b *strings.Builder, rep *verify.Report) {
-	rows := [][]string{{"", "in the file", "recomputed"}}
-	for _, d := range rep.Differences[:min(len(rep.Differences), shownDifferences)] {
-		path := d.Path
-		if d.Question != "" {
-			path += " (" + d.Question + ")"
-		}
-		want := cmp.Or(d.Recomputed, "not there")
-		if d.Problem != "" {
-			want = d.Problem
-		}
-		rows = append(rows, []string{terminal.Short(path, 80), terminal.Short(cmp.Or(d.InFile, "missing"), 40), terminal.Short(want, 120)})
-	}
-	for line := range strings.Lines(terminal.Table(rows, 3)) {
-		b.WriteString("  " + line)
-	}
-	if more := rep.Found - (len(rows) - 1); more > 0 {
-		fmt.Fprintf(b, "  and %d more; --json lists up to %d\n", more, verify.MaxDifferences)
-	}
 }

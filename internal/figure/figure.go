@@ -32,3 +32,15 @@ func Probability(p float64) string {
 	}
 	return fmt.Sprintf("%.3f", p)
 }
+
+// Duration returns a time in milliseconds: "1.5 ms", "150 ms", and from a second on "1.50 s".
+func Duration(ms float64) string {
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	default:
+		return fmt.Sprintf("%.2f s", ms/1000)
+	}
+}

@@ -1,7 +1,6 @@
-package main
+package text
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -10,37 +9,38 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 
-// printCell prints the details of a finished cell that its row in the table does not contain.
-func printCell(t *terminal.Terminal, cell result.Cell, p *progress, shown shownWarnings) {
+// Cell prints the details of a finished cell that its row in the table does not contain.
+func Cell(t *terminal.Terminal, cell result.Cell, failed *result.Record, shown ShownWarnings) {
 	res := cell.Result
 	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
 	if cell.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)
 	}
-	took := duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds()))
-	t.Field("cell", "%s  %s in %s", name, count(res.Counts.Total, "question"), took)
+	took := figure.Duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds()))
+	t.Field("cell", "%s  %s in %s", name, figure.Count(res.Counts.Total, "question"), took)
 	if ran := ranOtherwise(cell, res); ran != "" {
 		t.Field("warning", "%s: the daemon ran %s", name, ran)
 	}
-	if r := p.failed; r != nil {
-		t.Field("warning", "%s: %s, first: %s", name, count(res.Counts.Errors, "error"), terminal.Short(r.Error.Message, 200))
+	if r := failed; r != nil {
+		t.Field("warning", "%s: %s, first: %s", name, figure.Count(res.Counts.Errors, "error"), terminal.Short(r.Error.Message, 200))
 	}
 	if res.Retrieval != nil {
-		for _, w := range shown.add(res.Retrieval.Warnings) {
+		for _, w := range shown.Add(res.Retrieval.Warnings) {
 			t.Field("warning", "%s: %s", name, terminal.Line(w.Message))
 		}
 	}
 }
 
-// shownWarnings is the set of messages that a sweep has printed. Each is printed once, even if it
+// ShownWarnings is the set of messages that a sweep has printed. Each is printed once, even if it
 // applies to several cells.
-type shownWarnings map[string]bool
+type ShownWarnings map[string]bool
 
-// add returns the warnings that are not in the set, and adds them to it.
-func (s shownWarnings) add(warnings []result.Warning) []result.Warning {
+// Add returns the warnings that are not in the set, and adds them to it.
+func (s ShownWarnings) Add(warnings []result.Warning) []result.Warning {
 	var out []result.Warning
 	for _, w := range warnings {
 		if !s[w.Message] {
@@ -59,8 +59,8 @@ func coversBrain(c result.Cell) bool {
 	})
 }
 
-// unanswered reports whether every question of a cell ended with an error.
-func unanswered(c result.Cell) bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
+// Unanswered reports whether every question of a cell ended with an error.
+func Unanswered(c result.Cell) bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
 
 // modesRan returns the modes that the answers of a cell report, with counts if there are several.
 func modesRan(res result.Result) string {
@@ -117,7 +117,7 @@ func metric(name string) func(result.Cell) float64 {
 		if name != "mrr" {
 			key = fmt.Sprintf("%s@%d", name, c.TopK)
 		}
-		if c.Result.Retrieval == nil || unanswered(c) {
+		if c.Result.Retrieval == nil || Unanswered(c) {
 			return math.NaN()
 		}
 		if v, ok := c.Result.Retrieval.Macro[key]; ok {
@@ -128,7 +128,7 @@ func metric(name string) func(result.Cell) float64 {
 }
 
 func passRate(c result.Cell) float64 {
-	if c.Result.PassRate == nil || unanswered(c) {
+	if c.Result.PassRate == nil || Unanswered(c) {
 		return math.NaN()
 	}
 	return *c.Result.PassRate
@@ -182,6 +182,9 @@ func (c column) best(cells []result.Cell) float64 {
 	return hi
 }
 
+// Sweep returns the table of the cells.
+func Sweep(cells []result.Cell) string { return terminal.Table(sweepRows(cells), 2) }
+
 // sweepRows returns the rows of the table. A star marks the best value of a column.
 func sweepRows(cells []result.Cell) [][]string {
 	withCandidates := slices.ContainsFunc(cells, func(c result.Cell) bool { return c.CandidateK > 0 })
@@ -223,36 +226,4 @@ func sweepRows(cells []result.Cell) [][]string {
 		}
 	}
 	return rows
-}
-
-// print writes the table to stdout, or one JSON object with --json.
-func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) error {
-	if !c.JSON {
-		_, err := fmt.Fprint(p.stdout, terminal.Table(sweepRows(s.Cells), 2))
-		return err
-	}
-	cells := []map[string]any{}
-	for _, cell := range s.Cells {
-		r := cell.Result
-		m := map[string]any{
-			"mode": cell.Mode, "effective_modes": r.EffectiveModes, "top_k": cell.TopK, "candidate_k": cell.CandidateK,
-			"total": r.Total, "errors": r.Counts.Errors, "pass_rate": r.PassRate,
-			"p50_ms": r.Latency.P50, "p95_ms": r.Latency.P95,
-		}
-		if len(r.Fusions) > 0 {
-			m["fusions"] = r.Fusions
-		}
-		if r.Retrieval != nil {
-			m["macro"] = r.Retrieval.Macro
-		}
-		cells = append(cells, m)
-	}
-	var selection *result.Selection // of all cells
-	if len(s.Cells) > 0 {
-		selection = s.Cells[0].Result.Identity.Dataset.Selection
-	}
-	own, latest := resultNames(path)
-	return json.NewEncoder(p.stdout).Encode(map[string]any{
-		"sdk": s.SDK, "selection": selection, "cells": cells, "planned": s.Planned, "stopped": s.Stopped, "exit_code": code, "result": own, "latest": latest,
-	})
 }

@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"cmp"
@@ -8,16 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/internal/figure"
+
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
-	"evalctl/replay"
-	"evalctl/replay/ledger"
 )
 
-// printReplayReport prints what was found, an arm after the other, and then how they compare.
-func printReplayReport(t *terminal.Terminal, p *replay.Plan, outcomes []replay.Outcome, compared *compare.Arms, progress *replayProgress) {
+// Arms prints what was found, an arm after the other, and then how they compare.
+func Arms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
 	t.Blank()
 	for _, o := range outcomes {
 		if len(outcomes) > 1 {
@@ -27,8 +27,8 @@ func printReplayReport(t *terminal.Terminal, p *replay.Plan, outcomes []replay.O
 			t.Field("failed", "%s", terminal.Short(fmt.Sprint(o.Err), maxFailure))
 			continue
 		}
-		printLosses(t, o.Result.Identity, readFailures(t, o.Path, progress.listed()))
-		printArmReport(t, *o.Result, o.Path)
+		Losses(t, o.Result.Identity, ReadFailures(t, o.Path, max(3, ListedFailures/2/len(outcomes))))
+		ArmReport(t, *o.Result, o.Path)
 		if o.Err != nil && len(outcomes) > 1 {
 			t.Field("failed", "%s", terminal.Short(o.Err.Error(), maxFailure))
 		}
@@ -42,15 +42,25 @@ func printReplayReport(t *terminal.Terminal, p *replay.Plan, outcomes []replay.O
 // maxFailure is how many characters of the error of an arm are printed.
 const maxFailure = 400
 
+// Arm is what became of an arm of a replay.
+type Arm struct {
+	Name string
+	// Result is nil if the arm has none, Path is that of its file.
+	Result *result.Result
+	Path   string
+	// Err is what ended it early.
+	Err error
+}
+
 // printHeading prints the name of an arm.
-func printHeading(t *terminal.Terminal, o replay.Outcome) {
+func printHeading(t *terminal.Terminal, o Arm) {
 	if !t.Quiet() {
-		fmt.Fprintf(t, "  == %s ==\n", o.Arm.Name)
+		fmt.Fprintf(t, "  == %s ==\n", o.Name)
 	}
 }
 
-// printArmReport prints the figures of one arm, the verdict and the file last.
-func printArmReport(t *terminal.Terminal, res result.Result, path string) {
+// ArmReport prints the figures of one arm, the verdict and the file last.
+func ArmReport(t *terminal.Terminal, res result.Result, path string) {
 	r := res.Replay
 	if r == nil {
 		return
@@ -66,7 +76,7 @@ func printArmReport(t *terminal.Terminal, res result.Result, path string) {
 	printCauses(t, r, res.Counts.Total)
 	if res.Retrieval != nil {
 		printPrimary(t, res)
-		printWarnings(t, res.Retrieval.Warnings)
+		Warnings(t, res.Retrieval.Warnings)
 	}
 	printLatency(t, res)
 	if r.Alone != nil {
@@ -74,7 +84,7 @@ func printArmReport(t *terminal.Terminal, res result.Result, path string) {
 	}
 	if r.FirstAttempt < res.Counts.Total {
 		t.Field("attempts", "%d of %s answered at the first attempt, %d of these passed", r.FirstAttempt,
-			count(res.Counts.Total, "question"), r.FirstAttemptPassed)
+			figure.Count(res.Counts.Total, "question"), r.FirstAttemptPassed)
 	}
 	if r.Restarts > 0 {
 		t.Field("warning", "the daemon was started again %s while it was measured", times(r.Restarts))
@@ -89,7 +99,7 @@ func printArmReport(t *terminal.Terminal, res result.Result, path string) {
 	printDaemonEnv(t, res.Settings.DaemonEnv)
 	printCost(t, res)
 	t.Blank()
-	printRate(t, res)
+	Rate(t, res)
 	if g := res.Gate; g.Floor > 0 || g.Verdict != result.Pass {
 		printGate(t, res)
 	}
@@ -157,7 +167,7 @@ func printEstimates(t *terminal.Terminal, r *result.Replay) {
 		parts = append(parts, fmt.Sprintf("mean of the strata %.3f", *r.Macro))
 	}
 	if len(parts) > 0 {
-		printFieldParts(t, "estimate", parts)
+		FieldParts(t, "estimate", parts)
 	}
 }
 
@@ -185,7 +195,7 @@ func printControls(t *terminal.Terminal, c *result.Controls) {
 	if c.Unscored > 0 {
 		parts = append(parts, fmt.Sprintf("%d without a verdict", c.Unscored))
 	}
-	printFieldParts(t, "controls", parts)
+	FieldParts(t, "controls", parts)
 	printFailedControls(t, "misjudged", c.Failed, maxFailedControls)
 	printFailedControls(t, "no verdict", c.Unjudged, 1) // most often all for the same reason
 	if note := c.Note(); note != "" {
@@ -218,7 +228,7 @@ func printCauses(t *terminal.Terminal, r *result.Replay, total int) {
 		n += r.Losses[cause]
 	}
 	if n > 0 {
-		printFieldParts(t, "losses", append([]string{fmt.Sprintf("%d of %d", n, total)}, parts...))
+		FieldParts(t, "losses", append([]string{fmt.Sprintf("%d of %d", n, total)}, parts...))
 	}
 }
 
@@ -239,19 +249,19 @@ func printPrimary(t *terminal.Terminal, res result.Result) {
 	if brackets := brackets(r); brackets != "" {
 		parts = append(parts, brackets)
 	}
-	parts = append(parts, fmt.Sprintf("over %s with gold", count(r.Questions, "question")))
-	printFieldParts(t, "retrieval", parts)
+	parts = append(parts, fmt.Sprintf("over %s with gold", figure.Count(r.Questions, "question")))
+	FieldParts(t, "retrieval", parts)
 }
 
 func printIngest(t *terminal.Terminal, i *result.Ingest) {
 	if i == nil {
 		return
 	}
-	what := count(i.Sessions, "session")
+	what := figure.Count(i.Sessions, "session")
 	if i.Sessions == 0 {
-		what = count(i.Documents, "document")
+		what = figure.Count(i.Documents, "document")
 	}
-	t.Field("ingest", "%s  %s (%d reused)  %s  %.1f s", terminal.Short(i.Mode, 24), count(i.Brains, "brain"), i.Reused, what, i.Seconds)
+	t.Field("ingest", "%s  %s (%d reused)  %s  %.1f s", terminal.Short(i.Mode, 24), figure.Count(i.Brains, "brain"), i.Reused, what, i.Seconds)
 }
 
 // printCost prints the cost accounting of one arm.
@@ -260,7 +270,7 @@ func printCost(t *terminal.Terminal, res result.Result) {
 	if c == nil {
 		return
 	}
-	parts := []string{c.Amount() + ofCap(c.CapUSD)}
+	parts := []string{c.Amount() + OfCap(c.CapUSD)}
 	if c.TotalUSD > 0 {
 		judge := c.JudgeUSD.String()
 		if res.Cost.UnpricedModel != "" {
@@ -282,7 +292,7 @@ func printCost(t *terminal.Terminal, res result.Result) {
 	if c.Unmetered {
 		parts = append(parts, "the daemon's own models are not counted")
 	}
-	printFieldParts(t, "cost", parts)
+	FieldParts(t, "cost", parts)
 	printListCost(t, c)
 }
 
@@ -300,9 +310,9 @@ func printListCost(t *terminal.Terminal, c *result.CostAccounting) {
 		sum += fmt.Sprintf(" + filling reused brains %s", l.ReusedUSD)
 	}
 	if l.ReusedUnrecorded > 0 {
-		sum += fmt.Sprintf(" + filling %s, not recorded", count(l.ReusedUnrecorded, "reused brain"))
+		sum += fmt.Sprintf(" + filling %s, not recorded", figure.Count(l.ReusedUnrecorded, "reused brain"))
 	}
-	printFieldParts(t, "list cost", append([]string{sum}, perCorrect(c)...))
+	FieldParts(t, "list cost", append([]string{sum}, perCorrect(c)...))
 }
 
 // perCorrect returns what a correct answer cost, nothing if that is not known or nothing.
@@ -317,17 +327,10 @@ func perCorrect(c *result.CostAccounting) []string {
 // dollars formats an amount in dollars with four significant digits.
 func dollars(f float64) string { return llm.USD(math.Round(f * float64(llm.Dollar))).Round().String() }
 
-// ofCap returns the cap as it follows an amount.
-func ofCap(limit *llm.USD) string {
+// OfCap returns the cap as it follows an amount.
+func OfCap(limit *llm.USD) string {
 	if limit == nil {
 		return " (no cap)"
 	}
 	return " of " + limit.String()
-}
-
-// printSpent prints what all arms cost together.
-func printSpent(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
-	if len(p.Arms) > 1 && l.Spent() > 0 {
-		t.Field("total", "%s%s", l.Spent(), ofCap(l.Cap()))
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestDescription(t *testing.T) {
 		{all, 1000, "500 pass 200 fail 100 error 100 unscored p50 12 ms first 3.…"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &progress{
+			p := &Questions{
 				t: terminal.New(&bytes.Buffer{}, nil, false), total: tt.total, counts: tt.counts, asked: tt.counts.Total, start: time.Now(),
 				took: []float64{12}, first: []float64{3},
 			}
@@ -51,7 +51,7 @@ func TestDescription(t *testing.T) {
 func TestPlainLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(terminal.New(&out, nil, false), 100, 90)
+		p := NewQuestions(terminal.New(&out, nil, false), 100, 90)
 		for range 90 {
 			p.Recorded(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
 		}
@@ -60,7 +60,7 @@ func TestPlainLines(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		p.Recorded(result.Record{Outcome: result.NoGold})
 		time.Sleep(11 * time.Second)
-		p.done()
+		p.Done()
 		time.Sleep(time.Minute)
 		// Resumed questions and questions without gold do not count towards the speed, which is
 		// one question in 25 s, then one in 40 s.
@@ -79,12 +79,12 @@ func TestPlainLines(t *testing.T) {
 func TestPlainLinesOfAFastRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(terminal.New(&out, nil, false), 100, 0)
+		p := NewQuestions(terminal.New(&out, nil, false), 100, 0)
 		for range 100 {
 			time.Sleep(50 * time.Millisecond)
 			p.Recorded(result.Record{Outcome: result.Scored, LatencyMS: 1})
 		}
-		p.done()
+		p.Done()
 		if n := strings.Count(out.String(), "\n"); n != 5 {
 			t.Errorf("%d lines in 5 s:\n%s", n, out.String())
 		}
@@ -95,7 +95,7 @@ func TestPlainLinesOfAFastRun(t *testing.T) {
 func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(terminal.New(&out, nil, false), 2, 0)
+		p := NewQuestions(terminal.New(&out, nil, false), 2, 0)
 		p.Asking("q-1", true)
 		time.Sleep(4 * time.Second)
 		p.Asking("q-2", true)
@@ -111,7 +111,7 @@ func TestStalled(t *testing.T) {
 		if id, age := p.stalled(); id != "q-2" || age != 9*time.Second {
 			t.Errorf("%s waits %v", id, age)
 		}
-		p.done()
+		p.Done()
 	})
 }
 
@@ -119,10 +119,10 @@ func TestStalled(t *testing.T) {
 func TestCheckLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, none bytes.Buffer
-		p, quiet := newCheckProgress(terminal.New(&out, nil, false), 100), newCheckProgress(terminal.New(&none, nil, true), 100)
+		p, quiet := NewChecks(terminal.New(&out, nil, false), 100), NewChecks(terminal.New(&none, nil, true), 100)
 		both := func(v conformance.Verdict) {
-			p.add(conformance.Result{Verdict: v})
-			quiet.add(conformance.Result{Verdict: v})
+			p.Add(conformance.Result{Verdict: v})
+			quiet.Add(conformance.Result{Verdict: v})
 		}
 		for range 9 {
 			both(conformance.Kept)
@@ -131,8 +131,8 @@ func TestCheckLines(t *testing.T) {
 		both(conformance.Broken)
 		time.Sleep(15 * time.Second)
 		both(conformance.NotJudged)
-		p.done()
-		quiet.done()
+		p.Done()
+		quiet.Done()
 		time.Sleep(time.Minute)
 		const want = `  check       10/100  9 kept  1 broken  0 not judged
   check       10/100  9 kept  1 broken  0 not judged

@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
-	"evalctl/replay"
 )
 
 // printArms prints how the arms compare: in words, side by side, and with all figures.
-func printArms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms) {
+func printArms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
 	if t.Quiet() {
 		return
 	}
@@ -23,16 +23,16 @@ func printArms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compar
 	printOverview(t, outcomes)
 	if compared.Comparison != nil {
 		t.Blank()
-		printCompared(t, compared.Comparison)
+		Comparison(t, compared.Comparison)
 	}
 }
 
 // printOverview prints the arms side by side.
-func printOverview(t *terminal.Terminal, outcomes []replay.Outcome) {
+func printOverview(t *terminal.Terminal, outcomes []Arm) {
 	rows := [][]string{{"arm", "n", "pass", "rate", "95% Wilson", "FP/FN", "recall", "any", "p50", "spent", "list cost"}}
 	var together *result.Together
 	for _, o := range outcomes {
-		row := []string{terminal.Short(o.Arm.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–", "–"}
+		row := []string{terminal.Short(o.Name, 16), "–", "–", "–", "–", "–", "–", "–", "–", "–", "–"}
 		if r := o.Result; r != nil && r.PassRate != nil {
 			row[1], row[2], row[3] = fmt.Sprint(r.Total), fmt.Sprint(r.Passed), fmt.Sprintf("%.3f", *r.PassRate)
 			row[4] = fmt.Sprintf("%.3f–%.3f", r.Interval.Low, r.Interval.High)
@@ -43,7 +43,7 @@ func printOverview(t *terminal.Terminal, outcomes []replay.Outcome) {
 				row[7] = fmt.Sprintf("%.3f", r.Retrieval.Macro[fmt.Sprintf("any@%d", k)])
 			}
 			if r.Latency.P50 != nil {
-				row[8] = duration(*r.Latency.P50)
+				row[8] = figure.Duration(*r.Latency.P50)
 			} else if r.Latency.N > 0 {
 				row[8] = fmt.Sprintf("n<%d", result.NeededForP50)
 			}
@@ -56,7 +56,7 @@ func printOverview(t *terminal.Terminal, outcomes []replay.Outcome) {
 		}
 		rows = append(rows, row)
 	}
-	if slices.ContainsFunc(outcomes, func(o replay.Outcome) bool { return aloneOf(o) != nil }) {
+	if slices.ContainsFunc(outcomes, func(o Arm) bool { return aloneOf(o) != nil }) {
 		rows = withAlone(rows, outcomes)
 	}
 	t.Table(rows)
@@ -66,7 +66,7 @@ func printOverview(t *terminal.Terminal, outcomes []replay.Outcome) {
 }
 
 // withAlone adds the medians of what was asked alone, before the costs.
-func withAlone(rows [][]string, outcomes []replay.Outcome) [][]string {
+func withAlone(rows [][]string, outcomes []Arm) [][]string {
 	at := len(rows[0]) - 2
 	rows[0] = slices.Insert(rows[0], at, "p50 alone")
 	for i, o := range outcomes {
@@ -74,7 +74,7 @@ func withAlone(rows [][]string, outcomes []replay.Outcome) [][]string {
 		switch a := aloneOf(o); {
 		case a == nil:
 		case a.Latency.P50 != nil:
-			cell = duration(*a.Latency.P50)
+			cell = figure.Duration(*a.Latency.P50)
 		case a.Latency.N > 0:
 			cell = fmt.Sprintf("n<%d", result.NeededForP50)
 		}
@@ -84,7 +84,7 @@ func withAlone(rows [][]string, outcomes []replay.Outcome) [][]string {
 }
 
 // aloneOf returns what an arm was asked alone, nil for nothing.
-func aloneOf(o replay.Outcome) *result.Alone {
+func aloneOf(o Arm) *result.Alone {
 	if o.Result == nil || o.Result.Replay == nil {
 		return nil
 	}
@@ -99,8 +99,8 @@ func misjudged(c *result.Controls) string {
 	return fmt.Sprintf("%.2f/%.2f", *c.FalsePositiveRate, *c.FalseNegativeRate)
 }
 
-// printLosses prints the first questions of an arm that were lost, and how many more there are.
-func printLosses(t *terminal.Terminal, id result.Identity, f failures) {
+// Losses prints the first questions of an arm that were lost, and how many more there are.
+func Losses(t *terminal.Terminal, id result.Identity, f Failures) {
 	if t.Quiet() {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ const (
 	tagsShown = 20
 )
 
-// printCompared prints a comparison.
-func printCompared(t *terminal.Terminal, c *compare.Comparison) {
+// Comparison prints a comparison.
+func Comparison(t *terminal.Terminal, c *compare.Comparison) {
 	printComparability(t, c)
 	t.Blank()
 	printPairs(t, c)
@@ -44,7 +44,7 @@ var shownKeys = []string{
 
 // printComparability prints what the runs have in common and in what they differ.
 func printComparability(t *terminal.Terminal, c *compare.Comparison) {
-	same, unknown := count(c.Questions.Compared, "question"), []string{}
+	same, unknown := figure.Count(c.Questions.Compared, "question"), []string{}
 	for _, name := range shownKeys {
 		k := c.Key(name)
 		switch {
@@ -266,10 +266,10 @@ func printComparedTags(t *terminal.Terminal, c *compare.Comparison) {
 	t.Table(rows)
 	more := ""
 	if n := len(c.Tags) - tagsShown; n > 0 {
-		more = fmt.Sprintf("  %s not shown: --tag compares one, --format json has all", count(n, "tag"))
+		more = fmt.Sprintf("  %s not shown: --tag compares one, --format json has all", figure.Count(n, "tag"))
 	}
 	t.Field("by tag", "against %s; p by the same test, adjusted by Holm over all %s of all tags; ~ is no difference shown%s",
-		runName(c, 0), count(c.TagTests, "test"), more)
+		runName(c, 0), figure.Count(c.TagTests, "test"), more)
 }
 
 func tagVerdict(t *terminal.Terminal, v compare.Verdict) string {

@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"bytes"
@@ -7,13 +7,15 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"evalctl/internal/figure"
+
 	"evalctl/harness/conformance"
 	"evalctl/internal/terminal"
 )
 
-// writeCheckTable writes the findings, the causes of the checks that are not judged, and the counts
+// Conformance writes the findings, the causes of the checks that are not judged, and the counts
 // of each group.
-func writeCheckTable(w io.Writer, r conformance.Report) error {
+func Conformance(w io.Writer, r conformance.Report) error {
 	var b bytes.Buffer
 	if r.Partial {
 		fmt.Fprintf(&b, "PARTIAL: %d of %d checks were done before the run was stopped.\n", len(r.Results), r.Planned)
@@ -69,7 +71,7 @@ func writeFindings(b *bytes.Buffer, r conformance.Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s:\n\n", countOf(len(r.Findings), "finding"))
+	fmt.Fprintf(b, "%s:\n\n", figure.Count(len(r.Findings), "finding"))
 	for _, f := range r.Findings {
 		fmt.Fprintf(b, "  %-6s  %s\n", f.Level, terminal.Short(f.Cause, shownColumns))
 		line := func(text string) { fmt.Fprintf(b, "          %s\n", text) }
@@ -94,15 +96,8 @@ func writeMessage(b *bytes.Buffer, mark, text string) {
 		fmt.Fprintf(b, "          %s\n", strings.TrimRight(mark+" "+terminal.Short(line, shownColumns), " "))
 	}
 	if more := len(lines) - shownLines; more > 0 {
-		fmt.Fprintf(b, "          %s … %s, in the report with --format json\n", mark, countOf(more, "more line"))
+		fmt.Fprintf(b, "          %s … %s, in the report with --format json\n", mark, figure.Count(more, "more line"))
 	}
-}
-
-func countOf(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // writeNotJudged writes how many checks have no verdict, by reason and cause, with one check of
@@ -112,7 +107,7 @@ func writeNotJudged(b *bytes.Buffer, r conformance.Report) {
 	if len(groups) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s not judged:\n\n", countOf(r.NotJudged(""), "check"))
+	fmt.Fprintf(b, "%s not judged:\n\n", figure.Count(r.NotJudged(""), "check"))
 	for _, g := range groups[:min(shownUnjudged, len(groups))] {
 		fmt.Fprintf(b, "  %d: %s\n", len(g.Results), terminal.Short(g.String(), 2*shownColumns))
 		if first := g.Results[0]; first.Reason != conformance.ReasonNeed {
@@ -120,7 +115,7 @@ func writeNotJudged(b *bytes.Buffer, r conformance.Report) {
 		}
 	}
 	if more := len(groups) - shownUnjudged; more > 0 {
-		fmt.Fprintf(b, "  … and %s, in the report with --format json\n", countOf(more, "more cause"))
+		fmt.Fprintf(b, "  … and %s, in the report with --format json\n", figure.Count(more, "more cause"))
 	}
 	b.WriteByte('\n')
 }

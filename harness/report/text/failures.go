@@ -1,48 +1,50 @@
-package main
+package text
 
 import (
 	"fmt"
 	"strings"
+
+	"evalctl/internal/figure"
 
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
-// listedFailures is the maximum number of failed questions in the report.
-const listedFailures = 20
+// ListedFailures is the maximum number of failed questions in the report.
+const ListedFailures = 20
 
-// failures are the first questions that did not pass, in the order of the dataset, and the number
+// Failures are the first questions that did not pass, in the order of the dataset, and the number
 // of the others.
-type failures struct {
+type Failures struct {
 	failed []result.Record
 	more   int
 	same   int   // failed for a cause that is listed already, if that stopped the run
-	err    error // why there may be fewer than there should be
+	Err    error // why there may be fewer than there should be
 }
 
-// readFailures reads the first limit questions that did not pass from a result file, none if they
+// ReadFailures reads the first limit questions that did not pass from a result file, none if they
 // are not printed. They are not collected during the run, because they finish in any order.
-func readFailures(t *terminal.Terminal, path string, limit int) failures {
+func ReadFailures(t *terminal.Terminal, path string, limit int) Failures {
 	if t.Quiet() {
-		return failures{}
+		return Failures{}
 	}
 	r, err := result.Open(path)
 	if err != nil {
-		return failures{err: err}
+		return Failures{Err: err}
 	}
 	defer r.Close()
-	return failuresOf(r, limit)
+	return FailuresOf(r, limit)
 }
 
-// failuresOf returns the first limit questions that did not pass.
-func failuresOf(r *result.Reader, limit int) (f failures) {
+// FailuresOf returns the first limit questions that did not pass.
+func FailuresOf(r *result.Reader, limit int) (f Failures) {
 	res := r.Result()
 	f.more = res.Total - res.Passed
 	same := map[string]bool{} // the causes that are listed already
 	for rec, err := range r.Questions() {
 		if err != nil {
-			f.err = err
+			f.Err = err
 			return f
 		}
 		if f.more == 0 || len(f.failed) == limit {
@@ -74,7 +76,7 @@ func failureText(r result.Record) string {
 }
 
 // printFailures prints the first questions that did not pass.
-func printFailures(t *terminal.Terminal, id result.Identity, f failures) {
+func printFailures(t *terminal.Terminal, id result.Identity, f Failures) {
 	t.Blank()
 	for _, r := range f.failed {
 		mark, text := failureLine(t, id, r)
@@ -84,17 +86,17 @@ func printFailures(t *terminal.Terminal, id result.Identity, f failures) {
 }
 
 // printOthers ends a list of failures.
-func printOthers(t *terminal.Terminal, f failures) {
-	if f.err != nil {
-		t.Field("warning", "the questions that did not pass cannot be listed: %s", terminal.Short(f.err.Error(), 400))
+func printOthers(t *terminal.Terminal, f Failures) {
+	if f.Err != nil {
+		t.Field("warning", "the questions that did not pass cannot be listed: %s", terminal.Short(f.Err.Error(), 400))
 	}
 	if f.same > 0 {
 		fmt.Fprintf(t, "  … and %d for the same reason\n", f.same)
 	}
-	if f.more > 0 && f.err == nil {
+	if f.more > 0 && f.Err == nil {
 		fmt.Fprintf(t, "  … and %d more, see the result file\n", f.more)
 	}
-	if len(f.failed) > 0 || f.err != nil {
+	if len(f.failed) > 0 || f.Err != nil {
 		t.Blank()
 	}
 }
@@ -110,7 +112,7 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	}
 	switch r.Outcome {
 	case result.Errored:
-		text = fmt.Sprintf("%s  %s (%s)", name, errorText(r), count(r.Attempts, "attempt"))
+		text = fmt.Sprintf("%s  %s (%s)", name, errorText(r), figure.Count(r.Attempts, "attempt"))
 		return t.Tint(false, "ERR "), text
 	case result.Unscored:
 		return t.Tint(false, "????"), fmt.Sprintf("%s  %s", name, terminal.Short(r.Reason, 200))

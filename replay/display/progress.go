@@ -1,21 +1,26 @@
-package main
+package display
 
 import (
 	"fmt"
 	"sync"
 	"time"
 
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
+	"evalctl/internal/figure"
+
 	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
+	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
 )
 
-// replayProgress reports the progress of a replay: first the sessions that were written, then the
+// Progress reports the progress of a replay: first the sessions that were written, then the
 // questions of all arms together.
-type replayProgress struct {
+type Progress struct {
 	t    *terminal.Terminal
 	plan *replay.Plan
 
@@ -23,18 +28,19 @@ type replayProgress struct {
 	sessions int
 	of       int
 	shown    time.Time
-	answers  *progress       // nil until the first question is asked
-	begun    map[string]bool // the arms that have asked a question in this process
+	answers  *progress.Questions // nil until the first question is asked
+	begun    map[string]bool     // the arms that have asked a question in this process
 
 	// The display is drawn with its own lock, so status has one of its own as well.
 	known    sync.Mutex
-	money    *begunReplay   // nil until the replay has begun
+	money    ledger.Books   // nil until the replay has begun
+	queued   *queue.Run     // nil without a queue
 	finished map[string]int // questions, by arm
 }
 
-// newReplayProgress starts the display.
-func newReplayProgress(t *terminal.Terminal, plan *replay.Plan) *replayProgress {
-	p := &replayProgress{t: t, plan: plan, shown: time.Now(), begun: map[string]bool{}, finished: map[string]int{}}
+// New starts the display.
+func New(t *terminal.Terminal, plan *replay.Plan) *Progress {
+	p := &Progress{t: t, plan: plan, shown: time.Now(), begun: map[string]bool{}, finished: map[string]int{}}
 	daemons := 0
 	for _, a := range plan.Arms {
 		if a.Baseline == "" {
@@ -47,22 +53,14 @@ func newReplayProgress(t *terminal.Terminal, plan *replay.Plan) *replayProgress 
 	return p
 }
 
-// begin has the display show what a replay spends.
-func (p *replayProgress) begin(r *begunReplay) {
+// Begin has the display show what a replay spends, and what its workers do if it is on a queue.
+func (p *Progress) Begin(money ledger.Books, queued *queue.Run) {
 	p.known.Lock()
 	defer p.known.Unlock()
-	p.money = r
+	p.money, p.queued = money, queued
 }
 
-// queue returns the run on a queue, nil without one. p.known must be held.
-func (p *replayProgress) queue() *queue.Run {
-	if p.money == nil {
-		return nil
-	}
-	return p.money.queue
-}
-
-func (p *replayProgress) hooks() replay.Hooks {
+func (p *Progress) Hooks() replay.Hooks {
 	return replay.Hooks{
 		Controls: p.controls, Opened: p.opened, Ingested: p.ingested, Asking: p.asking, Recorded: p.recorded,
 		Cached: p.cached, Queued: func(string) { p.start() },
@@ -70,7 +68,7 @@ func (p *replayProgress) hooks() replay.Hooks {
 }
 
 // controls warns at once of a scorer that cannot be trusted or checked.
-func (p *replayProgress) controls(c result.Controls) {
+func (p *Progress) controls(c result.Controls) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	right, wrong := c.Judged()
@@ -85,7 +83,7 @@ func (p *replayProgress) controls(c result.Controls) {
 }
 
 // cached warns of a cache that does not work, because replies are then paid for again.
-func (p *replayProgress) cached(s llm.CacheStats) {
+func (p *Progress) cached(s llm.CacheStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Failed > 0 {
@@ -97,26 +95,26 @@ func (p *replayProgress) cached(s llm.CacheStats) {
 	}
 }
 
-func (p *replayProgress) opened(arm string, s *harness.Session) {
-	p.aside(func() { printDaemonOf(p.t, arm, s) })
+func (p *Progress) opened(arm string, s *harness.Session) {
+	p.aside(func() { text.Daemon(p.t, arm, s) })
 }
 
 // aside prints something above the bar, if there is one.
-func (p *replayProgress) aside(write func()) {
+func (p *Progress) aside(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answers == nil {
 		write()
 		return
 	}
-	p.answers.aside(write)
+	p.answers.Aside(write)
 }
 
 // ingestInterval is how often the number of written sessions is printed.
 const ingestInterval = 2 * time.Second
 
 // ingested prints how many sessions the brains have. The last one is always printed.
-func (p *replayProgress) ingested(_ string, n int) {
+func (p *Progress) ingested(_ string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sessions += n
@@ -127,33 +125,30 @@ func (p *replayProgress) ingested(_ string, n int) {
 	p.t.Field("ingest", "%d/%d sessions", p.sessions, p.of)
 }
 
-func (p *replayProgress) asking(arm, id string, begin bool) {
+func (p *Progress) asking(arm, id string, begin bool) {
 	p.mu.Lock()
 	p.begun[arm] = true
 	p.mu.Unlock()
 	p.start().Asking(p.name(arm, id), begin)
 }
 
-func (p *replayProgress) recorded(arm string, rec result.Record) {
+func (p *Progress) recorded(arm string, rec result.Record) {
 	answers := p.start()
 	p.known.Lock()
 	p.finished[arm]++
-	queued := p.queue() != nil
+	queued := p.queued != nil
 	p.known.Unlock()
 	p.mu.Lock()
 	resumed := !p.begun[arm]
 	p.mu.Unlock()
 	if resumed && !queued {
-		answers.resume()
+		answers.Resume()
 	}
 	answers.Recorded(rec)
 }
 
-// listed is how many lost questions of an arm are printed.
-func (p *replayProgress) listed() int { return max(3, listedFailures/2/len(p.plan.Arms)) }
-
 // name names a question, with its arm if there are several.
-func (p *replayProgress) name(arm, id string) string {
+func (p *Progress) name(arm, id string) string {
 	if len(p.plan.Arms) == 1 {
 		return id
 	}
@@ -161,36 +156,34 @@ func (p *replayProgress) name(arm, id string) string {
 }
 
 // start returns the display of answers, which begins with the first one.
-func (p *replayProgress) start() *progress {
+func (p *Progress) start() *progress.Questions {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answers == nil {
 		p.known.Lock()
 		resumed := 0
-		if q := p.queue(); q != nil {
+		if q := p.queued; q != nil {
 			resumed = q.Resumed()
 		}
 		p.known.Unlock()
-		p.answers = newProgress(p.t, len(p.plan.Questions)*len(p.plan.Arms), resumed)
-		p.answers.mu.Lock() // it may be drawn already
-		p.answers.more = p.status
-		p.answers.mu.Unlock()
+		p.answers = progress.NewQuestions(p.t, len(p.plan.Questions)*len(p.plan.Arms), resumed)
+		p.answers.Also(p.status)
 	}
 	return p.answers
 }
 
 // status returns what is known of a replay besides its answers: what was spent, the questions of
 // each arm, and what its workers do.
-func (p *replayProgress) status() (out []string) {
+func (p *Progress) status() (out []string) {
 	p.known.Lock()
 	defer p.known.Unlock()
 	if p.money == nil {
 		return nil
 	}
 	spent := p.money.Spent
-	if q := p.queue(); q != nil {
+	if q := p.queued; q != nil {
 		s := q.Status()
-		out = append(out, count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking))
+		out = append(out, figure.Count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking))
 		if s.Refused > 0 {
 			out = append(out, fmt.Sprintf("%d refused", s.Refused))
 		}
@@ -210,10 +203,15 @@ func (p *replayProgress) status() (out []string) {
 	return out
 }
 
-func (p *replayProgress) done() {
+func (p *Progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answers != nil {
-		p.answers.done()
+		p.answers.Done()
 	}
+}
+
+// Notice prints what the queue reports.
+func (p *Progress) Notice(text string) {
+	p.aside(func() { p.t.Field("queue", "%s", terminal.Line(text)) })
 }

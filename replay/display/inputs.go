@@ -1,11 +1,15 @@
-package main
+package display
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
+
+	"evalctl/harness/report/text"
+	"evalctl/internal/figure"
 
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -13,33 +17,33 @@ import (
 	"evalctl/replay/ledger"
 )
 
-// printReplayInputs prints the benchmark, the sample and the models.
-func printReplayInputs(t *terminal.Terminal, p *replay.Plan) {
+// Inputs prints the benchmark, the sample and the models.
+func Inputs(t *terminal.Terminal, p *replay.Plan) {
 	load := p.Benchmark.Report
 	t.Field("dataset", "%s  %s  %s in %s  %s  sha256 %s", terminal.Line(load.Path), load.Format,
-		count(load.Questions, "question"), count(load.Haystacks, "haystack"), count(load.Sessions, "session"),
-		digest(load.SHA256))
+		figure.Count(load.Questions, "question"), figure.Count(load.Haystacks, "haystack"), figure.Count(load.Sessions, "session"),
+		terminal.Short(load.SHA256, 9))
 	if len(load.Traps) > 0 {
 		var parts []string
 		for _, trap := range load.Traps {
 			parts = append(parts, fmt.Sprintf("%s %d", trap.Kind, trap.Count))
 		}
-		printFieldParts(t, "handled", parts)
+		text.FieldParts(t, "handled", parts)
 	}
 	if e := p.Benchmark.Errata; e != nil {
 		t.Field("errata", "%s  %d excluded  %d corrected  sha256 %s", terminal.Line(e.Path),
-			e.Excluded, e.Corrected, digest(e.SHA256))
+			e.Excluded, e.Corrected, terminal.Short(e.SHA256, 9))
 	}
 	printSample(t, p)
 	if i := slices.IndexFunc(p.Arms, func(a replay.Arm) bool { return a.DaemonEnv != nil }); i >= 0 {
-		printPassedOn(t, p.Arms[i].DaemonEnv) // all arms have the same
+		text.PassedOn(t, p.Arms[i].DaemonEnv) // all arms have the same
 	}
 	if p.Reader != nil {
 		t.Field("actor", "%s %s", p.Reader.Provider, terminal.Line(p.Reader.Model))
 	}
 	if p.Judge != nil {
 		t.Field("judge", "%s %s  prompts %s %s", p.Judge.Provider, terminal.Line(p.Judge.Model),
-			terminal.Line(p.Prompts.Name()), digest(p.Prompts.SHA256()))
+			terminal.Line(p.Prompts.Name()), terminal.Short(p.Prompts.SHA256(), 9))
 	}
 }
 
@@ -56,9 +60,9 @@ func printSample(t *terminal.Terminal, p *replay.Plan) {
 	for _, d := range s.Strata {
 		parts = append(parts, fmt.Sprintf("%s %d", terminal.Short(d.Name, 40), d.Sampled))
 	}
-	printFieldParts(t, "sample", parts)
+	text.FieldParts(t, "sample", parts)
 	if s.Excluded > 0 {
-		t.Field("", "%s left out by --exclude-ids", count(s.Excluded, "question"))
+		t.Field("", "%s left out by --exclude-ids", figure.Count(s.Excluded, "question"))
 	}
 }
 
@@ -73,8 +77,8 @@ func forecastText(usd llm.USD, unpriced bool) string {
 	return usd.String() + " + unknown"
 }
 
-// printForecast prints in one line what the replay is likely to cost, unless it is free.
-func printForecast(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
+// Forecast prints in one line what the replay is likely to cost, unless it is free.
+func Forecast(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 	e := p.Estimate()
 	for _, model := range e.Unpriced {
 		t.Field("warning", "the price of %s is not known, so its cost can neither be estimated nor counted: give --price %[1]s=IN/OUT",
@@ -93,7 +97,7 @@ func printForecast(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 	if spent := l.Spent(); spent > 0 {
 		line += fmt.Sprintf("  spent so far %s", spent)
 	}
-	t.Field("forecast", "%s  about %s%s", line, minutes(e.Total.Time[replay.Likely]), pricesOf(p.PricesDate))
+	t.Field("forecast", "%s  about %s%s", line, minutes(e.Total.Time[replay.Likely]), text.PricesOf(p.PricesDate))
 	printCapWarning(t, e, l.Cap())
 }
 
@@ -124,8 +128,8 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// printEstimate prints the estimate of --estimate: a table on stderr and its sum on stdout.
-func printEstimate(t *terminal.Terminal, p *replay.Plan, out *process) error {
+// Estimate prints the estimate of --estimate: a table on stderr and its sum on stdout.
+func Estimate(t *terminal.Terminal, p *replay.Plan, stdout io.Writer) error {
 	e := p.Estimate()
 	rows := [][]string{{"phase", "calls", "low", "likely", "worst", "time low", "likely", "worst"}}
 	row := func(name, calls string, r replay.Range, unpriced bool) {
@@ -165,6 +169,13 @@ func printEstimate(t *terminal.Terminal, p *replay.Plan, out *process) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out.stdout, "%s\n", data)
+	_, err = fmt.Fprintf(stdout, "%s\n", data)
 	return err
+}
+
+// Spent prints what all arms cost together.
+func Spent(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
+	if len(p.Arms) > 1 && l.Spent() > 0 {
+		t.Field("total", "%s%s", l.Spent(), text.OfCap(l.Cap()))
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// checkProgress reports the progress of a run of checks: as a bar on a terminal, otherwise as plain
+// Checks reports the progress of a run of checks: as a bar on a terminal, otherwise as plain
 // lines.
-type checkProgress struct {
+type Checks struct {
 	t     *terminal.Terminal
 	total int
 
@@ -24,25 +24,25 @@ type checkProgress struct {
 	count map[conformance.Verdict]int
 }
 
-func newCheckProgress(t *terminal.Terminal, total int) *checkProgress {
-	p := &checkProgress{t: t, total: total, pace: pace{drawn: time.Now()}, count: map[conformance.Verdict]int{}}
+func NewChecks(t *terminal.Terminal, total int) *Checks {
+	p := &Checks{t: t, total: total, pace: pace{drawn: time.Now()}, count: map[conformance.Verdict]int{}}
 	switch {
 	case t.Quiet():
 	case t.Live():
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(redrawInterval), progressbar.OptionSetDescription("  check"),
+			progressbar.OptionThrottle(RedrawInterval), progressbar.OptionSetDescription("  check"),
 			progressbar.OptionClearOnFinish())
 	default:
 		p.mu.Lock() // the timer may fire before the assignment
 		defer p.mu.Unlock()
-		p.late = time.AfterFunc(maxLineInterval, p.tick)
+		p.late = time.AfterFunc(MaxLineInterval, p.tick)
 	}
 	return p
 }
 
-// add counts a result. It is called by one goroutine at a time.
-func (p *checkProgress) add(r conformance.Result) {
+// Add counts a result. It is called by one goroutine at a time.
+func (p *Checks) Add(r conformance.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count[r.Verdict]++
@@ -53,26 +53,26 @@ func (p *checkProgress) add(r conformance.Result) {
 }
 
 // tick prints a line although no check has ended.
-func (p *checkProgress) tick() {
+func (p *Checks) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil {
-		p.late.Reset(maxLineInterval)
+		p.late.Reset(MaxLineInterval)
 		p.line()
 	}
 }
 
 // line prints a plain line if one is due.
-func (p *checkProgress) line() {
+func (p *Checks) line() {
 	kept, broken, open := p.count[conformance.Kept], p.count[conformance.Broken], p.count[conformance.NotJudged]
 	if done := kept + broken + open; p.late != nil && p.pace.due(done, p.total) {
-		p.late.Reset(maxLineInterval)
+		p.late.Reset(MaxLineInterval)
 		p.t.Field("check", "%s", fmt.Sprintf("%d/%d  %d kept  %d broken  %d not judged", done, p.total, kept, broken, open))
 	}
 }
 
-// done removes the bar and ends the lines.
-func (p *checkProgress) done() {
+// Done removes the bar and ends the lines.
+func (p *Checks) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil {

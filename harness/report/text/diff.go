@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/terminal"
 )
@@ -23,8 +24,8 @@ type side struct {
 	rec  *result.Record
 }
 
-// printDiff prints what became of a question in each file.
-func printDiff(t *terminal.Terminal, found []*compare.Found) {
+// Diff prints what became of a question in each file.
+func Diff(t *terminal.Terminal, found []*compare.Found) {
 	sides, missing := sidesOf(found)
 	first := sides[0].rec
 	t.Field("question", "%s  %s", terminal.Short(first.ID, 80), terminal.Short(strings.Join(first.Tags, ", "), 120))
@@ -94,7 +95,7 @@ func printSideFigures(t *terminal.Terminal, sides []side) {
 		r := s.rec
 		rows = append(rows, []string{
 			terminal.Short(s.name, 32), outcomeOf(t, r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
-			optional(r.FirstDeltaMS, duration), optional(&r.LatencyMS, duration), optional(r.FeltMS, duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
+			optional(r.FirstDeltaMS, figure.Duration), optional(&r.LatencyMS, figure.Duration), optional(r.FeltMS, figure.Duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
 			orDash(len(r.EffectiveMode), terminal.Short(r.EffectiveMode, 24)), orDash(len(r.Fusion), terminal.Short(r.Fusion, 24)), orDash(len(r.Model), terminal.Short(r.Model, 32)),
 			tokens(r), cost(r), goldAt(r),
 		})
@@ -212,7 +213,7 @@ func printAnswers(t *terminal.Terminal, sides []side) {
 		t.Blank()
 		fmt.Fprintf(t, "  answer of %s", terminal.Short(s.name, 32))
 		if n := len(s.rec.Citations); n > 0 {
-			fmt.Fprintf(t, ", with %s", count(n, "citation"))
+			fmt.Fprintf(t, ", with %s", figure.Count(n, "citation"))
 		}
 		fmt.Fprintln(t)
 		if len(all[i]) == 0 {

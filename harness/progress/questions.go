@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -12,31 +12,32 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
 	"evalctl/internal/terminal"
 )
 
 const (
-	barWidth = 16 // maximum: the bar shrinks if the status text needs the columns
+	BarWidth = 16 // maximum: the bar shrinks if the status text needs the columns
 	minBar   = 4
 	// barOverhead is the width of percentage, count and blanks, without the digits of the count.
 	barOverhead = 12
 	// recentAnswers is the number of latencies from which the live percentiles are computed.
 	recentAnswers  = 512
-	redrawInterval = 100 * time.Millisecond
+	RedrawInterval = 100 * time.Millisecond
 	// A bar is drawn again after liveInterval although no question has finished.
 	liveInterval = time.Second
 	// stallAge is the age from which the oldest question is named.
 	stallAge = 5 * time.Second
 	// A plain line is printed after each tenth of the questions, subject to these intervals.
 	minLineInterval = time.Second
-	maxLineInterval = 10 * time.Second
+	MaxLineInterval = 10 * time.Second
 )
 
-// progress reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
+// Questions reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
 // fields may be read after done.
-type progress struct {
+type Questions struct {
 	t       *terminal.Terminal
 	bar     *progressbar.ProgressBar
 	total   int
@@ -50,20 +51,20 @@ type progress struct {
 	open   map[string]time.Time // when the questions that wait for an answer were asked, by id
 	spent  llm.USD
 	// unpriced is set if the price of the judge is not known.
-	unpriced bool
+	Unpriced bool
 	// more, if set, returns further parts of the status, the cost among them.
 	more  func() []string
 	start time.Time
 	pace
 	took   []float64      // latencies of the recent answers in ms, a ring buffer
 	first  []float64      // times to their first tokens in ms, a ring buffer
-	failed *result.Record // the first one in the dataset that ended with an error
+	Failed *result.Record // the first one in the dataset that ended with an error
 }
 
-// newProgress starts the display for a run of total questions. The first resumed records passed to add
+// NewQuestions starts the display for a run of total questions. The first resumed records passed to add
 // were finished by an earlier process.
-func newProgress(t *terminal.Terminal, total, resumed int) *progress {
-	p := &progress{
+func NewQuestions(t *terminal.Terminal, total, resumed int) *Questions {
+	p := &Questions{
 		t: t, total: total, resumed: resumed, start: time.Now(), pace: pace{drawn: time.Now()}, open: map[string]time.Time{},
 	}
 	if t.Quiet() {
@@ -74,7 +75,7 @@ func newProgress(t *terminal.Terminal, total, resumed int) *progress {
 	p.late = time.AfterFunc(p.patience(), p.tick)
 	if t.Live() {
 		p.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(BarWidth), progressbar.OptionShowCount(),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
@@ -83,15 +84,15 @@ func newProgress(t *terminal.Terminal, total, resumed int) *progress {
 }
 
 // patience is how long nothing is drawn while no question finishes.
-func (p *progress) patience() time.Duration {
+func (p *Questions) patience() time.Duration {
 	if p.t.Live() {
 		return liveInterval
 	}
-	return maxLineInterval
+	return MaxLineInterval
 }
 
 // tick draws if no question has finished for a while.
-func (p *progress) tick() {
+func (p *Questions) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
@@ -100,15 +101,22 @@ func (p *progress) tick() {
 	}
 }
 
-// resume counts one more question that was finished before this process.
-func (p *progress) resume() {
+// Resume counts one more question that was finished before this process.
+func (p *Questions) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resumed++
 }
 
+// Also adds what more returns to the status, which has the cost then.
+func (p *Questions) Also(more func() []string) {
+	p.mu.Lock() // it may be drawn already
+	defer p.mu.Unlock()
+	p.more = more
+}
+
 // Asking implements pipeline.Observer.
-func (p *progress) Asking(id string, begin bool) {
+func (p *Questions) Asking(id string, begin bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if begin {
@@ -120,7 +128,7 @@ func (p *progress) Asking(id string, begin bool) {
 
 // stalled returns the id and the age of the question that has waited longest, if it has waited for
 // stallAge.
-func (p *progress) stalled() (id string, age time.Duration) {
+func (p *Questions) stalled() (id string, age time.Duration) {
 	for q, since := range p.open {
 		if a := time.Since(since); a >= stallAge && a > age {
 			id, age = q, a
@@ -130,7 +138,7 @@ func (p *progress) stalled() (id string, age time.Duration) {
 }
 
 // Recorded implements pipeline.Observer.
-func (p *progress) Recorded(r result.Record) {
+func (p *Questions) Recorded(r result.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Add(r)
@@ -147,8 +155,8 @@ func (p *progress) Recorded(r result.Record) {
 			p.first = ring(p.first, p.counts.Total, *r.FirstDeltaMS)
 		}
 	}
-	if r.Error != nil && (p.failed == nil || r.Line < p.failed.Line) {
-		p.failed = &r
+	if r.Error != nil && (p.Failed == nil || r.Line < p.Failed.Line) {
+		p.Failed = &r
 	}
 	if !p.t.Quiet() {
 		p.draw()
@@ -175,18 +183,18 @@ type pace struct {
 func (p *pace) due(done, total int) bool {
 	now, tenth := time.Now(), done*10/total
 	since := now.Sub(p.drawn)
-	if (tenth <= p.tenth || since < minLineInterval) && since < maxLineInterval {
+	if (tenth <= p.tenth || since < minLineInterval) && since < MaxLineInterval {
 		return false
 	}
 	p.tenth, p.drawn = tenth, now
 	return true
 }
 
-func (p *progress) draw() {
+func (p *Questions) draw() {
 	now, done := time.Now(), p.counts.Finished()
 	since := now.Sub(p.drawn)
 	if p.bar != nil {
-		if since >= redrawInterval {
+		if since >= RedrawInterval {
 			p.drawn = now
 			p.bar.Describe(p.description())
 			_ = p.bar.Set(done) // a drawing error must not stop the run
@@ -194,14 +202,14 @@ func (p *progress) draw() {
 		return
 	}
 	if p.due(done, p.total) {
-		p.late.Reset(maxLineInterval)
+		p.late.Reset(MaxLineInterval)
 		p.t.Field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
 	}
 }
 
 // description returns the status, shortened to fit on one line, because a line that wraps cannot be
 // redrawn in place. The bar is shortened first, then blanks and words.
-func (p *progress) description() string {
+func (p *Questions) description() string {
 	room := p.t.Columns() - barOverhead - 2*len(strconv.Itoa(p.total))
 	if room < 1 {
 		return ""
@@ -213,7 +221,7 @@ func (p *progress) description() string {
 }
 
 // status returns the parts of the status. first is the label of the time to the first token.
-func (p *progress) status(first string) []string {
+func (p *Questions) status(first string) []string {
 	s := []string{fmt.Sprintf("%d pass", p.counts.Passed), fmt.Sprintf("%d fail", p.counts.Scored-p.counts.Passed)}
 	if p.counts.Errors > 0 {
 		s = append(s, fmt.Sprintf("%d error", p.counts.Errors))
@@ -222,15 +230,15 @@ func (p *progress) status(first string) []string {
 		s = append(s, fmt.Sprintf("%d unscored", p.counts.Unscored))
 	}
 	if len(p.took) > 0 {
-		s = append(s, "p50 "+duration(median(p.took)))
+		s = append(s, "p50 "+figure.Duration(median(p.took)))
 	}
 	if len(p.first) > 0 {
-		s = append(s, first+" "+duration(median(p.first)))
+		s = append(s, first+" "+figure.Duration(median(p.first)))
 	}
 	switch {
 	case p.more != nil:
 		s = append(s, p.more()...)
-	case p.unpriced:
+	case p.Unpriced:
 		s = append(s, "cost unknown")
 	case p.spent > 0:
 		s = append(s, p.spent.String())
@@ -245,8 +253,8 @@ func (p *progress) status(first string) []string {
 	return s
 }
 
-// aside prints something above the bar.
-func (p *progress) aside(write func()) {
+// Aside prints something above the bar.
+func (p *Questions) Aside(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar == nil || p.ended {
@@ -263,8 +271,8 @@ func median(values []float64) float64 {
 	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// done removes the bar and stops all drawing.
-func (p *progress) done() {
+// Done removes the bar and stops all drawing.
+func (p *Questions) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
@@ -273,17 +281,5 @@ func (p *progress) done() {
 	}
 	if p.bar != nil {
 		_ = p.bar.Clear()
-	}
-}
-
-// duration formats a number of milliseconds, as seconds from 1000 on.
-func duration(ms float64) string {
-	switch {
-	case ms < 10:
-		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 1000:
-		return fmt.Sprintf("%.0f ms", ms)
-	default:
-		return fmt.Sprintf("%.2f s", ms/1000)
 	}
 }

@@ -1,8 +1,10 @@
-package main
+package text
 
 import (
 	"fmt"
 	"strings"
+
+	"evalctl/internal/figure"
 
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
@@ -20,9 +22,9 @@ func printClustered(t *terminal.Terminal, res result.Result) {
 		return
 	}
 	by := terminal.Line(c.Tag)
-	clusters := count(c.Clusters, "cluster")
+	clusters := figure.Count(c.Clusters, "cluster")
 	if c.Tag == "" {
-		by, clusters = "question", count(c.Clusters, "question")
+		by, clusters = "question", figure.Count(c.Clusters, "question")
 	}
 	if c.Clusters < fewClusters {
 		clusters += fmt.Sprintf("; fewer than %d is few", fewClusters)

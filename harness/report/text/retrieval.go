@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"evalctl/internal/figure"
 
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
@@ -26,12 +28,12 @@ func printRetrieval(t *terminal.Terminal, res result.Result) {
 		}
 		parts = append(parts, part)
 	}
-	printFieldParts(t, "retrieval", parts)
+	FieldParts(t, "retrieval", parts)
 	thing := "question"
 	if res.Repeats != nil {
 		thing = "attempt"
 	}
-	over := fmt.Sprintf("over %s with expected_paths", count(r.Questions, thing))
+	over := fmt.Sprintf("over %s with expected_paths", figure.Count(r.Questions, thing))
 	if r.NoGold > 0 {
 		over += fmt.Sprintf(", leaving out %d without", r.NoGold)
 	}
@@ -40,12 +42,12 @@ func printRetrieval(t *terminal.Terminal, res result.Result) {
 		parts = []string{brackets, over}
 	}
 	if r.Errors > 0 {
-		parts = append(parts, fmt.Sprintf("%s count as 0", count(r.Errors, "error")))
+		parts = append(parts, fmt.Sprintf("%s count as 0", figure.Count(r.Errors, "error")))
 	}
 	if res.GoldMissed > 0 {
 		parts = append(parts, fmt.Sprintf("%d with no gold document in the top %d", res.GoldMissed, r.Ks[len(r.Ks)-1]))
 	}
-	printFieldParts(t, "", parts)
+	FieldParts(t, "", parts)
 	if depth := res.DepthText(); depth != "" {
 		t.Field("depth", "%s", depth)
 	}
@@ -91,8 +93,8 @@ func metricName(name string) string {
 	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG").Replace(name)
 }
 
-// printFieldParts prints a field of several parts, wrapped between parts to the width of the terminal.
-func printFieldParts(t *terminal.Terminal, name string, parts []string) {
+// FieldParts prints a field of several parts, wrapped between parts to the width of the terminal.
+func FieldParts(t *terminal.Terminal, name string, parts []string) {
 	room := t.Columns() - terminal.FieldIndent
 	line := ""
 	for _, part := range parts {
@@ -108,8 +110,8 @@ func printFieldParts(t *terminal.Terminal, name string, parts []string) {
 	t.Field(name, "%s", line)
 }
 
-// printWarnings prints what makes the retrieval metrics less meaningful.
-func printWarnings(t *terminal.Terminal, warnings []result.Warning) {
+// Warnings prints what makes the retrieval metrics less meaningful.
+func Warnings(t *terminal.Terminal, warnings []result.Warning) {
 	for _, w := range warnings {
 		ids := ""
 		if len(w.IDs) > 0 {

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"encoding/csv"
@@ -12,8 +12,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// compareCSV writes a row for each difference of a comparison, with CRLF (RFC 4180).
-func compareCSV(w io.Writer, c *compare.Comparison) error {
+// CSV writes a row for each difference of a comparison, with CRLF (RFC 4180).
+func CSV(w io.Writer, c *compare.Comparison) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
 	_ = out.Write([]string{

@@ -1,8 +1,10 @@
-package main
+package text
 
 import (
 	"fmt"
 	"slices"
+
+	"evalctl/internal/figure"
 
 	"evalctl/harness/compare"
 	"evalctl/internal/terminal"
@@ -19,7 +21,7 @@ func printLegend(t *terminal.Terminal, c *compare.Comparison) {
 		test, within = fmt.Sprintf("sign flips, seed %d", c.Seed), "t, paired by question"
 	}
 	t.Field("methods", "95%% intervals: Wilson for rates; %s for differences, not adjusted  p: %s, adjusted by Holm over %s",
-		within, test, count(c.Tests, "test"))
+		within, test, figure.Count(c.Tests, "test"))
 }
 
 // clusterFlips describes the test of clusters. Pairs differ in their number of clusters if
@@ -32,7 +34,7 @@ func clusterFlips(c *compare.Comparison) string {
 		resampled, exact = resampled || p.Resampled(), exact || p.Test == "sign_flip_clusters_exact"
 	}
 	least, most := slices.Min(clusters), slices.Max(clusters)
-	of := count(most, "cluster")
+	of := figure.Count(most, "cluster")
 	if least < most {
 		of = fmt.Sprintf("%d to %s", least, of)
 	}
@@ -60,6 +62,6 @@ func printClusteredRates(t *terminal.Terminal, c *compare.Comparison) {
 			by = "question, whose repeats are alike"
 		}
 		t.Field("clustered", "%s  %s  95%% t interval over %s by %s", runName(c, i), rateWithin(r.PassRate, k.Interval),
-			count(k.Clusters, "cluster"), by)
+			figure.Count(k.Clusters, "cluster"), by)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"cmp"
@@ -62,7 +62,7 @@ func printLatencies(t *terminal.Terminal, c *compare.Comparison) {
 				test = fmt.Sprintf("p %s → %s  ", figure.Probability(*l.P), figure.Probability(*l.Adjusted))
 			}
 			t.Field("latency", "%s  %s  p50 %s vs %s  ×%.2f, %s  %s%s  (n=%d, %s)", pairName(c, p), name,
-				duration(l.RunP50), duration(l.ReferenceP50), l.Ratio, l.Within(), test, latencyVerdict(t, l.Verdict), l.N, of)
+				figure.Duration(l.RunP50), figure.Duration(l.ReferenceP50), l.Ratio, l.Within(), test, latencyVerdict(t, l.Verdict), l.N, of)
 		}
 	}
 }

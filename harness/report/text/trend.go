@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"fmt"
@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/internal/figure"
+
 	"evalctl/harness/history"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 )
 
-// printLine prints a line of comparable results.
-func printLine(t *terminal.Terminal, l *history.Line) {
+// Trend prints a line of comparable results.
+func Trend(t *terminal.Terminal, l *history.Line) {
 	m := l.Measure
 	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", terminal.Short(m.Name, 32), m.Kind, terminal.Short(string(m.Scenario), 24),
 		terminal.Short(filepath.Base(l.Dataset), 48), terminal.Short(m.Scorer, 24), terminal.Short(l.Asked(), 160))
@@ -29,11 +31,11 @@ func printLine(t *terminal.Terminal, l *history.Line) {
 	}
 	t.Blank()
 	if l.Older > 0 {
-		t.Field("older", "%s not shown: give --last 0", count(l.Older, "night"))
+		t.Field("older", "%s not shown: give --last 0", figure.Count(l.Older, "night"))
 	}
 	printChanges(t, l.Changes)
 	printTurns(t, l.Questions)
-	printUnreadable(t, l.Unread)
+	Unreadable(t, l.Unread)
 	t.Blank()
 }
 
@@ -60,7 +62,7 @@ func nightRows(l *history.Line) [][]string {
 		}
 		changed := slices.Clone(n.Changed)
 		if n.Others > 0 {
-			changed = append(changed, fmt.Sprintf("(%s of this night not shown)", count(n.Others, "other result")))
+			changed = append(changed, fmt.Sprintf("(%s of this night not shown)", figure.Count(n.Others, "other result")))
 		}
 		row[6] = strings.Join(changed, " ")
 		rows = append(rows, row)

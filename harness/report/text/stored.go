@@ -1,0 +1,39 @@
+package text
+
+import (
+	"fmt"
+
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
+)
+
+// Stored prints which result is shown, and what was measured.
+func Stored(t *terminal.Terminal, path string, res result.Result) {
+	id := res.Identity
+	took := figure.Duration(float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000)
+	t.Field("result", "%s  %s UTC  took %s", terminal.Line(path), res.StartedAt.UTC().Format("2006-01-02 15:04:05"), took)
+	asked := id.Dataset.Questions()
+	questions := figure.Count(asked, "question")
+	if id.Dataset.Selection.Partial(asked) {
+		questions = "selection: " + terminal.Line(id.Dataset.SelectionText())
+	}
+	if id.Dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", id.Dataset.Repeats)
+	}
+	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(id.Dataset.Path), questions, terminal.Short(id.Dataset.SHA256, 9))
+	if c := id.Corpus; c != nil {
+		t.Field("corpus", "%s  %s  sha256 %s", terminal.Line(c.Path), figure.Count(c.Documents, "document"), terminal.Short(c.SHA256, 9))
+	}
+	if j := id.Judge; j != nil {
+		t.Field("judge", "%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
+			terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), Temperature(*j))
+	}
+	daemon := id.Daemon.Program
+	if daemon == "" {
+		daemon = id.Daemon.Endpoint
+	}
+	if daemon != "" {
+		t.Field("daemon", "%s  %s", terminal.Short(daemon, 120), terminal.Short(id.Daemon.Version, 80))
+	}
+}
