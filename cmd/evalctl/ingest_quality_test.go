@@ -25,7 +25,7 @@ import (
 
 const (
 	benchmarkData = "../../../shared/data"
-	replayPage    = "../../docs/replay.md"
+	replaysPage   = "../../docs/dev/replays.md"
 	ingestBegin   = "<!-- ingest modes: begin -->\n"
 	ingestEnd     = "<!-- ingest modes: end -->\n"
 	// mostLost is how much lower any@10 may be in the mode replay than in the mode bulk.
@@ -157,17 +157,17 @@ func writeIngestModes(t *testing.T, rows []string, table map[string]result.Metri
 		}
 		text.WriteString("\n")
 	}
-	page, err := os.ReadFile(replayPage)
+	page, err := os.ReadFile(replaysPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, _ := strings.Cut(string(page), ingestBegin)
 	_, after, ok := strings.Cut(rest, ingestEnd)
 	if !ok {
-		t.Fatalf("%s has no markers for the table", replayPage)
+		t.Fatalf("%s has no markers for the table", replaysPage)
 	}
 	page = []byte(before + ingestBegin + text.String() + ingestEnd + after)
-	if err := os.WriteFile(replayPage, page, 0o600); err != nil {
+	if err := os.WriteFile(replaysPage, page, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -175,7 +175,7 @@ func writeIngestModes(t *testing.T, rows []string, table map[string]result.Metri
 // compareIngestModes compares the metrics with the page, as compareQuality does.
 func compareIngestModes(t *testing.T, table map[string]result.Metrics) {
 	t.Helper()
-	page, err := os.ReadFile(replayPage)
+	page, err := os.ReadFile(replaysPage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func compareIngestModes(t *testing.T, table map[string]result.Metrics) {
 			}
 			if math.IsNaN(shown) || math.Abs(shown-figures[column]) > .0015 {
 				t.Errorf("%s %s shows %v for %s, measured %.4f: run with -update",
-					replayPage, row, shown, column, figures[column])
+					replaysPage, row, shown, column, figures[column])
 			}
 		}
 	}

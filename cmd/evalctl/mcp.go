@@ -33,9 +33,10 @@ const mcpTimeout = 10 * time.Minute
 
 // mcpCmd has the flags of evalctl mcp. mcp install writes them into the configuration of a client.
 type mcpCmd struct {
-	Endpoint string `placeholder:"URL" help:"Use a running daemon. Its token is read from $$SVC_TOKEN."`
-	Home     string `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains of a daemon in this process. Default: evalctl in the user's data folder."`
-	Default  string `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of calls that name none. Default: the one that the daemon names, else the oldest."`
+	Endpoint string   `placeholder:"URL" help:"Use a running daemon. Its token is read from $$SVC_TOKEN."`
+	Home     string   `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains of a daemon in this process. Default: evalctl in the user's data folder."`
+	Default  string   `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of calls that name none. Default: the one that the daemon names, else the oldest."`
+	Files    []string `placeholder:"DIR" sep:"none" help:"Let memory_ingest_file read the files below this folder. Repeatable. Without it, the tool reads no file."`
 	daemonFlags
 
 	Stdio   mcpStdioCmd   `cmd:"" default:"1" hidden:"" help:"Speak MCP on stdin and stdout."`
@@ -63,7 +64,7 @@ SVC_EMBED_API_KEY and SVC_RERANK_API_KEY.
 Examples:
 
   evalctl mcp install                                # clients and their configuration files
-  evalctl mcp install claude-desktop --write
+  evalctl mcp install claude-desktop --files ~/Documents --write
   evalctl mcp --home ./brains --model ollama/llama3.2
   SVC_TOKEN=… evalctl mcp --endpoint https://memory.example.com --default-brain notes
 `
@@ -131,8 +132,12 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 		return usageError{fmt.Errorf("--endpoint: %w", err)}
 	}
 	defer api.Close()
+	files, err := c.files()
+	if err != nil {
+		return err
+	}
 	server, err := mcpserver.New(mcpserver.Config{
-		Client: api, DefaultBrain: c.Default, Version: version().Number, Logger: logger,
+		Client: api, Files: files, DefaultBrain: c.Default, Version: version().Number, Logger: logger,
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Private}),
 	})
 	if err != nil {
@@ -140,9 +145,24 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	}
 	err = server.ServeStdio(ctx, p.stdin, p.stdout)
 	if ctx.Err() != nil {
-		return nil // ended by a signal, as serve
+		err = nil // ended by a signal, as serve
+	}
+	if files != nil {
+		err = errors.Join(err, files.Close())
 	}
 	return err
+}
+
+// files opens the folders of --files, nil without any.
+func (c *mcpCmd) files() (*mcpserver.Files, error) {
+	if len(c.Files) == 0 {
+		return nil, nil
+	}
+	files, err := mcpserver.OpenFiles(c.Files)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--%w", err)}
+	}
+	return files, nil
 }
 
 // home returns the home that the flags name. Without one, the daemon is in memory, or has its data

@@ -172,9 +172,16 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 		}
 		add("home", dir)
 	}
+	for _, folder := range c.Files { // a client starts the program in a folder of its own
+		dir, err := filepath.Abs(folder)
+		if err != nil {
+			return "", nil, err
+		}
+		add("files", dir)
+	}
 	for _, f := range commandFlags(ctx, "mcp") {
 		switch f.Name {
-		case "endpoint", "home", "help", "version":
+		case "endpoint", "home", "files", "help", "version":
 			continue
 		case "default-brain", "log-format", "allow-private-fetch":
 		default: // of the daemon

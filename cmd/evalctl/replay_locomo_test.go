@@ -10,13 +10,13 @@ import (
 	"evalctl/harness/result"
 )
 
-// The marks around the table of LoCoMo in docs/replay.md.
+// The marks around the table of LoCoMo in docs/dev/replays.md.
 const (
 	locomoBegin = "<!-- locomo: begin -->\n"
 	locomoEnd   = "<!-- locomo: end -->\n"
 )
 
-// TestReplayLoCoMo measures the table of LoCoMo in docs/replay.md, with the command shown there.
+// TestReplayLoCoMo measures the table of LoCoMo in docs/dev/replays.md, with the command shown there.
 func TestReplayLoCoMo(t *testing.T) {
 	switch {
 	case !*full && !*update:
@@ -31,22 +31,22 @@ func TestReplayLoCoMo(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("no benchmark at %s", path)
 	}
-	page, err := os.ReadFile(replayPage)
+	page, err := os.ReadFile(replaysPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, ok := strings.Cut(string(page), locomoBegin)
 	shown, after, ended := strings.Cut(rest, locomoEnd)
 	if !ok || !ended {
-		t.Fatalf("%s has no table of LoCoMo", replayPage)
+		t.Fatalf("%s has no table of LoCoMo", replaysPage)
 	}
 	measured := locomoTable(t, path)
 	if *update {
-		if err := os.WriteFile(replayPage, []byte(before+locomoBegin+measured+locomoEnd+after), 0o644); err != nil {
+		if err := os.WriteFile(replaysPage, []byte(before+locomoBegin+measured+locomoEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if measured != shown {
-		t.Errorf("%s shows\n%s\nmeasured is\n%s", replayPage, shown, measured)
+		t.Errorf("%s shows\n%s\nmeasured is\n%s", replaysPage, shown, measured)
 	}
 }
 

@@ -1,20 +1,100 @@
 package mcpserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 
 	"evalctl/daemon/protocol"
 )
 
-// readFile reads a file of this machine for memory_ingest_file. Only regular files are read,
-// because others may block or never end. A symbolic link is followed: the path is the user's.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+// fileTimeout limits how long reading one file takes, of a network for example.
+const fileTimeout = 30 * time.Second
+
+// Files are the folders whose files memory_ingest_file reads. It is safe for concurrent use.
+type Files struct {
+	roots []*os.Root
+	names []string // absolute
+}
+
+// OpenFiles opens folders. No path and no symbolic link below them leads out of them. The caller
+// must call Close.
+func OpenFiles(folders []string) (*Files, error) {
+	f := &Files{}
+	for _, folder := range folders {
+		name, err := filepath.Abs(folder)
+		if err == nil {
+			var root *os.Root
+			if root, err = os.OpenRoot(name); err == nil {
+				f.roots, f.names = append(f.roots, root), append(f.names, name)
+				continue
+			}
+		}
+		return nil, errors.Join(fmt.Errorf("files of %s: %w", folder, err), f.Close())
+	}
+	return f, nil
+}
+
+// Close closes the folders.
+func (f *Files) Close() error {
+	var errs []error
+	for _, r := range f.roots {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// read reads a file below one of the folders. Only regular files are read, because others may block
+// or never end. A relative path is that of the process.
+func (f *Files) read(ctx context.Context, path string) ([]byte, error) {
+	root, below, err := f.find(path)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
+	defer cancel()
+	type outcome struct {
+		data []byte
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() { // a system call cannot be canceled
+		data, err := readBelow(root, below, path)
+		done <- outcome{data, err}
+	}()
+	select {
+	case o := <-done:
+		return o.data, o.err
+	case <-ctx.Done():
+		return nil, &toolError{Code: protocol.CodeValidation, Message: fmt.Sprintf(
+			"path: reading %q was stopped after %v at most: %v", path, fileTimeout, context.Cause(ctx))}
+	}
+}
+
+// find returns the folder that a path is in, and the rest of the path.
+func (f *Files) find(path string) (*os.Root, string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, "", fileError(path, err)
+	}
+	for i, name := range f.names {
+		if below, err := filepath.Rel(name, abs); err == nil && filepath.IsLocal(below) {
+			return f.roots[i], below, nil
+		}
+	}
+	return nil, "", argumentErrorf("path: %q is not below a folder whose files this server may read: %s; "+
+		"start it with --files FOLDER for another one", path, strings.Join(f.names, ", "))
+}
+
+func readBelow(root *os.Root, below, path string) ([]byte, error) {
+	info, err := root.Stat(below)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
@@ -22,7 +102,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	// Another file may have taken its place: a FIFO must not block.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(below, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fileError(path, err)
 	}

@@ -24,10 +24,20 @@ func TestReadFile(t *testing.T) {
 		return path
 	}
 	small, limit := write("small.md", 5), write("limit.md", protocol.MaxIngestBytes)
-	link := filepath.Join(dir, "link.md")
-	if err := os.Symlink(small, link); err != nil {
+	link, out := filepath.Join(dir, "link.md"), filepath.Join(dir, "out.md")
+	outside := filepath.Join(t.TempDir(), "secret.md")
+	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink("small.md", link), os.Symlink(outside, out)); err != nil {
 		t.Skip(err)
 	}
+	files, err := OpenFiles([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	readFile := func(path string) ([]byte, error) { return files.read(t.Context(), path) }
 	for path, size := range map[string]int{small: 5, limit: protocol.MaxIngestBytes, link: 5, write("empty.md", 0): 0} {
 		if data, err := readFile(path); err != nil || len(data) != size {
 			t.Errorf("%s: %d bytes, %v", path, len(data), err)
@@ -52,8 +62,12 @@ func TestReadFile(t *testing.T) {
 		filepath.Join(small, "x"):        {"validation_error", "not a directory"},
 		"nul\x00.md":                     {"validation_error", "invalid argument"},
 		strings.Repeat("x", 5000):        {"validation_error", "too long"},
+		out:                              {"validation_error", "path escapes"},
+		outside:                          {"validation_error", "is not below a folder whose files this server may read"},
+		"../secret.md":                   {"validation_error", "is not below a folder"},
 		filepath.Join(dir, "fifo"):       {"validation_error", "not a regular file"},
-		"/dev/zero":                      {"validation_error", "not a regular file"},
+		"/dev/zero":                      {"validation_error", "is not below a folder"},
+		"/proc/kmsg":                     {"validation_error", "is not below a folder"},
 	} {
 		if filepath.Base(path) == "fifo" {
 			if err := syscall.Mkfifo(path, 0o600); err != nil {

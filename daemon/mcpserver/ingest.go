@@ -17,16 +17,13 @@ import (
 // ingested is the status of a file that is not queued (spec 3).
 const ingested = "ingested"
 
-// codeLocalFiles is the code of memory_ingest_file on a server that is not the user's own process.
-const codeLocalFiles = "local_files_unavailable"
-
 func ingestFile(ctx context.Context, c call) (reply, error) {
-	if !c.local {
-		return reply{}, &toolError{Code: codeLocalFiles, Message: "this server does not read files of its machine: " +
-			"run evalctl mcp where the file is, or send the file to POST /v1/brains/{id}/documents/ingest/file"}
+	if !c.local || c.files == nil {
+		return reply{}, &toolError{Code: protocol.CodeLocalFiles, Message: "this server does not read files of its machine: " +
+			"run evalctl mcp --files FOLDER where the file is, or send the file to POST /v1/brains/{id}/documents/ingest/file"}
 	}
 	name := c.args.text("path")
-	data, err := readFile(name)
+	data, err := c.files.read(ctx, name)
 	if err != nil {
 		return reply{}, err
 	}

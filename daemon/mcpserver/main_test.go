@@ -37,8 +37,12 @@ func serveStdio(url string) error {
 	if err != nil {
 		return err
 	}
+	files, err := mcpserver.OpenFiles([]string{os.TempDir()})
+	if err != nil {
+		return err
+	}
 	s, err := mcpserver.New(mcpserver.Config{
-		Client: c, DefaultBrain: os.Getenv("SVC_MCP_DEFAULT_BRAIN"), Version: "test",
+		Client: c, DefaultBrain: os.Getenv("SVC_MCP_DEFAULT_BRAIN"), Version: "test", Files: files,
 	})
 	if err != nil {
 		return err

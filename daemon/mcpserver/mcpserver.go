@@ -33,6 +33,8 @@ type Config struct {
 	// Fetcher fetches pages for daemons that cannot. Default: one that reaches only public
 	// addresses.
 	Fetcher *fetch.Fetcher
+	// Files are those that memory_ingest_file reads on stdio; nil means none. The caller closes it.
+	Files *Files
 	// Version is the version that the server reports.
 	Version string
 	// Logger receives failures of the server itself. Nil discards them.
@@ -44,6 +46,7 @@ type Server struct {
 	client       *client.Client
 	defaultBrain string
 	fetcher      *fetch.Fetcher
+	files        *Files
 	version      string
 	logger       *slog.Logger
 }
@@ -57,7 +60,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Fetcher = fetch.New(fetch.Options{})
 	}
 	return &Server{
-		client: cfg.Client, defaultBrain: cfg.DefaultBrain, fetcher: cfg.Fetcher, version: cfg.Version,
+		client: cfg.Client, defaultBrain: cfg.DefaultBrain, fetcher: cfg.Fetcher, files: cfg.Files, version: cfg.Version,
 		logger: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}, nil
 }

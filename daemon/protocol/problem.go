@@ -29,6 +29,7 @@ const (
 	CodeNotImplemented       = "not_implemented"
 
 	// Codes of this daemon. The specification has none for a brain that exists but cannot be used.
+	CodeLocalFiles       = "local_files_unavailable"    // of a tool that was given no folder to read from
 	CodeBrainUnavailable = "brain_unavailable"          // 503: damaged, or cannot be opened
 	CodeBrainLocked      = "brain_locked"               // 503: by another program
 	CodeStoreUnavailable = "store_unavailable"          // 503: the database does not answer

@@ -13,7 +13,7 @@ import (
 	"evalctl/harness/result"
 )
 
-var full = flag.Bool("full", false, "simulate as often as docs/statistics.md says, and compare with it")
+var full = flag.Bool("full", false, "simulate as often as docs/dev/simulations.md says, and compare with it")
 
 // nulls are runs of the same quality.
 type nulls struct {
@@ -97,7 +97,7 @@ func (n nulls) falseAlarms(t testing.TB, rounds, resamples int) (a alarms) {
 
 // TestSimulatedNulls compares runs of the same quality with clusters: a verdict on any pair, on any
 // tag and on any measure appears in at most 5 % of comparisons each, and three binomial standard
-// errors more. With -full it simulates more of them and checks the table of docs/statistics.md.
+// errors more. With -full it simulates more of them and checks the table of docs/dev/simulations.md.
 func TestSimulatedNulls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")
@@ -107,7 +107,7 @@ func TestSimulatedNulls(t *testing.T) {
 		rounds, resamples, shapes = 1000, 999, []string{"equal", "varied", "one big"}
 	}
 	limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(rounds))
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "statistics.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "dev", "simulations.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestSimulatedNulls(t *testing.T) {
 				}
 				row := fmt.Sprintf("| %d | %d | %s | %.1f %% | %.1f %% | %.1f %% |", runs, clusters, sizes, 100*a.Pairs, 100*a.Tags, 100*a.Measures)
 				if *full && !strings.Contains(string(page), row) {
-					t.Errorf("docs/statistics.md does not have the row (change internal/stats/testdata/statistics.md.tmpl)\n%s", row)
+					t.Errorf("docs/dev/simulations.md does not have the row (change internal/stats/testdata/simulations.md.tmpl)\n%s", row)
 				}
 			}
 		}

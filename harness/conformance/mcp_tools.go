@@ -518,7 +518,7 @@ func mcpFileChecks() []check {
 			if err := writeSparse(file, "# Gazelle\n\nThe gazelle outruns the train.\n", int64(size)); err != nil {
 				return unjudged{ReasonSetup, err}
 			}
-			return calling("memory_ingest_file", object{"path": file}, judge)(ctx, c)
+			return calling("memory_ingest_file", object{"path": file}, readingFiles(judge))(ctx, c)
 		}
 	}
 	return []check{
@@ -546,6 +546,18 @@ func mcpFileChecks() []check {
 	}
 }
 
+// readingFiles judges the reply of a server that reads files. One that says that it reads none, as
+// evalctl mcp without --files, shows nothing.
+func readingFiles(judge func(*reply) error) func(*reply) error {
+	return func(r *reply) error {
+		if r.hasCode(protocol.CodeLocalFiles) {
+			return unjudged{ReasonNeed, fmt.Errorf("the server reads no files of its machine (%s): "+
+				"start it so that it reads those of %s", protocol.CodeLocalFiles, os.TempDir())}
+		}
+		return judge(r)
+	}
+}
+
 var ingestInNoBrain step = func(ctx context.Context, c *client) error {
 	dir, err := os.MkdirTemp("", "evalctl-conformance-*")
 	if err != nil {
@@ -557,7 +569,7 @@ var ingestInNoBrain step = func(ctx context.Context, c *client) error {
 		return unjudged{ReasonSetup, err}
 	}
 	args := object{"brain": "conformance-no-such-brain", "path": file}
-	return calling("memory_ingest_file", args, failsWith(protocol.CodeNoBrain))(ctx, c)
+	return calling("memory_ingest_file", args, readingFiles(failsWith(protocol.CodeNoBrain)))(ctx, c)
 }
 
 // writeSparse writes a file that begins with text and has at least size bytes. The rest takes no

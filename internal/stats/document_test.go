@@ -13,20 +13,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/statistics.md")
+var update = flag.Bool("update", false, "rewrite docs/statistics.md and docs/dev/simulations.md")
 
-// TestDocument executes testdata/statistics.md.tmpl, in which every figure is computed, and
-// compares it with docs/statistics.md, or writes that with -update.
+// TestDocument executes the templates of docs/statistics.md and docs/dev/simulations.md, in which
+// every figure is computed, and compares them with the pages, or writes these with -update.
 func TestDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")
 	}
-	const page = "../../docs/statistics.md"
-	text, err := os.ReadFile(filepath.Join("testdata", "statistics.md.tmpl"))
+	for _, page := range []string{"../../docs/statistics.md", "../../docs/dev/simulations.md"} {
+		t.Run(filepath.Base(page), func(t *testing.T) { testDocument(t, page) })
+	}
+}
+
+func testDocument(t *testing.T, page string) {
+	name := filepath.Base(page)
+	text, err := os.ReadFile(filepath.Join("testdata", name+".tmpl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl, err := template.New("statistics.md").Option("missingkey=error").Funcs(documentFuncs).Parse(string(text))
+	tmpl, err := template.New(name).Option("missingkey=error").Funcs(documentFuncs).Parse(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +58,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("docs/statistics.md differs (run with -update when it should):\n%s", diff)
+		t.Errorf("%s differs (run with -update when it should):\n%s", page, diff)
 	}
 }
 

@@ -76,7 +76,7 @@ func (s simulatedLatency) shown(rounds int, overQuestions bool) float64 {
 	return share
 }
 
-// documentedRounds are those of docs/statistics.md.
+// documentedRounds are those of docs/dev/simulations.md.
 const documentedRounds = 1000
 
 // Runs of one daemon are called different in at most 5 % of comparisons, whatever the number of

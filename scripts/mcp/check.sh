@@ -81,10 +81,10 @@ denied() {
 keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
 
 # stdio, with daemons of its own
-PAGE=1 client own-fs stdio "$temp/evalctl" mcp --home "$temp/home-fs" --allow-private-fetch
-client own-git stdio "$temp/evalctl" mcp --home "$temp/home-git" --store git
+PAGE=1 client own-fs stdio "$temp/evalctl" mcp --files "$temp" --home "$temp/home-fs" --allow-private-fetch
+client own-git stdio "$temp/evalctl" mcp --files "$temp" --home "$temp/home-git" --store git
 client own-memory stdio "$temp/evalctl" mcp --store memory
-inspector inspected stdio "$temp/evalctl" mcp --home "$temp/home-fs"
+inspector inspected stdio "$temp/evalctl" mcp --files "$temp" --home "$temp/home-fs"
 
 # HTTP, and stdio to the same daemon
 start memory --allow-private-fetch
