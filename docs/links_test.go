@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -93,4 +94,33 @@ func anchors(page string) map[string]bool {
 		out[strings.ReplaceAll(slug, " ", "-")] = true
 	}
 	return out
+}
+
+// TestNamedPages finds every page that source code and scripts name.
+func TestNamedPages(t *testing.T) {
+	named := regexp.MustCompile(`\bdocs/[a-z/]+\.md\b`)
+	found := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case !slices.Contains([]string{".go", ".yml", ".yaml", ".sh", ".py", ".tmpl", ".html"}, filepath.Ext(path)):
+			return nil
+		}
+		for _, name := range named.FindAllString(read(t, path), -1) {
+			found++
+			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
+				t.Errorf("%s names %s: %v", path, name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 10 {
+		t.Errorf("only %d names were found", found)
+	}
 }

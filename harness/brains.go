@@ -1,19 +1,26 @@
 package harness
 
 import (
+	"slices"
+
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 )
 
-// BrainInfos describes the brains of a run for its result.
+// BrainInfos describes the brains in which a run asks questions for its result.
 func BrainInfos(brains []dataset.Brain) []result.BrainInfo {
 	var out []result.BrainInfo
-	for _, b := range brains {
+	for _, b := range Asked(brains) {
 		info := result.BrainInfo{ID: b.Name, Questions: b.Questions}
-		if b.Docs != nil {
+		if len(b.Docs) > 0 {
 			info.Documents = new(len(b.Docs))
 		}
 		out = append(out, info)
 	}
 	return out
+}
+
+// Asked returns the brains in which questions are asked: operations may change others.
+func Asked(brains []dataset.Brain) []dataset.Brain {
+	return slices.DeleteFunc(slices.Clone(brains), func(b dataset.Brain) bool { return b.Questions == 0 })
 }

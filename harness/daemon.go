@@ -177,7 +177,7 @@ func (m moded) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
 // answer has none.
 func checkMode(rec result.Record, want string) error {
 	switch {
-	case want == "" || rec.Outcome == result.Errored || rec.Outcome == result.NoGold || rec.EffectiveMode == want:
+	case want == "" || rec.Outcome == result.Errored || !rec.Outcome.Counts() || rec.EffectiveMode == want:
 		return nil
 	case rec.EffectiveMode == "":
 		return fmt.Errorf("%w: question %q does not say which one ran, and %s is required; leave --require-mode out for this daemon", ErrMode, rec.ID, want)

@@ -79,6 +79,8 @@ type Notes struct {
 	OwnQuestions []result.OwnQuestion
 	// Warnings come before those that the answers cause.
 	Warnings []result.Warning
+	// Mapped, if set, returns what is recorded of a service that a mapping describes.
+	Mapped func() *result.Mapped
 	// CapUSD is the limit on what judging may cost, nil for none. The scorer's meter enforces it.
 	CapUSD *llm.USD
 	// UnpricedModel is the judge's model if its price is not known.
@@ -199,6 +201,9 @@ func (r *runner) result(
 	res.Cost = result.Cost{
 		CapUSD: notes.CapUSD, UnpricedModel: notes.UnpricedModel, PricesDate: notes.PricesDate,
 		Unassigned: r.kept.Unassigned(),
+	}
+	if notes.Mapped != nil {
+		res.Mapped = notes.Mapped()
 	}
 	r.sum.Fill(&res)
 	if res.Retrieval != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"evalctl/harness/launch"
+	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/redact"
@@ -33,6 +34,9 @@ type SessionConfig struct {
 	// Concurrency is the number of concurrent requests to expect.
 	Concurrency int
 
+	// Foreign is nil for a daemon that speaks the protocol.
+	Foreign *Foreign
+
 	// Profile is how to start the daemon, Env included.
 	Profile launch.Profile
 	// Launch configures the start. If Home is empty, the daemon gets an empty directory, which
@@ -51,7 +55,7 @@ func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 		if err != nil {
 			return result.DaemonID{}, err
 		}
-		return result.DaemonID{Endpoint: e.URL()}, nil
+		return c.mapped(result.DaemonID{Endpoint: e.URL()}), nil
 	}
 	command := c.Command
 	if command == nil {
@@ -60,7 +64,23 @@ func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 	if len(command) == 0 {
 		return result.DaemonID{}, errors.New("no daemon: neither an endpoint nor a command is given")
 	}
-	return result.StartedDaemon(command), nil
+	return c.mapped(result.StartedDaemon(command)), nil
+}
+
+// mapped adds the mapping, if it is known, to what identifies the daemon.
+func (c SessionConfig) mapped(id result.DaemonID) result.DaemonID {
+	if c.Foreign != nil && c.Foreign.Mapping != nil {
+		id.Mapping, id.MappingSHA256 = c.Foreign.Mapping.Name, c.Foreign.Mapping.SHA256
+	}
+	return id
+}
+
+// Check returns an error if what is started could not be, whatever it does. It starts nothing.
+func (c SessionConfig) Check() error {
+	if f := c.Foreign; f != nil && (f.Mapping == nil || f.Mapping.Transport == mapping.MCP) {
+		return launch.CheckFilter(c.Profile)
+	}
+	return launch.Check(c.Profile, c.Launch)
 }
 
 func (c SessionConfig) endpoint(url string) (target.Service, error) {
@@ -72,15 +92,20 @@ func (c SessionConfig) endpoint(url string) (target.Service, error) {
 }
 
 // Session is a healthy daemon that was started or reached. Its methods may be called concurrently,
-// except Restart.
+// except Restart, during which the contexts of Watch may be in use.
 type Session struct {
 	config   SessionConfig // Launch is complete
 	service  target.Service
 	process  *launch.Daemon
+	foreign  *mapping.Service // the service, if a mapping describes it
 	id       result.DaemonID
 	logPath  string
 	temp     string // directory that Close removes
 	redactor *redact.Redactor
+
+	mu sync.Mutex // guards restarting, and process against Restart
+	// restarting is closed when the current restart is over, nil without one.
+	restarting chan struct{}
 
 	closeOnce sync.Once
 	closeErr  error
@@ -97,9 +122,12 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{config: c, id: id, redactor: target.NewRedactor(c.Token)}
-	if c.Endpoint != "" {
+	switch {
+	case c.Foreign != nil:
+		err = s.openForeign(ctx)
+	case c.Endpoint != "":
 		err = s.reach(ctx, c)
-	} else {
+	default:
 		err = s.start(ctx)
 	}
 	if err != nil {
@@ -136,14 +164,32 @@ func (s *Session) launch(ctx context.Context) (err error) {
 
 // Restart stops what is left of the daemon that the session started, and starts it again with the
 // same home and an empty log. Afterwards, Service and Process return the new ones. No other method
-// may be called meanwhile. After an error there is no daemon, and only Close may be called.
+// may be called meanwhile. After an error there is no daemon, and only Close may be called. The
+// contexts of Watch go on with the new process, and end if there is none.
 func (s *Session) Restart(ctx context.Context) error {
-	if s.process == nil {
+	if !s.Started() {
 		return errors.New("the session did not start the daemon")
+	}
+	if s.foreign != nil && s.process == nil {
+		return s.redact(s.foreign.Restart(ctx))
+	}
+	if s.foreign != nil {
+		return errors.New("a daemon that a mapping describes is not restarted")
 	}
 	s.service.Close()
 	s.service = nil
-	err := s.process.Stop()
+	over := make(chan struct{})
+	s.mu.Lock()
+	s.restarting = over
+	old := s.process
+	s.mu.Unlock()
+	err := old.Stop()
+	s.mu.Lock()
+	defer func() {
+		s.restarting = nil
+		close(over)
+		s.mu.Unlock()
+	}()
 	s.process = nil
 	if err == nil {
 		err = s.launch(ctx)
@@ -179,7 +225,9 @@ func (s *Session) ID() result.DaemonID { return s.id }
 func (s *Session) Process() *launch.Daemon { return s.process }
 
 // Started reports whether the session started the daemon.
-func (s *Session) Started() bool { return s.process != nil }
+func (s *Session) Started() bool {
+	return s.process != nil || s.foreign != nil && s.config.Endpoint == ""
+}
 
 // LogPath returns the file that has the output of a started daemon, else "".
 func (s *Session) LogPath() string { return s.logPath }
@@ -190,10 +238,13 @@ func (s *Session) LogPath() string { return s.logPath }
 func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancelCause(parent)
 	if s.process != nil {
+		go s.watch(ctx, s.process, end)
+	}
+	if s.foreign != nil {
 		go func() {
 			select {
-			case <-s.process.Done():
-				end(s.redact(errors.Join(ErrDaemonDied, s.process.Err())))
+			case <-s.foreign.Ended():
+				end(s.redact(errors.Join(ErrDaemonDied, s.foreign.Why())))
 			case <-ctx.Done():
 			}
 		}()
@@ -201,16 +252,52 @@ func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel con
 	return ctx, func() { end(nil) }
 }
 
+// watch ends ctx when a process ends that is not being restarted.
+func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.CancelCauseFunc) {
+	for {
+		select {
+		case <-p.Done():
+		case <-ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		over, next := s.restarting, s.process
+		s.mu.Unlock()
+		switch {
+		case over != nil:
+			select {
+			case <-over:
+			case <-ctx.Done():
+				return
+			}
+		case next == p || next == nil:
+			end(s.redact(errors.Join(ErrDaemonDied, p.Err())))
+			return
+		}
+		s.mu.Lock()
+		next = s.process
+		s.mu.Unlock()
+		if next == nil {
+			end(ErrDaemonDied)
+			return
+		}
+		p = next
+	}
+}
+
 // Close stops the daemon if the session started it, and removes its temporary directory. The error
 // names the processes that could not be stopped. Further calls wait for the first one and return
 // the same error.
 func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
-		if s.service != nil {
+		switch {
+		case s.foreign != nil:
+			s.closeErr = s.redact(s.foreign.Stop())
+		case s.service != nil:
 			s.service.Close()
 		}
 		if s.process != nil {
-			s.closeErr = s.redact(s.process.Stop())
+			s.closeErr = errors.Join(s.closeErr, s.redact(s.process.Stop()))
 		}
 		if s.temp != "" {
 			_ = os.RemoveAll(s.temp) // a daemon may have created files as another user

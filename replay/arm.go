@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
 	"evalctl/scorer"
@@ -152,7 +153,27 @@ func (r *armRun) open(ctx context.Context) (err error) {
 		}
 		return errors.Join(err, r.close())
 	}
+	if err := r.checkForeign(); err != nil {
+		return errors.Join(&DaemonError{err}, r.close())
+	}
 	return nil
+}
+
+// checkForeign returns an error if a service with a mapping cannot do what the replay needs.
+func (r *armRun) checkForeign() error {
+	f := r.session.Foreign()
+	if f == nil {
+		return nil
+	}
+	brains := len(r.plan.Haystacks)
+	if r.plan.Shared {
+		brains = 1
+	}
+	scenario := result.SearchOnly
+	if r.plan.style(r.arm) == actor.Full {
+		scenario = result.AskBasic
+	}
+	return harness.CheckForeign(f.Mapping(), scenario, brains, r.arm.Mode)
 }
 
 // startConfig returns how the daemon is started: in a home that is kept for the next replay, with a
@@ -227,6 +248,9 @@ func (r *armRun) ingestConfig() (ingest.Config, error) {
 	if r.plan.Shared {
 		config.Shared = sharedBrain
 	}
+	if f := r.session.Foreign(); f != nil {
+		config.Daemon.Models = append(slices.Clone(config.Daemon.Models), "mapping "+f.Mapping().SHA256)
+	}
 	return config, nil
 }
 
@@ -283,6 +307,9 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, answers, error) 
 		return config, answers{}, err
 	}
 	config.Notes.Brains = harness.BrainInfos(brains)
+	if r.session != nil && filled != nil {
+		r.session.NoteForeign(&config, filled.ByText)
+	}
 	asked, err := r.place.stages(r, &config, brains, filled)
 	return config, asked, err
 }

@@ -3,6 +3,8 @@ package replay
 import (
 	"context"
 	"sync"
+
+	"evalctl/harness/pipeline"
 )
 
 // lockstep keeps several arms at the same question: no arm asks a question before every other one
@@ -82,6 +84,6 @@ type pace struct {
 }
 
 // Turn implements pipeline.Pace.
-func (p pace) Turn(ctx context.Context, question int) error {
-	return p.steps.turn(ctx, p.arm, question)
+func (p pace) Turn(ctx context.Context, j pipeline.Job) error {
+	return p.steps.turn(ctx, p.arm, j.Index)
 }

@@ -9,7 +9,6 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
-	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -84,7 +83,7 @@ func (p *Plan) checkArms() error {
 				return fmt.Errorf("%s: the daemon could get credentials of which nobody knows: set Arm.DaemonEnv, and "+
 					"Session.Profile.Withheld to what it withholds", a.Name)
 			}
-			if err := launch.Check(a.Session.Profile, a.Session.Launch); err != nil {
+			if err := a.Session.Check(); err != nil {
 				return fmt.Errorf("%s: %w", a.Name, err)
 			}
 		}

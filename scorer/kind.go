@@ -17,6 +17,10 @@ const (
 	NeedChecks    Need = "checks"
 )
 
+// External is the name of a scorer that is a program or a service of the user's. It is no Kind of the
+// table: what it needs, it says itself.
+const External = "external"
+
 // Kind describes a scorer that is selected by name. Offline is set unless every question needs a
 // model, Prompts unless none does.
 type Kind struct {

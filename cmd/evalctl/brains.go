@@ -23,7 +23,7 @@ func printBrains(t *terminal.Terminal, brains []dataset.Brain) {
 			break
 		}
 		text := fmt.Sprintf("%s %s", b.Name, count(b.Questions, "question"))
-		if b.Docs != nil {
+		if len(b.Docs) > 0 {
 			text += " in " + count(len(b.Docs), "document")
 		}
 		named = append(named, text)

@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/compare"
 	"evalctl/harness/journal"
 	"evalctl/harness/report"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 )

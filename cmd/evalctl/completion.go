@@ -49,7 +49,7 @@ type completedFlag struct {
 }
 
 // pathFlags lists the flags whose value is a file or folder.
-var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "corpus-output", "cache-dir"}
+var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "cache-dir"}
 
 // flagValues returns the possible values of a flag, if there is a list of them. --target and
 // --llm-provider are not enums in the grammar, because their own errors say more.
@@ -95,6 +95,9 @@ func completions(parent *kong.Node) []completedCommand {
 
 func enumValues(v *kong.Value) []string {
 	var out []string
+	if t, ok := v.Target.Interface().(scorerText); ok {
+		return t.choices()
+	}
 	for _, e := range v.EnumSlice() {
 		if e != "" {
 			out = append(out, e)

@@ -11,12 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/harness"
 	"evalctl/harness/conformance"
+	"evalctl/harness/progress"
 	"evalctl/harness/report"
+	"evalctl/harness/report/text"
 	"evalctl/harness/target"
 	"evalctl/internal/terminal"
 )
@@ -150,8 +149,15 @@ func (c *conformanceCmd) findTarget(p *process) (err error) {
 	if c.Target == "" {
 		return nil
 	}
-	if c.found, err = findTarget(p, c.Target, c.DaemonCmd, ""); err != nil || c.found.Endpoint == "" {
+	if c.found, err = findTarget(p, c.Target, c.DaemonCmd, ""); err != nil {
 		return err
+	}
+	if c.found.Foreign() {
+		return fmt.Errorf("target %s does not speak the protocol whose conformance is checked; "+
+			"evalctl target check says what it can do", c.found.Name)
+	}
+	if c.found.Endpoint == "" {
+		return nil
 	}
 	config, err := sessionOf(p, c.found, c.Token, 0)
 	c.Target, c.Endpoint, c.Token = "", c.found.Endpoint, config.Token

@@ -15,10 +15,9 @@ import (
 )
 
 type datasetConvertCmd struct {
-	File         string `arg:"" name:"file" help:"File to convert."`
-	Output       string `required:"" placeholder:"FILE" help:"JSONL file to write."`
-	CorpusOutput string `name:"corpus-output" placeholder:"FILE" help:"JSONL file for the documents of a benchmark. Default: <output>.corpus.jsonl, where run finds it."`
-	Format       string `enum:"auto,csv,tsv,yaml,json,longmemeval,locomo" default:"auto" help:"Format of the file: ${enum}."`
+	File   string `arg:"" name:"file" help:"File to convert."`
+	Output string `required:"" placeholder:"FILE" help:"JSONL file to write."`
+	Format string `enum:"auto,csv,tsv,yaml,json,longmemeval,locomo" default:"auto" help:"Format of the file: ${enum}."`
 }
 
 func (datasetConvertCmd) Help() string {
@@ -27,8 +26,8 @@ or the keys of the objects, name the fields: id, question, expected_substrings a
 names, such as Answer for reference_answer, are recognised and reported. In a table a list is a JSON
 array, or texts with ; between them. A table of documents, with path and text, becomes a corpus.
 
-LongMemEval and LoCoMo become questions and a corpus with one document per session, in one brain per
-haystack. It replaces nothing, and what it writes can be used by run.
+LongMemEval and LoCoMo become questions and, in <output>.corpus.jsonl, a corpus with one document per
+session, in one brain per haystack. It replaces nothing, and what it writes can be used by run.
 
 Examples:
 
@@ -94,9 +93,6 @@ func checkRegular(path string) error {
 
 // table converts a file of questions or documents.
 func (c *datasetConvertCmd) table(p *process, format dataset.Format) error {
-	if c.CorpusOutput != "" {
-		return fmt.Errorf("--corpus-output is for benchmarks; %s has no documents besides its questions", c.File)
-	}
 	data, err := os.ReadFile(c.File)
 	if err != nil {
 		return err
@@ -134,15 +130,9 @@ func (c *datasetConvertCmd) wrote(p *process, path, what string) error {
 
 // benchmark converts LongMemEval or LoCoMo.
 func (c *datasetConvertCmd) benchmark(ctx context.Context, p *process, format source.Format) error {
-	corpus := c.CorpusOutput
-	if corpus == "" {
-		corpus = strings.TrimSuffix(c.Output, ".jsonl") + ".corpus.jsonl"
-	}
+	corpus := strings.TrimSuffix(c.Output, ".jsonl") + ".corpus.jsonl" // where run finds it
 	if err := checkNew(corpus); err != nil {
 		return err
-	}
-	if corpus == c.Output {
-		return errors.New("--output and --corpus-output are the same file")
 	}
 	b, err := source.Open(ctx, c.File, source.Options{Format: format})
 	if err != nil {

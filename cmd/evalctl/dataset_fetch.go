@@ -7,13 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"evalctl/harness/progress"
-
-	"github.com/schollz/progressbar/v3"
-
 	"evalctl/internal/download"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 	"evalctl/replay/source"
 )
@@ -103,23 +100,23 @@ func (c *datasetFetchCmd) cacheDir() (string, error) {
 // fetch downloads one file and prints its path.
 func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Published, to string) error {
 	t := newTerminal(p, c.Quiet)
-	show := newDownload(t, b)
+	show := progress.NewDownload(t, withoutSecrets(b.URL))
 	f, err := download.Get(ctx, download.Config{
 		URL: b.URL, Path: to, Size: b.Size, SHA256: b.SHA256, UserAgent: userAgent(),
-		Progress: show.progress, Retrying: show.retrying,
+		Progress: show.Arrived, Retrying: show.Retrying,
 	})
-	show.done()
+	show.Done()
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		return usageError{err}
 	}
-	state := fmt.Sprintf("%s downloaded", megabytes(f.Size))
+	state := fmt.Sprintf("%s downloaded", figure.Bytes(f.Size))
 	if f.Present {
 		state = "already downloaded"
 	} else if f.Resumed > 0 {
-		state += fmt.Sprintf(", of them %s before", megabytes(f.Resumed))
+		state += fmt.Sprintf(", of them %s before", figure.Bytes(f.Resumed))
 	}
 	checked := "verified"
 	if b.SHA256 == "" {
@@ -138,7 +135,7 @@ func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Publis
 func listBenchmarks(p *process) error {
 	rows := [][]string{{"name", "content", "licence", "size"}}
 	for _, b := range source.AllPublished() {
-		rows = append(rows, []string{b.Name, b.About, b.Licence, megabytes(b.Size)})
+		rows = append(rows, []string{b.Name, b.About, b.Licence, figure.Bytes(b.Size)})
 	}
 	for line := range strings.Lines(terminal.Table(rows, 3)) {
 		if _, err := fmt.Fprintln(p.stdout, strings.TrimSpace(line)); err != nil {
@@ -146,68 +143,4 @@ func listBenchmarks(p *process) error {
 		}
 	}
 	return nil
-}
-
-// megabytes formats a number of bytes.
-func megabytes(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1e6:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-}
-
-// downloadDisplay shows a download: as a bar on a terminal, otherwise as a line now and then.
-type downloadDisplay struct {
-	t     *terminal.Terminal
-	bar   *progressbar.ProgressBar
-	drawn time.Time
-}
-
-func newDownload(t *terminal.Terminal, b source.Published) *downloadDisplay {
-	d := &downloadDisplay{t: t, drawn: time.Now()}
-	t.Field("from", "%s", terminal.Line(withoutSecrets(b.URL)))
-	if t.Live() && !t.Quiet() {
-		d.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(progress.BarWidth),
-			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true),
-			progressbar.OptionThrottle(progress.RedrawInterval), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
-	}
-	return d
-}
-
-// progress shows how much has arrived. total is -1 if it is unknown.
-func (d *downloadDisplay) progress(done, total int64) {
-	switch {
-	case d.t.Quiet():
-	case d.bar != nil:
-		if d.bar.GetMax64() != total {
-			d.bar.ChangeMax64(total)
-		}
-		_ = d.bar.Set64(done) // a drawing error must not stop the download
-	case time.Since(d.drawn) >= progress.MaxLineInterval:
-		d.drawn = time.Now()
-		of := ""
-		if total > 0 {
-			of = fmt.Sprintf(" of %s (%d%%)", megabytes(total), done*100/total)
-		}
-		d.t.Field("download", "%s%s", megabytes(done), of)
-	}
-}
-
-// retrying says why a download pauses.
-func (d *downloadDisplay) retrying(err error, wait time.Duration) {
-	if d.bar != nil {
-		_ = d.bar.Clear()
-	}
-	d.t.Field("retry", "%s; next attempt in %v", terminal.Line(err.Error()), wait.Round(100*time.Millisecond))
-}
-
-func (d *downloadDisplay) done() {
-	if d.bar != nil {
-		_ = d.bar.Clear()
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
@@ -61,7 +62,7 @@ func printDescription(t *terminal.Terminal, s dataset.Description, in dataset.In
 	}
 	if c := s.Corpus; c != nil {
 		t.Field("corpus", "%s  %s  %s  %d of them gold", terminal.Line(c.Path), count(c.Documents, "document"),
-			megabytes(int64(c.Bytes)), c.Gold)
+			figure.Bytes(int64(c.Bytes)), c.Gold)
 	}
 	printBrains(t, in.Brains)
 	printInputWarnings(t, in.Dataset, in.Corpus)

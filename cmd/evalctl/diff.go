@@ -7,9 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/compare"
+	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
 )
 

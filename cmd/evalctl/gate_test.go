@@ -9,13 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"evalctl/harness/report/text"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"evalctl/harness"
 	"evalctl/harness/aggregate"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/report/text"
 )
 
 // minimumFlags are what a judge must reach.

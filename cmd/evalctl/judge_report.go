@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/report/text"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/history"
+	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
 )
 

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"evalctl/harness/report"
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
+	"evalctl/harness/report"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 )
 

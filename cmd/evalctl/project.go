@@ -202,6 +202,9 @@ func (p projectFile) value(f *kong.Flag, s project.Setting) (any, error) {
 		if f.Enum != "" && !f.EnumMap()[v] {
 			return nil, p.Errorf(s.Line, "%s %q: must be one of %s", s.Key, v, strings.Join(f.EnumSlice(), ", "))
 		}
+		if t, ok := f.Target.Interface().(scorerText); ok && !t.allows(v) {
+			return nil, p.Errorf(s.Line, "%s %q: must be one of %s, or cmd:COMMAND or a URL", s.Key, v, strings.Join(t.choices(), ", "))
+		}
 	}
 	kind := f.Target.Kind()
 	if kind == reflect.Slice {

@@ -8,13 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"evalctl/harness/report/text"
-	"evalctl/replay/display"
-
 	"evalctl/harness/compare"
+	"evalctl/harness/report/text"
 	"evalctl/internal/heap"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
+	"evalctl/replay/display"
 )
 
 // Run measures. It checks everything that it can before it starts daemons and spends money.

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"evalctl/replay/display"
-
 	"evalctl/internal/llm"
 	"evalctl/replay"
+	"evalctl/replay/display"
 	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
 )

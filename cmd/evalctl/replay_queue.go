@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"evalctl/replay/display"
-
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
+	"evalctl/replay/display"
 	"evalctl/replay/queue"
 )
 

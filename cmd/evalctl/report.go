@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"evalctl/harness/report/text"
-
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"

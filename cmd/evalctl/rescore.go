@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/rescore"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
@@ -18,11 +17,12 @@ import (
 
 // rescoreCmd scores stored answers again.
 type rescoreCmd struct {
-	File    string `arg:"" name:"file" help:"Result file of run."`
-	Scorer  string `required:"" enum:"${scorers}" help:"Scorer: ${scorer_help}."`
-	Dataset string `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
+	File    string     `arg:"" name:"file" help:"Result file of run."`
+	Scorer  scorerText `required:"" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)."`
+	Dataset string     `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
 	exactFlag
 	judgeFlags
+	externFlags
 	gateFlags   `set:"default_floor=0.90"`
 	Concurrency int  `default:"8" help:"Number of answers that are scored at a time (${default})."`
 	Resume      bool `help:"Continue this rescoring after it was stopped, with its journal."`
@@ -50,18 +50,23 @@ func (c *rescoreCmd) Validate() (err error) {
 	if c.Scorer == "" {
 		return errors.New("--scorer is missing: say how the answers are scored")
 	}
-	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+	if c.scorer, err = c.Scorer.kind(); err != nil {
 		return err
 	}
 	if c.Concurrency < 1 || c.Concurrency > maxConcurrency {
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	}
-	return errors.Join(c.validateExact(c.scorer), c.validateGate(), c.validateMoney())
+	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateMoney())
 }
 
 // Run scores the answers. It checks all that needs no money first.
-func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
+func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	r, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -85,6 +90,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 	if c.Dataset != "" {
 		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(c.Dataset))
 	}
+	printExtern(t, &c.externFlags)
 	if r.Judging != nil {
 		t.Field("judge", "%s  %s", text.Describe(r.Judging.Identity()), forecastLine(r.Estimate, r.Judging, c.budget))
 		printExceeded(t, r.Estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
@@ -95,7 +101,8 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) error {
 // plan reads the file and checks that its answers can be scored.
 func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	r, err := rescore.Plan(rescore.Spec{
-		File: c.File, Dataset: c.Dataset, Scorer: c.scorer, ExactCase: c.ExactCase, Tool: toolID(),
+		File: c.File, Dataset: c.Dataset, Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
+		Tool: toolID(),
 		OpenJudge: func() (*judging.Plan, error) {
 			if err := c.findModels(p); err != nil {
 				return nil, err

@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
@@ -26,6 +25,11 @@ import (
 func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	plan, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
@@ -47,6 +51,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
 	printConfigured(t, p)
 	printInputs(t, c.Dataset, plan)
+	printExtern(t, &c.externFlags)
 	printJudging(t, c, plan)
 	reader := ""
 	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
@@ -58,7 +63,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	text.Daemon(t, "daemon", session)
+	progress.Daemon(t, "daemon", session)
 	text.PassedOn(t, plan.daemonEnv)
 	return c.evaluate(ctx, p, t, plan, session)
 }
@@ -68,12 +73,15 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
+	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
+		return usageError{err}
+	}
 	j, err := c.journal(p, plan, session.ID())
 	if err != nil {
 		return usageError{err}
 	}
 	defer j.Close()
-	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
+	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), unchanging(plan.Brains),
 		j.Seeded, j.MarkSeeded)
 	asked := c.target(session, brains)
 	if err == nil {
@@ -89,6 +97,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		t.Field("note", "the journal of an earlier run is kept: %s", terminal.CommandLine("evalctl", "run", "--resume", backup))
 	}
 	config := c.config(plan, session, asked)
+	defer c.live(&config, plan, session, asked)()
 	config.Notes.OwnQuestions = j.OwnQuestions()
 	config.Notes.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)
@@ -131,10 +140,10 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 
 // config returns the configuration of the run, without its scorer.
 func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
+	daemon := harness.Daemon{
+		Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
+	}
 	config := harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
-		}),
 		TopK: c.TopK, Dataset: plan.Dataset, Concurrency: c.Concurrency,
 		RequireMode: c.requiredMode(), MaxFailures: c.MaxFailures, RetryErrors: c.RetryErrors, KeepForRetry: true,
 		Notes: harness.Notes{
@@ -146,6 +155,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 			}),
 		},
 	}
+	session.Ask(&config, daemon)
 	if plan.judging != nil {
 		config.Paid, config.Notes.UnpricedModel = true, plan.judging.UnpricedModel()
 		config.Notes.PricesDate = plan.judging.PricesDate()
@@ -165,6 +175,7 @@ func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
 	}
 	daemon := plan.daemon
 	daemon.Version = j.Identity().Daemon.Version
+	daemon = sameMapping(daemon, j.Identity().Daemon)
 	if err := c.sameRun(j, c.identity(p, plan, daemon)); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}

@@ -120,7 +120,7 @@ func (c *runCmd) startedReader(p *process) string {
 // identity returns what determines the outcome of a run with daemon.
 func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result.Identity {
 	id := c.targetFlags.identity(plan, daemon)
-	id.Scorer, id.ExactCase = c.Scorer, c.exactCase(c.scorer)
+	id.Scorer, id.ExactCase, id.External = c.scorer.Name, c.exactCase(c.scorer), c.externID()
 	id.Scenario, id.Mode = c.scenario.Name, c.Mode
 	id.TopK, id.CandidateK, id.RerankTopN = c.TopK, c.CandidateK, c.RerankTopN
 	id.MaxPerDocument = c.MaxPerDocument
@@ -136,7 +136,7 @@ func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identi
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: s.found.Name, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
-		Brain:   dataset.BrainName(plan.Brains, s.Brain), BrainTag: s.BrainTag,
+		Brain:   dataset.BrainName(plan.Brains, s.Brain), BrainTag: s.BrainTag, Isolated: s.isolated,
 		Dataset: result.DatasetID{
 			Path: s.Dataset, SHA256: plan.Dataset.SHA256,
 			Selected: plan.Dataset.Planned(), Selection: plan.Dataset.Selection,

@@ -16,10 +16,10 @@ import (
 // runCmd has the flags of evalctl run, those of the specification (spec 4.4) and further ones.
 type runCmd struct {
 	targetFlags
-	Scenario string `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}." group:"scoring"`
-	Mode     string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"advanced"`
-	Scorer   string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}." group:"scoring"`
-	TopK     int    `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})." group:"scoring"`
+	Scenario string     `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}." group:"scoring"`
+	Mode     string     `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"advanced"`
+	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)." group:"scoring"`
+	TopK     int        `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})." group:"scoring"`
 
 	gateFlags `set:"default_floor=0.90"`
 	baselineFlags
@@ -33,8 +33,11 @@ type runCmd struct {
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode." group:"advanced"`
 
+	Isolated bool `help:"Ask each question in a brain of its own, with the documents of its brain." group:"advanced"`
+
 	exactFlag
 	judgeFlags
+	externFlags
 	daemonEnvFlag
 
 	reportFlags
@@ -94,10 +97,10 @@ func (c *runCmd) Validate() error {
 	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Name.Reads():
 		return fmt.Errorf("--candidate-k and --rerank-top-n require --scenario %s", result.SearchOnly)
 	}
-	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+	if c.scorer, err = c.Scorer.kind(); err != nil {
 		return err
 	}
-	if err := errors.Join(c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
+	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
 	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney())

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/judging"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -41,6 +42,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if c.typed["margin"] && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
+	c.isolated = c.Isolated
 	if pl, err = c.targetFlags.plan(p); err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if pl.baseline, err = openBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
 		return nil, err
 	}
-	return pl, pl.CheckGoldFor(c.scorer, c.TopK)
+	return pl, cmp.Or(c.checkForeign(mappingOf(pl.session), len(pl.Brains)), pl.CheckGoldFor(c.scorer, c.TopK))
 }
 
 // planCriteria opens the judge's model if a question needs it, for a scorer that asks it only about

@@ -95,7 +95,9 @@ func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res re
 	case errors.Is(stopped, harness.ErrMode):
 		how = "once the daemon runs that mode, continue with"
 	case errors.Is(stopped, scorer.ErrUnusable):
-		how = "once the judge is in order, continue with"
+		if how = "once the judge is in order, continue with"; c.external != nil {
+			how = "once the scorer is in order, continue with"
+		}
 	case errors.As(stopped, new(*harness.SystematicError)):
 		how = "once the cause is repaired, continue with"
 		more = " --retry-errors"

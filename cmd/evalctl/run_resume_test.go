@@ -58,6 +58,8 @@ var flagSamples = map[string][]string{
 	"mode":             {"bm25"},
 	"scorer":           {"retrieval"},
 	"exact-case":       {"", "--scorer=exact"},
+	"scorer-timeout":   {"7s"},
+	"scorer-env":       {"VENDOR_API_KEY", "--scorer=cmd:score", "--scorer-env=OTHER_TOKEN"},
 	"floor":            {"0.755"},
 	"floor-mode":       {"proven"},
 	"floor-tag":        {"a=b,c=0.5", "--floor-tag=d=1"},

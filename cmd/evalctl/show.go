@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/history"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 )
 

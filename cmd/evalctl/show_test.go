@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/history"
+	"evalctl/harness/report/text"
 )
 
 // mutations calls each with the JSON of v after every change of a single value: to null, or to

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
 	"evalctl/harness/journal"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/sweep"
@@ -106,7 +105,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	text.Daemon(t, "daemon", session)
+	progress.Daemon(t, "daemon", session)
 	return c.evaluate(ctx, p, t, plan, session)
 }
 
@@ -139,6 +138,9 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
+	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
+		return usageError{err}
+	}
 	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
 		nil, nil)
 	if err != nil {

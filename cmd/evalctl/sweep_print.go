@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"evalctl/harness/report/text"
-
 	"evalctl/harness/result"
 )
 

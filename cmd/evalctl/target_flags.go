@@ -42,7 +42,9 @@ type targetFlags struct {
 	JSON  bool `name:"json" help:"Print the summary as one JSON object." group:"output"`
 
 	selectFlags
-	found target.Definition // what Target names, see findTarget
+	// isolated is --isolated, which only some commands have.
+	isolated bool
+	found    target.Definition // what Target names, see findTarget
 }
 
 // validate checks what the tags of the flags cannot express.
@@ -97,6 +99,6 @@ func (s *targetFlags) input(check func(dataset.Question) error) (dataset.Spec, e
 	selection, err := s.selection()
 	return dataset.Spec{Path: s.Dataset, Corpus: s.Corpus, Options: dataset.Options{
 		Naming:    dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag},
-		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Check: check,
+		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Isolated: s.isolated, Check: check,
 	}}, err
 }

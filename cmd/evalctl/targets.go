@@ -86,6 +86,9 @@ func sessionOf(p *process, d target.Definition, token string, port int) (harness
 		token = own
 	}
 	config := harness.SessionConfig{Endpoint: d.Endpoint, Token: token, UserAgent: userAgent()}
+	if config.Foreign, err = foreignOf(p, d); err != nil {
+		return config, err
+	}
 	if d.Endpoint != "" {
 		return config, nil
 	}

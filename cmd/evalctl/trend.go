@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"evalctl/harness/report/text"
-
 	"evalctl/harness/history"
+	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
 )
 

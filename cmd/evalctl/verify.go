@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"evalctl/harness/report/text"
-
 	"evalctl/harness/verify"
 	"evalctl/internal/terminal"
 )

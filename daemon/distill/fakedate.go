@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
+
+	"evalctl/daemon/language"
 )
 
 // mention is a date that a sentence names.
@@ -90,7 +91,7 @@ func (r *dateReader) at(i int) string {
 
 // month returns the month that word i names, else 0. "may" and "march" in lower case are verbs.
 func (r *dateReader) month(i int) time.Month {
-	month := months[r.at(i)]
+	month := language.Months[r.at(i)]
 	if (month == time.May || month == time.March) && !r.words[i].capital {
 		return 0
 	}
@@ -121,8 +122,8 @@ func dayText(d time.Time) string { return d.Format("2 January 2006") }
 
 // iso reads "2023-05-08".
 func (r *dateReader) iso(i int) (mention, int) {
-	year, month := yearOf(r.at(i)), numberUpTo(r.at(i+1), 12)
-	if d, ok := calendarDay(year, time.Month(month), numberUpTo(r.at(i+2), 31)); ok && len(r.at(i+1)) == 2 &&
+	year, month := language.Year(r.at(i)), language.Number(r.at(i+1), 12)
+	if d, ok := calendarDay(year, time.Month(month), language.Number(r.at(i+2), 31)); ok && len(r.at(i+1)) == 2 &&
 		r.words[i+2].end-r.words[i].start == len(time.DateOnly) {
 		return mention{date: d}, 3
 	}
@@ -135,10 +136,10 @@ func (r *dateReader) monthDay(i int) (mention, int) {
 	if month == 0 {
 		return mention{}, 0
 	}
-	if d := dayOf(r.at(i + 1)); d > 0 {
+	if d := language.Day(r.at(i + 1)); d > 0 {
 		return r.complete(month, d, 2, i)
 	}
-	if yearOf(r.at(i+1)) > 0 {
+	if language.Year(r.at(i+1)) > 0 {
 		return mention{}, 2
 	}
 	return mention{}, 0
@@ -146,7 +147,7 @@ func (r *dateReader) monthDay(i int) (mention, int) {
 
 // dayMonth reads "8 May", "8th of May" and "8 May 2023".
 func (r *dateReader) dayMonth(i int) (mention, int) {
-	d, n := dayOf(r.at(i)), 1
+	d, n := language.Day(r.at(i)), 1
 	if r.at(i+n) == "of" {
 		n++
 	}
@@ -158,7 +159,7 @@ func (r *dateReader) dayMonth(i int) (mention, int) {
 
 // complete reads the year after n words of a date. Without one, the date is the nearest.
 func (r *dateReader) complete(month time.Month, day, n, i int) (mention, int) {
-	if year := yearOf(r.at(i + n)); year > 0 {
+	if year := language.Year(r.at(i + n)); year > 0 {
 		d, ok := calendarDay(year, month, day)
 		if !ok {
 			return mention{}, 0
@@ -223,7 +224,7 @@ func (r *dateReader) relative(i int) (mention, int) {
 		return mention{}, 0
 	}
 	unit := r.at(i + 1)
-	if weekday, ok := weekdays[unit]; ok {
+	if weekday, ok := language.Weekdays[unit]; ok {
 		days := (int(weekday-r.today.Weekday()) + 7) % 7 // from now on
 		switch {
 		case step < 0:
@@ -297,7 +298,7 @@ func (r *dateReader) count(i int) (n, words int) {
 		return 2, 1
 	}
 	if n = numberWords[r.at(i)]; n == 0 {
-		n = numberUpTo(r.at(i), 999)
+		n = language.Number(r.at(i), 999)
 	}
 	return n, words
 }
@@ -327,45 +328,7 @@ func calendarDay(year int, month time.Month, day int) (time.Time, bool) {
 	return d, year > 0 && month > 0 && day > 0 && d.Month() == month && d.Day() == day
 }
 
-// numberUpTo returns the number from 1 to most that word is, else 0.
-func numberUpTo(word string, most int) int {
-	if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= most {
-		return n
-	}
-	return 0
-}
-
-// dayOf returns the day of a month that word is ("5", "5th"), else 0.
-func dayOf(word string) int {
-	if len(word) > 2 && utf8.ValidString(word) {
-		switch word[len(word)-2:] {
-		case "st", "nd", "rd", "th":
-			word = word[:len(word)-2]
-		}
-	}
-	return numberUpTo(word, 31)
-}
-
-// yearOf returns the year from 1900 to 2099 that word is, else 0.
-func yearOf(word string) int {
-	if n := numberUpTo(word, 2099); n >= 1900 {
-		return n
-	}
-	return 0
-}
-
 var numberWords = map[string]int{
 	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
 	"ten": 10, "eleven": 11, "twelve": 12,
 }
-
-var months, weekdays = func() (map[string]time.Month, map[string]time.Weekday) {
-	m, w := map[string]time.Month{}, map[string]time.Weekday{}
-	for month := time.January; month <= time.December; month++ {
-		m[strings.ToLower(month.String())] = month
-	}
-	for day := time.Sunday; day <= time.Saturday; day++ {
-		w[strings.ToLower(day.String())] = day
-	}
-	return m, w
-}()

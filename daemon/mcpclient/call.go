@@ -14,8 +14,9 @@ import (
 
 // Result is the reply to a call.
 type Result struct {
-	// Text is the text of the first content that is text.
-	Text string
+	// Text is the text of the first content that is text, Texts those of all.
+	Text  string
+	Texts []string
 	// Structured is the structured content, nil if there is none.
 	Structured json.RawMessage
 	// Failure is set if the tool reports an error.
@@ -98,9 +99,11 @@ func (c *Client) call(ctx context.Context, params *mcp.CallToolParams) (Result, 
 	var r Result
 	for _, content := range reply.Content {
 		if text, ok := content.(*mcp.TextContent); ok {
-			r.Text = text.Text
-			break
+			r.Texts = append(r.Texts, text.Text)
 		}
+	}
+	if len(r.Texts) > 0 {
+		r.Text = r.Texts[0]
 	}
 	if reply.StructuredContent != nil {
 		if r.Structured, err = json.Marshal(reply.StructuredContent); err != nil {

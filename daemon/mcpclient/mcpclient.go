@@ -135,3 +135,11 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	}
 	return all, nil
 }
+
+// Ping returns an error unless the server answers a ping.
+func (c *Client) Ping(ctx context.Context) error {
+	if err := c.session.Ping(ctx, nil); err != nil {
+		return callError(ctx, err)
+	}
+	return nil
+}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -419,30 +418,25 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// toolTable describes the tools, in the order of their names.
+// toolTable lists the tools in the order of their names, with their arguments, the required ones
+// first and in bold.
 func toolTable() string {
 	var b strings.Builder
+	b.WriteString("| tool | arguments | what it does |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(definitions())) {
 		d := definitions()[name]
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n", name, cell(d.tool.Description))
-		if len(d.input.Properties) == 0 {
-			b.WriteString("\nIt has no arguments.\n")
-			continue
-		}
-		b.WriteString("\n| argument | rule | meaning |\n|---|---|---|\n")
-		byNeed := func(a, b string) int {
-			need := func(name string) string {
-				return strconv.FormatBool(!slices.Contains(d.input.Required, name)) + name
+		var required, optional []string
+		for _, argument := range slices.Sorted(maps.Keys(d.input.Properties)) {
+			if slices.Contains(d.input.Required, argument) {
+				required = append(required, "**"+cell(argument)+"**")
+			} else {
+				optional = append(optional, cell(argument))
 			}
-			return strings.Compare(need(a), need(b))
 		}
-		for _, argument := range slices.SortedFunc(maps.Keys(d.input.Properties), byNeed) {
-			s := d.input.Properties[argument]
-			rule := describe(s, slices.Contains(d.input.Required, argument))
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(argument), cell(rule), cell(s.Description))
-		}
+		arguments := strings.Join(append(required, optional...), ", ")
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, arguments, cell(d.tool.Description))
 	}
-	return b.String() + "\n"
+	return b.String()
 }
 
 // cell escapes text for a cell of a table.

@@ -1,10 +1,11 @@
 package search
 
 import (
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"evalctl/daemon/language"
 )
 
 // period is the time from one instant to another, which is not part of it.
@@ -76,20 +77,20 @@ func (r *dateReader) today() time.Time {
 
 // month reads "5 march 2023", "march 5th" or "in march" if word i is the name of a month.
 func (r *dateReader) month(i int) (period, bool) {
-	month := months[r.words[i]]
+	month := language.Months[r.words[i]]
 	if month == 0 {
 		return period{}, false
 	}
-	day, year, next := dayOf(r.word(i-1)), 0, i+1
+	day, year, next := language.Day(r.word(i-1)), 0, i+1
 	if day == 0 && r.word(i-1) == "of" {
-		day = dayOf(r.word(i - 2))
+		day = language.Day(r.word(i - 2))
 	}
 	if day == 0 {
-		if day = dayOf(r.word(next)); day > 0 {
+		if day = language.Day(r.word(next)); day > 0 {
 			next++
 		}
 	}
-	if year = yearOf(r.word(next)); year == 0 && !beforeDate[r.word(i-1)] && day == 0 {
+	if year = language.Year(r.word(next)); year == 0 && !beforeDate[r.word(i-1)] && day == 0 {
 		return period{}, false // "may" and "march" are verbs as well
 	}
 	if year == 0 {
@@ -110,7 +111,7 @@ func (r *dateReader) month(i int) (period, bool) {
 
 // year reads "in 2022".
 func (r *dateReader) year(i int) (period, bool) {
-	year := yearOf(r.words[i])
+	year := language.Year(r.words[i])
 	if year == 0 || !beforeDate[r.word(i-1)] {
 		return period{}, false
 	}
@@ -150,7 +151,7 @@ func (r *dateReader) last(i int) (period, bool) {
 	if m := numberOf(r.word(unit)); m > 0 {
 		n, unit = m, unit+1
 	}
-	if day, ok := weekdays[r.word(unit)]; ok {
+	if day, ok := language.Weekdays[r.word(unit)]; ok {
 		ago := (int(r.today().Weekday()) - int(day) + 7) % 7
 		if ago == 0 && r.words[i] != "this" {
 			ago = 7
@@ -207,41 +208,8 @@ func numberOf(word string) int {
 	if n := numberWords[word]; n > 0 {
 		return n
 	}
-	if n, err := strconv.Atoi(word); err == nil && n > 0 && n < 1000 {
-		return n
-	}
-	return 0
+	return language.Number(word, 999)
 }
-
-// dayOf returns the day of a month that word is ("5", "5th"), else 0.
-func dayOf(word string) int {
-	for _, ending := range []string{"st", "nd", "rd", "th"} {
-		word = strings.TrimSuffix(word, ending)
-	}
-	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= 31 {
-		return n
-	}
-	return 0
-}
-
-// yearOf returns the year from 1900 to 2099 that word is, else 0.
-func yearOf(word string) int {
-	if n, err := strconv.Atoi(word); err == nil && n >= 1900 && n < 2100 {
-		return n
-	}
-	return 0
-}
-
-var months, weekdays = func() (map[string]time.Month, map[string]time.Weekday) {
-	m, w := map[string]time.Month{}, map[string]time.Weekday{}
-	for month := time.January; month <= time.December; month++ {
-		m[strings.ToLower(month.String())] = month
-	}
-	for day := time.Sunday; day <= time.Saturday; day++ {
-		w[strings.ToLower(day.String())] = day
-	}
-	return m, w
-}()
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

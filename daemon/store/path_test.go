@@ -9,7 +9,7 @@ import (
 
 func TestValidPath(t *testing.T) {
 	longName := strings.Repeat("n", MaxSegmentBytes)
-	longPath := strings.Repeat("dd/", 341) + "a" // 1,024 characters
+	longPath := strings.Repeat(strings.Repeat("d", 15)+"/", 63) + strings.Repeat("a", 16) // 1,024 characters
 	valid := []string{
 		"a", "a/b", "a.md", ".a", "..a", "a..", "...", "a/.b/..c", "_a", "a b", " ", "-", "~", "*", "a:b",
 		"é", "日本/語", "a\nb", "\x7f",
@@ -27,6 +27,8 @@ func TestValidPath(t *testing.T) {
 		"a/./b": "dot segment", "a/../../b": "dot segment",
 		"a\x00": "NUL", `a\b`: "backslash", "a\xff": "UTF-8", "\xed\xa0\x80": "UTF-8",
 		longName + "n": "longer than 255 bytes", longPath + "a": "longer than 1024 characters",
+		strings.Repeat("d/", MaxFolders+1) + "a":                                  "in more than 128 folders",
+		strings.Repeat(strings.Repeat("😀", 63)+"/", 12) + strings.Repeat("😀", 20): "longer than 3072 bytes",
 	}
 	for p, want := range invalid {
 		if err := ValidPath(p); !IsInvalidPath(err) || !strings.Contains(err.Error(), want) {

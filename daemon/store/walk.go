@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func walk[T any](f *Files, dir string, pick func(path string, info fs.FileInfo) 
 		dir += "/"
 	}
 	w := walker[T]{files: f, pick: pick, spare: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
-	return w.subtree(dir)
+	return w.subtree(f.Root, cmp.Or(strings.TrimSuffix(dir, "/"), "."), dir)
 }
 
 type walker[T any] struct {
@@ -48,9 +49,15 @@ type entry struct {
 	info fs.FileInfo
 }
 
-// subtree is walk for a dir that is empty or ends with a slash.
-func (w *walker[T]) subtree(dir string) ([]T, error) {
-	entries, err := w.files.readDir(dir)
+// subtree is walk for a dir that is empty or ends with a slash. It is called name in parent: opening it
+// from there takes as long at any depth.
+func (w *walker[T]) subtree(parent *os.Root, name, dir string) ([]T, error) {
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := w.files.readDir(root, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +71,11 @@ func (w *walker[T]) subtree(dir string) ([]T, error) {
 		select {
 		case w.spare <- struct{}{}:
 			wg.Go(func() {
-				subtrees[i], errs[i] = w.subtree(e.path)
+				subtrees[i], errs[i] = w.subtree(root, e.info.Name(), e.path)
 				<-w.spare
 			})
 		default:
-			subtrees[i], errs[i] = w.subtree(e.path)
+			subtrees[i], errs[i] = w.subtree(root, e.info.Name(), e.path)
 		}
 	}
 	wg.Wait()
@@ -89,11 +96,12 @@ func (w *walker[T]) subtree(dir string) ([]T, error) {
 	return found, nil
 }
 
-// readDir returns the entries of a directory in ascending order of paths, without reserved names.
-func (f *Files) readDir(dir string) ([]entry, error) {
+// readDir returns the entries of a directory, which is open as root, in ascending order of paths,
+// without reserved names.
+func (f *Files) readDir(root *os.Root, dir string) ([]entry, error) {
 	// Readdir on a file from a Root describes entries through its descriptor, so it cannot be led
 	// out of the Root by a path that changes in the meantime.
-	opened, err := f.Root.Open(cmp.Or(strings.TrimSuffix(dir, "/"), "."))
+	opened, err := root.Open(".")
 	if err != nil {
 		return nil, err
 	}

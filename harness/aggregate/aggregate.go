@@ -88,7 +88,7 @@ func (s *Sum) Add(r result.Record) {
 	if r.Attempts > 1 {
 		s.retried++
 	}
-	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.GoldRank() == 0 {
+	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.Outcome.Counts() && r.GoldRank() == 0 {
 		s.goldMissed++
 	}
 	if r.Passed {
@@ -98,14 +98,14 @@ func (s *Sum) Add(r result.Record) {
 	s.cost.AddRecord(&r)
 	s.retrieval.add(r)
 	s.repeats.add(r)
-	if r.Outcome != result.Errored && r.Outcome != result.NoGold {
+	if r.Outcome != result.Errored && r.Outcome.Counts() {
 		s.addAnswer(r)
 	}
 }
 
 // addFirst counts the first try at a question.
 func (s *Sum) addFirst(r result.Record) {
-	if r.Outcome == result.NoGold {
+	if !r.Outcome.Counts() {
 		return
 	}
 	passed := r.Passed
@@ -132,7 +132,7 @@ func (s *Sum) firstTryRate() *result.FirstTryRate {
 
 // addBoth counts a record for a tag and each of its tags that may name a cluster.
 func (s *Sum) addBoth(tag string, r result.Record) {
-	if r.Outcome == result.NoGold {
+	if !r.Outcome.Counts() {
 		return
 	}
 	for _, other := range r.Tags {

@@ -26,7 +26,7 @@ func (s *Sum) addChecks(r result.Record) {
 		}
 		of := r.ByCheck(label)
 		sum.figures.Add(of)
-		if of.Outcome == result.NoGold {
+		if !of.Outcome.Counts() {
 			continue
 		}
 		for _, tag := range r.Tags {

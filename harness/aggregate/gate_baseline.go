@@ -50,7 +50,7 @@ func ReadBaseline(r *result.Reader, path string, margin float64) (*Baseline, err
 // Add adds a record of the baseline. The ids of all records must differ.
 func (b *Baseline) Add(r result.Record) {
 	switch r.Outcome {
-	case result.NoGold:
+	case result.NoGold, result.NotMeasurable:
 	case result.Unscored:
 		b.Unscored[r.ID] = true
 	default:
@@ -78,7 +78,7 @@ type versus struct {
 func (s *Sum) Compare(b *Baseline) { s.versus = &versus{base: b} }
 
 func (v *versus) add(r result.Record) {
-	if v == nil || r.Outcome == result.NoGold {
+	if v == nil || !r.Outcome.Counts() {
 		return
 	}
 	v.run++

@@ -18,7 +18,7 @@ type GatePlan struct {
 // Separating is the smallest size at which a rate below the floor seldom passes, and one above it
 // nearly always does.
 type Separating struct {
-	N      int                  `json:"n"`
+	N      int        `json:"n"`
 	Worse  RatePasses `json:"worse"`
 	Better RatePasses `json:"better"`
 }

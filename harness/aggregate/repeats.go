@@ -33,7 +33,7 @@ type repeatSum struct {
 }
 
 func (s *repeatSum) add(r result.Record) {
-	if r.Repeat == 0 || r.Outcome == result.NoGold {
+	if r.Repeat == 0 || !r.Outcome.Counts() {
 		return
 	}
 	if s.questions == nil {

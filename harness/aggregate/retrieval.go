@@ -52,6 +52,9 @@ func (m *retrievalSum) newAccumulator() *accumulator {
 }
 
 func (m *retrievalSum) add(r result.Record) {
+	if r.Outcome == result.NotMeasurable {
+		return
+	}
 	if len(r.ExpectedPaths) == 0 {
 		m.noGold++
 		return
@@ -137,6 +140,9 @@ func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 	m.intervals(r, res)
 	for tag, f := range m.tags {
 		r.ByTag[tag] = &result.TagMeans{N: f.n, Macro: m.macro(f), Micro: m.micro(f)}
+	}
+	if res.Mapped.Unranked() {
+		r.OmitRanks()
 	}
 	return r
 }

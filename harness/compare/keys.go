@@ -95,6 +95,7 @@ var rules = []rule{
 	{name: "max_per_document", matters: true, memory: true, value: maxPerDocument},
 	{name: "depth", memory: true, note: "retrieval measures count what was not sent as not found", value: depth},
 	{name: "scorer", matters: true, value: func(r *result.Result) string { return r.ScorerName }},
+	{name: "external_scorer", matters: true, value: external},
 	{name: "exact_case", matters: true, value: exactCase},
 	{name: "judge", matters: true, value: judge},
 	{name: "judge_prompt", matters: true, value: judgePrompt},
@@ -102,6 +103,8 @@ var rules = []rule{
 	{name: "reader_prompt", matters: true, value: readerPrompt},
 	{name: "corpus", matters: true, value: corpus},
 	{name: "ingest", matters: true, memory: true, value: ingest},
+	{name: "isolated", matters: true, memory: true,
+		value: func(r *result.Result) string { return yesNo(r.Identity.Isolated) }},
 	{name: "repeats", note: "means over the repeats are compared",
 		value: func(r *result.Result) string { return fmt.Sprint(max(1, r.Identity.Dataset.Repeats)) }},
 	{name: "concurrency", note: "latencies depend on it",
@@ -122,6 +125,13 @@ func KeyNames() []string {
 		}
 	}
 	return names
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }
 
 func complete(r *result.Result) string {
@@ -149,6 +159,23 @@ func exactCase(r *result.Result) string {
 		return ""
 	}
 	return none
+}
+
+// external returns the program or service that scored. A service is known only by what it says of
+// itself.
+func external(r *result.Result) string {
+	e := r.Identity.External
+	if e == nil {
+		return none
+	}
+	text := e.Name + " " + e.Version
+	if e.CommandSHA256 != "" {
+		text += ", command " + e.CommandSHA256
+	}
+	if e.FilesSHA256 != "" {
+		text += ", files " + e.FilesSHA256
+	}
+	return text
 }
 
 func depth(r *result.Result) string {

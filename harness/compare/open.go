@@ -68,7 +68,11 @@ func Open(path string) (*Run, error) {
 			run.questions = append(run.questions, questionOf(&rec))
 		}
 		q := &run.questions[i]
-		q.attempts = append(q.attempts, attemptOf(&rec))
+		a := attemptOf(&rec)
+		if src.res != nil && src.res.Mapped.Unranked() {
+			a.withoutRanks()
+		}
+		q.attempts = append(q.attempts, a)
 	}
 	if len(run.questions) == 0 {
 		return nil, fmt.Errorf("read %s: it has no questions, so there is nothing to compare", path)

@@ -99,8 +99,16 @@ func attemptOf(r *result.Record) attempt {
 	return a
 }
 
-// withoutGold reports whether the question was left out for lack of gold.
-func (q *question) withoutGold() bool { return q.attempts[0].outcome == result.NoGold }
+// withoutRanks removes the measures of the order of what was retrieved, which are not measurable.
+func (a *attempt) withoutRanks() {
+	for _, i := range []int{measureNDCG, measureRR, measureAP} {
+		a.values[i] = math.NaN()
+	}
+}
+
+// withoutGold reports whether the question was left out: for lack of gold, or because the target
+// lacks an operation.
+func (q *question) withoutGold() bool { return !q.attempts[0].outcome.Counts() }
 
 // passes counts the attempts that have a verdict, and those that passed. An error is a verdict.
 func (q *question) passes() (passed, judged int) {

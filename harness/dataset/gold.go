@@ -29,6 +29,11 @@ type GoldReport struct {
 func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 	s := GoldReport{}
 	paths := PathsByBrain(brains)
+	for _, b := range brains {
+		if b.Changes {
+			paths[b.Name] = PathsOf(slices.Concat(b.Docs, d.Written(b.Name)))
+		}
+	}
 	inQuestion := result.Warning{Kind: "answer_in_question"}
 	covered := result.Warning{Kind: result.TopKCoversBrain, IDs: []string{}}
 	uses := map[goldUse]int{}

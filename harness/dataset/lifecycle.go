@@ -27,6 +27,8 @@ type lifecycle struct {
 	// contents is that of shared brains after the steps.
 	contents *Contents
 	wants    []want
+	// forbids is set if a question has forbidden texts.
+	forbids bool
 }
 
 // want is a document that an operation needs and no other has written.
@@ -50,6 +52,7 @@ func (l *lifecycle) root(brain string) string {
 
 // add notes what happens before a question that is asked in brain, and checks it.
 func (l *lifecycle) add(q Question, brain string) error {
+	l.forbids = l.forbids || len(q.Forbidden) > 0
 	if len(q.Before) == 0 && !l.isolated {
 		return l.checkForbidden(q, brain, l.contents)
 	}
@@ -66,7 +69,7 @@ func (l *lifecycle) add(q Question, brain string) error {
 			return fmt.Errorf("question %q: before[%d]: %w", q.ID, i, err)
 		}
 	}
-	if len(q.Before) > 0 && !l.isolated {
+	if len(q.Before) > 0 {
 		l.steps = append(l.steps, Step{Line: q.Line, Brain: brain, Before: q.Before})
 	}
 	return l.checkForbidden(q, brain, contents)
@@ -108,10 +111,11 @@ func (d Dataset) Changes(brain string) bool {
 	return d.lifecycle != nil && (d.lifecycle.isolated || d.lifecycle.root(brain) != "")
 }
 
-// Lifecycle reports whether operations change brains while questions are asked, or each question has
-// a brain of its own.
+// Lifecycle reports whether operations change brains while questions are asked, a question has
+// forbidden texts, or each question has a brain of its own.
 func (d Dataset) Lifecycle() bool {
-	return d.lifecycle != nil && (d.lifecycle.isolated || len(d.lifecycle.parent) > 0)
+	l := d.lifecycle
+	return l != nil && (l.isolated || l.forbids || len(l.parent) > 0)
 }
 
 // Isolated reports whether each question is asked in a brain of its own.
@@ -145,6 +149,26 @@ func (d Dataset) Steps(brain string, after, before int) []Step {
 		}
 	}
 	return steps
+}
+
+// Written returns the documents that operations write to a brain, at any time, as they write them.
+func (d Dataset) Written(brain string) []Doc {
+	var docs []Doc
+	if d.lifecycle == nil {
+		return nil
+	}
+	for _, s := range d.lifecycle.steps {
+		for _, o := range s.Before {
+			switch {
+			case o.In(s.Brain) != brain || o.Path == "":
+			case o.To != "":
+				docs = append(docs, Doc{Path: o.To, Brain: brain})
+			default:
+				docs = append(docs, Doc{Path: o.Path, Brain: brain, Data: o.Document()})
+			}
+		}
+	}
+	return docs
 }
 
 // checkWants returns errors for operations on documents that neither an operation nor the corpus has.

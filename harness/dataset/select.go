@@ -201,7 +201,7 @@ func Failed(path string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !rec.Passed && rec.Outcome != result.NoGold && !seen[rec.ID] {
+		if !rec.Passed && rec.Outcome.Counts() && !seen[rec.ID] {
 			seen[rec.ID] = true
 			ids = append(ids, rec.ID)
 		}

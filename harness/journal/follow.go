@@ -141,7 +141,7 @@ func (f *Follower) accept(line []byte) error {
 	s.finished, s.outcome, s.passed = true, l.Record.Outcome, l.Record.Passed
 	rec := result.Record{ID: l.Record.ID, Passed: l.Record.Passed, Outcome: l.Record.Outcome, Reason: l.Record.Reason, Error: l.Record.Error}
 	f.state.Counts.Add(rec)
-	if !rec.Passed && rec.Outcome != result.NoGold {
+	if !rec.Passed && rec.Outcome.Counts() {
 		f.state.Failed = append([]result.Record{rec}, f.state.Failed[:min(len(f.state.Failed), LastFailed-1)]...)
 	}
 	return nil

@@ -14,7 +14,6 @@ type Check struct {
 	// Unpriced is the model if its price is not known, so that its cost is missing.
 	Unpriced string `json:"unpriced_model,omitempty"`
 	// Result and Correction are those of --result.
-	Result     string              `json:"result,omitempty"`
+	Result     string      `json:"result,omitempty"`
 	Correction *Correction `json:"correction,omitempty"`
 }
-

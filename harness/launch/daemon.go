@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ type Daemon struct {
 	version   string
 	healthyIn time.Duration
 
+	what     string // it is called
 	cmd      *exec.Cmd
 	groups   []int // ids of the process groups that its processes may be in
 	watchdog *watchdog
@@ -85,10 +87,11 @@ func (d *Daemon) stop(grace time.Duration) error {
 	return d.stopErr
 }
 
-// spawn starts the watchdog, and the command in the watchdog's process group.
-func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*Daemon, error) {
-	args := p.expand(port, o.Home)
+// spawn starts the watchdog, and the command in the watchdog's process group. attach sets what the
+// command is connected with, besides its output, which goes to the log.
+func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.File, attach func(*exec.Cmd)) (*Daemon, error) {
 	d := &Daemon{
+		what:     cmp.Or(o.what, "daemon"),
 		cmd:      exec.Command(args[0], args[1:]...), //nolint:noctx // it outlives ctx; Stop ends its group
 		exited:   make(chan struct{}),
 		stopping: make(chan time.Duration, 1),
@@ -102,7 +105,7 @@ func spawn(ctx context.Context, p Profile, o Options, port int, log *os.File) (*
 	defer output.Close()
 	d.cmd.Dir = p.Dir
 	d.cmd.Stdout, d.cmd.Stderr = output, output
-	d.cmd.Env = append(without(d.cmd.Environ(), p.Withheld), p.environment(port, o.Home)...)
+	attach(d.cmd)
 	if len(o.Watchdog) > 0 {
 		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, output); err != nil {
 			_ = output.Close() // nothing is lost: only children write to it
@@ -171,10 +174,10 @@ func (d *Daemon) supervise() {
 	if len(left) == 0 {
 		<-d.exited
 	} else {
-		d.stopErr = fmt.Errorf("stop daemon: processes %v still exist after SIGKILL", left)
+		d.stopErr = fmt.Errorf("stop %s: processes %v still exist after SIGKILL", d.what, left)
 	}
 	if exited {
-		d.exitErr = withLog(fmt.Errorf("daemon (pid %d) exited: %v", d.PID(), d.cmd.ProcessState), d.log)
+		d.exitErr = withLog(fmt.Errorf("%s (pid %d) exited: %v", d.what, d.PID(), d.cmd.ProcessState), d.log)
 	}
 }
 

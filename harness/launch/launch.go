@@ -45,6 +45,9 @@ type Options struct {
 	// over the daemon: when the launching process dies, only Linux kills the daemon, and only its
 	// first process.
 	Watchdog []string
+
+	// what the process is called in messages, empty for a daemon.
+	what string
 }
 
 // Start starts the daemon on a loopback port and waits until GET /healthz reports that it is
@@ -94,6 +97,24 @@ func Check(p Profile, o Options) error {
 		return fmt.Errorf("daemon %s: %w: it has no {addr} or {port}, so its port must be given",
 			p.Command[0], errNotConfigured)
 	}
+	if err := checkProgram(p); err != nil || o.Port == 0 {
+		return err
+	}
+	_, err := freePort(context.Background(), o.Port) // which does not block
+	return err
+}
+
+// CheckFilter returns an error if StartFilter could not succeed whatever the process does. It starts
+// nothing.
+func CheckFilter(p Profile) error {
+	if len(p.Command) == 0 {
+		return errNotConfigured
+	}
+	return checkProgram(p)
+}
+
+// checkProgram returns an error if the program of a command is missing.
+func checkProgram(p Profile) error {
 	program := p.Command[0]
 	if p.Dir != "" {
 		if _, err := os.Stat(p.Dir); err != nil {
@@ -106,11 +127,7 @@ func Check(p Profile, o Options) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf("daemon: %w: %w", errNotConfigured, err)
 	}
-	if o.Port == 0 {
-		return nil
-	}
-	_, err := freePort(context.Background(), o.Port) // which does not block
-	return err
+	return nil
 }
 
 func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon, error) {
@@ -121,7 +138,9 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 			return nil, err
 		}
 	}
-	d, err := spawn(ctx, p, o, port, log)
+	d, err := spawn(ctx, p.expand(port, o.Home), p, o, log, func(cmd *exec.Cmd) {
+		cmd.Env = append(without(cmd.Environ(), p.Withheld), p.environment(port, o.Home)...)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,19 @@ func (p Profile) expand(port int, home string) []string {
 	return command
 }
 
+// InHome returns a profile for a process that is given no port: {home} is replaced, and SVC_HOME is
+// in its environment.
+func (p Profile) InHome(home string) Profile {
+	values := strings.NewReplacer("{home}", home)
+	command := make([]string, len(p.Command))
+	for i, arg := range p.Command {
+		command[i] = values.Replace(arg)
+	}
+	p.Command = command
+	p.Env = append([]string{"SVC_HOME=" + home}, p.Env...)
+	return p
+}
+
 // environment returns the variables that are added to the caller's environment. They include
 // address and home, which override variables that are meant for another daemon, and which a command
 // without placeholders needs.

@@ -22,8 +22,8 @@ type halting struct {
 func (*halting) Asking(string, bool)      {}
 func (h *halting) Recorded(result.Record) { h.recorded++ }
 
-func (h *halting) Turn(ctx context.Context, question int) error {
-	if question < 2 {
+func (h *halting) Turn(ctx context.Context, j Job) error {
+	if j.Index < 2 {
 		return nil
 	}
 	close(h.waiting)

@@ -29,8 +29,12 @@ func NewRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 		ExpectedPaths: q.ExpectedPaths, Checks: result.NewChecks(q.Checks), Tags: q.Tags, Repeat: q.Repeat, Line: q.Line,
 		Type: q.Type, JudgeType: q.JudgeType, Actor: a.Actor, DeepRank: a.DeepRank, Failed: a.Failed,
 	}
-	if f != nil {
+	r.Forbidden, r.MustCite, r.Leaks = q.Forbidden, q.MustCite, a.Leaks
+	switch {
+	case f != nil:
 		r.Outcome, r.Error = result.Errored, &f.Failure
+	case a.Lacks != "":
+		r.Outcome, r.Reason = result.NotMeasurable, a.Lacks
 	}
 	if felt := millis(a.Latency + a.Waited); felt > r.LatencyMS {
 		r.FeltMS = &felt

@@ -63,8 +63,9 @@ func (u Unfinished) addRecord(j *Job) error {
 
 // Pace says when questions may be asked.
 type Pace interface {
-	// Turn waits until a question may be asked. Questions ascend.
-	Turn(ctx context.Context, question int) error
+	// Turn waits until a question may be asked. Questions ascend. Some are not asked: they have an
+	// answer already, or no gold.
+	Turn(ctx context.Context, j Job) error
 }
 
 // Paced returns the questions of a source, each when its turn is.
@@ -80,7 +81,7 @@ func (p paced) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		for j, err := range p.Source.Jobs(ctx) {
 			if err == nil {
-				err = p.pace.Turn(ctx, j.Index)
+				err = p.pace.Turn(ctx, j)
 			}
 			if !yield(j, err) || err != nil {
 				return

@@ -15,7 +15,7 @@ type Grader struct{ scorer.Scorer }
 
 // Score implements Scorer.
 func (g Grader) Score(ctx context.Context, rec result.Record) (result.Record, error) {
-	if rec.Outcome == result.Errored || rec.Outcome == result.NoGold {
+	if rec.Outcome == result.Errored || !rec.Outcome.Counts() {
 		return rec, nil
 	}
 	v, err := g.Scorer.Score(ctx, rec.Item())
@@ -62,6 +62,11 @@ func (l *loop) ask(ctx context.Context, j Job) error {
 		fresh = fresh.After(j.Earlier)
 	}
 	failed := fresh.Outcome == result.Errored
+	if fresh.Outcome == result.NotMeasurable {
+		l.finished(j, &fresh)
+		l.send(journal.KindGrade, j, &fresh)
+		return nil
+	}
 	if failed {
 		if fresh, err = l.Scorer.Score(ctx, fresh); err != nil {
 			return err

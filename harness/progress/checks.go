@@ -24,6 +24,7 @@ type Checks struct {
 	count map[conformance.Verdict]int
 }
 
+// NewChecks starts the display for a run of total checks.
 func NewChecks(t *terminal.Terminal, total int) *Checks {
 	p := &Checks{t: t, total: total, pace: pace{drawn: time.Now()}, count: map[conformance.Verdict]int{}}
 	switch {
@@ -31,12 +32,12 @@ func NewChecks(t *terminal.Terminal, total int) *Checks {
 	case t.Live():
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(RedrawInterval), progressbar.OptionSetDescription("  check"),
+			progressbar.OptionThrottle(redrawInterval), progressbar.OptionSetDescription("  check"),
 			progressbar.OptionClearOnFinish())
 	default:
 		p.mu.Lock() // the timer may fire before the assignment
 		defer p.mu.Unlock()
-		p.late = time.AfterFunc(MaxLineInterval, p.tick)
+		p.late = time.AfterFunc(maxLineInterval, p.tick)
 	}
 	return p
 }
@@ -57,7 +58,7 @@ func (p *Checks) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil {
-		p.late.Reset(MaxLineInterval)
+		p.late.Reset(maxLineInterval)
 		p.line()
 	}
 }
@@ -66,7 +67,7 @@ func (p *Checks) tick() {
 func (p *Checks) line() {
 	kept, broken, open := p.count[conformance.Kept], p.count[conformance.Broken], p.count[conformance.NotJudged]
 	if done := kept + broken + open; p.late != nil && p.pace.due(done, p.total) {
-		p.late.Reset(MaxLineInterval)
+		p.late.Reset(maxLineInterval)
 		p.t.Field("check", "%s", fmt.Sprintf("%d/%d  %d kept  %d broken  %d not judged", done, p.total, kept, broken, open))
 	}
 }

@@ -1,3 +1,6 @@
+// Package progress shows on a terminal how far something is that takes long: as a bar, or as plain
+// lines where lines cannot be redrawn. A quiet terminal shows nothing. Types are safe for concurrent
+// use.
 package progress
 
 import (
@@ -19,24 +22,24 @@ import (
 )
 
 const (
-	BarWidth = 16 // maximum: the bar shrinks if the status text needs the columns
+	barWidth = 16 // maximum: the bar shrinks if the status text needs the columns
 	minBar   = 4
 	// barOverhead is the width of percentage, count and blanks, without the digits of the count.
 	barOverhead = 12
 	// recentAnswers is the number of latencies from which the live percentiles are computed.
 	recentAnswers  = 512
-	RedrawInterval = 100 * time.Millisecond
+	redrawInterval = 100 * time.Millisecond
 	// A bar is drawn again after liveInterval although no question has finished.
 	liveInterval = time.Second
 	// stallAge is the age from which the oldest question is named.
 	stallAge = 5 * time.Second
 	// A plain line is printed after each tenth of the questions, subject to these intervals.
 	minLineInterval = time.Second
-	MaxLineInterval = 10 * time.Second
+	maxLineInterval = 10 * time.Second
 )
 
 // Questions reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
-// fields may be read after done.
+// fields may be read after Done.
 type Questions struct {
 	t       *terminal.Terminal
 	bar     *progressbar.ProgressBar
@@ -50,7 +53,7 @@ type Questions struct {
 	asked  int                  // in this process
 	open   map[string]time.Time // when the questions that wait for an answer were asked, by id
 	spent  llm.USD
-	// unpriced is set if the price of the judge is not known.
+	// Unpriced is set if the price of the judge is not known.
 	Unpriced bool
 	// more, if set, returns further parts of the status, the cost among them.
 	more  func() []string
@@ -75,7 +78,7 @@ func NewQuestions(t *terminal.Terminal, total, resumed int) *Questions {
 	p.late = time.AfterFunc(p.patience(), p.tick)
 	if t.Live() {
 		p.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(BarWidth), progressbar.OptionShowCount(),
+			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
@@ -88,7 +91,7 @@ func (p *Questions) patience() time.Duration {
 	if p.t.Live() {
 		return liveInterval
 	}
-	return MaxLineInterval
+	return maxLineInterval
 }
 
 // tick draws if no question has finished for a while.
@@ -143,7 +146,7 @@ func (p *Questions) Recorded(r result.Record) {
 	defer p.mu.Unlock()
 	p.counts.Add(r)
 	p.spent = p.spent.Plus(r.JudgeUSD)
-	if r.Outcome == result.NoGold {
+	if !r.Outcome.Counts() {
 		return
 	}
 	if p.counts.Finished() > p.resumed {
@@ -183,7 +186,7 @@ type pace struct {
 func (p *pace) due(done, total int) bool {
 	now, tenth := time.Now(), done*10/total
 	since := now.Sub(p.drawn)
-	if (tenth <= p.tenth || since < minLineInterval) && since < MaxLineInterval {
+	if (tenth <= p.tenth || since < minLineInterval) && since < maxLineInterval {
 		return false
 	}
 	p.tenth, p.drawn = tenth, now
@@ -194,7 +197,7 @@ func (p *Questions) draw() {
 	now, done := time.Now(), p.counts.Finished()
 	since := now.Sub(p.drawn)
 	if p.bar != nil {
-		if since >= RedrawInterval {
+		if since >= redrawInterval {
 			p.drawn = now
 			p.bar.Describe(p.description())
 			_ = p.bar.Set(done) // a drawing error must not stop the run
@@ -202,7 +205,7 @@ func (p *Questions) draw() {
 		return
 	}
 	if p.due(done, p.total) {
-		p.late.Reset(MaxLineInterval)
+		p.late.Reset(maxLineInterval)
 		p.t.Field("ask", "%d/%d  %s", done, p.total, strings.Join(p.status("first token"), "  "))
 	}
 }

@@ -98,7 +98,7 @@ func (a Arms) annotations() []annotation {
 		for i := range arm.Run.Questions {
 			r := &arm.Run.Questions[i]
 			switch {
-			case r.Passed || r.Outcome == result.NoGold:
+			case r.Passed || !r.Outcome.Counts():
 			case r.Outcome == result.Scored:
 				failures = append(failures, arm.annotation(r))
 			default:

@@ -429,7 +429,7 @@ func (a *Arm) failures(p *summary) {
 }
 
 // isLost reports whether a question did not pass.
-func isLost(r *result.Record) bool { return !r.Passed && r.Outcome != result.NoGold }
+func isLost(r *result.Record) bool { return !r.Passed && r.Outcome.Counts() }
 
 // outcomeWord returns how a question ended that did not pass.
 func outcomeWord(r *result.Record) string {

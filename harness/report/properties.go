@@ -29,7 +29,7 @@ func properties(run *Run) []property {
 	}
 	s.add("mean_score", decimal(res.MeanScore))
 	n := res.Counts
-	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold))
+	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, notMeasurable(n)))
 	if g := res.Gate; g != nil {
 		s.add("verdict", string(g.Verdict))
 		s.add("verdict_sentence", g.Sentence)

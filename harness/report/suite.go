@@ -103,6 +103,9 @@ func (a *Arm) question(r *result.Record) testCase {
 	case r.Outcome == result.NoGold:
 		c.status, c.kind, c.message = skipped, "no_gold", "not asked: the question has no expected_paths, or errata exclude it"
 		return c
+	case r.Outcome == result.NotMeasurable:
+		c.status, c.kind, c.message = skipped, string(result.NotMeasurable), cmp.Or(r.Reason, "the target lacks an operation")
+		return c
 	case r.Outcome == result.Errored:
 		c.status, c.kind, c.message = errored, "error", "the daemon returned no usable answer"
 		if r.Error != nil {
@@ -182,7 +185,13 @@ func (run *Run) want(r *result.Record) string {
 		needs = kind.Needs
 	}
 	expected, paths := strings.Join(r.Expected, " | "), strings.Join(r.ExpectedPaths, " | ")
+	var checks []string
+	for _, c := range r.Checks {
+		checks = append(checks, c.String())
+	}
 	switch needs {
+	case scorer.NeedChecks:
+		return strings.Join(checks, " | ")
 	case scorer.NeedExpected:
 		return cmp.Or(expected, r.Reference, paths)
 	case scorer.NeedGold:

@@ -30,7 +30,9 @@ type Spec struct {
 	Dataset   string
 	Scorer    scorer.Kind
 	ExactCase bool
-	Tool      result.ToolID
+	// External identifies a scorer that is a program, nil for another.
+	External *result.ExternalScorer
+	Tool     result.ToolID
 	// OpenJudge plans the judge. It is called if some question needs one.
 	OpenJudge func() (*judging.Plan, error)
 }
@@ -62,8 +64,9 @@ func Plan(s Spec) (*Rescoring, error) {
 	}
 	r.options = scorer.Options{TopK: max(1, r.Identity.TopK), ExactCase: s.ExactCase}
 	was := &r.Identity
-	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge}
+	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge, External: was.External}
 	was.Scorer, was.ExactCase, was.Judge, was.Tool = s.Scorer.Name, nil, nil, s.Tool
+	was.External = s.External
 	if s.Scorer.ComparesText() {
 		was.ExactCase = &s.ExactCase
 	}

@@ -75,7 +75,7 @@ func (r *Record) CheckLabels() []string {
 // is unscored if none fails and one has no verdict.
 func (r *Record) ByCheck(label string) Record {
 	out := *r
-	if r.Outcome == Errored || r.Outcome == NoGold {
+	if r.Outcome == Errored || !r.Outcome.Counts() {
 		return out
 	}
 	out.Outcome, out.Passed = Scored, true

@@ -1,7 +1,8 @@
 package result
 
 // Counts are the outcomes of a set of questions. Passed, Scored, Errors and Unscored are parts of
-// Total; errors and unscored questions have not passed. NoGold is not part of Total.
+// Total; errors and unscored questions have not passed. NoGold and NotMeasurable are not part of
+// Total.
 type Counts struct {
 	Total    int `json:"total"`
 	Passed   int `json:"passed"`
@@ -9,10 +10,12 @@ type Counts struct {
 	Errors   int `json:"errors"`
 	Unscored int `json:"unscored"`
 	NoGold   int `json:"no_gold"`
+	// NotMeasurable is 0 in older files.
+	NotMeasurable int `json:"not_measurable,omitempty"`
 }
 
 // Finished returns the number of records that were added.
-func (c Counts) Finished() int { return c.Total + c.NoGold }
+func (c Counts) Finished() int { return c.Total + c.NoGold + c.NotMeasurable }
 
 // Add counts one finished record.
 func (c *Counts) Add(r Record) { c.count(r, 1) }
@@ -21,8 +24,12 @@ func (c *Counts) Add(r Record) { c.count(r, 1) }
 func (c *Counts) Remove(r Record) { c.count(r, -1) }
 
 func (c *Counts) count(r Record, n int) {
-	if r.Outcome == NoGold {
+	switch r.Outcome {
+	case NoGold:
 		c.NoGold += n
+		return
+	case NotMeasurable:
+		c.NotMeasurable += n
 		return
 	}
 	c.Total += n

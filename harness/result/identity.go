@@ -22,10 +22,14 @@ type Identity struct {
 	// ExactCase says whether upper and lower case mattered to the exact scorer. It is nil with another
 	// scorer, and of an older evalctl, which compared text in another way.
 	ExactCase *bool `json:"exact_case,omitempty"`
+	// External is the scorer of the user's own, nil for another one.
+	External *ExternalScorer `json:"external_scorer,omitempty"`
 	// Brain is the name of the run's brain, or one name for several of them. Which brains there are
 	// follows from the dataset and BrainTag, the tag that names a question's brain.
-	Brain      string   `json:"brain"`
-	BrainTag   string   `json:"brain_tag,omitempty"`
+	Brain    string `json:"brain"`
+	BrainTag string `json:"brain_tag,omitempty"`
+	// Isolated is set if each question was asked in a brain of its own.
+	Isolated   bool     `json:"isolated,omitempty"`
 	Scenario   Scenario `json:"scenario"`
 	Mode       string   `json:"mode"`
 	TopK       int      `json:"top_k"`
@@ -49,10 +53,11 @@ type Identity struct {
 
 // Rescored is the result whose answers were scored again, and by what they were scored in it.
 type Rescored struct {
-	SHA256    string      `json:"sha256"`
-	Scorer    string      `json:"scorer"`
-	ExactCase *bool       `json:"exact_case,omitempty"`
-	Judge     *JudgeModel `json:"judge"`
+	SHA256    string          `json:"sha256"`
+	Scorer    string          `json:"scorer"`
+	ExactCase *bool           `json:"exact_case,omitempty"`
+	Judge     *JudgeModel     `json:"judge"`
+	External  *ExternalScorer `json:"external_scorer,omitempty"`
 }
 
 // ReplayID is what determines the outcome of a replay besides what determines that of a run.
@@ -95,6 +100,9 @@ type DaemonID struct {
 	CommandSHA256 string `json:"command_sha256,omitempty"`
 	Endpoint      string `json:"endpoint,omitempty"`
 	Version       string `json:"version"`
+	// Mapping and MappingSHA256 are those of a service that does not speak the protocol, see Mapped.
+	Mapping       string `json:"mapping,omitempty"`
+	MappingSHA256 string `json:"mapping_sha256,omitempty"`
 }
 
 // StartedDaemon identifies a daemon by its command: a program and its arguments, placeholders not
@@ -103,6 +111,22 @@ func StartedDaemon(command []string) DaemonID {
 	// No argument can contain a zero byte.
 	sum := sha256.Sum256([]byte(strings.Join(command, "\x00")))
 	return DaemonID{Program: command[0], CommandSHA256: hex.EncodeToString(sum[:])}
+}
+
+// ExternalScorer identifies a scorer that is a program or a service of the user's. Name and Version
+// are what it says of itself.
+type ExternalScorer struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Program and CommandSHA256 are those of a command, as in DaemonID.
+	Program       string `json:"program,omitempty"`
+	CommandSHA256 string `json:"command_sha256,omitempty"`
+	// FilesSHA256 is over the contents of the files that the command names, whose number is Files. It
+	// covers nothing that these import or read, and no program that is found in PATH.
+	FilesSHA256 string `json:"files_sha256,omitempty"`
+	Files       int    `json:"files,omitempty"`
+	// Endpoint is the URL of a service, without its query.
+	Endpoint string `json:"endpoint,omitempty"`
 }
 
 // ModelID is the reader model that the daemon was started with. BaseURL is empty for a provider
@@ -167,7 +191,7 @@ func incidental(key string) bool {
 	if rest, ok := strings.CutPrefix(key, "dataset.selection."); ok {
 		return rest != "sha256" && rest != "shuffle_seed"
 	}
-	return key == "dataset.path" || key == "corpus.path" ||
+	return key == "dataset.path" || key == "corpus.path" || key == "external_scorer.endpoint" ||
 		strings.HasPrefix(key, "tool.") || strings.HasPrefix(key, "dataset.tags")
 }
 
@@ -180,6 +204,9 @@ func orNone(s string) string {
 
 // ScoredBy returns the scorer for people.
 func (id Identity) ScoredBy() string {
+	if e := id.External; e != nil {
+		return fmt.Sprintf("%s %s %s", id.Scorer, e.Name, e.Version)
+	}
 	if id.ExactCase != nil && *id.ExactCase {
 		return id.Scorer + ", with case"
 	}

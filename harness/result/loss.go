@@ -33,7 +33,7 @@ type Loss struct {
 // retrieved documents, and never in a scenario without a reader.
 func (r *Record) LostAt(scenario Scenario, topK int) Stage {
 	switch {
-	case r.Passed || r.Outcome == NoGold:
+	case r.Passed || !r.Outcome.Counts():
 		return ""
 	case r.Outcome == Errored:
 		return StageError

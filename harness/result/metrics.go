@@ -1,6 +1,9 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Metrics are measures of retrieval by name, such as recall@5 or mrr.
 type Metrics map[string]float64
@@ -92,11 +95,16 @@ type TagMeans struct {
 }
 
 // PrimaryMetrics returns the names of the metrics that summarise r: recall, any and all at top-k,
-// mrr, and nDCG at 10, as is usual, or at top-k if that is less.
+// mrr, and nDCG at 10, as is usual, or at top-k if that is less. Those are left out that r does not
+// have, because they are not measurable.
 func (r *Retrieval) PrimaryMetrics() []string {
 	topK := r.Ks[len(r.Ks)-1]
-	return []string{
+	names := []string{
 		fmt.Sprintf("recall@%d", topK), fmt.Sprintf("any@%d", topK), fmt.Sprintf("all@%d", topK),
 		"mrr", fmt.Sprintf("ndcg@%d", min(topK, 10)),
 	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, known := r.Macro[name]
+		return r.Macro != nil && !known
+	})
 }

@@ -14,6 +14,8 @@ func (id *Identity) PassedText() string {
 	text := fmt.Sprintf("a score of at least %v", scorer.PassMark)
 	kind, err := scorer.Find(id.Scorer)
 	switch {
+	case id.External != nil:
+		text += fmt.Sprintf(" by the scorer %s %s", id.External.Name, id.External.Version)
 	case err != nil:
 	case kind.Needs == scorer.NeedGold:
 		text += fmt.Sprintf(", which is the share of the expected documents among the first %d", id.TopK)

@@ -12,13 +12,20 @@ import (
 type Outcome string
 
 // Every question has one outcome. Only a scored question has a score. Errors and unscored questions
-// count as not passed, questions without gold do not count.
+// count as not passed. Questions without gold, and those that the target cannot be asked because it
+// lacks an operation, do not count.
 const (
 	Scored   Outcome = "scored"
 	Errored  Outcome = "error"    // the daemon returned no usable answer
 	Unscored Outcome = "unscored" // the scorer returned no usable verdict
 	NoGold   Outcome = "no_gold"  // not asked: retrieval is scored and the question has no gold
+	// NotMeasurable is a question that was not asked because the target lacks an operation that must
+	// come before it.
+	NotMeasurable Outcome = "not_measurable"
 )
+
+// Counts reports whether a question with this outcome is part of Counts.Total.
+func (o Outcome) Counts() bool { return o != NoGold && o != NotMeasurable }
 
 // Record is one question in the result file. The keys up to Citations are the specification's.
 type Record struct {
@@ -55,7 +62,13 @@ type Record struct {
 	Checks        []Check         `json:"checks,omitempty"`
 	// Retrieval is nil if the question has no expected paths, or failed before a list of chunks came.
 	Retrieval *QuestionRetrieval `json:"retrieval,omitempty"`
-	Tags      []string           `json:"tags,omitempty"`
+	// Forbidden are the texts that must not come back by the dataset, Leaks those that did: of deleted
+	// documents too. A question with leaks does not pass.
+	Forbidden []string `json:"forbidden,omitempty"`
+	Leaks     []Leak   `json:"leaks,omitempty"`
+	// MustCite are paths of documents. Unless the answer cites one of them, it does not pass.
+	MustCite []string `json:"must_cite,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
 	// Repeat counts the times that the question was asked, from 1, if it was asked several times. A
 	// question is then identified by ID and Repeat.
 	Repeat int `json:"repeat,omitempty"`
@@ -116,6 +129,7 @@ func (r *Record) Item() scorer.Item {
 // Graded returns the record with a scorer's verdict. The reference and the JudgeVerdict of Original
 // are the caller's to add.
 func (r Record) Graded(v scorer.Verdict) Record {
+	v = r.Conditioned(v)
 	r.Passed, r.Reason, r.JudgeUnanswered = v.Passed(), v.Reason, v.Unanswered
 	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
 	r.JudgeCached, r.JudgeSavedUSD = v.Cached, v.Saved

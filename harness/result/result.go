@@ -92,6 +92,9 @@ type Result struct {
 	OwnQuestions []OwnQuestion `json:"own_questions,omitempty"`
 	Cost         Cost          `json:"cost"`
 
+	// Mapped is nil for a daemon that speaks the protocol.
+	Mapped *Mapped `json:"mapped,omitempty"`
+
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
 	Replay         *Replay         `json:"replay,omitempty"`

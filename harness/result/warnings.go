@@ -23,6 +23,14 @@ const (
 	GoldNeverFound   = "gold_never_found"
 )
 
+// The Kinds of the warnings about a service that a mapping describes, see Mapped: keywords were
+// searched for instead of questions, gold was found by its text, and something is not measurable.
+const (
+	KeywordQueries     = "keyword_queries"
+	MatchedByText      = "matched_by_text"
+	RanksNotMeasurable = "not_measurable"
+)
+
 // warningIDs is the number of questions that a warning names.
 const warningIDs = 5
 

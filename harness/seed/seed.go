@@ -38,6 +38,11 @@ func Brains(
 	ctx context.Context, e target.Service, d result.Dialect, brains []dataset.Brain,
 	seeded func(brain string) bool, markSeeded func(brain string) error,
 ) (map[string]string, error) {
+	if len(brains) > 1 {
+		if err := target.Needs(e, target.Brains); err != nil {
+			return nil, err
+		}
+	}
 	s := seeder{
 		service: e, dialect: d, seeded: seeded, markSeeded: markSeeded,
 		writers: max(1, concurrentWrites/min(concurrentBrains, max(1, len(brains)))),

@@ -50,6 +50,10 @@ func (g Grid) Load(s dataset.Spec) (dataset.Input, error) {
 	if err != nil {
 		return in, err
 	}
+	if in.Dataset.Lifecycle() {
+		return in, fmt.Errorf("%s: operations before questions, and texts that must not come back, "+
+			"are for evalctl run: a sweep asks every cell the same brains", s.Path)
+	}
 	// A warning about a large top-k may not apply to the others.
 	if err := in.CheckGold(slices.Min(g.TopKs)); err != nil {
 		return in, err
@@ -133,17 +137,18 @@ func (s *Sweep) cell(ctx context.Context, cell *result.Cell) error {
 	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	s.Observer.Begin()
-	cell.Result, err = harness.Drive(ctx, harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: s.target(*cell), Timeout: s.timeout(), TopK: cell.TopK, Brains: s.Input.Brains,
-			Watched: s.Session.Started(),
-		}),
+	config := harness.Config{
 		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
 		Dataset: s.Input.Dataset, Concurrency: s.Settings.Concurrency, Observer: cellObserver{s.Observer, cell},
 		Notes: harness.Notes{
 			Brains: harness.BrainInfos(s.Input.Brains), Warnings: gold.Warnings, Settings: s.Settings,
 		},
-	}, id)
+	}
+	s.Session.Ask(&config, harness.Daemon{
+		Answerer: s.target(*cell), Timeout: s.timeout(), TopK: cell.TopK, Brains: s.Input.Brains,
+		Watched: s.Session.Started(),
+	})
+	cell.Result, err = harness.Drive(ctx, config, id)
 	if err != nil {
 		s.Observer.End(nil)
 		return err

@@ -50,10 +50,20 @@ type Answer struct {
 	// Timeline has the events of the last attempt's stream, nil if nothing was streamed.
 	Timeline result.Timeline
 	Attempts int
+	// Lacks says which operation that must come before the question the service lacks. The question
+	// was not asked then.
+	Lacks string
+	// Leaks are the forbidden texts of the question that came back.
+	Leaks []result.Leak
+	// Events are the events of the last attempt's stream that are not kept otherwise: the retrieval
+	// and the end, and those that the protocol does not know. They are nil unless the question has
+	// forbidden texts.
+	Events []Event
 	// Failed are the attempts before the last one.
 	Failed []result.Failure
 
 	spelled spellings
+	listens bool // Events are kept
 
 	// The remaining fields are set if the answer was not written by the daemon. Search is the part of
 	// Latency that the daemon's search took. Actor is what the model used that wrote it. DeepRank is
@@ -64,6 +74,12 @@ type Answer struct {
 	DeepRank *int
 	// Retrieval is the comparison with the gold if it was made before, nil otherwise.
 	Retrieval *result.QuestionRetrieval
+}
+
+// Event is an event of a stream as the service sent it.
+type Event struct {
+	Name string
+	Data []byte
 }
 
 // Target asks the brains of one service in one scenario. It is safe for concurrent use.
@@ -99,6 +115,7 @@ func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 
 // Answer implements Service.
 func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a Answer, err error) {
+	a.listens = len(q.Forbidden) > 0
 	scenario, err := ScenarioOf(t.Scenario)
 	if err == nil {
 		err = scenario.exchange(ctx, e, scenario.request(t, q), &a, time.Now())
@@ -181,6 +198,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 		came := time.Since(start)
 		var known bool
 		o, known, err = decodeEvent(o, ev)
+		kept += a.listen(ev)
 		if !known {
 			a.Timeline.Add(result.OtherEvent, came)
 			if others.add(ev) && text.Len() == 0 && !retrieved {
@@ -226,6 +244,19 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			return newFailure(result.KindProtocol, fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20))
 		}
 	}
+}
+
+// listen keeps an event that is not kept otherwise, and returns its size.
+func (a *Answer) listen(ev sse.Event) int {
+	switch ev.Name {
+	case protocol.EventDelta, "token", protocol.EventCitation:
+		return 0
+	}
+	if !a.listens {
+		return 0
+	}
+	a.Events = append(a.Events, Event{Name: ev.Name, Data: bytes.Clone(ev.Data)})
+	return len(ev.Data)
 }
 
 // decodeEvent parses the payload of the events that matter into o, whose members are overwritten.

@@ -138,15 +138,27 @@ func (e *Endpoint) Object(ctx context.Context, r Request) (jsonobj.Object, error
 // body is accepted and returned as nil. A failure can be retried only if its status is 429 or 503:
 // after any other, what the request creates may exist already.
 func (e *Endpoint) Create(ctx context.Context, r Request) (jsonobj.Object, error) {
+	data, err := e.change(ctx, r)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return nil, err
+	}
+	return parse(r, data)
+}
+
+// Change sends a request that is not safe to repeat, and ignores the body of the answer. Failures can
+// be retried as those of Create.
+func (e *Endpoint) Change(ctx context.Context, r Request) error {
+	_, err := e.change(ctx, r)
+	return err
+}
+
+func (e *Endpoint) change(ctx context.Context, r Request) ([]byte, error) {
 	r.Accept = protocol.TypeJSON
 	data, err := e.read(ctx, r)
 	if f, ok := errors.AsType[*Failure](err); ok {
 		f.retry = f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable
 	}
-	if err != nil || len(bytes.TrimSpace(data)) == 0 {
-		return nil, err
-	}
-	return parse(r, data)
+	return data, err
 }
 
 // read sends a request and returns the body of the answer.

@@ -24,6 +24,18 @@ func newFailure(kind result.Kind, message string) *Failure {
 // answers. message is one line. The same request is not worth repeating.
 func NewFailure(kind result.Kind, message string) *Failure { return newFailure(kind, message) }
 
+// ShapeFailure returns the failure of an answer that cannot be read. Every answer of such a service
+// fails in the same way, so that Target.Check ends a run before its first question.
+func ShapeFailure(message string) *Failure { return shapeFailure(message) }
+
+// TransientFailure returns a failure after which the same request may succeed. after is how long the
+// service asks its client to wait, 0 for nothing.
+func TransientFailure(kind result.Kind, message string, after time.Duration) *Failure {
+	f := newFailure(kind, message)
+	f.retry, f.retryAfter = true, after
+	return f
+}
+
 func (f *Failure) Error() string { return f.Message }
 
 // Retryable reports whether the same request may succeed when it is sent again.

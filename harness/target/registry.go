@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -28,14 +29,20 @@ type Definition struct {
 	Profile  launch.Profile
 	// Own is set if Profile starts this program's own daemon.
 	Own bool
+	// MCP is set for an MCP server, which Profile starts or which is at Endpoint.
+	MCP bool
 	// Settings are how this target is asked where that differs from others.
 	Settings Settings
 }
+
+// Foreign reports whether the target is a service that a mapping describes.
+func (d Definition) Foreign() bool { return d.MCP || d.Settings.Mapping != "" }
 
 // Settings are how one target is asked. What is empty is as for all targets.
 type Settings struct {
 	Mode    string // a retrieval mode, see protocol.Modes
 	Dialect result.Dialect
+	Mapping string // the name or the file of a mapping
 }
 
 // Registry finds targets by their names. Its methods may be called concurrently.
@@ -52,10 +59,12 @@ type Registry struct {
 //
 //   - a URL: the daemon that is running there;
 //   - the name of a target: the same daemon;
-//   - a command with its arguments: the daemon that it starts, see launch.Profile.
+//   - a command with its arguments: the daemon that it starts, see launch.Profile;
+//   - mcp: before a command or a URL: an MCP server with tools of its own.
 //
-// A URL or a name may be followed by settings, --mode MODE or --dialect DIALECT. A name or a command
-// may follow assignments VARIABLE=VALUE, which the daemon gets in its environment.
+// A URL or a name may be followed by settings, --mode MODE, --dialect DIALECT or --mapping MAPPING. A
+// name or a command may follow assignments VARIABLE=VALUE, which the daemon gets in its environment.
+// Between mcp: and the command may be settings, and then assignments.
 //
 // Errors quote no definition, which may have a token.
 func (r Registry) Find(text string) (Definition, error) {
@@ -167,9 +176,13 @@ func (r Registry) known(name string) bool {
 
 // define returns the target of a definition. Those of outer refer to it.
 func (r Registry) define(name, definition, origin string, outer []string) (d Definition, err error) {
-	words, err := shellquote.Split(definition)
+	rest, isMCP := strings.CutPrefix(definition, "mcp:")
+	words, err := shellquote.Split(rest)
 	if err != nil {
 		return d, fmt.Errorf("target %s: %s: %w", name, origin, err)
+	}
+	if isMCP {
+		return r.server(name, words, origin)
 	}
 	assigned, words, err := assignments(words)
 	if err != nil {
@@ -197,6 +210,39 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 		return d, err
 	}
 	if err := d.Settings.parse(words[1:]); err != nil {
+		return d, fmt.Errorf("target %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// server returns a target that is an MCP server.
+func (r Registry) server(name string, words []string, origin string) (d Definition, err error) {
+	before := 0
+	for before < len(words) && strings.HasPrefix(words[before], "--") {
+		if before++; !strings.Contains(words[before-1], "=") {
+			before++
+		}
+	}
+	before = min(before, len(words))
+	settings := words[:before]
+	assigned, words, err := assignments(words[before:])
+	switch {
+	case err != nil:
+		return d, fmt.Errorf("target %s: %w", name, err)
+	case len(words) > 0 && isURL(words[0]) && len(assigned) > 0:
+		return d, fmt.Errorf("target %s: the MCP server at a URL is running already, with an environment of its own; "+
+			"leave the assignments out", name)
+	case len(words) > 0 && isURL(words[0]):
+		d = Definition{Name: name, Endpoint: words[0]}
+		settings = append(settings[:len(settings):len(settings)], words[1:]...)
+	default:
+		if d, err = r.started(name, words, origin); err != nil {
+			return d, err
+		}
+		d.Profile.Env = assigned
+	}
+	d.MCP = true
+	if err := d.Settings.parse(settings); err != nil {
 		return d, fmt.Errorf("target %s: %w", name, err)
 	}
 	return d, nil
@@ -272,8 +318,12 @@ func (s *Settings) parse(words []string) error {
 			if !slices.Contains([]result.Dialect{result.Auto, result.Snake, result.Camel}, s.Dialect) {
 				return fmt.Errorf("--dialect %s: must be auto, snake or camel", value)
 			}
+		case "--mapping":
+			if s.Mapping = value; value == "" {
+				return errors.New("--mapping is empty: give the name or the file of a mapping")
+			}
 		default:
-			return fmt.Errorf("unknown setting %s; the settings of a target are --mode and --dialect", flag)
+			return fmt.Errorf("unknown setting %s; the settings of a target are --mode, --dialect and --mapping", flag)
 		}
 	}
 	return nil

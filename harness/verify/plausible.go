@@ -48,7 +48,7 @@ func plausible(r *result.Record) bool {
 		}) &&
 		!slices.ContainsFunc(r.Retrieved, func(c result.Chunk) bool { return slices.Contains(c.Duplicates, "") }) &&
 		!slices.ContainsFunc(r.Failed, implausibleFailure) && distinct(r.Tags) &&
-		plausibleUsage(r.Usage) && plausibleUsage(r.JudgeUsage) && plausibleReplay(r) &&
+		plausibleLeaks(r.Leaks) && plausibleUsage(r.Usage) && plausibleUsage(r.JudgeUsage) && plausibleReplay(r) &&
 		!slices.ContainsFunc(r.Checks, func(c result.Check) bool { return c.Valid() != nil })
 }
 
@@ -69,6 +69,8 @@ func plausibleOutcome(r *result.Record) bool {
 	case result.Unscored:
 	case result.NoGold:
 		return !r.Passed && r.ExpectedPaths == nil && r.Attempts == 0 && r.Retrieval == nil
+	case result.NotMeasurable:
+		return !r.Passed && r.Attempts == 0 && r.Retrieval == nil && r.Reason != ""
 	default:
 		return false
 	}
@@ -82,6 +84,12 @@ func plausibleRetrieval(q *result.QuestionRetrieval) bool {
 		!slices.ContainsFunc(q.Gold, func(g scorer.Gold) bool {
 			return g.Path == "" || !(g.Gain > 0) || g.Rank < 0
 		})
+}
+
+func plausibleLeaks(leaks []result.Leak) bool {
+	return !slices.ContainsFunc(leaks, func(l result.Leak) bool {
+		return l.Text == "" || l.At == "" || !slices.Contains(result.Places(), l.Place)
+	})
 }
 
 func plausibleReplay(r *result.Record) bool {

@@ -92,6 +92,21 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 	}
 	c.retrieval(r, add)
 	c.lost(r, add)
+	c.leaks(r, add)
+}
+
+// leaks checks that the forbidden texts in the record are among those that it says came back. What
+// came back elsewhere, or of deleted documents, is not in the file.
+func (c *checker) leaks(r *result.Record, add func(Difference)) {
+	found := result.NewLeaks(r.Forbidden)
+	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
+		found.LookAnswer(r.Answer, r.Retrieved, r.Citations)
+	}
+	for _, l := range found.Found {
+		if !slices.Contains(r.Leaks, l) {
+			add(Difference{Path: ".leaks", Problem: "it lacks a forbidden text: " + l.String()})
+		}
+	}
 }
 
 // score checks a score and whether it passes. A scorer without a model scores the answer again.
@@ -99,6 +114,7 @@ func (c *checker) score(r *result.Record, add func(Difference)) {
 	v := scorer.Verdict{Scored: true, Score: *r.Score}
 	if c.scorer != nil && (!c.typography || !hasTypography(r.Item())) {
 		again, err := c.scorer.Score(context.Background(), r.Item())
+		again = r.Conditioned(again)
 		if err != nil {
 			add(Difference{Path: ".score", InFile: text(*r.Score), Problem: "it cannot be computed: " + err.Error()})
 		} else if !again.Scored || !near(again.Score, *r.Score) {
@@ -160,7 +176,7 @@ func (c *checker) verdict(r *result.Record, add func(Difference)) {
 		add(Difference{Path: ".judge_verdict", InFile: text(r.JudgeVerdict),
 			Problem: "the outcome is " + string(r.Outcome) + " and passed is " + text(r.Passed)})
 	}
-	if lost := !r.Passed && r.Outcome != result.NoGold; lost != (r.Cause != "") {
+	if lost := !r.Passed && r.Outcome.Counts(); lost != (r.Cause != "") {
 		add(Difference{Path: ".loss", InFile: text(r.Cause), Problem: "passed is " + text(r.Passed)})
 	}
 }
@@ -204,7 +220,7 @@ func (c *checker) lost(r *result.Record, add func(Difference)) {
 func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 	q := r.Retrieval
 	if q == nil {
-		if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored {
+		if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.Outcome.Counts() {
 			add(Difference{Path: ".retrieval", Problem: "it is missing, and the question has expected_paths"})
 		}
 		return

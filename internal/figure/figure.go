@@ -44,3 +44,14 @@ func Duration(ms float64) string {
 		return fmt.Sprintf("%.2f s", ms/1000)
 	}
 }
+
+// Bytes returns a number of bytes in decimal units: "1.5 MB".
+func Bytes(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1e6:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}

@@ -26,18 +26,6 @@ func documentSplit() struct{ Question, Run float64 } {
 	return struct{ Question, Run float64 }{question, run}
 }
 
-func documentPPI() struct {
-	Mean, SE float64
-	CI       ends
-} {
-	judge, labelledJudge, labelled := ppiExample()
-	mean, se, lo, hi := PPIMean(judge, labelledJudge, labelled, .95)
-	return struct {
-		Mean, SE float64
-		CI       ends
-	}{mean, se, ends{lo, hi}}
-}
-
 func documentQuantile(n int, p float64) struct {
 	Lo, Hi int
 	Covers float64

@@ -103,15 +103,13 @@ var documentFuncs = template.FuncMap{
 
 	"wilson":         func(k, n int) ends { return interval(Wilson(k, n, .95)) },
 	"clopperPearson": func(k, n int) ends { return interval(ClopperPearson(k, n, .95)) },
-	"jeffreys":       func(k, n int) ends { return interval(Jeffreys(k, n, .95)) },
 	"exactLower":     func(k, n int) float64 { return ExactLower(k, n, .95) },
 	"exactUpper":     func(k, n int) float64 { return ExactUpper(k, n, .95) },
-	"zeroFailures":   func(n int) float64 { exact, _ := ZeroFailures(n, .95); return exact },
 
 	"waldCovers": waldCovers,
 	"mostProven": mostProven,
 	"required":   Required,
-	"gate":       GatePass,
+	"gate":       gatePass,
 	"proves":     func(n int, floor float64) int { return RequiredProven(n, floor, .95) },
 	"proven":     func(n int, floor, p float64) float64 { return AtLeast(RequiredProven(n, floor, .95), n, p) },
 	"notRefuted": func(n int, floor, p float64) float64 { return AtLeast(RequiredNotRefuted(n, floor, .95), n, p) },
@@ -131,18 +129,13 @@ var documentFuncs = template.FuncMap{
 	"newcombe":     func(p Pairs) ends { return interval(p.Newcombe(.95)) },
 	"bonettPrice":  func(p Pairs) ends { return interval(p.BonettPrice(.95)) },
 	"exact":        McNemarExact,
-	"midP":         McNemarMidP,
-	"chi2P":        func(b, c int) float64 { _, p := McNemarChi2(b, c, true); return p },
 	"holm":         Holm,
-	"bh":           BenjaminiHochberg,
 	"noDiscordant": noDiscordant,
-	"independent":  func(k1, n1, k2, n2 int) ends { return interval(NewcombeIndependent(k1, n1, k2, n2, .95)) },
 	"mostAgainst":  mostAgainst,
 
 	"sizeOf":     func(psi, d float64) float64 { return McNemarSize(psi, d, .05, .8) },
 	"power":      func(n int, psi, d float64) float64 { return McNemarPower(n, psi, d, .05) },
 	"detectable": func(n int, psi float64) float64 { return MinDetectable(n, psi, .05, .8) },
-	"miller":     func(delta, omega2, v float64, k int) float64 { return MillerSize(delta, omega2, v, k, v, k, .05, .8) },
 
 	"clusters":         documentClusters,
 	"documentedRounds": func() int { return documentedRounds },
@@ -164,14 +157,11 @@ var documentFuncs = template.FuncMap{
 	},
 	"judge":        func(q1 float64, m1 int, q0 float64, m0 int) JudgeAccuracy { return JudgeAccuracy{q1, m1, q0, m0} },
 	"slips":        func(specificity float64, controls int) float64 { return math.Pow(specificity, float64(controls)) },
-	"ppi":          documentPPI,
 	"agreement":    func(a, b, c, d int) Agreement { return Agreement{a, b, c, d} },
 	"quantileMin":  func(p float64) int { return QuantileCIMin(p, .95) },
 	"quantileCI":   documentQuantile,
 	"percentile":   func(n int, p float64) float64 { return Percentile(upTo(n), p) },
 	"nearestRank":  func(n int, p float64) float64 { return NearestRank(upTo(n), p) },
-	"backFill":     BackFill,
-	"lafs":         func(tier string) float64 { return LAFS(lmeReference[tier], 1, 200) },
 	"bootstrap":    func(k, n int) Resampled { return Bootstrap(passes(k, n), nil, 10_000, 1, .95) },
 	"signFlip":     func(d ...float64) float64 { p, _ := SignFlip(d, 10_000, 1); return p },
 	"stratified":   func(cells ...Cell) StratifiedRate { return Stratified(cells, .95) },
@@ -223,7 +213,7 @@ func waldCovers(n int, p float64) float64 {
 
 // separated reports whether a run of n questions rarely passes 0.05 below floor, and mostly above.
 func separated(n int, floor float64) bool {
-	return GatePass(n, floor, floor-.05) < .05 && GatePass(n, floor, floor+.05) > .8
+	return gatePass(n, floor, floor-.05) < .05 && gatePass(n, floor, floor+.05) > .8
 }
 
 // separates returns the fewest questions with which, from there on up to 100 more, a true rate 0.05

@@ -11,9 +11,3 @@ func Required(n int, floor float64) int {
 	}
 	return int(math.Ceil(max(0, floor)*float64(n) - 1e-9))
 }
-
-// GatePass returns the probability that a run of n independent questions, each passed with
-// probability p, reaches floor: AtLeast for Required. It is NaN for n < 1 and for p outside 0..1.
-func GatePass(n int, floor, p float64) float64 {
-	return AtLeast(Required(n, floor), n, p)
-}

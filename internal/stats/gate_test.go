@@ -41,6 +41,10 @@ func TestRequiredIsExact(t *testing.T) {
 	})
 }
 
+// gatePass returns the probability that a run of n questions, each passed with probability p,
+// reaches floor.
+func gatePass(n int, floor, p float64) float64 { return AtLeast(Required(n, floor), n, p) }
+
 func TestGatePass(t *testing.T) {
 	tests := []struct {
 		n       int
@@ -53,8 +57,8 @@ func TestGatePass(t *testing.T) {
 		{10, 0, 0}, {10, 1, 1},
 	}
 	for _, tt := range tests {
-		if got := GatePass(tt.n, .9, tt.p); !near(got, tt.want, 5.1e-5) {
-			t.Errorf("GatePass(%d, .9, %v) = %.4f, want %.4f", tt.n, tt.p, got, tt.want)
+		if got := gatePass(tt.n, .9, tt.p); !near(got, tt.want, 5.1e-5) {
+			t.Errorf("gatePass(%d, .9, %v) = %.4f, want %.4f", tt.n, tt.p, got, tt.want)
 		}
 	}
 }
@@ -67,8 +71,8 @@ func TestGatePassVectors(t *testing.T) {
 		Want  float64 `json:"prob_gate_passes"`
 	}
 	for _, v := range vectors[row](t, "floor_gate_operating_characteristic") {
-		if got := GatePass(v.N, v.Floor, v.TrueP); !near(got, v.Want, 1e-12) {
-			t.Errorf("GatePass(%d, %v, %v) = %v, want %v", v.N, v.Floor, v.TrueP, got, v.Want)
+		if got := gatePass(v.N, v.Floor, v.TrueP); !near(got, v.Want, 1e-12) {
+			t.Errorf("gatePass(%d, %v, %v) = %v, want %v", v.N, v.Floor, v.TrueP, got, v.Want)
 		}
 	}
 }
@@ -87,7 +91,7 @@ func TestGatePassIsTheBinomialTail(t *testing.T) {
 			}
 			sum += term * math.Pow(1-p, float64(n-x))
 		}
-		if got := GatePass(n, float64(r)/float64(n), p); !near(got, sum, 1e-10) {
+		if got := gatePass(n, float64(r)/float64(n), p); !near(got, sum, 1e-10) {
 			t.Fatalf("GatePass = %v, terms sum to %v", got, sum)
 		}
 	})
@@ -102,9 +106,9 @@ func TestGatePassEdges(t *testing.T) {
 		{10, 0, 0, 1}, {10, 1.1, 1, 0}, {10, nan, 1, 0},
 		{0, .9, .9, nan}, {-1, .9, .9, nan}, {10, .9, -.1, nan}, {10, .9, 1.1, nan}, {10, .9, nan, nan},
 	} {
-		got := GatePass(tt.n, tt.floor, tt.p)
+		got := gatePass(tt.n, tt.floor, tt.p)
 		if got != tt.want && !(math.IsNaN(got) && math.IsNaN(tt.want)) {
-			t.Errorf("GatePass(%d, %v, %v) = %v, want %v", tt.n, tt.floor, tt.p, got, tt.want)
+			t.Errorf("gatePass(%d, %v, %v) = %v, want %v", tt.n, tt.floor, tt.p, got, tt.want)
 		}
 	}
 }

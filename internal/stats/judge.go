@@ -67,43 +67,6 @@ func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corr
 	}, true
 }
 
-// PPIMean estimates the mean that people would give to all items from the judge's scores of all,
-// judge, and a random sample of them that people scored as well: labelled are their scores and
-// labelledJudge the judge's, in the same order. This is prediction-powered inference (Angelopoulos
-// et al. 2023):
-//
-//	mean = mean(judge) + mean(labelled - labelledJudge)
-//	SE   = √(Var(judge)/N + Var(labelled - labelledJudge)/n)
-//
-// with the variances of denominators N and n. lo and hi are mean ± z·SE at confidence conf; the
-// caller clamps them if scores have a range. All are NaN without items or labels, and for labelled
-// slices of different lengths.
-func PPIMean(judge []float64, labelledJudge, labelled []float64, conf float64) (mean, se, lo, hi float64) {
-	nan := math.NaN()
-	if len(judge) == 0 || len(labelled) == 0 || len(labelled) != len(labelledJudge) || !(conf > 0 && conf < 1) {
-		return nan, nan, nan, nan
-	}
-	errors := make([]float64, len(labelled))
-	for i := range errors {
-		errors[i] = labelled[i] - labelledJudge[i]
-	}
-	judged, v := meanVariance(judge)
-	shift, w := meanVariance(errors)
-	mean, se = judged+shift, math.Sqrt(v+w)
-	half := distuv.UnitNormal.Quantile((1+conf)/2) * se
-	return mean, se, mean - half, mean + half
-}
-
-// meanVariance returns the mean of values and its variance, Σ(x-mean)²/n².
-func meanVariance(values []float64) (mean, variance float64) {
-	if len(values) == 1 {
-		return values[0], 0
-	}
-	n := float64(len(values))
-	mean, variance = moments(values)
-	return mean, variance * (n - 1) / (n * n)
-}
-
 func share(x float64) bool { return x >= 0 && x <= 1 }
 
 func clamp(x float64) float64 { return min(1, max(0, x)) }

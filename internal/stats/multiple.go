@@ -20,20 +20,6 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// BenjaminiHochberg returns p-values adjusted so that of the tests with an adjusted value at most
-// q, a share of at most q is expected to be false alarms, for independent or positively dependent
-// tests (Benjamini and Hochberg 1995). Order and NaN are as in Holm.
-func BenjaminiHochberg(p []float64) []float64 {
-	out, order := adjusted(p)
-	m, most := len(order), 1.0
-	for i := m - 1; i >= 0; i-- {
-		at := order[i]
-		most = min(most, float64(m)/float64(i+1)*p[at])
-		out[at] = most
-	}
-	return out
-}
-
 // adjusted returns a slice of NaN like p, and the indices of the numbers in p in ascending order.
 func adjusted(p []float64) (out []float64, order []int) {
 	out = make([]float64, len(p))

@@ -230,27 +230,6 @@ func MinDetectable(n int, psi, alpha, power float64) float64 {
 	return hi
 }
 
-// MillerSize returns how many questions show a difference delta between the mean scores of two
-// systems with probability power in a two-sided paired test at level alpha (Miller 2024, section
-// 5):
-//
-//	(z(1-alpha/2) + z(power))² · (omega2 + varA/kA + varB/kB) / delta²
-//
-// omega2 is the variance over questions of the difference of the expected scores; varA and varB are
-// the mean variances of repeated answers to one question, of which kA and kB are averaged. The
-// result is not rounded: round up. It is +Inf for delta = 0, and NaN unless the variances are at
-// least 0, kA and kB at least 1, 0 < alpha < 1 and 0 < power < 1.
-func MillerSize(delta, omega2, varA float64, kA int, varB float64, kB int, alpha, power float64) float64 {
-	za, zb := powerQuantiles(alpha, power)
-	if !(omega2 >= 0 && varA >= 0 && varB >= 0) || kA < 1 || kB < 1 || math.IsNaN(za) || math.IsNaN(delta) {
-		return math.NaN()
-	}
-	if delta == 0 {
-		return math.Inf(1)
-	}
-	return (za + zb) * (za + zb) * (omega2 + varA/float64(kA) + varB/float64(kB)) / (delta * delta)
-}
-
 // powerQuantiles returns the normal quantiles of 1-alpha/2 and of power, NaN if one has no meaning.
 func powerQuantiles(alpha, power float64) (za, zb float64) {
 	if !(alpha > 0 && alpha < 1 && power > 0 && power < 1) {

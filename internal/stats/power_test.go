@@ -105,7 +105,6 @@ func TestMcNemarSize(t *testing.T) {
 		expect(t, fmt.Sprintf("size at %v", c), McNemarSize(.15, .05, c[0], c[1]), math.NaN(), 0)
 		expect(t, fmt.Sprintf("size of no difference at %v", c), McNemarSize(.2, 0, c[0], c[1]), math.NaN(), 0)
 		expect(t, fmt.Sprintf("detectable at %v", c), MinDetectable(100, .2, c[0], c[1]), math.NaN(), 0)
-		expect(t, fmt.Sprintf("Miller's size at %v", c), MillerSize(.03, .1, 0, 1, 0, 1, c[0], c[1]), math.NaN(), 0)
 	}
 }
 
@@ -188,31 +187,4 @@ func TestMinDetectableHasThePower(t *testing.T) {
 			t.Fatalf("%v is detectable with %d, but its approximate size is %v", d, n, got)
 		}
 	})
-}
-
-func TestMillerSize(t *testing.T) {
-	nan := math.NaN()
-	for _, c := range []struct {
-		delta, omega2, v float64
-		k                int
-		want             float64
-	}{
-		{.03, 1. / 9, 0, 1, 968.9975}, // Miller 2024: 969
-		{.03, 1. / 9, 1. / 6, 1, 3875.9900}, {.03, 1. / 9, 1. / 6, 10, 1259.6967}, {-.03, 1. / 9, 0, 1, 968.9975},
-		{0, 1. / 9, 0, 1, math.Inf(1)}, {nan, 1. / 9, 0, 1, nan}, {.03, -1, 0, 1, nan}, {.03, 1, -1, 1, nan}, {.03, 1, 1, 0, nan},
-	} {
-		expect(t, fmt.Sprintf("size of %+v", c), MillerSize(c.delta, c.omega2, c.v, c.k, c.v, c.k, .05, .8), c.want, 5.1e-5)
-	}
-	for _, got := range []float64{MillerSize(.03, 1, 0, 1, -1, 1, .05, .8), MillerSize(.03, 1, 0, 1, 0, 0, .05, .8)} {
-		expect(t, "size with a second system without meaning", got, nan, 0)
-	}
-}
-
-func TestMillerSizeVectors(t *testing.T) {
-	for _, v := range shared[struct {
-		Delta, Omega2, SigmaA2, SigmaB2, N float64
-		K                                  int
-	}](t, "miller_power") {
-		expect(t, fmt.Sprintf("%+v: size", v), MillerSize(v.Delta, v.Omega2, v.SigmaA2, v.K, v.SigmaB2, v.K, .05, .8), v.N, 1e-8*v.N)
-	}
 }

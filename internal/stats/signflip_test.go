@@ -56,7 +56,7 @@ func TestSignFlipEnumerates(t *testing.T) {
 			for i, v := range whole {
 				s += v - 2*v*int(signs>>i&1)
 			}
-			if abs(s) >= abs(sum) {
+			if max(s, -s) >= max(sum, -sum) {
 				far++
 			}
 		}

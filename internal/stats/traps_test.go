@@ -26,20 +26,14 @@ func TestTrapFloorTimesNInFloats(t *testing.T) {
 
 func TestTrapFloorEqualityPasses(t *testing.T) {
 	// A run that passes exactly the floor passes, so that it always does with a true rate of 1.
-	expect(t, "45 of 50 certain passes at .9", GatePass(50, .9, 1), 1, 0)
-	expect(t, "the same floor as a rate", GatePass(50, 45./50, .9), GatePass(50, .9, .9), 0)
-	expect(t, "one question", GatePass(1, 1, .7), .7, 1e-14)
+	expect(t, "45 of 50 certain passes at .9", gatePass(50, .9, 1), 1, 0)
+	expect(t, "the same floor as a rate", gatePass(50, 45./50, .9), gatePass(50, .9, .9), 0)
+	expect(t, "one question", gatePass(1, 1, .7), .7, 1e-14)
 }
 
 func TestTrapNoDiscordantItem(t *testing.T) {
 	p := Pairs{Both: 46, Neither: 4}
 	expect(t, "exact p", McNemarExact(p.First, p.Second), 1, 0)
-	expect(t, "mid-p", McNemarMidP(p.First, p.Second), 1, 0)
-	for _, corrected := range []bool{false, true} {
-		chi2, value := McNemarChi2(p.First, p.Second, corrected)
-		expect(t, "chi2", chi2, 0, 0)
-		expect(t, "its p", value, 1, 0)
-	}
 	expect(t, "SE", p.SE(), 0, 0)
 	// An SE of 0 must not prove anything: 50 equal verdicts do not exclude a difference of 5 points.
 	if value := NonInferiority(p.Difference(), .03, .025, p.Newcombe); value < .1 {
@@ -110,9 +104,6 @@ func TestTrapAllEqualSamples(t *testing.T) {
 	if p != 1 || !exact {
 		t.Errorf("sign flip: %v, %v", p, exact)
 	}
-	if _, p := MannWhitneyExact(same, same); p != 1 {
-		t.Errorf("rank sum: %v", p)
-	}
 	expect(t, "McNemar", McNemarExact(0, 0), 1, 0)
 	lo, hi := BCa(same, 1000, 1, .95)
 	expect(t, "BCa lo", lo, .1, 1e-15)
@@ -152,5 +143,5 @@ func TestTrapEndsOfIntervals(t *testing.T) {
 
 // intervals are those of a rate.
 var intervals = map[string]func(k, n int, conf float64) (lo, hi float64){
-	"Wilson": Wilson, "ClopperPearson": ClopperPearson, "Jeffreys": Jeffreys,
+	"Wilson": Wilson, "ClopperPearson": ClopperPearson,
 }

@@ -10,7 +10,6 @@ import (
 
 	"evalctl/harness/report/text"
 	"evalctl/internal/figure"
-
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"

@@ -1,3 +1,4 @@
+// Package display shows on a terminal what a replay is made of, what it may cost, and how far it is.
 package display
 
 import (
@@ -5,12 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"evalctl/harness/progress"
-	"evalctl/harness/report/text"
-	"evalctl/internal/figure"
-
 	"evalctl/harness"
+	"evalctl/harness/progress"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
@@ -60,6 +59,7 @@ func (p *Progress) Begin(money ledger.Books, queued *queue.Run) {
 	p.money, p.queued = money, queued
 }
 
+// Hooks are what the replay calls.
 func (p *Progress) Hooks() replay.Hooks {
 	return replay.Hooks{
 		Controls: p.controls, Opened: p.opened, Ingested: p.ingested, Asking: p.asking, Recorded: p.recorded,
@@ -96,7 +96,7 @@ func (p *Progress) cached(s llm.CacheStats) {
 }
 
 func (p *Progress) opened(arm string, s *harness.Session) {
-	p.aside(func() { text.Daemon(p.t, arm, s) })
+	p.aside(func() { progress.Daemon(p.t, arm, s) })
 }
 
 // aside prints something above the bar, if there is one.
@@ -203,6 +203,7 @@ func (p *Progress) status() (out []string) {
 	return out
 }
 
+// Done ends the display.
 func (p *Progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

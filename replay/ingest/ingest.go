@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -88,6 +89,10 @@ type Filled struct {
 	// haystacks are the names of what is in the brains, by the name of the brain.
 	haystacks map[string]*contents
 	sessions  map[string]string // paths of sessions by their folded id
+	// byText is set if the service does not say which documents chunks are from, and found counts those
+	// that were found by their text.
+	byText bool
+	found  atomic.Int64
 
 	mu  sync.Mutex
 	err error // of reading a haystack again
@@ -114,6 +119,12 @@ func Fill(
 	if err != nil {
 		return nil, err
 	}
+	if len(brains) > 1 {
+		if err := target.Needs(c.Service, target.Brains); err != nil {
+			return nil, err
+		}
+	}
+	f.filled.byText = c.Service.Lacks(target.IDs) != ""
 	switch {
 	case c.Opened != nil:
 		f.record = c.Opened.record

@@ -31,7 +31,7 @@ func (f *filler) replay(
 ) error {
 	endpoint, ok := f.Service.(*target.Endpoint)
 	if !ok {
-		return fmt.Errorf("%s takes no sessions of messages; use the ingest mode %s", f.Service.URL(), Bulk)
+		return f.tell(ctx, remote, b, h)
 	}
 	var sent []*session
 	single := false

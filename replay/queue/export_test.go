@@ -1,6 +1,9 @@
 package queue
 
-import "context"
+import (
+	"context"
+	"encoding/binary"
+)
 
 // ChargeLost counts open requests as lost, as if every process had vanished.
 func (r *Run) ChargeLost(ctx context.Context) error {
@@ -17,4 +20,11 @@ func (q *Queue) Vanish(ctx context.Context) {
 // HandedBack returns how often workers have handed a job back.
 func (r *Run) HandedBack(ctx context.Context) (n int64, err error) {
 	return n, r.q.row(ctx, `SELECT coalesce(sum((metadata->>'snoozes')::bigint), 0)::bigint FROM @river_job WHERE queue = $1`, r.run).Scan(&n)
+}
+
+// Claim is a part of the message with which a worker claims a question of an arm: its id, and the
+// number of bytes of the list of arms.
+func (q *Queue) Claim(arm string) string {
+	const header = 5 * 4 // of a list, before its elements, each of which has its length
+	return q.id + string(binary.BigEndian.AppendUint32(nil, uint32(header+4+len(arm))))
 }

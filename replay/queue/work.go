@@ -86,6 +86,7 @@ type Worker interface {
 func (q *Queue) Work(ctx context.Context, concurrency int, h Handler) error {
 	w := &worker{
 		q: q, h: h, stopping: ctx.Done(), places: make(chan struct{}, concurrency), runs: map[string]*attended{},
+		held: map[place]bool{},
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{worker: w})
@@ -120,6 +121,16 @@ type worker struct {
 	mu        sync.Mutex
 	runs      map[string]*attended // by id
 	closed    error
+
+	claiming sync.Mutex
+	held     map[place]bool // the tasks that are worked on
+	inDoubt  bool           // the database may have other tasks as this worker's too
+}
+
+// place identifies a task.
+type place struct {
+	run, arm string
+	index    int
 }
 
 // work works on the first task of a run that nobody has. The error has the job delivered again.
@@ -185,9 +196,18 @@ func (w *worker) enter(run string) *attended {
 const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.arm JOIN @runs r ON r.id = t.run
 	WHERE t.run = $1 AND t.record IS NULL AND t.worker IS NULL AND a.stop_kind IS NULL AND @alive(r.owner)`
 
-// claim makes the first open task of some arms this worker's. The error is pgx.ErrNoRows if there
-// is none. What vanished workers had is opened by the process that has the run.
+// claim makes the first open task of some arms this worker's, until leave. The error is
+// pgx.ErrNoRows if there is none. What vanished workers had is opened by the process that has the
+// run.
 func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, err error) {
+	w.claiming.Lock()
+	defer w.claiming.Unlock()
+	if w.inDoubt {
+		if err := w.reopen(ctx); err != nil {
+			return 0, err
+		}
+		w.inDoubt = false
+	}
 	err = w.q.row(ctx, `
 		WITH first AS (
 			SELECT t.arm, t.idx`+openTasks+` AND t.arm = ANY($3)
@@ -197,7 +217,35 @@ func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, 
 		WHERE t.run = $1 AND t.arm = first.arm AND t.idx = first.idx
 		RETURNING t.arm, t.idx, t.question, t.earlier, t.tries`,
 		t.Run, w.q.id, arms).Scan(&t.Arm, &t.Index, &t.Question, &t.Earlier, &tries)
+	if err == nil {
+		w.held[place{t.Run, t.Arm, t.Index}] = true
+	}
+	w.inDoubt = err != nil && !errors.Is(err, pgx.ErrNoRows) // it may have taken effect
 	return tries, err
+}
+
+// reopen opens the tasks that are this worker's in the database although nobody works on them.
+func (w *worker) reopen(ctx context.Context) error {
+	var runs, arms []string
+	var indexes []int
+	for p := range w.held {
+		runs, arms, indexes = append(runs, p.run), append(arms, p.arm), append(indexes, p.index)
+	}
+	_, err := w.q.exec(ctx, `
+		UPDATE @tasks t SET worker = NULL, tries = tries - 1 WHERE t.worker = $1 AND t.record IS NULL AND NOT EXISTS (
+			SELECT FROM unnest($2::text[], $3::text[], $4::int[]) AS held (run, arm, idx)
+			WHERE held.run = t.run AND held.arm = t.arm AND held.idx = t.idx
+		)`, w.q.id, runs, arms, indexes)
+	return err
+}
+
+// leave ends the work on a task that was claimed. If its end could not be written, it is reopened
+// before the next claim.
+func (w *worker) leave(t Task, err error) {
+	w.claiming.Lock()
+	defer w.claiming.Unlock()
+	delete(w.held, place{t.Run, t.Arm, t.Index})
+	w.inDoubt = w.inDoubt || err != nil
 }
 
 // wanted reports whether a run has open tasks.
@@ -220,7 +268,9 @@ func (w *worker) finish(ctx context.Context, t Task, out Outcome) error {
 			w.h.Notice(fmt.Sprintf("run %s: stop %s: %v", t.Run, t.Arm, err))
 		}
 	}
-	if err := w.q.change(ctx, sql, t.Run, t.Arm, t.Index, last); err != nil {
+	err := w.q.change(ctx, sql, t.Run, t.Arm, t.Index, last)
+	w.leave(t, err)
+	if err != nil {
 		w.h.Notice(fmt.Sprintf("run %s: question %q of %s: write how it ended: %v", t.Run, t.Question, t.Arm, err))
 		return later
 	}

@@ -191,6 +191,22 @@ func TestVanishedWorker(t *testing.T) {
 	}
 }
 
+// TestLostClaim: a question whose claim took effect although the worker got no answer is worked on.
+func TestLostClaim(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	proxy, proxied := postgrestest.Behind(t, conn)
+	run := create(t, open(t, conn, false), nil)
+	worker := open(t, proxied, true)
+	hit := proxy.CutAt(worker.Claim("go"), postgrestest.Answered)
+	start(t, worker, 2, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(3)); err != nil {
+		t.Fatal(err)
+	}
+	<-hit
+	collect(t, run, "go", 3)
+}
+
 // TestStoppedArm: after a stop, the questions that nobody works on have the reason, the others
 // their record, and the other arm goes on. Dispatched again, the arm is complete.
 func TestStoppedArm(t *testing.T) {

@@ -28,7 +28,7 @@ browser() {
 }
 if ! CHROMIUM=$(browser) && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "installing chromium"
-  (apt-get update && apt-get install -y --no-install-recommends chromium) >"$temp/apt.log" 2>&1 || tail -3 "$temp/apt.log"
+  (apt-get update && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends chromium) >"$temp/apt.log" 2>&1 || tail -3 "$temp/apt.log"
   CHROMIUM=$(browser) || true
 fi
 if [ -z "$CHROMIUM" ]; then

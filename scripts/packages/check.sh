@@ -47,7 +47,7 @@ grep -qF 'evalctl dataset convert' <<<"$page" || fail "the manual page has no he
 # The .rpm
 if ! command -v rpm >/dev/null; then
   echo "installing rpm"
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends rpm >"$temp/apt.txt" 2>&1 ||
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends rpm >"$temp/apt.txt" 2>&1 ||
     fail "apt-get could not install rpm: $(tail -3 "$temp/apt.txt")"
 fi
 system=$temp/redhat

@@ -229,4 +229,4 @@ func firstErr(errs ...error) error {
 
 func longName(n int) string { return string(bytes.Repeat([]byte("n"), n)) }
 
-func deepPath() string { return string(bytes.Repeat([]byte("d/"), 100)) + "a" }
+func deepPath() string { return strings.Repeat("d/", store.MaxFolders) + "a" }

@@ -11,7 +11,7 @@ var invalidPaths = []string{
 	"", "/", "/a", "a/", "a//b", "//a", ".", "..", "./a", "a/.", "a/./b", "../a", "a/..", "a/../b", "a/../../b",
 	"a\x00b", "\x00", `a\b`, `..\a`, "a\xffb", "\xc3",
 	strings.Repeat("n", store.MaxSegmentBytes+1), "d/" + strings.Repeat("é", 128),
-	strings.Repeat("d/", store.MaxPathChars/2) + "a",
+	strings.Repeat("d/", store.MaxPathChars/2) + "a", "d/" + deepPath(), strings.Repeat("😀/", store.MaxPathChars/2),
 }
 
 // pathCases returns a case for each invalid path. Every operation must reject it.

@@ -61,6 +61,7 @@ var outcomes = []status{
 	{Class: "unscored", Mark: "?", Word: "unscored"},
 	{Class: "none", Mark: "–", Word: "no gold"},
 	{Class: "pass", Mark: "✓", Word: "passed"},
+	{Class: "none", Mark: "∅", Word: "not measurable"},
 }
 
 func statusOf(q *result.Record) int {
@@ -73,6 +74,8 @@ func statusOf(q *result.Record) int {
 		return 2
 	case q.Outcome == result.NoGold:
 		return 3
+	case q.Outcome == result.NotMeasurable:
+		return 5
 	}
 	return 0
 }

@@ -42,6 +42,9 @@ func rateSection(res *result.Result) section {
 	if n.NoGold > 0 {
 		s.add(block{Text: fmt.Sprintf("%s without gold were left out.", count(n.NoGold, "question"))})
 	}
+	if n.NotMeasurable > 0 {
+		s.add(block{Text: notMeasurable(n) + "."})
+	}
 	if res.MeanScore != nil {
 		mean := rateOf(res.MeanScore) + " over the scored questions"
 		if res.MeanScoreInterval != nil {

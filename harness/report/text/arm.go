@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/conformance"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

@@ -120,6 +120,8 @@ func outcomeOf(t *terminal.Terminal, r *result.Record) string {
 		return t.Tint(false, "UNSCORED")
 	case r.Outcome == result.NoGold:
 		return "not asked"
+	case r.Outcome == result.NotMeasurable:
+		return "not measurable"
 	case r.Passed:
 		return t.Tint(true, "pass")
 	}

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
@@ -50,7 +49,7 @@ func FailuresOf(r *result.Reader, limit int) (f Failures) {
 		if f.more == 0 || len(f.failed) == limit {
 			return f
 		}
-		if !rec.Passed && rec.Outcome != result.NoGold {
+		if !rec.Passed && rec.Outcome.Counts() {
 			f.more--
 			if cause := failureText(rec); res.Stopped == result.StopSystematic && same[cause] {
 				f.same++
@@ -119,12 +118,12 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	}
 	mark = t.Tint(false, "FAIL")
 	want := r.Reference
-	switch needsOf(id.Scorer) {
-	case scorer.NeedChecks:
+	switch needs := needsOf(id.Scorer); {
+	case needs == scorer.NeedChecks || id.External != nil: // whose reasons say what was expected
 		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
-	case scorer.NeedExpected:
+	case needs == scorer.NeedExpected:
 		want = strings.Join(r.Expected, " | ")
-	case scorer.NeedGold:
+	case needs == scorer.NeedGold:
 		want = terminal.Short(strings.Join(r.ExpectedPaths, " | "), 72)
 		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, terminal.Short(r.Reason, 200), want, instead(id, r))
 	}

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/compare"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 
@@ -110,6 +109,7 @@ func RateText(r *judging.Rate) string {
 	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, r.Interval.Name())
 }
 
+// Coefficient returns a coefficient of agreement, "n/a" without one.
 func Coefficient(x *float64) string {
 	if x == nil {
 		return "n/a"

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/compare"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

@@ -5,9 +5,8 @@ import (
 	"io"
 	"strconv"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/aggregate"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

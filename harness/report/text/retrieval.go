@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

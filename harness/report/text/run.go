@@ -1,3 +1,5 @@
+// Package text prints what was measured on a terminal. Texts of datasets, daemons and models are data:
+// they are cut, made safe to print, and never interpreted.
 package text
 
 import (
@@ -6,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -20,22 +21,12 @@ func PricesOf(date string) string {
 	return "  prices of " + terminal.Line(date)
 }
 
+// Temperature returns the temperature of a judge.
 func Temperature(j result.JudgeModel) string {
 	if j.Temperature == nil {
 		return "default"
 	}
 	return fmt.Sprint(*j.Temperature)
-}
-
-// Daemon prints a daemon under the name of its arm.
-func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
-	url, version := s.Service().URL(), terminal.Line(s.ID().Version)
-	if !s.Started() {
-		t.Field(name, "%s  %s", url, version)
-		return
-	}
-	t.Field(name, "pid %d  %s  healthy in %d ms  %s  log %s",
-		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, terminal.Line(s.LogPath()))
 }
 
 // printDaemonEnv prints which variables a started daemon got.
@@ -146,6 +137,9 @@ func Rate(t *terminal.Terminal, res result.Result) {
 	}
 	if n.NoGold > 0 {
 		counted += fmt.Sprintf("; %d %s", n.NoGold, leftOut(res))
+	}
+	if n.NotMeasurable > 0 {
+		counted += fmt.Sprintf("; %d not measurable excluded", n.NotMeasurable)
 	}
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))

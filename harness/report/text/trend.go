@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

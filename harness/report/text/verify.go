@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/internal/figure"
-
 	"evalctl/harness/verify"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/harness/extern"
+	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/internal/terminal"
+	"evalctl/scorer"
+)
+
+// scorerText is the value of a --scorer that may be a program or a service: the name of a scorer,
+// cmd:COMMAND or a URL.
+type scorerText string
+
+// choices returns the values that need no more text.
+func (scorerText) choices() []string {
+	var names []string
+	for _, k := range scorer.Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// allows reports whether a value may be given.
+func (t scorerText) allows(value string) bool {
+	return extern.Defines(value) || slices.Contains(t.choices(), value)
+}
+
+// kind returns the scorer. That of a program or a service is not open yet.
+func (t scorerText) kind() (scorer.Kind, error) {
+	if extern.Defines(string(t)) {
+		return scorer.Kind{Name: scorer.External}, nil
+	}
+	k, err := scorer.Find(string(t))
+	if err != nil {
+		err = fmt.Errorf("%w, or a scorer of your own: cmd:'python3 score.py' or http://127.0.0.1:9000/score", err)
+	}
+	return k, err
+}
+
+// externFlags are those of a scorer that is a program or a service.
+type externFlags struct {
+	ScorerTimeout time.Duration `name:"scorer-timeout" default:"1m" placeholder:"DURATION" help:"With --scorer cmd:COMMAND or a URL: time for one answer (${default})." group:"advanced"`
+	ScorerEnv     []string      `name:"scorer-env" sep:"none" placeholder:"NAME" help:"With --scorer cmd:COMMAND: pass a variable on, although it looks like a credential or a provider's address. May be repeated." group:"advanced"`
+
+	external *extern.Scorer // once it is open
+}
+
+func (f *externFlags) validateExtern(text scorerText) error {
+	if f.ScorerTimeout <= 0 {
+		return fmt.Errorf("--scorer-timeout %v: must be above 0", f.ScorerTimeout)
+	}
+	for _, name := range f.ScorerEnv {
+		switch {
+		case !strings.HasPrefix(string(text), "cmd:"):
+			return errors.New("--scorer-env is for --scorer cmd:COMMAND; no other scorer is a process")
+		case name == "" || strings.Contains(name, "="):
+			return errors.New("--scorer-env takes the name of a variable that is set in the environment, because other users can " +
+				"read a command line")
+		}
+	}
+	return nil
+}
+
+// openExtern opens the scorer if it is a program or a service, makes its handshake, and sets kind to
+// it. The caller must call end.
+func (f *externFlags) openExtern(ctx context.Context, p *process, text scorerText, maxUnusable int, kind *scorer.Kind) (end func() error, err error) {
+	end = func() error { return nil }
+	if !extern.Defines(string(text)) {
+		return end, nil
+	}
+	o, err := f.externOptions(p)
+	if err != nil {
+		return end, err
+	}
+	o.MaxUnusable = maxUnusable
+	if f.external, err = extern.Open(ctx, string(text), o); err != nil {
+		return end, err
+	}
+	*kind = f.external.Kind()
+	return f.external.Close, nil
+}
+
+// externOptions returns how the scorer is used. Credentials are kept from it.
+func (f *externFlags) externOptions(p *process) (extern.Options, error) {
+	targets, err := p.targets()
+	if err != nil {
+		return extern.Options{}, err
+	}
+	o := extern.Options{Timeout: f.ScorerTimeout, Watchdog: []string{targets.Self, "watchdog"}}
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		secret := launch.LooksSecret(name) || name == tokenVariable || strings.HasPrefix(name, tokenVariable+"_")
+		if secret && !slices.Contains(f.ScorerEnv, name) {
+			o.Withheld = append(o.Withheld, name)
+		}
+	}
+	for _, name := range f.ScorerEnv {
+		if _, set := os.LookupEnv(name); !set {
+			return o, fmt.Errorf("--scorer-env %s: the variable is not set", name)
+		}
+	}
+	return o, nil
+}
+
+// printExtern prints what an external scorer says of itself.
+func printExtern(t *terminal.Terminal, f *externFlags) {
+	id := f.externID()
+	if id == nil {
+		return
+	}
+	text := terminal.Short(id.Name+" "+id.Version, 200)
+	switch {
+	case id.Endpoint != "":
+		text += "  " + terminal.Line(id.Endpoint)
+	case id.Files > 0:
+		text += fmt.Sprintf("  %s of its command  sha256 %s", count(id.Files, "file"), digest(id.FilesSHA256))
+	}
+	t.Field("scorer", "%s", text)
+}
+
+// externID returns the identity of the scorer, nil if it is no program or service.
+func (f *externFlags) externID() *result.ExternalScorer {
+	if f.external == nil {
+		return nil
+	}
+	return new(f.external.Identity())
+}

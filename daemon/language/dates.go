@@ -1,0 +1,51 @@
+package language
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Months has the English names of months, in lower case.
+var Months = func() map[string]time.Month {
+	out := map[string]time.Month{}
+	for m := time.January; m <= time.December; m++ {
+		out[strings.ToLower(m.String())] = m
+	}
+	return out
+}()
+
+// Weekdays has the English names of the days of the week, in lower case.
+var Weekdays = func() map[string]time.Weekday {
+	out := map[string]time.Weekday{}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		out[strings.ToLower(d.String())] = d
+	}
+	return out
+}()
+
+// Day returns the day of a month that a word is, such as "5" or "5th", else 0.
+func Day(word string) int {
+	for _, ending := range []string{"st", "nd", "rd", "th"} {
+		if number, ok := strings.CutSuffix(word, ending); ok {
+			return Number(number, 31)
+		}
+	}
+	return Number(word, 31)
+}
+
+// Year returns the year from 1900 to 2099 that a word is, else 0.
+func Year(word string) int {
+	if n := Number(word, 2099); n >= 1900 {
+		return n
+	}
+	return 0
+}
+
+// Number returns the number from 1 to most whose digits a word is, else 0.
+func Number(word string, most int) int {
+	if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= most {
+		return n
+	}
+	return 0
+}

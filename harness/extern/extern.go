@@ -1,0 +1,193 @@
+// Package extern scores answers with a program or a service of the user's: a command that reads
+// requests and writes verdicts as JSON lines, or a URL that they are posted to.
+//
+// The program is described by its handshake, which must succeed before anything is scored. Whatever a
+// program replies, a score is only taken from a valid reply to the request with its id: any other
+// reply leaves an answer unscored.
+package extern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/kballard/go-shellquote"
+
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// commandPrefix begins the definition of a scorer that is a command.
+const commandPrefix = "cmd:"
+
+// DefaultTimeout is how long a scorer may take for one answer if Options do not say.
+const DefaultTimeout = time.Minute
+
+// Defines reports whether text defines an external scorer: cmd:COMMAND, or a URL.
+func Defines(text string) bool {
+	return strings.HasPrefix(text, commandPrefix) || strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
+// Options say how a scorer is used.
+type Options struct {
+	// Timeout is how long the scorer may take for one answer, 0 for DefaultTimeout. It answers
+	// requests one at a time if it wants: of those that wait, each has the time of those before it
+	// too.
+	Timeout time.Duration
+	// MaxUnusable is how many answers in a row it may leave unscored before Score returns
+	// scorer.ErrUnusable; 0 is any number.
+	MaxUnusable int
+	// Withheld are the names of the variables that a command does not get.
+	Withheld []string
+	// Watchdog is that of launch.Options.
+	Watchdog []string
+}
+
+// transport sends requests to a scorer.
+type transport interface {
+	// hello returns the reply to the handshake.
+	hello(ctx context.Context) ([]byte, error)
+	// score returns the reply to a request with this id, and why there is none: an *unscoredError
+	// leaves the answer unscored, and any other error ends the run.
+	score(ctx context.Context, id int64, request []byte) ([]byte, error)
+	close() error
+}
+
+// unscoredError is why one answer has no verdict.
+type unscoredError struct{ error }
+
+// Scorer is an external scorer whose handshake has succeeded. It is safe for concurrent use.
+type Scorer struct {
+	about     about
+	id        result.ExternalScorer
+	options   Options
+	transport transport
+	requests  atomic.Int64
+	unusable  atomic.Int64 // in a row
+}
+
+// Open starts the scorer that text defines and makes its handshake. The caller must call Close.
+func Open(ctx context.Context, text string, o Options) (*Scorer, error) {
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	s := &Scorer{options: o}
+	var err error
+	if line, ok := strings.CutPrefix(text, commandPrefix); ok {
+		err = s.openCommand(line)
+	} else {
+		err = s.openURL(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scorer %s: %w", short(text), err)
+	}
+	reply, err := s.transport.hello(ctx)
+	if err == nil {
+		s.about, err = parseHello(reply)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("scorer %s: handshake: %w", short(text), err), s.transport.close())
+	}
+	s.id.Name, s.id.Version = s.about.name, s.about.version
+	return s, nil
+}
+
+func (s *Scorer) openCommand(line string) error {
+	words, err := shellquote.Split(line)
+	if err != nil {
+		return fmt.Errorf("%w; quote it as for a shell", err)
+	}
+	if len(words) == 0 {
+		return errors.New("the command is missing: give cmd:'python3 score.py'")
+	}
+	if s.id, err = identify(words); err != nil {
+		return err
+	}
+	s.transport = &command{words: words, options: s.options}
+	return nil
+}
+
+func (s *Scorer) openURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return errors.New("it is not a URL")
+	case u.User != nil:
+		return errors.New("a URL must not have a user or a password: other users can read a command line")
+	case u.Host == "":
+		return errors.New("the URL has no host")
+	}
+	s.id.Endpoint = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	s.transport = newService(text, s.options.Timeout)
+	return nil
+}
+
+// Close ends the scorer's process.
+func (s *Scorer) Close() error { return s.transport.close() }
+
+// Identity identifies the scorer in results.
+func (s *Scorer) Identity() result.ExternalScorer { return s.id }
+
+// Kind returns the scorer as a kind of scorers.
+func (s *Scorer) Kind() scorer.Kind {
+	return scorer.Kind{Name: scorer.External, Offline: func(scorer.Options) scorer.Scorer { return s }}
+}
+
+// Name is "external".
+func (s *Scorer) Name() string { return scorer.External }
+
+// Check rejects an item that lacks what the scorer needs.
+func (s *Scorer) Check(item scorer.Item) error {
+	for _, need := range s.about.needs {
+		if !needed[need](item) {
+			return fmt.Errorf("question %q has no %s, which the scorer %s needs", item.ID, need, short(s.about.name))
+		}
+	}
+	return nil
+}
+
+// Score sends an answer to the scorer. It returns an error for the end of ctx, a process that has
+// ended too often, and scorer.ErrUnusable (see Options.MaxUnusable).
+func (s *Scorer) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
+	if err := s.Check(item); err != nil {
+		return scorer.Verdict{}, err
+	}
+	id := s.requests.Add(1)
+	reply, err := s.transport.score(ctx, id, requestOf(id, item))
+	var v scorer.Verdict
+	if err == nil {
+		v, err = parseVerdict(id, reply)
+	}
+	unscored, ok := errors.AsType[*unscoredError](err)
+	switch {
+	case err != nil && !ok:
+		return scorer.Verdict{}, fmt.Errorf("score question %q: %w", item.ID, err)
+	case err != nil:
+		v = scorer.Verdict{Reason: unscored.Error()}
+	}
+	return v, s.countUnusable(item, v)
+}
+
+// countUnusable returns scorer.ErrUnusable if v is one of too many answers without a score in a row.
+func (s *Scorer) countUnusable(item scorer.Item, v scorer.Verdict) error {
+	if v.Scored {
+		s.unusable.Store(0)
+		return nil
+	}
+	n := s.unusable.Add(1)
+	if limit := int64(s.options.MaxUnusable); limit == 0 || n < limit {
+		return nil
+	}
+	return &unusableError{fmt.Sprintf("the scorer %s gave no usable verdict %d times in a row, the last for question %q: %s; "+
+		"correct it, or allow more with --max-unusable (0: any number)", short(s.about.name), n, item.ID, v.Reason)}
+}
+
+// unusableError is a scorer.ErrUnusable with its own text.
+type unusableError struct{ text string }
+
+func (e *unusableError) Error() string        { return e.text }
+func (e *unusableError) Is(target error) bool { return target == scorer.ErrUnusable }

@@ -1,0 +1,181 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/seed"
+	"evalctl/harness/target"
+)
+
+// maxName is the longest name of a brain before what makes it this run's is added.
+const maxName = 48
+
+// group is the brains that change together. One question at a time uses it.
+type group struct {
+	run   *Run
+	names []string
+
+	// ids are the service's, by name; nil if the brains must be created. They contain what the
+	// questions up to line wrote, in this repeat.
+	ids          map[string]string
+	line, repeat int
+	contents     *dataset.Contents
+	// written has the last document that was written to each brain since it settled.
+	written map[string]string
+}
+
+// brainsOf returns the brains that a question and its operations name.
+func brainsOf(q dataset.Question) []string {
+	names := []string{q.Brain}
+	for _, o := range q.Before {
+		if in := o.In(q.Brain); !slices.Contains(names, in) {
+			names = append(names, in)
+		}
+	}
+	return names
+}
+
+// prepare brings the brains to the state in which a question is asked: they have seen what comes
+// before the earlier questions of the file, and then before this one. lacks says which operation the
+// service lacks.
+func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, err error) {
+	if g.ids == nil || g.line >= q.Line || g.repeat != q.Repeat {
+		g.remove(ctx)
+		if err := g.create(ctx); err != nil {
+			return "", err
+		}
+		g.repeat = q.Repeat
+	}
+	if !g.run.Dataset.Isolated() {
+		for _, s := range g.run.Dataset.Steps(q.Brain, g.line, q.Line) {
+			if err := g.apply(ctx, s.Brain, s.Before, false); err != nil {
+				return lack(fmt.Errorf("brain %s is not what the question needs: line %d: %w", q.Brain, s.Line, err))
+			}
+		}
+	}
+	if err := g.apply(ctx, q.Brain, q.Before, true); err != nil {
+		return lack(err)
+	}
+	g.line = q.Line
+	return "", g.settle(ctx)
+}
+
+// lack turns the error of an operation that the service lacks into the reason why a question cannot
+// be asked.
+func lack(err error) (string, error) {
+	if errors.Is(err, target.ErrLacks) {
+		return err.Error(), nil
+	}
+	return "", asFailure(err)
+}
+
+// asFailure returns an error as the failure of one question, with all of its text, unless it
+// concerns the whole run.
+func asFailure(err error) error {
+	f, ok := target.AsFailure(err)
+	if !ok {
+		return err
+	}
+	failed := *f
+	failed.Message = err.Error()
+	return &failed
+}
+
+// create creates the brains and writes the documents of the corpus to them.
+func (g *group) create(ctx context.Context) error {
+	g.ids, g.line, g.contents, g.written = map[string]string{}, 0, dataset.NewContents(), map[string]string{}
+	for _, name := range g.names {
+		b := seed.NewBrain(g.run.Target.Service, g.run.Target.Dialect, g.run.name(name))
+		if err := b.Create(ctx); err != nil {
+			return asFailure(err)
+		}
+		g.ids[name] = b.ID()
+		docs := g.run.docs[name]
+		g.contents.AddDocs(name, docs)
+		if len(docs) == 0 {
+			continue
+		}
+		if err := b.Seed(ctx, docs, 1); err != nil {
+			return asFailure(err)
+		}
+	}
+	return nil
+}
+
+// name returns what a brain is called at the service, which no other brain is.
+func (r *Run) name(brain string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.named++
+	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
+}
+
+// remove removes the brains. What cannot be removed is left: the run has its questions already.
+func (g *group) remove(ctx context.Context) {
+	for name, id := range g.ids {
+		_ = g.run.store().Remove(ctx, id, name)
+	}
+	g.ids = nil
+}
+
+func (r *Run) store() target.Store { return r.Target.Service.Store(r.Target.Dialect) }
+
+// apply makes operations of a question that is asked in brain. A restart for an earlier question is
+// left out: it has changed nothing.
+func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation, restart bool) error {
+	for i, o := range ops {
+		in := o.In(brain)
+		if err := g.contents.Apply(in, o); err != nil {
+			return fmt.Errorf("before[%d]: %w", i, err) // which reading the dataset has ruled out
+		}
+		var err error
+		switch {
+		case o.Op == dataset.OpRestart && restart:
+			if err = g.settle(ctx); err == nil {
+				err = g.run.restart(ctx, g)
+			}
+		case o.Op == dataset.OpRestart:
+		default:
+			err = g.run.operate(ctx, g.ids[in], o)
+		}
+		if err != nil {
+			return fmt.Errorf("before[%d] (%s): %w", i, o, err)
+		}
+		g.note(in, o)
+	}
+	return nil
+}
+
+// note remembers which document of a brain was written last.
+func (g *group) note(brain string, o dataset.Operation) {
+	switch {
+	case o.Op == dataset.OpPut, o.Op == dataset.OpAppend, o.Op == dataset.OpRemember && o.Path != "":
+		g.written[brain] = o.Path
+	case o.Op == dataset.OpRename && g.written[brain] == o.Path:
+		g.written[brain] = o.To
+	case o.Op == dataset.OpDelete && g.written[brain] == o.Path:
+		delete(g.written, brain)
+	}
+}
+
+// restart restarts the service for a question of a group. Other brains are created again when they
+// are needed: whether they survive is not what their questions are about.
+func (r *Run) restart(ctx context.Context, by *group) error {
+	service, err := r.Restart(ctx)
+	if err != nil {
+		return fmt.Errorf("the daemon could not be restarted: %w", err)
+	}
+	r.Target.Service = service
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.groups {
+		if g != by {
+			g.ids = nil
+		}
+	}
+	return nil
+}

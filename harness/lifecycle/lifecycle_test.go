@@ -1,0 +1,282 @@
+package lifecycle_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/launch"
+	"evalctl/harness/lifecycle"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/scorer"
+)
+
+// launched are the roles of the test binary as another process, by its first argument.
+var launched = map[string]func(args []string) error{
+	"role:daemon":   playDaemon,
+	"role:watchdog": func([]string) error { return launch.Watchdog(os.Stdin, os.Stdout) },
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && launched[os.Args[1]] != nil {
+		if err := launched[os.Args[1]](os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// records is an Observer that collects.
+type records struct {
+	mu  sync.Mutex
+	all []result.Record
+}
+
+func (*records) Asking(string, bool) {}
+func (r *records) Recorded(rec result.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, rec)
+}
+
+// open starts a daemon with a fault.
+func open(t *testing.T, fault string) *harness.Session {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := harness.Open(t.Context(), harness.SessionConfig{
+		UserAgent: "test", Concurrency: 4,
+		Profile: launch.Profile{Command: []string{self, "role:daemon", "{addr}", "{home}", fault}},
+		Launch:  launch.Options{Watchdog: []string{self, "role:watchdog"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return session
+}
+
+// measure asks the questions of a dataset and returns their records by id and repeat. A session that
+// may not be restarted is one that somebody else has started.
+func measure(t *testing.T, session *harness.Session, d dataset.Dataset, restart bool) map[string]result.Record {
+	t.Helper()
+	brains, err := d.Brains(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := &target.Target{
+		Service: session.Service(), Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+	}
+	c := lifecycle.Config{Dataset: d, Brains: brains, Target: asked, Settle: 100 * time.Millisecond}
+	if restart {
+		c.Restart = func(ctx context.Context) (target.Service, error) {
+			if err := session.Restart(ctx); err != nil {
+				return nil, err
+			}
+			return session.Service(), nil
+		}
+	}
+	ctx, stop := session.Watch(t.Context())
+	defer stop()
+	run := lifecycle.New(c)
+	var seen records
+	_, err = harness.Drive(ctx, harness.Config{
+		Dataset: d, TopK: 5, Concurrency: 4, Pace: run, Observer: &seen,
+		Asker: run.Around(harness.NewDaemon(harness.Daemon{
+			Answerer: run, Timeout: time.Minute, TopK: 5, Brains: harness.Asked(brains), Documents: run, Watched: true,
+		})),
+		Scorer: pipeline.Grader{Scorer: scorer.Exact{}},
+	}, result.Identity{Scenario: result.AskBasic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Close(t.Context())
+	out := map[string]result.Record{}
+	for _, r := range seen.all {
+		key := r.ID
+		if r.Repeat > 1 {
+			key = fmt.Sprintf("%s #%d", r.ID, r.Repeat)
+		}
+		out[key] = r
+	}
+	return out
+}
+
+// read opens a dataset.
+func read(t *testing.T, path string, o dataset.Options) dataset.Dataset {
+	t.Helper()
+	o.Naming = dataset.BrainNaming{Default: "eval"}
+	d, err := dataset.Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// written is read for a dataset of these lines.
+func written(t *testing.T, o dataset.Options, lines ...string) dataset.Dataset {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "q.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return read(t, path, o)
+}
+
+const lifecycleQuestions = "../../datasets/lifecycle.jsonl"
+
+// some returns every third question of each family.
+func some(t *testing.T) dataset.Dataset {
+	var ids []string
+	for q, err := range read(t, lifecycleQuestions, dataset.Options{}).Questions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if _, err := fmt.Sscanf(q.ID[strings.LastIndex(q.ID, "-")+1:], "%d", &n); err != nil {
+			t.Fatal(err)
+		}
+		if n%3 == 1 {
+			ids = append(ids, q.ID)
+		}
+	}
+	return read(t, lifecycleQuestions, dataset.Options{Selection: dataset.Selection{IDs: ids}})
+}
+
+// TestFaultsFailTheirFamily checks that a fault of a daemon fails the questions that are about it, and
+// changes no other.
+func TestFaultsFailTheirFamily(t *testing.T) {
+	d := some(t)
+	sound := measure(t, open(t, "no fault"), d, true)
+	for _, r := range sound {
+		if !r.Passed {
+			t.Errorf("without a fault: %s: %s", r.ID, cmp.Or(r.Reason, fmt.Sprint(r.Error)))
+		}
+	}
+	for _, family := range []string{"freshness", "deletion", "isolation", "durability", "provenance", "abstention"} {
+		t.Run(family, func(t *testing.T) {
+			own, failed := 0, 0
+			for id, r := range measure(t, open(t, family), d, true) {
+				if r.Tags[0] != family {
+					if r.Passed != sound[id].Passed || r.Outcome != sound[id].Outcome {
+						t.Errorf("%s (%s) is %s now: %s", id, r.Tags[0], r.Outcome, cmp.Or(r.Reason, fmt.Sprint(r.Error)))
+					}
+					continue
+				}
+				if own++; !r.Passed {
+					failed++
+				} else {
+					t.Logf("%s passes nevertheless", id)
+				}
+			}
+			t.Logf("%d of %d fail", failed, own)
+			if 10*failed < 6*own {
+				t.Errorf("only %d of %d questions of the family fail", failed, own)
+			}
+		})
+	}
+}
+
+// TestLeaksHavePlaces checks where deleted and forbidden texts are found.
+func TestLeaksHavePlaces(t *testing.T) {
+	const question = `{"id":"q","question":"Which codes are there?","brain":"b","expected_substrings":["9922"],"forbidden":["4711"],` +
+		`"before":[{"op":"put","path":"gate.md","text":"The gate has one of the codes, 4711."},` +
+		`{"op":"put","path":"lock.md","text":"The lock has one of the codes, 9922."},{"op":"delete","path":"gate.md"}]}`
+	d := written(t, dataset.Options{}, question)
+	places := func(fault string) map[result.Place]bool {
+		r := measure(t, open(t, fault), d, true)["q"]
+		if r.Outcome != result.Scored || *r.Score != 0 || r.Passed || r.Reason == "" {
+			t.Errorf("%s: %s, score %v, reason %q", fault, r.Outcome, r.Score, r.Reason)
+		}
+		found := map[result.Place]bool{}
+		for _, l := range r.Leaks {
+			found[l.Place] = true
+		}
+		return found
+	}
+	if got := places("deletion"); !got[result.InAnswer] || !got[result.InChunk] || !got[result.InQuote] {
+		t.Errorf("what is not deleted came back in %v", got)
+	}
+	if got := places("event leaks"); len(got) != 1 || !got[result.InEvent] {
+		t.Errorf("an event came back in %v", got)
+	}
+}
+
+// TestWhatATargetLacks checks that operations that a target lacks are neither failures nor errors.
+func TestWhatATargetLacks(t *testing.T) {
+	const put = `{"op":"put","path":"a.md","text":"The tower has 212 steps."}`
+	line := func(id, op string) string {
+		return `{"id":"` + id + `","question":"How many steps has the tower?","brain":"` + id + `","expected_substrings":["212"],` +
+			`"before":[` + put + op + `]}`
+	}
+	d := written(t, dataset.Options{}, line("plain", ""), line("renamed", `,{"op":"rename","path":"a.md","to":"b.md"}`),
+		line("talk", `,{"op":"message","session":"s","text":"hello"}`), line("restarted", `,{"op":"restart"}`))
+	got := measure(t, open(t, "operations"), d, false)
+	for id, want := range map[string]result.Outcome{
+		"plain": result.Scored, "renamed": result.NotMeasurable, "talk": result.NotMeasurable, "restarted": result.NotMeasurable,
+	} {
+		if r := got[id]; r.Outcome != want || r.Passed != (id == "plain") || (r.Reason == "") != false {
+			t.Errorf("%s: %s, passed %v: %s", id, r.Outcome, r.Passed, r.Reason)
+		}
+	}
+}
+
+// TestOrderOfSharedBrains checks that a brain has seen what comes before a question in the file, and
+// nothing else, in whichever order and however often questions are asked.
+func TestOrderOfSharedBrains(t *testing.T) {
+	var lines []string
+	for i := range 6 {
+		before := `{"op":"put","path":"fare.md","text":"The fare is step` + fmt.Sprint(i) + ` now."}`
+		if i == 3 {
+			before += `,{"op":"restart"}`
+		}
+		forbidden := []string{}
+		for j := range 6 {
+			if j != i {
+				forbidden = append(forbidden, fmt.Sprintf("%q", fmt.Sprintf("step%d", j)))
+			}
+		}
+		lines = append(lines, fmt.Sprintf(`{"id":"q%d","question":"What is the fare?","brain":"b","expected_substrings":["step%d"],`+
+			`"forbidden":[%s],"before":[%s]}`, i, i, strings.Join(forbidden, ","), before))
+	}
+	session := open(t, "no fault")
+	for name, o := range map[string]dataset.Options{
+		"in order":   {Repeats: 2},
+		"shuffled":   {Selection: dataset.Selection{Shuffle: true, Seed: 7}, Repeats: 2},
+		"some":       {Selection: dataset.Selection{IDs: []string{"q1", "q5"}}},
+		"on its own": {Isolated: true},
+	} {
+		d := written(t, o, lines...)
+		got := measure(t, session, d, true)
+		if len(got) != d.Planned() {
+			t.Errorf("%s: %d of %d questions", name, len(got), d.Planned())
+		}
+		for _, id := range slices.Sorted(maps.Keys(got)) {
+			if r := got[id]; !r.Passed {
+				t.Errorf("%s: %s: %s %v", name, id, r.Reason, r.Error)
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"evalctl/harness/target"
+	"evalctl/internal/redact"
+)
+
+// caller makes the calls of one store. It is safe for concurrent use.
+type caller interface {
+	// call makes one call. The error is a *target.Failure, or the cause of ctx.
+	call(ctx context.Context, o *operation, values map[string]any) (answered, error)
+	// alive returns a *target.Failure of the kind result.KindTransport if nothing answers any more.
+	alive(ctx context.Context) error
+	close() error
+}
+
+// seen is what a service has seen of the server, over all its processes.
+type seen struct {
+	mu        sync.Mutex
+	calls     map[string]int // by tool or route
+	noise     int            // lines of standard output that were no messages
+	firstLine string
+}
+
+func (s *seen) called(o *operation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls == nil {
+		s.calls = map[string]int{}
+	}
+	s.calls[o.called()]++
+}
+
+func (s *seen) counts() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls == nil {
+		return map[string]int{} // not null in JSON
+	}
+	return maps.Clone(s.calls)
+}
+
+func (s *seen) line(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.noise++; s.noise == 1 {
+		s.firstLine = text
+	}
+}
+
+// noiseText says what a server has written to its standard output besides messages, "" for nothing.
+func (s *seen) noiseText() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.noise {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("the server wrote a line to its standard output that is no MCP message: %q", s.firstLine)
+	}
+	return fmt.Sprintf("the server wrote %d lines to its standard output that are no MCP messages, the first: %q",
+		s.noise, s.firstLine)
+}
+
+// secrets are values that a service must not send back.
+type secrets []*redact.Redactor
+
+func newSecrets(values ...string) secrets {
+	var s secrets
+	for _, v := range values {
+		if r := target.NewRedactor(v); r != nil {
+			s = append(s, r)
+		}
+	}
+	return s
+}
+
+func (s secrets) text(text string) string {
+	for _, r := range s {
+		text = r.Text(text)
+	}
+	return text
+}
+
+func (s secrets) answered(a answered) answered {
+	if len(s) == 0 {
+		return a
+	}
+	if a.structured != nil {
+		a.structured = []byte(s.text(string(a.structured)))
+	}
+	for i := range a.texts {
+		a.texts[i] = s.text(a.texts[i])
+	}
+	return a
+}

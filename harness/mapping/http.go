@@ -1,0 +1,182 @@
+package mapping
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/httpclient"
+	"evalctl/internal/printable"
+	"evalctl/internal/retry"
+)
+
+// maxBody is the largest response that is read.
+const maxBody = 64 << 20
+
+// web makes calls over HTTP.
+type web struct {
+	base, agent string
+	client      *http.Client
+	health      *operation
+	env         func(string) string
+	seen        *seen
+	secrets     secrets
+}
+
+// openHTTP checks the URL and the secrets of the mapping.
+func (s *Service) openHTTP() error {
+	base, err := httpclient.ParseBaseURL(s.cfg.URL)
+	if err != nil {
+		return fmt.Errorf("endpoint %w", err)
+	}
+	env := s.cfg.Env
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	var values []string
+	for _, o := range s.mapping.operations() {
+		for _, header := range o.headers {
+			for _, name := range header.secrets() {
+				value := env(name)
+				if value == "" {
+					return fmt.Errorf("the mapping %s needs the environment variable %s, which is not set", s.mapping.Name, name)
+				}
+				values = append(values, value)
+			}
+		}
+	}
+	s.secrets = newSecrets(values...)
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
+	s.main = &web{
+		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, env: env, seen: &s.seen, secrets: s.secrets,
+		client: &http.Client{Transport: t, CheckRedirect: httpclient.NoRedirect},
+	}
+	return nil
+}
+
+// call implements caller.
+func (w *web) call(ctx context.Context, o *operation, values map[string]any) (answered, error) {
+	w.seen.called(o)
+	req, err := w.request(ctx, o, values)
+	if err != nil {
+		return answered{}, err
+	}
+	res, err := w.client.Do(req)
+	if err != nil {
+		return answered{}, w.transport(ctx, o, err)
+	}
+	defer res.Body.Close()
+	data, err := httpclient.ReadBody(res, maxBody)
+	switch {
+	case errors.Is(err, httpclient.ErrTooLarge):
+		return answered{}, target.NewFailure(result.KindProtocol, fmt.Sprintf("%s: %v", o.called(), err))
+	case err != nil:
+		return answered{}, w.transport(ctx, o, err)
+	case res.StatusCode/100 != 2:
+		return answered{}, w.status(o, res, data)
+	}
+	return w.secrets.answered(answered{texts: []string{string(data)}}), nil
+}
+
+// request returns the request of a call. A value is one segment of a path, or one value of a query,
+// whatever it contains.
+func (w *web) request(ctx context.Context, o *operation, values map[string]any) (*http.Request, error) {
+	escaped := map[string]any{}
+	for name, v := range values {
+		escaped[name] = url.PathEscape(fmt.Sprint(v))
+	}
+	to := w.base + o.path.text(escaped)
+	if query, ok := o.query.render(values).(map[string]any); ok && len(query) > 0 {
+		q := url.Values{}
+		for name, v := range query {
+			q.Set(name, fmt.Sprint(v))
+		}
+		to += "?" + q.Encode()
+	}
+	var body io.Reader
+	if v := o.arguments.render(values); o.arguments != nil {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: encode the body: %w", o.called(), err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, o.method, to, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.called(), err)
+	}
+	httpclient.Identify(req, w.agent, "")
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, t := range o.headers {
+		all := map[string]any{}
+		for key, v := range values {
+			all[key] = v
+		}
+		for _, secret := range t.secrets() {
+			all["env:"+secret] = w.env(secret)
+		}
+		req.Header.Set(name, strings.NewReplacer("\r", " ", "\n", " ").Replace(t.text(all)))
+	}
+	return req, nil
+}
+
+func (w *web) transport(ctx context.Context, o *operation, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	message := w.secrets.text(fmt.Sprintf("%s: %s", o.called(), printable.Line(err.Error(), maxLine)))
+	return target.TransientFailure(result.KindTransport, message, 0)
+}
+
+// status returns the failure of a response outside 2xx.
+func (w *web) status(o *operation, res *http.Response, body []byte) error {
+	message := w.secrets.text(fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine)))
+	f := target.NewFailure(result.KindStatus, message)
+	if retry.Status(res.StatusCode) {
+		after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
+		f = target.TransientFailure(result.KindStatus, message, after)
+	}
+	f.Status = res.StatusCode
+	return f
+}
+
+// alive implements caller. A service without a route for it is alive if a connection can be made.
+func (w *web) alive(ctx context.Context) error {
+	o := w.health
+	if o == nil {
+		path, _ := compileText("/", nil) // has no placeholder
+		o = &operation{name: "health", method: http.MethodGet, path: path}
+	}
+	req, err := w.request(ctx, o, nil)
+	if err != nil {
+		return err
+	}
+	res, err := w.client.Do(req)
+	if err != nil {
+		return w.transport(ctx, o, err)
+	}
+	defer res.Body.Close()
+	if w.health != nil && res.StatusCode/100 != 2 {
+		return target.NewFailure(result.KindStatus, fmt.Sprintf("%s: %s", o.called(), res.Status))
+	}
+	return nil
+}
+
+// close implements caller.
+func (w *web) close() error {
+	w.client.CloseIdleConnections()
+	return nil
+}

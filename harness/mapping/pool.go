@@ -1,0 +1,119 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// mostProcesses is how many processes of brains run at a time, or the concurrency if that is more.
+const mostProcesses = 8
+
+// pool has a process for each brain that is used. One that is not in use is ended if there are too
+// many, and started again when its brain is used again.
+type pool struct {
+	open func(ctx context.Context, brain string) (*server, error)
+	most int
+
+	mu sync.Mutex
+	of map[string]*pooled // by brain
+}
+
+type pooled struct {
+	starting sync.Mutex
+	server   *server // nil while it does not run
+	users    int     // guarded by the pool, and so is used
+	used     time.Time
+}
+
+// acquire returns the process of a brain. The caller must call release.
+func (p *pool) acquire(ctx context.Context, brain string) (s *server, release func(), err error) {
+	p.mu.Lock()
+	one := p.of[brain]
+	if one == nil {
+		one = &pooled{}
+		p.of[brain] = one
+	}
+	one.users++
+	p.mu.Unlock()
+	release = func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		one.users--
+		one.used = time.Now()
+	}
+	one.starting.Lock()
+	defer one.starting.Unlock()
+	if one.server != nil {
+		return one.server, release, nil
+	}
+	if err = p.makeRoom(); err == nil {
+		s, err = p.open(ctx, brain)
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	p.mu.Lock()
+	one.server = s
+	p.mu.Unlock()
+	return s, release, nil
+}
+
+// makeRoom ends the process that was not used for the longest time if there are too many.
+func (p *pool) makeRoom() error {
+	p.mu.Lock()
+	var oldest *pooled
+	running := 0
+	for _, one := range p.of {
+		if one.server == nil {
+			continue
+		}
+		running++
+		if one.users == 0 && (oldest == nil || one.used.Before(oldest.used)) {
+			oldest = one
+		}
+	}
+	var end *server
+	if running >= p.most && oldest != nil {
+		end, oldest.server = oldest.server, nil
+	}
+	p.mu.Unlock()
+	if end == nil {
+		return nil
+	}
+	return end.close()
+}
+
+// drop ends the process of a brain.
+func (p *pool) drop(brain string) error {
+	p.mu.Lock()
+	one := p.of[brain]
+	delete(p.of, brain)
+	p.mu.Unlock()
+	if one == nil {
+		return nil
+	}
+	one.starting.Lock()
+	defer one.starting.Unlock()
+	if one.server == nil {
+		return nil
+	}
+	return one.server.close()
+}
+
+// close ends all processes.
+func (p *pool) close() error {
+	p.mu.Lock()
+	var brains []string
+	for brain := range p.of {
+		brains = append(brains, brain)
+	}
+	p.mu.Unlock()
+	var errs []error
+	for _, brain := range brains {
+		errs = append(errs, p.drop(brain))
+	}
+	return errors.Join(errs...)
+}

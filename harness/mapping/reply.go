@@ -1,0 +1,199 @@
+package mapping
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/theory/jsonpath"
+
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/printable"
+)
+
+// answered is what a call came back with: structured content or the body of a response, or texts.
+type answered struct {
+	structured json.RawMessage
+	texts      []string
+}
+
+// found is one item of a reply. A field that the reply does not have is empty.
+type found struct {
+	id, text, title, date string
+	score                 float64
+}
+
+// read returns the items of a reply and the mode that it reports, "" for none. called names what was
+// called. The error is a *target.Failure.
+func (r *reply) read(a answered, called string) (items []found, mode string, err error) {
+	if r.plain {
+		return r.readText(a.texts), "", nil
+	}
+	value, err := a.value(called)
+	if err != nil {
+		return nil, "", err
+	}
+	nodes := []any{value}
+	if r.items != nil {
+		nodes = r.items.Select(value)
+	}
+	for _, n := range nodes {
+		f := found{id: firstAt(r.id, n), text: textAt(r.text, n), title: firstAt(r.title, n), date: firstAt(r.date, n)}
+		if score, ok := numberAt(r.score, n); ok {
+			f.score = score
+		}
+		items = append(items, f)
+	}
+	if r.items == nil && len(items) == 1 && items[0] == (found{}) {
+		items = nil
+	}
+	return items, firstAt(r.mod, value), nil
+}
+
+// value returns the JSON of a reply: the structured content, or the only text, or a list of the texts
+// if there are several.
+func (a answered) value(called string) (any, error) {
+	if len(a.structured) > 0 && string(a.structured) != "null" {
+		v, err := decode(a.structured)
+		if err != nil {
+			return nil, unreadable(called, err.Error(), string(a.structured))
+		}
+		return v, nil
+	}
+	if len(a.texts) == 0 {
+		return nil, unreadable(called, "it has neither structured content nor a text", "")
+	}
+	values := make([]any, len(a.texts))
+	for i, text := range a.texts {
+		v, err := decode([]byte(text))
+		if err != nil {
+			return nil, unreadable(called, "its text is no JSON; the mapping needs format: text for it", text)
+		}
+		values[i] = v
+	}
+	if len(values) == 1 {
+		return values[0], nil
+	}
+	return values, nil
+}
+
+// unreadable returns the failure of a reply that has another form than the mapping says.
+func unreadable(called, why, text string) error {
+	message := fmt.Sprintf("the reply of %s cannot be read: %s", called, why)
+	if text != "" {
+		message += ": " + printable.Line(text, 300)
+	}
+	return target.ShapeFailure(message)
+}
+
+// decode parses one JSON value. Numbers keep their digits.
+func decode(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("something follows the JSON value")
+	}
+	return v, nil
+}
+
+// textAt returns the text that a path selects, several values in lines of their own.
+func textAt(p *jsonpath.Path, v any) string { return strings.Join(textsAt(p, v), "\n") }
+
+// firstAt returns the first text that a path selects.
+func firstAt(p *jsonpath.Path, v any) string {
+	if all := textsAt(p, v); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+func textsAt(p *jsonpath.Path, v any) (lines []string) {
+	if p == nil {
+		return nil
+	}
+	for _, n := range p.Select(v) {
+		switch n := n.(type) {
+		case nil:
+		case string:
+			lines = append(lines, n)
+		case json.Number:
+			lines = append(lines, n.String())
+		default:
+			data, err := json.Marshal(n)
+			if err == nil {
+				lines = append(lines, string(data))
+			}
+		}
+	}
+	return lines
+}
+
+func numberAt(p *jsonpath.Path, v any) (float64, bool) {
+	if p == nil {
+		return 0, false
+	}
+	var f float64
+	n, err := fmt.Sscan(firstAt(p, v), &f)
+	return f, n == 1 && err == nil
+}
+
+// group reports whether the pattern has a group.
+func (r *reply) group(name string) bool { return r.pattern != nil && r.pattern.SubexpIndex(name) >= 0 }
+
+// readText reads a reply that is text: each text, or each part of it, is an item. With a pattern,
+// a part that it does not match is none, such as a heading.
+func (r *reply) readText(texts []string) (items []found) {
+	for _, text := range texts {
+		if r.none != nil && r.none.MatchString(text) {
+			continue
+		}
+		parts := []string{text}
+		if r.split != "" {
+			parts = strings.Split(text, r.split)
+		}
+		for _, part := range parts {
+			if f, ok := r.part(part); ok {
+				items = append(items, f)
+			}
+		}
+	}
+	return items
+}
+
+func (r *reply) part(text string) (f found, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return f, false
+	}
+	if r.pattern == nil {
+		return found{text: text}, true
+	}
+	m := r.pattern.FindStringSubmatch(text)
+	if m == nil {
+		return f, false
+	}
+	at := func(name string) string {
+		if i := r.pattern.SubexpIndex(name); i >= 0 {
+			return strings.TrimSpace(m[i])
+		}
+		return ""
+	}
+	f = found{id: at("id"), text: at("text"), title: at("title"), date: at("date")}
+	if !r.group("text") {
+		f.text = text
+	}
+	_, _ = fmt.Sscan(at("score"), &f.score) // without one, it is 0
+	return f, true
+}
+
+// chunk returns an item as a passage of the document with a path, "" if that is not known.
+func (f found) chunk(path string) result.Chunk {
+	return result.Chunk{ChunkID: f.id, Path: path, Title: f.title, Date: f.date, Score: f.score, Text: f.text}
+}

@@ -1,0 +1,402 @@
+package mapping
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"evalctl/daemon/mcpclient"
+	"evalctl/harness/dataset"
+	"evalctl/harness/launch"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+)
+
+// Config says which service is used, and how.
+type Config struct {
+	// Mapping is nil if it is chosen by what an MCP server reports.
+	Mapping *Mapping
+	// URL is that of a running service. If it is empty, Profile starts an MCP server.
+	URL string
+	// Token authenticates requests to an MCP server at a URL. It may be empty.
+	Token string
+	// Env looks up the variables that the headers of a mapping name.
+	Env       func(string) string
+	UserAgent string
+	// Concurrency is the number of concurrent requests to expect.
+	Concurrency int
+
+	Profile launch.Profile
+	Launch  launch.Options // Home and LogPath are required for Profile
+}
+
+// Service is a memory service that a mapping describes. It implements target.Service.
+type Service struct {
+	cfg     Config
+	mapping *Mapping
+	seen    seen
+	secrets secrets
+
+	// What an MCP server reports.
+	name, version, protocol string
+	tools                   []mcpclient.Tool
+
+	main  caller // of all brains, nil if each has its own
+	pool  *pool  // of the others
+	ended chan struct{}
+	died  func(error)
+	why   error // before ended is closed
+
+	mu     sync.Mutex
+	brains map[string]*brain // by name
+}
+
+var _ target.Service = (*Service)(nil)
+
+// Open starts or reaches the service. ctx bounds only that. The caller must call Close. If Open
+// returns an error, no process is left running.
+func Open(ctx context.Context, c Config) (*Service, error) {
+	s := &Service{cfg: c, mapping: c.Mapping, brains: map[string]*brain{}, ended: make(chan struct{})}
+	var once sync.Once
+	s.died = func(err error) { once.Do(func() { s.why = err; close(s.ended) }) }
+	if c.Mapping != nil && c.Mapping.Transport == HTTP {
+		return s, s.openHTTP()
+	}
+	s.secrets = newSecrets(c.Token)
+	first, err := s.connect(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.examine(ctx, first); err != nil {
+		return nil, errors.Join(err, first.close())
+	}
+	if s.mapping.Brains != PerProcess {
+		s.main = first
+		return s, nil
+	}
+	s.pool = &pool{open: s.connect, most: max(mostProcesses, c.Concurrency), of: map[string]*pooled{}}
+	return s, first.close()
+}
+
+// connect starts or reaches an MCP server. brain is empty, or that of a process of its own.
+func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
+	if s.cfg.URL != "" {
+		return dial(ctx, s.cfg.URL, s.cfg.Token, &s.seen, s.secrets)
+	}
+	p, o := s.cfg.Profile, s.cfg.Launch
+	if brain != "" {
+		o.Home = s.home(brain)
+		o.LogPath += "." + filepath.Base(o.Home)
+	}
+	if err := os.MkdirAll(o.Home, 0o700); err != nil {
+		return nil, err
+	}
+	if s.mapping != nil && s.mapping.Brains == PerProcess && brain == "" {
+		var err error // it only says what the server is
+		if o.Home, err = os.MkdirTemp(o.Home, "first-*"); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(o.Home)
+	}
+	if s.mapping != nil {
+		var env []string
+		for name, value := range s.mapping.env {
+			if !slices.ContainsFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+				env = append(env, name+"="+value.text(map[string]any{"home": o.Home}))
+			}
+		}
+		slices.Sort(env)
+		p.Env = append(env, p.Env...)
+	}
+	one, err := start(ctx, p, o, &s.seen, s.secrets)
+	if err != nil {
+		return nil, err
+	}
+	go s.watch(one)
+	return one, nil
+}
+
+// watch notes the end of a process that ends by itself.
+func (s *Service) watch(one *server) {
+	<-one.process.Done()
+	if err := one.process.Err(); err != nil && !one.closing.Load() {
+		s.died(err)
+	}
+}
+
+// home returns the directory of a brain with a process of its own.
+func (s *Service) home(brain string) string {
+	return filepath.Join(s.cfg.Launch.Home, "brain-"+url.PathEscape(brain))
+}
+
+// examine reads what an MCP server is, chooses the mapping if none is given, and checks that the
+// tools of the mapping are there.
+func (s *Service) examine(ctx context.Context, one *server) (err error) {
+	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
+	defer cancel()
+	s.name, s.version, s.protocol = one.client.Server()
+	if s.tools, err = one.client.Tools(ctx); err != nil {
+		return fmt.Errorf("list the tools of the MCP server %s: %s", cmp.Or(s.name, s.where()), s.secrets.text(err.Error()))
+	}
+	names := make([]string, len(s.tools))
+	for i, t := range s.tools {
+		names[i] = t.Name
+	}
+	if s.mapping == nil {
+		if s.mapping = forServer(s.name, names); s.mapping == nil {
+			return fmt.Errorf("the MCP server %q has the tools %s, and no mapping is for it: write one with "+
+				"evalctl target map, and give it with --mapping; mappings of this program: %s",
+				s.name, strings.Join(names, ", "), strings.Join(Names(), ", "))
+		}
+		if s.mapping.Brains == PerProcess || len(s.mapping.env) > 0 {
+			return fmt.Errorf("the mapping %s, which is for the MCP server %q, must be known before the server is "+
+				"started: give it with --mapping %[1]s before the command", s.mapping.Name, s.name)
+		}
+	}
+	if s.mapping.Brains == PerProcess && s.cfg.URL != "" {
+		return fmt.Errorf("the mapping %s has a process for each brain, and the server at %s is running already: "+
+			"give the command that starts it", s.mapping.Name, s.cfg.URL)
+	}
+	for _, o := range s.mapping.operations() {
+		if err := checkTool(o, s.tools); err != nil {
+			return fmt.Errorf("the mapping %s does not fit the MCP server %q: %w", s.mapping.Name, s.name, err)
+		}
+	}
+	return nil
+}
+
+// checkTool returns an error if a tool is not there, or requires an argument that the mapping does
+// not give.
+func checkTool(o *operation, tools []mcpclient.Tool) error {
+	i := slices.IndexFunc(tools, func(t mcpclient.Tool) bool { return t.Name == o.tool })
+	if i < 0 {
+		var names []string
+		for _, t := range tools {
+			names = append(names, t.Name)
+		}
+		return fmt.Errorf("%s needs the tool %s, and it has %s", o.name, o.tool, strings.Join(names, ", "))
+	}
+	schema, err := schemaOf(tools[i])
+	if err != nil {
+		return err
+	}
+	for _, name := range schema.Required {
+		if o.arguments == nil || !slices.Contains(o.arguments.keys, name) {
+			return fmt.Errorf("the tool %s requires the argument %q, which %s does not give", o.tool, name, o.name)
+		}
+	}
+	return nil
+}
+
+// schema is what is read of the schema of a tool's arguments.
+type schema struct {
+	Type       string            `json:"type"`
+	Properties map[string]schema `json:"properties"`
+	Required   []string          `json:"required"`
+	Items      *schema           `json:"items"`
+	Enum       []any             `json:"enum"`
+}
+
+// schemaOf reads the schema of a tool.
+func schemaOf(t mcpclient.Tool) (schema, error) {
+	var s schema
+	if err := json.Unmarshal(t.InputSchema, &s); err != nil || s.Type != "object" {
+		return s, fmt.Errorf("the tool %s announces a schema of its arguments that is none of an object, so that "+
+			"they cannot be checked: %.200s", t.Name, t.InputSchema)
+	}
+	return s, nil
+}
+
+// Seen returns what is recorded of the service in results.
+func (s *Service) Seen() result.Mapped {
+	m := result.Mapped{
+		Mapping: s.mapping.Name, SHA256: s.mapping.SHA256, Transport: string(s.mapping.Transport),
+		Query: string(s.mapping.Query), Brains: string(s.mapping.Brains), Server: s.name, ServerVersion: s.version, Protocol: s.protocol,
+		Calls: s.seen.counts(), Noise: s.seen.noiseText(), NotMeasurable: map[string]string{},
+	}
+	for _, a := range []target.Ability{target.Asks, target.Search, target.IDs, target.Ranks, target.Scores, target.Dates, target.Modes} {
+		if why := s.Lacks(a); why != "" {
+			m.NotMeasurable[string(a)] = why
+		}
+	}
+	if !s.mapping.Sends("question_date") {
+		m.NotMeasurable["question_dates"] = fmt.Sprintf("by the mapping %s, no call has the date of a question", s.mapping.Name)
+	}
+	return m
+}
+
+// Mapping returns the mapping that is used.
+func (s *Service) Mapping() *Mapping { return s.mapping }
+
+// Version returns the version that the server reports, "" for none.
+func (s *Service) Version() string { return s.version }
+
+// Ended returns a channel that is closed when a process of the service has ended by itself, for the
+// reason that Why returns then.
+func (s *Service) Ended() <-chan struct{} { return s.ended }
+
+// Why returns why a process has ended by itself: its exit status and the last lines of its log.
+func (s *Service) Why() error {
+	select {
+	case <-s.ended:
+		return s.why
+	default:
+		return nil
+	}
+}
+
+func (s *Service) where() string {
+	if s.cfg.URL != "" {
+		return s.cfg.URL
+	}
+	return s.cfg.Profile.Command[0]
+}
+
+// URL implements target.Service.
+func (s *Service) URL() string { return string(s.mapping.Transport) + ":" + s.where() }
+
+// Health implements target.Service.
+func (s *Service) Health(ctx context.Context) (string, error) {
+	if s.main == nil {
+		if err := s.Why(); err != nil {
+			return "", target.NewFailure(result.KindTransport, err.Error())
+		}
+		return s.version, nil
+	}
+	if err := s.main.alive(ctx); err != nil {
+		return "", err
+	}
+	return s.version, nil
+}
+
+// Lacks implements target.Service.
+func (s *Service) Lacks(a target.Ability) string { return s.mapping.Lacks(a) }
+
+// Dialects implements target.Service: a mapping spells keys as the service does.
+func (s *Service) Dialects() []result.Dialect { return nil }
+
+// Close implements target.Service. It ends the processes that Open and the brains have started.
+func (s *Service) Close() { _ = s.Stop() }
+
+// Restart ends the processes that Open and the brains have started, and starts the first one again
+// with the same home. No other method may be called meanwhile.
+func (s *Service) Restart(ctx context.Context) error {
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	if s.pool != nil {
+		return nil // each is started when its brain is used
+	}
+	one, err := s.connect(ctx, "")
+	if err != nil {
+		return err
+	}
+	s.main = one
+	return nil
+}
+
+// Stop is Close that returns the error of processes that could not be ended.
+func (s *Service) Stop() error {
+	var errs []error
+	if s.main != nil {
+		errs = append(errs, s.main.close())
+	}
+	if s.pool != nil {
+		errs = append(errs, s.pool.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Answer implements target.Service.
+func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Question) (a target.Answer, err error) {
+	o := s.mapping.search
+	if t.Scenario.Reads() {
+		o = s.mapping.ask
+	}
+	if o == nil {
+		need := target.Search
+		if t.Scenario.Reads() {
+			need = target.Asks
+		}
+		return a, target.NewFailure(result.KindProtocol, s.Lacks(need))
+	}
+	b := s.brain(t.Brains[q.Brain])
+	values := map[string]any{"brain": b.id(), "query": q.Question, "top_k": t.TopK}
+	if t.Mode != "" {
+		values["mode"] = t.Mode
+	}
+	if q.QuestionDate != "" {
+		values["question_date"] = q.QuestionDate
+	}
+	started := time.Now()
+	items, mode, err := s.find(ctx, b, o, values)
+	a.Latency, a.EffectiveMode = time.Since(started), mode
+	if err != nil {
+		return a, err
+	}
+	texts := make([]string, len(items))
+	a.Retrieved = make([]result.Chunk, 0, len(items))
+	for i, f := range items {
+		texts[i] = f.text
+		if !t.Scenario.Reads() {
+			a.Retrieved = append(a.Retrieved, f.chunk(b.pathOf(f.id)))
+		}
+	}
+	if !t.Scenario.Reads() && len(a.Retrieved) > t.TopK {
+		a.Retrieved, texts = a.Retrieved[:t.TopK], texts[:t.TopK]
+	}
+	a.Text = strings.Join(texts, "\n")
+	return a, nil
+}
+
+// find makes the calls of a question: one, or one for each keyword.
+func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[string]any) ([]found, string, error) {
+	query, _ := values["query"].(string)
+	queries := []string{query}
+	if s.mapping.Query == Words && o == s.mapping.search {
+		queries = Keywords(query)
+	}
+	var all [][]found
+	mode := ""
+	for _, q := range queries {
+		values["query"] = q
+		a, err := s.call(ctx, b, o, values)
+		if err != nil {
+			return nil, "", err
+		}
+		items, m, err := o.reply.read(a, o.called())
+		if err != nil {
+			return nil, "", err
+		}
+		all, mode = append(all, items), m
+	}
+	if len(all) == 1 {
+		return all[0], mode, nil
+	}
+	return merge(all), mode, nil
+}
+
+// call makes a call for a brain.
+func (s *Service) call(ctx context.Context, b *brain, o *operation, values map[string]any) (answered, error) {
+	if s.main != nil {
+		return s.main.call(ctx, o, values)
+	}
+	c, release, err := s.pool.acquire(ctx, b.name)
+	if err != nil {
+		if ctx.Err() != nil {
+			return answered{}, context.Cause(ctx)
+		}
+		return answered{}, target.NewFailure(result.KindTransport, err.Error())
+	}
+	defer release()
+	return c.call(ctx, o, values)
+}

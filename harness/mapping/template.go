@@ -1,0 +1,175 @@
+package mapping
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// template is an argument: a value of YAML in whose strings {name} is a placeholder, {{ a brace and
+// }} a closing one. A string that is one placeholder becomes the value with its type, or is left out
+// with its key if there is no value; within other text, a value is text. Values are never read for
+// placeholders.
+type template struct {
+	source string
+	line   int
+
+	literal any         // a number, a truth value or null
+	parts   []part      // a string
+	keys    []string    // an object, with values
+	values  []*template // of an object, or of a list
+	kind    yaml.Kind
+}
+
+// part is literal text, or the name of a placeholder.
+type part struct{ text, name string }
+
+// absent is the value of a placeholder without a value.
+type absent struct{}
+
+// placeholder is a word in braces, or two braces.
+var placeholder = regexp.MustCompile(`\{\{|\}\}|\{([a-z_]+|env:[A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// compileText returns the template of a string. allowed are the names that it may have.
+func compileText(text string, allowed []string) (*template, error) {
+	t := &template{source: text, kind: yaml.ScalarNode, parts: []part{}}
+	add := func(text string) {
+		if n := len(t.parts); text != "" && n > 0 && t.parts[n-1].name == "" {
+			t.parts[n-1].text += text
+		} else if text != "" {
+			t.parts = append(t.parts, part{text: text})
+		}
+	}
+	rest := text
+	for {
+		at := placeholder.FindStringSubmatchIndex(rest)
+		if at == nil {
+			add(rest)
+			return t, nil
+		}
+		add(rest[:at[0]])
+		switch found := rest[at[0]:at[1]]; {
+		case at[2] < 0:
+			add(found[:1])
+		default:
+			name := rest[at[2]:at[3]]
+			if !slices.Contains(allowed, name) && !(strings.HasPrefix(name, "env:") && slices.Contains(allowed, "env:")) {
+				return nil, fmt.Errorf("no placeholder is called {%s} here; known are {%s}; for a brace write {{",
+					name, strings.Join(allowed, "}, {"))
+			}
+			t.parts = append(t.parts, part{name: name})
+		}
+		rest = rest[at[1]:]
+	}
+}
+
+// compile returns the template of a node. f reports errors with the line.
+func (f *file) compile(n *yaml.Node, allowed []string) (*template, error) {
+	t := &template{line: n.Line, kind: n.Kind}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if n.Tag != "!!str" {
+			if err := n.Decode(&t.literal); err != nil {
+				return nil, f.errorf(n.Line, "%v", err)
+			}
+			return t, nil
+		}
+		text, err := compileText(n.Value, allowed)
+		if err != nil {
+			return nil, f.errorf(n.Line, "%w", err)
+		}
+		text.line = n.Line
+		return text, nil
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			one, err := f.compile(item, allowed)
+			if err != nil {
+				return nil, err
+			}
+			t.values = append(t.values, one)
+		}
+		return t, nil
+	case yaml.MappingNode:
+		err := f.members(n, "arguments", func(key string, _, value *yaml.Node) error {
+			one, err := f.compile(value, allowed)
+			t.keys, t.values = append(t.keys, key), append(t.values, one)
+			return err
+		})
+		return t, err
+	}
+	return nil, f.errorf(n.Line, "aliases are not read; write the value out")
+}
+
+// render returns the value with the placeholders replaced. Its strings, lists and objects are what
+// JSON encodes.
+func (t *template) render(values map[string]any) any {
+	if t == nil {
+		return absent{}
+	}
+	switch t.kind {
+	case yaml.SequenceNode:
+		list := []any{}
+		for _, item := range t.values {
+			v := item.render(values)
+			if _, none := v.(absent); !none {
+				list = append(list, v)
+			}
+		}
+		return list
+	case yaml.MappingNode:
+		object := map[string]any{}
+		for i, key := range t.keys {
+			v := t.values[i].render(values)
+			if _, none := v.(absent); !none {
+				object[key] = v
+			}
+		}
+		return object
+	}
+	if t.parts == nil {
+		return t.literal
+	}
+	if len(t.parts) == 1 && t.parts[0].name != "" {
+		if v, ok := values[t.parts[0].name]; ok {
+			return v
+		}
+		return absent{}
+	}
+	return t.text(values)
+}
+
+// text returns a string with the placeholders replaced. A placeholder without a value is empty.
+func (t *template) text(values map[string]any) string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		b.WriteString(p.text)
+		if v, ok := values[p.name]; ok && p.name != "" {
+			fmt.Fprint(&b, v)
+		}
+	}
+	return b.String()
+}
+
+// uses reports whether the template has a placeholder.
+func (t *template) uses(name string) bool {
+	if t == nil {
+		return false
+	}
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.name == name }) ||
+		slices.ContainsFunc(t.values, func(v *template) bool { return v.uses(name) })
+}
+
+// secrets returns the names of the environment variables in a template, sorted.
+func (t *template) secrets() []string {
+	names := map[string]bool{}
+	for _, p := range t.parts {
+		if name, ok := strings.CutPrefix(p.name, "env:"); ok {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,35 @@
+package progress
+
+import (
+	"evalctl/harness"
+	"evalctl/internal/terminal"
+)
+
+// Daemon prints a daemon under the name of its arm.
+func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
+	if s.Foreign() != nil {
+		foreign(t, name, s)
+		return
+	}
+	url, version := s.Service().URL(), terminal.Line(s.ID().Version)
+	if !s.Started() {
+		t.Field(name, "%s  %s", url, version)
+		return
+	}
+	t.Field(name, "pid %d  %s  healthy in %d ms  %s  log %s",
+		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, terminal.Line(s.LogPath()))
+}
+
+// foreign prints a service with a mapping.
+func foreign(t *terminal.Terminal, name string, s *harness.Session) {
+	f := s.Foreign()
+	m := f.Seen()
+	line := f.URL() + "  " + m.Text()
+	if log := s.LogPath(); log != "" {
+		line += "  log " + log
+	}
+	t.Field(name, "%s", terminal.Line(line))
+	if text := m.NotMeasurableText(); text != "" {
+		t.Field("note", "not measurable of %s: %s", terminal.Line(name), text)
+	}
+}
