@@ -155,8 +155,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 			}),
 		},
 	}
-	noteForeign(&config, &daemon, session)
-	config.Asker = harness.NewDaemon(daemon)
+	session.Ask(&config, daemon)
 	if plan.judging != nil {
 		config.Paid, config.Notes.UnpricedModel = true, plan.judging.UnpricedModel()
 		config.Notes.PricesDate = plan.judging.PricesDate()
