@@ -40,7 +40,7 @@ func (c *datasetValidateCmd) Validate() error {
 // Run checks and reports.
 func (c *datasetValidateCmd) Run(p *process) error {
 	in, err := dataset.Validate(c.spec(), c.Scorer, c.TopK)
-	pl := &plan{Input: in}
+	pl := &runPlan{Input: in}
 	if c.JSON {
 		if err := printJSON(p, c.report(in, err)); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (c *datasetValidateCmd) Run(p *process) error {
 }
 
 // printUsable prints for each scorer how many questions it can score.
-func printUsable(t *terminal.Terminal, pl *plan) {
+func printUsable(t *terminal.Terminal, pl *runPlan) {
 	var parts []string
 	for _, k := range scorer.Kinds() {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", k.Name, pl.Needs.Has[k.Needs], pl.Needs.Total))

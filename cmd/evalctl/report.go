@@ -20,7 +20,7 @@ func printConfigured(t *terminal.Terminal, p *process) {
 }
 
 // printInputs prints the dataset, the corpus and the brains.
-func printInputs(t *terminal.Terminal, dataset string, p *plan) {
+func printInputs(t *terminal.Terminal, dataset string, p *runPlan) {
 	var tags []string
 	for _, tag := range slices.Sorted(maps.Keys(p.Dataset.Tags)) {
 		tags = append(tags, fmt.Sprintf("%s %d", terminal.Line(tag), p.Dataset.Tags[tag]))
@@ -52,7 +52,7 @@ func printInputs(t *terminal.Terminal, dataset string, p *plan) {
 }
 
 // printJudging prints the judge, and what it is likely to cost.
-func printJudging(t *terminal.Terminal, c *runCmd, p *plan) {
+func printJudging(t *terminal.Terminal, c *runCmd, p *runPlan) {
 	if p.judging == nil {
 		if c.typed["max-cost-usd"] { // a file may have it for runs with another scorer
 			t.Field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
