@@ -59,7 +59,7 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan) {
 		}
 		return
 	}
-	price := p.estimate.text(p.judging, c.budget)
+	price := forecastLine(p.estimate, p.judging, c.budget)
 	judge := p.judging.Identity()
 	t.Field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion, digest(judge.PromptSHA256), text.Temperature(judge), price)
 	printExceeded(t, p.estimate, c.budget, "--max-cost-usd", "reduce --limit")
