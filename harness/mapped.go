@@ -200,3 +200,14 @@ func (s *Session) NoteForeign(c *Config, byText func() int) {
 	}
 	c.Notes.Warnings = slices.Concat(c.Notes.Warnings, ForeignWarnings(s.foreign.Seen(), c.Dataset.Planned()))
 }
+
+// Ask has a configuration ask a daemon of the session. With a mapping, documents are found by their
+// texts.
+func (s *Session) Ask(c *Config, d Daemon) {
+	if s.foreign != nil {
+		texts := NewTexts(d.Brains)
+		d.Documents = texts
+		s.NoteForeign(c, texts.Found)
+	}
+	c.Asker = NewDaemon(d)
+}

@@ -289,26 +289,6 @@ func playRun() error {
 	return err
 }
 
-// noAnswers returns a result without questions.
-func noAnswers() result.Result {
-	id := result.Identity{
-		SchemaVersion: 1, SDK: "go", Scorer: "exact",
-		Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto,
-		Tool: result.ToolID{CPUs: 1},
-	}
-	id.Dataset = result.DatasetID{SHA256: strings.Repeat("a", 64), Selected: 1,
-		Tags: map[string]int{}}
-	r := result.Result{
-		SDK: "go", ScorerName: "exact", Planned: 1, Identity: id,
-		Settings:  result.Settings{Concurrency: 1, TimeoutSeconds: 1},
-		StartedAt: started, FinishedAt: started,
-	}
-	empty := aggregate.New(5)
-	empty.Fill(&r)
-	empty.Judge(&r)
-	return r
-}
-
 func writeFile(tb testing.TB, path, text string) string {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

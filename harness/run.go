@@ -195,7 +195,7 @@ func (r *runner) result(
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: notes.Brains,
 		Identity: id, Settings: notes.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
-		Stopped: stopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
+		Stopped: StopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
 		OwnQuestions: notes.OwnQuestions,
 	}
 	res.Cost = result.Cost{

@@ -30,8 +30,8 @@ func (r *runner) incomplete(stopped error) error {
 	return stopped
 }
 
-// stopReason returns what a result says of the error that stopped its run.
-func stopReason(err error) result.Stop {
+// StopReason returns what a result says of the error that stopped its run.
+func StopReason(err error) result.Stop {
 	switch {
 	case err == nil:
 		return ""

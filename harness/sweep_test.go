@@ -2,21 +2,16 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -61,92 +56,4 @@ func TestDriveWritesNothing(t *testing.T) {
 	if left, _ := os.ReadDir(tmp); len(left) != 1 || left[0].Name() != "go.journal" {
 		t.Errorf("left behind: %v", left)
 	}
-}
-
-// oneCell returns a sweep with one finished cell.
-func oneCell(planned int) result.Sweep {
-	return result.Sweep{
-		SchemaVersion: 1, SDK: "go", StartedAt: started, FinishedAt: started, Planned: planned,
-		Cells: []result.Cell{{Mode: "bm25", TopK: 5, Result: noAnswers(), Questions: []result.Record{}}},
-	}
-}
-
-func TestSweepFile(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new")
-	s := oneCell(2)
-	file := NewSweepFile(dir, "go", started)
-	path := file.Path()
-	if err := file.Finish(&s, llm.ErrBudgetExceeded); err != nil ||
-		path != filepath.Join(dir, "go.sweep.json") {
-		t.Fatal(path, err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := validateAs("sweep", data); err != nil {
-		t.Errorf("not valid against the schema: %v\n%s", err, data)
-	}
-	var back result.Sweep
-	if err := json.Unmarshal(data, &back); err != nil || back.Stopped != result.StopBudget {
-		t.Fatalf("%v: %s", err, data)
-	}
-	if diff := cmp.Diff(s, back); diff != "" {
-		t.Error(diff)
-	}
-	other := NewSweepFile(dir, "go", started)
-	// A sweep replaces its own file and the latest, and keeps that of another.
-	for _, next := range []struct {
-		file  *SweepFile
-		files int
-	}{{file, 2}, {other, 3}, {other, 3}, {file, 3}} {
-		if err := next.file.Save(s); err != nil {
-			t.Fatal(err)
-		}
-		if data, err := os.ReadFile(path); err != nil ||
-			!strings.Contains(string(data), `"stopped": "interrupted"`) {
-			t.Fatalf("%v: %s", err, data)
-		}
-		if files, _ := os.ReadDir(dir); len(files) != next.files {
-			t.Errorf("%d files, want %d", len(files), next.files)
-		}
-	}
-}
-
-// TestSweepSchemaIsStrict checks that the schema rejects files that the code must not write.
-func TestSweepSchemaIsStrict(t *testing.T) {
-	good := encodeJSON(oneCell(1))
-	if err := validateAs("sweep", good); err != nil {
-		t.Fatal(err)
-	}
-	try := func(what string, change func(sweep, cell map[string]any)) {
-		var m map[string]any
-		if err := json.Unmarshal(good, &m); err != nil {
-			t.Fatal(err)
-		}
-		change(m, m["cells"].([]any)[0].(map[string]any))
-		if validateAs("sweep", encodeJSON(m)) == nil {
-			t.Errorf("the schema accepts %s", what)
-		}
-	}
-	for _, key := range []string{
-		"schema_version", "sdk", "started_at", "finished_at", "stopped",
-		"planned", "warm_up", "cells",
-	} {
-		try("no "+key, func(s, _ map[string]any) { delete(s, key) })
-	}
-	for _, key := range []string{"mode", "top_k", "candidate_k", "result"} {
-		try("a cell without "+key, func(_, c map[string]any) { delete(c, key) })
-	}
-	result := func(c map[string]any) map[string]any { return c["result"].(map[string]any) }
-	for _, key := range []string{"identity", "retrieval", "cost", "total"} {
-		try("a result without "+key, func(_, c map[string]any) { delete(result(c), key) })
-	}
-	try("an unknown key", func(s, _ map[string]any) { s["more"] = 1 })
-	try("an unknown key in a cell", func(_, c map[string]any) { c["more"] = 1 })
-	try("questions in a cell", func(_, c map[string]any) { result(c)["questions"] = []any{} })
-	try("cells of null", func(s, _ map[string]any) { s["cells"] = nil })
-	try("an unknown stop", func(s, _ map[string]any) { s["stopped"] = "tired" })
-	try("an unknown mode", func(_, c map[string]any) { c["mode"] = "fast" })
-	try("an invalid time", func(s, _ map[string]any) { s["started_at"] = "yesterday" })
 }

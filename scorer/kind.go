@@ -37,6 +37,9 @@ type Kind struct {
 	Prompts func() Prompts
 }
 
+// ComparesText reports whether Options.ExactCase matters to the scorer.
+func (k Kind) ComparesText() bool { return k.Name == Exact{}.Name() || k.Name == checksName }
+
 // Asks returns how many judgements of a model the scorer makes of an answer to item.
 func (k Kind) Asks(item Item) int { return len(k.Judged(item)) }
 

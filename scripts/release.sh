@@ -34,7 +34,7 @@ manual() {
   "$1" --help | escaped
   while read -r command; do
     printf '.fi\n.SH evalctl %s\n.nf\n' "$command"
-    "$1" $command --help | escaped
+    "$1" $command --help=all | escaped
   done <<<"$commands"
 }
 # A backslash, and a dot or a quote at the start of a line, would be instructions.

@@ -17,7 +17,7 @@ import (
 type datasetConvertCmd struct {
 	File   string `arg:"" name:"file" help:"File to convert."`
 	Output string `required:"" placeholder:"FILE" help:"JSONL file to write."`
-	Format string `enum:"auto,csv,tsv,yaml,json,longmemeval,locomo" default:"auto" help:"Format of the file: ${enum}."`
+	Format string `enum:"auto,csv,tsv,yaml,json,${benchmarks}" default:"auto" help:"Format of the file: ${enum}."`
 }
 
 func (datasetConvertCmd) Help() string {
@@ -46,7 +46,7 @@ func (c *datasetConvertCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if format == dataset.LongMemEval || format == dataset.LoCoMo {
+	if format.IsBenchmark() {
 		err = c.benchmark(ctx, p, source.Format(format))
 	} else {
 		err = c.table(p, format)

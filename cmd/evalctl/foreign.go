@@ -99,13 +99,3 @@ func sameMapping(id, earlier result.DaemonID) result.DaemonID {
 	}
 	return id
 }
-
-// noteForeign adds to a configuration what only a service with a mapping needs.
-func noteForeign(config *harness.Config, daemon *harness.Daemon, session *harness.Session) {
-	if session.Foreign() == nil {
-		return
-	}
-	texts := harness.NewTexts(daemon.Brains)
-	daemon.Documents = texts
-	session.NoteForeign(config, texts.Found)
-}

@@ -40,16 +40,16 @@ func stoppedCheck(c *judging.Check, err error) error {
 
 // printLabels prints what will be judged and what that is likely to cost.
 func printLabels(t *terminal.Terminal, c *judgeCheckCmd, plan *judging.Plan, labels []dataset.Label) {
-	var estimate judgeForecast
+	var estimate judging.Forecast
 	right := 0
 	for _, l := range labels {
-		estimate.add(plan, l.Item)
+		estimate.Add(plan, l.Item)
 		if l.Right {
 			right++
 		}
 	}
 	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(c.Labels), right, len(labels)-right)
-	t.Field("judge", "%s  %s", text.Describe(plan.Identity()), estimate.text(plan, c.limit))
+	t.Field("judge", "%s  %s", text.Describe(plan.Identity()), forecastLine(estimate, plan, c.limit))
 	printExceeded(t, estimate, c.limit, "--max-cost-usd", "judge fewer labels")
 }
 

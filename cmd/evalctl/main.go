@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/terminal"
@@ -211,6 +212,7 @@ func newParser(ctx context.Context, p *process, c *cli, commands []string, more 
 		kong.Bind(p),
 		kong.Bind(c),
 		scorerVars(),
+		benchmarkVars(),
 		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
 	}, more...)
 	grammar := any(c)
@@ -241,6 +243,15 @@ func (*cli) field(command string) int {
 		}
 	}
 	return -1
+}
+
+// benchmarkVars returns the formats of benchmarks for the flags' tags.
+func benchmarkVars() kong.Vars {
+	var formats, titles []string
+	for _, b := range dataset.Benchmarks() {
+		formats, titles = append(formats, string(b.Format)), append(titles, b.Title)
+	}
+	return kong.Vars{"benchmarks": strings.Join(formats, ","), "benchmark_titles": strings.Join(titles, ", ")}
 }
 
 // scenarioVars returns the names of the scenarios for the flags' tags.

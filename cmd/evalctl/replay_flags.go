@@ -17,8 +17,8 @@ import (
 
 // replayCmd has the flags of evalctl replay.
 type replayCmd struct {
-	Dataset        string `placeholder:"FILE" help:"Benchmark file: LongMemEval, LoCoMo, or questions in JSONL (required)." group:"questions"`
-	Format         string `enum:",longmemeval,locomo,jsonl" default:"" help:"Format of the benchmark file. Default: as its content says." group:"advanced"`
+	Dataset        string `placeholder:"FILE" help:"Benchmark file: ${benchmark_titles}, or questions in JSONL (required)." group:"questions"`
+	Format         string `enum:",${benchmarks},jsonl" default:"" help:"Format of the benchmark file. Default: as its content says." group:"advanced"`
 	Corpus         string `placeholder:"PATH" help:"Documents of questions in JSONL. Default: <dataset>.corpus next to the dataset." group:"questions"`
 	ExpectedSHA256 string `name:"expected-sha256" placeholder:"HEX" help:"SHA-256 that the benchmark file must have." group:"advanced"`
 	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported." group:"advanced"`

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
@@ -93,37 +92,19 @@ func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, e
 	})
 }
 
-// judgeForecast is what judging is likely to cost, and what it costs at most.
-type judgeForecast struct{ likely, worst llm.USD }
-
-// add adds the judgement of an answer.
-func (f *judgeForecast) add(p *judging.Plan, item scorer.Item) {
-	f.likely, f.worst = f.likely.Plus(p.Estimate(item)), f.worst.Plus(p.Worst(item))
-}
-
-// addQuestion adds the judgement of an answer that is not known.
-func (f *judgeForecast) addQuestion(p *judging.Plan, q dataset.Question) {
-	f.add(p, judging.Longest(q.Item()))
-}
-
-// times returns the forecast of judging everything n times.
-func (f judgeForecast) times(n int) judgeForecast {
-	return judgeForecast{f.likely.Times(n), f.worst.Times(n)}
-}
-
-// text returns the forecast as it stands before a run, with the cap, nil for none.
-func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
-	line := "estimated cost " + roughly(f.likely)
-	most := f.worst
+// forecastLine returns the forecast as it stands before a run, with the cap, nil for none.
+func forecastLine(f judging.Forecast, p *judging.Plan, limit *llm.USD) string {
+	line := "estimated cost " + roughly(f.Likely)
+	most := f.Worst
 	if limit != nil {
 		most = min(most, *limit)
 	}
 	switch model := p.UnpricedModel(); {
 	case model != "":
 		line = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
-	case f.worst > 0 && most == f.worst:
+	case f.Worst > 0 && most == f.Worst:
 		line += ", at most " + most.RoundUp().String()
-	case f.worst > 0:
+	case f.Worst > 0:
 		line += ", at most the cap"
 	}
 	if limit != nil {
@@ -133,8 +114,8 @@ func (f judgeForecast) text(p *judging.Plan, limit *llm.USD) string {
 }
 
 // printExceeded warns of a cap, set by a flag, that is below the likely cost.
-func printExceeded(t *terminal.Terminal, f judgeForecast, limit *llm.USD, flag, fewer string) {
-	if limit != nil && f.likely > *limit {
+func printExceeded(t *terminal.Terminal, f judging.Forecast, limit *llm.USD, flag, fewer string) {
+	if limit != nil && f.Likely > *limit {
 		t.Field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
 	}
 }
@@ -168,21 +149,9 @@ func (c *runCmd) readerPrices() *result.ReaderPrices {
 	}}
 }
 
-// openScorer returns a scorer of a kind. The plan is nil if no model judges.
-func openScorer(kind scorer.Kind, o scorer.Options, plan *judging.Plan, spent llm.USD) (scorer.Scorer, error) {
-	if plan == nil {
-		return kind.Offline(o), nil
-	}
-	judge, err := plan.NewScorer(spent)
-	if err != nil {
-		return nil, err
-	}
-	return kind.With(o, judge), nil
-}
-
 // newScorer returns the scorer of a run that has spent money already.
 func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
-	return openScorer(c.scorer, scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}, pl.judging, spent)
+	return judging.OpenScorer(c.scorer, scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}, pl.judging, spent)
 }
 
 // withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge

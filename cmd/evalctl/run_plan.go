@@ -34,7 +34,7 @@ type plan struct {
 	// judging is nil for a scorer that asks no model, which costs nothing.
 	judging *judging.Plan
 	// estimate is what judging all questions is likely to cost.
-	estimate judgeForecast
+	estimate judging.Forecast
 }
 
 // plan checks everything that needs no daemon, so that bad input costs neither time nor money.
@@ -118,9 +118,9 @@ func (pl *plan) estimateJudging() error {
 		if err != nil {
 			return err
 		}
-		pl.estimate.addQuestion(pl.judging, q)
+		pl.estimate.Add(pl.judging, judging.Longest(q.Item()))
 	}
-	pl.estimate = pl.estimate.times(pl.Dataset.Planned() / pl.Dataset.Selected)
+	pl.estimate = pl.estimate.Times(pl.Dataset.Planned() / pl.Dataset.Selected)
 	return nil
 }
 

@@ -15,7 +15,7 @@ type exactFlag struct {
 }
 
 func (f exactFlag) validateExact(k scorer.Kind) error {
-	if f.ExactCase && !comparesText(k) {
+	if f.ExactCase && !k.ComparesText() {
 		return fmt.Errorf("--exact-case needs --scorer %s: the %s scorer does not compare text", scorer.Exact{}.Name(), k.Name)
 	}
 	return nil
@@ -23,14 +23,10 @@ func (f exactFlag) validateExact(k scorer.Kind) error {
 
 // exactCase returns what an identity has of the flag, nil for another scorer than exact.
 func (f exactFlag) exactCase(k scorer.Kind) *bool {
-	if !comparesText(k) {
+	if !k.ComparesText() {
 		return nil
 	}
 	return &f.ExactCase
-}
-
-func comparesText(k scorer.Kind) bool {
-	return k.Name == scorer.Exact{}.Name() || k.Name == scorer.Checks{}.Name()
 }
 
 // scorerVars returns the variables in the tags of --scorer: the names of all scorers, and a phrase

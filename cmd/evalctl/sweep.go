@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,18 +9,15 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
-	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
-	"evalctl/harness/pipeline"
 	"evalctl/harness/progress"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
-	"evalctl/harness/target"
+	"evalctl/harness/sweep"
 	"evalctl/internal/heap"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
-	"evalctl/scorer"
 )
 
 // sweepCmd has the flags of evalctl sweep.
@@ -102,7 +98,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer release()
 	printConfigured(t, p)
-	printInputs(t, c.Dataset, plan)
+	text.Inputs(t, c.Dataset, plan.Input)
 	printDaemonPays(t, c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
@@ -128,35 +124,12 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 			c.found.Name, c.found.Settings.Mode)
 	}
 	apply(c.found.Settings, nil, &c.Dialect)
-	// The check of a question does not depend on the depth.
-	sc := scorer.Retrieval{TopK: c.TopKs[0]}
-	search, err := target.ScenarioOf(result.SearchOnly)
+	input, err := c.input(nil)
 	if err != nil {
 		return nil, err
 	}
-	check := func(q dataset.Question) error {
-		return cmp.Or(search.Check(q), dataset.IgnoreNoGold(sc.Check(q.Item())))
-	}
-	input, err := c.input(check)
-	if err == nil {
-		pl.Input, err = dataset.Load(input)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if pl.Dataset.Lifecycle() {
-		return nil, fmt.Errorf("%s: operations before questions, and texts that must not come back, "+
-			"are for evalctl run: a sweep asks every cell the same brains", c.Dataset)
-	}
-	// A warning about a large top-k may not apply to the others.
-	if err := pl.CheckGold(slices.Min(c.TopKs)); err != nil {
-		return nil, err
-	}
-	if pl.Gold.WithGold == 0 {
-		return nil, fmt.Errorf("%s: a sweep needs expected_paths, which none of %s has",
-			c.Dataset, count(pl.Dataset.Selected, "question"))
-	}
-	return pl, nil
+	pl.Input, err = c.grid().Load(input)
+	return pl, err
 }
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
@@ -173,136 +146,51 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
-	grid := c.grid()
-	s := &sweeper{
-		sweepCmd: c, t: t, plan: plan, session: session, brains: brains, shown: text.ShownWarnings{},
-		file: harness.NewSweepFile(plan.dir, c.found.Name, plan.started),
-		sweep: result.Sweep{
-			SchemaVersion: result.SchemaVersion, SDK: c.found.Name, StartedAt: plan.started,
-			Planned: len(grid), Cells: []result.Cell{},
+	shown := text.ShownWarnings{}
+	shown.Add(plan.Gold.Warnings)
+	sweeping := &sweep.Sweep{
+		Grid: c.grid(), Input: plan.Input, Session: session, Brains: brains,
+		Identity: c.identity(plan, session.ID()),
+		Settings: result.Settings{
+			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(),
+			MaxErrors: c.errors, MaxUnscored: c.unscored, ClusterTag: c.Cluster,
 		},
+		Observer: &cellPrinter{t: t, planned: plan.Dataset.Planned(), shown: shown},
 	}
-	stopped := s.measure(ctx, grid)
-	if err := s.file.Finish(&s.sweep, stopped); err != nil {
+	file := sweep.NewFile(plan.dir, c.found.Name, plan.started)
+	swept, stopped := sweeping.Measure(ctx, file, plan.started)
+	if err := file.Finish(&swept, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}
-	verdict := c.verdict(s.sweep, stopped)
-	if err := c.print(p, s.sweep, s.file.Path(), exitCode(ctx, verdict)); err != nil {
+	verdict := c.verdict(swept, stopped)
+	if err := c.print(p, swept, file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	t.Field("result", "%s", terminal.Line(s.file.Path()))
+	t.Field("result", "%s", terminal.Line(file.Path()))
 	return verdict
 }
 
-// grid returns all combinations. The mode changes last.
-func (c *sweepCmd) grid() []result.Cell {
-	var out []result.Cell
-	for _, mode := range c.Modes {
-		for _, candidates := range c.CandidateKs {
-			for _, k := range c.TopKs {
-				out = append(out, result.Cell{Mode: mode, TopK: k, CandidateK: candidates})
-			}
-		}
-	}
-	return out
+func (c *sweepCmd) grid() sweep.Grid {
+	return sweep.Grid{Modes: c.Modes, TopKs: c.TopKs, CandidateKs: c.CandidateKs}
 }
 
-// sweeper measures the cells of a sweep on a seeded daemon.
-type sweeper struct {
-	*sweepCmd
+// cellPrinter prints the cells of a sweep as they are measured. It implements sweep.Observer.
+type cellPrinter struct {
+	*progress.Questions
 	t       *terminal.Terminal
-	plan    *plan
-	session *harness.Session
-	brains  map[string]string // ids at the daemon, by name
-	file    *harness.SweepFile
-	sweep   result.Sweep
+	planned int
 	shown   text.ShownWarnings // warnings that were printed
 }
 
-// measure warms up each mode and measures the cells. The error is what stopped it.
-func (s *sweeper) measure(ctx context.Context, grid []result.Cell) error {
-	for _, mode := range s.Modes {
-		warmed := s.target(result.Cell{Mode: mode, TopK: slices.Max(s.TopKs)})
-		asked, err := warmed.WarmUp(ctx, s.plan.Dataset, s.Timeout)
-		if err != nil {
-			return err
-		}
-		s.sweep.WarmUp += asked
-	}
-	s.shown.Add(s.plan.Gold.Warnings)
-	for i, cell := range grid {
-		if err := s.cell(ctx, &cell); err != nil {
-			return fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(grid), err)
-		}
-		s.sweep.Cells = append(s.sweep.Cells, cell)
-		if err := s.file.Save(s.sweep); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Begin implements sweep.Observer.
+func (c *cellPrinter) Begin() { c.Questions = progress.NewQuestions(c.t, c.planned, 0) }
 
-// target returns how to ask with the settings of one cell.
-func (s *sweeper) target(cell result.Cell) *target.Target {
-	return &target.Target{
-		Service: s.session.Service(), Brains: s.brains, Scenario: result.SearchOnly, Mode: cell.Mode,
-		TopK: cell.TopK, CandidateK: cell.CandidateK, Dialect: result.Dialect(s.Dialect),
+// End implements sweep.Observer.
+func (c *cellPrinter) End(cell *result.Cell) {
+	c.Done()
+	if cell != nil {
+		text.Cell(c.t, *cell, c.Failed, c.shown)
 	}
-}
-
-// cell asks all questions with the settings of a cell, and fills in what was found.
-func (s *sweeper) cell(ctx context.Context, cell *result.Cell) error {
-	gold, err := dataset.CheckGold(s.plan.Dataset, s.plan.Brains, cell.TopK)
-	if err != nil {
-		return err
-	}
-	id := s.identity(s.plan, s.session.ID())
-	id.Scorer, id.Scenario = scorer.Retrieval{}.Name(), result.SearchOnly
-	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
-	progress := progress.NewQuestions(s.t, s.plan.Dataset.Planned(), 0)
-	daemon := harness.Daemon{
-		Answerer: s.target(*cell), Timeout: s.Timeout, TopK: cell.TopK, Brains: s.plan.Brains,
-		Watched: s.session.Started(),
-	}
-	config := harness.Config{
-		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
-		Dataset: s.plan.Dataset, Concurrency: s.Concurrency,
-		Observer: cellObserver{progress, cell},
-		Notes: harness.Notes{
-			Brains: harness.BrainInfos(s.plan.Brains), Warnings: gold.Warnings,
-			Settings: result.Settings{
-				Concurrency: s.Concurrency, TimeoutSeconds: s.Timeout.Seconds(),
-				MaxErrors: s.errors, MaxUnscored: s.unscored, ClusterTag: s.Cluster,
-			},
-		},
-	}
-	noteForeign(&config, &daemon, s.session)
-	config.Asker = harness.NewDaemon(daemon)
-	cell.Result, err = harness.Drive(ctx, config, id)
-	progress.Done()
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(cell.Questions, func(a, b result.Record) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Repeat, b.Repeat))
-	})
-	text.Cell(s.t, *cell, progress.Failed, s.shown)
-	return nil
-}
-
-// cellObserver collects the questions of a cell.
-type cellObserver struct {
-	*progress.Questions
-	cell *result.Cell
-}
-
-// Asking implements pipeline.Observer. The questions of a cell are too short to be named.
-func (cellObserver) Asking(string, bool) {}
-
-// Recorded implements pipeline.Observer.
-func (o cellObserver) Recorded(r result.Record) {
-	o.Questions.Recorded(r)
-	o.cell.Questions = append(o.cell.Questions, r.WithoutTexts())
 }
 
 // verdict returns the error that determines the exit code.

@@ -21,19 +21,16 @@ type Format string
 // The formats that Detect tells apart. JSONArray includes other files of JSON values that are not
 // one per line.
 const (
-	JSONL       Format = "jsonl"
-	JSONArray   Format = "json"
-	CSV         Format = "csv"
-	TSV         Format = "tsv"
-	YAML        Format = "yaml"
-	LongMemEval Format = "longmemeval"
-	LoCoMo      Format = "locomo"
+	JSONL     Format = "jsonl"
+	JSONArray Format = "json"
+	CSV       Format = "csv"
+	TSV       Format = "tsv"
+	YAML      Format = "yaml"
 )
 
-// formatNames are the formats as they are named in messages.
+// formatNames are the formats other than benchmarks as they are named in messages.
 var formatNames = map[Format]string{
 	JSONL: "JSONL", JSONArray: "JSON over several lines", CSV: "CSV", TSV: "TSV", YAML: "YAML",
-	LongMemEval: "a LongMemEval benchmark", LoCoMo: "a LoCoMo benchmark",
 }
 
 // FormatError is a dataset or corpus in another format than JSONL.
@@ -46,12 +43,12 @@ type FormatError struct {
 
 func (e *FormatError) Error() string {
 	measure := ""
-	if e.Format == LongMemEval || e.Format == LoCoMo {
+	if e.Format.IsBenchmark() {
 		measure = fmt.Sprintf(", or measure with it as it is:\n  %s",
 			shellquote.Join("evalctl", "replay", "--sdk", "go", "--dataset", e.Path))
 	}
 	return fmt.Sprintf("%s is %s and not JSONL, one JSON object per line; convert it:\n  %s%s",
-		e.Path, formatNames[e.Format],
+		e.Path, e.Format.title(),
 		shellquote.Join("evalctl", "dataset", "convert", e.Path, "--output", e.Output), measure)
 }
 
@@ -140,17 +137,6 @@ func detectObject(text []byte) Format {
 		}
 	}
 }
-
-// benchmarkKeys are keys that only the first element of a benchmark has.
-var benchmarkKeys = map[string]Format{
-	"haystack_sessions": LongMemEval, "haystack_session_ids": LongMemEval,
-	"haystack_dates": LongMemEval, "answer_session_ids": LongMemEval,
-	"conversation": LoCoMo, "qa": LoCoMo, "sample_id": LoCoMo,
-}
-
-// BenchmarkOf returns LongMemEval or LoCoMo if the first element of its files has the key and that
-// of no other format does, and else "".
-func BenchmarkOf(key string) Format { return benchmarkKeys[key] }
 
 // detectArray determines the format of an array from the keys of its first element.
 func detectArray(text []byte) Format {

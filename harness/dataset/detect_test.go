@@ -108,7 +108,7 @@ func FuzzDetect(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, head []byte) {
-		if got := Detect(head); got != "" && formatNames[got] == "" {
+		if got := Detect(head); got != "" && got.title() == "" {
 			t.Fatal(got)
 		}
 	})

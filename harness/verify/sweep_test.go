@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"evalctl/harness"
 	"evalctl/harness/result"
+	sweepfile "evalctl/harness/sweep"
 	"evalctl/scorer"
 )
 
@@ -25,7 +25,7 @@ func sweepOf(tb testing.TB) string {
 		}
 		s.Cells = append(s.Cells, cell)
 	}
-	file := harness.NewSweepFile(tb.TempDir(), "go", began)
+	file := sweepfile.NewFile(tb.TempDir(), "go", began)
 	if err := file.Finish(&s, nil); err != nil {
 		tb.Fatal(err)
 	}

@@ -23,7 +23,17 @@ func formatOf(key string) Format {
 }
 
 // readable says what can be read, for errors.
-const readable = "a benchmark is LongMemEval or LoCoMo, a JSON array, or questions in JSONL"
+var readable = "a benchmark is " + titles(" or ", func(b dataset.Benchmark) string { return b.Title }) +
+	", a JSON array, or questions in JSONL"
+
+// titles joins what name returns of each benchmark.
+func titles(separator string, name func(dataset.Benchmark) string) string {
+	var names []string
+	for _, b := range dataset.Benchmarks() {
+		names = append(names, name(b))
+	}
+	return strings.Join(names, separator)
+}
 
 // detect determines the format of a file from its beginning.
 func detect(head []byte) (Format, error) {
@@ -80,8 +90,8 @@ func detectArray(text []byte) (Format, error) {
 		return "", errors.New("the file is a JSON array of questions; " +
 			"make it JSONL with evalctl dataset convert")
 	case len(keys) > 0:
-		return "", fmt.Errorf("the first element of the array has the keys %s; LongMemEval has "+
-			"haystack_sessions, and LoCoMo has conversation and qa", quoted(keys))
+		known := titles(", and ", func(b dataset.Benchmark) string { return b.Title + " has " + b.Keys[0] })
+		return "", fmt.Errorf("the first element of the array has the keys %s; %s", quoted(keys), known)
 	}
 	return "", err
 }

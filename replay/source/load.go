@@ -12,6 +12,13 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
+// adders have for each format of dataset.Benchmarks what adds the n-th element of a file, counted
+// from 1, to the questions.
+var adders = map[Format]func(b *Benchmark, w *walker, n int) error{
+	LoCoMo:      (*Benchmark).addConversation,
+	LongMemEval: (*Benchmark).addInstance,
+}
+
 // load fills b from its file.
 func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 	if b.Format, err = b.format(o); err != nil {
@@ -23,13 +30,11 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 		}
 	}
 	traps := newTraps()
-	switch b.Format {
-	case JSONL:
+	if b.Format == JSONL {
 		err = b.loadJSONL(o.Corpus, traps)
-	case LoCoMo:
-		err = b.loadArray(ctx, traps, b.addConversation)
-	case LongMemEval:
-		err = b.loadArray(ctx, traps, b.addInstance)
+	} else {
+		add := adders[b.Format]
+		err = b.loadArray(ctx, traps, func(w *walker, n int) error { return add(b, w, n) })
 	}
 	if err == nil {
 		err = b.checkAnswers()

@@ -32,8 +32,14 @@ const (
 	JSONL       = Format(dataset.JSONL)
 )
 
-// Formats returns the names of all formats.
-func Formats() []Format { return []Format{LongMemEval, LoCoMo, JSONL} }
+// Formats returns all formats.
+func Formats() []Format {
+	var all []Format
+	for _, b := range dataset.Benchmarks() {
+		all = append(all, Format(b.Format))
+	}
+	return append(all, JSONL)
+}
 
 // Options says how a benchmark file is read.
 type Options struct {

@@ -13,6 +13,15 @@ import (
 	"evalctl/harness/dataset"
 )
 
+// TestAdders checks that the files of every benchmark can be read.
+func TestAdders(t *testing.T) {
+	for _, b := range dataset.Benchmarks() {
+		if adders[Format(b.Format)] == nil {
+			t.Errorf("nothing adds the elements of %s", b.Title)
+		}
+	}
+}
+
 // TestDetect checks formats and the errors for files that are no benchmark.
 func TestDetect(t *testing.T) {
 	for text, want := range map[string]string{

@@ -2,8 +2,8 @@
 # Checks the packages of a release: scripts/packages/check.sh DIST VERSION
 #
 # Each is installed below a folder, used and removed, so that what is installed on this machine stays
-# as it is. It needs dpkg, which Debian's systems have, rpm, which it installs
-# from Debian's packages, and root or a sudo that needs no password.
+# as it is. It needs dpkg, which Debian's systems have, rpm, which it installs from Debian's packages,
+# and root or a sudo that needs no password.
 set -euo pipefail
 dist=$1 version=$2
 cd "$(dirname "$0")/../.."
@@ -40,7 +40,7 @@ page=$(gzip -dc "$system/usr/share/man/man1/evalctl.1.gz")
 for command in run compare 'keys create' completion; do
   grep -qx ".SH evalctl $command" <<<"$page" || fail "the manual page has no command $command"
 done
-grep -qF 'evalctl dataset convert' <<<"$page" || fail "the manual page has no help"
+grep -qF '\-\-retry\-errors' <<<"$page" || fail "the manual page lacks flags"
 "${root[@]}" dpkg --root="$system" --log=/dev/null --purge evalctl
 [ -z "$(installed)" ] || fail "dpkg left files: $(installed)"
 

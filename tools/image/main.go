@@ -28,6 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
 //go:embed config.json
@@ -88,6 +89,7 @@ func build(program, architecture string, at time.Time) (v1.Image, error) {
 	image := mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1)
 	if image, err = mutate.ConfigFile(image, &v1.ConfigFile{
 		OS: "linux", Architecture: architecture, Created: v1.Time{Time: at}, Config: config,
+		RootFS: v1.RootFS{Type: "layers"},
 	}); err != nil {
 		return nil, err
 	}
@@ -126,7 +128,7 @@ func root(program, user string, at time.Time) ([]byte, error) {
 	return out.Bytes(), w.Close()
 }
 
-// lay writes the image as an OCI image layout with two tags, the version and latest.
+// lay writes the image as an OCI image layout with two tags, the version and latest, and checks it.
 func lay(image v1.Image, version, folder string) error {
 	path, err := layout.Write(folder, empty.Index)
 	if err != nil {
@@ -141,6 +143,13 @@ func lay(image v1.Image, version, folder string) error {
 		})); err != nil {
 			return err
 		}
+	}
+	index, err := path.ImageIndex()
+	if err != nil {
+		return err
+	}
+	if err := validate.Index(index); err != nil {
+		return fmt.Errorf("the image cannot be loaded: %w", err)
 	}
 	manifest, err := image.Manifest()
 	if err != nil {

@@ -1,4 +1,4 @@
-package harness
+package sweep
 
 import (
 	"bufio"
@@ -10,37 +10,38 @@ import (
 	"path/filepath"
 	"time"
 
+	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 )
 
-// SweepFile is the file of one sweep.
-type SweepFile struct{ out journal.Output }
+// File is the file of one sweep.
+type File struct{ out journal.Output }
 
-// NewSweepFile returns the file of a sweep that began at started, <dir>/<sdk>.sweep.json with a
+// NewFile returns the file of a sweep that began at started, <dir>/<sdk>.sweep.json with a
 // name of its own. Nothing is written yet.
-func NewSweepFile(dir, sdk string, started time.Time) *SweepFile {
-	return &SweepFile{journal.NewOutput(dir, sdk+".sweep", started)}
+func NewFile(dir, sdk string, started time.Time) *File {
+	return &File{journal.NewOutput(dir, sdk+".sweep", started)}
 }
 
 // Path returns the path of <sdk>.sweep.json.
-func (f *SweepFile) Path() string { return f.out.Latest() }
+func (f *File) Path() string { return f.out.Latest() }
 
 // Save writes the finished cells of a sweep that is in progress. The file says that the sweep was
 // interrupted, which is true if the process is killed before the next call.
-func (f *SweepFile) Save(s result.Sweep) error {
+func (f *File) Save(s result.Sweep) error {
 	s.Stopped, s.FinishedAt = result.StopInterrupted, time.Now().UTC()
 	return f.write(s)
 }
 
 // Finish writes a sweep that has ended, and sets FinishedAt and Stopped of s. stopped is the reason
 // why it ended before its last cell, nil if it did not.
-func (f *SweepFile) Finish(s *result.Sweep, stopped error) error {
-	s.Stopped, s.FinishedAt = stopReason(stopped), time.Now().UTC()
+func (f *File) Finish(s *result.Sweep, stopped error) error {
+	s.Stopped, s.FinishedAt = harness.StopReason(stopped), time.Now().UTC()
 	return f.write(*s)
 }
 
-func (f *SweepFile) write(s result.Sweep) error {
+func (f *File) write(s result.Sweep) error {
 	err := os.MkdirAll(filepath.Dir(f.Path()), 0o755)
 	if err == nil {
 		err = f.out.Write(func(w io.Writer) error { return encodeSweep(w, s) })

@@ -1,0 +1,55 @@
+package dataset
+
+import "slices"
+
+// The formats in which benchmarks of memory are published.
+const (
+	LongMemEval Format = "longmemeval"
+	LoCoMo      Format = "locomo"
+)
+
+// Benchmark is a format in which a benchmark is published: a JSON array of objects.
+type Benchmark struct {
+	Format Format
+	// Title is the name of the benchmark, for people.
+	Title string
+	// Keys are keys of the first object of such a file and of no other format's. Messages name the
+	// first one.
+	Keys []string
+}
+
+var benchmarks = []Benchmark{
+	{LongMemEval, "LongMemEval", []string{
+		"haystack_sessions", "haystack_session_ids", "haystack_dates", "answer_session_ids",
+	}},
+	{LoCoMo, "LoCoMo", []string{"conversation", "qa", "sample_id"}},
+}
+
+// Benchmarks returns the formats of benchmarks.
+func Benchmarks() []Benchmark { return slices.Clone(benchmarks) }
+
+// BenchmarkOf returns the format whose files have the key in their first object and no other
+// format's do, or an empty format.
+func BenchmarkOf(key string) Format {
+	for _, b := range benchmarks {
+		if slices.Contains(b.Keys, key) {
+			return b.Format
+		}
+	}
+	return ""
+}
+
+// IsBenchmark reports whether f is one of Benchmarks.
+func (f Format) IsBenchmark() bool {
+	return slices.ContainsFunc(benchmarks, func(b Benchmark) bool { return b.Format == f })
+}
+
+// title returns the format as messages name it.
+func (f Format) title() string {
+	for _, b := range benchmarks {
+		if b.Format == f {
+			return "a " + b.Title + " benchmark"
+		}
+	}
+	return formatNames[f]
+}

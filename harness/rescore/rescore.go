@@ -1,0 +1,240 @@
+// Package rescore scores the answers of a result again, with another scorer, judge or corrected
+// references, without a daemon.
+package rescore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/judging"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// Spec says which answers are scored again, and how.
+type Spec struct {
+	// File is the result that has the answers.
+	File string
+	// Dataset has corrected references for the same questions, empty for those in File.
+	Dataset   string
+	Scorer    scorer.Kind
+	ExactCase bool
+	// External identifies a scorer that is a program, nil for another.
+	External *result.ExternalScorer
+	Tool     result.ToolID
+	// OpenJudge plans the judge. It is called if some question needs one.
+	OpenJudge func() (*judging.Plan, error)
+}
+
+// Rescoring is a rescoring that has been checked and not started.
+type Rescoring struct {
+	Stored   *harness.Stored
+	Data     dataset.Dataset
+	Identity result.Identity
+	Judging  *judging.Plan // nil if no model judges
+	// Estimate is what judging all answers is likely to cost.
+	Estimate judging.Forecast
+	// The new files are in Dir, and called Name with an ending.
+	Dir, Name string
+
+	kind    scorer.Kind
+	options scorer.Options
+}
+
+// Plan reads the file and checks that its answers can be scored.
+func Plan(s Spec) (*Rescoring, error) {
+	stored, err := harness.OpenStored(s.File)
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File)) + ".rescored"
+	r := &Rescoring{
+		Stored: stored, Dir: filepath.Dir(s.File), Name: name, Identity: stored.Result.Identity, kind: s.Scorer,
+	}
+	r.options = scorer.Options{TopK: max(1, r.Identity.TopK), ExactCase: s.ExactCase}
+	was := &r.Identity
+	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge, External: was.External}
+	was.Scorer, was.ExactCase, was.Judge, was.Tool = s.Scorer.Name, nil, nil, s.Tool
+	was.External = s.External
+	if s.Scorer.ComparesText() {
+		was.ExactCase = &s.ExactCase
+	}
+	questions := stored.Questions()
+	if s.Dataset != "" {
+		if err := s.correct(questions, was); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(questions, func(q dataset.Question) bool { return s.Scorer.Asks(q.Item()) > 0 }) {
+		if r.Judging, err = s.OpenJudge(); err != nil {
+			return nil, err
+		}
+		was.Judge = new(r.Judging.Identity())
+	}
+	sc, err := r.scorer(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkQuestions(sc, questions); err != nil {
+		return nil, err
+	}
+	r.Data, err = dataset.FromQuestions(was.Dataset.Path, was.Dataset.SHA256, questions)
+	r.Data.Repeats = was.Dataset.Repeats
+	if r.Judging != nil {
+		err = errors.Join(err, r.forecast())
+	}
+	return r, err
+}
+
+// scorer returns the scorer of a rescoring that has spent money already.
+func (r *Rescoring) scorer(spent llm.USD) (scorer.Scorer, error) {
+	return judging.OpenScorer(r.kind, r.options, r.Judging, spent)
+}
+
+// forecast estimates what judging the stored answers costs. A question without one is not judged.
+func (r *Rescoring) forecast() error {
+	for q, err := range r.Data.Questions() {
+		if err != nil {
+			return err
+		}
+		if a, err := r.Stored.Answer(q); err == nil {
+			item := q.Item()
+			item.Answer = a.Text
+			r.Estimate.Add(r.Judging, item)
+		}
+	}
+	return nil
+}
+
+// correct takes what is expected of the answers from --dataset.
+func (s Spec) correct(questions []dataset.Question, id *result.Identity) error {
+	d, err := dataset.Open(s.Dataset, dataset.Options{Naming: dataset.BrainNaming{Default: id.Brain, Tag: id.BrainTag}})
+	if err != nil {
+		return err
+	}
+	known := map[string]dataset.Question{}
+	for q, err := range d.Questions() {
+		if err != nil {
+			return err
+		}
+		known[q.ID] = q
+	}
+	for i := range questions {
+		q := &questions[i]
+		k, ok := known[q.ID]
+		switch {
+		case !ok:
+			return fmt.Errorf("--dataset %s has no question %q, which %s has; name the dataset of that run, corrected", s.Dataset, q.ID, s.File)
+		case k.Question != q.Question:
+			return fmt.Errorf("--dataset %s asks something else in question %q than %s did: the answer would not fit", s.Dataset, q.ID, s.File)
+		case !slices.Equal(k.ExpectedPaths, q.ExpectedPaths):
+			return fmt.Errorf("--dataset %s has other expected_paths in question %q than %s: evaluate again, because "+
+				"the ranks of other documents are not in a result", s.Dataset, q.ID, s.File)
+		}
+		if !dated(q.Checks) && dated(k.Checks) {
+			return fmt.Errorf("--dataset %s checks dates in question %q, which %s did not: evaluate again, because the dates "+
+				"of documents are not in that result", s.Dataset, q.ID, s.File)
+		}
+		q.ExpectedSubstrings, q.ReferenceAnswer, q.Checks = k.ExpectedSubstrings, k.ReferenceAnswer, k.Checks
+		delete(known, q.ID)
+	}
+	if len(known) > 0 && id.Dataset.Selection == nil {
+		return fmt.Errorf("--dataset %s has %s that %s has not; name the dataset of that run, corrected",
+			s.Dataset, figure.Count(len(known), "question"), s.File)
+	}
+	id.Dataset.Path, id.Dataset.SHA256 = s.Dataset, d.SHA256
+	return nil
+}
+
+// dated reports whether a check is about the dates of documents.
+func dated(checks []scorer.Check) bool {
+	return slices.ContainsFunc(checks, func(c scorer.Check) bool { return c.Before != "" })
+}
+
+// checkQuestions returns an error unless every question has what the scorer needs. As in a run,
+// those without gold are left out where retrieval is scored, unless that is all of them.
+func (s Spec) checkQuestions(sc scorer.Scorer, questions []dataset.Question) error {
+	var first error
+	lacking, leftOut := 0, 0
+	for _, q := range questions {
+		err := sc.Check(q.Item())
+		if errors.Is(err, scorer.ErrNoGold) {
+			leftOut++
+		} else if err != nil {
+			if lacking++; first == nil {
+				first = err
+			}
+		}
+	}
+	if leftOut == len(questions) {
+		return fmt.Errorf("no question in %s has expected_paths, which --scorer %s needs; nothing was scored: "+
+			"use another --scorer", s.File, s.Scorer.Name)
+	}
+	if first == nil {
+		return nil
+	}
+	return fmt.Errorf("%d of %s in %s cannot be scored by --scorer %s, the first is %w; nothing was scored: "+
+		"use another --scorer, or add what is missing in a --dataset", lacking, figure.Count(len(questions), "question"), s.File, s.Scorer.Name, first)
+}
+
+// Journal creates the journal, or opens that of a rescoring that was stopped.
+func (r *Rescoring) Journal(resume bool) (*journal.Journal, error) {
+	if !resume {
+		return journal.CreateNamed(r.Dir, r.Name, r.Identity, time.Now().UTC(), nil)
+	}
+	path := filepath.Join(r.Dir, r.Name+".journal")
+	j, err := journal.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	if diff := j.Identity().Differences(r.Identity); len(diff) > 0 {
+		err := fmt.Errorf("--resume: %s belongs to another rescoring:\n  %s\nleave out --resume to score all answers again",
+			path, strings.Join(diff, "\n  "))
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// Run scores the answers that the journal lacks, and writes the result. settings has the gate and
+// the concurrency. The path is empty if the result could not be written.
+func (r *Rescoring) Run(
+	ctx context.Context, settings result.Settings, limit *llm.USD, o pipeline.Observer, j *journal.Journal,
+) (result.Result, string, error) {
+	was := r.Stored.Result
+	settings.TimeoutSeconds, settings.ClusterTag = was.Settings.TimeoutSeconds, was.Settings.ClusterTag
+	settings.DaemonEnv = was.Settings.DaemonEnv
+	config := harness.Config{
+		Asker: r.Stored, TopK: r.options.TopK, Dataset: r.Data, Concurrency: settings.Concurrency, Observer: o,
+		Notes: harness.Notes{
+			Brains: was.Brains, CapUSD: limit, Settings: settings,
+			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions,
+		},
+	}
+	if was.ReaderCost != nil {
+		config.Notes.ReaderPrices = new(was.ReaderCost.Prices())
+	}
+	if r.Judging != nil {
+		config.Paid, config.Notes.UnpricedModel = true, r.Judging.UnpricedModel()
+		config.Notes.PricesDate = r.Judging.PricesDate()
+	}
+	sc, err := r.scorer(j.Spent())
+	if err != nil {
+		return result.Result{}, "", err
+	}
+	config.Scorer = pipeline.Grader{Scorer: sc}
+	return harness.Run(ctx, config, j)
+}
+
+// Warnings are those about the questions, which the stored result has.
+func (r *Rescoring) Warnings() []result.Warning { return r.Stored.Result.Retrieval.DatasetWarnings() }
