@@ -50,7 +50,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
 	printConfigured(t, p)
-	printInputs(t, c.Dataset, plan)
+	text.Inputs(t, c.Dataset, plan.Input)
 	printExtern(t, &c.externFlags)
 	printJudging(t, c, plan)
 	reader := ""
@@ -274,7 +274,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
 		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
 		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
-		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
+		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "not_measurable": res.Counts.NotMeasurable, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
 		"result": own, "latest": latest, "gate": res.Gate,
 	})
