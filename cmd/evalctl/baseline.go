@@ -120,7 +120,7 @@ func checkBaseline(path string, res result.Result, id result.Identity) error {
 func leaf(text string) string {
 	text = strings.Trim(cmp.Or(text, "none"), `"`)
 	if sum, err := hex.DecodeString(text); err == nil && len(sum) == sha256.Size {
-		return digest(text)
+		return terminal.Short(text, 9)
 	}
 	return terminal.Short(text, 64)
 }

@@ -50,7 +50,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = c.writeProblem(p, t, c.found.Name, err) }()
 	printConfigured(t, p)
-	printInputs(t, c.Dataset, plan)
+	text.Inputs(t, c.Dataset, plan.Input)
 	printExtern(t, &c.externFlags)
 	printJudging(t, c, plan)
 	reader := ""

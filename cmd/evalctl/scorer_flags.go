@@ -122,7 +122,7 @@ func printExtern(t *terminal.Terminal, f *externFlags) {
 	case id.Endpoint != "":
 		text += "  " + terminal.Line(id.Endpoint)
 	case id.Files > 0:
-		text += fmt.Sprintf("  %s of its command  sha256 %s", count(id.Files, "file"), digest(id.FilesSHA256))
+		text += fmt.Sprintf("  %s of its command  sha256 %s", count(id.Files, "file"), terminal.Short(id.FilesSHA256, 9))
 	}
 	t.Field("scorer", "%s", text)
 }

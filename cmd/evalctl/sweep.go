@@ -98,7 +98,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer release()
 	printConfigured(t, p)
-	printInputs(t, c.Dataset, plan)
+	text.Inputs(t, c.Dataset, plan.Input)
 	printDaemonPays(t, c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
