@@ -23,6 +23,7 @@ type Sum struct {
 	// loss attributes the questions that did not pass, as in a scenario with a reader.
 	loss    result.Loss
 	retried int
+	leaks   result.LeakFigures
 	// first counts the first tries; again of them were not the last.
 	first  struct{ passed, total, again int }
 	tags   map[string]*result.TagFigures
@@ -85,6 +86,7 @@ func (s *Sum) Add(r result.Record) {
 		s.score.add(*r.Score)
 	}
 	s.addFirst(r)
+	s.leaks.Add(r)
 	if r.Attempts > 1 {
 		s.retried++
 	}
@@ -214,6 +216,9 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Retried, res.GoldMissed = s.retried, s.goldMissed
 	res.Grounded, res.GroundedIDsOnly = s.grounded[result.GroundedByQuote], s.grounded[result.GroundedByID]
+	if res.Leaks = nil; s.leaks.Questions > 0 {
+		res.Leaks = &s.leaks
+	}
 	res.ReaderUsage = s.reader
 	if s.prices != nil {
 		res.ReaderCost = result.NewReaderCost(s.withOwn(res.OwnQuestions), *s.prices)

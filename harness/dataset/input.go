@@ -47,9 +47,6 @@ func Load(s Spec) (Input, error) {
 	if in.Dataset, err = Open(s.Path, s.Options); err != nil {
 		return in, err
 	}
-	if in.Dataset.Lifecycle() {
-		return in, fmt.Errorf("%s: questions have operations before them, which this command does not run", s.Path)
-	}
 	if in.Corpus, err = s.OpenCorpus(); err != nil {
 		return in, err
 	}

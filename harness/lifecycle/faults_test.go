@@ -2,7 +2,6 @@ package lifecycle_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/reader"
+	"evalctl/internal/llm"
 )
 
 // faults are what a daemon may do wrong, by the family of questions that is about it.
@@ -25,7 +25,7 @@ var faults = map[string]func(*proxy){
 	"deletion":    func(p *proxy) { p.before = p.keepDeleted },
 	"isolation":   func(p *proxy) { p.before = p.mixBrains },
 	"durability":  func(p *proxy) { p.forget() },
-	"freshness":   func(p *proxy) { p.before, p.answered = p.keepFirst, preferOldest },
+	"freshness":   func(p *proxy) { p.before, p.answered = p.keepFirst, p.preferOldest },
 	"abstention":  func(p *proxy) { p.answered = invent },
 	"provenance":  func(p *proxy) { p.answered = loseSources },
 	"operations":  func(p *proxy) { p.before = lackOperations },
@@ -37,11 +37,11 @@ var faults = map[string]func(*proxy){
 // proxy with a fault.
 func playDaemon(args []string) error {
 	address, home, fault := args[0], args[1], args[2]
-	d, err := daemon.New(context.Background(), daemon.Config{Home: home})
+	d, err := daemon.New(context.Background(), daemon.Config{Home: home, Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
 	if err != nil {
 		return err
 	}
-	p := &proxy{real: d.Handler(), words: map[string]string{}, written: map[string]bool{}}
+	p := &proxy{real: d.Handler(), server: httptest.NewServer(d.Handler()), words: map[string]string{}, written: map[string]bool{}, dated: map[string][]string{}}
 	faults[fault](p)
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
@@ -53,15 +53,17 @@ func playDaemon(args []string) error {
 
 // proxy passes requests on to a real daemon, except for what its fault does.
 type proxy struct {
-	real http.Handler
+	real   http.Handler
+	server *httptest.Server // of the real daemon, for streams
 	// before, if set, handles a request itself and returns true, or lets it pass.
 	before func(w http.ResponseWriter, r *http.Request, body []byte) bool
 	// answered, if set, changes the events of an answer.
-	answered func([]frame) []frame
+	answered func(brain string, frames []frame) []frame
 
 	mu      sync.Mutex
-	words   map[string]string // the first word of the name of each brain, by id
-	written map[string]bool   // brains and paths
+	words   map[string]string   // the first word of the name of each brain, by id
+	written map[string]bool     // brains and paths
+	dated   map[string][]string // dates and texts of documents, by brain
 }
 
 // frame is an event of an answer.
@@ -80,15 +82,25 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.before != nil && p.before(w, r, body) {
 		return
 	}
-	if p.answered == nil || !strings.HasSuffix(r.URL.Path, "/ask") {
+	brain, rest := brainOf(r)
+	if p.answered == nil || rest != "ask" || bytes.Contains(body, []byte("question_date")) {
 		p.real.ServeHTTP(w, r)
 		return
 	}
-	rec := httptest.NewRecorder()
-	p.real.ServeHTTP(rec, r)
-	w.Header().Set("Content-Type", rec.Header().Get("Content-Type"))
-	w.WriteHeader(rec.Code)
-	for _, f := range p.answered(framesOf(rec.Body.String())) {
+	res, err := http.Post(p.server.URL+r.URL.Path, r.Header.Get("Content-Type"), r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer res.Body.Close()
+	stream, err := io.ReadAll(res.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+	w.WriteHeader(res.StatusCode)
+	for _, f := range p.answered(brain, framesOf(string(stream))) {
 		data, _ := json.Marshal(f.data)
 		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", f.name, data)
 	}
@@ -175,7 +187,7 @@ func (p *proxy) forget() {
 }
 
 // keepFirst confirms that a document is replaced and keeps the first one.
-func (p *proxy) keepFirst(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+func (p *proxy) keepFirst(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id, rest := brainOf(r)
@@ -188,6 +200,9 @@ func (p *proxy) keepFirst(w http.ResponseWriter, r *http.Request, _ []byte) bool
 		return true
 	}
 	p.written[at] = true
+	if rest, ok := bytes.CutPrefix(body, []byte("---\ndate: ")); ok {
+		p.dated[id] = append(p.dated[id], string(rest)) // which begins with the date
+	}
 	return false
 }
 
@@ -201,34 +216,18 @@ func lackOperations(w http.ResponseWriter, r *http.Request, _ []byte) bool {
 	return true
 }
 
-// preferOldest answers with the oldest of several dated passages.
-func preferOldest(frames []frame) []frame {
-	var chunks []map[string]any
-	dates := map[string]bool{}
-	for _, f := range frames {
-		if list, ok := f.data["chunks"].([]any); ok {
-			for _, c := range list {
-				if c := c.(map[string]any); dateOf(c) != "" {
-					chunks = append(chunks, c)
-					dates[dateOf(c)] = true
-				}
-			}
-		}
-	}
-	if len(dates) < 2 {
+// preferOldest answers with the oldest of several dated documents, unless the question has a date.
+func (p *proxy) preferOldest(brain string, frames []frame) []frame {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.dated[brain]) < 2 {
 		return frames
 	}
-	slices.SortStableFunc(chunks, func(a, b map[string]any) int { return cmp.Compare(dateOf(a), dateOf(b)) })
-	return withAnswer(frames, fmt.Sprint(chunks[0]["preview"]))
-}
-
-func dateOf(chunk map[string]any) string {
-	date, _ := chunk["date"].(string)
-	return date
+	return withAnswer(frames, slices.Min(p.dated[brain]))
 }
 
 // invent answers what the daemon does not know.
-func invent(frames []frame) []frame {
+func invent(_ string, frames []frame) []frame {
 	for _, f := range frames {
 		if f.data["answer"] == reader.Abstention {
 			return withAnswer(frames, "It was the Copenhagen one, in 1954.")
@@ -253,7 +252,7 @@ func withAnswer(frames []frame, answer string) (out []frame) {
 }
 
 // loseSources removes from passages and citations which documents they are from.
-func loseSources(frames []frame) []frame {
+func loseSources(_ string, frames []frame) []frame {
 	strip := func(o map[string]any) {
 		for _, key := range []string{"path", "document_id", "title"} {
 			delete(o, key)
@@ -272,6 +271,6 @@ func loseSources(frames []frame) []frame {
 }
 
 // leakInEvent sends the code 4711 in an event that no client knows.
-func leakInEvent(frames []frame) []frame {
+func leakInEvent(_ string, frames []frame) []frame {
 	return append([]frame{{"debug", map[string]any{"cache": []string{"the code was 4711"}}}}, frames...)
 }

@@ -106,6 +106,12 @@ func (a *Arm) rates(p *summary) {
 	if f := res.FirstTryRate; f != nil && a.Run.scored() {
 		p.printf("%s.\n\n", f.Text())
 	}
+	if n.NotMeasurable > 0 {
+		p.printf("%s not measurable, because the target lacks an operation, not counted.\n\n", markdown.Count(n.NotMeasurable, "question"))
+	}
+	if l := a.Run.Result.Leaks; l != nil {
+		p.printf("**Leaks:** %s.\n\n", markdown.Span(l.Text(), textLength))
+	}
 	if n.NoGold > 0 {
 		p.printf("%s without gold, or excluded by errata, not counted.\n\n", markdown.Count(n.NoGold, "question"))
 	}

@@ -30,6 +30,9 @@ func properties(run *Run) []property {
 	s.add("mean_score", decimal(res.MeanScore))
 	n := res.Counts
 	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, notMeasurable(n)))
+	if res.Leaks != nil {
+		s.add("leaks", res.Leaks.Text())
+	}
 	if g := res.Gate; g != nil {
 		s.add("verdict", string(g.Verdict))
 		s.add("verdict_sentence", g.Sentence)

@@ -155,7 +155,7 @@ func (run *Run) parts(r *result.Record) []part {
 	if r.Error != nil {
 		parts = append(parts, part{"error", r.Error.Message})
 	}
-	parts = append(parts, part{"reason", r.Reason}, part{"gold", ranks(r)},
+	parts = append(parts, part{"reason", r.Reason}, part{"came back", r.LeaksText()}, part{"gold", ranks(r)},
 		part{"retrieved instead", r.RetrievedInstead(run.Result.Identity.TopK)}, part{"lost at", run.stage(r)})
 	kept := parts[:0]
 	for _, p := range parts {

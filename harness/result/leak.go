@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
 	"evalctl/scorer"
 )
@@ -41,6 +42,48 @@ type Leak struct {
 
 // String returns the leak as a message shows it. It may quote the dataset.
 func (l Leak) String() string { return fmt.Sprintf("%q came back in %s", l.Text, l.At) }
+
+// LeakFigures say how many questions had a forbidden text come back, and how many in each place.
+type LeakFigures struct {
+	Questions int           `json:"questions"`
+	Places    map[Place]int `json:"places"`
+}
+
+// Add counts a question.
+func (f *LeakFigures) Add(r Record) {
+	if len(r.Leaks) == 0 {
+		return
+	}
+	f.Questions++
+	if f.Places == nil {
+		f.Places = map[Place]int{}
+	}
+	for _, p := range Places() {
+		if slices.ContainsFunc(r.Leaks, func(l Leak) bool { return l.Place == p }) {
+			f.Places[p]++
+		}
+	}
+}
+
+// Text says where how many forbidden texts came back.
+func (f *LeakFigures) Text() string {
+	var parts []string
+	for _, p := range Places() {
+		if n := f.Places[p]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", p, n))
+		}
+	}
+	return fmt.Sprintf("forbidden texts came back in %s: %s", figure.Count(f.Questions, "question"), strings.Join(parts, ", "))
+}
+
+// LeaksText lists the forbidden texts of a question that came back, each with its place.
+func (r *Record) LeaksText() string {
+	var parts []string
+	for _, l := range r.Leaks {
+		parts = append(parts, fmt.Sprintf("%q in %s (%s)", l.Text, l.Place, l.At))
+	}
+	return strings.Join(parts, "; ")
+}
 
 // Folded returns a text as forbidden texts are compared: without upper and lower case, typographic
 // variants, and with single spaces.

@@ -82,6 +82,8 @@ type Result struct {
 	// checked. See Record.Grounding.
 	Grounded        int `json:"grounded"`
 	GroundedIDsOnly int `json:"grounded_ids_only,omitempty"`
+	// Leaks is nil if nothing came back that must not.
+	Leaks *LeakFigures `json:"leaks,omitempty"`
 	// Retrieval is null if no question has gold.
 	Retrieval   *Retrieval `json:"retrieval"`
 	ReaderUsage TokenSums  `json:"reader_usage"`

@@ -112,6 +112,9 @@ func detailOf(q *result.Record, l limits) *detail {
 		d.Failed = append(d.Failed, fmt.Sprintf("attempt %d: %s: %s", i+1, name(string(f.Kind)), line(f.Message, l.quote)))
 	}
 	d.addTimeline(q)
+	for _, leak := range q.Leaks {
+		d.Facts = append(d.Facts, fact{Name: "Came back in " + string(leak.Place), Value: line(fmt.Sprintf("%q: %s", leak.Text, leak.At), l.quote)})
+	}
 	d.addFacts(q)
 	return d
 }

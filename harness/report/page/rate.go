@@ -50,6 +50,9 @@ func rateSection(res *result.Result) section {
 	if n.NoGold > 0 {
 		s.add(block{Text: fmt.Sprintf("%s without gold were left out.", count(n.NoGold, "question"))})
 	}
+	if res.Leaks != nil {
+		s.add(block{Warning: "Leaks: " + res.Leaks.Text() + "."})
+	}
 	if n.NotMeasurable > 0 {
 		s.add(block{Text: notMeasurable(n) + "."})
 	}

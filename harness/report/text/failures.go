@@ -117,6 +117,9 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 		return t.Tint(false, "????"), fmt.Sprintf("%s  %s", name, terminal.Short(r.Reason, 200))
 	}
 	mark = t.Tint(false, "FAIL")
+	if broken := r.Broken(); broken != "" {
+		return mark, fmt.Sprintf("%s  %s  got \"%s\"", name, terminal.Short(broken, 200), terminal.Short(r.Answer, 72))
+	}
 	want := r.Reference
 	switch needs := needsOf(id.Scorer); {
 	case needs == scorer.NeedChecks || id.External != nil: // whose reasons say what was expected

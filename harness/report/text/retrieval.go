@@ -19,15 +19,7 @@ func printRetrieval(t *terminal.Terminal, res result.Result) {
 		return
 	}
 	names := r.PrimaryMetrics()
-	var parts []string
-	for _, name := range names {
-		part := fmt.Sprintf("%s %.3f", metricName(name), r.Macro[name])
-		if i, ok := r.Intervals[name]; ok {
-			part += fmt.Sprintf(" [%.3f %.3f]", i.Low, i.High)
-		}
-		parts = append(parts, part)
-	}
-	FieldParts(t, "retrieval", parts)
+	FieldParts(t, "retrieval", primaryParts(r))
 	thing := "question"
 	if res.Repeats != nil {
 		thing = "attempt"
@@ -36,7 +28,7 @@ func printRetrieval(t *terminal.Terminal, res result.Result) {
 	if r.NoGold > 0 {
 		over += fmt.Sprintf(", leaving out %d without", r.NoGold)
 	}
-	parts = []string{over}
+	parts := []string{over}
 	if brackets := brackets(r); brackets != "" {
 		parts = []string{brackets, over}
 	}
@@ -72,6 +64,19 @@ func printRetrieval(t *terminal.Terminal, res result.Result) {
 		rows = append(rows, row)
 	}
 	t.Table(rows)
+}
+
+// primaryParts returns the primary metrics with their intervals.
+func primaryParts(r *result.Retrieval) []string {
+	var parts []string
+	for _, name := range r.PrimaryMetrics() {
+		part := fmt.Sprintf("%s %.3f", metricName(name), r.Macro[name])
+		if i, ok := r.Intervals[name]; ok {
+			part += fmt.Sprintf(" [%.3f %.3f]", i.Low, i.High)
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // brackets says what the intervals in brackets are, empty if there are none.

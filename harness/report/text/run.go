@@ -59,6 +59,9 @@ func Run(t *terminal.Terminal, res result.Result, f Failures, warned int, path s
 	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() {
 		t.Field("grounded", "%s", res.GroundedText())
 	}
+	if res.Leaks != nil {
+		t.Field("leaks", "%s", res.Leaks.Text())
+	}
 	if res.Retrieval != nil {
 		printRetrieval(t, res)
 		Warnings(t, res.Retrieval.Warnings[min(warned, len(res.Retrieval.Warnings)):])
