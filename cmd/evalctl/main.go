@@ -48,6 +48,7 @@ type cli struct {
 	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
 	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
 	Trend       trendCmd       `cmd:"" group:"more" help:"Show how results changed from night to night."`
+	TargetFor   targetCmd      `cmd:"" group:"more" name:"target" help:"Map and check what is measured: MCP servers and other services."`
 	View        viewCmd        `cmd:"" group:"more" help:"Serve the results in a folder as web pages, on this machine."`
 	ConfigFor   configCmd      `cmd:"" group:"more" name:"config" help:"Print the flags in force, and where they come from."`
 	Version     versionCmd     `cmd:"" group:"more" help:"Print the version and the commit it was built from."`
