@@ -43,6 +43,7 @@ type cli struct {
 	Sweep       sweepCmd       `cmd:"" group:"more" help:"Compare retrieval settings on one daemon."`
 	Diff        diffCmd        `cmd:"" group:"more" help:"Show one question of several results side by side."`
 	Verify      verifyCmd      `cmd:"" group:"more" help:"Recompute result files from their questions."`
+	Sign        signCmd        `cmd:"" group:"more" help:"Sign result files with an SSH key."`
 	Rescore     rescoreCmd     `cmd:"" group:"more" help:"Score the answers of a result again, without a daemon."`
 	Report      reportCmd      `cmd:"" group:"more" help:"Write a stored result as HTML, JUnit XML or Markdown."`
 	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
