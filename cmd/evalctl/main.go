@@ -48,6 +48,7 @@ type cli struct {
 	Report      reportCmd      `cmd:"" group:"more" help:"Write a stored result as HTML, JUnit XML or Markdown."`
 	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
 	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
+	Board       boardCmd       `cmd:"" group:"more" help:"Rank the comparable results in a folder."`
 	Trend       trendCmd       `cmd:"" group:"more" help:"Show how results changed from night to night."`
 	View        viewCmd        `cmd:"" group:"more" help:"Serve the results in a folder as web pages, on this machine."`
 	ConfigFor   configCmd      `cmd:"" group:"more" name:"config" help:"Print the flags in force, and where they come from."`
