@@ -72,7 +72,8 @@ func CheckForeign(m *mapping.Mapping, scenario result.Scenario, brains int, mode
 	if why := m.Lacks(need); why != "" && need == target.Asks && m.Lacks(target.Search) == "" {
 		return fmt.Errorf("the target has no reader: %s; use --scenario %s, or map ask", why, result.SearchOnly)
 	} else if why != "" {
-		return fmt.Errorf("nothing can be measured of the target: %s", why)
+		return fmt.Errorf("retrieval cannot be measured of the target, and it answers no questions: %s; "+
+			"evalctl target check says what it can do", why)
 	}
 	if why := m.Lacks(target.Put); why != "" {
 		return fmt.Errorf("nothing can be written to the target: %s", why)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"evalctl/harness/compare"
@@ -51,22 +52,22 @@ Examples:
 
 // Run compares the results and writes the comparison to stdout.
 func (c *compareCmd) Run(p *process) error {
-	given, err := comparedSides(c.Files)
+	given, err := compare.ParseFiles(c.Files)
 	if err != nil {
 		return usageError{err}
 	}
 	if c.Baseline == "" && (c.Margin != nil || c.FailOn != "") {
 		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
-			"--baseline " + cmp.Or(given[0].name, given[0].paths[0]))}
+			"--baseline " + cmp.Or(given[0].Name, given[0].Paths[0]))}
 	}
 	inputs := []fileFlag{{"baseline", c.Baseline}}
-	for _, path := range pathsOf(given) {
+	for _, path := range compare.PathsOf(given) {
 		inputs = append(inputs, fileFlag{"file", path})
 	}
 	if err := c.prepare(inputs...); err != nil {
 		return err
 	}
-	sides, err := openSides(withoutSecondNames(newTerminal(p, false), given), c.Baseline)
+	sides, err := compare.OpenSides(withoutSecondNames(newTerminal(p, false), given), c.Baseline)
 	if err != nil {
 		return usageError{err}
 	}
@@ -89,6 +90,15 @@ func (c *compareCmd) Run(p *process) error {
 		err = c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, err)
 	}
 	return err
+}
+
+// withoutSecondNames leaves out the files without a name that eachOnce leaves out.
+func withoutSecondNames(t *terminal.Terminal, sides []compare.Files) []compare.Files {
+	unnamed := slices.DeleteFunc(slices.Clone(sides), func(s compare.Files) bool { return s.Name != "" })
+	kept := eachOnce(t, compare.PathsOf(unnamed))
+	return slices.DeleteFunc(sides, func(s compare.Files) bool {
+		return s.Name == "" && !slices.Contains(kept, s.Paths[0])
+	})
 }
 
 // eachOnce leaves out the second name of a result whose first one is given too, as by *.json.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/result"
+	"evalctl/harness/report/text"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 	"evalctl/replay/sample"
@@ -94,7 +94,7 @@ func (c *datasetSampleCmd) Run(p *process) error {
 		return err
 	}
 	t := newTerminal(p, false)
-	c.report(t, drawn)
+	text.Sample(t, drawn)
 	return documents.write(t, brains)
 }
 
@@ -110,19 +110,6 @@ func (c *datasetSampleCmd) write(p *process, d dataset.Dataset, wanted map[strin
 		return err
 	}
 	return out.keep()
-}
-
-// report lists the strata.
-func (c *datasetSampleCmd) report(t *terminal.Terminal, s result.Sample) {
-	rows := [][]string{{"stratum", "drawn", "of"}}
-	for _, stratum := range s.Strata {
-		rows = append(rows, []string{
-			terminal.Short(stratum.Name, 50), fmt.Sprint(stratum.Sampled), fmt.Sprint(stratum.Population),
-		})
-	}
-	t.Table(rows)
-	t.Field("sample", "%d of %s  seed %d  signature %s", s.Size, count(s.Population, "question"), s.Seed,
-		digest(s.Signature))
 }
 
 // sampleDocuments says where the documents of a sample are. If brains have no question in it, a run

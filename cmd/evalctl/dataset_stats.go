@@ -1,16 +1,9 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"evalctl/harness/dataset"
-	"evalctl/internal/figure"
+	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
-	"evalctl/scorer"
 )
 
 type datasetStatsCmd struct {
@@ -45,78 +38,5 @@ func (c *datasetStatsCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p, s)
 	}
-	return output(p, func(t *terminal.Terminal) { printDescription(t, s, in) })
-}
-
-// printDescription writes the figures as tables.
-func printDescription(t *terminal.Terminal, s dataset.Description, in dataset.Input) {
-	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(s.Dataset), count(s.Questions, "question"),
-		digest(s.SHA256))
-	var has []string
-	for _, k := range scorer.Kinds() {
-		has = append(has, fmt.Sprintf("%s %d", k.Needs, s.Has[k.Needs]))
-	}
-	t.Field("have", "%s", strings.Join(has, "  "))
-	if s.Dated > 0 {
-		t.Field("dates", "%d from %s to %s", s.Dated, s.First, s.Last)
-	}
-	if c := s.Corpus; c != nil {
-		t.Field("corpus", "%s  %s  %s  %d of them gold", terminal.Line(c.Path), count(c.Documents, "document"),
-			figure.Bytes(int64(c.Bytes)), c.Gold)
-	}
-	printBrains(t, in.Brains)
-	printInputWarnings(t, in.Dataset, in.Corpus)
-	t.Blank()
-	t.Table(spreads(s))
-	if len(s.Tags) > 0 {
-		t.Table(tagRows(s.Tags, s.Questions))
-	}
-}
-
-// spreads returns the rows of the table of lengths and counts.
-func spreads(s dataset.Description) [][]string {
-	rows := [][]string{{"", "min", "median", "p95", "max", "mean"}}
-	add := func(name string, v *dataset.Spread) {
-		if v != nil {
-			rows = append(rows, []string{
-				name, number(v.Min), number(v.Median), number(v.P95), number(v.Max), fmt.Sprintf("%.1f", v.Mean),
-			})
-		}
-	}
-	add("question, characters", s.Length)
-	add("reference answer, characters", s.Reference)
-	add("gold documents of a question", s.Gold)
-	if c := s.Corpus; c != nil {
-		add("document, characters", c.Length)
-		if s.Brains > 1 {
-			add("documents of a brain", c.PerBrain)
-		}
-	}
-	return rows
-}
-
-// number formats a number without needless decimals.
-func number(v float64) string {
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
-}
-
-// listedTags is the maximum number of tags in a table.
-const listedTags = 40
-
-// tagRows returns the table of tags, the most frequent first.
-func tagRows(tags map[string]int, questions int) [][]string {
-	names := slices.SortedFunc(maps.Keys(tags), func(a, b string) int {
-		return cmp.Or(tags[b]-tags[a], strings.Compare(a, b))
-	})
-	rows := [][]string{{"tag", "questions", "share"}}
-	for i, name := range names {
-		if i == listedTags {
-			rows = append(rows, []string{fmt.Sprintf("… and %d more", len(names)-i), "", ""})
-			break
-		}
-		rows = append(rows, []string{
-			terminal.Short(name, 40), fmt.Sprint(tags[name]), fmt.Sprintf("%.1f%%", 100*float64(tags[name])/float64(questions)),
-		})
-	}
-	return rows
+	return output(p, func(t *terminal.Terminal) { text.Description(t, s, in) })
 }

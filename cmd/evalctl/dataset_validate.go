@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/report/text"
 	"evalctl/harness/target"
 	"evalctl/internal/terminal"
-	"evalctl/scorer"
 )
 
 type datasetValidateCmd struct {
@@ -40,13 +39,12 @@ func (c *datasetValidateCmd) Validate() error {
 // Run checks and reports.
 func (c *datasetValidateCmd) Run(p *process) error {
 	in, err := dataset.Validate(c.spec(), c.Scorer, c.TopK)
-	pl := &plan{Input: in}
 	if c.JSON {
 		if err := printJSON(p, c.report(in, err)); err != nil {
 			return err
 		}
-	} else if pl.Dataset.Path != "" {
-		if err := output(p, func(t *terminal.Terminal) { printInputs(t, c.File, pl); printUsable(t, pl) }); err != nil {
+	} else if in.Dataset.Path != "" {
+		if err := output(p, func(t *terminal.Terminal) { text.Inputs(t, c.File, in); text.Usable(t, in.Needs) }); err != nil {
 			return err
 		}
 	}
@@ -59,21 +57,12 @@ func (c *datasetValidateCmd) Run(p *process) error {
 	return err
 }
 
-// printUsable prints for each scorer how many questions it can score.
-func printUsable(t *terminal.Terminal, pl *plan) {
-	var parts []string
-	for _, k := range scorer.Kinds() {
-		parts = append(parts, fmt.Sprintf("%s %d of %d", k.Name, pl.Needs.Has[k.Needs], pl.Needs.Total))
-	}
-	t.Field("scorers", "%s", strings.Join(parts, "  "))
-}
-
 // report returns the JSON of the outcome.
 func (c *datasetValidateCmd) report(in dataset.Input, err error) dataset.Report {
 	var warnings []string
 	unknown := func(path string, keys map[string]int) {
 		if len(keys) > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: unknown fields are ignored: %s", path, keyCounts(keys)))
+			warnings = append(warnings, fmt.Sprintf("%s: unknown fields are ignored: %s", path, text.KeyCounts(keys)))
 		}
 	}
 	if in.Corpus != nil {

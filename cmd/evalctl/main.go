@@ -50,6 +50,7 @@ type cli struct {
 	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
 	Board       boardCmd       `cmd:"" group:"more" help:"Rank the comparable results in a folder."`
 	Trend       trendCmd       `cmd:"" group:"more" help:"Show how results changed from night to night."`
+	TargetFor   targetCmd      `cmd:"" group:"more" name:"target" help:"Map and check what is measured: MCP servers and other services."`
 	View        viewCmd        `cmd:"" group:"more" help:"Serve the results in a folder as web pages, on this machine."`
 	ConfigFor   configCmd      `cmd:"" group:"more" name:"config" help:"Print the flags in force, and where they come from."`
 	Version     versionCmd     `cmd:"" group:"more" help:"Print the version and the commit it was built from."`

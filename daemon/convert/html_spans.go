@@ -46,9 +46,9 @@ func (w *htmlWriter) inlineElement(n *html.Node) {
 	}
 }
 
-// capture returns what an element without blocks writes, without the white space around it, which
-// is given to the surrounding text.
-func (w *htmlWriter) capture(n *html.Node) (text string, before, after bool) {
+// capture returns what an element without blocks writes, without the white space around it, and
+// whether some follows. White space before it is given to the surrounding text.
+func (w *htmlWriter) capture(n *html.Node) (text string, after bool) {
 	outer := w.inline
 	w.inline.b, w.inline.space = nil, false
 	w.inline.glued = len(outer.b) > 0 && !outer.space || outer.glued
@@ -58,10 +58,10 @@ func (w *htmlWriter) capture(n *html.Node) (text string, before, after bool) {
 	w.flat--
 	w.held -= len(outer.b)
 	text = string(w.inline.b)
-	before, after = leads(n), w.inline.space
-	outer.space = outer.space || before
+	after = w.inline.space
+	outer.space = outer.space || leads(n)
 	w.inline = outer
-	return strings.Trim(text, " "), before, after
+	return strings.Trim(text, " "), after
 }
 
 // leads reports whether the text of an element begins with white space.
@@ -83,7 +83,7 @@ func (w *htmlWriter) link(n *html.Node) {
 		return
 	}
 	w.inline.inLink = true
-	text, _, after := w.capture(n)
+	text, after := w.capture(n)
 	w.inline.inLink = false
 	if text != "" {
 		w.writeLink(text, target)
@@ -124,7 +124,7 @@ func (w *htmlWriter) emphasis(n *html.Node, mark string, within *bool) {
 		return
 	}
 	*within = true
-	text, _, after := w.capture(n)
+	text, after := w.capture(n)
 	*within = false
 	switch {
 	case text == "":

@@ -41,7 +41,7 @@ func groups(notes []noteInput) [][]noteInput {
 		title := plainWords(n.Title)
 		g, found := byTitle[title]
 		if !found || title == "" || len(out[g]) == maxGroup {
-			g = nearest(i, terms, rare, first, byTerm, func(g int) bool { return len(out[g]) < maxGroup })
+			g = nearest(i, terms, first, byTerm, func(g int) bool { return len(out[g]) < maxGroup })
 		}
 		if g >= 0 {
 			out[g] = append(out[g], n)
@@ -61,8 +61,7 @@ func groups(notes []noteInput) [][]noteInput {
 }
 
 // nearest returns the group with whose first note note i shares most rare terms, or -1.
-func nearest(i int, terms []map[string]bool, rare map[string]bool, first []int, byTerm map[string][]int,
-	open func(group int) bool) int {
+func nearest(i int, terms []map[string]bool, first []int, byTerm map[string][]int, open func(group int) bool) int {
 	shared := map[int]int{}
 	for t := range terms[i] {
 		for _, g := range byTerm[t] {

@@ -92,7 +92,7 @@ func TestIngestURLRejections(t *testing.T) {
 		"/empty":   func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") },
 		"/large": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
-			_, _ = w.Write(make([]byte, protocol.MaxFetchBytes+1))
+			_, _ = w.Write(make([]byte, fetch.MaxBytes+1))
 		},
 		"/metadata": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254:22/latest", http.StatusFound)

@@ -20,7 +20,7 @@ import (
 // for IngestFile: the same bytes again are the document that exists.
 //
 // A URL that may not be fetched (see package fetch), and a page that is not of its type, is an
-// *ArgumentError, a page of more than protocol.MaxFetchBytes ErrFileTooLarge, one of a type that
+// *ArgumentError, a page of more than fetch.MaxBytes ErrFileTooLarge, one of a type that
 // cannot be converted ErrKind, and any failure of its server ErrUpstream.
 func (s *Service) IngestURL(
 	ctx context.Context, h brain.Handle, r protocol.IngestURL,

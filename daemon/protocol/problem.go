@@ -64,7 +64,6 @@ const (
 	MaxMetadataKey     = 128
 
 	MaxIngestBytes     = 25 << 20 // an ingested file
-	MaxFetchBytes      = 5 << 20  // a fetched page
 	MaxURL             = 8192
 	MaxSessionID       = 128
 	MaxSessionMessages = 500 // messages of one request

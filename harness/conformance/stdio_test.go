@@ -31,7 +31,12 @@ func serveStdio(endpoint, edit string) error {
 		return err
 	}
 	defer api.Close()
-	server, err := mcpserver.New(mcpserver.Config{Client: api, Version: "test"})
+	files, err := mcpserver.OpenFiles([]string{os.TempDir()})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = files.Close() }()
+	server, err := mcpserver.New(mcpserver.Config{Client: api, Files: files, Version: "test"})
 	if err != nil {
 		return err
 	}
@@ -103,7 +108,7 @@ func TestMutantsOnStdio(t *testing.T) {
 		{`"query":"gazelle" ? "hits":[ -> "hits":[],"more":[`, []string{"mcp-ingest-file-found"}},
 	} {
 		o := toolsOnStdio(t, tt.edit)
-		o.Only, o.Timeout = []string{"mcp-ingest-file-*"}, 3*time.Second
+		o.Only, o.Timeout, o.within = []string{"mcp-ingest-file-*"}, 3*time.Second, time.Second
 		var broken []string
 		for _, res := range run(t, o).Results {
 			if res.Verdict == Broken {

@@ -39,16 +39,19 @@ func (p Profile) expand(port int, home string) []string {
 	return command
 }
 
-// InHome returns a profile for a process that is given no port: {home} is replaced, and SVC_HOME is
-// in its environment.
+// InHome returns a profile for a process that is given no port: {home} is replaced, also in Env, and
+// SVC_HOME is in its environment.
 func (p Profile) InHome(home string) Profile {
 	values := strings.NewReplacer("{home}", home)
 	command := make([]string, len(p.Command))
 	for i, arg := range p.Command {
 		command[i] = values.Replace(arg)
 	}
-	p.Command = command
-	p.Env = append([]string{"SVC_HOME=" + home}, p.Env...)
+	env := []string{"SVC_HOME=" + home}
+	for _, variable := range p.Env {
+		env = append(env, values.Replace(variable))
+	}
+	p.Command, p.Env = command, env
 	return p
 }
 

@@ -18,10 +18,10 @@ import (
 
 // The placeholders of operations.
 var (
-	rememberNames = []string{"brain", "id", "text", "document", "title", "date"}
-	turnNames     = []string{"brain", "id", "text", "texts", "title", "date", "session", "speaker", "role"}
+	rememberNames = []string{"brain", "id", "name", "text", "document", "title", "date"}
+	turnNames     = []string{"brain", "id", "name", "text", "texts", "title", "date", "session", "speaker", "role"}
 	searchNames   = []string{"brain", "query", "top_k", "mode", "question_date"}
-	byIDNames     = []string{"brain", "id"}
+	byIDNames     = []string{"brain", "id", "name"}
 	brainNames    = []string{"brain"}
 )
 

@@ -162,6 +162,11 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 				"started: give it with --mapping %[1]s before the command", s.mapping.Name, s.name)
 		}
 	}
+	if s.mapping.Brains == PerProcess && len(s.mapping.env) == 0 &&
+		!slices.ContainsFunc(slices.Concat(s.cfg.Profile.Command, s.cfg.Profile.Env), func(w string) bool { return strings.Contains(w, "{home}") }) {
+		return fmt.Errorf("the mapping %s has a process for each brain, and neither its env nor the command has {home}: "+
+			"all would use one store", s.mapping.Name)
+	}
 	if s.mapping.Brains == PerProcess && s.cfg.URL != "" {
 		return fmt.Errorf("the mapping %s has a process for each brain, and the server at %s is running already: "+
 			"give the command that starts it", s.mapping.Name, s.cfg.URL)

@@ -210,7 +210,7 @@ func TestUnknownServer(t *testing.T) {
 	_, err := Open(t.Context(), Config{
 		Profile: stubProfile("none"), Launch: launch.Options{Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log")},
 	})
-	if err == nil || !strings.Contains(err.Error(), `the MCP server "stub" has the tools add, find, forget, and no mapping is for it`) {
+	if err == nil || !strings.Contains(err.Error(), `the MCP server "stub" has the tools find, forget, add, and no mapping is for it`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -174,7 +174,7 @@ func (s *store) Remove(ctx context.Context, id, name string) error {
 	b.mu.Unlock()
 	slices.Sort(ids)
 	for _, one := range ids {
-		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one}); err != nil {
+		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)}); err != nil {
 			return err
 		}
 	}
@@ -221,13 +221,17 @@ func partID(path string, i int) string {
 
 // remember makes one call that writes, and keeps to which document its ids belong.
 func (s *store) remember(ctx context.Context, b *brain, o *operation, values map[string]any, path string) error {
+	id, _ := values["id"].(string)
+	values["name"] = nameOf(id)
 	items, err := s.once(ctx, b, o, values)
 	if err != nil {
 		return err
 	}
-	id, _ := values["id"].(string)
 	if o.arguments.uses("id") || o.path.uses("id") {
 		b.keep(id, path)
+	}
+	if o.arguments.uses("name") || o.path.uses("name") {
+		b.keep(nameOf(id), path)
 	}
 	for _, f := range items {
 		if f.id != "" {
@@ -291,7 +295,7 @@ func (s *store) Apply(ctx context.Context, id string, c target.Change) error {
 	b.mu.Unlock()
 	slices.Sort(ids)
 	for _, one := range ids {
-		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one}); err != nil {
+		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)}); err != nil {
 			return fmt.Errorf("delete document %s: %w", c.Path, err)
 		}
 		b.mu.Lock()

@@ -82,20 +82,24 @@ func stub(flaw string) {
 }
 
 func stubTools(flaw string) []any {
-	object := func(required ...string) any {
-		return map[string]any{"type": "object", "properties": map[string]any{}, "required": required}
+	type object = map[string]any
+	text := object{"type": "string"}
+	note := object{"type": "object", "properties": object{"key": text, "body": text, "day": text}, "required": []string{"key", "body"}}
+	add := object{"name": "add", "inputSchema": object{"type": "object", "properties": object{"note": note}, "required": []string{"note"}}}
+	words := func(required ...string) any {
+		return object{"type": "object", "properties": object{"words": text, "limit": object{"type": "integer"}}, "required": required}
 	}
-	add := map[string]any{"name": "add", "inputSchema": object("note")}
-	find := map[string]any{"name": "find", "inputSchema": object("words")}
+	find := object{"name": "find", "inputSchema": words("words")}
+	forget := object{"name": "forget", "inputSchema": object{"type": "object", "properties": object{"key": text}, "required": []string{"key"}}}
 	switch flaw {
 	case "broken schema":
-		find["inputSchema"] = map[string]any{"type": "string"}
+		find["inputSchema"] = text
 	case "more required":
-		find["inputSchema"] = object("words", "project")
+		find["inputSchema"] = words("words", "project")
 	case "no search":
 		return []any{add}
 	}
-	return []any{add, find, map[string]any{"name": "forget", "inputSchema": object("key")}}
+	return []any{find, forget, add}
 }
 
 type stubNote struct {

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -43,6 +44,19 @@ func (h head) values(brain, id string) map[string]any {
 		v["date"] = h.date
 	}
 	return v
+}
+
+// otherInNames are the characters that names of files do not have everywhere.
+var otherInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// nameOf returns an id as a name of a file without folders. A name that differs from its id has a
+// digest of it.
+func nameOf(id string) string {
+	name := otherInNames.ReplaceAllString(id, "-")
+	if name == id {
+		return id
+	}
+	return sum([]byte(id))[:8] + "-" + name
 }
 
 // cutText cuts a text into parts of at most limit characters, 0 for no limit: after a line if there is

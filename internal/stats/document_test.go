@@ -127,7 +127,6 @@ var documentFuncs = template.FuncMap{
 
 	"pairs":        func(both, first, second, neither int) Pairs { return Pairs{both, first, second, neither} },
 	"newcombe":     func(p Pairs) ends { return interval(p.Newcombe(.95)) },
-	"bonettPrice":  func(p Pairs) ends { return interval(p.BonettPrice(.95)) },
 	"exact":        McNemarExact,
 	"holm":         Holm,
 	"noDiscordant": noDiscordant,

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // Pairs counts the items that were asked of both of two systems by who passed them.
 type Pairs struct {
@@ -70,21 +66,6 @@ func (p Pairs) correlation() float64 {
 		cross = max(0, cross-n/2)
 	}
 	return cross / margins
-}
-
-// BonettPrice returns the interval of Difference at confidence conf that adds one item to each kind
-// of discordant ones and is then a Wald interval (Bonett and Price 2012). Its centre is closer to 0
-// than Difference. Both ends are in -1..1, and NaN unless 0 < conf < 1.
-func (p Pairs) BonettPrice(conf float64) (lo, hi float64) {
-	_, first, second, _, n := p.floats()
-	if math.IsNaN(n) || !(conf > 0 && conf < 1) {
-		return math.NaN(), math.NaN()
-	}
-	n += 2
-	p1, p2 := (first+1)/n, (second+1)/n
-	d := p1 - p2
-	half := distuv.UnitNormal.Quantile((1+conf)/2) * math.Sqrt((p1+p2-d*d)/n)
-	return max(-1, d-half), min(1, d+half)
 }
 
 // floats returns the counts and their sum n, which is NaN if there are no figures.

@@ -92,13 +92,11 @@ func TestSimulatedCoverageOfPairs(t *testing.T) {
 		both, first, second float64
 	}{{50, .82, .08, .04}, {100, .70, .15, .05}, {300, .85, .05, .05}} {
 		d := c.first - c.second
-		for name, ends := range map[string]func(Pairs, float64) (lo, hi float64){"Newcombe": Pairs.Newcombe, "BonettPrice": Pairs.BonettPrice} {
-			got, limit := shareOf(3000, .95, func() bool {
-				lo, hi := ends(pairsOf(random, c.n, c.both, c.first, c.second), .95)
-				return lo <= d && d <= hi
-			})
-			expect(t, fmt.Sprintf("%s: coverage of %v", name, c), got, .95, .02+limit)
-		}
+		got, limit := shareOf(3000, .95, func() bool {
+			lo, hi := pairsOf(random, c.n, c.both, c.first, c.second).Newcombe(.95)
+			return lo <= d && d <= hi
+		})
+		expect(t, fmt.Sprintf("coverage of %v", c), got, .95, .02+limit)
 	}
 }
 

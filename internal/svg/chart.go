@@ -67,12 +67,12 @@ func (a axis) ticks() []float64 {
 func (d *drawing) frame(x, y axis, xLabel, yLabel func(float64) string) {
 	for _, v := range y.ticks() {
 		d.line("grid", left, y.at(v), chartWidth-right, y.at(v))
-		d.text("axis", "end", left-6, y.at(v)+4, yLabel(v))
+		d.text("end", left-6, y.at(v)+4, yLabel(v))
 	}
 	for _, v := range x.ticks() {
 		d.line("grid", x.at(v), top, x.at(v), chartHeight-bottom)
 		if xLabel != nil {
-			d.text("axis", "middle", x.at(v), chartHeight-bottom+16, xLabel(v))
+			d.text("middle", x.at(v), chartHeight-bottom+16, xLabel(v))
 		}
 	}
 }
@@ -115,10 +115,10 @@ func ECDF(title string, series []Series, label func(float64) string) template.HT
 		fmt.Fprintf(&d.b, `<path class="line c%d" d="%s"/>`, i%4, steps(s.Sorted, x, y))
 		legend := top + 12 + 16*float64(i)
 		d.line(fmt.Sprintf("line c%d", i%4), left+8, legend-4, left+28, legend-4)
-		d.text("axis", "start", left+34, legend, s.Name)
+		d.text("start", left+34, legend, s.Name)
 	}
 	if x.log {
-		d.text("axis", "end", chartWidth-right, chartHeight-4, "logarithmic axis")
+		d.text("end", chartWidth-right, chartHeight-4, "logarithmic axis")
 	}
 	return d.end()
 }
@@ -175,7 +175,7 @@ func Trend(title string, points []Point, floor float64) template.HTML {
 	for i, p := range points {
 		if p.Change {
 			d.line("change", at(i)-step/2, top, at(i)-step/2, chartHeight-bottom)
-			d.text("axis", "middle", at(i)-step/2, top-3, "change")
+			d.text("middle", at(i)-step/2, top-3, "change")
 		}
 		d.line("whisker", at(i), y.at(p.Rate.Low), at(i), y.at(p.Rate.High))
 		if finite(p.Rate.Value) {
@@ -184,9 +184,9 @@ func Trend(title string, points []Point, floor float64) template.HTML {
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="line c0" d="%s"/>`, path.String())
-	d.text("axis", "start", left, chartHeight-bottom+16, points[0].Label)
+	d.text("start", left, chartHeight-bottom+16, points[0].Label)
 	if n := len(points); n > 1 {
-		d.text("axis", "end", chartWidth-right, chartHeight-bottom+16, points[n-1].Label)
+		d.text("end", chartWidth-right, chartHeight-bottom+16, points[n-1].Label)
 	}
 	return d.end()
 }

@@ -59,9 +59,9 @@ func (d *drawing) circle(class string, x, y, radius float64) {
 }
 
 // text writes a label. The anchor is start, middle or end.
-func (d *drawing) text(class, anchor string, x, y float64, label string) {
-	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`,
-		class, anchor, num(x), num(y), html.EscapeString(label))
+func (d *drawing) text(anchor string, x, y float64, label string) {
+	fmt.Fprintf(&d.b, `<text class="axis" text-anchor="%s" x="%s" y="%s">%s</text>`,
+		anchor, num(x), num(y), html.EscapeString(label))
 }
 
 // num formats a coordinate with at most two decimals.

@@ -139,7 +139,7 @@ func (w *walker) turn(c *chat, n int) error {
 		case "content":
 			content, err = w.scalar(key, w.keep)
 		case "has_answer":
-			marks, err = w.boolean(key)
+			marks, err = w.boolean()
 			c.marked = c.marked || marks
 			w.traps.add(trapGoldMark, fmt.Sprintf("%s: session %d", w.where, n))
 		default:
@@ -176,7 +176,7 @@ func (w *walker) turn(c *chat, n int) error {
 }
 
 // boolean reads a boolean or null, which is false.
-func (w *walker) boolean(name string) (value bool, err error) {
+func (w *walker) boolean() (value bool, err error) {
 	raw, at, err := w.value()
 	if err != nil {
 		return false, err

@@ -237,14 +237,7 @@ func printPrimary(t *terminal.Terminal, res result.Result) {
 	if len(r.Ks) == 0 {
 		return
 	}
-	var parts []string
-	for _, name := range r.PrimaryMetrics() {
-		part := fmt.Sprintf("%s %.3f", metricName(name), r.Macro[name])
-		if i, ok := r.Intervals[name]; ok {
-			part += fmt.Sprintf(" [%.3f %.3f]", i.Low, i.High)
-		}
-		parts = append(parts, part)
-	}
+	parts := primaryParts(r)
 	if brackets := brackets(r); brackets != "" {
 		parts = append(parts, brackets)
 	}

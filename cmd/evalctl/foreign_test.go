@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/result"
+)
+
+// TestOwnToolsMeasureTheSame measures this program's own memory over HTTP, over its MCP tools on stdio
+// and at /mcp, with the mapping that follows from the tools and with one from a file: retrieval is the
+// same for every question. The tools take no date of the question, so that it is left out.
+func TestOwnToolsMeasureTheSame(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile("../../datasets/core.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var questions bytes.Buffer
+	for line := range bytes.Lines(data) {
+		q := map[string]any{}
+		if err := json.Unmarshal(line, &q); err != nil {
+			t.Fatal(err)
+		}
+		delete(q, "question_date")
+		if err := json.NewEncoder(&questions).Encode(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dataset := filepath.Join(dir, "core.jsonl")
+	explicit := filepath.Join(dir, "tools.yaml")
+	mapping, err := os.ReadFile("../../harness/mapping/builtin/memory-tools.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, data := range map[string][]byte{dataset: questions.Bytes(), explicit: bytes.Replace(mapping, []byte("name: memory-tools"), []byte("name: by-hand"), 1)} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := serveInMemory(t)
+	measured := map[string]resultFile{}
+	for name, target := range map[string]string{
+		"http": "go", "stdio": "mcp:evalctl mcp", "url": "mcp:" + url + "/mcp",
+		"explicit": "mcp: --mapping " + explicit + " evalctl mcp --store memory --home=",
+	} {
+		cmd := exec.CommandContext(t.Context(), "evalctl", "run", "--config", "none", "--target", name+"="+target,
+			"--dataset", dataset, "--corpus", "../../datasets/core.corpus", "--scenario", "search-retrieve-only",
+			"--scorer", "retrieval", "--top-k", "10", "--output", dir, "--floor", "0")
+		cmd.Env = append(os.Environ(), "SVC_LLM_PROVIDER=fake")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		measured[name] = resultIn(t, dir, name)
+	}
+	want := retrievals(measured["http"])
+	if len(want) < 150 {
+		t.Fatalf("%d questions with gold", len(want))
+	}
+	for name, res := range measured {
+		if diff := cmp.Diff(want, retrievals(res)); diff != "" {
+			t.Errorf("%s measures something else than HTTP: %s", name, diff)
+		}
+		switch m := res.Mapped; {
+		case (m == nil) != (name == "http"):
+			t.Errorf("%s: mapped %+v", name, m)
+		case m != nil && (m.Server != "evalctl" || m.Calls["memory_search"] < len(want) || m.Unranked()):
+			t.Errorf("%s: mapped %+v", name, m)
+		}
+	}
+	if name := measured["explicit"].Mapped.Mapping; name != "by-hand" {
+		t.Errorf("the mapping of the file was not used, but %s", name)
+	}
+}
+
+// resultFile is a result with its questions.
+type resultFile struct {
+	result.Result
+	Questions []result.Record `json:"questions"`
+}
+
+// retrievals returns the comparison with the gold, by question.
+func retrievals(res resultFile) map[string]string {
+	out := map[string]string{}
+	for _, q := range res.Questions {
+		if q.Retrieval != nil {
+			data, err := json.Marshal(q.Retrieval)
+			if err != nil {
+				panic(err)
+			}
+			out[q.ID] = string(data)
+		}
+	}
+	return out
+}
+
+// resultIn reads the newest result of a target below dir.
+func resultIn(tb testing.TB, dir, name string) (res resultFile) {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", name+".json"))
+	if err != nil || len(files) != 1 {
+		tb.Fatalf("%s: results %q, %v", name, files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err == nil {
+		err = json.Unmarshal(data, &res)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return res
+}
+
+// serveInMemory starts a daemon and returns its URL.
+func serveInMemory(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	cmd := exec.CommandContext(t.Context(), "evalctl", "serve", "--addr", "127.0.0.1:0", "--store", "memory")
+	cmd.Env = append(os.Environ(), "SVC_LLM_PROVIDER=fake")
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	one := make([]byte, 1)
+	for deadline := time.Now().Add(time.Minute); !strings.HasSuffix(out.String(), "\n") && time.Now().Before(deadline); {
+		if _, err := pipe.Read(one); err != nil {
+			t.Fatal(err)
+		}
+		out.Write(one)
+	}
+	var url string
+	if _, err := fmt.Sscanf(out.String(), "evalctl: listening on %s", &url); err != nil {
+		t.Fatalf("%q: %v", out.String(), err)
+	}
+	return url
+}

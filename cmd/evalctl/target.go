@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/mapping"
+	"evalctl/harness/result"
+	"evalctl/harness/seed"
+	"evalctl/harness/target"
+	"evalctl/internal/atomicfile"
+	"evalctl/internal/terminal"
+)
+
+// targetCmd has the commands about targets.
+type targetCmd struct {
+	Map   targetMapCmd   `cmd:"" help:"Propose the mapping of an MCP server from its tools."`
+	Check targetCheckCmd `cmd:"" help:"Write, find and delete a text, and print what a target can do."`
+}
+
+func (targetCmd) Help() string {
+	return `A target is what run, replay, sweep and compare measure: a daemon that speaks the protocol, or an MCP
+server or HTTP service that a mapping describes. See docs/any-memory.md.
+
+Examples:
+
+  evalctl target map 'npx -y mcp-server-of-somebody' --write somebody.yaml
+  evalctl target check 'm=mcp:npx -y @modelcontextprotocol/server-memory'
+`
+}
+
+type targetMapCmd struct {
+	Server string `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
+	Write  string `placeholder:"FILE" help:"Write the mapping to a new file. Without it, the mapping is printed."`
+	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for a server at a URL."`
+}
+
+func (targetMapCmd) Help() string {
+	return `Chooses the tools that remember, search, get and delete by their names and schemas, calls each once
+with a text of its own, shows the calls and the replies, and finds out where the replies have texts,
+ids, scores and dates. What it writes to the server is deleted again if there is a tool for that.
+
+The mapping is a proposal: read it, and check it with evalctl target check.
+
+Examples:
+
+  evalctl target map 'npx -y mcp-server-of-somebody'
+  evalctl target map 'MEMORY_FILE={home}/memory.json npx -y mcp-server-of-somebody' --write m.yaml
+  evalctl target map http://127.0.0.1:8000/mcp --write m.yaml
+`
+}
+
+// Run proposes a mapping.
+func (c *targetMapCmd) Run(ctx context.Context, p *process) error {
+	r, err := p.targets()
+	if err != nil {
+		return err
+	}
+	given := c.Server
+	if _, known := r.Defined[given]; !known {
+		given = "server=mcp:" + strings.TrimPrefix(given, "mcp:")
+	}
+	d, err := r.Find(given)
+	if err != nil {
+		return usageError{err}
+	}
+	if !d.MCP {
+		return usageError{fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)}
+	}
+	if c.Write != "" {
+		if _, err := os.Stat(c.Write); err == nil {
+			return usageError{fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)}
+		}
+	}
+	return c.propose(ctx, p, d)
+}
+
+// propose examines the server and prints or writes the mapping.
+func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definition) (err error) {
+	home, err := os.MkdirTemp("", "evalctl-map-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
+	config, err := sessionOf(p, d, c.Token, 0)
+	if err != nil {
+		return usageError{err}
+	}
+	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
+	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
+		return err
+	}
+	s, err := mapping.Examine(ctx, mapping.Config{
+		URL: config.Endpoint, Token: config.Token, Profile: config.Profile, Launch: config.Launch,
+	})
+	if err != nil {
+		return daemonError{err}
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	var names []string
+	for _, t := range s.Tools {
+		names = append(names, t.Name)
+	}
+	fmt.Fprintf(p.stderr, "server %s %s, tools: %s\n", terminal.Line(s.Name), terminal.Line(s.Version), terminal.Line(strings.Join(names, ", ")))
+	proposal, err := mapping.Propose(s.Name, s.Tools)
+	if err != nil {
+		return daemonError{err}
+	}
+	if env, ok := homeOf(d); ok {
+		proposal.InHome(env)
+	}
+	var shown strings.Builder
+	err = proposal.Try(ctx, s, newMark(), &shown)
+	for line := range strings.Lines(shown.String()) {
+		fmt.Fprintln(p.stderr, terminal.Line(strings.TrimRight(line, "\n")))
+	}
+	if err != nil {
+		return daemonError{err}
+	}
+	data, err := proposal.Mapping()
+	if err != nil {
+		return err
+	}
+	if c.Write == "" {
+		_, err := p.stdout.Write(data)
+		return err
+	}
+	if err := atomicfile.Write(c.Write, 0o644, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stderr, "wrote %s; check it with: evalctl target check 'NAME=mcp: --mapping %[1]s COMMAND'\n", terminal.Line(c.Write))
+	return err
+}
+
+// homeOf returns the variables of a target that have {home}, and reports whether these or the command
+// do.
+func homeOf(d target.Definition) (env map[string]string, ok bool) {
+	for _, variable := range d.Profile.Env {
+		if name, value, _ := strings.Cut(variable, "="); strings.Contains(value, "{home}") {
+			if env == nil {
+				env = map[string]string{}
+			}
+			env[name] = value
+		}
+	}
+	return env, env != nil || strings.Contains(strings.Join(d.Profile.Command, " "), "{home}")
+}
+
+// newMark returns a word that nothing else has.
+func newMark() string { return "zq" + strings.ToLower(rand.Text()[:10]) }
+
+type targetCheckCmd struct {
+	Target  string `arg:"" help:"Target: go, ts, py, one of evalctl.yaml, NAME=URL, NAME='COMMAND' or NAME='mcp:COMMAND'."`
+	Token   string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the target."`
+	Dialect string `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
+}
+
+func (targetCheckCmd) Help() string {
+	return `Starts or reaches a target, creates a brain, writes a text, finds it, deletes it and removes the brain,
+and prints what took how long and what the target cannot do or does not say. The exit code is 0 if
+nothing failed; what a target lacks is no failure.
+
+Examples:
+
+  evalctl target check go
+  evalctl target check 'm=mcp:npx -y @modelcontextprotocol/server-memory'
+  evalctl target check 'm=mcp: --mapping ./m.yaml http://127.0.0.1:8000/mcp'
+`
+}
+
+// errCheckFailed means that a step of a check failed.
+var errCheckFailed = errors.New("the target failed the check")
+
+// Run checks a target.
+func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
+	d, err := findTarget(p, c.Target, "", "")
+	if err != nil {
+		return usageError{err}
+	}
+	config, err := sessionOf(p, d, c.Token, 0)
+	if err != nil {
+		return usageError{err}
+	}
+	config.Concurrency = 1
+	session, err := harness.Open(ctx, config)
+	if err != nil {
+		return asDaemonError(ctx, err)
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	w := p.stdout
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-18s %s\n", name, terminal.Line(fmt.Sprintf(format, args...)))
+	}
+	row("target", "%s", session.Service().URL())
+	if f := session.Foreign(); f != nil {
+		m := f.Seen()
+		row("mapping", "%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains)
+		row("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
+	}
+	failed := false
+	for _, s := range seed.Probe(ctx, session.Service(), result.Dialect(c.Dialect), newMark()) {
+		switch {
+		case s.Lacked():
+			_, why, _ := strings.Cut(s.Err.Error(), ": ")
+			row(s.Name, "not measurable: %s", why)
+		case s.Err != nil:
+			failed = true
+			row(s.Name, "FAILED: %v", s.Err)
+		default:
+			row(s.Name, "ok  %v", s.Took.Round(time.Millisecond))
+		}
+	}
+	if f := session.Foreign(); f != nil {
+		m := f.Seen()
+		for _, a := range []target.Ability{target.Asks, target.IDs, target.Ranks, target.Scores, target.Dates, target.Modes, target.Brains} {
+			if why := f.Lacks(a); why != "" {
+				row(string(a), "not measurable: %s", why)
+			} else {
+				row(string(a), "yes")
+			}
+		}
+		if m.Noise != "" {
+			row("noise", "%s", m.Noise)
+		}
+	}
+	if failed {
+		return daemonError{errCheckFailed}
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package mapping
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/daemon/mcpclient"
+)
+
+// Proposal is a mapping that is made from the names and the schemas of tools. Where a reply has what,
+// Try finds out.
+type Proposal struct {
+	Name                          string
+	Server                        string
+	Remember, Search, Get, Delete *Call // nil for none
+	Brains                        Separation
+	Query                         Query
+	Notes                         []string // what a reader must check
+
+	// others remember too, if Remember does not.
+	others []*Call
+	env    map[string]string // with {home}
+	found  *place            // in the reply of Search, nil before Try
+	given  string            // the path of the id in the reply of Remember, "" for none
+	id     string            // what it was
+}
+
+// InHome says that the server keeps what it has in its home, which the command or these variables name
+// with {home}, so that each brain can have a process.
+func (p *Proposal) InHome(env map[string]string) {
+	p.env, p.Brains = env, PerProcess
+	p.Notes = slices.DeleteFunc(p.Notes, func(n string) bool { return n == oneStore })
+}
+
+// oneStore is the note on a server whose calls name no brain.
+const oneStore = "remember or search has no argument for a brain: one store is assumed (brains: one)"
+
+// Call is a tool with its arguments, whose strings are templates.
+type Call struct {
+	Tool      string
+	Arguments map[string]any
+}
+
+// The words by which an operation is known, the best first.
+var (
+	rememberWords = []string{"remember", "add", "store", "save", "create", "write", "insert", "put", "append", "new", "record", "log"}
+	searchWords   = []string{"search", "recall", "query", "find", "retrieve", "lookup"}
+	getWords      = []string{"get", "read", "open", "fetch", "view"}
+	deleteWords   = []string{"delete", "forget", "remove"}
+
+	textNames  = []string{"content", "text", "memory", "note", "observations", "observation", "body", "data", "document", "fact", "message", "value", "contents"}
+	queryNames = []string{"query", "q", "question", "search_query", "text", "search", "keywords", "terms", "term", "words", "prompt", "input"}
+	idNames    = []string{"id", "key", "name", "path", "memory_id", "document_id", "filename", "filepath", "file_path", "slug", "identifier", "names", "ids", "entitynames", "title"}
+	spaceNames = []string{"brain", "project", "projectname", "project_name", "user_id", "userid", "namespace", "collection", "agent_id", "space", "workspace"}
+	topKNames  = []string{"top_k", "topk", "limit", "k", "n_results", "max_results", "num_results", "count", "page_size"}
+	dateNames  = []string{"date", "timestamp", "created_at", "occurred_at", "when"}
+	titleNames = []string{"title", "subject", "heading"}
+)
+
+// Propose returns the mapping of an MCP server by its tools. The error says what is missing.
+func Propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
+	p := &Proposal{Name: slug(name), Server: name, Brains: One, Query: Question}
+	given := map[string]bool{}
+	choose := func(words []string, fill func(string, schema) (any, bool), must string) (best *Call, others []*Call) {
+		var calls []*Call
+		for _, t := range tools {
+			s, err := schemaOf(t)
+			if rankOf(t.Name, words) == len(words) || err != nil || given[t.Name] {
+				continue
+			}
+			if args := argumentsOf(s, fill); uses(args, must) {
+				calls = append(calls, &Call{t.Name, args})
+			}
+		}
+		slices.SortStableFunc(calls, func(a, b *Call) int { return rankOf(a.Tool, words) - rankOf(b.Tool, words) })
+		if len(calls) == 0 {
+			return nil, nil
+		}
+		given[calls[0].Tool] = true
+		return calls[0], calls[1:]
+	}
+	p.Search, _ = choose(searchWords, filler(queryNames, "{query}", topKNames, "{top_k}", spaceNames, "{brain}"), "{query}")
+	p.Remember, p.others = choose(rememberWords, filler(textNames, "{text}", titleNames, "{title}", idNames, "{id}", spaceNames, "{brain}", dateNames, "{date}"), "{text}")
+	p.Delete, _ = choose(deleteWords, filler(idNames, "{id}", spaceNames, "{brain}"), "{id}")
+	p.Get, _ = choose(getWords, filler(idNames, "{id}", spaceNames, "{brain}"), "{id}")
+	if p.Remember == nil {
+		return nil, fmt.Errorf("none of the tools remembers a text: %s; write a mapping by hand, see docs/any-memory.md", namesOf(tools))
+	}
+	if uses(p.Remember.Arguments, "{brain}") && (p.Search == nil || uses(p.Search.Arguments, "{brain}")) {
+		p.Brains = ByArgument
+	} else if p.Search != nil {
+		p.note(oneStore)
+	}
+	if p.Search == nil {
+		p.note("no tool searches, so that retrieval cannot be measured")
+	}
+	for _, t := range tools {
+		if words := wordsIn(t.Name); slices.Contains(words, "reset") || slices.Contains(words, "clear") || slices.Contains(words, "wipe") {
+			p.note(fmt.Sprintf("the tool %s may empty the store: map it as reset, with brains: reset, if it may be called", t.Name))
+		}
+	}
+	return p, nil
+}
+
+func (p *Proposal) note(text string) { p.Notes = append(p.Notes, text) }
+
+func namesOf(tools []mcpclient.Tool) string {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// slug returns a name of small letters, digits and hyphens.
+func slug(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}), "-")
+}
+
+// wordsIn returns the words of a name in snake case, kebab case or camel case.
+func wordsIn(name string) []string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+}
+
+// rankOf returns how well a name fits: the place of its first word among words, their number if none
+// is.
+func rankOf(name string, words []string) int {
+	best := len(words)
+	for _, w := range wordsIn(name) {
+		if at := slices.Index(words, w); at >= 0 && at < best {
+			best = at
+		}
+	}
+	return best
+}
+
+// filler returns the value of an argument by its name and schema. pairs are names and the placeholder
+// that they get.
+func filler(pairs ...any) func(string, schema) (any, bool) {
+	return func(name string, s schema) (any, bool) {
+		folded := strings.ToLower(name)
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if !slices.Contains(pairs[i].([]string), folded) {
+				continue
+			}
+			value := pairs[i+1].(string)
+			numeric := s.Type == "number" || s.Type == "integer"
+			switch {
+			case s.Type == "array" && s.Items != nil && s.Items.Type == "string":
+				return []any{value}, true
+			case s.Type == "string" && value != "{top_k}", s.Type == "" && value != "{top_k}", numeric && value == "{top_k}":
+				return value, true
+			}
+		}
+		return nil, false
+	}
+}
+
+// argumentsOf returns the arguments of a tool: those that fill knows, and a value for each other that
+// is required. Objects, and lists of them, are filled in turn.
+func argumentsOf(s schema, fill func(string, schema) (any, bool)) map[string]any {
+	out := map[string]any{}
+	taken := map[string]bool{} // placeholders that an argument has
+	names := slices.Clone(s.Required)
+	for name := range s.Properties {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortStableFunc(names[len(s.Required):], strings.Compare)
+	for _, name := range names {
+		property := s.Properties[name]
+		required := slices.Contains(s.Required, name)
+		value, known := fill(name, property)
+		key := fmt.Sprint(value)
+		switch {
+		case known && !taken[key]:
+			out[name], taken[key] = value, true
+		case required && property.Type == "object":
+			out[name] = argumentsOf(property, fill)
+		case required && property.Type == "array" && property.Items != nil && property.Items.Type == "object":
+			out[name] = []any{argumentsOf(*property.Items, fill)}
+		case required:
+			out[name] = anyOf(property)
+		}
+	}
+	return out
+}
+
+// anyOf returns a value that a schema allows.
+func anyOf(s schema) any {
+	if len(s.Enum) > 0 {
+		return s.Enum[0]
+	}
+	switch s.Type {
+	case "number", "integer":
+		return 1
+	case "boolean":
+		return false
+	case "array":
+		return []any{}
+	case "object":
+		return map[string]any{}
+	}
+	return "evalctl"
+}
+
+// uses reports whether arguments have a placeholder.
+func uses(v any, placeholder string) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, placeholder)
+	case []any:
+		return slices.ContainsFunc(v, func(v any) bool { return uses(v, placeholder) })
+	case map[string]any:
+		for _, one := range v {
+			if uses(one, placeholder) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package text
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
+	"evalctl/scorer"
+)
+
+// Inputs prints the dataset, the corpus and the brains.
+func Inputs(t *terminal.Terminal, path string, p dataset.Input) {
+	var tags []string
+	for _, tag := range slices.Sorted(maps.Keys(p.Dataset.Tags)) {
+		tags = append(tags, fmt.Sprintf("%s %d", terminal.Line(tag), p.Dataset.Tags[tag]))
+	}
+	questions := figure.Count(p.Dataset.Selected, "question")
+	if s := p.Dataset.Selection; s != nil {
+		questions = fmt.Sprintf("%d of %s (%s)", p.Dataset.Selected, figure.Count(s.Total, "question"),
+			terminal.Line(s.String()))
+	}
+	if p.Dataset.Repeats > 1 {
+		questions += fmt.Sprintf(", each asked %d times", p.Dataset.Repeats)
+	}
+	line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(path), questions, terminal.Short(p.Dataset.SHA256, 9))
+	if len(tags) > 0 && len(tags) <= 8 {
+		line += "  tags: " + strings.Join(tags, "  ")
+	}
+	t.Field("dataset", "%s", line)
+	if p.Corpus != nil {
+		line := fmt.Sprintf("%s  %s  sha256 %s", terminal.Line(p.Corpus.Path),
+			figure.Count(len(p.Corpus.Docs), "document"), terminal.Short(p.Corpus.SHA256, 9))
+		if out := p.Corpus.LeftOut; len(out) > 0 {
+			line += fmt.Sprintf("  %d other files ignored, such as %s", len(out), terminal.Line(out[0]))
+		}
+		t.Field("corpus", "%s", line)
+	}
+	printBrains(t, p.Brains)
+	printInputWarnings(t, p.Dataset, p.Corpus)
+	Warnings(t, p.Gold.Warnings)
+}
+
+// Usable prints for each scorer how many questions it can score.
+func Usable(t *terminal.Terminal, needs dataset.Needs) {
+	var parts []string
+	for _, k := range scorer.Kinds() {
+		parts = append(parts, fmt.Sprintf("%s %d of %d", k.Name, needs.Has[k.Needs], needs.Total))
+	}
+	t.Field("scorers", "%s", strings.Join(parts, "  "))
+}
+
+// listedBrains is the maximum number of brains that brains prints.
+const listedBrains = 8
+
+// printBrains prints the brains and their questions, if there are several.
+func printBrains(t *terminal.Terminal, brains []dataset.Brain) {
+	if len(brains) < 2 {
+		return
+	}
+	var named []string
+	for i, b := range brains {
+		if i == listedBrains {
+			named = append(named, fmt.Sprintf("… and %d more", len(brains)-i))
+			break
+		}
+		text := fmt.Sprintf("%s %s", b.Name, figure.Count(b.Questions, "question"))
+		if len(b.Docs) > 0 {
+			text += " in " + figure.Count(len(b.Docs), "document")
+		}
+		named = append(named, text)
+	}
+	t.Field("brains", "%d: %s", len(brains), strings.Join(named, ", "))
+}
+
+// printIgnored prints which keys of dataset and corpus have no meaning.
+func printIgnored(t *terminal.Terminal, path string, unknown map[string]int) {
+	if len(unknown) > 0 {
+		t.Field("warning", "%s: unknown fields are ignored: %s", terminal.Line(path), KeyCounts(unknown))
+	}
+}
+
+// listedKeys is the maximum number of keys that keyCounts names.
+const listedKeys = 8
+
+// KeyCounts returns the keys with the number of their lines.
+func KeyCounts(counts map[string]int) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		if len(out) == listedKeys {
+			out = append(out, fmt.Sprintf("and %d more", len(counts)-listedKeys))
+			break
+		}
+		out = append(out, fmt.Sprintf("%s (%s)", terminal.Short(k, 40), figure.Count(counts[k], "line")))
+	}
+	return strings.Join(out, ", ")
+}
+
+// printInputWarnings prints what run and validate say about the fields of the input.
+func printInputWarnings(t *terminal.Terminal, d dataset.Dataset, c *dataset.Corpus) {
+	printIgnored(t, d.Path, d.Unknown)
+	if c != nil {
+		printIgnored(t, c.Path, c.Unknown)
+	}
+}
