@@ -95,7 +95,7 @@ func (f *daemonFlags) reader(p *process) (llm.Provider, string, error) {
 }
 
 func (f *daemonFlags) llmConfig(p *process) llm.Config {
-	return modelOf(p, f.LLMProvider, f.Model).config(p)
+	return llm.RefOf(p.env, f.LLMProvider, f.Model).Config(p.env)
 }
 
 // logger returns a logger of events of at least the given level.

@@ -9,7 +9,6 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
-	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -119,6 +118,3 @@ func (c *runCmd) requiredMode() string {
 	}
 	return c.RequireMode
 }
-
-// providers are the model providers of judge and reader.
-var providers = []string{llm.ProviderOpenAI, llm.ProviderOllama, llm.ProviderFake}

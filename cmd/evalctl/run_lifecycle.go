@@ -21,7 +21,7 @@ func unchanging(brains []dataset.Brain) []dataset.Brain {
 // live lets what happens before questions happen, if anything does. The caller calls done when the
 // last question has been asked.
 func (c *runCmd) live(
-	config *harness.Config, plan *plan, session *harness.Session, asked *target.Target,
+	config *harness.Config, plan *runPlan, session *harness.Session, asked *target.Target,
 ) (done func()) {
 	if !plan.Dataset.Lifecycle() {
 		return func() {}
