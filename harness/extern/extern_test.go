@@ -189,15 +189,15 @@ func TestTooManyBadReplies(t *testing.T) {
 func TestBadHandshakes(t *testing.T) {
 	for reply, want := range map[string]string{
 		`echo hello`: "it is not one JSON object: hello",
-		`echo '{"protocol": 2, "name": "n", "version": "1", "needs": []}'`:                 `"protocol" is 2, and this evalctl speaks 1`,
-		`echo '{"name": "n", "version": "1", "needs": []}'`:                                `"protocol" is missing`,
-		`echo '{"protocol": 1, "name": " ", "version": "1", "needs": []}'`:                 `"name" must be a text`,
+		`echo '{"protocol": 2, "name": "n", "version": "1", "needs": []}'`:               `"protocol" is 2, and this evalctl speaks 1`,
+		`echo '{"name": "n", "version": "1", "needs": []}'`:                              `"protocol" is missing`,
+		`echo '{"protocol": 1, "name": " ", "version": "1", "needs": []}'`:               `"name" must be a text`,
 		`printf '{"protocol": 1, "name": "n\\u001b[2J", "version": "1", "needs": []}\n'`: `"name" must be a text`,
-		`echo '{"protocol": 1, "name": "n", "version": 1, "needs": []}'`:                   `"version" must be a text`,
-		`echo '{"protocol": 1, "name": "n", "version": "1"}'`:                              `"needs" must be a list`,
-		`echo '{"protocol": 1, "name": "n", "version": "1", "needs": ["answer"]}'`:         `"needs" has "answer", which is none of expected_paths, expected_substrings, reference_answer`,
-		`echo "no module torch" >&2; exit 3`:                                               "exit status 3\nlast lines of its log",
-		`exec 1>&-; sleep 1000`:                                                            "it closed its standard output",
+		`echo '{"protocol": 1, "name": "n", "version": 1, "needs": []}'`:                 `"version" must be a text`,
+		`echo '{"protocol": 1, "name": "n", "version": "1"}'`:                            `"needs" must be a list`,
+		`echo '{"protocol": 1, "name": "n", "version": "1", "needs": ["answer"]}'`:       `"needs" has "answer", which is none of expected_paths, expected_substrings, reference_answer`,
+		`echo "no module torch" >&2; exit 3`:                                             "exit status 3\nlast lines of its log",
+		`exec 1>&-; sleep 1000`:                                                          "it closed its standard output",
 	} {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()

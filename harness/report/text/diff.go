@@ -36,7 +36,7 @@ func Diff(t *terminal.Terminal, found []*compare.Found) {
 	printTexts(t, sides, "checks", func(r *result.Record) string {
 		var checks []string
 		for _, c := range r.Checks {
-			checks = append(checks, c.Check.String())
+			checks = append(checks, c.String())
 		}
 		return strings.Join(checks, " | ")
 	})
