@@ -4,10 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"evalctl/internal/llm"
@@ -106,28 +102,4 @@ func (b *begunReplay) announce(t *terminal.Terminal) {
 	if b.queue != nil {
 		t.Field("queue", "run %s  workers on any machine, with the same queue: %s", b.queue.ID(), b.worker)
 	}
-}
-
-// relocate changes the options of a replay that was begun on another machine: files that are not
-// here are searched by their names in dir, which may be empty.
-func relocate(options map[string]any, dir string) error {
-	for _, name := range []string{"dataset", "corpus", "errata", "sample-ids", "exclude-ids", "judge-prompts", "prices"} {
-		path, ok := options[name].(string)
-		if !ok || path == "" {
-			continue
-		}
-		if _, err := os.Stat(path); err == nil {
-			continue
-		}
-		if dir == "" {
-			return fmt.Errorf("--%s %s is not on this machine; copy it, and give its folder with --files", name, path)
-		}
-		base := path[strings.LastIndexAny(path, `/\`)+1:]
-		here := filepath.Join(dir, base)
-		if _, err := os.Stat(here); err != nil {
-			return fmt.Errorf("--%s %s is not on this machine, and %s is not in %s; copy it there", name, path, base, dir)
-		}
-		options[name] = here
-	}
-	return nil
 }
