@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
+	"evalctl/internal/atomicfile"
 )
 
 // reportCmd renders a stored result or report of conformance.
@@ -92,15 +93,15 @@ func (c *reportCmd) writeTable(p *process, f fileFlag, write func(io.Writer, *re
 	if path == toStdout {
 		path = ""
 	}
-	out, err := openOutput(path, p.stdout)
+	out, err := atomicfile.OpenOutput(path, p.stdout)
 	if err != nil {
 		return err
 	}
-	defer out.discard()
+	defer out.Discard()
 	if err := write(out, r); err != nil {
 		return err
 	}
-	return out.keep()
+	return out.Keep()
 }
 
 // Run writes the reports. The files are checked before any is written.

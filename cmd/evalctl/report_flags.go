@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evalctl/harness/report"
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 )
 
@@ -102,9 +103,9 @@ func (f fileFlag) writable() error {
 	if info, err := os.Stat(f.path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // to open a pipe is to write it
 	}
-	out, err := openOutput(f.path, nil)
+	out, err := atomicfile.OpenOutput(f.path, nil)
 	if err == nil {
-		out.discard()
+		out.Discard()
 	}
 	return err
 }
@@ -172,11 +173,11 @@ func (f fileFlag) write(d report.Document) error { return f.writeTo(f.path, nil,
 
 // writeTo writes the report of a flag to a file, or to stdout if path is empty.
 func (f fileFlag) writeTo(path string, stdout io.Writer, d report.Document) error {
-	out, err := openOutput(path, stdout)
+	out, err := atomicfile.OpenOutput(path, stdout)
 	if err != nil {
 		return err
 	}
-	defer out.discard()
+	defer out.Discard()
 	switch f.name {
 	case "junit":
 		err = report.JUnit(out, d)
@@ -188,7 +189,7 @@ func (f fileFlag) writeTo(path string, stdout io.Writer, d report.Document) erro
 	if err != nil {
 		return err
 	}
-	return out.keep()
+	return out.Keep()
 }
 
 // summaryVariable names the file that GitHub shows as the summary of a step, workspaceVariable the
