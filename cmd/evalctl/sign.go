@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"evalctl/daemon/setup"
 	"evalctl/harness/journal"
 	"evalctl/harness/verify"
 	"evalctl/internal/atomicfile"
@@ -57,9 +58,9 @@ Examples:
 
 // Run signs the files, the first of which that cannot be signed ends it.
 func (c *signCmd) Run(p *process) error {
-	signer, err := sshsig.Load(c.Key, []byte(p.env(signPassphrase)))
+	signer, err := sshsig.Load(c.Key, []byte(p.env(setup.SignPassphrase)))
 	if errors.Is(err, sshsig.ErrPassphrase) {
-		err = fmt.Errorf("%w: set it in %s", err, signPassphrase)
+		err = fmt.Errorf("%w: set it in %s", err, setup.SignPassphrase)
 	}
 	if err != nil {
 		return usageError{fmt.Errorf("--key: %w", err)}
