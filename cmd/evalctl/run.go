@@ -272,7 +272,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 	own, latest := resultNames(path)
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
-		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
+		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags, "checks": res.Checks,
 		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
 		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "not_measurable": res.Counts.NotMeasurable, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
