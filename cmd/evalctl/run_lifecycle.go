@@ -33,7 +33,7 @@ func (c *runCmd) live(
 			return err == nil && errors.Is(sc.Check(q.Item()), scorer.ErrNoGold)
 		},
 	})
-	if session.Started() {
+	if session.CanRestart() {
 		run.Restart = func(ctx context.Context) (target.Service, error) {
 			if err := session.Restart(ctx); err != nil {
 				return nil, err
