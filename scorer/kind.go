@@ -98,6 +98,15 @@ var kinds = []Kind{
 // Kinds returns all scorers, sorted by name.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
+// NeedOf returns what a scorer needs of a question. One that is not known here needs a reference.
+func NeedOf(name string) Need {
+	k, err := Find(name)
+	if err != nil {
+		return NeedReference
+	}
+	return k.Needs
+}
+
 // Find returns the scorer of that name, or an error that lists all names.
 func Find(name string) (Kind, error) {
 	var names []string

@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/target"
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 )
 
@@ -97,14 +98,14 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.List {
 		return c.list(p.stdout, checks)
 	}
-	if err := c.prepare(fileFlag{"output", c.Output}); err != nil {
+	if err := c.prepare(report.File{Flag: "output", Path: c.Output}); err != nil {
 		return err
 	}
-	out, err := openOutput(c.Output, p.stdout)
+	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
 	if err != nil {
 		return usageError{fmt.Errorf("--output: %w", err)}
 	}
-	defer out.discard()
+	defer out.Discard()
 	t := newTerminal(p, c.Quiet)
 	defer func() { err = c.writeProblem(p, t, "conformance", err) }()
 	if err := c.findTarget(p); err != nil {
@@ -186,7 +187,7 @@ func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, 
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
 // that were done.
-func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Terminal, out *outputFile, options conformance.Options,
+func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Terminal, out *atomicfile.Output, options conformance.Options,
 	checks []conformance.Check) error {
 	if !options.Reference {
 		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Own })
@@ -222,10 +223,8 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	default:
 		err = conformanceVerdict(found)
 	}
-	if c.wanted() {
-		err = c.write(p, t, report.Conformance(found), err)
-	}
-	if written := errors.Join(c.render(out, found), out.keep()); written != nil {
+	err = c.write(p, t, report.Conformance(found), err)
+	if written := errors.Join(c.render(out, found), out.Keep()); written != nil {
 		return errors.Join(err, usageError{fmt.Errorf("write the report: %w", written)})
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/progress"
 	"evalctl/internal/download"
 	"evalctl/internal/figure"
+	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay/source"
 )
@@ -65,7 +66,7 @@ func (c *datasetFetchCmd) Run(ctx context.Context, p *process) error {
 	}
 	name, err := download.FileName(b.URL)
 	if err != nil {
-		return usageError{fmt.Errorf("--url %s: %w", withoutSecrets(b.URL), err)}
+		return usageError{fmt.Errorf("--url %s: %w", llm.WithoutSecrets(b.URL), err)}
 	}
 	return c.fetch(ctx, p, b, filepath.Join(dir, name))
 }
@@ -100,7 +101,7 @@ func (c *datasetFetchCmd) cacheDir() (string, error) {
 // fetch downloads one file and prints its path.
 func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Published, to string) error {
 	t := newTerminal(p, c.Quiet)
-	show := progress.NewDownload(t, withoutSecrets(b.URL))
+	show := progress.NewDownload(t, llm.WithoutSecrets(b.URL))
 	f, err := download.Get(ctx, download.Config{
 		URL: b.URL, Path: to, Size: b.Size, SHA256: b.SHA256, UserAgent: userAgent(),
 		Progress: show.Arrived, Retrying: show.Retrying,

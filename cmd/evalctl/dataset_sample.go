@@ -100,16 +100,16 @@ func (c *datasetSampleCmd) Run(p *process) error {
 
 // write writes the lines of the wanted questions.
 func (c *datasetSampleCmd) write(p *process, d dataset.Dataset, wanted map[string]bool) error {
-	out, err := openOutput(c.Output, p.stdout)
+	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
 	if err != nil {
 		return usageError{err}
 	}
-	defer out.discard()
+	defer out.Discard()
 	err = d.CopyLines(out, func(q dataset.Question) bool { return wanted[q.ID] })
 	if err != nil {
 		return err
 	}
-	return out.keep()
+	return out.Keep()
 }
 
 // sampleDocuments says where the documents of a sample are. If brains have no question in it, a run

@@ -180,7 +180,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
 	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)),
-		errors.As(err, new(*differenceError)), errors.As(err, new(belowError)):
+		errors.As(err, new(*differenceError)), errors.As(err, new(*unsignedError)), errors.As(err, new(belowError)):
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

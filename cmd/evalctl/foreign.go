@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"evalctl/harness"
@@ -9,36 +8,6 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 )
-
-// foreignOf returns how the service of a target is used, nil for a daemon that speaks the protocol.
-func foreignOf(p *process, d target.Definition) (*harness.Foreign, error) {
-	if !d.Foreign() {
-		return nil, nil
-	}
-	f := &harness.Foreign{Env: p.env}
-	switch {
-	case d.Settings.Mapping != "":
-		m, err := mapping.Load(d.Settings.Mapping)
-		if err != nil {
-			return nil, fmt.Errorf("target %s: %w", d.Name, err)
-		}
-		if want := transportOf(d); m.Transport != want {
-			return nil, fmt.Errorf("target %s: the mapping %s is for %s, and the target is reached over %s: "+
-				"write mcp: before the command or URL of an MCP server", d.Name, m.Name, m.Transport, want)
-		}
-		f.Mapping = m
-	case d.Endpoint == "":
-		f.Mapping = mapping.ForCommand(d.Profile.Command)
-	}
-	return f, nil
-}
-
-func transportOf(d target.Definition) mapping.Transport {
-	if d.MCP {
-		return mapping.MCP
-	}
-	return mapping.HTTP
-}
 
 // checkForeign returns an error if the target cannot do what the run needs. m is nil for a daemon that
 // speaks the protocol, or if the mapping is not known yet.

@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -97,12 +98,12 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 
 // plan returns the judge, and the result of --result or nil.
 func (c *judgeCheckCmd) plan(p *process) (*judging.Plan, *result.Result, error) {
-	ref, err := parseModel(p, "judge", c.Judge)
+	ref, err := llm.ParseRef(p.env, "judge", c.Judge)
 	if err != nil {
 		return nil, nil, err
 	}
 	config := judging.Config{
-		Model: ref.name, BaseURL: recordedURL(ref.judgeConfig(p)), Prices: c.prices, Cap: c.limit,
+		Model: ref.Name, BaseURL: llm.RecordedURL(ref.JudgeConfig(p.env)), Prices: c.prices, Cap: c.limit,
 		MaxUnusable: c.MaxUnusable, PricesDate: c.pricesDate,
 		ByType: scorer.ReplayPrompts(),
 	}
@@ -118,7 +119,7 @@ func (c *judgeCheckCmd) plan(p *process) (*judging.Plan, *result.Result, error) 
 	if of != nil && c.JudgePrompts == "" && of.Identity.Judge.PromptSHA256 == scorer.DefaultPrompts().SHA256() {
 		config.Prompts, config.ByType = scorer.DefaultPrompts(), nil
 	}
-	if config.Provider, err = ref.openJudge(p); err != nil {
+	if config.Provider, err = ref.OpenJudge(p.env); err != nil {
 		return nil, nil, err
 	}
 	plan, err := judging.New(config)

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
 
 	"github.com/alecthomas/kong"
@@ -43,10 +44,12 @@ type cli struct {
 	Sweep       sweepCmd       `cmd:"" group:"more" help:"Compare retrieval settings on one daemon."`
 	Diff        diffCmd        `cmd:"" group:"more" help:"Show one question of several results side by side."`
 	Verify      verifyCmd      `cmd:"" group:"more" help:"Recompute result files from their questions."`
+	Sign        signCmd        `cmd:"" group:"more" help:"Sign result files with an SSH key."`
 	Rescore     rescoreCmd     `cmd:"" group:"more" help:"Score the answers of a result again, without a daemon."`
 	Report      reportCmd      `cmd:"" group:"more" help:"Write a stored result as HTML, JUnit XML or Markdown."`
 	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
 	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
+	Board       boardCmd       `cmd:"" group:"more" help:"Rank the comparable results in a folder."`
 	Trend       trendCmd       `cmd:"" group:"more" help:"Show how results changed from night to night."`
 	TargetFor   targetCmd      `cmd:"" group:"more" name:"target" help:"Map and check what is measured: MCP servers and other services."`
 	View        viewCmd        `cmd:"" group:"more" help:"Serve the results in a folder as web pages, on this machine."`
@@ -143,7 +146,7 @@ func run(ctx context.Context, p *process) int {
 	}
 	// For a pass rate below the floor, the report is enough.
 	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
-		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(maskDatabases(err.Error())))
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(postgres.Mask(err.Error())))
 	}
 	return exitCode(ctx, err)
 }

@@ -108,12 +108,12 @@ func (c *replayCmd) addModels(p *process, config *replay.Config) error {
 		name = "" // nothing is answered
 	}
 	if name != "" {
-		ref, err := parseModel(p, "model", name)
+		ref, err := llm.ParseRef(p.env, "model", name)
 		if err != nil {
 			return err
 		}
-		model := ref.config(p)
-		config.Reader = &replay.Model{Config: model, URL: recordedURL(model)}
+		model := ref.Config(p.env)
+		config.Reader = &replay.Model{Config: model, URL: llm.RecordedURL(model)}
 	}
 	if c.scorer.Prompts == nil {
 		return nil
@@ -122,12 +122,12 @@ func (c *replayCmd) addModels(p *process, config *replay.Config) error {
 	if judge == "" {
 		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
 	}
-	ref, err := parseModel(p, "judge", judge)
+	ref, err := llm.ParseRef(p.env, "judge", judge)
 	if err != nil {
 		return err
 	}
-	model := ref.judgeConfig(p)
-	config.Judge = &replay.Model{Config: model, URL: recordedURL(model)}
+	model := ref.JudgeConfig(p.env)
+	config.Judge = &replay.Model{Config: model, URL: llm.RecordedURL(model)}
 	if config.Prompts = scorer.ReplayPrompts(); c.JudgePrompts != "" {
 		if config.Prompts, err = scorer.LoadPrompts(c.JudgePrompts); err != nil {
 			return fmt.Errorf("--judge-prompts: %w", err)
@@ -175,10 +175,10 @@ func (c *replayCmd) daemonArm(p *process, given string, i int) (arm replay.Arm, 
 func (c *replayCmd) daemonModels(p *process, arm *replay.Arm) error {
 	generates := c.ActorStyle == string(actor.Full) || c.IngestMode == string(ingest.Replay)
 	reranks := p.env("SVC_RERANK_PROVIDER") == llm.RerankLLM
-	ref := modelRef{llm.ProviderFake, llm.FakeModel}
+	ref := llm.Ref{Provider: llm.ProviderFake, Name: llm.FakeModel}
 	if name := c.actorModel(p); (generates || reranks) && name != "" {
 		var err error
-		if ref, err = parseModel(p, "model", name); err != nil {
+		if ref, err = llm.ParseRef(p.env, "model", name); err != nil {
 			return err
 		}
 	} else if generates {
@@ -187,24 +187,24 @@ func (c *replayCmd) daemonModels(p *process, arm *replay.Arm) error {
 		return errors.New("SVC_RERANK_PROVIDER is llm, and the daemon has no model to rerank with: " +
 			"give --model MODEL, or unset it")
 	}
-	model := ref.config(p)
-	arm.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + ref.provider, "SVC_LLM_MODEL=" + ref.name},
+	model := ref.Config(p.env)
+	arm.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + ref.Provider, "SVC_LLM_MODEL=" + ref.Name},
 		arm.Session.Profile.Env...)
 	if generates {
-		arm.Reader = &result.ModelID{Provider: ref.provider, BaseURL: recordedURL(model), Model: ref.name}
+		arm.Reader = &result.ModelID{Provider: ref.Provider, BaseURL: llm.RecordedURL(model), Model: ref.Name}
 	}
 	arm.Models = []string{
-		ref.String(), recordedURL(model), p.env("SVC_EMBED_PROVIDER") + "/" + p.env("SVC_EMBED_MODEL"), p.env("SVC_EMBED_BASE_URL"),
+		ref.String(), llm.RecordedURL(model), p.env("SVC_EMBED_PROVIDER") + "/" + p.env("SVC_EMBED_MODEL"), p.env("SVC_EMBED_BASE_URL"),
 	}
-	return errors.Join(c.addUpstream(p, arm, ref), c.withholdInReplay(p, arm, ref.provider))
+	return errors.Join(c.addUpstream(p, arm, ref), c.withholdInReplay(p, arm, ref.Provider))
 }
 
 // addUpstream has the calls of a daemon to OpenAI-compatible models counted, if it could make any:
 // it is configured for them, or there is a key that it would find in its environment.
-func (c *replayCmd) addUpstream(p *process, arm *replay.Arm, ref modelRef) error {
+func (c *replayCmd) addUpstream(p *process, arm *replay.Arm, ref llm.Ref) error {
 	embedding := llm.EmbedConfig{
 		Provider: p.env("SVC_EMBED_PROVIDER"), Model: p.env("SVC_EMBED_MODEL"),
-		BaseURL: p.env("SVC_EMBED_BASE_URL"), APIKey: p.env("SVC_EMBED_API_KEY"), LLM: ref.config(p),
+		BaseURL: p.env("SVC_EMBED_BASE_URL"), APIKey: p.env("SVC_EMBED_API_KEY"), LLM: ref.Config(p.env),
 	}
 	if embedding.Provider == llm.ProviderOpenAI {
 		where, err := embedding.Upstream()
@@ -217,14 +217,14 @@ func (c *replayCmd) addUpstream(p *process, arm *replay.Arm, ref modelRef) error
 	case llm.RerankHTTP:
 		arm.Uncounted = true
 	case llm.RerankLLM:
-		if ref.provider == llm.ProviderOpenAI {
-			arm.Reranker = cmp.Or(p.env("SVC_RERANK_MODEL"), ref.name)
+		if ref.Provider == llm.ProviderOpenAI {
+			arm.Reranker = cmp.Or(p.env("SVC_RERANK_MODEL"), ref.Name)
 		}
 	}
-	if ref.provider != llm.ProviderOpenAI && p.env("OPENAI_API_KEY") == "" && p.env("OPENAI_BASE_URL") == "" {
+	if ref.Provider != llm.ProviderOpenAI && p.env("OPENAI_API_KEY") == "" && p.env("OPENAI_BASE_URL") == "" {
 		return nil
 	}
-	upstream := modelRef{llm.ProviderOpenAI, ref.name}.config(p)
+	upstream := llm.Ref{Provider: llm.ProviderOpenAI, Name: ref.Name}.Config(p.env)
 	arm.Upstream = &upstream
 	if _, err := llm.Open(upstream); err != nil {
 		return fmt.Errorf("models of the daemon: %w", err)

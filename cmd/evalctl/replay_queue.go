@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/display"
@@ -23,7 +20,7 @@ var errQueueURL = errors.New("--queue must be a URL such as postgres://user@host
 // openQueue joins the queue at url, the value of --queue. A database that cannot be reached is a
 // daemonError.
 func openQueue(ctx context.Context, p *process, url string, o queue.Options) (*queue.Queue, error) {
-	if err := checkDatabaseFlag(p, "--queue", "SVC_QUEUE", url); err != nil {
+	if err := postgres.CheckFlag(url, "--queue", "SVC_QUEUE", p.args, p.env); err != nil {
 		return nil, err
 	}
 	q, err := queue.Open(ctx, url, o)
@@ -106,28 +103,4 @@ func (b *begunReplay) announce(t *terminal.Terminal) {
 	if b.queue != nil {
 		t.Field("queue", "run %s  workers on any machine, with the same queue: %s", b.queue.ID(), b.worker)
 	}
-}
-
-// relocate changes the options of a replay that was begun on another machine: files that are not
-// here are searched by their names in dir, which may be empty.
-func relocate(options map[string]any, dir string) error {
-	for _, name := range []string{"dataset", "corpus", "errata", "sample-ids", "exclude-ids", "judge-prompts", "prices"} {
-		path, ok := options[name].(string)
-		if !ok || path == "" {
-			continue
-		}
-		if _, err := os.Stat(path); err == nil {
-			continue
-		}
-		if dir == "" {
-			return fmt.Errorf("--%s %s is not on this machine; copy it, and give its folder with --files", name, path)
-		}
-		base := path[strings.LastIndexAny(path, `/\`)+1:]
-		here := filepath.Join(dir, base)
-		if _, err := os.Stat(here); err != nil {
-			return fmt.Errorf("--%s %s is not on this machine, and %s is not in %s; copy it there", name, path, base, dir)
-		}
-		options[name] = here
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"evalctl/harness/report"
 )
@@ -13,6 +12,8 @@ type reportCmd struct {
 	HTML     string `name:"html" placeholder:"FILE" help:"Write a page that needs no other file. -: to stdout."`
 	JUnit    string `name:"junit" placeholder:"FILE" help:"Write JUnit XML. -: to stdout."`
 	Markdown string `name:"markdown" placeholder:"FILE" help:"Write a summary in Markdown, smaller than 1 MiB. -: to stdout."`
+	CSV      string `name:"csv" placeholder:"FILE" help:"Write a row for each question as CSV. -: to stdout."`
+	Parquet  string `name:"parquet" placeholder:"FILE" help:"Write a row for each question as Parquet. -: to stdout."`
 }
 
 func (reportCmd) Help() string {
@@ -23,62 +24,38 @@ Examples:
 
   evalctl report results/2026-01-31/go.json --html page.html
   evalctl report results/2026-01-31/go.json --junit junit.xml --markdown -
+  evalctl report results/2026-01-31/go.json --parquet questions.parquet
+
+evalctl dataset schema table prints the columns of --csv and --parquet.
 `
 }
 
 // files returns the reports that are wanted.
-func (c *reportCmd) files() []fileFlag {
-	flags := reportFlags{HTML: c.HTML, JUnit: c.JUnit, Markdown: c.Markdown}
-	return flags.reportFiles()
+func (c *reportCmd) files() report.Files {
+	return report.Given(
+		report.File{Flag: "csv", Path: c.CSV}, report.File{Flag: "parquet", Path: c.Parquet},
+		report.File{Flag: "junit", Path: c.JUnit}, report.File{Flag: "markdown", Path: c.Markdown},
+		report.File{Flag: "html", Path: c.HTML},
+	)
 }
-
-// toStdout is the path of a report that goes to stdout.
-const toStdout = "-"
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *reportCmd) Validate() error {
 	stdout := 0
 	files := c.files()
 	for _, f := range files {
-		if f.path == toStdout {
+		if f.Path == report.Stdout {
 			stdout++
 		}
 	}
 	switch {
 	case len(files) == 0:
-		return errors.New("nothing to write: give --html FILE, --junit FILE or --markdown FILE")
+		return errors.New("nothing to write: give --html FILE, --junit FILE, --markdown FILE, --csv FILE or --parquet FILE")
 	case stdout > 1:
 		return errors.New("only one report can go to stdout: name a file for the others")
 	}
 	return nil
 }
 
-// Run writes the reports. The files are checked before any is written.
-func (c *reportCmd) Run(p *process) error {
-	for _, f := range c.files() {
-		if f.path == toStdout {
-			continue
-		}
-		err := f.writable()
-		if sameFile(f.path, c.File) {
-			err = errors.New("it is the result itself; name another file")
-		}
-		if err != nil {
-			return usageError{fmt.Errorf("--%s %s: %w", f.name, f.path, err)}
-		}
-	}
-	doc, err := report.Read(c.File)
-	if err != nil {
-		return usageError{err}
-	}
-	for _, f := range c.files() {
-		path := f.path
-		if path == toStdout {
-			path = ""
-		}
-		if err := f.writeTo(path, p.stdout, doc); err != nil {
-			return fmt.Errorf("--%s %s: %w", f.name, f.path, err)
-		}
-	}
-	return nil
-}
+// Run writes the reports.
+func (c *reportCmd) Run(p *process) error { return c.files().Render(c.File, p.stdout) }

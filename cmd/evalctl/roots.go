@@ -1,75 +1,23 @@
 package main
 
 import (
-	"crypto/x509"
-	"encoding/pem"
-	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/crypto/x509roots/fallback/bundle"
+
+	"evalctl/internal/roots"
 )
 
 // unconnected lists the commands that connect to nothing.
 var unconnected = []string{"completion", "config", "version", "watchdog"}
 
-// rootBundles are files of root certificates that package crypto/x509 reads on Linux.
-var rootBundles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"}
-
-// trustRoots sets root certificates for systems that have none, such as a container image without a
-// base image. If the system has its own, they are used instead. Unlike package fallback, it leaves
-// the work of parsing them out of the initialization of the program.
+// trustRoots sets root certificates for commands that may connect to something. The variables that
+// package crypto/x509 reads are those of this process.
 func trustRoots(kctx *kong.Context) {
 	command, _, _ := strings.Cut(kctx.Command(), " ")
-	if !slices.Contains(unconnected, command) && !hasRoots() {
-		setFallbackRoots()
+	if !slices.Contains(unconnected, command) {
+		roots.Trust(os.Getenv)
 	}
 }
-
-// hasRoots reports whether the system surely has root certificates. Parsing the others takes some
-// milliseconds.
-func hasRoots() bool {
-	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"} {
-		if os.Getenv(name) != "" {
-			return false
-		}
-	}
-	return runtime.GOOS == "linux" && slices.ContainsFunc(rootBundles, hasCertificates)
-}
-
-// hasCertificates reports whether a file can be read and begins with a certificate, perhaps after
-// a comment.
-func hasCertificates(file string) bool {
-	f, err := os.Open(file)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 64<<10)
-	n, _ := io.ReadFull(f, head) // fewer if the file is shorter
-	for rest := head[:n]; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return false
-		}
-		if _, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
-			return true
-		}
-	}
-}
-
-var setFallbackRoots = sync.OnceFunc(func() {
-	pool := x509.NewCertPool()
-	for root := range bundle.Roots() {
-		cert, err := x509.ParseCertificate(root.Certificate)
-		if err != nil {
-			panic(err) // the certificates are part of the program
-		}
-		pool.AddCertWithConstraint(cert, root.Constraint)
-	}
-	x509.SetFallbackRoots(pool)
-})

@@ -54,10 +54,10 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	printExtern(t, &c.externFlags)
 	printJudging(t, c, plan)
 	reader := ""
-	if c.reader.provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
-		reader = cmp.Or(c.reader.name, "a reader of its choice")
+	if c.reader.Provider == llm.ProviderOpenAI && c.scenario.Name.Reads() {
+		reader = cmp.Or(c.reader.Name, "a reader of its choice")
 	}
-	printDaemonPays(t, c.paidModels(p.environment(c.found), c.reader.provider, reader))
+	printDaemonPays(t, c.paidModels(p.environment(c.found), c.reader.Provider, reader))
 	session, err := c.open(ctx, p, plan)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 }
 
 // evaluate seeds the brains and asks.
-func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
+func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *runPlan,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
@@ -99,7 +99,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	config := c.config(plan, session, asked)
 	defer c.live(&config, plan, session, asked)()
 	config.Notes.OwnQuestions = j.OwnQuestions()
-	config.Notes.Baseline = plan.baseline.against(c.identity(p, plan, session.ID()))
+	config.Notes.Baseline = plan.baseline.Against(c.identity(p, plan, session.ID()))
 	return c.ask(ctx, p, t, plan, config, j)
 }
 
@@ -107,7 +107,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 // the daemon's answers cannot be read. The brains that the run has created are removed then, since
 // nothing is asked in them.
 func (c *runCmd) check(
-	ctx context.Context, plan *plan, session *harness.Session, asked *target.Target, j *journal.Journal,
+	ctx context.Context, plan *runPlan, session *harness.Session, asked *target.Target, j *journal.Journal,
 ) error {
 	own, err := asked.Check(ctx, c.Timeout)
 	if own.Requests > 0 { // which the daemon has paid for, also if its answer is of no use
@@ -139,7 +139,7 @@ func (c *runCmd) target(session *harness.Session, brains map[string]string) *tar
 }
 
 // config returns the configuration of the run, without its scorer.
-func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Target) harness.Config {
+func (c *runCmd) config(plan *runPlan, session *harness.Session, asked *target.Target) harness.Config {
 	daemon := harness.Daemon{
 		Answerer: asked, Timeout: c.Timeout, TopK: c.TopK, Brains: plan.Brains, Watched: session.Started(),
 	}
@@ -165,7 +165,7 @@ func (c *runCmd) config(plan *plan, session *harness.Session, asked *target.Targ
 
 // reopen opens the journal of --resume. It compares the experiments as far as that is possible
 // before the daemon runs.
-func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
+func (c *runCmd) reopen(p *process, plan *runPlan) (*journal.Journal, error) {
 	j, err := journal.Open(c.Resume)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (c *runCmd) reopen(p *process, plan *plan) (*journal.Journal, error) {
 }
 
 // journal creates the run's journal, or returns the resumed one if the daemon is the same.
-func (c *runCmd) journal(p *process, plan *plan, daemon result.DaemonID) (*journal.Journal, error) {
+func (c *runCmd) journal(p *process, plan *runPlan, daemon result.DaemonID) (*journal.Journal, error) {
 	id := c.identity(p, plan, daemon)
 	if plan.resumed != nil {
 		return plan.resumed, c.sameRun(plan.resumed, id)
@@ -214,7 +214,7 @@ func (c *runCmd) sameRun(j *journal.Journal, id result.Identity) error {
 }
 
 // ask asks the questions and reports the result. The error determines the exit code.
-func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
+func (c *runCmd) ask(ctx context.Context, p *process, t *terminal.Terminal, plan *runPlan,
 	config harness.Config, j *journal.Journal) (err error) {
 	sc, err := c.newScorer(plan, j.Spent())
 	if err != nil {
@@ -272,7 +272,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 	own, latest := resultNames(path)
 	return json.NewEncoder(p.stdout).Encode(map[string]any{
 		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
-		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags,
+		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags, "checks": res.Checks,
 		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
 		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "not_measurable": res.Counts.NotMeasurable, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
 		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,

@@ -48,7 +48,7 @@ func printDaemonPays(t *terminal.Terminal, models []string) {
 }
 
 // planDaemon checks how the daemon is started or reached.
-func (s *targetFlags) planDaemon(p *process, pl *plan) (err error) {
+func (s *targetFlags) planDaemon(p *process, pl *runPlan) (err error) {
 	if s.found, err = findTarget(p, s.Target, s.DaemonCmd, s.Endpoint); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *targetFlags) planDaemon(p *process, pl *plan) (err error) {
 }
 
 // open starts the daemon, or reaches the one at --endpoint.
-func (s *targetFlags) open(ctx context.Context, p *process, pl *plan) (*harness.Session, error) {
+func (s *targetFlags) open(ctx context.Context, p *process, pl *runPlan) (*harness.Session, error) {
 	config := pl.session
 	if config.Endpoint == "" {
 		log, err := journal.DaemonLog(pl.dir, s.found.Name)
@@ -102,8 +102,8 @@ func (c *runCmd) readerEnv(p *process) []string {
 	if provider != "" {
 		env = append(env, "SVC_LLM_PROVIDER="+provider)
 	}
-	if provider == c.reader.provider && c.reader.name != "" {
-		env = append(env, "SVC_LLM_MODEL="+c.reader.name)
+	if provider == c.reader.Provider && c.reader.Name != "" {
+		env = append(env, "SVC_LLM_MODEL="+c.reader.Name)
 	}
 	return env
 }
@@ -114,11 +114,11 @@ func (c *runCmd) startedReader(p *process) string {
 	if !c.scenario.Name.Reads() && c.ownDaemon() && p.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		return llm.ProviderFake
 	}
-	return c.reader.provider
+	return c.reader.Provider
 }
 
 // identity returns what determines the outcome of a run with daemon.
-func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result.Identity {
+func (c *runCmd) identity(p *process, plan *runPlan, daemon result.DaemonID) result.Identity {
 	id := c.targetFlags.identity(plan, daemon)
 	id.Scorer, id.ExactCase, id.External = c.scorer.Name, c.exactCase(c.scorer), c.externID()
 	id.Scenario, id.Mode = c.scenario.Name, c.Mode
@@ -132,7 +132,7 @@ func (c *runCmd) identity(p *process, plan *plan, daemon result.DaemonID) result
 }
 
 // identity returns the part that the shared flags determine.
-func (s *targetFlags) identity(plan *plan, daemon result.DaemonID) result.Identity {
+func (s *targetFlags) identity(plan *runPlan, daemon result.DaemonID) result.Identity {
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: s.found.Name, Daemon: daemon,
 		Dialect: result.Dialect(s.Dialect),
@@ -165,8 +165,8 @@ func (c *runCmd) readerID(p *process, daemon result.DaemonID) *result.ModelID {
 	switch {
 	case daemon.Endpoint != "" || !c.scenario.Name.Reads():
 		return nil
-	case c.reader.provider != "":
-		return &result.ModelID{Provider: c.reader.provider, BaseURL: recordedURL(c.reader.config(p)), Model: c.reader.name}
+	case c.reader.Provider != "":
+		return &result.ModelID{Provider: c.reader.Provider, BaseURL: llm.RecordedURL(c.reader.Config(p.env)), Model: c.reader.Name}
 	case c.found.Own:
 		return &result.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -28,8 +27,8 @@ type judgeFlags struct {
 
 	budget *llm.USD
 	prices llm.Prices
-	reader modelRef // without a name if the daemon chooses the model
-	judge  modelRef
+	reader llm.Ref // without a name if the daemon chooses the model
+	judge  llm.Ref
 }
 
 // validateMoney checks the flags.
@@ -57,15 +56,15 @@ func (c *judgeFlags) validateMoney() error {
 
 // findModels sets the reader and the judge to the models that the flags name.
 func (c *judgeFlags) findModels(p *process) error {
-	if c.LLMProvider != "" && !slices.Contains(providers, c.LLMProvider) {
+	if c.LLMProvider != "" && !slices.Contains(llm.Providers, c.LLMProvider) {
 		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
 	}
-	c.reader = modelOf(p, c.LLMProvider, c.Model)
+	c.reader = llm.RefOf(p.env, c.LLMProvider, c.Model)
 	if c.judge = c.reader; c.Judge != "" {
-		c.judge = modelOf(p, c.LLMProvider, c.Judge)
+		c.judge = llm.RefOf(p.env, c.LLMProvider, c.Judge)
 	}
-	if c.judge.provider == llm.ProviderFake {
-		c.judge.name = llm.FakeModel
+	if c.judge.Provider == llm.ProviderFake {
+		c.judge.Name = llm.FakeModel
 	}
 	return nil
 }
@@ -73,20 +72,20 @@ func (c *judgeFlags) findModels(p *process) error {
 // planJudging opens the judge's model for a scorer of this kind. It makes no request.
 func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, error) {
 	switch {
-	case c.judge.provider == "":
+	case c.judge.Provider == "":
 		return nil, fmt.Errorf("the judge needs a model: give --model or --judge, set SVC_LLM_PROVIDER to openai, ollama or fake, "+
 			"or use --scorer %s", strings.Join(offlineScorers(), " or "))
-	case c.judge.name == "":
+	case c.judge.Name == "":
 		return nil, errors.New("the judge needs a model: give --model or --judge, or set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
 	}
-	model, config := c.judge.name, c.judge.config(p)
+	model, config := c.judge.Name, c.judge.Config(p.env)
 	config.PerSecond = c.JudgeRPS
 	provider, err := llm.Open(config)
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
 	return judging.New(judging.Config{
-		Provider: provider, Model: model, BaseURL: recordedURL(config),
+		Provider: provider, Model: model, BaseURL: llm.RecordedURL(config),
 		Prompts: kind.Prompts(), Judged: kind.Judged, Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
 		PricesDate: c.pricesDate(model),
 	})
@@ -135,7 +134,7 @@ func (c *judgeFlags) pricesDate(model string) string {
 func (c *runCmd) readerPrices() *result.ReaderPrices {
 	provider := llm.ProviderOpenAI
 	if c.Endpoint == "" {
-		provider = cmp.Or(c.reader.provider, provider)
+		provider = cmp.Or(c.reader.Provider, provider)
 	}
 	date := llm.PricesDate
 	if len(c.Price) > 0 || provider != llm.ProviderOpenAI {
@@ -150,24 +149,6 @@ func (c *runCmd) readerPrices() *result.ReaderPrices {
 }
 
 // newScorer returns the scorer of a run that has spent money already.
-func (c *runCmd) newScorer(pl *plan, spent llm.USD) (scorer.Scorer, error) {
+func (c *runCmd) newScorer(pl *runPlan, spent llm.USD) (scorer.Scorer, error) {
 	return judging.OpenScorer(c.scorer, scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}, pl.judging, spent)
-}
-
-// withoutSecrets removes user information, query and fragment from a URL or a bare host. The judge
-// rejects them, but other daemons may read with them.
-func withoutSecrets(address string) string {
-	if !strings.ContainsAny(address, "@?#") {
-		return address
-	}
-	full := address
-	if !strings.Contains(address, "://") {
-		full = "//" + address
-	}
-	u, err := url.Parse(full)
-	if err != nil || u.Host == "" {
-		return "unreadable"
-	}
-	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
-	return strings.TrimPrefix(u.String(), "//")
 }

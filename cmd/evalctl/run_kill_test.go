@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,8 @@ type till struct {
 	random *rand.Rand
 	calls  int
 	bill   llm.USD
+	last   int    // the number of the request at which hangUp is called
+	hangUp func() // may be nil
 }
 
 // reply answers slowly, with reasoning that only the total shows. It loses some replies that it
@@ -39,6 +42,9 @@ func (v *till) reply(c llmtest.Call) llmtest.Reply {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls++
+	if v.hangUp != nil && v.calls == v.last {
+		v.hangUp()
+	}
 	price, _ := llm.DefaultPrices().Of(llm.ProviderOpenAI, c.Model)
 	in, reasoning := len(c.Body)/4, v.random.IntN(100)
 	late := time.Duration(v.random.IntN(30)) * time.Millisecond
@@ -54,6 +60,13 @@ func (v *till) reply(c llmtest.Call) llmtest.Reply {
 		Text: lanternModel(c).Text, Latency: late,
 		Usage: fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":10,"total_tokens":%d}`, in, in+10+reasoning),
 	}
+}
+
+// hangUpAfter has a function called when a number of further requests have arrived.
+func (v *till) hangUpAfter(requests int, hangUp func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last, v.hangUp = v.calls+requests, hangUp
 }
 
 func (v *till) total() (llm.USD, int) {
@@ -130,7 +143,10 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 		if killed == kills {
 			after = commandTimeout
 		}
-		if r.command(args, after) {
+		ctx, cancel := context.WithTimeout(r.t.Context(), after)
+		ended := r.command(ctx, args)
+		cancel()
+		if ended {
 			break
 		}
 		journals, err := filepath.Glob(filepath.Join(r.dir, "out", "*", "*.journal"))
@@ -152,17 +168,12 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 	return max(killed, 1)
 }
 
-// command runs evalctl, kills it after a time, and reports whether it ended before.
-func (r *killedRun) command(args []string, after time.Duration) bool {
+// command runs evalctl, kills it when ctx ends, and reports whether it ended before.
+func (r *killedRun) command(ctx context.Context, args []string) bool {
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(r.t.Context(), "evalctl", args...) // see TestMain
+	cmd := exec.CommandContext(ctx, "evalctl", args...) // see TestMain
 	cmd.Dir, cmd.Env, cmd.Stderr = r.dir, r.env, &stderr
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
-	err := cmd.Wait()
+	err := cmd.Run()
 	if exit, failed := errors.AsType[*exec.ExitError](err); failed && exit.ExitCode() == -1 {
 		return false
 	}
@@ -250,11 +261,13 @@ func TestReplayBill(t *testing.T) {
 		r.env = append(r.env, "SVC_CACHE_DIR="+filepath.Join(r.dir, "cache"))
 		out := filepath.Join(r.dir, "out")
 		for kills := 0; ; kills++ {
-			after := time.Duration(50+random.IntN(400)) * time.Millisecond
-			if kills == maxKills {
-				after = commandTimeout
+			ctx, kill := context.WithTimeout(t.Context(), commandTimeout)
+			if kills < maxKills {
+				r.till.hangUpAfter(1+random.IntN(10), kill)
 			}
-			if r.command(args, after) {
+			ended := r.command(ctx, args)
+			kill()
+			if ended {
 				break
 			}
 			if begun, _ := os.ReadFile(filepath.Join(out, "oracle.ledger")); bytes.ContainsRune(begun, '\n') {

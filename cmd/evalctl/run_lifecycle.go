@@ -21,7 +21,7 @@ func unchanging(brains []dataset.Brain) []dataset.Brain {
 // live lets what happens before questions happen, if anything does. The caller calls done when the
 // last question has been asked.
 func (c *runCmd) live(
-	config *harness.Config, plan *plan, session *harness.Session, asked *target.Target,
+	config *harness.Config, plan *runPlan, session *harness.Session, asked *target.Target,
 ) (done func()) {
 	if !plan.Dataset.Lifecycle() {
 		return func() {}
@@ -33,7 +33,7 @@ func (c *runCmd) live(
 			return err == nil && errors.Is(sc.Check(q.Item()), scorer.ErrNoGold)
 		},
 	})
-	if session.Started() {
+	if session.CanRestart() {
 		run.Restart = func(ctx context.Context) (target.Service, error) {
 			if err := session.Restart(ctx); err != nil {
 				return nil, err

@@ -12,12 +12,13 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
-// plan is a run or sweep that has been checked and not started.
-type plan struct {
+// runPlan is a run or sweep that has been checked and not started.
+type runPlan struct {
 	started time.Time
 	dir     string
 	session harness.SessionConfig
@@ -30,7 +31,7 @@ type plan struct {
 
 	dataset.Input
 	// baseline is nil without --baseline.
-	baseline *baseline
+	baseline *plan.Baseline
 	// judging is nil for a scorer that asks no model, which costs nothing.
 	judging *judging.Plan
 	// estimate is what judging all questions is likely to cost.
@@ -38,7 +39,7 @@ type plan struct {
 }
 
 // plan checks everything that needs no daemon, so that bad input costs neither time nor money.
-func (c *runCmd) plan(p *process) (pl *plan, err error) {
+func (c *runCmd) plan(p *process) (pl *runPlan, err error) {
 	if c.typed["margin"] && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
@@ -88,7 +89,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 	if err := pl.estimateJudging(); err != nil {
 		return nil, err
 	}
-	if pl.baseline, err = openBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
+	if pl.baseline, err = plan.OpenBaseline(c.Baseline, c.margin, c.identity(p, pl, pl.daemon)); err != nil {
 		return nil, err
 	}
 	return pl, cmp.Or(c.checkForeign(mappingOf(pl.session), len(pl.Brains)), pl.CheckGoldFor(c.scorer, c.TopK))
@@ -96,7 +97,7 @@ func (c *runCmd) plan(p *process) (pl *plan, err error) {
 
 // planCriteria opens the judge's model if a question needs it, for a scorer that asks it only about
 // some.
-func (c *runCmd) planCriteria(p *process, pl *plan) error {
+func (c *runCmd) planCriteria(p *process, pl *runPlan) error {
 	for q, err := range pl.Dataset.Questions() {
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ func (c *runCmd) planCriteria(p *process, pl *plan) error {
 }
 
 // estimateJudging adds up what judging the questions is likely to cost, repeats included.
-func (pl *plan) estimateJudging() error {
+func (pl *runPlan) estimateJudging() error {
 	if pl.judging == nil {
 		return nil
 	}
@@ -127,10 +128,10 @@ func (pl *plan) estimateJudging() error {
 // checkReader returns an error for a reader that this program's own daemon could not open. Other
 // daemons may interpret their environment differently.
 func (c *runCmd) checkReader(p *process) error {
-	if c.reader.provider == "" || !c.ownDaemon() || !c.scenario.Name.Reads() {
+	if c.reader.Provider == "" || !c.ownDaemon() || !c.scenario.Name.Reads() {
 		return nil
 	}
-	if _, err := llm.Open(c.reader.config(p)); err != nil {
+	if _, err := llm.Open(c.reader.Config(p.env)); err != nil {
 		return fmt.Errorf("reader: %w", err)
 	}
 	return nil

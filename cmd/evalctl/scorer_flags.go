@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/extern"
 	"evalctl/harness/launch"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
@@ -98,7 +99,7 @@ func (f *externFlags) externOptions(p *process) (extern.Options, error) {
 	o := extern.Options{Timeout: f.ScorerTimeout, Watchdog: []string{targets.Self, "watchdog"}}
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		secret := launch.LooksSecret(name) || name == tokenVariable || strings.HasPrefix(name, tokenVariable+"_")
+		secret := launch.LooksSecret(name) || name == plan.TokenVariable || strings.HasPrefix(name, plan.TokenVariable+"_")
 		if secret && !slices.Contains(f.ScorerEnv, name) {
 			o.Withheld = append(o.Withheld, name)
 		}

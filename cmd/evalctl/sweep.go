@@ -110,7 +110,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 }
 
 // plan checks everything that needs no daemon.
-func (c *sweepCmd) plan(p *process) (*plan, error) {
+func (c *sweepCmd) plan(p *process) (*runPlan, error) {
 	pl, err := c.targetFlags.plan(p)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (c *sweepCmd) plan(p *process) (*plan, error) {
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
 // written and printed.
-func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *plan,
+func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *runPlan,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()

@@ -88,7 +88,7 @@ func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definit
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(home)
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	config, err := sessionOf(p, d, c.Token, 0)
 	if err != nil {
 		return usageError{err}

@@ -85,8 +85,8 @@ func (s *targetFlags) resultDir(started time.Time) string {
 }
 
 // plan returns a plan with the daemon that will be started or reached, and nothing else.
-func (s *targetFlags) plan(p *process) (*plan, error) {
-	pl := &plan{started: time.Now().UTC()}
+func (s *targetFlags) plan(p *process) (*runPlan, error) {
+	pl := &runPlan{started: time.Now().UTC()}
 	pl.dir = s.resultDir(pl.started)
 	if err := dataset.CheckFile(s.Dataset); err != nil {
 		return nil, err

@@ -148,7 +148,7 @@ func (h *workerHandler) plan(ctx context.Context, j queue.Job) (*replay.Plan, er
 	for _, name := range []string{"port", "cache-dir", "report", "history", "junit", "markdown", "html", "ci"} {
 		delete(options, name)
 	}
-	if err := relocate(options, h.command.Files); err != nil {
+	if err := replay.Relocate(options, h.command.Files); err != nil {
 		return nil, err
 	}
 	p := *h.process

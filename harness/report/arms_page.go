@@ -36,6 +36,7 @@ func (a *Arm) write(p *summary, common map[part]bool) {
 	}
 	a.rates(p)
 	a.tags(p)
+	a.checks(p)
 	a.baseline(p)
 	a.repeats(p)
 	a.retrieval(p)
@@ -133,6 +134,21 @@ func (a *Arm) clusters(p *summary, c *result.Clustered) {
 		why += "; these determine no interval"
 	}
 	p.printf("Because %s are alike, the interval is over %s. Wilson's, %s, %s.\n\n", of, what, interval(a.Run.Result.Interval), why)
+}
+
+// checks writes the figures by check.
+func (a *Arm) checks(p *summary) {
+	res := &a.Run.Result
+	if len(res.Checks) == 0 {
+		return
+	}
+	labels := slices.Sorted(maps.Keys(res.Checks))
+	header := []string{"check", "questions", "passed", "pass rate", withinTitle(res), "errors", "unscored"}
+	p.rows(markdown.NewTable("lrrrrrr", header...), len(labels), "checks", func(i int) []string {
+		f := res.Checks[labels[i]]
+		return []string{markdown.Cell(labels[i]), fmt.Sprint(f.Total), fmt.Sprint(f.Passed), markdown.Rate(f.PassRate),
+			within95(res, f.Interval), fmt.Sprint(f.Errors), fmt.Sprint(f.Unscored)}
+	})
 }
 
 // tags writes the figures by tag, with the floors of tags.

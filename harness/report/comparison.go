@@ -37,15 +37,10 @@ func (c Comparison) words(v compare.Verdict) string {
 func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
 	words, regression = c.words(p.Verdict), p.Verdict == compare.Worse
 	if m := p.Margin; m != nil {
-		words += fmt.Sprintf("; by the margin of %v: %s", m.Margin, marginWords[m.Verdict])
+		words += fmt.Sprintf("; by the margin of %v: %s", m.Margin, m.Verdict.Words())
 		regression = regression || m.Verdict == result.Worse
 	}
 	return words, regression && c.Baseline != ""
-}
-
-// marginWords are the verdicts by a margin.
-var marginWords = map[result.BaselineVerdict]string{
-	result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "unknown",
 }
 
 // suites returns a suite for each pair of runs: a case for the verdict, and one for each question

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 )
@@ -80,13 +80,9 @@ func measureRow(
 	return row
 }
 
-// csvText returns foreign text for a cell. A spreadsheet would run what begins with one of these
-// characters as a formula; after an apostrophe it is text.
+// csvText returns foreign text for a cell, on one line.
 func csvText(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		s = "'" + s
-	}
-	return terminal.Line(s)
+	return terminal.Line(rows.Text(s))
 }
 
 func csvNumber(v *float64) string {

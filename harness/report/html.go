@@ -3,12 +3,13 @@ package report
 import (
 	"io"
 
+	"evalctl/harness/board"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/report/page"
 )
 
-// Page is what an HTML page shows. It needs one of Run, Comparison, Compared and Conformance; the
+// Page is what an HTML page shows. It needs one of Run, Comparison, Compared, Conformance and Board; the
 // other parts are optional.
 type Page struct {
 	// Run is a result. The questions of Comparison that it has are linked to its own.
@@ -18,6 +19,9 @@ type Page struct {
 	Compared *compare.Arms
 	// Conformance is the report of evalctl conformance.
 	Conformance *conformance.Report
+	// Board has ranked results, BoardURLs their pages by their paths.
+	Board     *board.Board
+	BoardURLs map[string]string
 	// Trend has results that are comparable with Run, the oldest first.
 	Trend []TrendPoint
 	// Links lead to other pages, for a page that is served.
@@ -35,7 +39,8 @@ type TrendPoint = page.TrendPoint
 // that cannot be seen are shown as their numbers. Long texts are cut, which the page says.
 func HTML(w io.Writer, p Page) error {
 	c := page.Content{
-		Comparison: p.Comparison, Compared: p.Compared, Conformance: p.Conformance, Trend: p.Trend, Links: p.Links,
+		Comparison: p.Comparison, Compared: p.Compared, Conformance: p.Conformance,
+		Board: p.Board, BoardURLs: p.BoardURLs, Trend: p.Trend, Links: p.Links,
 	}
 	if p.Run != nil {
 		c.Path, c.Result, c.Questions = p.Run.Path, &p.Run.Result, p.Run.Questions

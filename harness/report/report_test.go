@@ -93,20 +93,6 @@ func TestRepeats(t *testing.T) {
 	goldens(t, "repeats", run)
 }
 
-// TestExpected checks that a question shows what its scorer compares.
-func TestExpected(t *testing.T) {
-	r := question(6)
-	r.Expected, r.ExpectedPaths = []string{"lamp", "light"}, []string{"a.md", "b.md"}
-	for scorer, want := range map[string]string{
-		"judge": "A lamp.", "exact": "lamp | light", "retrieval": "a.md | b.md", "of somebody else": "A lamp.",
-	} {
-		run := &Run{Result: result.Result{ScorerName: scorer}}
-		if got := run.want(&r); got != want {
-			t.Errorf("%s: %s, want %s", scorer, got, want)
-		}
-	}
-}
-
 // TestStoppedRunThatFailed checks that the rate of the first questions is not shown as a score.
 func TestStoppedRunThatFailed(t *testing.T) {
 	run := runOf(10)

@@ -8,7 +8,6 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/printable"
-	"evalctl/scorer"
 )
 
 // suite is a list of test cases with what they have in common.
@@ -151,11 +150,11 @@ type part struct{ what, text string }
 
 // parts returns what is known about a question that did not pass.
 func (run *Run) parts(r *result.Record) []part {
-	parts := []part{{"question", r.Question}, {"expected", run.want(r)}, {"got", r.Answer}}
+	parts := []part{{"question", r.Question}, {"expected", r.Wanted(run.Result.ScorerName)}, {"got", r.Answer}}
 	if r.Error != nil {
 		parts = append(parts, part{"error", r.Error.Message})
 	}
-	parts = append(parts, part{"reason", r.Reason}, part{"came back", r.LeaksText()}, part{"gold", ranks(r)},
+	parts = append(parts, part{"reason", r.Reason}, part{"came back", r.LeaksText()}, part{"gold", r.GoldRanks()},
 		part{"retrieved instead", r.RetrievedInstead(run.Result.Identity.TopK)}, part{"lost at", run.stage(r)})
 	kept := parts[:0]
 	for _, p := range parts {
@@ -176,44 +175,6 @@ func (run *Run) details(r *result.Record) string {
 		fmt.Fprintf(&b, "%s: %s", p.what, shortened(p.text, partLength))
 	}
 	return b.String()
-}
-
-// want returns what a question is scored by.
-func (run *Run) want(r *result.Record) string {
-	needs := scorer.NeedReference
-	if kind, err := scorer.Find(run.Result.ScorerName); err == nil {
-		needs = kind.Needs
-	}
-	expected, paths := strings.Join(r.Expected, " | "), strings.Join(r.ExpectedPaths, " | ")
-	var checks []string
-	for _, c := range r.Checks {
-		checks = append(checks, c.String())
-	}
-	switch needs {
-	case scorer.NeedChecks:
-		return strings.Join(checks, " | ")
-	case scorer.NeedExpected:
-		return cmp.Or(expected, r.Reference, paths)
-	case scorer.NeedGold:
-		return cmp.Or(paths, r.Reference, expected)
-	}
-	return cmp.Or(r.Reference, expected, paths)
-}
-
-// ranks says where the gold documents of a question were retrieved.
-func ranks(r *result.Record) string {
-	if r.Retrieval == nil {
-		return ""
-	}
-	var parts []string
-	for _, g := range r.Retrieval.Gold {
-		if g.Rank > 0 {
-			parts = append(parts, fmt.Sprintf("rank %d", g.Rank))
-		} else {
-			parts = append(parts, "not retrieved")
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // shortened returns the first most characters of a text, and how many were left out.

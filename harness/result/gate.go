@@ -1,5 +1,7 @@
 package result
 
+import "strings"
+
 // Verdict is the outcome of a whole run.
 type Verdict string
 
@@ -101,6 +103,9 @@ const (
 	Worse    BaselineVerdict = "worse"     // the interval lies below -margin
 	Unknown  BaselineVerdict = "unknown"   // the interval contains -margin, or there are no pairs
 )
+
+// Words returns the verdict as a phrase: "not worse".
+func (v BaselineVerdict) Words() string { return strings.ReplaceAll(string(v), "_", " ") }
 
 // BaselineGate compares a run with a baseline, question by question.
 type BaselineGate struct {

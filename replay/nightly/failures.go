@@ -74,15 +74,7 @@ func got(r *result.Record, topK int) (parts []string) {
 
 // ranks says where the gold documents were retrieved.
 func ranks(r *result.Record) string {
-	var parts []string
-	for _, g := range r.Retrieval.Gold {
-		if g.Rank > 0 {
-			parts = append(parts, fmt.Sprintf("rank %d", g.Rank))
-		} else {
-			parts = append(parts, "not retrieved")
-		}
-	}
-	text := strings.Join(parts, ", ")
+	text := r.GoldRanks()
 	if r.DeepRank != nil && *r.DeepRank > 0 {
 		text += fmt.Sprintf("; the first missing one is at rank %d", *r.DeepRank)
 	}

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -137,21 +136,13 @@ func (d *detail) addGold(q *result.Record) {
 
 // addChunks adds the first chunks, and later ones if they are gold.
 func (d *detail) addChunks(q *result.Record, l limits) {
-	gold := map[string]bool{}
-	for _, p := range q.ExpectedPaths {
-		gold[strings.TrimPrefix(p, result.SeedRoot)] = true
-	}
 	for i, k := range q.Retrieved {
-		is := false
-		// Some daemons send a path as the id of the document.
-		for _, document := range append([]string{k.Path, k.DocumentID}, k.Duplicates...) {
-			is = is || gold[strings.TrimPrefix(document, result.SeedRoot)]
-		}
+		is := q.IsGold(k)
 		if i >= maxChunks && !is {
 			d.ChunksMore++
 			continue
 		}
-		place := cmp.Or(k.Path, k.DocumentID, k.ChunkID)
+		place := k.Place()
 		if k.Title != "" && k.Title != k.Path {
 			place = strings.TrimSpace(place + " · " + k.Title)
 		}

@@ -137,9 +137,7 @@ func depths(r *result.Retrieval) *table {
 }
 
 // metricName returns the usual spelling of the name of a metric.
-func metricName(s string) string {
-	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG", "map", "MAP").Replace(name(s))
-}
+func metricName(s string) string { return result.MetricName(name(s)) }
 
 // latencySection shows the distribution of latencies.
 func latencySection(c Content) section {

@@ -17,12 +17,13 @@ import (
 	"sync"
 	"time"
 
+	"evalctl/harness/board"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
 )
 
-// Content is what a page shows. It needs one of Result, Comparison, Compared and Conformance; the
+// Content is what a page shows. It needs one of Result, Comparison, Compared, Conformance and Board; the
 // other parts are optional.
 type Content struct {
 	// Path is that of the result file, as it was given, and Questions are those of Result.
@@ -34,6 +35,9 @@ type Content struct {
 	// Compared are the arms of a replay.
 	Compared    *compare.Arms
 	Conformance *conformance.Report
+	// Board has ranked results, BoardURLs their pages by their paths.
+	Board     *board.Board
+	BoardURLs map[string]string
 	// Trend has results that are comparable with Result, the oldest first.
 	Trend []TrendPoint
 	// Links lead to other pages.
@@ -127,6 +131,8 @@ func Write(w io.Writer, c Content) error {
 		doc.addArms(c.Compared)
 	case c.Conformance != nil:
 		doc.addConformance(c.Conformance)
+	case c.Board != nil:
+		doc.addBoard(c.Board, c.BoardURLs)
 	default:
 		return errors.New("an HTML page needs a result, a comparison or a conformance report")
 	}

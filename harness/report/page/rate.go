@@ -26,6 +26,14 @@ func rateSection(res *result.Result) section {
 		t.add(name(tag), f.Counts, f.PassRate, f.Interval, tagFloor(res, tag))
 	}
 	s.add(block{Table: &t.table})
+	if len(res.Checks) > 0 {
+		checks := newRates("Pass rates by check, with their 95% intervals")
+		for _, label := range sortedKeys(res.Checks) {
+			f := res.Checks[label]
+			checks.add(name(label), f.Counts, f.PassRate, f.Interval, math.NaN())
+		}
+		s.add(block{Table: &checks.table})
+	}
 	s.add(block{Text: "Passed: " + res.Identity.PassedText() + "."})
 	if !math.IsNaN(floor) {
 		s.add(block{Text: fmt.Sprintf("Bar: the rate. Whisker: its interval. Dashed line: the floor, %.3f for all questions.", floor)})

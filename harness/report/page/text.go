@@ -116,14 +116,10 @@ func milliseconds(ms float64) string {
 	switch {
 	case ms == 0:
 		return "0 ms"
-	case ms < 10:
-		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 1000:
-		return fmt.Sprintf("%.0f ms", ms)
-	case ms < 100_000:
-		return fmt.Sprintf("%.2f s", ms/1000)
+	case ms >= 100_000:
+		return fmt.Sprintf("%.0f s", ms/1000)
 	}
-	return fmt.Sprintf("%.0f s", ms/1000)
+	return figure.Duration(ms)
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.

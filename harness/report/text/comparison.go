@@ -154,17 +154,13 @@ func pointsWithin(t compare.Table) string {
 	return text
 }
 
-var marginWords = map[result.BaselineVerdict]string{
-	result.NotWorse: "NOT WORSE", result.Worse: "WORSE", result.Unknown: "UNKNOWN",
-}
-
 func printMargins(t *terminal.Terminal, c *compare.Comparison) {
 	for _, p := range c.Pairs {
 		m := p.Margin
 		if m == nil {
 			continue
 		}
-		word := marginWords[m.Verdict]
+		word := strings.ToUpper(m.Verdict.Words())
 		if m.Verdict != result.Unknown {
 			word = t.Tint(m.Verdict == result.NotWorse, word)
 		}

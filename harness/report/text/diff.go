@@ -33,6 +33,13 @@ func Diff(t *terminal.Terminal, found []*compare.Found) {
 	printTexts(t, sides, "reference", func(r *result.Record) string { return r.Reference })
 	printTexts(t, sides, "expected", func(r *result.Record) string { return strings.Join(r.Expected, " | ") })
 	printTexts(t, sides, "gold", func(r *result.Record) string { return strings.Join(r.ExpectedPaths, ", ") })
+	printTexts(t, sides, "checks", func(r *result.Record) string {
+		var checks []string
+		for _, c := range r.Checks {
+			checks = append(checks, c.String())
+		}
+		return strings.Join(checks, " | ")
+	})
 	for _, name := range missing {
 		t.Field("note", "%s does not have this question", terminal.Short(name, 80))
 	}
@@ -261,33 +268,15 @@ func printRetrievals(t *terminal.Terminal, sides []side) {
 		fmt.Fprintf(t, "  retrieved by %s\n", terminal.Short(s.name, 32))
 		for i, c := range s.rec.Retrieved {
 			mark := " "
-			if isGold(s.rec, c) {
+			if s.rec.IsGold(c) {
 				mark, starred = "*", true
 			}
-			where := c.Path
-			if where == "" {
-				where = c.DocumentID
-			}
-			if where == "" {
-				where = c.ChunkID
-			}
 			label := fmt.Sprintf("  %s %2d  ", mark, i+1)
-			fmt.Fprintln(t, t.Wrap(label, fmt.Sprintf("%s  score %.4g  %s", terminal.Short(where, 80), c.Score, terminal.Short(c.Text, chunkShown))))
+			fmt.Fprintln(t, t.Wrap(label, fmt.Sprintf("%s  score %.4g  %s", terminal.Short(c.Place(), 80), c.Score, terminal.Short(c.Text, chunkShown))))
 		}
 	}
 	if starred {
 		t.Blank()
 		fmt.Fprintln(t, "  * gold")
 	}
-}
-
-// isGold reports whether a chunk is of an expected document.
-func isGold(r *result.Record, c result.Chunk) bool {
-	same := func(name, path string) bool {
-		return name != "" && strings.TrimPrefix(name, result.SeedRoot) == strings.TrimPrefix(path, result.SeedRoot)
-	}
-	return slices.ContainsFunc(r.ExpectedPaths, func(path string) bool {
-		return same(c.Path, path) || same(c.DocumentID, path) ||
-			slices.ContainsFunc(c.Duplicates, func(d string) bool { return same(d, path) })
-	})
 }

@@ -2,7 +2,6 @@ package text
 
 import (
 	"fmt"
-	"strings"
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
@@ -120,15 +119,12 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	if broken := r.Broken(); broken != "" {
 		return mark, fmt.Sprintf("%s  %s  got \"%s\"", name, terminal.Short(broken, 200), terminal.Short(r.Answer, 72))
 	}
-	want := r.Reference
-	switch needs := needsOf(id.Scorer); {
+	want := r.Wanted(id.Scorer)
+	switch needs := scorer.NeedOf(id.Scorer); {
 	case needs == scorer.NeedChecks || id.External != nil: // whose reasons say what was expected
 		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
-	case needs == scorer.NeedExpected:
-		want = strings.Join(r.Expected, " | ")
 	case needs == scorer.NeedGold:
-		want = terminal.Short(strings.Join(r.ExpectedPaths, " | "), 72)
-		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, terminal.Short(r.Reason, 200), want, instead(id, r))
+		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(want, 72), instead(id, r))
 	}
 	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s%s", name, terminal.Short(want, 48), terminal.Short(r.Answer, 72), blame(id, r), instead(id, r))
 	return mark, text
@@ -149,16 +145,6 @@ func errorText(r result.Record) string {
 		return "no reason is recorded"
 	}
 	return terminal.Short(r.Error.Message, 200)
-}
-
-// needsOf returns what a scorer needs of a question. A scorer that this evalctl does not know needs
-// a reference.
-func needsOf(name string) scorer.Need {
-	k, err := scorer.Find(name)
-	if err != nil {
-		return scorer.NeedReference
-	}
-	return k.Needs
 }
 
 // blame names the stage in which a failed question was lost, if its gold documents show it.

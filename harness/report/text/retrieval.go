@@ -47,7 +47,7 @@ func printRetrieval(t *terminal.Terminal, res result.Result) {
 	}
 	header := []string{"tag", "n"}
 	for _, name := range names {
-		metric, _, _ := strings.Cut(metricName(name), "@") // the lines above show the depth
+		metric, _, _ := strings.Cut(result.MetricName(name), "@") // the lines above show the depth
 		header = append(header, metric)
 	}
 	rows := [][]string{header}
@@ -70,7 +70,7 @@ func printRetrieval(t *terminal.Terminal, res result.Result) {
 func primaryParts(r *result.Retrieval) []string {
 	var parts []string
 	for _, name := range r.PrimaryMetrics() {
-		part := fmt.Sprintf("%s %.3f", metricName(name), r.Macro[name])
+		part := fmt.Sprintf("%s %.3f", result.MetricName(name), r.Macro[name])
 		if i, ok := r.Intervals[name]; ok {
 			part += fmt.Sprintf(" [%.3f %.3f]", i.Low, i.High)
 		}
@@ -90,11 +90,6 @@ func brackets(r *result.Retrieval) string {
 		text += fmt.Sprintf(", clusters: %s (%d)", terminal.Short(cluster, 32), r.Basis.Units)
 	}
 	return text
-}
-
-// metricName returns the usual spelling of the name of a metric.
-func metricName(name string) string {
-	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG").Replace(name)
 }
 
 // FieldParts prints a field of several parts, wrapped between parts to the width of the terminal.

@@ -55,6 +55,7 @@ func Run(t *terminal.Terminal, res result.Result, f Failures, warned int, path s
 	printClustered(t, res)
 	printRepeats(t, res)
 	printTags(t, res, verbose)
+	printRates(t, res, "check", res.Checks, true)
 	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && !res.Mapped.Unretrieved() {
 		t.Field("grounded", "%s", res.GroundedText())
 	}
@@ -241,15 +242,20 @@ func printVersus(t *terminal.Terminal, b *result.BaselineGate) {
 // printTags prints a table of the results by tag: of the tags in which questions did not pass, or with
 // --verbose of all.
 func printTags(t *terminal.Terminal, res result.Result, verbose bool) {
+	printRates(t, res, "tag", res.Tags, verbose)
+}
+
+// printRates prints a table of groups of questions, without those that all passed unless all is set.
+func printRates(t *terminal.Terminal, res result.Result, of string, figures map[string]*result.TagFigures, all bool) {
 	method := result.MethodWilson
 	if res.Clustered != nil {
 		method = result.MethodClustered
 	}
-	of := result.Interval{Method: method, Confidence: 0.95}
-	rows := [][]string{{"tag", "n", "pass", "rate", of.Name(), "errors", "unscored"}}
-	for _, tag := range slices.Sorted(maps.Keys(res.Tags)) {
-		c := res.Tags[tag]
-		if c == nil || c.PassRate == nil || c.Passed == c.Total && !verbose {
+	within := result.Interval{Method: method, Confidence: 0.95}
+	rows := [][]string{{of, "n", "pass", "rate", within.Name(), "errors", "unscored"}}
+	for _, tag := range slices.Sorted(maps.Keys(figures)) {
+		c := figures[tag]
+		if c == nil || c.PassRate == nil || c.Passed == c.Total && !all {
 			continue
 		}
 		rows = append(rows, []string{

@@ -1,4 +1,4 @@
-package main
+package llm
 
 import (
 	"net/url"
@@ -20,7 +20,7 @@ func TestWithoutSecrets(t *testing.T) {
 		"me:s3?cret@h":                       "unreadable",
 		"?s3cret":                            "unreadable",
 	} {
-		if got := withoutSecrets(address); got != want {
+		if got := WithoutSecrets(address); got != want {
 			t.Errorf("%q: got %q, want %q", address, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func FuzzWithoutSecrets(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		got := withoutSecrets(address)
+		got := WithoutSecrets(address)
 		u, err := url.Parse(got)
 		if strings.ContainsAny(got, "?#") || err == nil && u.User != nil {
 			t.Fatalf("%q became %q", address, got)

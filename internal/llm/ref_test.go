@@ -1,17 +1,15 @@
-package main
+package llm
 
 import (
 	"strings"
 	"testing"
-
-	"evalctl/internal/llm"
 )
 
-func withEnv(env map[string]string) *process {
-	return &process{env: func(name string) string { return env[name] }}
+func withEnv(env map[string]string) Env {
+	return func(name string) string { return env[name] }
 }
 
-func TestParseModel(t *testing.T) {
+func TestParseRef(t *testing.T) {
 	for _, tt := range []struct{ byDefault, value, want string }{
 		{"", "gpt-4o", "openai/gpt-4o"},
 		{"ollama", "llama3.1", "ollama/llama3.1"},
@@ -23,7 +21,7 @@ func TestParseModel(t *testing.T) {
 		{"", "fake/fake", "fake/fake"},
 		{"fake", "fake", "fake/fake"},
 	} {
-		got, err := parseModel(withEnv(map[string]string{"SVC_LLM_PROVIDER": tt.byDefault}), "judge", tt.value)
+		got, err := ParseRef(withEnv(map[string]string{"SVC_LLM_PROVIDER": tt.byDefault}), "judge", tt.value)
 		if err != nil || got.String() != tt.want {
 			t.Errorf("%q with the provider %q: got %s, %v", tt.value, tt.byDefault, got, err)
 		}
@@ -36,7 +34,7 @@ func TestParseModel(t *testing.T) {
 		{"", "fake/gpt-4o", "only the model fake"},
 		{"anthropic", "claude", "SVC_LLM_PROVIDER"},
 	} {
-		_, err := parseModel(withEnv(map[string]string{"SVC_LLM_PROVIDER": tt.byDefault}), "judge", tt.value)
+		_, err := ParseRef(withEnv(map[string]string{"SVC_LLM_PROVIDER": tt.byDefault}), "judge", tt.value)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q with the provider %q: got %v", tt.value, tt.byDefault, err)
 		}
@@ -54,36 +52,36 @@ func TestJudgeConfig(t *testing.T) {
 		{own, ownKey, own, ownKey},
 		{"", ownKey, base["OPENAI_BASE_URL"], ownKey},
 	} {
-		env := map[string]string{judgeURLVariable: tt.url, judgeKeyVariable: tt.key}
+		env := map[string]string{JudgeURLVariable: tt.url, JudgeKeyVariable: tt.key}
 		for k, v := range base {
 			env[k] = v
 		}
-		ref := modelRef{llm.ProviderOpenAI, "gpt-4o"}
-		c := ref.judgeConfig(withEnv(env))
+		ref := Ref{ProviderOpenAI, "gpt-4o"}
+		c := ref.JudgeConfig(withEnv(env))
 		if c.BaseURL != tt.wantURL || c.APIKey != tt.wantKey || c.PerSecond != judgePerSecond {
 			t.Errorf("url %q, key %q: got %+v", tt.url, tt.key, c)
 		}
-		if reader := ref.config(withEnv(env)); reader.BaseURL != base["OPENAI_BASE_URL"] || reader.APIKey != "actor-key" {
+		if reader := ref.Config(withEnv(env)); reader.BaseURL != base["OPENAI_BASE_URL"] || reader.APIKey != "actor-key" {
 			t.Errorf("the reader has the judge's endpoint: %+v", reader)
 		}
 	}
-	_, err := modelRef{llm.ProviderOpenAI, "gpt-4o"}.openJudge(withEnv(map[string]string{
-		"OPENAI_API_KEY": "actor-key", judgeURLVariable: llm.OpenAIBaseURL,
+	_, err := Ref{ProviderOpenAI, "gpt-4o"}.OpenJudge(withEnv(map[string]string{
+		"OPENAI_API_KEY": "actor-key", JudgeURLVariable: OpenAIBaseURL,
 	}))
-	if err == nil || !strings.Contains(err.Error(), judgeKeyVariable) {
+	if err == nil || !strings.Contains(err.Error(), JudgeKeyVariable) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestRecordedURL(t *testing.T) {
-	for want, c := range map[string]llm.Config{
-		"":                       {Provider: llm.ProviderFake, BaseURL: "https://h/v1"},
-		llm.OpenAIBaseURL:        {Provider: llm.ProviderOpenAI, OllamaHost: "h"},
-		"https://h/v1":           {Provider: llm.ProviderOpenAI, BaseURL: "https://me:s3cret@h/v1?key=s3"},
-		"127.0.0.1":              {Provider: llm.ProviderOllama, BaseURL: "https://h/v1"},
-		"http://localhost:11434": {Provider: llm.ProviderOllama, OllamaHost: "http://localhost:11434"},
+	for want, c := range map[string]Config{
+		"":                       {Provider: ProviderFake, BaseURL: "https://h/v1"},
+		OpenAIBaseURL:            {Provider: ProviderOpenAI, OllamaHost: "h"},
+		"https://h/v1":           {Provider: ProviderOpenAI, BaseURL: "https://me:s3cret@h/v1?key=s3"},
+		"127.0.0.1":              {Provider: ProviderOllama, BaseURL: "https://h/v1"},
+		"http://localhost:11434": {Provider: ProviderOllama, OllamaHost: "http://localhost:11434"},
 	} {
-		if got := recordedURL(c); got != want {
+		if got := RecordedURL(c); got != want {
 			t.Errorf("%+v: got %q", c, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"errors"
@@ -7,23 +7,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"evalctl/internal/atomicfile"
 )
 
-// outputFile is the destination of a report. A regular file is replaced once the report is
+// Output is the destination of a report. A regular file is replaced once the report is
 // complete.
-type outputFile struct {
+type Output struct {
 	io.Writer
-	keep    func() error // completes the output
-	discard func()       // leaves a regular file as it was, unless keep was called
+	Keep    func() error // completes the output
+	Discard func()       // leaves a regular file as it was, unless Keep was called
 }
 
-// openOutput fails early for a path that could not be written at the end. An empty path means
+// OpenOutput fails early for a path that could not be written at the end. An empty path means
 // stdout. If path is not a regular file, for example a pipe, it is written to directly.
-func openOutput(path string, stdout io.Writer) (*outputFile, error) {
+func OpenOutput(path string, stdout io.Writer) (*Output, error) {
 	if path == "" {
-		return &outputFile{stdout, func() error { return nil }, func() {}}, nil
+		return &Output{stdout, func() error { return nil }, func() {}}, nil
 	}
 	mode := fs.FileMode(0o644)
 	info, err := os.Stat(path)
@@ -36,7 +34,7 @@ func openOutput(path string, stdout io.Writer) (*outputFile, error) {
 			return nil, err
 		}
 		if !info.Mode().IsRegular() {
-			return &outputFile{f, f.Close, func() { _ = f.Close() }}, nil
+			return &Output{f, f.Close, func() { _ = f.Close() }}, nil
 		}
 		_ = f.Close() // nothing was written
 		mode = info.Mode().Perm()
@@ -46,9 +44,9 @@ func openOutput(path string, stdout io.Writer) (*outputFile, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	f, err := atomicfile.Create(path, mode)
+	f, err := Create(path, mode)
 	if err != nil {
 		return nil, err
 	}
-	return &outputFile{f, f.Commit, func() { _ = f.Discard() }}, nil
+	return &Output{f, f.Commit, func() { _ = f.Discard() }}, nil
 }

@@ -1,0 +1,257 @@
+// Package board ranks the results of a folder: those that are comparable with each other, by the pass
+// rate, with what the paired tests show about their order.
+package board
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/history"
+	"evalctl/harness/result"
+)
+
+// Board is the results of a folder. Its strings come from files and must be escaped in every output.
+type Board struct {
+	Root string `json:"root"`
+	// Groups are those with several results first, then by the time of their newest result.
+	Groups []Group `json:"groups"`
+	// LeftOut are results that are not ranked.
+	LeftOut []LeftOut `json:"left_out"`
+}
+
+// LeftOut is a result that is not ranked, and why.
+type LeftOut struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// Group is results that are comparable with each other.
+type Group struct {
+	// Common is what they have in common, as far as it matters.
+	Common []Common `json:"common"`
+	// Rows are in order of the pass rate, the highest first.
+	Rows []Row `json:"rows"`
+	// Questions is the number of questions that were compared, Tests that of the paired tests, over
+	// which p-values are adjusted (Holm). Tests is 0 for one row.
+	Questions int `json:"questions"`
+	Tests     int `json:"tests"`
+}
+
+// Common is a value that all results of a group have.
+type Common struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Row is one result of a group.
+type Row struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	// Best and Worst are the places that the result may have, from 1: one more than the number of
+	// results that are better, and the number of those that are not worse.
+	Best  int `json:"best"`
+	Worst int `json:"worst"`
+	// Letters has a letter for each set of results that are not shown to differ and that this one
+	// belongs to: two results share a letter if, and only if, no difference between them is shown.
+	Letters string `json:"letters"`
+
+	Passed   int              `json:"passed"`
+	Total    int              `json:"total"`
+	PassRate *float64         `json:"pass_rate"`
+	Interval *result.Interval `json:"pass_rate_interval"`
+	// NotMeasurable is how many questions the target could not be asked.
+	NotMeasurable int `json:"not_measurable,omitempty"`
+	// Latency is of the complete answers.
+	Latency result.Quantiles `json:"latency"`
+	// Cost says what the run cost, as far as that is known.
+	Cost string `json:"cost"`
+
+	Entry *history.Entry `json:"-"`
+}
+
+// member is a result that may be ranked.
+type member struct {
+	entry *history.Entry
+	run   *compare.Run
+}
+
+// New ranks the results of a folder. Of several results of one target, only the newest is ranked with
+// the others.
+func New(f *history.Folder) (*Board, error) {
+	b := &Board{Root: f.Root, Groups: []Group{}, LeftOut: []LeftOut{}}
+	var groups [][]member
+	for _, e := range f.Entries {
+		m, reason := open(e)
+		if reason == "" {
+			groups, reason = place(groups, m)
+		}
+		if reason != "" {
+			b.LeftOut = append(b.LeftOut, LeftOut{e.Path, reason})
+		}
+	}
+	for _, u := range f.Unreadable {
+		b.LeftOut = append(b.LeftOut, LeftOut{u.Path, u.Reason})
+	}
+	slices.SortStableFunc(groups, func(a, b []member) int { return min(len(b), 2) - min(len(a), 2) })
+	for _, members := range groups {
+		g, err := rank(members)
+		if err != nil {
+			return nil, err
+		}
+		b.Groups = append(b.Groups, g)
+	}
+	return b, nil
+}
+
+// open opens the result of an entry, or says why it is not ranked.
+func open(e *history.Entry) (m member, reason string) {
+	switch {
+	case e.Result == nil:
+		return m, fmt.Sprintf("it is of the kind %s, not a run or a replay", e.Kind)
+	case e.Stopped != "":
+		return m, fmt.Sprintf("the run stopped early (%s)", e.Stopped)
+	case e.PassRate == nil:
+		return m, "no question counts"
+	}
+	run, err := compare.Open(e.Path)
+	if err != nil {
+		return m, err.Error()
+	}
+	return member{e, run}, ""
+}
+
+// place adds a result to the group with which it is comparable, or begins one. Entries are the newest
+// first.
+func place(groups [][]member, m member) (_ [][]member, reason string) {
+	for i, g := range groups {
+		if compare.Comparable(append(runsOf(g), m.run)) != nil {
+			continue
+		}
+		if newer := slices.IndexFunc(g, func(o member) bool { return same(o.entry, m.entry) }); newer >= 0 {
+			return groups, "a newer result of the same target is ranked: " + g[newer].entry.Path
+		}
+		groups[i] = append(g, m)
+		return groups, ""
+	}
+	return append(groups, []member{m}), ""
+}
+
+// same reports whether two results are of one target.
+func same(a, b *history.Entry) bool {
+	x, y := a.Result.Identity.Daemon, b.Result.Identity.Daemon
+	x.Version, y.Version = "", ""
+	return a.Name == b.Name && x == y
+}
+
+func runsOf(members []member) []*compare.Run {
+	var runs []*compare.Run
+	for _, m := range members {
+		runs = append(runs, m.run)
+	}
+	return runs
+}
+
+// rank compares the results of a group.
+func rank(members []member) (Group, error) {
+	if len(members) == 1 {
+		row := rowOf(members[0].entry)
+		row.Best, row.Worst = 1, 1
+		return Group{Rows: []Row{row}, Questions: row.Total, Common: alone(members[0].entry)}, nil
+	}
+	c, err := compare.Compare(runsOf(members), compare.Options{})
+	if err != nil {
+		return Group{}, fmt.Errorf("compare the results of a group: %w", err)
+	}
+	g := Group{Questions: c.Questions.Selected, Tests: c.Tests, Common: common(c)}
+	differ := make([][]bool, len(c.Runs))
+	for i, f := range c.Runs {
+		differ[i] = make([]bool, len(c.Runs))
+		row := rowOf(members[f.Argument-1].entry)
+		row.Name = f.Name
+		g.Rows = append(g.Rows, row)
+	}
+	better := make([]int, len(c.Runs)) // how many are shown to be better than each
+	worse := make([]int, len(c.Runs))
+	for _, p := range c.Pairs {
+		switch p.Verdict {
+		case compare.Better:
+			better[p.Reference]++
+			worse[p.Run]++
+		case compare.Worse:
+			better[p.Run]++
+			worse[p.Reference]++
+		default:
+			continue
+		}
+		differ[p.Reference][p.Run], differ[p.Run][p.Reference] = true, true
+	}
+	letters := Letters(differ)
+	for i := range g.Rows {
+		g.Rows[i].Best, g.Rows[i].Worst, g.Rows[i].Letters = better[i]+1, len(g.Rows)-worse[i], letters[i]
+	}
+	return g, nil
+}
+
+// rowOf returns the figures of a result.
+func rowOf(e *history.Entry) Row {
+	r := Row{
+		Name: e.Name, Path: e.Path, Passed: e.Passed, Total: e.Total, PassRate: e.PassRate, Interval: e.Interval,
+		NotMeasurable: e.Result.Counts.NotMeasurable, Latency: e.Result.Latency, Entry: e,
+	}
+	r.Cost = e.SpentUSD.String()
+	if e.Unpriced {
+		r.Cost = "unknown"
+	}
+	if c := e.Result.ReaderCost; c != nil {
+		r.Cost += " + reader " + c.Text()
+	}
+	return r
+}
+
+// shownKeys are the keys by which a reader knows what a group measured, in order.
+var shownKeys = []string{
+	"dataset", "questions", "scenario", "mode", "top_k", "scorer", "judge", "reader", "corpus", "isolated",
+}
+
+// common returns what the runs of a comparison have in common.
+func common(c *compare.Comparison) []Common {
+	out := []Common{}
+	for _, name := range shownKeys {
+		for _, k := range c.Keys {
+			if k.Name != name || k.State == compare.Differs {
+				continue
+			}
+			if i := slices.IndexFunc(k.Values, func(v string) bool { return v != "" }); i >= 0 {
+				out = append(out, Common{name, k.Values[i]})
+			}
+		}
+	}
+	return out
+}
+
+// alone returns the same for a result that is comparable with no other.
+func alone(e *history.Entry) []Common {
+	out := []Common{{"dataset", e.DatasetSHA256}, {"scenario", string(e.Scenario)}, {"scorer", e.Scorer}}
+	return slices.DeleteFunc(out, func(c Common) bool { return c.Value == "" })
+}
+
+// Title returns what a group is about: the questions and how many results there are.
+func (g *Group) Title() string {
+	e := g.Rows[0].Entry
+	what := filepath.Base(e.Dataset)
+	if e.Selection != "" {
+		what += ", " + e.Selection
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s  %s  %s", what, e.Scenario, e.Scorer))
+}
+
+// Places returns the places that a row may have, such as 1 or 1–3.
+func (r *Row) Places() string {
+	if r.Best == r.Worst {
+		return fmt.Sprint(r.Best)
+	}
+	return fmt.Sprintf("%d–%d", r.Best, r.Worst)
+}

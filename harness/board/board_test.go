@@ -1,0 +1,141 @@
+package board_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/board"
+	"evalctl/harness/history"
+	"evalctl/harness/result"
+)
+
+// save writes a result that began a number of days after the first. Its questions are + passed and
+// - failed.
+func save(t *testing.T, root, sdk string, days int, outcomes string, change func(*result.Result)) {
+	t.Helper()
+	at := time.Date(2026, 9, 1+days, 3, 0, 4, 0, time.UTC)
+	res := result.Result{
+		SDK: sdk, ScorerName: "exact", StartedAt: at, FinishedAt: at.Add(time.Minute), Planned: len(outcomes),
+		Identity: result.Identity{
+			SchemaVersion: result.SchemaVersion, SDK: sdk, Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
+			Dataset: result.DatasetID{Path: "data/q.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(outcomes)},
+			Daemon:  result.DaemonID{Program: sdk, Version: "1.4.0"},
+		},
+		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 60, Floor: 0.5},
+	}
+	if change != nil {
+		change(&res)
+	}
+	var questions []result.Record
+	sum := aggregate.New(5)
+	for i, o := range outcomes {
+		r := result.Record{
+			ID: fmt.Sprintf("q-%02d", i), Question: "Which?", Outcome: result.Scored, Score: new(0.0), LatencyMS: 5,
+		}
+		if o == '+' {
+			r.Passed, r.Score = true, new(1.0)
+		}
+		questions = append(questions, r)
+		sum.Add(r)
+	}
+	sum.Fill(&res)
+	sum.Judge(&res)
+	data, err := json.Marshal(struct {
+		result.Result
+		Questions []result.Record `json:"questions"`
+	}{res, questions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, at.Format(time.DateOnly), sdk+".json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBoard checks groups, ranks and letters.
+func TestBoard(t *testing.T) {
+	root := t.TempDir()
+	much, little, none := strings.Repeat("+", 40), strings.Repeat("+", 36)+"----", strings.Repeat("-", 40)
+	save(t, root, "go", 0, none, nil) // an older result of go
+	save(t, root, "go", 3, much, nil)
+	save(t, root, "py", 1, little, nil)
+	save(t, root, "ts", 2, none, nil)
+	save(t, root, "rs", 2, much, func(r *result.Result) { r.Identity.TopK = 9 })
+	save(t, root, "cut", 2, much, func(r *result.Result) { r.Stopped, r.Planned = result.StopInterrupted, 50 })
+	f, err := history.Read(root, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := board.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, g := range b.Groups {
+		for _, r := range g.Rows {
+			got = append(got, fmt.Sprintf("%s %s %s %d/%d of %d", r.Name, r.Places(), r.Letters, r.Passed, r.Total, len(g.Rows)))
+		}
+	}
+	want := []string{"go 1–2 a 40/40 of 3", "py 1–2 a 36/40 of 3", "ts 3 b 0/40 of 3", "rs 1  40/40 of 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if g := b.Groups[0]; g.Tests != 3 || g.Questions != 40 {
+		t.Errorf("%d tests, %d questions", g.Tests, g.Questions)
+	}
+	reasons := map[string]string{}
+	for _, l := range b.LeftOut {
+		reasons[strings.TrimPrefix(l.Path, root+"/")] = strings.TrimSuffix(l.Reason, filepath.Join(root, "2026-09-04", "go.json"))
+	}
+	if diff := cmp.Diff(map[string]string{
+		"2026-09-03/cut.json": "the run stopped early (interrupted)",
+		"2026-09-01/go.json":  "a newer result of the same target is ranked: ",
+	}, reasons); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLetters checks that two items share a letter if, and only if, they do not differ, and that every
+// item has one.
+func TestLetters(t *testing.T) {
+	if got := board.Letters([][]bool{{false, false, true}, {false, false, false}, {true, false, false}}); !cmp.Equal(got, []string{"a", "ab", "b"}) {
+		t.Errorf("got %q", got)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 8).Draw(rt, "n")
+		differ := make([][]bool, n)
+		for i := range differ {
+			differ[i] = make([]bool, n)
+		}
+		for i := range n {
+			for j := range i {
+				differ[i][j] = rapid.Bool().Draw(rt, "differ")
+				differ[j][i] = differ[i][j]
+			}
+		}
+		letters := board.Letters(differ)
+		for i := range n {
+			if letters[i] == "" {
+				rt.Fatalf("no letter: %q", letters)
+			}
+			for j := range i {
+				if shared := strings.ContainsAny(letters[i], letters[j]); shared == differ[i][j] {
+					rt.Fatalf("%d and %d: %q", i, j, letters)
+				}
+			}
+		}
+	})
+}

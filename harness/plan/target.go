@@ -1,0 +1,128 @@
+// Package plan decides, before a run, which daemon is started or reached, with which variables, and
+// with which earlier result the run is compared. It makes no request and starts nothing.
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness"
+	"evalctl/harness/launch"
+	"evalctl/harness/mapping"
+	"evalctl/harness/target"
+)
+
+// Targets finds targets and says how they are reached.
+type Targets struct {
+	target.Registry
+	// UserAgent is sent to daemons.
+	UserAgent string
+}
+
+// FindOne returns the target that given names. command and endpoint, if they are not empty, define it.
+func (t Targets) FindOne(given, command, endpoint string) (d target.Definition, err error) {
+	switch _, _, defined := strings.Cut(given, "="); {
+	case defined && command+endpoint != "":
+		return d, fmt.Errorf("--target has a definition, which --daemon-cmd and --endpoint exclude")
+	case command != "":
+		d, err = t.Command(given, command)
+	case endpoint != "":
+		d, err = t.Running(given, endpoint)
+	default:
+		d, err = t.Find(given)
+	}
+	if err != nil {
+		return d, err
+	}
+	for _, name := range []string{"SVC_LLM_PROVIDER", "SVC_LLM_MODEL"} {
+		if _, set := assigned(d.Profile.Env, name); set {
+			return d, fmt.Errorf("target %s: %s is set by the model flags for all targets; leave the assignment out", d.Name, name)
+		}
+	}
+	return d, nil
+}
+
+// assigned returns the value that a list of VARIABLE=VALUE gives a variable.
+func assigned(env []string, name string) (value string, set bool) {
+	for _, e := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Environment returns the environment of the target's daemon.
+func Environment(env func(string) string, d target.Definition) func(string) string {
+	if len(d.Profile.Env) == 0 {
+		return env
+	}
+	return func(name string) string {
+		if value, set := assigned(d.Profile.Env, name); set {
+			return value
+		}
+		return env(name)
+	}
+}
+
+// Session returns how to start or reach the daemon of a target. A started daemon does not outlive
+// this process, and listens on port. The token is that of the target, or of all.
+func (t Targets) Session(d target.Definition, token string, port int) (config harness.SessionConfig, err error) {
+	if own := t.Env(target.Variable(d.Name, "TOKEN")); own != "" {
+		token = own
+	}
+	config = harness.SessionConfig{Endpoint: d.Endpoint, Token: token, UserAgent: t.UserAgent}
+	if config.Foreign, err = t.foreign(d); err != nil {
+		return config, err
+	}
+	if d.Endpoint != "" {
+		return config, nil
+	}
+	config.Profile = d.Profile
+	config.Launch = launch.Options{Port: port, Watchdog: []string{t.Self, "watchdog"}}
+	if d.Own {
+		config.Command = ownCommand
+	}
+	if env := d.Profile.Env; len(env) > 0 {
+		config.Command = slices.Concat(env, config.Command)
+		if !d.Own {
+			config.Command = slices.Concat(env, d.Profile.Command)
+		}
+	}
+	return config, nil
+}
+
+// ownCommand identifies this program's own daemon in results, because the program's file may be
+// anywhere.
+var ownCommand = []string{"evalctl", "serve"}
+
+// foreign returns how the service of a target is used, nil for a daemon that speaks the protocol.
+func (t Targets) foreign(d target.Definition) (*harness.Foreign, error) {
+	if !d.Foreign() {
+		return nil, nil
+	}
+	f := &harness.Foreign{Env: t.Env}
+	switch {
+	case d.Settings.Mapping != "":
+		m, err := mapping.Load(d.Settings.Mapping)
+		if err != nil {
+			return nil, fmt.Errorf("target %s: %w", d.Name, err)
+		}
+		if want := transportOf(d); m.Transport != want {
+			return nil, fmt.Errorf("target %s: the mapping %s is for %s, and the target is reached over %s: "+
+				"write mcp: before the command or URL of an MCP server", d.Name, m.Name, m.Transport, want)
+		}
+		f.Mapping = m
+	case d.Endpoint == "":
+		f.Mapping = mapping.ForCommand(d.Profile.Command)
+	}
+	return f, nil
+}
+
+func transportOf(d target.Definition) mapping.Transport {
+	if d.MCP {
+		return mapping.MCP
+	}
+	return mapping.HTTP
+}

@@ -1,0 +1,116 @@
+// Package rows writes the questions of a result as a table for other programs: as CSV and as Parquet,
+// one row for each question and repeat.
+package rows
+
+import (
+	"encoding/json"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// Row is a question of a result. The tags name the columns, in order; each has its description in doc.
+// A column may be added, and is never renamed, removed or given another meaning. A pointer is nil, and a
+// cell empty, where there is no value.
+type Row struct {
+	SDK        string   `parquet:"sdk" doc:"The target, as in the result."`
+	ID         string   `parquet:"id" doc:"The id of the question."`
+	Repeat     int64    `parquet:"repeat" doc:"Which time it is that the question was asked, from 1."`
+	Line       int64    `parquet:"line" doc:"Line of the question in the dataset, from 1; 0 if it is no file of lines."`
+	Brain      string   `parquet:"brain" doc:"The brain that was asked."`
+	Type       *string  `parquet:"question_type,optional" doc:"The stratum of the question in a replay."`
+	Question   string   `parquet:"question" doc:"The text that was asked."`
+	AsOf       *string  `parquet:"question_date,optional" doc:"When the question is asked, as the dataset has it."`
+	Tags       string   `parquet:"tags" doc:"The tags, as a JSON list."`
+	Outcome    string   `parquet:"outcome" doc:"scored, error, unscored, no_gold or not_measurable."`
+	Passed     bool     `parquet:"passed" doc:"Whether the question passed; false for what is not scored."`
+	Score      *float64 `parquet:"score,optional" doc:"From 0 to 1; none unless the outcome is scored."`
+	Reason     *string  `parquet:"reason,optional" doc:"The scorer's explanation."`
+	Loss       *string  `parquet:"loss,optional" doc:"What lost the question, in a replay."`
+	ErrorKind  *string  `parquet:"error_kind,optional" doc:"The kind of the failure, if there is no answer."`
+	Error      *string  `parquet:"error,optional" doc:"The message of the failure."`
+	Answer     string   `parquet:"answer" doc:"The answer, or the part that arrived before a failure."`
+	Reference  *string  `parquet:"reference_answer,optional" doc:"The reference answer of the dataset."`
+	Expected   string   `parquet:"expected_substrings" doc:"The expected substrings of the dataset, as a JSON list."`
+	Gold       string   `parquet:"expected_paths" doc:"The expected paths of the dataset, as a JSON list."`
+	Checks     int64    `parquet:"checks" doc:"Number of checks of the question."`
+	ChecksHeld *int64   `parquet:"checks_held,optional" doc:"Number of checks that hold; none if they were not applied."`
+	CheckList  string   `parquet:"check_results" doc:"The checks with their outcomes, as a JSON list of objects."`
+	LatencyMS  float64  `parquet:"latency_ms" doc:"Time of the answering attempt to the complete answer, in milliseconds."`
+	FeltMS     float64  `parquet:"felt_ms" doc:"Time as the caller felt it, with failed attempts and waits, in milliseconds."`
+	FirstMS    *float64 `parquet:"first_delta_ms,optional" doc:"Time to the first text, in milliseconds; none if none was streamed."`
+	SearchMS   *float64 `parquet:"search_ms,optional" doc:"The part of latency_ms that the search took, if evalctl's reader answered."`
+	Attempts   int64    `parquet:"attempts" doc:"How often the question was sent."`
+	Mode       *string  `parquet:"effective_mode,optional" doc:"The retrieval mode that ran, as the daemon reported it."`
+	Model      *string  `parquet:"model,optional" doc:"The model that answered, as the daemon reported it."`
+	In         *int64   `parquet:"input_tokens,optional" doc:"Tokens that the daemon reported as read by its model."`
+	Out        *int64   `parquet:"output_tokens,optional" doc:"Tokens that the daemon reported as written by its model."`
+	Citations  int64    `parquet:"citations" doc:"Number of citations."`
+	Retrieved  int64    `parquet:"retrieved" doc:"Number of retrieved passages."`
+	GoldRank   *int64   `parquet:"gold_rank,optional" doc:"Rank of the first expected document, from 1; 0 if it was not retrieved. None without expected paths."`
+	Recall     *float64 `parquet:"recall,optional" doc:"Recall at top-k of the expected documents."`
+	NDCG       *float64 `parquet:"ndcg,optional" doc:"NDCG at top-k of the expected documents."`
+	RR         *float64 `parquet:"reciprocal_rank,optional" doc:"Reciprocal rank of the first expected document."`
+	JudgeCalls int64    `parquet:"judge_attempts" doc:"Number of HTTP requests that judged the answer."`
+	JudgeUSD   float64  `parquet:"judge_usd" doc:"What judging the answer was charged, in US dollars."`
+}
+
+// rowOf returns the row of a question.
+func rowOf(res *result.Result, r *result.Record) Row {
+	row := Row{
+		SDK: res.SDK, ID: r.ID, Repeat: int64(max(1, r.Repeat)), Line: int64(r.Line), Brain: r.Brain,
+		Type: text(r.Type), Question: r.Question, AsOf: text(r.QuestionDate), Tags: list(r.Tags),
+		Outcome: string(r.Outcome), Passed: r.Passed, Score: r.Score, Reason: text(r.Reason), Loss: text(string(r.Cause)),
+		Answer: r.Answer, Reference: text(r.Reference), Expected: list(r.Expected), Gold: list(r.ExpectedPaths),
+		Checks: int64(len(r.Checks)), CheckList: list(r.Checks),
+		LatencyMS: r.LatencyMS, FeltMS: r.Felt(), FirstMS: r.FirstDeltaMS, SearchMS: r.SearchMS, Attempts: int64(r.Attempts),
+		Mode: text(r.EffectiveMode), Model: text(r.Model),
+		Citations: int64(len(r.Citations)), Retrieved: int64(len(r.Retrieved)),
+		JudgeCalls: int64(r.JudgeAttempts), JudgeUSD: float64(r.JudgeUSD) / float64(llm.Dollar),
+	}
+	if row.Brain == "" && len(res.Brains) < 2 {
+		row.Brain = res.Brain
+	}
+	if f := r.Error; f != nil {
+		row.ErrorKind, row.Error = text(string(f.Kind)), text(f.Message)
+	}
+	if u := r.Usage; u != nil {
+		row.In, row.Out = new(int64(u.InputTokens)), new(int64(u.OutputTokens))
+	}
+	if q := r.Retrieval; q != nil {
+		row.GoldRank = new(int64(r.GoldRank()))
+		row.Recall, row.NDCG, row.RR = &q.Recall, &q.NDCG, &q.ReciprocalRank
+	}
+	for _, c := range r.Checks {
+		if c.Holds == nil {
+			continue
+		}
+		if row.ChecksHeld == nil {
+			row.ChecksHeld = new(int64)
+		}
+		if *c.Holds {
+			*row.ChecksHeld++
+		}
+	}
+	return row
+}
+
+// text returns nil for an empty text.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// list returns a JSON list.
+func list[T any](values []T) string {
+	if len(values) == 0 {
+		return "[]"
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // texts, finite numbers and booleans
+	}
+	return string(data)
+}

@@ -1,0 +1,204 @@
+package rows_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"evalctl/harness/report/rows"
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+var update = flag.Bool("update", false, "rewrite the schema")
+
+// hostile are texts that a table must not change, or let end a cell.
+var hostile = []string{
+	`=HYPERLINK("http://x","y")`, "+1", "-1", "@SUM(A1)", "\t=1", "'quoted'", "a,b;\"c\"\n=1\r\nd\re", "naïve ☃ 🦭", "",
+}
+
+// open opens a result file whose answers are hostile.
+func open(t *testing.T) *result.Reader {
+	t.Helper()
+	data, err := os.ReadFile("../../testdata/result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		result.Result
+		Questions []result.Record `json:"questions"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	first := file.Questions[1]
+	file.Questions = nil
+	for i, text := range hostile {
+		q := first
+		q.ID, q.Answer, q.Tags = fmt.Sprint(i), text, []string{text + "x"}
+		q.Checks = []result.Check{{Check: scorer.Check{Contains: "a"}, Holds: new(true)}, {Check: scorer.Check{Judge: "b"}}}
+		file.Questions = append(file.Questions, q)
+	}
+	n := len(hostile)
+	file.Counts = result.Counts{Total: n, Passed: n, Scored: n}
+	file.Total, file.Passed, file.Planned, file.Stopped = n, n, n, ""
+	file.Gate.Total, file.Gate.Passed = n, n
+	if data, err = json.Marshal(file); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "go.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := result.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func TestCSV(t *testing.T) {
+	var out bytes.Buffer
+	if err := rows.CSV(&out, open(t)); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(lines) != len(hostile)+1 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	at := map[string]int{}
+	for i, c := range rows.Columns() {
+		if at[c.Name] = i; lines[0][i] != c.Name {
+			t.Errorf("column %d is %s, want %s", i, lines[0][i], c.Name)
+		}
+	}
+	for i, want := range hostile {
+		line := lines[i+1]
+		// encoding/csv reads CRLF within quotes as LF.
+		got := line[at["answer"]]
+		if want = strings.ReplaceAll(want, "\r\n", "\n"); strings.TrimPrefix(got, "'") != want && got != want {
+			t.Errorf("answer %q, want %q", got, want)
+		}
+		if strings.ContainsAny(got[:min(1, len(got))], "=+-@\t\r\n") {
+			t.Errorf("a formula: %q", got)
+		}
+		if line[at["checks"]] != "2" || line[at["checks_held"]] != "1" || line[at["passed"]] != "true" || line[at["repeat"]] != "1" {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+func TestParquet(t *testing.T) {
+	var out bytes.Buffer
+	if err := rows.Parquet(&out, open(t)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := parquet.Read[rows.Row](bytes.NewReader(out.Bytes()), int64(out.Len()))
+	if err != nil || len(got) != len(hostile) {
+		t.Fatalf("%d rows, %v", len(got), err)
+	}
+	for i, want := range hostile {
+		var tags []string
+		if err := json.Unmarshal([]byte(got[i].Tags), &tags); err != nil || tags[0] != want+"x" || got[i].Answer != want {
+			t.Errorf("%q %q, want %q", got[i].Answer, tags, want)
+		}
+		if got[i].Score == nil || got[i].ErrorKind != nil || *got[i].ChecksHeld != 1 {
+			t.Errorf("%+v", got[i])
+		}
+	}
+	file, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, want []string
+	for _, f := range file.Schema().Fields() {
+		names = append(names, f.Name())
+	}
+	for _, c := range rows.Columns() {
+		want = append(want, c.Name)
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A file that is damaged in its questions is an error, not a shorter table.
+func TestDamagedResult(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "go.json")
+	if err := os.WriteFile(path, bytes.Replace(data, []byte(`"id":"q3"`), []byte(`"id":"q2"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, write := range []func(*bytes.Buffer, *result.Reader) error{
+		func(b *bytes.Buffer, r *result.Reader) error { return rows.CSV(b, r) },
+		func(b *bytes.Buffer, r *result.Reader) error { return rows.Parquet(b, r) },
+	} {
+		r, err := result.Open(path)
+		if err == nil {
+			err = errors.Join(write(new(bytes.Buffer), r), r.Close())
+		}
+		if err == nil {
+			t.Error("two questions with one id are no error")
+		}
+	}
+}
+
+// docs/table.schema.json describes the columns.
+func TestSchema(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "urn:evalctl:table:1",
+  "title": "A row of evalctl report --csv and --parquet",
+  "description": "A question of a result and one of its repeats. The columns are in this order; more may be added at the end or between them, and none is renamed or removed. In CSV, no value is an empty cell, and a text that begins with = + - @ ' or a control character has an apostrophe before it.",
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+`)
+	types := map[string]string{"string": "string", "int64": "integer", "double": "number", "boolean": "boolean"}
+	columns := rows.Columns()
+	for i, c := range columns {
+		kind := fmt.Sprintf("%q", types[c.Type])
+		if c.Optional {
+			kind = fmt.Sprintf(`[%q, "null"]`, types[c.Type])
+		}
+		doc, err := json.Marshal(c.Doc)
+		if err != nil || types[c.Type] == "" || c.Doc == "" {
+			t.Fatalf("%+v %v", c, err)
+		}
+		end := ","
+		if i == len(columns)-1 {
+			end = ""
+		}
+		fmt.Fprintf(&b, "    %q: {\"type\": %s, \"description\": %s}%s\n", c.Name, kind, doc, end)
+	}
+	b.WriteString("  }\n}\n")
+	const path = "../../../docs/table.schema.json"
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || string(data) != b.String() {
+		t.Error(err, cmp.Diff(b.String(), string(data)))
+	}
+}

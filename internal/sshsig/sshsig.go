@@ -1,0 +1,185 @@
+// Package sshsig makes and checks signatures in the format of OpenSSH (PROTOCOL.sshsig), as
+// ssh-keygen -Y sign and -Y verify do.
+package sshsig
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"runtime"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Signer signs with an SSH key. It is safe for concurrent use.
+type Signer struct{ signer ssh.AlgorithmSigner }
+
+// ErrPassphrase is the error of a private key that needs another passphrase than the given one.
+var ErrPassphrase = errors.New("its passphrase is missing or wrong")
+
+// maxKeyFile is the largest private key file that is read, in bytes. RSA keys of 16384 bits need
+// less.
+const maxKeyFile = 64 << 10
+
+// Load reads a private key: Ed25519, ECDSA or RSA in the format of OpenSSH, or ECDSA or RSA
+// in PEM. The passphrase is only for an encrypted key. As for ssh, nobody but the owner of the file
+// may have access to it.
+func Load(file string, passphrase []byte) (*Signer, error) {
+	data, err := readKeyFile(file)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ssh.ParseRawPrivateKey(data)
+	_, encrypted := errors.AsType[*ssh.PassphraseMissingError](err)
+	if encrypted {
+		key, err = ssh.ParseRawPrivateKeyWithPassphrase(data, passphrase)
+	}
+	switch {
+	case err != nil && encrypted:
+		return nil, fmt.Errorf("%s is encrypted: %w", file, ErrPassphrase)
+	case err != nil && isPublicKey(data):
+		return nil, fmt.Errorf("%s is a public key: name the private one, usually the same without .pub", file)
+	case err != nil: // its text could quote the file
+		return nil, fmt.Errorf("%s is not an SSH private key: create one with ssh-keygen -t ed25519 -f FILE", file)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: keys of this type are not supported: create one with ssh-keygen -t ed25519 -f FILE", file)
+	}
+	s, ok := signer.(ssh.AlgorithmSigner)
+	if !ok || signer.PublicKey().Type() == ssh.InsecureKeyAlgoDSA { //nolint:staticcheck // named to refuse it
+		return nil, fmt.Errorf("%s: keys of type %s cannot sign: create one with ssh-keygen -t ed25519 -f FILE",
+			file, signer.PublicKey().Type())
+	}
+	return &Signer{s}, nil
+}
+
+func readKeyFile(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxKeyFile:
+		return nil, fmt.Errorf("%s is not a file of at most %d bytes", file, maxKeyFile)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("%s has mode %04o: only its owner may have access to a private key (chmod 600)",
+			file, info.Mode().Perm())
+	}
+	return os.ReadFile(file)
+}
+
+func isPublicKey(data []byte) bool {
+	_, _, _, _, err := ssh.ParseAuthorizedKey(data)
+	return err == nil
+}
+
+// Fingerprint returns the fingerprint of the public key, such as SHA256:..., as ssh-keygen -l
+// prints it.
+func (s *Signer) Fingerprint() string { return ssh.FingerprintSHA256(s.signer.PublicKey()) }
+
+// AllowedSigner returns the line for a file of allowed signers by which the signatures of a
+// principal are verified, in one namespace only.
+func (s *Signer) AllowedSigner(principal, namespace string) string {
+	return fmt.Sprintf("%s namespaces=%q %s", principal, namespace, ssh.MarshalAuthorizedKey(s.signer.PublicKey()))
+}
+
+// What all signatures have in common.
+const (
+	magic     = "SSHSIG"
+	version   = 1
+	usualHash = "sha512"
+	pemType   = "SSH SIGNATURE"
+)
+
+// signed is what the key signs, after magic.
+type signed struct {
+	Namespace, Reserved, Hash string
+	Sum                       []byte
+}
+
+// blob is a signature, after magic.
+type blob struct {
+	Version                   uint32
+	PublicKey                 []byte
+	Namespace, Reserved, Hash string
+	Signature                 []byte
+}
+
+func sumOf(h hash.Hash, message io.Reader) ([]byte, error) {
+	if _, err := io.Copy(h, message); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// Sign returns the armored signature of a message, without a line break at its end. The namespace
+// says what is signed, so that a signature is of no use elsewhere.
+func (s *Signer) Sign(namespace string, message io.Reader) (string, error) {
+	sum, err := sumOf(sha512.New(), message)
+	if err != nil {
+		return "", err
+	}
+	text := append([]byte(magic), ssh.Marshal(signed{namespace, "", usualHash, sum})...)
+	algorithm := s.signer.PublicKey().Type()
+	if algorithm == ssh.KeyAlgoRSA { // which would be SHA-1
+		algorithm = ssh.KeyAlgoRSASHA512
+	}
+	signature, err := s.signer.SignWithAlgorithm(rand.Reader, text, algorithm)
+	if err != nil {
+		return "", err
+	}
+	body := append([]byte(magic), ssh.Marshal(blob{
+		version, s.signer.PublicKey().Marshal(), namespace, "", usualHash, ssh.Marshal(signature),
+	})...)
+	armored := pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: body})
+	return string(bytes.TrimSuffix(armored, []byte("\n"))), nil
+}
+
+// Verify returns the key that made an armored signature of a message in a namespace. Whose key it
+// is, Allowed.Principal says.
+func Verify(namespace string, message io.Reader, armored []byte) (ssh.PublicKey, error) {
+	block, _ := pem.Decode(armored)
+	if block == nil || block.Type != pemType || !bytes.HasPrefix(block.Bytes, []byte(magic)) {
+		return nil, errors.New("it is not an SSH signature")
+	}
+	var b blob
+	if err := ssh.Unmarshal(block.Bytes[len(magic):], &b); err != nil {
+		return nil, fmt.Errorf("the signature cannot be read: %w", err)
+	}
+	hashes := map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
+	switch {
+	case b.Version != version:
+		return nil, fmt.Errorf("the signature has version %d, not %d", b.Version, version)
+	case b.Namespace != namespace:
+		return nil, fmt.Errorf("the signature is for %.40q, not for %q", b.Namespace, namespace)
+	case hashes[b.Hash] == nil:
+		return nil, fmt.Errorf("the signature has the unknown hash %.40q", b.Hash)
+	}
+	key, err := ssh.ParsePublicKey(b.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("the key of the signature cannot be read: %w", err)
+	}
+	var signature ssh.Signature
+	if err := ssh.Unmarshal(b.Signature, &signature); err != nil {
+		return nil, fmt.Errorf("the signature cannot be read: %w", err)
+	}
+	if signature.Format == ssh.KeyAlgoRSA || key.Type() == ssh.InsecureKeyAlgoDSA { //nolint:staticcheck // named to refuse it
+		return nil, fmt.Errorf("the signature has the algorithm %s, which is not secure", signature.Format)
+	}
+	sum, err := sumOf(hashes[b.Hash](), message)
+	if err != nil {
+		return nil, err
+	}
+	text := append([]byte(magic), ssh.Marshal(signed{namespace, b.Reserved, b.Hash, sum})...)
+	if err := key.Verify(text, &signature); err != nil {
+		return nil, errors.New("the signature is not of this text: it was changed, or signed with another key")
+	}
+	return key, nil
+}

@@ -1,0 +1,170 @@
+package sshsig_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/internal/sshsig"
+)
+
+const namespace = "evalctl-result"
+
+// keygen runs ssh-keygen, and skips the test without it.
+func keygen(t *testing.T, stdin []byte, args ...string) (string, error) {
+	t.Helper()
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		t.Skip("ssh-keygen is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), "ssh-keygen", args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// newKey creates a private key and returns its file.
+func newKey(t *testing.T, kind string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key")
+	if out, err := keygen(t, nil, "-q", "-N", "", "-C", "", "-t", kind, "-f", file); err != nil {
+		t.Fatal(out, err)
+	}
+	return file
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestWithOpenSSH checks that ssh-keygen verifies what Sign signs, and Verify what ssh-keygen signs.
+func TestWithOpenSSH(t *testing.T) {
+	message := []byte("a result\nof two lines\n")
+	for _, kind := range []string{"ed25519", "ecdsa", "rsa"} {
+		t.Run(kind, func(t *testing.T) {
+			file := newKey(t, kind)
+			s, err := sshsig.Load(file, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			signature, err := s.Sign(namespace, bytes.NewReader(message))
+			if err != nil {
+				t.Fatal(err)
+			}
+			allowed := write(t, s.AllowedSigner("ci@example.org", namespace))
+			args := []string{"-Y", "verify", "-f", allowed, "-I", "ci@example.org", "-n", namespace, "-s", write(t, signature+"\n")}
+			if out, err := keygen(t, message, args...); err != nil || !strings.Contains(out, `Good "evalctl-result" signature for ci@example.org`) {
+				t.Errorf("ssh-keygen says %q, %v", out, err)
+			}
+			if out, err := keygen(t, append(message, 'x'), args...); err == nil {
+				t.Errorf("ssh-keygen accepts another text: %q", out)
+			}
+
+			theirs, err := keygen(t, message, "-Y", "sign", "-f", file, "-n", namespace)
+			if err != nil {
+				t.Fatal(theirs, err)
+			}
+			theirs = theirs[strings.Index(theirs, "-----BEGIN"):]
+			list, err := sshsig.ReadAllowed(allowed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, armored := range map[string]string{"ours": signature, "theirs": theirs} {
+				key, err := sshsig.Verify(namespace, bytes.NewReader(message), []byte(armored))
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				if who, err := list.Principal(key, namespace, time.Now()); who != "ci@example.org" || err != nil {
+					t.Errorf("%s: %q, %v", name, who, err)
+				}
+				if _, err := list.Principal(key, "git", time.Now()); err == nil {
+					t.Errorf("%s: the key may sign commits", name)
+				}
+				for what, err := range map[string]error{
+					"another text":      second(sshsig.Verify(namespace, strings.NewReader("other"), []byte(armored))),
+					"another namespace": second(sshsig.Verify("git", bytes.NewReader(message), []byte(armored))),
+					"no signature":      second(sshsig.Verify(namespace, bytes.NewReader(message), []byte("x"))),
+				} {
+					if err == nil {
+						t.Errorf("%s: %s is accepted", name, what)
+					}
+				}
+			}
+		})
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestAllowedSigners(t *testing.T) {
+	file := newKey(t, "ed25519")
+	s, err := sshsig.Load(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := os.ReadFile(file + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := s.Sign(namespace, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := sshsig.Verify(namespace, strings.NewReader("x"), []byte(signature))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for options, want := range map[string]string{
+		"": "", `namespaces="evalctl-*" `: "", `namespaces="git,evalctl-result" `: "", `namespaces="git" `: "may not sign",
+		`namespaces="*,!evalctl-result" `: "may not sign", `valid-after="20200101Z" `: "", `valid-before="20200101" `: "not valid now",
+		`valid-after="299901010000" `: "not valid now", `valid-before="soon" `: "is not a time", "cert-authority ": "is not supported",
+	} {
+		list, err := sshsig.ReadAllowed(write(t, "# keys\n\n\"a@b,c@d\" "+options+string(public)))
+		if err == nil {
+			_, err = list.Principal(key, namespace, time.Now())
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", options, err, want)
+		}
+	}
+	for text, want := range map[string]string{"": "has no keys", "a@b": "file:1: it is not PRINCIPAL", "a@b ssh-ed25519 AAAA": "it is not PRINCIPAL"} {
+		if _, err := sshsig.ReadAllowed(write(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	other, err := sshsig.ReadAllowed(write(t, "x@y "+strings.Replace(string(public), "AAAAC3NzaC1lZDI1NTE5AAAAI", "AAAAC3NzaC1lZDI1NTE5AAAAI", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := sshsig.Load(newKey(t, "ed25519"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err = stranger.Sign(namespace, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key, err = sshsig.Verify(namespace, strings.NewReader("x"), []byte(signature)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Principal(key, namespace, time.Now()); err == nil || !strings.Contains(err.Error(), "is not in") {
+		t.Errorf("a stranger: %v", err)
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add([]byte("-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----"))
+	f.Fuzz(func(t *testing.T, armored []byte) {
+		if _, err := sshsig.Verify(namespace, strings.NewReader("x"), armored); err == nil {
+			t.Error("accepted")
+		}
+	})
+}
