@@ -60,7 +60,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 				text = text[:at] + line + v + "\n" + after
 				continue
 			}
-			if key == "floor-tag" || key == "price" || key == "daemon-env" {
+			if key == "floor-tag" || key == "price" || key == "daemon-env" || key == "scorer-env" {
 				v = "[" + quoted(v) + "]"
 			}
 			text += line + v + "\n"
