@@ -1,9 +1,10 @@
 package main
 
 import (
+	"fmt"
+
 	"evalctl/harness/report/text"
 	"evalctl/internal/figure"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -22,20 +23,11 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *runPlan) {
 		}
 		return
 	}
-	price := forecastLine(p.estimate, p.judging, c.budget)
 	judge := p.judging.Identity()
-	t.Field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion, terminal.Short(judge.PromptSHA256, 9), text.Temperature(judge), price)
-	printExceeded(t, p.estimate, c.budget, "--max-cost-usd", "reduce --limit")
+	described := fmt.Sprintf("%s %s  prompt %s %s  temperature %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion,
+		terminal.Short(judge.PromptSHA256, 9), text.Temperature(judge))
+	text.Judging(t, described, p.estimate, p.judging, c.budget, "reduce --limit")
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.
 func count(n int, thing string) string { return figure.Count(n, thing) }
-
-// roughly formats an amount, rounded up to two significant digits.
-func roughly(u llm.USD) string {
-	step := llm.USD(1)
-	for u/step >= 100 {
-		step *= 10
-	}
-	return (u.Plus(step-1) / step * step).String()
-}
