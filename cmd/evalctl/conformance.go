@@ -98,7 +98,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.List {
 		return c.list(p.stdout, checks)
 	}
-	if err := c.prepare(fileFlag{"output", c.Output}); err != nil {
+	if err := c.prepare(report.File{Flag: "output", Path: c.Output}); err != nil {
 		return err
 	}
 	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
@@ -223,9 +223,7 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	default:
 		err = conformanceVerdict(found)
 	}
-	if c.wanted() {
-		err = c.write(p, t, report.Conformance(found), err)
-	}
+	err = c.write(p, t, report.Conformance(found), err)
 	if written := errors.Join(c.render(out, found), out.Keep()); written != nil {
 		return errors.Join(err, usageError{fmt.Errorf("write the report: %w", written)})
 	}
