@@ -197,6 +197,9 @@ func (s *Session) Restart(ctx context.Context) error {
 	return s.redact(err)
 }
 
+// CanRestart reports whether Restart can restart what the session started.
+func (s *Session) CanRestart() bool { return s.Started() && (s.foreign == nil || s.process == nil) }
+
 // addTemp creates a temporary directory for what has no place in o.
 func (s *Session) addTemp(o *launch.Options) (err error) {
 	if o.Home != "" && o.LogPath != "" {

@@ -60,9 +60,9 @@ func (c *compareCmd) Run(p *process) error {
 		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
 			"--baseline " + cmp.Or(given[0].Name, given[0].Paths[0]))}
 	}
-	inputs := []fileFlag{{"baseline", c.Baseline}}
+	inputs := []report.File{{Flag: "baseline", Path: c.Baseline}}
 	for _, path := range compare.PathsOf(given) {
-		inputs = append(inputs, fileFlag{"file", path})
+		inputs = append(inputs, report.File{Flag: "file", Path: path})
 	}
 	if err := c.prepare(inputs...); err != nil {
 		return err
@@ -85,11 +85,7 @@ func (c *compareCmd) Run(p *process) error {
 	if err := c.print(p, comparison); err != nil {
 		return fmt.Errorf("write the comparison: %w", err)
 	}
-	err = c.regression(comparison)
-	if c.wanted() {
-		err = c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, err)
-	}
-	return err
+	return c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, c.regression(comparison))
 }
 
 // withoutSecondNames leaves out the files without a name that eachOnce leaves out.
@@ -132,7 +128,7 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	return output(p, func(t *terminal.Terminal) { text.Comparison(t, comparison) })
 }
 
-// regression returns a regressionError if --fail-on asks for it and a run is worse than the
+// regression returns a belowError if --fail-on asks for it and a run is worse than the
 // baseline.
 func (c *compareCmd) regression(comparison *compare.Comparison) error {
 	if c.FailOn == "" {
@@ -148,7 +144,7 @@ func (c *compareCmd) regression(comparison *compare.Comparison) error {
 	if len(worse) == 0 {
 		return nil
 	}
-	return regressionError{fmt.Errorf("regression: %s worse than %s", isOrAre(worse), comparison.Baseline)}
+	return belowError{fmt.Errorf("regression: %s worse than %s", isOrAre(worse), comparison.Baseline)}
 }
 
 func isOrAre(names []string) string {

@@ -98,7 +98,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.List {
 		return c.list(p.stdout, checks)
 	}
-	if err := c.prepare(fileFlag{"output", c.Output}); err != nil {
+	if err := c.prepare(report.File{Flag: "output", Path: c.Output}); err != nil {
 		return err
 	}
 	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
@@ -223,9 +223,7 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	default:
 		err = conformanceVerdict(found)
 	}
-	if c.wanted() {
-		err = c.write(p, t, report.Conformance(found), err)
-	}
+	err = c.write(p, t, report.Conformance(found), err)
 	if written := errors.Join(c.render(out, found), out.Keep()); written != nil {
 		return errors.Join(err, usageError{fmt.Errorf("write the report: %w", written)})
 	}
@@ -237,9 +235,11 @@ func conformanceVerdict(r conformance.Report) error {
 	broken := r.Count("", conformance.Must, conformance.Broken)
 	switch {
 	case broken > 0:
-		return &requirementError{
-			failed: broken, checked: broken + r.Count("", conformance.Must, conformance.Kept), of: r.Of(), unsettled: r.Unsettled(),
+		text := fmt.Sprintf("%d of %d MUST requirements%s are broken", broken, broken+r.Count("", conformance.Must, conformance.Kept), r.Of())
+		if unsettled := r.Unsettled(); unsettled != "" {
+			text += "\nwarning: " + unsettled
 		}
+		return belowError{errors.New(text)}
 	case r.NotJudged("") == len(r.Results):
 		return daemonError{errors.New("no check could be judged")}
 	}

@@ -1,22 +1,6 @@
 package main
 
-import (
-	"cmp"
-	"errors"
-	"fmt"
-	"io"
-	"log/slog"
-	"slices"
-	"strings"
-
-	"evalctl/daemon"
-	"evalctl/daemon/brain"
-	"evalctl/daemon/httpapi"
-	"evalctl/daemon/language"
-	"evalctl/daemon/search"
-	"evalctl/internal/llm"
-	"evalctl/internal/postgres"
-)
+import "evalctl/daemon/setup"
 
 // daemonFlags has the flags that serve and mcp share: how the reference daemon stores, ranks and
 // answers.
@@ -29,80 +13,21 @@ type daemonFlags struct {
 	LLMProvider string `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake."`
 	Model       string `aliases:"llm-model" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model of the reader. The provider is openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai. Without both, the fake reader answers by quoting documents."`
 	Private     bool   `name:"allow-private-fetch" help:"Let clients ingest pages of every address that the daemon reaches, this machine and its network included. Without it, only of the public internet."`
-	searchModels
+
+	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. With one, auto mode is hybrid; without, bm25."`
+	EmbedModel     string   `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
+	EmbedRPS       float64  `name:"embed-rps" default:"0" placeholder:"N" help:"Maximum embedding requests per second; 0 for no limit (${default})."`
+	RerankProvider string   `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranking provider of hybrid-rerank mode: http (a /rerank endpoint) or llm (the provider of the reader)."`
+	RerankModel    string   `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
+	Fusion         string   `env:"SVC_FUSION" placeholder:"METHOD" help:"How hybrid mode combines bm25 and semantic: score (by scores, the default) or rrf (by ranks)."`
+	FusionWeight   *float64 `env:"SVC_FUSION_WEIGHT" placeholder:"N" help:"Weight of the semantic ranking in hybrid mode, relative to 1 for bm25: above 0, at most 100. Default: 0.3 (0.2 with rrf), or 0.00001 with the fake embedder."`
+	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and report it in the response. Without it, the search fails."`
 }
 
-// config returns the configuration of a daemon with its data in home, without keys. The caller must
-// close the embedding cache, which is the second result.
-func (f *daemonFlags) config(p *process, home string, level slog.Level) (daemon.Config, io.Closer, error) {
-	var cfg daemon.Config
-	if f.IndexMemory <= 0 {
-		return cfg, nil, fmt.Errorf("--index-memory %d: must be above 0", f.IndexMemory)
-	}
-	if f.ChunkSize < search.MinChunkSize || f.ChunkSize > search.MaxChunkSize {
-		return cfg, nil, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, search.MinChunkSize, search.MaxChunkSize)
-	}
-	spoken := language.Parse(f.Language)
-	if f.Language != "" && spoken == language.None {
-		return cfg, nil, fmt.Errorf("--language %s: must be one of %s; leave it out for other languages",
-			f.Language, strings.Join(language.Codes(), ", "))
-	}
-	if err := f.checkStore(p, home); err != nil {
-		return cfg, nil, err
-	}
-	reader, model, err := f.reader(p)
-	if err != nil {
-		return cfg, nil, err
-	}
-	logger := f.logger(p, level)
-	searching, cache, err := f.search(p, home, logger)
-	if err != nil {
-		return cfg, nil, err
-	}
-	return daemon.Config{
-		Home: home, Store: f.Store, Reader: reader, ReaderModel: model, Logger: logger, AllowPrivateFetch: f.Private,
-		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: f.ChunkSize, Language: spoken, IndexMemory: f.IndexMemory << 20},
-		Options:     httpapi.Options{Version: version().String()},
-	}, cache, nil
-}
+// settings returns the values of the flags.
+func (f *daemonFlags) settings() *setup.Settings { return (*setup.Settings)(f) }
 
-// checkStore checks the storage engine.
-func (f *daemonFlags) checkStore(p *process, home string) error {
-	switch {
-	case slices.Contains([]string{"", daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit}, f.Store):
-		return nil
-	case !postgres.IsURL(f.Store):
-		return fmt.Errorf("--store must be %s, %s, %s, or a URL such as postgres://user@host/database",
-			daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit)
-	case home != "":
-		return errors.New("--store postgres://... keeps nothing in a home: unset --home and SVC_HOME")
-	}
-	return checkDatabaseFlag(p, "--store", "SVC_STORE", f.Store)
-}
-
-func (f *daemonFlags) reader(p *process) (llm.Provider, string, error) {
-	config := f.llmConfig(p)
-	if config.Provider == "" {
-		config.Provider = llm.ProviderFake
-		fmt.Fprintln(p.stderr, "evalctl: SVC_LLM_PROVIDER is not set: the fake reader answers by quoting documents")
-	}
-	model := config.Model
-	if config.Provider == llm.ProviderFake {
-		model = cmp.Or(model, llm.ProviderFake)
-	}
-	reader, err := llm.Open(config)
-	return reader, model, err
-}
-
-func (f *daemonFlags) llmConfig(p *process) llm.Config {
-	return llm.RefOf(p.env, f.LLMProvider, f.Model).Config(p.env)
-}
-
-// logger returns a logger of events of at least the given level.
-func (f *daemonFlags) logger(p *process, level slog.Level) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	if f.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(p.stderr, options))
-	}
-	return slog.New(slog.NewTextHandler(p.stderr, options))
+// setup returns the process that a daemon is configured in.
+func (p *process) setup() setup.From {
+	return setup.From{Args: p.args, Env: p.env, Stderr: p.stderr, Version: version().String()}
 }

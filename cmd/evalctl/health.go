@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
 
 	"evalctl/daemon/client"
+	"evalctl/daemon/setup"
 	"evalctl/internal/terminal"
 )
 
@@ -30,7 +30,7 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	base := c.URL
 	if base == "" {
 		var err error
-		if base, err = servedURL(cmp.Or(p.env("SVC_ADDR"), "127.0.0.1:8787")); err != nil {
+		if base, err = setup.URL(cmp.Or(p.env("SVC_ADDR"), "127.0.0.1:8787")); err != nil {
 			return usageError{err}
 		}
 	}
@@ -48,19 +48,4 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	}
 	_, err = fmt.Fprintf(p.stdout, "ok %s\n", terminal.Line(health.Version))
 	return err
-}
-
-// servedURL returns the URL at which this machine reaches a daemon that listens on addr.
-func servedURL(addr string) (string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", fmt.Errorf("SVC_ADDR %q: must be HOST:PORT such as 127.0.0.1:8787", addr)
-	}
-	switch ip := net.ParseIP(host); {
-	case host == "", ip.Equal(net.IPv4zero):
-		host = "127.0.0.1"
-	case ip.Equal(net.IPv6unspecified):
-		host = "::1"
-	}
-	return "http://" + net.JoinHostPort(host, port), nil
 }

@@ -9,21 +9,6 @@ import (
 	"testing"
 )
 
-func TestServedURL(t *testing.T) {
-	for addr, want := range map[string]string{
-		"127.0.0.1:8787": "http://127.0.0.1:8787",
-		":80":            "http://127.0.0.1:80",
-		"0.0.0.0:80":     "http://127.0.0.1:80",
-		"[::]:80":        "http://[::1]:80",
-		"[fe80::1]:80":   "http://[fe80::1]:80",
-		"memory:80":      "http://memory:80",
-	} {
-		if got, err := servedURL(addr); err != nil || got != want {
-			t.Errorf("%s: got %q, %v, want %q", addr, got, err, want)
-		}
-	}
-}
-
 // TestHealth checks daemons other than the reference daemon.
 func TestHealth(t *testing.T) {
 	for _, tt := range []struct {

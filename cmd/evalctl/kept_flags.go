@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/harness/report"
 )
 
 // notKept are the flags that are not kept, with the reasons.
@@ -116,8 +118,8 @@ func resolverOf(command string, options map[string]any) kong.Resolver {
 
 // files returns the files that the flags of the command name, as their placeholders or a value with
 // an @ show.
-func (c *keptFlags) files() []fileFlag {
-	var out []fileFlag
+func (c *keptFlags) files() []report.File {
+	var out []report.File
 	for _, f := range c.flags {
 		named := slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, func(what string) bool {
 			return strings.Contains(f.PlaceHolder, what)
@@ -129,7 +131,7 @@ func (c *keptFlags) files() []fileFlag {
 		for _, value := range values {
 			path, at := strings.CutPrefix(value, "@")
 			if named || at {
-				out = append(out, fileFlag{f.Name, path})
+				out = append(out, report.File{Flag: f.Name, Path: path})
 			}
 		}
 	}

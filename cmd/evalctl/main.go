@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
 
 	"github.com/alecthomas/kong"
@@ -145,7 +146,7 @@ func run(ctx context.Context, p *process) int {
 	}
 	// For a pass rate below the floor, the report is enough.
 	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
-		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(maskDatabases(err.Error())))
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(postgres.Mask(err.Error())))
 	}
 	return exitCode(ctx, err)
 }

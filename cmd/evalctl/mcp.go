@@ -19,14 +19,10 @@ import (
 	"evalctl/daemon/fetch"
 	"evalctl/daemon/home"
 	"evalctl/daemon/mcpserver"
-	"evalctl/daemon/protocol"
 	"evalctl/internal/heap"
 	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
 )
-
-// firstBrain is the name of the brain that a new home gets.
-const firstBrain = "default"
 
 // mcpTimeout limits one request of a tool. Reflection and consolidation wait for a model.
 const mcpTimeout = 10 * time.Minute
@@ -94,7 +90,7 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	if terminal.Is(p.stdin) {
 		fmt.Fprintln(p.stderr, "evalctl: waiting for an MCP client on stdin. Clients start this command themselves: see evalctl mcp install")
 	}
-	logger := c.logger(p, slog.LevelWarn)
+	logger := c.settings().NewLogger(p.stderr, slog.LevelWarn)
 	if c.Endpoint != "" {
 		return c.serve(ctx, p, logger, c.Endpoint, nil)
 	}
@@ -176,62 +172,19 @@ func (c *mcpCmd) home(p *process, logger *slog.Logger) (*home.Home, error) {
 			return nil, err
 		}
 	}
-	config := func() (daemon.Config, io.Closer, error) { return c.config(p, dir, slog.LevelWarn) }
-	return home.New(dir, config, c.createFirstBrain, logger), nil
+	config := func() (daemon.Config, io.Closer, error) { return c.settings().Daemon(p.setup(), dir, slog.LevelWarn) }
+	return home.New(dir, config, home.FirstBrain(c.Default, userAgent()), logger), nil
 }
 
 // homeDir returns the absolute path of the home.
 func (c *mcpCmd) homeDir(p *process) (string, error) {
 	dir := c.Home
 	if dir == "" {
-		data, err := dataFolder(runtime.GOOS, p.env)
+		data, err := home.DataFolder(runtime.GOOS, p.env)
 		if err != nil {
 			return "", fmt.Errorf("%w, or --home", err)
 		}
 		dir = filepath.Join(data, "evalctl")
 	}
 	return filepath.Abs(dir)
-}
-
-// createFirstBrain creates a brain in a home without any, so that a new user can store something
-// before learning about brains. If a brain is named, a missing one is an error that the client
-// sees.
-func (c *mcpCmd) createFirstBrain(ctx context.Context, dial home.DialFunc) error {
-	if c.Default != "" {
-		return nil
-	}
-	api, err := client.New("http://localhost", &client.Options{UserAgent: userAgent(), HTTPClient: &http.Client{
-		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
-	}})
-	if err != nil {
-		return err
-	}
-	list, err := api.Brains(ctx)
-	if err == nil && len(list.Items) == 0 {
-		_, err = api.CreateBrain(ctx, protocol.CreateBrain{Name: firstBrain, Slug: firstBrain})
-		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status == http.StatusConflict {
-			return nil // another process, on the same database, was faster
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("create the first brain: %w", err)
-	}
-	return nil
-}
-
-// dataFolder returns the folder for data of programs of the user.
-func dataFolder(goos string, env func(string) string) (string, error) {
-	variable, below := "HOME", []string{".local", "share"}
-	switch {
-	case goos == "windows":
-		variable, below = "LocalAppData", nil
-	case goos == "darwin":
-		below = []string{"Library", "Application Support"}
-	case filepath.IsAbs(env("XDG_DATA_HOME")): // a relative one must be ignored
-		return env("XDG_DATA_HOME"), nil
-	}
-	if env(variable) == "" {
-		return "", fmt.Errorf("no folder for data: set %s", variable)
-	}
-	return filepath.Join(append([]string{env(variable)}, below...)...), nil
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -16,8 +15,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon"
+	"evalctl/daemon/setup"
 	"evalctl/internal/clientconfig"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -222,25 +221,7 @@ func commandFlags(ctx *kong.Context, name string) []*kong.Flag {
 // needs for its settings.
 func (c *mcpCmd) variables(p *process) []string {
 	if c.Endpoint != "" {
-		return given(p, "SVC_TOKEN")
+		return setup.Given(p.env, "SVC_TOKEN")
 	}
-	var names []string
-	if slices.Contains([]string{c.LLMProvider, c.EmbedProvider}, llm.ProviderOpenAI) {
-		names = append(names, given(p, "OPENAI_API_KEY", "OPENAI_BASE_URL")...)
-	}
-	if slices.Contains([]string{c.LLMProvider, c.EmbedProvider}, llm.ProviderOllama) {
-		names = append(names, given(p, "OLLAMA_HOST")...)
-	}
-	if c.EmbedProvider != "" {
-		names = append(names, given(p, "SVC_EMBED_API_KEY", "SVC_EMBED_BASE_URL")...)
-	}
-	if c.RerankProvider != "" {
-		names = append(names, given(p, "SVC_RERANK_API_KEY", "SVC_RERANK_BASE_URL")...)
-	}
-	return names
-}
-
-// given returns the names of the variables that are set.
-func given(p *process, names ...string) []string {
-	return slices.DeleteFunc(names, func(n string) bool { return p.env(n) == "" })
+	return c.settings().Variables(p.env)
 }

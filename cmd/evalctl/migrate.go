@@ -35,7 +35,7 @@ func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 		// Not repeated, because it may contain a password.
 		return usageError{errors.New("--store must be a URL such as postgres://user@host/database")}
 	}
-	if err := checkDatabaseFlag(p, "--store", "SVC_STORE", c.Store); err != nil {
+	if err := postgres.CheckFlag(c.Store, "--store", "SVC_STORE", p.args, p.env); err != nil {
 		return usageError{err}
 	}
 	pool, err := postgres.Open(ctx, c.Store, postgres.Options{Name: "evalctl migrate"})

@@ -89,7 +89,7 @@ func (c *replayCmd) writeArms(p *process, t *terminal.Terminal, outcomes []repla
 	}
 	var arms report.Arms
 	for _, o := range outcomes {
-		arms = append(arms, armOf(o.Arm.Name, resultPath(o), o.Err))
+		arms = append(arms, report.ReadArm(o.Arm.Name, resultPath(o), o.Err))
 	}
 	if compared != nil {
 		return c.write(p, t, report.Replay{Arms: arms, Compared: compared}, worst)

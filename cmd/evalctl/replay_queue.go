@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/display"
@@ -19,7 +20,7 @@ var errQueueURL = errors.New("--queue must be a URL such as postgres://user@host
 // openQueue joins the queue at url, the value of --queue. A database that cannot be reached is a
 // daemonError.
 func openQueue(ctx context.Context, p *process, url string, o queue.Options) (*queue.Queue, error) {
-	if err := checkDatabaseFlag(p, "--queue", "SVC_QUEUE", url); err != nil {
+	if err := postgres.CheckFlag(url, "--queue", "SVC_QUEUE", p.args, p.env); err != nil {
 		return nil, err
 	}
 	q, err := queue.Open(ctx, url, o)

@@ -83,7 +83,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer j.Close()
 	was := r.Stored.Result
-	t.Field("answers", "%s  %s, scored by %s", terminal.Line(c.File), count(was.Planned, "answer"), was.Identity.ScoredBy())
+	t.Field("answers", "%s  %s, scored by %s", terminal.Line(c.File), count(was.Planned, "answer"), terminal.Line(was.Identity.ScoredBy()))
 	if g := was.Gate; g != nil && g.Baseline != nil {
 		t.Field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
 			terminal.Line(g.Baseline.Path))

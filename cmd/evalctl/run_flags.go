@@ -19,7 +19,7 @@ type runCmd struct {
 	Scenario string     `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}." group:"scoring"`
 	Mode     string     `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"advanced"`
 	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)." group:"scoring"`
-	TopK     int        `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})." group:"scoring"`
+	TopK     int        `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})." group:"advanced"`
 
 	gateFlags `set:"default_floor=0.90"`
 	baselineFlags

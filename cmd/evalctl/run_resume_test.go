@@ -44,6 +44,7 @@ var flagSamples = map[string][]string{
 	"token":            {"evk_secret-of-the-test"},
 	"daemon-cmd":       {"python3 'daemon one.py' {addr}"},
 	"corpus":           {"notes"},
+	"isolated":         {""},
 	"baseline":         {"/r/old.json"},
 	"margin":           {"0.05"},
 	"concurrency":      {"9"},

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"os"
-	"runtime"
-	"sync"
 	"time"
 
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
-	"evalctl/daemon/httpapi"
+	"evalctl/daemon/setup"
 	"evalctl/daemon/store/gitremote"
 	"evalctl/internal/heap"
 )
@@ -28,6 +24,14 @@ type serveCmd struct {
 	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
 	gitFlags
 	daemonFlags
+}
+
+// gitFlags are what serve does with the repositories of --store git.
+type gitFlags struct {
+	SignKey  string        `env:"SVC_SIGN_KEY" placeholder:"FILE" help:"SSH private key that signs every commit. Only with --store git."`
+	Remote   string        `name:"git-remote" env:"SVC_GIT_REMOTE" placeholder:"URL" help:"Git repository that brains are pulled from and pushed to; {brain} and {tenant} are replaced. Only with --store git."`
+	Branch   string        `name:"git-branch" env:"SVC_GIT_BRANCH" placeholder:"BRANCH" help:"Branch at --git-remote; {brain} and {tenant} are replaced. Default: main, or {brain} if the URL has no {brain}."`
+	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" help:"Interval between pulls from --git-remote (${default}). Commits are pushed at once."`
 }
 
 func (serveCmd) Help() string {
@@ -67,20 +71,20 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Default != "" && !brain.ValidID(c.Default) {
 		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
 	}
-	config, cache, err := c.daemonFlags.config(p, c.Home, slog.LevelInfo)
+	config, cache, err := c.settings().Daemon(p.setup(), c.Home, slog.LevelInfo)
 	if err != nil {
 		return usageError{err}
 	}
 	defer cache.Close()
-	if err := c.gitFlags.config(ctx, p, c.Keys != "", &config); err != nil {
+	if err := (*setup.Git)(&c.gitFlags).Apply(ctx, p.env, c.Keys != "", &config); err != nil {
 		return usageError{err}
 	}
-	keys, stopKeys, err := c.openKeys(ctx, p, config.Logger)
+	keys, stopKeys, err := setup.OpenKeys(ctx, c.Keys, p.hangups, p.stderr, config.Logger)
 	if err != nil {
 		return usageError{err}
 	}
 	defer stopKeys() // when the last request has been served
-	l, host, err := c.listen(ctx)
+	l, host, err := setup.Listen(ctx, c.Addr, c.Keys != "" || c.Insecure)
 	if err != nil {
 		return usageError{err}
 	}
@@ -95,56 +99,4 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
 	return d.Serve(ctx, l)
-}
-
-// openKeys returns the keys of the API, which follow their file until stop is called. Without
-// --keys they are nil.
-func (c *serveCmd) openKeys(ctx context.Context, p *process, log *slog.Logger) (_ *httpapi.Keys, stop func(), err error) {
-	if c.Keys == "" {
-		return nil, func() {}, nil
-	}
-	info, err := os.Stat(c.Keys)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		fmt.Fprintf(p.stderr, "evalctl: %s has mode %04o: only its owner should have access (chmod 600)\n", c.Keys, info.Mode().Perm())
-	}
-	file, err := httpapi.OpenKeysFile(c.Keys, log)
-	if err != nil {
-		return nil, nil, err
-	}
-	var reload <-chan struct{}
-	if p.hangups != nil {
-		reload = p.hangups()
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var following sync.WaitGroup
-	following.Go(func() { file.Follow(ctx, reload) })
-	return file.Keys(), func() {
-		cancel()
-		following.Wait()
-	}, nil
-}
-
-// listen rejects an address that other machines can reach unless --keys or --insecure is given.
-// host is the address without the port.
-func (c *serveCmd) listen(ctx context.Context) (l net.Listener, host string, err error) {
-	if host, _, err = net.SplitHostPort(c.Addr); err != nil {
-		return nil, "", fmt.Errorf("--addr %q: must be HOST:PORT such as 127.0.0.1:8787", c.Addr)
-	}
-	var lc net.ListenConfig
-	if l, err = lc.Listen(ctx, "tcp", c.Addr); err != nil {
-		return nil, "", fmt.Errorf("--addr %s: %w", c.Addr, err)
-	}
-	if c.Keys == "" && !c.Insecure && exposed(l.Addr()) {
-		_ = l.Close() // nothing was accepted
-		return nil, "", fmt.Errorf("--addr %s: listening on %s gives other machines full access: "+
-			"set --keys, or --insecure to allow it", c.Addr, l.Addr())
-	}
-	return l, host, nil
-}
-
-// exposed reports whether other machines may reach addr, the address that a listener is bound to.
-// The requested address does not suffice: a hostname, even localhost, may resolve to any address.
-func exposed(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return !ok || !tcp.IP.IsLoopback()
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"evalctl/daemon/setup"
 	"evalctl/harness/view"
 )
 
@@ -78,7 +79,7 @@ func (c *viewCmd) listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--addr %s: %w", c.Addr, err)
 	}
-	if exposed(l.Addr()) {
+	if setup.Exposed(l.Addr()) {
 		_ = l.Close() // nothing was accepted
 		return nil, fmt.Errorf("--addr %s: other machines could reach %s and read the results; "+
 			"listen on 127.0.0.1, and forward the port with ssh -L to see them elsewhere", c.Addr, l.Addr())

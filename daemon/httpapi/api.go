@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/admission"
 )
 
 // Config of an API. Brains and Memory are required.
@@ -75,6 +77,7 @@ type API struct {
 	ping        time.Duration
 	deadline    time.Duration // see operationTimeout
 	mcp         http.Handler  // nil: no endpoint
+	gates       map[kind]*admission.Gate
 }
 
 // New returns the handler of a set of brains, which it does not close.
@@ -96,6 +99,7 @@ func New(cfg Config) *API {
 		feeds:       feeds{brain: map[brain.Handle]*feed{}},
 		ping:        cmp.Or(cfg.PingInterval, defaultPing),
 		deadline:    operationTimeout,
+		gates:       newGates(runtime.GOMAXPROCS(0)),
 	}
 	a.stop = sync.OnceFunc(func() {
 		close(a.stopping)

@@ -36,6 +36,9 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
+	if err := requestOf(r).begin(r.Context()); err != nil {
+		return err
+	}
 	committed := len(commit.Ops)
 	if err := a.apply(r.Context(), st, commit); err != nil {
 		return err

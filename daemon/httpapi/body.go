@@ -55,11 +55,12 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if state.repeatable {
 		state.body = all.Bytes()
 	}
-	return all.Bytes(), nil
+	return all.Bytes(), state.begin(r.Context())
 }
 
-// openBody is readBody for callers that stream the body. Errors of Read may be shown to the client.
-// The caller must read to the end unless it rejects the request.
+// openBody is readBody for callers that stream the body, and call request.begin when they have read
+// it. Errors of Read may be shown to the client. The caller must read to the end unless it rejects
+// the request.
 func openBody(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, error) {
 	compressed := false
 	switch encoding := r.Header.Get("Content-Encoding"); strings.ToLower(encoding) {

@@ -37,6 +37,9 @@ func (a *API) ingestFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := requestOf(r).begin(r.Context()); err != nil {
+		return err
+	}
 	response, err := a.memory.IngestFile(r.Context(), brainOf(r), file)
 	if err != nil {
 		return err

@@ -105,6 +105,7 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			Help: "Snapshots of indexes that could not be read in time, or not used: the indexes were built from their documents.",
 		}, func() float64 { return float64(a.brains.UnusableSnapshots()) }),
 	)
+	registry.MustRegister(a.gateMetrics()...)
 	registry.MustRegister(a.moreMetrics...)
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 	return nil

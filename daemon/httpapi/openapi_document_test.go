@@ -155,6 +155,9 @@ func complete(rt route, op operation) *operation {
 		op.failures = append(op.failures,
 			http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}
+	if rt.kind != kindNone {
+		op.failures = append(op.failures, http.StatusServiceUnavailable)
+	}
 	if rt.ofBrain() {
 		op.failures = append(op.failures, http.StatusBadRequest, http.StatusNotFound)
 	}

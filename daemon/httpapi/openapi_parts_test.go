@@ -184,6 +184,7 @@ var failureOf = map[int]string{
 	http.StatusUnsupportedMediaType:  "UnsupportedMediaType",
 	http.StatusPreconditionRequired:  "Unconfirmed",
 	http.StatusTooManyRequests:       "RateLimited",
+	http.StatusServiceUnavailable:    "Unavailable",
 }
 
 var failures = map[string]response{
@@ -196,6 +197,12 @@ var failures = map[string]response{
 	"RateLimited": problem("The key has used up its requests, or the model provider its own.",
 		map[string]header{"Retry-After": {
 			Description: "Seconds, rounded up. Absent when the limit is the model provider's.",
+			Schema:      inline(ofType("integer"), least(1)),
+		}}),
+	"Unavailable": problem("The request was not served, and may be repeated later if there is a Retry-After: more "+
+		"work of its kind waits than can be done soon (code overloaded), or the store or the brain cannot be used now.",
+		map[string]header{"Retry-After": {
+			Description: "Seconds. Absent if only the operator can help.",
 			Schema:      inline(ofType("integer"), least(1)),
 		}}),
 	"Invalid":  problem("The request breaks a rule, which the detail names.", nil),

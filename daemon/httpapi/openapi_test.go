@@ -19,6 +19,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/admission"
 	"evalctl/internal/llm"
 	"evalctl/internal/sse"
 )
@@ -397,6 +398,10 @@ func spoil(t *testing.T, s *server, c *call, status int) {
 		c.headers.Set("Content-Type", "text/html")
 	case 428:
 		c.params["X-Confirm-Delete"] = ""
+	case 503:
+		for k := range s.api.gates {
+			s.api.gates[k] = admission.New(admission.Config{})
+		}
 	case 429:
 		c.headers.Set("Authorization", "Bearer "+tokenOf("slow"))
 		for range 2 {

@@ -17,6 +17,7 @@ import (
 	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/admission"
 	"evalctl/internal/llm"
 )
 
@@ -61,6 +62,7 @@ func TestOutcomes(t *testing.T) {
 		{memory.ErrReaderStopped, 502, "bad_gateway", false, false},
 		{memory.ErrReply, 502, "bad_gateway", true, false},
 		{memory.ErrReaderSilent, 502, "bad_gateway", true, false},
+		{admission.ErrOverloaded, 503, "overloaded", true, false},
 		{errShuttingDown, 503, "shutting_down", true, false},
 		{brain.ErrClosed, 503, "shutting_down", true, false},
 		{&store.Error{Op: "write", Path: "a", Err: store.ErrReadOnly}, 503, "read_only", true, false},

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/admission"
 )
 
 // request is the state of one HTTP request. The context of every request that is handled carries
@@ -24,6 +25,9 @@ type request struct {
 	// repeatable means that the handler may be called again. body is what readBody returned.
 	repeatable bool
 	body       []byte
+	// gate is the one that the work passes before it begins, with leave; nil: none, or it has passed.
+	gate  *admission.Gate
+	leave func()
 	// response is what was sent so far. err is why it failed, for the log.
 	response recorder
 	err      error

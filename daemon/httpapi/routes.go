@@ -13,6 +13,8 @@ type route struct {
 	pattern string
 	// scope is what a key needs. scopeOpen needs no key, scopeKey any key.
 	scope scope
+	// kind is the gate that its work passes.
+	kind kind
 	// operation is the operationId in openapi.json.
 	operation string
 	// serve handles a request that was let through. An error that it returns becomes a Problem,
@@ -29,51 +31,51 @@ const (
 )
 
 var routes = []route{
-	{"GET /healthz", scopeOpen, "health", (*API).healthz},
-	{"GET /openapi.json", scopeOpen, "openapi", (*API).openapi},
-	{"GET /metrics", scopeAdmin, "metrics", (*API).serveMetrics},
-	{"POST /mcp", scopeKey, "mcp", (*API).serveMCP},
+	{"GET /healthz", scopeOpen, kindNone, "health", (*API).healthz},
+	{"GET /openapi.json", scopeOpen, kindNone, "openapi", (*API).openapi},
+	{"GET /metrics", scopeAdmin, kindNone, "metrics", (*API).serveMetrics},
+	{"POST /mcp", scopeKey, kindNone, "mcp", (*API).serveMCP},
 
-	{"POST " + brainsPath, scopeWrite, "createBrain", (*API).createBrain},
-	{"GET " + brainsPath, scopeRead, "listBrains", (*API).listBrains},
-	{"GET " + brainPath, scopeRead, "getBrain", (*API).getBrain},
-	{"DELETE " + brainPath, scopeAdmin, "deleteBrain", (*API).deleteBrain},
+	{"POST " + brainsPath, scopeWrite, kindWrite, "createBrain", (*API).createBrain},
+	{"GET " + brainsPath, scopeRead, kindRead, "listBrains", (*API).listBrains},
+	{"GET " + brainPath, scopeRead, kindRead, "getBrain", (*API).getBrain},
+	{"DELETE " + brainPath, scopeAdmin, kindWrite, "deleteBrain", (*API).deleteBrain},
 
-	{"GET " + documentsPath + "/read", scopeRead, "readDocument", (*API).readDocument},
-	{"GET " + documentsPath + "/stat", scopeRead, "statDocument", (*API).statDocument},
-	{"HEAD " + documentsPath, scopeRead, "headDocument", (*API).headDocument},
-	{"GET " + documentsPath, scopeRead, "listDocuments", (*API).listDocuments},
-	{"PUT " + documentsPath, scopeWrite, "writeDocument", (*API).writeDocument},
-	{"DELETE " + documentsPath, scopeWrite, "deleteDocument", (*API).deleteDocument},
-	{"POST " + documentsPath + "/append", scopeWrite, "appendDocument", (*API).appendDocument},
-	{"POST " + documentsPath + "/rename", scopeWrite, "renameDocument", (*API).renameDocument},
-	{"POST " + documentsPath + "/batch-ops", scopeWrite, "batchDocuments", (*API).batchDocuments},
+	{"GET " + documentsPath + "/read", scopeRead, kindRead, "readDocument", (*API).readDocument},
+	{"GET " + documentsPath + "/stat", scopeRead, kindRead, "statDocument", (*API).statDocument},
+	{"HEAD " + documentsPath, scopeRead, kindRead, "headDocument", (*API).headDocument},
+	{"GET " + documentsPath, scopeRead, kindRead, "listDocuments", (*API).listDocuments},
+	{"PUT " + documentsPath, scopeWrite, kindWrite, "writeDocument", (*API).writeDocument},
+	{"DELETE " + documentsPath, scopeWrite, kindWrite, "deleteDocument", (*API).deleteDocument},
+	{"POST " + documentsPath + "/append", scopeWrite, kindWrite, "appendDocument", (*API).appendDocument},
+	{"POST " + documentsPath + "/rename", scopeWrite, kindWrite, "renameDocument", (*API).renameDocument},
+	{"POST " + documentsPath + "/batch-ops", scopeWrite, kindWrite, "batchDocuments", (*API).batchDocuments},
 
-	{"POST " + documentsPath, scopeWrite, "createDocument", (*API).createRecord},
-	{"POST " + documentsPath + "/ingest/file", scopeWrite, "ingestFile", (*API).ingestFile},
-	{"POST " + brainPath + "/ingest/file", scopeWrite, "ingestFileAlias", (*API).ingestFile},
-	{"POST " + documentsPath + "/ingest/url", scopeWrite, "ingestURL", (*API).ingestURL},
-	{"POST " + brainPath + "/ingest/url", scopeWrite, "ingestURLAlias", (*API).ingestURL},
+	{"POST " + documentsPath, scopeWrite, kindWrite, "createDocument", (*API).createRecord},
+	{"POST " + documentsPath + "/ingest/file", scopeWrite, kindIngest, "ingestFile", (*API).ingestFile},
+	{"POST " + brainPath + "/ingest/file", scopeWrite, kindIngest, "ingestFileAlias", (*API).ingestFile},
+	{"POST " + documentsPath + "/ingest/url", scopeWrite, kindIngest, "ingestURL", (*API).ingestURL},
+	{"POST " + brainPath + "/ingest/url", scopeWrite, kindIngest, "ingestURLAlias", (*API).ingestURL},
 
-	{"GET " + recordPath, scopeRead, "getDocument", (*API).getRecord},
-	{"DELETE " + recordPath, scopeWrite, "deleteDocumentById", (*API).deleteRecord},
+	{"GET " + recordPath, scopeRead, kindRead, "getDocument", (*API).getRecord},
+	{"DELETE " + recordPath, scopeWrite, kindWrite, "deleteDocumentById", (*API).deleteRecord},
 
-	{"GET " + brainPath + "/jobs/{job_id}", scopeRead, "getJob", (*API).getJob},
+	{"GET " + brainPath + "/jobs/{job_id}", scopeRead, kindRead, "getJob", (*API).getJob},
 
-	{"GET " + brainPath + "/events", scopeRead, "watchBrain", (*API).watchBrain},
+	{"GET " + brainPath + "/events", scopeRead, kindNone, "watchBrain", (*API).watchBrain},
 
-	{"POST " + brainPath + "/search", scopeSearch, "search", (*API).search},
-	{"GET " + brainPath + "/search", scopeSearch, "searchByQuery", (*API).searchByQuery},
-	{"POST " + brainPath + "/ask", scopeAsk, "ask", (*API).ask},
+	{"POST " + brainPath + "/search", scopeSearch, kindSearch, "search", (*API).search},
+	{"GET " + brainPath + "/search", scopeSearch, kindSearch, "searchByQuery", (*API).searchByQuery},
+	{"POST " + brainPath + "/ask", scopeAsk, kindAsk, "ask", (*API).ask},
 
-	{"POST " + sessionPath + "/messages", scopeWrite, "addMessage", (*API).addMessage},
-	{"POST " + sessionPath + "/messages/batch", scopeWrite, "addMessages", (*API).addMessages},
-	{"GET " + sessionPath, scopeRead, "getSession", (*API).getSession},
-	{"POST " + sessionPath + "/recall", scopeSearch, "recall", (*API).recall},
-	{"POST " + sessionPath + "/reflect", scopeWrite, "reflect", (*API).reflect},
+	{"POST " + sessionPath + "/messages", scopeWrite, kindWrite, "addMessage", (*API).addMessage},
+	{"POST " + sessionPath + "/messages/batch", scopeWrite, kindWrite, "addMessages", (*API).addMessages},
+	{"GET " + sessionPath, scopeRead, kindRead, "getSession", (*API).getSession},
+	{"POST " + sessionPath + "/recall", scopeSearch, kindSearch, "recall", (*API).recall},
+	{"POST " + sessionPath + "/reflect", scopeWrite, kindIngest, "reflect", (*API).reflect},
 
-	{"POST " + brainPath + "/consolidate", scopeWrite, "consolidate", (*API).consolidate},
-	{"POST " + brainPath + "/compile", scopeWrite, "compile", (*API).consolidate},
+	{"POST " + brainPath + "/consolidate", scopeWrite, kindIngest, "consolidate", (*API).consolidate},
+	{"POST " + brainPath + "/compile", scopeWrite, kindIngest, "compile", (*API).consolidate},
 }
 
 func (rt route) method() string {
@@ -117,6 +119,11 @@ func (a *API) handle(rt route) {
 		if err := a.authorize(w, r, rt.scope); err != nil {
 			return err
 		}
+		r, leave, err := a.arrive(r, rt)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		if ofBrain {
 			return a.serveBrain(w, r, rt)
 		}

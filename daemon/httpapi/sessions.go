@@ -109,6 +109,9 @@ func (a *API) recall(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) reflect(w http.ResponseWriter, r *http.Request) error {
+	if err := requestOf(r).begin(r.Context()); err != nil { // it has no body
+		return err
+	}
 	res, err := a.memory.Reflect(r.Context(), brainOf(r), sessionOf(r))
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ const (
 	CodeBrainUnavailable = "brain_unavailable"          // 503: damaged, or cannot be opened
 	CodeBrainLocked      = "brain_locked"               // 503: by another program
 	CodeStoreUnavailable = "store_unavailable"          // 503: the database does not answer
+	CodeOverloaded       = "overloaded"                 // 503: nothing was done, because too much waits
 	CodeSchemaVersion    = "unsupported_schema_version" // 501: written by a newer program
 )
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"evalctl/internal/admission"
 )
 
 // Embedder converts texts to vectors. It must be safe for concurrent use, and return soon after its
@@ -103,11 +105,11 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	models, cancel := context.WithTimeoutCause(ctx, modelTime, ErrSlow)
 	defer cancel()
 	asked := m.mode
-	res, err := s.retrieve(models, m, q)
+	res, err := s.retrieve(ctx, models, m, q)
 	degraded := ""
 	if err != nil && s.mayDegrade(err) {
 		degraded, m = err.Error(), m.withoutVectors()
-		res, err = s.retrieve(models, m, q)
+		res, err = s.retrieve(ctx, models, m, q)
 	}
 	if err == nil && m.reranks {
 		if err = s.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
@@ -137,16 +139,23 @@ func (s *Searcher) mayDegrade(err error) bool {
 	return failed && s.cfg.Degrade
 }
 
-// retrieve ranks by the method, without reranking.
-func (s *Searcher) retrieve(ctx context.Context, m method, q Query) (Result, error) {
-	if !m.vectors {
-		return s.index.retrieve(m, q, vectorLeg{}), nil
+// retrieve ranks by the method, without reranking. It has models only until the context of that
+// name ends. The work of ctx begins after the model, so that no slot is occupied by waiting.
+func (s *Searcher) retrieve(ctx, models context.Context, m method, q Query) (Result, error) {
+	var vector vectorLeg
+	if m.vectors {
+		unit, err := s.queryVector(models, q.Text)
+		if err != nil {
+			return Result{}, err
+		}
+		vector = vectorLeg{unit, s.cfg.HybridFusion()}
 	}
-	vector, err := s.queryVector(ctx, q.Text)
+	release, err := admission.Enter(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	return s.index.retrieve(m, q, vectorLeg{vector, s.cfg.HybridFusion()}), nil
+	defer release()
+	return s.index.retrieve(m, q, vector), nil
 }
 
 // queryVector embeds the chunks that have no vector, and then the query.

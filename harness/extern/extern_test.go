@@ -189,14 +189,15 @@ func TestTooManyBadReplies(t *testing.T) {
 func TestBadHandshakes(t *testing.T) {
 	for reply, want := range map[string]string{
 		`echo hello`: "it is not one JSON object: hello",
-		`echo '{"protocol": 2, "name": "n", "version": "1", "needs": []}'`:         `"protocol" is 2, and this evalctl speaks 1`,
-		`echo '{"name": "n", "version": "1", "needs": []}'`:                        `"protocol" is missing`,
-		`echo '{"protocol": 1, "name": " ", "version": "1", "needs": []}'`:         `"name" must be a text`,
-		`echo '{"protocol": 1, "name": "n", "version": 1, "needs": []}'`:           `"version" must be a text`,
-		`echo '{"protocol": 1, "name": "n", "version": "1"}'`:                      `"needs" must be a list`,
-		`echo '{"protocol": 1, "name": "n", "version": "1", "needs": ["answer"]}'`: `"needs" has "answer", which is none of expected_paths, expected_substrings, reference_answer`,
-		`echo "no module torch" >&2; exit 3`:                                       "exit status 3\nlast lines of its log",
-		`exec 1>&-; sleep 1000`:                                                    "it closed its standard output",
+		`echo '{"protocol": 2, "name": "n", "version": "1", "needs": []}'`:               `"protocol" is 2, and this evalctl speaks 1`,
+		`echo '{"name": "n", "version": "1", "needs": []}'`:                              `"protocol" is missing`,
+		`echo '{"protocol": 1, "name": " ", "version": "1", "needs": []}'`:               `"name" must be a text`,
+		`printf '{"protocol": 1, "name": "n\\u001b[2J", "version": "1", "needs": []}\n'`: `"name" must be a text`,
+		`echo '{"protocol": 1, "name": "n", "version": 1, "needs": []}'`:                 `"version" must be a text`,
+		`echo '{"protocol": 1, "name": "n", "version": "1"}'`:                            `"needs" must be a list`,
+		`echo '{"protocol": 1, "name": "n", "version": "1", "needs": ["answer"]}'`:       `"needs" has "answer", which is none of expected_paths, expected_substrings, reference_answer`,
+		`echo "no module torch" >&2; exit 3`:                                             "exit status 3\nlast lines of its log",
+		`exec 1>&-; sleep 1000`:                                                          "it closed its standard output",
 	} {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
@@ -259,23 +260,29 @@ func TestRestartsAreLimited(t *testing.T) {
 	}
 }
 
-// An answer that takes too long is unscored; the others that waited behind it are scored by the next
-// process.
+// An answer that takes too long is unscored. What waited behind it is scored by a later process, also
+// if several answers take too long.
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	s := open(t, script(t, each(`case $line in *slow*) sleep 1000 & wait;; esac
-`+good)), extern.Options{Timeout: time.Second})
-	slow := make(chan scorer.Verdict)
-	go func() {
-		v, _ := s.Score(context.WithoutCancel(t.Context()), scorer.Item{ID: "slow", Answer: "slow"})
-		slow <- v
-	}()
-	time.Sleep(50 * time.Millisecond) // it need not be first, but then waits longer
-	if v, err := s.Score(t.Context(), scorer.Item{ID: "a", Answer: "fine"}); err != nil || !v.Passed() {
-		t.Errorf("%+v %v", v, err)
+`+good)), extern.Options{Timeout: 2 * time.Second})
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			v, err := s.Score(t.Context(), scorer.Item{ID: "slow", Answer: "slow"})
+			if err != nil || v.Scored || !strings.Contains(v.Reason, "gave no reply within ") {
+				t.Errorf("%+v %v", v, err)
+			}
+		})
 	}
-	if v := <-slow; v.Scored || !strings.Contains(v.Reason, "gave no reply within ") {
-		t.Errorf("%+v", v)
+	for range 4 {
+		all.Go(func() {
+			if v, err := s.Score(t.Context(), scorer.Item{ID: "a", Answer: "fine"}); err != nil || !v.Passed() {
+				t.Errorf("%+v %v", v, err)
+			}
+		})
 	}
+	all.Wait()
 }
 
 // Neither the process nor one that it has started outlives Close, and credentials do not reach it.

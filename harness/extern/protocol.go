@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"evalctl/internal/jsonobj"
@@ -57,8 +58,9 @@ func parseHello(reply []byte) (about, error) {
 		into *string
 	}{{"name", &a.name}, {"version", &a.version}} {
 		text, ok := jsonobj.String(o.Get(f.key))
-		if !ok || strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > maxName {
-			return about{}, fmt.Errorf("%q must be a text of 1 to %d characters", f.key, maxName)
+		unprintable := strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
+		if !ok || strings.TrimSpace(text) == "" || unprintable || utf8.RuneCountInString(text) > maxName {
+			return about{}, fmt.Errorf("%q must be a text of 1 to %d printable characters", f.key, maxName)
 		}
 		*f.into = text
 	}

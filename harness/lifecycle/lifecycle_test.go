@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
 	"evalctl/harness/launch"
 	"evalctl/harness/lifecycle"
 	"evalctl/harness/pipeline"
@@ -82,6 +83,22 @@ func open(t *testing.T, fault string) *harness.Session {
 // may not be restarted is one that somebody else has started.
 func measure(t *testing.T, session *harness.Session, d dataset.Dataset, restart bool) map[string]result.Record {
 	t.Helper()
+	ctx, stop := session.Watch(t.Context())
+	defer stop()
+	var seen records
+	config, run := configOf(t, session, d, restart, &seen)
+	if _, err := harness.Drive(ctx, config, result.Identity{Scenario: result.AskBasic}); err != nil {
+		t.Fatal(err)
+	}
+	run.Close(t.Context())
+	return seen.byID()
+}
+
+// configOf returns a run of the questions of a dataset.
+func configOf(
+	t *testing.T, session *harness.Session, d dataset.Dataset, restart bool, seen pipeline.Observer,
+) (harness.Config, *lifecycle.Run) {
+	t.Helper()
 	brains, err := d.Brains(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -98,28 +115,25 @@ func measure(t *testing.T, session *harness.Session, d dataset.Dataset, restart 
 			return session.Service(), nil
 		}
 	}
-	ctx, stop := session.Watch(t.Context())
-	defer stop()
 	run := lifecycle.New(c)
-	var seen records
-	_, err = harness.Drive(ctx, harness.Config{
-		Dataset: d, TopK: 5, Concurrency: 4, Pace: run, Observer: &seen,
+	return harness.Config{
+		Dataset: d, TopK: 5, Concurrency: 4, Pace: run, Observer: seen,
 		Asker: run.Around(harness.NewDaemon(harness.Daemon{
 			Answerer: run, Timeout: time.Minute, TopK: 5, Brains: harness.Asked(brains), Documents: run, Watched: true,
 		})),
 		Scorer: pipeline.Grader{Scorer: scorer.Exact{}},
-	}, result.Identity{Scenario: result.AskBasic})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run.Close(t.Context())
+	}, run
+}
+
+// byID returns the records by id and repeat.
+func (r *records) byID() map[string]result.Record {
 	out := map[string]result.Record{}
-	for _, r := range seen.all {
-		key := r.ID
-		if r.Repeat > 1 {
-			key = fmt.Sprintf("%s #%d", r.ID, r.Repeat)
+	for _, rec := range r.all {
+		key := rec.ID
+		if rec.Repeat > 1 {
+			key = fmt.Sprintf("%s #%d", rec.ID, rec.Repeat)
 		}
-		out[key] = r
+		out[key] = rec
 	}
 	return out
 }
@@ -246,21 +260,7 @@ func TestWhatATargetLacks(t *testing.T) {
 // TestOrderOfSharedBrains checks that a brain has seen what comes before a question in the file, and
 // nothing else, in whichever order and however often questions are asked.
 func TestOrderOfSharedBrains(t *testing.T) {
-	var lines []string
-	for i := range 6 {
-		before := `{"op":"put","path":"fare.md","text":"The fare is step` + fmt.Sprint(i) + ` now."}`
-		if i == 3 {
-			before += `,{"op":"restart"}`
-		}
-		forbidden := []string{}
-		for j := range 6 {
-			if j != i {
-				forbidden = append(forbidden, fmt.Sprintf("%q", fmt.Sprintf("step%d", j)))
-			}
-		}
-		lines = append(lines, fmt.Sprintf(`{"id":"q%d","question":"What is the fare?","brain":"b","expected_substrings":["step%d"],`+
-			`"forbidden":[%s],"before":[%s]}`, i, i, strings.Join(forbidden, ","), before))
-	}
+	lines := stepsOfOneBrain()
 	session := open(t, "no fault")
 	for name, o := range map[string]dataset.Options{
 		"in order":   {Repeats: 2},
@@ -278,5 +278,66 @@ func TestOrderOfSharedBrains(t *testing.T) {
 				t.Errorf("%s: %s: %s %v", name, id, r.Reason, r.Error)
 			}
 		}
+	}
+}
+
+// stepsOfOneBrain returns questions that replace the same document, one after the other.
+func stepsOfOneBrain() []string {
+	var lines []string
+	for i := range 6 {
+		before := `{"op":"put","path":"fare.md","text":"The fare is step` + fmt.Sprint(i) + ` now."}`
+		if i == 3 {
+			before += `,{"op":"restart"}`
+		}
+		forbidden := []string{}
+		for j := range 6 {
+			if j != i {
+				forbidden = append(forbidden, fmt.Sprintf("%q", fmt.Sprintf("step%d", j)))
+			}
+		}
+		lines = append(lines, fmt.Sprintf(`{"id":"q%d","question":"What is the fare?","brain":"b","expected_substrings":["step%d"],`+
+			`"forbidden":[%s],"before":[%s]}`, i, i, strings.Join(forbidden, ","), before))
+	}
+	return lines
+}
+
+// TestResume checks that a run that was interrupted goes on with brains that have seen what the
+// finished questions wrote.
+func TestResume(t *testing.T) {
+	session := open(t, "no fault")
+	d := written(t, dataset.Options{}, stepsOfOneBrain()...)
+	j, err := journal.Create(t.TempDir(), result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Brain: "b", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
+		Dataset: result.DatasetID{Path: d.Path, SHA256: d.SHA256, Selected: d.Planned()},
+	}, time.Now().UTC(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	config, _ := configOf(t, session, d, true, &stopping{after: 2, stop: cancel})
+	if _, _, err = harness.Run(ctx, config, j); err == nil || j.Finished() == 0 || j.Finished() == 6 {
+		t.Fatalf("%d questions finished, %v", j.Finished(), err)
+	}
+	before := j.Finished()
+	var seen records
+	config, run := configOf(t, session, d, true, &seen)
+	res, _, err := harness.Run(t.Context(), config, j)
+	run.Close(t.Context())
+	if err != nil || res.Resumed != before || res.Passed != 6 {
+		t.Errorf("%d resumed, %d of %d passed, %v", res.Resumed, res.Passed, res.Total, err)
+	}
+}
+
+// stopping stops a run after some records.
+type stopping struct {
+	after int
+	stop  func()
+}
+
+func (*stopping) Asking(string, bool) {}
+func (s *stopping) Recorded(result.Record) {
+	if s.after--; s.after == 0 {
+		s.stop()
 	}
 }

@@ -248,7 +248,7 @@ func (e *Evaluation) live(config *harness.Config, sc scorer.Scorer) *lifecycle.R
 		Dataset: r.Dataset, Brains: r.Brains, Target: e.asked,
 		Skips: func(q dataset.Question) bool { return errors.Is(sc.Check(q.Item()), scorer.ErrNoGold) },
 	})
-	if e.session.Started() {
+	if e.session.CanRestart() {
 		run.Restart = func(ctx context.Context) (target.Service, error) {
 			if err := e.session.Restart(ctx); err != nil {
 				return nil, err

@@ -13,13 +13,9 @@ type Document interface {
 	write(p *summary)
 	// annotations returns what did not pass, the most important first.
 	annotations() []annotation
-	// page returns the HTML page, nil if there is nothing to show.
+	// page returns the HTML page. It is nil for arms that are not exactly one with a result.
 	page() *Page
 }
-
-// PageOf returns the HTML page of a document. It is nil for arms that are not exactly one with a
-// result.
-func PageOf(d Document) *Page { return d.page() }
 
 // Arm is a run, or one of the things that a replay measured.
 type Arm struct {

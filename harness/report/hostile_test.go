@@ -37,6 +37,8 @@ func hostile(next func() string) map[string]Document {
 	}
 	res.Tags = nil
 	run.fill()
+	res.Checks = map[string]*result.TagFigures{next(): {Counts: result.Counts{Total: 1, Scored: 1}, PassRate: new(0.0)}}
+	id.External = &result.ExternalScorer{Name: next(), Version: next()}
 	id.Dataset.Path, id.Dataset.SHA256, id.Mode, id.Daemon.Version, id.Judge.Model = next(), next(), next(), next(), next()
 	id.Dataset.Selection = &result.Selection{Grep: next(), Tags: []string{next()}, FailedOf: next(), Total: 99}
 	id.Scenario, res.ScorerName, run.Path = result.Scenario(next()), next(), next()

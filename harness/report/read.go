@@ -24,6 +24,23 @@ func Read(path string) (Document, error) {
 	return nil, err
 }
 
+// ReadArm reads the result file of an arm, if it has one. problem is what ended the arm early. A result
+// that cannot be read is a problem of the arm too.
+func ReadArm(name, path string, problem error) Arm {
+	arm := Arm{Name: name}
+	if path != "" {
+		run, err := ReadRun(path)
+		if problem == nil {
+			problem = err
+		}
+		arm.Run = run
+	}
+	if problem != nil {
+		arm.Problem = problem.Error()
+	}
+	return arm
+}
+
 // readConformance returns nil for a file that is no report of conformance.
 func readConformance(path string) *Conformance {
 	info, err := os.Stat(path)

@@ -15,7 +15,7 @@ func (id *Identity) PassedText() string {
 	kind, err := scorer.Find(id.Scorer)
 	switch {
 	case id.External != nil:
-		text += fmt.Sprintf(" by the scorer %s %s", id.External.Name, id.External.Version)
+		text += " by the external scorer"
 	case err != nil:
 	case kind.Needs == scorer.NeedGold:
 		text += fmt.Sprintf(", which is the share of the expected documents among the first %d", id.TopK)

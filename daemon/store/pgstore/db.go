@@ -60,6 +60,7 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 		return nil, fmt.Errorf("%s: %w", postgres.Address(conn), err)
 	}
 	db.pool, db.bus = pool, newBus(pool)
+	db.bus.answered.Store(time.Now().UnixNano()) // Schema.Ensure's statements
 	db.held = make(chan struct{}, max(1, conns*3/8))
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop

@@ -22,7 +22,7 @@ type Row struct {
 	Question   string   `parquet:"question" doc:"The text that was asked."`
 	AsOf       *string  `parquet:"question_date,optional" doc:"When the question is asked, as the dataset has it."`
 	Tags       string   `parquet:"tags" doc:"The tags, as a JSON list."`
-	Outcome    string   `parquet:"outcome" doc:"scored, error, unscored or no_gold."`
+	Outcome    string   `parquet:"outcome" doc:"scored, error, unscored, no_gold or not_measurable."`
 	Passed     bool     `parquet:"passed" doc:"Whether the question passed; false for what is not scored."`
 	Score      *float64 `parquet:"score,optional" doc:"From 0 to 1; none unless the outcome is scored."`
 	Reason     *string  `parquet:"reason,optional" doc:"The scorer's explanation."`

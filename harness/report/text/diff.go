@@ -33,6 +33,13 @@ func Diff(t *terminal.Terminal, found []*compare.Found) {
 	printTexts(t, sides, "reference", func(r *result.Record) string { return r.Reference })
 	printTexts(t, sides, "expected", func(r *result.Record) string { return strings.Join(r.Expected, " | ") })
 	printTexts(t, sides, "gold", func(r *result.Record) string { return strings.Join(r.ExpectedPaths, ", ") })
+	printTexts(t, sides, "checks", func(r *result.Record) string {
+		var checks []string
+		for _, c := range r.Checks {
+			checks = append(checks, c.String())
+		}
+		return strings.Join(checks, " | ")
+	})
 	for _, name := range missing {
 		t.Field("note", "%s does not have this question", terminal.Short(name, 80))
 	}

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -11,23 +11,24 @@ import (
 	"evalctl/daemon/store/gitstore"
 )
 
-// signPassphrase is the environment variable with the passphrase of --sign-key.
-const signPassphrase = "SVC_SIGN_KEY_PASSPHRASE"
+// SignPassphrase is the environment variable with the passphrase of --sign-key.
+const SignPassphrase = "SVC_SIGN_KEY_PASSPHRASE"
 
-// gitFlags are what serve does with the repositories of --store git.
-type gitFlags struct {
-	SignKey  string        `env:"SVC_SIGN_KEY" placeholder:"FILE" help:"SSH private key that signs every commit. Only with --store git."`
-	Remote   string        `name:"git-remote" env:"SVC_GIT_REMOTE" placeholder:"URL" help:"Git repository that brains are pulled from and pushed to; {brain} and {tenant} are replaced. Only with --store git."`
-	Branch   string        `name:"git-branch" env:"SVC_GIT_BRANCH" placeholder:"BRANCH" help:"Branch at --git-remote; {brain} and {tenant} are replaced. Default: main, or {brain} if the URL has no {brain}."`
-	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" help:"Interval between pulls from --git-remote (${default}). Commits are pushed at once."`
+// Git says what a daemon does with the repositories of --store git. Each field is the value of a flag
+// of evalctl serve.
+type Git struct {
+	SignKey  string
+	Remote   string
+	Branch   string
+	Interval time.Duration
 }
 
 // shortestInterval limits the load on the remote.
 const shortestInterval = time.Second
 
-// config sets what the flags say about the repositories of a daemon. With keys, brains belong to
+// Apply sets what the flags say about the repositories of a daemon. With keys, brains belong to
 // tenants.
-func (f *gitFlags) config(ctx context.Context, p *process, keys bool, cfg *daemon.Config) error {
+func (f *Git) Apply(ctx context.Context, env func(string) string, keys bool, cfg *daemon.Config) error {
 	if cfg.Store != daemon.StoreGit {
 		switch {
 		case f.SignKey != "":
@@ -42,7 +43,7 @@ func (f *gitFlags) config(ctx context.Context, p *process, keys bool, cfg *daemo
 	if f.Interval < shortestInterval {
 		return fmt.Errorf("--git-interval %v: must be at least %v", f.Interval, shortestInterval)
 	}
-	if err := f.sign(p, cfg); err != nil {
+	if err := f.sign(env, cfg); err != nil {
 		return err
 	}
 	if f.Remote == "" {
@@ -60,13 +61,13 @@ func (f *gitFlags) config(ctx context.Context, p *process, keys bool, cfg *daemo
 }
 
 // sign sets the signature of commits.
-func (f *gitFlags) sign(p *process, cfg *daemon.Config) error {
+func (f *Git) sign(env func(string) string, cfg *daemon.Config) error {
 	if f.SignKey == "" {
 		return nil
 	}
-	signer, err := gitstore.NewSSHSigner(f.SignKey, []byte(p.env(signPassphrase)))
+	signer, err := gitstore.NewSSHSigner(f.SignKey, []byte(env(SignPassphrase)))
 	if errors.Is(err, gitstore.ErrPassphrase) {
-		err = fmt.Errorf("%w: set it in %s", err, signPassphrase)
+		err = fmt.Errorf("%w: set it in %s", err, SignPassphrase)
 	}
 	if err != nil {
 		return fmt.Errorf("--sign-key: %w", err)

@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"evalctl/internal/admission"
+)
+
+// kind is a kind of work. Each has its own gate, so that none waits for another.
+type kind string
+
+const (
+	kindNone   kind = "none" // is always done: what operators need, and streams of changes
+	kindSearch kind = "search"
+	kindAsk    kind = "ask" // the retrieval only: while the model answers, nothing else waits for it
+	kindWrite  kind = "write"
+	kindIngest kind = "ingest" // conversions, and what models make of documents
+	kindRead   kind = "read"
+)
+
+// newGates returns the gate of each kind for a number of processors.
+//
+// Retrieval needs nothing but processors. The other kinds also wait for disks, databases or models,
+// so that more of it is done at a time: several writes share a commit. They give no tenant all
+// slots, because their work may take long. The queues are for the clients of a few evaluations at a
+// time, 64 each, which wait for their turn however long a search takes.
+func newGates(processors int) map[kind]*admission.Gate {
+	queue := max(128, 64*processors)
+	return map[kind]*admission.Gate{
+		kindSearch: admission.New(admission.Config{Slots: processors, Queue: queue}),
+		kindAsk:    admission.New(admission.Config{Slots: processors, Queue: queue}),
+		kindWrite:  admission.New(admission.Config{Slots: 16 * processors, PerTenant: 12 * processors, Queue: 4 * queue}),
+		kindIngest: admission.New(admission.Config{Slots: 8 * processors, PerTenant: 6 * processors, Queue: queue}),
+		kindRead:   admission.New(admission.Config{Slots: 16 * processors, PerTenant: 12 * processors, Queue: 4 * queue}),
+	}
+}
+
+// arrive lets the work of a request pass its gate. A request with a body passes it in begin, since
+// its client may take long to send the body. A retrieval passes it in daemon/search, since the
+// documents may have to be read first, or a model be asked. The caller must call leave in the end.
+func (a *API) arrive(r *http.Request, rt route) (_ *http.Request, leave func(), err error) {
+	gate, state := a.gates[rt.kind], requestOf(r)
+	if gate == nil {
+		return r, func() {}, nil
+	}
+	ctx := admission.With(r.Context(), gate, state.tenant())
+	if rt.kind == kindSearch || rt.kind == kindAsk {
+		return r.WithContext(ctx), func() {}, nil
+	}
+	state.gate, state.leave = gate, func() {}
+	if rt.method() == http.MethodPost || rt.method() == http.MethodPut {
+		return r, func() { state.leave() }, nil
+	}
+	err = state.begin(ctx)
+	return r, func() { state.leave() }, err
+}
+
+// begin waits until the work of the request may begin. Only the first call has an effect.
+func (state *request) begin(ctx context.Context) error {
+	if state.gate == nil {
+		return nil
+	}
+	gate := state.gate
+	state.gate = nil
+	leave, err := gate.Enter(ctx, state.tenant())
+	if err == nil {
+		state.leave = leave
+	}
+	return err
+}
+
+// tenant returns whose work the request is. It is empty without keys.
+func (state *request) tenant() string {
+	if state.caller == nil {
+		return ""
+	}
+	return state.caller.Tenant
+}
+
+// gateMetrics returns the metrics of the gates.
+func (a *API) gateMetrics() []prometheus.Collector {
+	var all []prometheus.Collector
+	for k, gate := range a.gates {
+		labels := prometheus.Labels{"kind": string(k)}
+		gauge := func(name, help string, value func(admission.Stats) int) {
+			all = append(all, prometheus.NewGaugeFunc(
+				prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
+				func() float64 { return float64(value(gate.Stats())) }))
+		}
+		counter := func(name, help string, value func(admission.Stats) uint64) {
+			all = append(all, prometheus.NewCounterFunc(
+				prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
+				func() float64 { return float64(value(gate.Stats())) }))
+		}
+		gauge("evalctl_work_in_flight", "Requests whose work is being done, by kind of work.",
+			func(s admission.Stats) int { return s.InFlight })
+		gauge("evalctl_work_queued", "Requests whose work waits, by kind of work.",
+			func(s admission.Stats) int { return s.Queued })
+		counter("evalctl_work_shed_total", "Requests answered with 503 overloaded, by kind of work.",
+			func(s admission.Stats) uint64 { return s.Shed })
+		counter("evalctl_work_abandoned_total", "Requests whose clients left while their work waited, by kind of work.",
+			func(s admission.Stats) uint64 { return s.Abandoned })
+	}
+	return all
+}

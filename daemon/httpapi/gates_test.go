@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/internal/admission"
+	"evalctl/internal/llm"
+	"evalctl/internal/sse"
+)
+
+// limit replaces the gates of a server that has no requests.
+func (s *server) limit(cfg admission.Config) {
+	for k := range s.api.gates {
+		s.api.gates[k] = admission.New(cfg)
+	}
+}
+
+// eventually fails the test if a condition does not become true.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// TestOverloaded: a daemon that can do no work rejects what is work, and goes on with what operators
+// need.
+func TestOverloaded(t *testing.T) {
+	s := startKeyed(t)
+	s.limit(admission.Config{})
+	for _, tc := range []struct{ method, target, body string }{
+		{"POST", "/v1/brains/eval/search", `{"query":"kettle"}`},
+		{"GET", "/v1/brains/eval/search?q=kettle", ""},
+		{"POST", "/v1/brains/eval/ask", `{"question":"kettle?"}`},
+		{"PUT", "/v1/brains/eval/documents?path=b.md", "x"},
+		{"GET", "/v1/brains/eval/documents?dir=", ""},
+		{"POST", "/v1/brains/eval/consolidate", ""},
+	} {
+		headers := as("admin")
+		if tc.method == "PUT" {
+			headers = append(headers, "Content-Type", octets)
+		}
+		resp := s.do(t, tc.method, tc.target, tc.body, headers...)
+		var p protocol.Problem
+		err := json.NewDecoder(resp.Body).Decode(&p)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != 503 || p.Code != protocol.CodeOverloaded || resp.Header.Get("Retry-After") != "1" {
+			t.Errorf("%s %s: got %d %+v, Retry-After %q, %v", tc.method, tc.target, resp.StatusCode, p, resp.Header.Get("Retry-After"), err)
+		}
+	}
+	if status, got := s.tool(t, "memory_search", `{"query":"kettle","brain":"eval"}`, as("reader")...); status != 200 || !strings.Contains(got, `"code":"overloaded"`) {
+		t.Errorf("a tool: got %d %s", status, got)
+	}
+	s.expect(t, 200, "GET", "/healthz?ready", "")
+	metrics := s.expect(t, 200, "GET", "/metrics", "", as("admin")...)
+	for _, want := range []string{
+		`evalctl_work_shed_total{kind="search"} 3`, `evalctl_work_shed_total{kind="ask"} 1`,
+		`evalctl_work_shed_total{kind="write"} 1`, `evalctl_work_shed_total{kind="read"} 1`,
+		`evalctl_work_shed_total{kind="ingest"} 1`,
+		`evalctl_work_in_flight{kind="search"} 0`, `evalctl_work_queued{kind="search"} 0`,
+		`evalctl_work_abandoned_total{kind="search"} 0`,
+	} {
+		if !strings.Contains(metrics, want+"\n") {
+			t.Errorf("no metric %s", want)
+		}
+	}
+	resp := s.do(t, "GET", "/v1/brains/eval/events", "", as("reader")...)
+	defer resp.Body.Close()
+	if e, err := sse.NewReader(resp.Body, sse.MaxEvent).Next(); err != nil || e.Name != protocol.EventReady {
+		t.Errorf("the stream of changes begins with %+v, %v", e, err)
+	}
+}
+
+// TestEveryKindHasAGate: a route of a kind that newGates does not know would be unlimited.
+func TestEveryKindHasAGate(t *testing.T) {
+	gates := newGates(2)
+	for _, rt := range routes {
+		if rt.kind != kindNone && gates[rt.kind] == nil {
+			t.Errorf("%s: no gate for kind %q", rt.pattern, rt.kind)
+		}
+	}
+}
+
+// TestStreamsHoldNoSlot: with one slot for each kind and no queue, several answers are streamed at
+// the same time, and a tool passes its gate once.
+func TestStreamsHoldNoSlot(t *testing.T) {
+	waits := waiting{llm.NewFake(), make(chan error, 3)}
+	s := start(t, waits, llm.FakeModel)
+	s.put(t, "a.md", "The kettle is green.")
+	s.limit(admission.Config{Slots: 1})
+	for range 3 {
+		resp := s.do(t, "POST", "/v1/brains/eval/ask", `{"question":"What colour is the kettle?"}`)
+		defer resp.Body.Close()
+		if e, err := sse.NewReader(resp.Body, sse.MaxEvent).Next(); err != nil || e.Name != protocol.EventRetrieve {
+			t.Fatalf("got %d %+v, %v", resp.StatusCode, e, err)
+		}
+	}
+	for k, gate := range s.api.gates {
+		eventually(t, "slots of kind "+string(k)+" are free", func() bool { return gate.Stats().InFlight == 0 })
+	}
+	if status, got := s.tool(t, "memory_search", `{"query":"kettle"}`); status != 200 || !strings.Contains(got, "green") {
+		t.Errorf("got %d %s", status, got)
+	}
+}
+
+// TestSlowBodyHoldsNoSlot: a client that is still sending its document keeps no other from writing.
+func TestSlowBodyHoldsNoSlot(t *testing.T) {
+	s := startFake(t)
+	s.limit(admission.Config{Slots: 1, Queue: 1}) // a slot becomes free after the response
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "PUT /v1/brains/eval/documents?path=slow.md HTTP/1.1\r\nHost: localhost\r\n"+
+		"Content-Type: "+octets+"\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
+	if _, err := io.ReadFull(conn, answer); err != nil { // the handler reads the body
+		t.Fatalf("%q, %v", answer, err)
+	}
+	s.put(t, "fast.md", "x")
+	if _, err := io.WriteString(conn, "slow"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(answer); err != nil || !strings.HasPrefix(string(answer[:n]), "HTTP/1.1 204") {
+		t.Errorf("got %q, %v", answer[:n], err)
+	}
+	eventually(t, "the slots are free", func() bool { return s.api.gates[kindWrite].Stats().InFlight == 0 })
+}
+
+// TestTenantsShareTheSlots: one tenant occupies all that it may, and another one is served.
+func TestTenantsShareTheSlots(t *testing.T) {
+	s := startKeyed(t)
+	s.limit(admission.Config{Slots: 2, PerTenant: 1})
+	leave, err := s.api.gates[kindRead].Enter(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	const eval, theirs = "/v1/brains/eval/documents?dir=", "/v1/brains/theirs/documents?dir="
+	if got := s.status(t, "GET", eval, "", as("reader")...); got != http.StatusServiceUnavailable {
+		t.Errorf("the tenant that is busy gets %d", got)
+	}
+	s.expect(t, 200, "GET", theirs, "", as("other")...)
+}

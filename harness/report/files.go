@@ -1,0 +1,187 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evalctl/harness/report/rows"
+	"evalctl/harness/result"
+	"evalctl/internal/atomicfile"
+)
+
+// Stdout is the path of a report that goes to stdout.
+const Stdout = "-"
+
+// File is a file that a flag names.
+type File struct {
+	// Flag is the name of the flag. That of a report is its form: junit, markdown, html, csv or
+	// parquet.
+	Flag, Path string
+
+	arm int // whose page it is, from 1; 0 for the whole document
+}
+
+// Files are the files of reports.
+type Files []File
+
+// Given returns the files that have a path.
+func Given(files ...File) Files {
+	return slices.DeleteFunc(files, func(f File) bool { return f.Path == "" })
+}
+
+// ForArms adds the pages of several arms, each to a file with the name of the arm before the ending.
+func (fs Files) ForArms(names []string) Files {
+	var all Files
+	for _, f := range fs {
+		all = append(all, f)
+		if f.Flag != "html" || len(names) < 2 {
+			continue
+		}
+		ending := filepath.Ext(f.Path)
+		for i, name := range names {
+			all = append(all, File{Flag: f.Flag, Path: strings.TrimSuffix(f.Path, ending) + "." + name + ending, arm: i + 1})
+		}
+	}
+	return all
+}
+
+// Prepare checks that the reports can be written at the end, and creates their folders. others are
+// the files that the command reads or writes, none of which a report may replace.
+func (fs Files) Prepare(others ...File) error {
+	for i, f := range fs {
+		for _, other := range slices.Concat(others, fs[:i]) {
+			switch {
+			case other.Path == "" || other.Flag == f.Flag:
+			case sameFile(f.Path, other.Path):
+				return fmt.Errorf("--%s %s is also the file of --%s; name another one", f.Flag, f.Path, other.Flag)
+			case other.Flag == "corpus" && strings.HasPrefix(resolved(f.Path), resolved(other.Path)+string(filepath.Separator)):
+				return fmt.Errorf("--%s %s would be a document of --corpus; name a file elsewhere", f.Flag, f.Path)
+			}
+		}
+		if err := f.writable(); err != nil {
+			return f.failed(err)
+		}
+	}
+	return nil
+}
+
+// Render writes a result file, or a report of conformance, again. It checks all files before it
+// writes the first. The tables csv and parquet are made without reading the questions into memory.
+func (fs Files) Render(path string, stdout io.Writer) error {
+	for _, f := range fs {
+		if f.Path == Stdout {
+			continue
+		}
+		err := f.writable()
+		if sameFile(f.Path, path) {
+			err = errors.New("it is the result itself; name another file")
+		}
+		if err != nil {
+			return f.failed(err)
+		}
+	}
+	tables := map[string]func(io.Writer, *result.Reader) error{"csv": rows.CSV, "parquet": rows.Parquet}
+	var doc Document
+	for _, f := range fs {
+		write := func(w io.Writer) error { return f.render(w, doc) }
+		if table := tables[f.Flag]; table != nil {
+			write = func(w io.Writer) error {
+				r, err := result.Open(path)
+				if err != nil {
+					return err
+				}
+				defer r.Close()
+				return table(w, r)
+			}
+		} else if doc == nil {
+			var err error
+			if doc, err = Read(path); err != nil {
+				return err
+			}
+		}
+		if err := f.write(stdout, write); err != nil {
+			return f.failed(err)
+		}
+	}
+	return nil
+}
+
+// failed adds the flag and the path to an error.
+func (f File) failed(err error) error { return fmt.Errorf("--%s %s: %w", f.Flag, f.Path, err) }
+
+// render writes a document in the form of the flag.
+func (f File) render(w io.Writer, d Document) error {
+	switch f.Flag {
+	case "junit":
+		return JUnit(w, d)
+	case "html":
+		return HTML(w, *d.page())
+	}
+	return Markdown(w, d, MaxSummary)
+}
+
+// write replaces the file by what content writes. stdout is that of the path Stdout, nil if the
+// path is always that of a file.
+func (f File) write(stdout io.Writer, content func(io.Writer) error) error {
+	path := f.Path
+	if path == Stdout && stdout != nil {
+		path = ""
+	}
+	out, err := atomicfile.OpenOutput(path, stdout)
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	if err := content(out); err != nil {
+		return err
+	}
+	return out.Keep()
+}
+
+// writable returns an error if the file cannot be written, or has a name that no report has. It
+// creates the folder of the file.
+func (f File) writable() error {
+	switch ending := strings.ToLower(filepath.Ext(f.Path)); ending {
+	case ".json", ".jsonl", ".journal", ".ledger":
+		return fmt.Errorf("a file that ends in %s may be a dataset or a result, which the report would replace; name another one", ending)
+	}
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+		return err
+	}
+	if info, err := os.Stat(f.Path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil // to open a pipe is to write it
+	}
+	out, err := atomicfile.OpenOutput(f.Path, nil)
+	if err == nil {
+		out.Discard()
+	}
+	return err
+}
+
+// sameFile reports whether two paths are those of one file, which need not exist.
+func sameFile(path, other string) bool {
+	a, errA := os.Stat(path)
+	b, errB := os.Stat(other)
+	if errA == nil && errB == nil {
+		return os.SameFile(a, b)
+	}
+	return resolved(path) == resolved(other)
+}
+
+// resolved returns an absolute path without symbolic links in its folder.
+func resolved(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(whole))
+	if err != nil {
+		return whole
+	}
+	return filepath.Join(dir, filepath.Base(whole))
+}

@@ -1,0 +1,40 @@
+package result_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// A citation names its document by a retrieved chunk or by itself, and the date of the corpus counts
+// before that of the daemon.
+func TestDocumentsOfAnItem(t *testing.T) {
+	r := result.Record{
+		LatencyMS: 5,
+		Retrieved: []result.Chunk{
+			{ChunkID: "c1", Path: "raw/documents/a.md", DocumentID: "d1", Date: "2020-01-01", CorpusDate: "2025-01-01"},
+			{ChunkID: "c2", Path: "brain/b.md", Date: "2024-01-01"},
+		},
+		Citations: []json.RawMessage{
+			json.RawMessage(`{"chunkId": "c2"}`), json.RawMessage(`{"chunk_id": "c9", "path": "x.md", "date": "2023-01-01"}`),
+			json.RawMessage(`7`), json.RawMessage(`{"chunk_id": "c9"}`),
+		},
+	}
+	item := r.Item()
+	a := scorer.Document{Names: []string{"a.md", "d1"}, Exact: true, Date: "2025-01-01"}
+	b := scorer.Document{Names: []string{"brain/b.md"}, Date: "2024-01-01"}
+	own := scorer.Document{Names: []string{"x.md"}, Date: "2023-01-01"}
+	if diff := cmp.Diff([]scorer.Document{a, b}, item.Retrieved); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]scorer.Document{b, own, {Names: []string{"c9"}}}, item.Cited); diff != "" {
+		t.Error(diff)
+	}
+	if item.LatencyMS != 5 {
+		t.Errorf("%v ms", item.LatencyMS)
+	}
+}

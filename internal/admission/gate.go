@@ -1,0 +1,219 @@
+// Package admission bounds how much work of a kind a process does at a time, and how much waits.
+//
+// A semaphore alone, such as that of golang.org/x/sync, does not suffice under overload: its queue
+// has no limit and one order, it does not prefer requests whose clients still wait, and it knows no
+// tenants.
+package admission
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrOverloaded reports that work was shed: it has not begun, and may be repeated later.
+var ErrOverloaded = errors.New("overloaded: more work waits than can be done soon; repeat the request later")
+
+const (
+	// patience is how long work may wait. It is less than the 30 s that a client waits.
+	patience = 10 * time.Second
+	// calm is how long the queue of a tenant is served newest first after the last sign of overload.
+	calm = time.Second
+)
+
+// Config of a Gate.
+type Config struct {
+	// Slots is how much work is done at a time.
+	Slots int
+	// PerTenant is how many of the slots a tenant may have; 0 means all.
+	PerTenant int
+	// Queue is how much more work may wait.
+	Queue int
+}
+
+// Gate admits work of one kind. Slots that become free are given to the tenants in turn.
+//
+// The work of a tenant is admitted in order of arrival, which suits clients that wait for their
+// responses. Under overload no order can please everyone, and that order would make everyone wait
+// as long as the slowest clients are willing to: so the newest is then admitted first, until the
+// queue of the tenant is empty or 1 s after the last sign of overload. Such signs are that work of
+// the tenant was shed, or that its client did not wait for it.
+//
+// If the queue is full, the tenant with the longest one loses its oldest work. Work that has waited
+// for 10 s is shed as well.
+//
+// A Gate is safe for concurrent use. It has no goroutines.
+type Gate struct {
+	cfg Config
+
+	mu        sync.Mutex
+	inFlight  int
+	queued    int
+	tenants   map[string]*tenant
+	turns     []*tenant // of tenants; the first one is served next
+	shed      uint64
+	abandoned uint64
+}
+
+// tenant is one with work in flight or queued.
+type tenant struct {
+	name     string
+	inFlight int
+	queue    list.List // of *waiter, oldest first
+	pressed  time.Time // the last sign of overload
+}
+
+// waiter is queued work.
+type waiter struct {
+	admitted chan error // receives the decision; nil: it has a slot
+}
+
+// Stats describe the past and present work of a Gate.
+type Stats struct {
+	InFlight, Queued int
+	// Shed counts work that was rejected with ErrOverloaded, Abandoned work whose context ended in
+	// the queue.
+	Shed, Abandoned uint64
+}
+
+// New returns a Gate.
+func New(cfg Config) *Gate {
+	if cfg.PerTenant == 0 {
+		cfg.PerTenant = cfg.Slots
+	}
+	return &Gate{cfg: cfg, tenants: map[string]*tenant{}}
+}
+
+// Enter waits for a slot. The caller must call release once, when the work is done. The error is
+// ErrOverloaded or that of the context.
+func (g *Gate) Enter(ctx context.Context, name string) (release func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	t := g.tenants[name]
+	if t == nil {
+		t = &tenant{name: name}
+		g.tenants[name] = t
+		g.turns = append(g.turns, t)
+	}
+	release = func() { g.release(t) }
+	// A slot that is free while something waits is one that the waiting tenants may not have.
+	if g.inFlight < g.cfg.Slots && t.inFlight < g.cfg.PerTenant {
+		g.take(t)
+		g.mu.Unlock()
+		return release, nil
+	}
+	w := &waiter{admitted: make(chan error, 1)}
+	place := t.queue.PushBack(w)
+	if g.queued++; g.queued > g.cfg.Queue {
+		longest := slices.MaxFunc(g.turns, func(a, b *tenant) int { return a.queue.Len() - b.queue.Len() })
+		oldest := longest.queue.Front()
+		g.drop(longest, oldest)
+		g.shed++
+		oldest.Value.(*waiter).admitted <- ErrOverloaded
+	}
+	g.mu.Unlock()
+	if err := g.wait(ctx, t, w, place); err != nil {
+		return nil, err
+	}
+	return release, nil
+}
+
+// wait returns when it is decided about w.
+func (g *Gate) wait(ctx context.Context, t *tenant, w *waiter, place *list.Element) error {
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	select {
+	case err := <-w.admitted:
+		if err == nil && ctx.Err() != nil {
+			g.release(t)
+			return ctx.Err()
+		}
+		return err
+	case <-ctx.Done():
+	case <-timeout.C:
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case err := <-w.admitted: // meanwhile
+		if err == nil {
+			g.releaseLocked(t)
+			g.shed++
+			err = ErrOverloaded
+		}
+		return cmp.Or(ctx.Err(), err)
+	default:
+	}
+	g.drop(t, place)
+	if err := ctx.Err(); err != nil {
+		g.abandoned++
+		return err
+	}
+	g.shed++
+	return ErrOverloaded
+}
+
+// drop removes work from the queue of t, which is a sign of overload. Called with mu held.
+func (g *Gate) drop(t *tenant, place *list.Element) {
+	t.queue.Remove(place)
+	g.queued--
+	t.pressed = time.Now()
+	g.forget(t)
+}
+
+func (g *Gate) take(t *tenant) {
+	g.inFlight++
+	t.inFlight++
+}
+
+func (g *Gate) release(t *tenant) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.releaseLocked(t)
+}
+
+// releaseLocked gives the slot of t to the next tenant whose turn it is. Called with mu held.
+func (g *Gate) releaseLocked(t *tenant) {
+	g.inFlight--
+	t.inFlight--
+	for i, next := range g.turns {
+		if next.queue.Len() == 0 || next.inFlight == g.cfg.PerTenant {
+			continue
+		}
+		place := next.queue.Front()
+		if time.Since(next.pressed) < calm {
+			place = next.queue.Back()
+		}
+		next.queue.Remove(place)
+		g.queued--
+		g.turns = append(slices.Delete(g.turns, i, i+1), next)
+		g.take(next)
+		if next.queue.Len() == 0 {
+			next.pressed = time.Time{}
+		}
+		place.Value.(*waiter).admitted <- nil
+		break
+	}
+	g.forget(t)
+}
+
+// forget removes a tenant that has no work. Called with mu held.
+func (g *Gate) forget(t *tenant) {
+	if t.inFlight == 0 && t.queue.Len() == 0 {
+		delete(g.tenants, t.name)
+		g.turns = slices.DeleteFunc(g.turns, func(other *tenant) bool { return other == t })
+	}
+}
+
+// Stats returns what the gate has done and does.
+func (g *Gate) Stats() Stats {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return Stats{InFlight: g.inFlight, Queued: g.queued, Shed: g.shed, Abandoned: g.abandoned}
+}
