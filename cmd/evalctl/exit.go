@@ -68,27 +68,10 @@ func (e daemonError) Unwrap() error { return e.error }
 // too many answers without a verdict.
 type unscoredError struct{ error }
 
-// requirementError reports a daemon that violates requirements of level MUST. unsettled is why that
-// may not be all, or empty.
-type requirementError struct {
-	failed, checked int
-	of              string // the profile, for the end of a sentence
-	unsettled       string
-}
-
-func (e *requirementError) Error() string {
-	text := fmt.Sprintf("%d of %d MUST requirements%s are broken", e.failed, e.checked, e.of)
-	if e.unsettled != "" {
-		text += "\nwarning: " + e.unsettled
-	}
-	return text
-}
-
-// belowError reports a judge that is below what is required of it.
+// belowError reports that what was measured is below what is required of it: a judge, a run that is
+// worse than the baseline, a file that is not what its questions say or not signed, or a daemon that
+// violates requirements of level MUST.
 type belowError struct{ error }
-
-// regressionError reports runs that are worse than the baseline.
-type regressionError struct{ error }
 
 // verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.
 type verdictError struct {
@@ -179,8 +162,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)):
 		return exitUnscored
-	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)),
-		errors.As(err, new(*differenceError)), errors.As(err, new(*unsignedError)), errors.As(err, new(belowError)):
+	case errors.As(err, new(belowError)):
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent
