@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"evalctl/harness/plan"
 	"evalctl/harness/report/text"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -16,17 +17,17 @@ func printConfigured(t *terminal.Terminal, p *process) {
 }
 
 // printJudging prints the judge, and what it is likely to cost.
-func printJudging(t *terminal.Terminal, c *runCmd, p *runPlan) {
-	if p.judging == nil {
+func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
+	if p.Judging == nil {
 		if c.typed["max-cost-usd"] { // a file may have it for runs with another scorer
 			t.Field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
 		}
 		return
 	}
-	judge := p.judging.Identity()
+	judge := p.Judging.Identity()
 	described := fmt.Sprintf("%s %s  prompt %s %s  temperature %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion,
 		terminal.Short(judge.PromptSHA256, 9), text.Temperature(judge))
-	text.Judging(t, described, p.estimate, p.judging, c.budget, "reduce --limit")
+	text.Judging(t, described, p.Estimate, p.Judging, c.budget, "reduce --limit")
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.
