@@ -1,6 +1,7 @@
 package main
 
 import (
+	"evalctl/harness/plan"
 	"evalctl/harness/report/text"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
@@ -15,17 +16,17 @@ func printConfigured(t *terminal.Terminal, p *process) {
 }
 
 // printJudging prints the judge, and what it is likely to cost.
-func printJudging(t *terminal.Terminal, c *runCmd, p *runPlan) {
-	if p.judging == nil {
+func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
+	if p.Judging == nil {
 		if c.typed["max-cost-usd"] { // a file may have it for runs with another scorer
 			t.Field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
 		}
 		return
 	}
-	price := forecastLine(p.estimate, p.judging, c.budget)
-	judge := p.judging.Identity()
+	price := forecastLine(p.Estimate, p.Judging, c.budget)
+	judge := p.Judging.Identity()
 	t.Field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion, terminal.Short(judge.PromptSHA256, 9), text.Temperature(judge), price)
-	printExceeded(t, p.estimate, c.budget, "--max-cost-usd", "reduce --limit")
+	printExceeded(t, p.Estimate, c.budget, "--max-cost-usd", "reduce --limit")
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.
