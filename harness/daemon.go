@@ -117,7 +117,7 @@ func compared(
 		dates.addDates(q, &rec)
 	}
 	rec.Retrieval = a.Retrieval
-	if gold := q.Item().Gold; rec.Retrieval == nil && gold != nil && (f == nil || a.Retrieved != nil) {
+	if gold := q.Item().Gold; rec.Retrieval == nil && gold != nil && !a.NoPassages && (f == nil || a.Retrieved != nil) {
 		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, topK, func(c result.Chunk) []string {
 			return documents.Documents(q, c, gold)
 		})

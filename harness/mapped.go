@@ -140,16 +140,13 @@ func NewTexts(brains []dataset.Brain) *Texts {
 	return t
 }
 
-// Documents implements Documents. A passage without a path belongs to the documents that contain its
+// Documents implements Documents. A passage without the path of a document belongs to the documents that contain its
 // words one after the other, and to those whose words it contains, if it has some.
 func (t *Texts) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
-	if c.Path != "" || c.DocumentID != "" {
-		return t.paths.Documents(q, c, gold)
-	}
-	docs := t.brains[q.Brain]
+	docs, known := t.brains[q.Brain], t.paths[q.Brain]
 	words := wordsOf(c.Text)
-	if docs == nil || strings.Count(words, " ") <= fewestWords {
-		return []string{c.ChunkID}
+	if docs == nil || known.Has(known.Name(c.Path)) || strings.Count(words, " ") <= fewestWords {
+		return t.paths.Documents(q, c, gold)
 	}
 	var own []string
 	for _, d := range docs() {
@@ -158,7 +155,7 @@ func (t *Texts) Documents(q dataset.Question, c result.Chunk, gold scorer.Rankin
 		}
 	}
 	if len(own) == 0 {
-		return []string{c.ChunkID}
+		return t.paths.Documents(q, c, gold)
 	}
 	t.found.Add(1)
 	var golden []string
@@ -189,13 +186,17 @@ func wordsOf(text string) string {
 
 // NoteForeign adds to a configuration what a service with a mapping needs, and nothing for a daemon
 // that speaks the protocol. byText counts the passages whose documents were found by their text.
-func (s *Session) NoteForeign(c *Config, byText func() int) {
+// asked is set if the service answers the questions, and so does not say what it has retrieved.
+func (s *Session) NoteForeign(c *Config, asked bool, byText func() int) {
 	if s.foreign == nil {
 		return
 	}
 	c.Notes.Mapped = func() *result.Mapped {
 		m := s.foreign.Seen()
 		m.ByText = byText()
+		if asked {
+			m.NotMeasurable[result.Passages] = "the call that answers does not say what the answer rests on"
+		}
 		return &m
 	}
 	c.Notes.Warnings = slices.Concat(c.Notes.Warnings, ForeignWarnings(s.foreign.Seen(), c.Dataset.Planned()))
@@ -207,7 +208,8 @@ func (s *Session) Ask(c *Config, d Daemon) {
 	if s.foreign != nil {
 		texts := NewTexts(d.Brains)
 		d.Documents = texts
-		s.NoteForeign(c, texts.Found)
+		asked, ok := d.Answerer.(*target.Target)
+		s.NoteForeign(c, ok && asked.Scenario.Reads(), texts.Found)
 	}
 	c.Asker = NewDaemon(d)
 }

@@ -142,7 +142,12 @@ func TestSchemaIsStrict(t *testing.T) {
 	}
 	try("an unknown key", func(m map[string]any) { m["more"] = 1 })
 	try("an unknown key in a question", func(m map[string]any) { question(m, 0)["more"] = 1 })
-	try("an unknown SDK", func(m map[string]any) { m["sdk"] = "c" })
+	for _, name := range []string{"", "-", "My Target", "a/b", "a_b", strings.Repeat("a", 65)} {
+		try("the name "+name+" of a target", func(m map[string]any) { m["sdk"] = name })
+	}
+	try("a mapping without its hash", func(m map[string]any) {
+		m["mapped"] = map[string]any{"mapping": "x", "transport": "mcp", "query": "question", "brains": "one", "calls": map[string]any{}, "not_measurable": map[string]any{}}
+	})
 	try("an unknown stop", func(m map[string]any) { m["stopped"] = "tired" })
 	try("an invalid time", func(m map[string]any) { m["started_at"] = "yesterday" })
 	try("a rate above 1", func(m map[string]any) { m["pass_rate"] = 1.5 })

@@ -308,7 +308,7 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, answers, error) 
 	}
 	config.Notes.Brains = harness.BrainInfos(brains)
 	if r.session != nil && filled != nil {
-		r.session.NoteForeign(&config, filled.ByText)
+		r.session.NoteForeign(&config, r.plan.style(r.arm) == actor.Full, filled.ByText)
 	}
 	asked, err := r.place.stages(r, &config, brains, filled)
 	return config, asked, err

@@ -128,7 +128,7 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	return output(p, func(t *terminal.Terminal) { text.Comparison(t, comparison) })
 }
 
-// regression returns a regressionError if --fail-on asks for it and a run is worse than the
+// regression returns a belowError if --fail-on asks for it and a run is worse than the
 // baseline.
 func (c *compareCmd) regression(comparison *compare.Comparison) error {
 	if c.FailOn == "" {
@@ -144,7 +144,7 @@ func (c *compareCmd) regression(comparison *compare.Comparison) error {
 	if len(worse) == 0 {
 		return nil
 	}
-	return regressionError{fmt.Errorf("regression: %s worse than %s", isOrAre(worse), comparison.Baseline)}
+	return belowError{fmt.Errorf("regression: %s worse than %s", isOrAre(worse), comparison.Baseline)}
 }
 
 func isOrAre(names []string) string {

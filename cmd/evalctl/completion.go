@@ -2,12 +2,11 @@ package main
 
 import (
 	"slices"
-	"strings"
-	"text/template"
 
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/target"
+	"evalctl/internal/completion"
 )
 
 type completionCmd struct {
@@ -26,26 +25,11 @@ func (completionCmd) Help() string {
 // Run generates the script from the grammar of the command line.
 func (c *completionCmd) Run(p *process) error {
 	commands := completions(grammar(nil))
-	help := &commands[slices.IndexFunc(commands, func(c completedCommand) bool { return c.Name == "help" })]
+	help := &commands[slices.IndexFunc(commands, func(c completion.Command) bool { return c.Name == "help" })]
 	for _, named := range commands {
 		help.Args = append(help.Args, named.Name)
 	}
-	join := func(s []string) string { return strings.Join(s, " ") }
-	script := template.New(c.Shell).Funcs(template.FuncMap{"join": join})
-	return template.Must(script.Parse(completionScripts[c.Shell])).Execute(p.stdout, commands)
-}
-
-type completedCommand struct {
-	Name, Help string
-	Args       []string
-	Flags      []completedFlag
-}
-
-type completedFlag struct {
-	Name, Help string
-	Values     []string
-	TakesValue bool
-	Path       bool
+	return completion.Write(p.stdout, c.Shell, commands)
 }
 
 // pathFlags lists the flags whose value is a file or folder.
@@ -61,13 +45,13 @@ func flagValues(f *kong.Flag) []string {
 	return enumValues(f.Value)
 }
 
-func completions(parent *kong.Node) []completedCommand {
-	var out []completedCommand
+func completions(parent *kong.Node) []completion.Command {
+	var out []completion.Command
 	for _, n := range parent.Children {
 		if n.Hidden {
 			continue
 		}
-		c := completedCommand{Name: n.Name, Help: firstSentence(n.Help)}
+		c := completion.Command{Name: n.Name, Help: n.Help}
 		for _, a := range n.Positional {
 			c.Args = append(c.Args, enumValues(a)...)
 		}
@@ -75,8 +59,8 @@ func completions(parent *kong.Node) []completedCommand {
 			if f.Name == "help" || f.Hidden {
 				continue
 			}
-			completed := completedFlag{
-				Name: f.Name, Help: firstSentence(f.Help), Values: flagValues(f),
+			completed := completion.Flag{
+				Name: f.Name, Help: f.Help, Values: flagValues(f),
 				TakesValue: !f.IsBool(), Path: slices.Contains(pathFlags, f.Name),
 			}
 			if c.Flags = append(c.Flags, completed); slices.Contains(f.Aliases, "sdk") { // not an old name
@@ -104,65 +88,4 @@ func enumValues(v *kong.Value) []string {
 		}
 	}
 	return out
-}
-
-// firstSentence returns the first sentence of help without characters that are special to a shell.
-func firstSentence(help string) string {
-	s, _, _ := strings.Cut(help, ": ")
-	s, _, _ = strings.Cut(s, "; ")
-	return strings.TrimSuffix(strings.NewReplacer("'", "", "[", "(", "]", ")", "$", "", ":", "").Replace(s), ".")
-}
-
-// completionScripts are the templates of the scripts.
-var completionScripts = map[string]string{
-	"bash": `_evalctl() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W '{{range .}}{{.Name}} {{end}}' -- "$cur"))
-    return
-  fi
-  case "${COMP_WORDS[1]} $prev" in
-{{- range $c := .}}{{range .Flags}}{{if .Values}}
-    '{{$c.Name}} --{{.Name}}') COMPREPLY=($(compgen -W '{{join .Values}}' -- "$cur")); return ;;
-{{- else if .Path}}
-    '{{$c.Name}} --{{.Name}}') COMPREPLY=($(compgen -f -- "$cur")); return ;;
-{{- else if .TakesValue}}
-    '{{$c.Name}} --{{.Name}}') return ;;
-{{- end}}{{end}}{{end}}
-  esac
-  case "${COMP_WORDS[1]}" in
-{{- range .}}
-    {{.Name}}) COMPREPLY=($(compgen -W '{{join .Args}} {{range .Flags}}--{{.Name}} {{end}}' -- "$cur")) ;;
-{{- end}}
-  esac
-}
-complete -o filenames -F _evalctl evalctl
-`,
-	"zsh": `#compdef evalctl
-_evalctl() {
-  if (( CURRENT == 2 )); then
-    local -a commands=({{range .}}'{{.Name}}:{{.Help}}' {{end}})
-    _describe command commands
-    return
-  fi
-  local command=$words[2]
-  shift words
-  (( CURRENT-- ))
-  case $command in
-{{- range .}}
-    {{.Name}}) _arguments{{range .Flags}} '--{{.Name}}[{{.Help}}]{{if .Values}}:value:({{join .Values}}){{else if .Path}}:value:_files{{else if .TakesValue}}:value: {{end}}'{{end}}{{if .Args}} '1:value:({{join .Args}})'{{end}} ;;
-{{- end}}
-  esac
-}
-if [[ $funcstack[1] = _evalctl ]]; then # loaded from a folder of fpath
-  _evalctl "$@"
-else
-  compdef _evalctl evalctl
-fi
-`,
-	"fish": `complete -c evalctl -f
-{{range $c := .}}complete -c evalctl -n __fish_use_subcommand -a {{.Name}} -d '{{.Help}}'
-{{range .Args}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -a {{.}}
-{{end}}{{range .Flags}}complete -c evalctl -n '__fish_seen_subcommand_from {{$c.Name}}' -l {{.Name}}{{if .TakesValue}} -r{{end}}{{if .Values}} -a '{{join .Values}}'{{else if .Path}} -F{{end}} -d '{{.Help}}'
-{{end}}{{end}}`,
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
-	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
 )
 
@@ -35,28 +34,6 @@ Examples:
   evalctl config --json run --floor 0.8
   evalctl config --config ci/evalctl.yaml sweep
 `
-}
-
-// Where the value of a flag comes from.
-const (
-	fromFlag        = "flag"
-	fromEnvironment = "env"
-	fromFile        = "file"
-	fromDefault     = "default"
-)
-
-// masked replaces secrets.
-const masked = "****"
-
-// flagInForce is a flag with its value. A flag that may be repeated has a list.
-type flagInForce struct {
-	Flag  string `json:"flag"`
-	Value any    `json:"value"`
-	From  string `json:"from"`
-	// Variable is set if From is env, File and Line if it is file.
-	Variable string `json:"variable,omitempty"`
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
 }
 
 // Run prints the flags.
@@ -84,7 +61,7 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	fmt.Fprintf(p.stdout, "command %s, project file %s\n\n", c.Command, terminal.Line(cmp.Or(file, "none")))
 	rows := [][]string{{"flag", "value", "from"}}
 	for _, f := range flags {
-		rows = append(rows, []string{"--" + f.Flag, terminal.Short(f.text(), 60), terminal.Line(f.source())})
+		rows = append(rows, []string{"--" + f.Flag, terminal.Short(f.Text(), 60), terminal.Line(f.Source())})
 	}
 	_, err = fmt.Fprint(p.stdout, terminal.Table(rows, 3))
 	return err
@@ -92,7 +69,7 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 
 // inForce returns the flags of a command line in the order of the help. It does not check whether
 // they make sense together.
-func inForce(ctx context.Context, p *process, args []string, config *settings) ([]flagInForce, error) {
+func inForce(ctx context.Context, p *process, args []string, config *settings) ([]project.InForce, error) {
 	command := args[slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })]
 	trace, err := kong.Trace(newParser(ctx, p, &cli{}, []string{command}, kong.Resolvers(config)), args)
 	for _, step := range []func() error{
@@ -115,7 +92,7 @@ func inForce(ctx context.Context, p *process, args []string, config *settings) (
 			given[step.Flag] = true
 		}
 	}
-	var out []flagInForce
+	var out []project.InForce
 	for _, f := range trace.Selected().Flags {
 		out = append(out, config.inForce(trace.Selected().Name, f, given[f]))
 	}
@@ -123,23 +100,17 @@ func inForce(ctx context.Context, p *process, args []string, config *settings) (
 }
 
 // inForce returns a flag with its source.
-func (p *settings) inForce(command string, f *kong.Flag, given bool) flagInForce {
-	out := flagInForce{Flag: f.Name, Value: flagText(f.Target), From: fromDefault}
-	if project.SecretKey.MatchString(f.Name) && out.Value != nil && out.Value != "" {
-		out.Value = masked
-	}
-	if url, ok := out.Value.(string); ok && postgres.IsURL(url) && postgres.HasPassword(url) {
-		out.Value = masked
-	}
+func (p *settings) inForce(command string, f *kong.Flag, given bool) project.InForce {
+	out := project.InForce{Flag: f.Name, Value: project.Masked(f.Name, flagText(f.Target)), From: project.FromDefault}
 	switch {
 	case given:
-		out.From = fromFlag
+		out.From = project.FromFlag
 	case envSet(f):
-		out.From = fromEnvironment
+		out.From = project.FromEnvironment
 		out.Variable = f.Envs[slices.IndexFunc(f.Envs, variableSet)]
 	case p.file != nil && !p.resumed:
-		if s, _ := p.find(command, f); s != nil {
-			out.From, out.File, out.Line = fromFile, p.file.Path, s.Line
+		if s := p.find(command, f); s != nil {
+			out.From, out.File, out.Line = project.FromFile, p.file.Path, s.Line
 		}
 	}
 	return out
@@ -149,27 +120,4 @@ func (p *settings) inForce(command string, f *kong.Flag, given bool) flagInForce
 func variableSet(name string) bool {
 	_, set := os.LookupEnv(name)
 	return set
-}
-
-// text returns the value as on a command line.
-func (f flagInForce) text() string {
-	switch v := f.Value.(type) {
-	case nil:
-		return "-"
-	case []string:
-		return strings.Join(v, "  ")
-	case string:
-		return cmp.Or(v, "-")
-	}
-	return fmt.Sprint(f.Value)
-}
-
-func (f flagInForce) source() string {
-	switch f.From {
-	case fromEnvironment:
-		return "$" + f.Variable
-	case fromFile:
-		return fmt.Sprintf("%s:%d", f.File, f.Line)
-	}
-	return f.From
 }

@@ -235,9 +235,11 @@ func conformanceVerdict(r conformance.Report) error {
 	broken := r.Count("", conformance.Must, conformance.Broken)
 	switch {
 	case broken > 0:
-		return &requirementError{
-			failed: broken, checked: broken + r.Count("", conformance.Must, conformance.Kept), of: r.Of(), unsettled: r.Unsettled(),
+		text := fmt.Sprintf("%d of %d MUST requirements%s are broken", broken, broken+r.Count("", conformance.Must, conformance.Kept), r.Of())
+		if unsettled := r.Unsettled(); unsettled != "" {
+			text += "\nwarning: " + unsettled
 		}
+		return belowError{errors.New(text)}
 	case r.NotJudged("") == len(r.Results):
 		return daemonError{errors.New("no check could be judged")}
 	}

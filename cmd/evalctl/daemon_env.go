@@ -45,29 +45,6 @@ func (f *daemonEnvFlag) withhold(config *harness.SessionConfig, needed []string)
 	return env, err
 }
 
-// withholdInRun keeps credentials back under --max-cost-usd. The daemon's own models are not under
-// the budget, which is the judge's, so what they are configured with is passed on.
-func (c *runCmd) withholdInRun(p *process, pl *runPlan) (err error) {
-	switch {
-	case c.Endpoint != "":
-		return nil
-	case c.budget == nil && len(c.DaemonEnv) > 0:
-		return errors.New("--daemon-env has no effect without a cap, because the daemon gets all variables then; " +
-			"leave it out, or give --max-cost-usd")
-	case c.budget == nil:
-		return nil
-	}
-	needed := plan.ProviderVariables(c.startedReader(p), p.env("SVC_EMBED_PROVIDER"))
-	if p.env("SVC_EMBED_PROVIDER") != "" {
-		needed = append(needed, plan.EmbedVariables...)
-	}
-	if p.env("SVC_RERANK_PROVIDER") != "" {
-		needed = append(needed, plan.RerankVariables...)
-	}
-	pl.daemonEnv, err = c.withhold(&pl.session, needed)
-	return err
-}
-
 // withholdInReplay keeps credentials back from the daemon of an arm, also without a cap, so that
 // the costs in the result are complete. The variables of its gateway are set by the replay.
 func (c *replayCmd) withholdInReplay(p *process, arm *replay.Arm, reader string) (err error) {

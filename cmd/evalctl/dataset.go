@@ -2,10 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/target"
@@ -64,19 +60,4 @@ func printJSON(p *process, v any) error {
 // writing.
 func output(p *process, write func(t *terminal.Terminal)) error {
 	return terminal.New(p.stdout, p.env, false).Buffered(write)
-}
-
-// checkNew returns an error for a path that exists, because the dataset commands replace nothing.
-func checkNew(path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists already; remove it, or choose another name", path)
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if dir := filepath.Dir(path); dir != "." {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is not a folder; create it first", dir)
-		}
-	}
-	return nil
 }

@@ -76,15 +76,7 @@ func (c *datasetFetchCmd) benchmark() (source.Published, error) {
 	if c.URL != "" {
 		return source.Published{URL: c.URL, SHA256: c.SHA256}, nil
 	}
-	var names []string
-	for _, b := range source.AllPublished() {
-		if b.Name == c.Name {
-			return b, nil
-		}
-		names = append(names, b.Name)
-	}
-	return source.Published{}, fmt.Errorf("unknown benchmark %q: must be one of %s; use --url for other files",
-		c.Name, strings.Join(names, ", "))
+	return source.FindPublished(c.Name)
 }
 
 func (c *datasetFetchCmd) cacheDir() (string, error) {
@@ -108,26 +100,9 @@ func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Publis
 	})
 	show.Done()
 	if err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-		return usageError{err}
+		return err
 	}
-	state := fmt.Sprintf("%s downloaded", figure.Bytes(f.Size))
-	if f.Present {
-		state = "already downloaded"
-	} else if f.Resumed > 0 {
-		state += fmt.Sprintf(", of them %s before", figure.Bytes(f.Resumed))
-	}
-	checked := "verified"
-	if b.SHA256 == "" {
-		checked = "not verified: give --sha256 if you know what it must be"
-	}
-	t.Field("file", "%s  %s", terminal.Line(f.Path), state)
-	t.Field("sha256", "%s  %s", f.SHA256, checked)
-	if b.Licence != "" {
-		t.Field("licence", "%s", b.Licence)
-	}
+	progress.Downloaded(t, f, b.SHA256 != "", b.Licence)
 	_, err = fmt.Fprintln(p.stdout, f.Path)
 	return err
 }

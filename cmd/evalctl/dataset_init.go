@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 )
 
@@ -31,7 +32,7 @@ func (c *datasetInitCmd) Run(p *process) error {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return usageError{err}
 	}
-	if err := errors.Join(checkNew(questions), checkNew(corpus)); err != nil {
+	if err := errors.Join(atomicfile.CheckNew(questions), atomicfile.CheckNew(corpus)); err != nil {
 		return usageError{err}
 	}
 	if err := dataset.WriteExample(c.Dir); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/compare"
+	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
@@ -64,31 +65,13 @@ type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
 
-// unscoredError reports a finished sweep with too many questions without a score, or a judge with
-// too many answers without a verdict.
+// unscoredError reports a finished sweep with too many questions without a score.
 type unscoredError struct{ error }
 
-// requirementError reports a daemon that violates requirements of level MUST. unsettled is why that
-// may not be all, or empty.
-type requirementError struct {
-	failed, checked int
-	of              string // the profile, for the end of a sentence
-	unsettled       string
-}
-
-func (e *requirementError) Error() string {
-	text := fmt.Sprintf("%d of %d MUST requirements%s are broken", e.failed, e.checked, e.of)
-	if e.unsettled != "" {
-		text += "\nwarning: " + e.unsettled
-	}
-	return text
-}
-
-// belowError reports a judge that is below what is required of it.
+// belowError reports that what was measured is below what is required of it: a run that is
+// worse than the baseline, a file that is not what its questions say or not signed, or a daemon that
+// violates requirements of level MUST.
 type belowError struct{ error }
-
-// regressionError reports runs that are worse than the baseline.
-type regressionError struct{ error }
 
 // verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.
 type verdictError struct {
@@ -161,6 +144,7 @@ func storageFailed(err error) bool { return diskFailed(err) || errors.Is(err, fs
 // exitCode maps the error of a command to the exit code of the process.
 func exitCode(ctx context.Context, err error) int {
 	verdict, ok := errors.AsType[*verdictError](err)
+	judge, isJudge := errors.AsType[*judging.BelowError](err)
 	switch {
 	case err == nil:
 		return exitDone
@@ -177,10 +161,9 @@ func exitCode(ctx context.Context, err error) int {
 		return systematicCode(err)
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(unscoredError)):
+	case errors.As(err, new(unscoredError)), isJudge && judge.Uncertain:
 		return exitUnscored
-	case errors.As(err, new(*requirementError)), errors.As(err, new(regressionError)),
-		errors.As(err, new(*differenceError)), errors.As(err, new(*unsignedError)), errors.As(err, new(belowError)):
+	case errors.As(err, new(belowError)), isJudge:
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

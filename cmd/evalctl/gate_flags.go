@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -90,20 +88,4 @@ func (g *gateFlags) settings(s result.Settings) result.Settings {
 	s.Floor, s.FloorMode, s.TagFloors = g.floor, g.mode(), g.tagFloors
 	s.MaxErrors, s.MaxUnscored = g.errors, g.unscored
 	return s
-}
-
-// checkTagFloors returns an error for a tag with a floor that no question has. of are the questions
-// by tag.
-func checkTagFloors(floors map[string]float64, of map[string]int) error {
-	for _, tag := range slices.Sorted(maps.Keys(floors)) {
-		if of[tag] > 0 {
-			continue
-		}
-		if len(of) == 0 {
-			return fmt.Errorf("--floor-tag %s: no question has a tag", tag)
-		}
-		return fmt.Errorf("--floor-tag %s: no question has this tag; the tags are %s", tag,
-			strings.Join(slices.Sorted(maps.Keys(of)), ", "))
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -135,4 +136,12 @@ func (c *keptFlags) files() []report.File {
 		}
 	}
 	return out
+}
+
+// keptJSON returns the values of kept as a journal or ledger has them.
+func keptJSON(options map[string]any, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(options)
 }

@@ -20,11 +20,11 @@ func FuzzProject(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	app := grammar(configurable)
+	commands := configured()
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := project.Parse("p.yaml", []byte(text))
 		if err == nil {
-			err = projectFile{p}.check(app)
+			err = p.Check(commands, notConfigured)
 		}
 		if err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
 			t.Errorf("%q: %v", text, err)
@@ -60,7 +60,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 				text = text[:at] + line + v + "\n" + after
 				continue
 			}
-			if key == "floor-tag" || key == "price" || key == "daemon-env" {
+			if key == "floor-tag" || key == "price" || key == "daemon-env" || key == "scorer-env" {
 				v = "[" + quoted(v) + "]"
 			}
 			text += line + v + "\n"
@@ -108,17 +108,28 @@ func equalText(a, b any) bool {
 
 // TestProjectPaths checks that every flag whose value is a path is relative to the file.
 func TestProjectPaths(t *testing.T) {
-	p := projectFile{&project.File{Path: "sub/evalctl.yaml"}}
+	p := &project.File{Path: "sub/evalctl.yaml"}
+	rebased := func(f *kong.Flag, text string) string {
+		flag := flagOf(f)
+		// The text is a value of every flag.
+		flag.List, flag.Numbers, flag.Bool, flag.Split = false, false, false, nil
+		flag.Allows, flag.Decode = func(string) error { return nil }, func(any) error { return nil }
+		value, err := p.Value(flag, project.Setting{Key: f.Name, Values: []string{text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value.(string)
+	}
 	for _, c := range grammar(configurable).Children {
 		for _, f := range c.Flags {
 			want := map[string]string{
 				"run.dataset": "sub/x", "run.corpus": "sub/x", "run.output": "sub/x", "run.baseline": "sub/x", "run.failed-of": "sub/x", "run.sdk": "x",
 				"replay.errata": "sub/x", "replay.baseline": "x", "replay.cache-dir": "sub/x", "replay.judge-prompts": "sub/x",
 			}[c.Name+"."+f.Name]
-			if got := p.rebased(f, "x"); want != "" && got != want {
+			if got := rebased(f, "x"); want != "" && got != want {
 				t.Errorf("%s --%s x: got %s", c.Name, f.Name, got)
 			}
-			if got := p.rebased(f, "/x"); got != "/x" {
+			if got := rebased(f, "/x"); got != "/x" {
 				t.Errorf("%s --%s /x: got %s", c.Name, f.Name, got)
 			}
 		}

@@ -58,6 +58,7 @@ var shownPages = []string{
 	"../../docs/gates.md",
 	"../../docs/history.md",
 	"../../docs/judging.md",
+	"../../docs/lifecycle.md",
 	"../../docs/mcp.md",
 	"../../docs/replay.md",
 	"../../docs/reports.md",

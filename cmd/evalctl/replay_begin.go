@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -46,11 +45,7 @@ func (c *replayCmd) begin(
 // ledger creates the ledger of the replay, or opens the one of --resume.
 func (c *replayCmd) ledger(plan *replay.Plan, files replay.Files) (*ledger.Ledger, error) {
 	if c.Resume == "" {
-		flags, err := c.options()
-		if err != nil {
-			return nil, err
-		}
-		options, err := json.Marshal(flags)
+		options, err := keptJSON(c.options())
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/plan"
 	"evalctl/harness/target"
 	"evalctl/internal/postgres"
 	"evalctl/replay/actor"
@@ -153,7 +154,7 @@ func (c *replayCmd) validateArms() error {
 		return errors.New("--endpoint and --daemon-cmd exclude each other: " +
 			"the daemon is either running already or started")
 	case c.Endpoint != "" && c.Port != 0:
-		return errPort
+		return plan.ErrPort
 	case c.Endpoint != "" && len(c.Target) != 1, c.DaemonCmd != "" && len(c.Target) != 1:
 		return errors.New("--endpoint and --daemon-cmd are for one daemon: give one --target, " +
 			"or --target NAME=URL and NAME='COMMAND' for each")

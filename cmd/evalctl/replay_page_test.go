@@ -18,10 +18,38 @@ func TestReplayPage(t *testing.T) { testSession(t, "../../docs/replay.md", worki
 // TestTutorial runs the session in docs/tutorial.md.
 func TestTutorial(t *testing.T) { testSession(t, "../../docs/tutorial.md", working, compared) }
 
+// TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of scripts/mcp/memories.
+func TestAnyMemoryPage(t *testing.T) {
+	for _, program := range []string{"node", "npm", "npx"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not there, with which the servers of the page are started", program)
+		}
+	}
+	testSessionIn(t, "../../docs/any-memory.md", func(s *session) {
+		for _, file := range []string{"package.json", "package-lock.json"} {
+			data, err := os.ReadFile(filepath.Join("../../scripts/mcp/memories", file))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(s.dir, file), data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.run("npm ci --ignore-scripts --no-audit --no-fund --loglevel=error")
+	}, working, compared)
+}
+
 // testSession runs the session of a page and compares what is shown with what is printed, except
 // for times, ports, dates and builds, and for lines that match one of hidden. With -update, it
 // rewrites what is shown.
 func testSession(t *testing.T, file string, hidden ...*regexp.Regexp) {
+	t.Helper()
+	testSessionIn(t, file, func(*session) {}, hidden...)
+}
+
+// testSessionIn is testSession in a folder that prepare adds to.
+func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...*regexp.Regexp) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}
@@ -30,6 +58,7 @@ func testSession(t *testing.T, file string, hidden ...*regexp.Regexp) {
 		t.Fatal(err)
 	}
 	s := newSession(t)
+	prepare(s)
 	s.hidden = hidden
 	var page strings.Builder
 	blocks := strings.Split(string(data), "```console\n")
@@ -127,7 +156,7 @@ var (
 	failing    = regexp.MustCompile(`^  (FAIL|ERR |\?\?\?\?|… and \d+ more)`)
 	blankLines = regexp.MustCompile(`\n{3,}`)
 	// changing are the parts of lines that differ from run to run.
-	changing = regexp.MustCompile(`pid \d+|\d{4}-\d\d-\d\d( \d\d:\d\d)?/?|\d{8}T\d{6}Z-[0-9a-f]{6}|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b( \[[\d.]+( m?s)? [\d.]+( m?s)?\])?|\d+\.\d+\.\d+\S* \(commit [^)]*\)| +`)
+	changing = regexp.MustCompile(`pid \d+|\d{4}-\d\d-\d\d( \d\d:\d\d)?/?|\d{8}T\d{6}Z-[0-9a-f]{6}|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b( \[[\d.]+( m?s)? [\d.]+( m?s)?\])?|\d+\.\d+\.\d+\S* \(commit [^)]*\)|zq[a-z2-7]{10}| +`)
 )
 
 // volatile returns text without the parts that differ from run to run, and without differences of

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
@@ -55,14 +56,14 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 }
 
 // checkTags returns an error for a tag with a floor that no question of the sample has.
-func (c *replayCmd) checkTags(plan *replay.Plan) error {
+func (c *replayCmd) checkTags(r *replay.Plan) error {
 	tags := map[string]int{}
-	for _, q := range plan.Questions {
+	for _, q := range r.Questions {
 		for _, tag := range q.Dataset().Tags {
 			tags[tag]++
 		}
 	}
-	if err := checkTagFloors(c.tagFloors, tags); err != nil {
+	if err := plan.CheckTagFloors(c.tagFloors, tags); err != nil {
 		return fmt.Errorf("%s: %w", c.Dataset, err)
 	}
 	return nil

@@ -8,8 +8,9 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
-	"evalctl/replay/ledger"
 	"time"
+
+	"evalctl/replay/ledger"
 )
 
 // replayFlags has a value of every flag of replay that a resumed replay takes from its ledger.

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
+	"evalctl/harness/plan"
 	"evalctl/harness/progress"
 	"evalctl/harness/report/text"
 	"evalctl/harness/rescore"
@@ -92,8 +93,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	printExtern(t, &c.externFlags)
 	if r.Judging != nil {
-		t.Field("judge", "%s  %s", text.Describe(r.Judging.Identity()), forecastLine(r.Estimate, r.Judging, c.budget))
-		printExceeded(t, r.Estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
+		text.Judging(t, text.Describe(r.Judging.Identity()), r.Estimate, r.Judging, c.budget, "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }
@@ -102,18 +102,13 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	r, err := rescore.Plan(rescore.Spec{
 		File: c.File, Dataset: c.Dataset, Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
-		Tool: toolID(),
-		OpenJudge: func() (*judging.Plan, error) {
-			if err := c.findModels(p); err != nil {
-				return nil, err
-			}
-			return c.planJudging(p, c.scorer)
-		},
+		Tool:      toolID(),
+		OpenJudge: func() (*judging.Plan, error) { return c.models().OpenJudge(p.env, c.scorer) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r, checkTagFloors(c.tagFloors, r.Identity.Dataset.Tags)
+	return r, plan.CheckTagFloors(c.tagFloors, r.Identity.Dataset.Tags)
 }
 
 // score scores the answers and reports the result. The error determines the exit code.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/scorer"
@@ -85,7 +86,7 @@ func (c *runCmd) Validate() error {
 	case !slices.Contains(requirable, c.RequireMode):
 		return fmt.Errorf("--require-mode %s: must be one of %s",
 			c.RequireMode, strings.Join(requirable[1:], ", "))
-	case c.RequireMode == sameMode && c.Mode == protocol.ModeAuto:
+	case c.RequireMode == plan.SameMode && c.Mode == protocol.ModeAuto:
 		return errors.New("--require-mode same needs a --mode: auto leaves the choice to the daemon")
 	case c.MaxFailures < 0:
 		return fmt.Errorf("--max-failures %d: must not be negative; 0 means no limit", c.MaxFailures)
@@ -105,16 +106,5 @@ func (c *runCmd) Validate() error {
 	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney())
 }
 
-// sameMode is the value of --require-mode that means the value of --mode.
-const sameMode = "same"
-
 // requirable are the values of --require-mode. The first, "", requires no mode.
-var requirable = slices.Concat([]string{""}, protocol.EffectiveModes, []string{sameMode})
-
-// requiredMode returns the mode that every answer must report, or "".
-func (c *runCmd) requiredMode() string {
-	if c.RequireMode == sameMode {
-		return c.Mode
-	}
-	return c.RequireMode
-}
+var requirable = slices.Concat([]string{""}, protocol.EffectiveModes, []string{plan.SameMode})

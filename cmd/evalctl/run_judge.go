@@ -1,18 +1,12 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"evalctl/harness/judging"
-	"evalctl/harness/report/text"
-	"evalctl/harness/result"
+	"evalctl/harness/plan"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
-	"evalctl/scorer"
 )
 
 // judgeFlags select the judge of a run and limit its cost. run and rescore have them.
@@ -27,8 +21,6 @@ type judgeFlags struct {
 
 	budget *llm.USD
 	prices llm.Prices
-	reader llm.Ref // without a name if the daemon chooses the model
-	judge  llm.Ref
 }
 
 // validateMoney checks the flags.
@@ -54,101 +46,24 @@ func (c *judgeFlags) validateMoney() error {
 	return nil
 }
 
-// findModels sets the reader and the judge to the models that the flags name.
-func (c *judgeFlags) findModels(p *process) error {
-	if c.LLMProvider != "" && !slices.Contains(llm.Providers, c.LLMProvider) {
-		return fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", c.LLMProvider)
+// models returns the models that the flags name.
+func (c *judgeFlags) models() plan.Models {
+	m := plan.Models{
+		Provider: c.LLMProvider, Reader: c.Model, Judge: c.Judge, PerSecond: c.JudgeRPS, MaxUnusable: c.MaxUnusable,
+		Prices: c.prices, Cap: c.budget,
 	}
-	c.reader = llm.RefOf(p.env, c.LLMProvider, c.Model)
-	if c.judge = c.reader; c.Judge != "" {
-		c.judge = llm.RefOf(p.env, c.LLMProvider, c.Judge)
-	}
-	if c.judge.Provider == llm.ProviderFake {
-		c.judge.Name = llm.FakeModel
-	}
-	return nil
-}
-
-// planJudging opens the judge's model for a scorer of this kind. It makes no request.
-func (c *judgeFlags) planJudging(p *process, kind scorer.Kind) (*judging.Plan, error) {
-	switch {
-	case c.judge.Provider == "":
-		return nil, fmt.Errorf("the judge needs a model: give --model or --judge, set SVC_LLM_PROVIDER to openai, ollama or fake, "+
-			"or use --scorer %s", strings.Join(offlineScorers(), " or "))
-	case c.judge.Name == "":
-		return nil, errors.New("the judge needs a model: give --model or --judge, or set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
-	}
-	model, config := c.judge.Name, c.judge.Config(p.env)
-	config.PerSecond = c.JudgeRPS
-	provider, err := llm.Open(config)
-	if err != nil {
-		return nil, fmt.Errorf("judge: %w", err)
-	}
-	return judging.New(judging.Config{
-		Provider: provider, Model: model, BaseURL: llm.RecordedURL(config),
-		Prompts: kind.Prompts(), Judged: kind.Judged, Prices: c.prices, Cap: c.budget, MaxUnusable: c.MaxUnusable,
-		PricesDate: c.pricesDate(model),
-	})
-}
-
-// forecastLine returns the forecast as it stands before a run, with the cap, nil for none.
-func forecastLine(f judging.Forecast, p *judging.Plan, limit *llm.USD) string {
-	line := "estimated cost " + roughly(f.Likely)
-	most := f.Worst
-	if limit != nil {
-		most = min(most, *limit)
-	}
-	switch model := p.UnpricedModel(); {
-	case model != "":
-		line = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
-	case f.Worst > 0 && most == f.Worst:
-		line += ", at most " + most.RoundUp().String()
-	case f.Worst > 0:
-		line += ", at most the cap"
-	}
-	if limit != nil {
-		line += fmt.Sprintf(" (cap %s)", *limit)
-	}
-	return line + text.PricesOf(p.PricesDate())
-}
-
-// printExceeded warns of a cap, set by a flag, that is below the likely cost.
-func printExceeded(t *terminal.Terminal, f judging.Forecast, limit *llm.USD, flag, fewer string) {
-	if limit != nil && f.Likely > *limit {
-		t.Field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
-	}
-}
-
-// pricesDate returns the day of a model's price, "" if --price gives it.
-func (c *judgeFlags) pricesDate(model string) string {
 	for _, v := range c.Price {
-		if named, _, err := llm.ParsePrice(v); err == nil && strings.HasPrefix(model, named) {
-			return ""
+		if named, _, err := llm.ParsePrice(v); err == nil {
+			m.Priced = append(m.Priced, named)
 		}
 	}
-	return llm.PricesDate
+	return m
 }
 
-// readerPrices are those of the models that the daemon reports. A daemon that is running already
-// does not say who provides them. The offline reader of the reference daemon costs nothing.
-func (c *runCmd) readerPrices() *result.ReaderPrices {
-	provider := llm.ProviderOpenAI
-	if c.Endpoint == "" {
-		provider = cmp.Or(c.reader.Provider, provider)
+// printDaemonPays says what no estimate and no cap of a run includes.
+func printDaemonPays(t *terminal.Terminal, models []string) {
+	if len(models) > 0 {
+		t.Field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
+			terminal.Line(strings.Join(models, " and ")))
 	}
-	date := llm.PricesDate
-	if len(c.Price) > 0 || provider != llm.ProviderOpenAI {
-		date = "" // some may be given
-	}
-	return &result.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
-		if model == llm.ProviderFake {
-			return llm.Price{}, true
-		}
-		return c.prices.Of(provider, model)
-	}}
-}
-
-// newScorer returns the scorer of a run that has spent money already.
-func (c *runCmd) newScorer(pl *runPlan, spent llm.USD) (scorer.Scorer, error) {
-	return judging.OpenScorer(c.scorer, scorer.Options{TopK: c.TopK, ExactCase: c.ExactCase}, pl.judging, spent)
 }

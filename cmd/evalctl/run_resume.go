@@ -62,16 +62,6 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	return resolverOf("run", options), nil
 }
 
-// anythingToResume returns an error for the journal of a finished run unless questions of it are to
-// be tried again.
-func (c *runCmd) anythingToResume(j *journal.Journal) error {
-	if c.RetryErrors || !j.Complete() {
-		return nil
-	}
-	return fmt.Errorf("%s: the run has finished; add --retry-errors to try the %s again that failed without an answer "+
-		"of the daemon or the judge", c.Resume, count(j.Outages(), "question"))
-}
-
 // printResumeHint prints how to resume a run that stopped, or to repair one that finished with failures
 // that another try may not have. It says what a resume does and what it does not do.
 func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) {

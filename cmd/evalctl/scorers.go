@@ -39,14 +39,3 @@ func scorerVars() kong.Vars {
 	}
 	return kong.Vars{"scorers": strings.Join(names, ","), "scorer_help": strings.Join(help, ", ")}
 }
-
-// offlineScorers returns the names of the scorers that never need a model.
-func offlineScorers() []string {
-	var names []string
-	for _, k := range scorer.Kinds() {
-		if k.Prompts == nil {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"evalctl/harness/dataset"
 )
@@ -52,58 +51,14 @@ func (s *selectFlags) validate() (err error) {
 	return nil
 }
 
-// selection reads the files of the flags and returns what they select.
-func (s *selectFlags) selection() (dataset.Selection, error) {
-	out := dataset.Selection{Tags: s.Tags, Grep: s.grep, Shuffle: s.Shuffle}
+// criteria returns what the flags select.
+func (s *selectFlags) criteria() dataset.Criteria {
+	c := dataset.Criteria{Tags: s.Tags, IDs: s.IDs, Grep: s.grep, FailedOf: s.FailedOf, Shuffle: s.Shuffle}
 	if s.Seed != nil {
-		out.Seed = *s.Seed
+		c.Seed = *s.Seed
 	}
 	if s.Limit != nil {
-		out.Limit = *s.Limit
+		c.Limit = *s.Limit
 	}
-	for _, id := range s.IDs {
-		path, ok := strings.CutPrefix(id, "@")
-		if !ok || path[0] == '@' { // @@ begins an id that begins with @
-			out.IDs = append(out.IDs, strings.TrimPrefix(id, "@"))
-			continue
-		}
-		list, err := dataset.ReadIDs(path)
-		if err != nil {
-			return out, fmt.Errorf("--ids: %w", err)
-		}
-		out.IDs, out.IDsOf = append(out.IDs, list.List...), path
-	}
-	if s.FailedOf != "" {
-		var err error
-		if out.Failed, err = dataset.Failed(s.FailedOf); err != nil {
-			return out, fmt.Errorf("--failed-of: %w", err)
-		}
-		out.FailedOf = s.FailedOf
-	}
-	if out.IDsOf != "" || out.FailedOf != "" {
-		s.fixed = fixedIDs(out)
-	}
-	return out, nil
-}
-
-// fixedIDs returns the ids that a selection allows, as values of --ids.
-func fixedIDs(s dataset.Selection) []string {
-	ids, given := s.IDs, map[string]bool{}
-	if s.Failed != nil {
-		ids = s.Failed
-	}
-	for _, id := range s.IDs {
-		given[id] = true
-	}
-	fixed := []string{}
-	for _, id := range ids {
-		if s.IDs != nil && !given[id] {
-			continue
-		}
-		if strings.HasPrefix(id, "@") {
-			id = "@" + id
-		}
-		fixed = append(fixed, id)
-	}
-	return fixed
+	return c
 }

@@ -10,6 +10,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
 	"evalctl/harness/journal"
+	"evalctl/harness/plan"
 	"evalctl/harness/progress"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
@@ -88,77 +89,80 @@ func distinct[T comparable](flag string, values []T) error {
 func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
-	plan, err := c.plan(p)
+	pl, err := c.plan(p)
 	if err != nil {
 		return usageError{err}
 	}
-	release, err := journal.LockOutput(plan.dir, c.found.Name)
+	release, err := journal.LockOutput(pl.Dir, pl.Found.Name)
 	if err != nil {
 		return usageError{err}
 	}
 	defer release()
 	printConfigured(t, p)
-	text.Inputs(t, c.Dataset, plan.Input)
-	printDaemonPays(t, c.paidModels(p.environment(c.found), p.env("SVC_LLM_PROVIDER"), ""))
-	session, err := c.open(ctx, p, plan)
+	text.Inputs(t, c.Dataset, pl.Input)
+	printDaemonPays(t, pl.PaidModels(p.env("SVC_LLM_PROVIDER"), ""))
+	session, err := openDaemon(ctx, t, pl)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	progress.Daemon(t, "daemon", session)
-	return c.evaluate(ctx, p, t, plan, session)
+	return c.evaluate(ctx, p, t, pl, session)
 }
 
 // plan checks everything that needs no daemon.
-func (c *sweepCmd) plan(p *process) (*runPlan, error) {
-	pl, err := c.targetFlags.plan(p)
+func (c *sweepCmd) plan(p *process) (*plan.Plan, error) {
+	spec, err := c.spec(p)
 	if err != nil {
 		return nil, err
 	}
-	if c.ownDaemon() {
+	pl, err := plan.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	if pl.Found.Own {
 		// No answer is generated.
-		pl.session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, c.found.Profile.Env...)
+		pl.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, pl.Found.Profile.Env...)
 	}
-	if c.found.Settings.Mode != "" {
+	if mode := pl.Found.Settings.Mode; mode != "" {
 		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --mode %[2]s with a target without a mode",
-			c.found.Name, c.found.Settings.Mode)
+			pl.Found.Name, mode)
 	}
-	apply(c.found.Settings, nil, &c.Dialect)
-	input, err := c.input(nil)
+	questions, err := pl.ReadCriteria(nil)
 	if err != nil {
 		return nil, err
 	}
-	pl.Input, err = c.grid().Load(input)
+	pl.Input, err = c.grid().Load(questions)
 	return pl, err
 }
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
 // written and printed.
-func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, plan *runPlan,
+func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, pl *plan.Plan,
 	session *harness.Session) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	if err := c.checkForeign(usedMapping(session), len(plan.Brains)); err != nil {
-		return usageError{err}
+	if f := session.Foreign(); f != nil {
+		if err := c.grid().CheckForeign(f.Mapping(), len(pl.Brains)); err != nil {
+			return usageError{err}
+		}
 	}
-	brains, err := seed.Brains(ctx, session.Service(), result.Dialect(c.Dialect), plan.Brains,
-		nil, nil)
+	brains, err := seed.Brains(ctx, session.Service(), pl.Dialect, pl.Brains, nil, nil)
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
 	shown := text.ShownWarnings{}
-	shown.Add(plan.Gold.Warnings)
+	shown.Add(pl.Gold.Warnings)
 	sweeping := &sweep.Sweep{
-		Grid: c.grid(), Input: plan.Input, Session: session, Brains: brains,
-		Identity: c.identity(plan, session.ID()),
+		Grid: c.grid(), Input: pl.Input, Session: session, Brains: brains,
+		Identity: pl.Identity(session.ID()),
 		Settings: result.Settings{
 			Concurrency: c.Concurrency, TimeoutSeconds: c.Timeout.Seconds(),
 			MaxErrors: c.errors, MaxUnscored: c.unscored, ClusterTag: c.Cluster,
 		},
-		Observer: &cellPrinter{t: t, planned: plan.Dataset.Planned(), shown: shown},
+		Observer: &cellPrinter{t: t, planned: pl.Dataset.Planned(), shown: shown},
 	}
-	file := sweep.NewFile(plan.dir, c.found.Name, plan.started)
-	swept, stopped := sweeping.Measure(ctx, file, plan.started)
+	file := sweep.NewFile(pl.Dir, pl.Found.Name, pl.Started)
+	swept, stopped := sweeping.Measure(ctx, file, pl.Started)
 	if err := file.Finish(&swept, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}

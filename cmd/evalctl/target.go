@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/mapping"
@@ -215,7 +214,7 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 			failed = true
 			row(s.Name, "FAILED: %v", s.Err)
 		default:
-			row(s.Name, "ok  %v", s.Took.Round(time.Millisecond))
+			row(s.Name, "ok  %d ms", s.Took.Milliseconds())
 		}
 	}
 	if f := session.Foreign(); f != nil {

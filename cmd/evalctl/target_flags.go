@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/target"
+	"evalctl/harness/plan"
+	"evalctl/harness/result"
 )
 
 // The defaults of --output and --brain.
@@ -42,9 +42,6 @@ type targetFlags struct {
 	JSON  bool `name:"json" help:"Print the summary as one JSON object." group:"output"`
 
 	selectFlags
-	// isolated is --isolated, which only some commands have.
-	isolated bool
-	found    target.Definition // what Target names, see findTarget
 }
 
 // validate checks what the tags of the flags cannot express.
@@ -72,33 +69,21 @@ func (s *targetFlags) validate() error {
 		return errors.New("--endpoint and --daemon-cmd exclude each other: " +
 			"the daemon is either running already or started")
 	case s.Endpoint != "" && s.Port != 0:
-		return errPort
+		return plan.ErrPort
 	}
 	return s.selectFlags.validate()
 }
 
-var errPort = errors.New("--port is for a daemon that is started; one at a URL has a port of its own")
-
-// resultDir returns <output>/<date>, with the date of the start in UTC.
-func (s *targetFlags) resultDir(started time.Time) string {
-	return filepath.Join(s.Output, started.Format(time.DateOnly))
-}
-
-// plan returns a plan with the daemon that will be started or reached, and nothing else.
-func (s *targetFlags) plan(p *process) (*runPlan, error) {
-	pl := &runPlan{started: time.Now().UTC()}
-	pl.dir = s.resultDir(pl.started)
-	if err := dataset.CheckFile(s.Dataset); err != nil {
-		return nil, err
-	}
-	return pl, s.planDaemon(p, pl)
-}
-
-// input says which questions are asked, of which documents.
-func (s *targetFlags) input(check func(dataset.Question) error) (dataset.Spec, error) {
-	selection, err := s.selection()
-	return dataset.Spec{Path: s.Dataset, Corpus: s.Corpus, Options: dataset.Options{
-		Naming:    dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag},
-		Selection: selection, Cluster: s.Cluster, Repeats: s.Repeats, Isolated: s.isolated, Check: check,
-	}}, err
+// spec returns what the flags say, with all questions and documents unread.
+func (s *targetFlags) spec(p *process) (plan.Spec, error) {
+	targets, err := p.targets()
+	return plan.Spec{
+		Targets: targets, Target: s.Target, Command: s.DaemonCmd, Endpoint: s.Endpoint, Token: s.Token, Port: s.Port,
+		Questions: dataset.Spec{Path: s.Dataset, Corpus: s.Corpus, Options: dataset.Options{
+			Naming:  dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag},
+			Cluster: s.Cluster, Repeats: s.Repeats,
+		}},
+		Criteria: s.criteria(), Output: s.Output, Dialect: result.Dialect(s.Dialect),
+		Concurrency: s.Concurrency, Timeout: s.Timeout, Tool: toolID(),
+	}, err
 }

@@ -46,14 +46,4 @@ func sessionOf(p *process, d target.Definition, token string, port int) (harness
 	return t.Session(d, token, port)
 }
 
-// apply sets the flags for how a target is asked. mode may be nil.
-func apply(s target.Settings, mode, dialect *string) {
-	if s.Mode != "" && mode != nil {
-		*mode = s.Mode
-	}
-	if s.Dialect != "" {
-		*dialect = string(s.Dialect)
-	}
-}
-
 var errTargetMissing = errors.New("--target is missing: give go, ts, py, a target of evalctl.yaml, NAME=URL or NAME='COMMAND'")

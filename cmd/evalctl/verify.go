@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"evalctl/harness/report/text"
-	"evalctl/harness/verify"
+	"evalctl/harness/signing"
 	"evalctl/internal/sshsig"
-	"evalctl/internal/terminal"
 )
 
 // verifyCmd recomputes result files.
@@ -38,92 +36,60 @@ The exit code is 0 if nothing differs, 1 if something does or a signature is mis
 `
 }
 
-// differenceError reports files that are not what their questions say.
-type differenceError struct{ files, of int }
-
-func (e *differenceError) Error() string {
-	return fmt.Sprintf("%d of %s not what the questions say", e.files, count(e.of, "file")+are(e.of))
-}
-
-func are(n int) string {
-	if n == 1 {
-		return " is"
-	}
-	return " are"
-}
-
 // Run verifies all files, also after one that cannot be read.
-func (c *verifyCmd) Run(ctx context.Context, p *process) error {
-	var unreadable []error
-	different := &differenceError{of: len(c.Files)}
-	var left []string
-	unsigned := 0
+func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 	var allowed *sshsig.Allowed
 	if c.AllowedSigners != "" {
-		var err error
 		if allowed, err = sshsig.ReadAllowed(c.AllowedSigners); err != nil {
-			return usageError{fmt.Errorf("--allowed-signers: %w", err)}
+			return fmt.Errorf("--allowed-signers: %w", err)
 		}
 	}
+	var unreadable []error
+	different, unsigned := 0, 0
+	var left []string
 	for _, path := range c.Files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		rep, err := verify.File(path)
+		found, err := signing.Verify(path, allowed)
 		if err != nil {
 			unreadable = append(unreadable, err)
 			continue
 		}
-		if !rep.OK {
-			different.files++
+		if !found.OK {
+			different++
 		}
-		for _, what := range rep.NotChecked {
+		if s := found.Signature; s != nil && !s.OK {
+			unsigned++
+		}
+		for _, what := range found.NotChecked {
 			if !slices.Contains(left, what) {
 				left = append(left, what)
 			}
 		}
-		checked := verified{Report: rep}
-		if allowed != nil {
-			if checked.Signature = new(signatureOf(allowed, path)); !checked.Signature.OK {
-				unsigned++
-			}
+		if c.JSON {
+			err = json.NewEncoder(p.stdout).Encode(found)
+		} else {
+			_, err = io.WriteString(p.stdout, text.Verified(found))
 		}
-		if err := c.write(p.stdout, checked); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if len(left) > 0 && !c.JSON {
-		fmt.Fprintf(p.stderr, "not checked: %s\n", terminal.Line(strings.Join(left, "; ")))
+	if !c.JSON {
+		fmt.Fprint(p.stderr, text.NotVerified(left, allowed != nil))
 	}
-	if allowed != nil && !c.JSON {
-		fmt.Fprintf(p.stderr, "a signature does not show: %s\n", notVouched)
+	filesAre := "1 file is"
+	if n := len(c.Files); n > 1 {
+		filesAre = fmt.Sprintf("%d files are", n)
 	}
 	switch {
 	case len(unreadable) > 0:
 		return errors.Join(unreadable...)
-	case different.files > 0:
-		return different
+	case different > 0:
+		return belowError{fmt.Errorf("%d of %s not what the questions say", different, filesAre)}
 	case unsigned > 0:
-		return &unsignedError{files: unsigned, of: len(c.Files)}
+		return belowError{fmt.Errorf("%d of %s without a good signature", unsigned, filesAre)}
 	}
 	return nil
-}
-
-// verified is what was found of one file.
-type verified struct {
-	*verify.Report
-	// Signature is nil unless signatures are checked.
-	Signature *signature `json:"signature,omitempty"`
-}
-
-func (c *verifyCmd) write(w io.Writer, v verified) error {
-	if c.JSON {
-		return json.NewEncoder(w).Encode(v)
-	}
-	lines := text.Verified(v.Report)
-	if v.Signature != nil {
-		lines += v.Signature.String() + "\n"
-	}
-	_, err := io.WriteString(w, lines)
-	return err
 }

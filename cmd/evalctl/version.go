@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/harness/result"
 	"evalctl/internal/build"
 )
 
@@ -38,3 +39,12 @@ func version() build.Version { return build.Of(release) }
 
 // userAgent returns the User-Agent header of requests.
 func userAgent() string { return "evalctl/" + release }
+
+// toolID identifies this program in results.
+func toolID() result.ToolID {
+	v := version()
+	return result.ToolID{
+		Version: v.Number, Commit: v.Commit, Go: runtime.Version(),
+		OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
+	}
+}

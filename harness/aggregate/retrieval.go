@@ -126,7 +126,7 @@ func (m *retrievalSum) micro(f *accumulator) result.Metrics {
 // figures returns the figures of a run with the settings and the identity of res, nil if no
 // question had gold.
 func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
-	if m.all.n == 0 {
+	if m.all.n == 0 || res.Mapped.Unretrieved() {
 		return nil
 	}
 	r := &result.Retrieval{

@@ -110,6 +110,7 @@ var rules = []rule{
 	{name: "concurrency", note: "latencies depend on it",
 		value: func(r *result.Result) string { return fmt.Sprint(r.Settings.Concurrency) }},
 	{name: "machine", note: "latencies depend on it", value: machine},
+	{name: "query", memory: true, note: "how questions are phrased is part of what was measured", value: query},
 	{name: "daemon", note: "expected", value: daemonBuild},
 	{name: "tool", value: func(r *result.Result) string {
 		return strings.TrimSpace(r.Identity.Tool.Version + " " + r.Identity.Tool.Commit)
@@ -139,6 +140,14 @@ func complete(r *result.Result) string {
 		return "yes"
 	}
 	return fmt.Sprintf("no, %d of %d: %s", r.Counts.Finished(), r.Planned, r.Stopped)
+}
+
+// query returns how questions were sent. Results of daemons that speak the protocol do not say it.
+func query(r *result.Result) string {
+	if r.Mapped == nil {
+		return "question"
+	}
+	return r.Mapped.Query
 }
 
 func maxPerDocument(r *result.Result) string {

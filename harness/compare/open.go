@@ -70,7 +70,10 @@ func Open(path string) (*Run, error) {
 		q := &run.questions[i]
 		a := attemptOf(&rec)
 		if src.res != nil && src.res.Mapped.Unranked() {
-			a.withoutRanks()
+			a.without(measureNDCG, measureRR, measureAP)
+		}
+		if src.res != nil && src.res.Mapped.Unretrieved() {
+			a.without(measureRecall, measureNDCG, measureRR, measureAP)
 		}
 		q.attempts = append(q.attempts, a)
 	}

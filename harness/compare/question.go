@@ -99,9 +99,9 @@ func attemptOf(r *result.Record) attempt {
 	return a
 }
 
-// withoutRanks removes the measures of the order of what was retrieved, which are not measurable.
-func (a *attempt) withoutRanks() {
-	for _, i := range []int{measureNDCG, measureRR, measureAP} {
+// without removes measures that are not measurable.
+func (a *attempt) without(measures ...int) {
+	for _, i := range measures {
 		a.values[i] = math.NaN()
 	}
 }

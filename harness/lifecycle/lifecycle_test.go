@@ -265,8 +265,8 @@ func TestOrderOfSharedBrains(t *testing.T) {
 	for name, o := range map[string]dataset.Options{
 		"in order":   {Repeats: 2},
 		"shuffled":   {Selection: dataset.Selection{Shuffle: true, Seed: 7}, Repeats: 2},
-		"some":       {Selection: dataset.Selection{IDs: []string{"q1", "q5"}}},
-		"on its own": {Isolated: true},
+		"some":       {Selection: dataset.Selection{IDs: []string{"q1", "q6"}}},
+		"on its own": {Isolated: true, Selection: dataset.Selection{IDs: []string{"q0", "q3", "q5"}}},
 	} {
 		d := written(t, o, lines...)
 		got := measure(t, session, d, true)
@@ -286,7 +286,8 @@ func stepsOfOneBrain() []string {
 	var lines []string
 	for i := range 6 {
 		before := `{"op":"put","path":"fare.md","text":"The fare is step` + fmt.Sprint(i) + ` now."}`
-		if i == 3 {
+		before += fmt.Sprintf(`,{"op":"put","path":"extra%d.md","text":"The note is extra%d."}`, i, i)
+		if i == 1 { // before TestResume stops the run: a session whose restart was interrupted has no daemon
 			before += `,{"op":"restart"}`
 		}
 		forbidden := []string{}
@@ -294,11 +295,14 @@ func stepsOfOneBrain() []string {
 			if j != i {
 				forbidden = append(forbidden, fmt.Sprintf("%q", fmt.Sprintf("step%d", j)))
 			}
+			if j > i { // it is written later
+				forbidden = append(forbidden, fmt.Sprintf("%q", fmt.Sprintf("extra%d.", j)))
+			}
 		}
 		lines = append(lines, fmt.Sprintf(`{"id":"q%d","question":"What is the fare?","brain":"b","expected_substrings":["step%d"],`+
 			`"forbidden":[%s],"before":[%s]}`, i, i, strings.Join(forbidden, ","), before))
 	}
-	return lines
+	return append(lines, `{"id":"q6","question":"What is the note?","brain":"b","expected_substrings":["extra0"]}`)
 }
 
 // TestResume checks that a run that was interrupted goes on with brains that have seen what the
@@ -316,7 +320,7 @@ func TestResume(t *testing.T) {
 	defer j.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	config, _ := configOf(t, session, d, true, &stopping{after: 2, stop: cancel})
-	if _, _, err = harness.Run(ctx, config, j); err == nil || j.Finished() == 0 || j.Finished() == 6 {
+	if _, _, err = harness.Run(ctx, config, j); err == nil || j.Finished() == 0 || j.Finished() == d.Planned() {
 		t.Fatalf("%d questions finished, %v", j.Finished(), err)
 	}
 	before := j.Finished()
@@ -324,7 +328,7 @@ func TestResume(t *testing.T) {
 	config, run := configOf(t, session, d, true, &seen)
 	res, _, err := harness.Run(t.Context(), config, j)
 	run.Close(t.Context())
-	if err != nil || res.Resumed != before || res.Passed != 6 {
+	if err != nil || res.Resumed != before || res.Passed != d.Planned() {
 		t.Errorf("%d resumed, %d of %d passed, %v", res.Resumed, res.Passed, res.Total, err)
 	}
 }

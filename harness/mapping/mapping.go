@@ -264,6 +264,8 @@ func (m *Mapping) Lacks(a target.Ability) string {
 		return has(m.remember)
 	case target.Delete:
 		return has(m.remove)
+	case target.Get:
+		return has(m.get)
 	case target.Brains:
 		if m.Brains == ByArgument || m.Brains == PerProcess {
 			return ""

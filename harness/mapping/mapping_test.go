@@ -107,6 +107,35 @@ search: {tool: s, arguments: {q: "{query}"}, reply: {text: $.t}}
 	})
 }
 
+// TestJSONInReplies checks where JSON is found: in structured content, in a text, in several, and in
+// structured content that repeats the text.
+func TestJSONInReplies(t *testing.T) {
+	r := parsed(t, "name: x\nsearch: {tool: s, arguments: {q: '{query}'}, reply: {items: '$..hits[*]', text: $.t, id: $.i, score: $.s}}\n").search.reply
+	const one, two = `{"hits":[{"t":"a","i":9007199254740993,"s":"0.5"}]}`, `{"hits":[{"t":"b","i":"x","s":2}]}`
+	a, b := found{id: "9007199254740993", text: "a", score: 0.5}, found{id: "x", text: "b", score: 2}
+	for name, c := range map[string]struct {
+		reply answered
+		want  []found
+	}{
+		"structured":   {answered{structured: []byte(one), texts: []string{"1 hit"}}, []found{a}},
+		"text":         {answered{texts: []string{one}}, []found{a}},
+		"texts":        {answered{texts: []string{one, two}}, []found{a, b}},
+		"repeated":     {answered{structured: []byte(`{"result":` + quoted(t, one) + `}`), texts: []string{one}}, []found{a}},
+		"not repeated": {answered{structured: []byte(`{"result":` + quoted(t, one) + `}`), texts: []string{two}}, nil},
+		"nothing":      {answered{texts: []string{`{"hits":[]}`}}, nil},
+	} {
+		got, _, err := r.read(c.reply, "s")
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(found{})); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+	for name, reply := range map[string]answered{"text": {texts: []string{"2 hits"}}, "more": {texts: []string{one + two}}, "none": {}} {
+		if _, _, err := r.read(reply, "s"); err == nil || !strings.Contains(err.Error(), "the reply of s cannot be read") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestKeywords(t *testing.T) {
 	for question, want := range map[string]string{
 		"Where did Ada move?":                 "ada move",
@@ -132,6 +161,11 @@ func TestMerge(t *testing.T) {
 	}
 	if ids != "bac" { // b is rarer than a and c, which come in this order
 		t.Errorf("got %s", ids)
+	}
+	// Two keywords that find much count more than one that finds little.
+	x, y := found{id: "x"}, found{id: "y"}
+	if got := merge([][]found{{a, b, c, x}, {y}, {b, c, x, {id: "d"}}}); got[3] != y || got[2] != x {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -113,8 +113,7 @@ func (f *file) section(m *Mapping, key string, at, value *yaml.Node) (err error)
 
 // turns reads how conversations are remembered.
 func (f *file) turns(m *Mapping, n *yaml.Node) (*operation, error) {
-	var rest yaml.Node
-	rest = *n
+	rest := *n
 	rest.Content = nil
 	err := f.members(n, "turns", func(key string, at, value *yaml.Node) (err error) {
 		if key == "per" {

@@ -64,12 +64,12 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 		return nil, errors.Join(context.Cause(ctx), s.close())
 	}
 	// A process that ends by itself may be the reason, whose log says more.
-	exited := s.ended(deathGrace)
+	exited, lines := s.ended(deathGrace), d.LastLines()
 	left := s.close()
 	if exited != nil {
 		err = exited
 	} else {
-		err = fmt.Errorf("%w\n%s", err, d.LastLines())
+		err = fmt.Errorf("%w\n%s", err, lines)
 	}
 	if text := seen.noiseText(); text != "" {
 		err = fmt.Errorf("%w\n%s", err, text)

@@ -14,6 +14,7 @@ type Proposal struct {
 	Name                          string
 	Server                        string
 	Remember, Search, Get, Delete *Call // nil for none
+	Create                        *Call // of a brain, nil for none
 	Brains                        Separation
 	Query                         Query
 	Notes                         []string // what a reader must check
@@ -44,7 +45,7 @@ type Call struct {
 
 // The words by which an operation is known, the best first.
 var (
-	rememberWords = []string{"remember", "add", "store", "save", "create", "write", "insert", "put", "append", "new", "record", "log"}
+	rememberWords = []string{"remember", "add", "store", "save", "create", "write", "insert", "put", "append", "new", "record", "log", "ingest"}
 	searchWords   = []string{"search", "recall", "query", "find", "retrieve", "lookup"}
 	getWords      = []string{"get", "read", "open", "fetch", "view"}
 	deleteWords   = []string{"delete", "forget", "remove"}
@@ -80,6 +81,7 @@ func Propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
 		given[calls[0].Tool] = true
 		return calls[0], calls[1:]
 	}
+	p.Create = createOf(tools, given)
 	p.Search, _ = choose(searchWords, filler(queryNames, "{query}", topKNames, "{top_k}", spaceNames, "{brain}"), "{query}")
 	p.Remember, p.others = choose(rememberWords, filler(textNames, "{text}", titleNames, "{title}", idNames, "{id}", spaceNames, "{brain}", dateNames, "{date}"), "{text}")
 	p.Delete, _ = choose(deleteWords, filler(idNames, "{id}", spaceNames, "{brain}"), "{id}")
@@ -89,7 +91,7 @@ func Propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
 	}
 	if uses(p.Remember.Arguments, "{brain}") && (p.Search == nil || uses(p.Search.Arguments, "{brain}")) {
 		p.Brains = ByArgument
-	} else if p.Search != nil {
+	} else if p.Create = nil; p.Search != nil {
 		p.note(oneStore)
 	}
 	if p.Search == nil {
@@ -101,6 +103,23 @@ func Propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
 		}
 	}
 	return p, nil
+}
+
+// createOf returns the tool that creates a brain, whatever that is called, nil for none.
+func createOf(tools []mcpclient.Tool, given map[string]bool) *Call {
+	for _, t := range tools {
+		words := wordsIn(t.Name)
+		space := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(spaceNames, w) })
+		s, err := schemaOf(t)
+		if err != nil || !space || !slices.Contains(words, "create") {
+			continue
+		}
+		if args := argumentsOf(s, filler(slices.Concat(spaceNames, []string{"name", "id", "slug"}), "{brain}")); uses(args, "{brain}") {
+			given[t.Name] = true
+			return &Call{t.Name, args}
+		}
+	}
+	return nil
 }
 
 func (p *Proposal) note(text string) { p.Notes = append(p.Notes, text) }

@@ -61,6 +61,9 @@ func (a answered) value(called string) (any, error) {
 		if err != nil {
 			return nil, unreadable(called, err.Error(), string(a.structured))
 		}
+		if inner, ok := a.repeated(v); ok {
+			return inner, nil
+		}
 		return v, nil
 	}
 	if len(a.texts) == 0 {
@@ -78,6 +81,18 @@ func (a answered) value(called string) (any, error) {
 		return values[0], nil
 	}
 	return values, nil
+}
+
+// repeated returns the JSON in the only text if the structured content is no more than that text as a
+// string: servers that declare no form of their results wrap them so, under the key "result".
+func (a answered) repeated(v any) (any, bool) {
+	object, ok := v.(map[string]any)
+	text, isText := object["result"].(string)
+	if !ok || !isText || len(object) != 1 || len(a.texts) != 1 || a.texts[0] != text {
+		return nil, false
+	}
+	inner, err := decode([]byte(text))
+	return inner, err == nil
 }
 
 // unreadable returns the failure of a reply that has another form than the mapping says.

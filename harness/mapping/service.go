@@ -105,7 +105,7 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 		if o.Home, err = os.MkdirTemp(o.Home, "first-*"); err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(o.Home)
+		defer func() { _ = os.RemoveAll(o.Home) }() // nothing is kept in it
 	}
 	if s.mapping != nil {
 		var env []string
@@ -348,6 +348,7 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 	if err != nil {
 		return a, err
 	}
+	a.NoPassages = t.Scenario.Reads()
 	texts := make([]string, len(items))
 	a.Retrieved = make([]result.Chunk, 0, len(items))
 	for i, f := range items {

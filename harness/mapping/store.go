@@ -76,7 +76,10 @@ func (s *Service) Store(result.Dialect) target.Store { return &store{s} }
 // store implements target.Store and target.Listener.
 type store struct{ *Service }
 
-var _ target.Listener = (*store)(nil)
+var (
+	_ target.Listener = (*store)(nil)
+	_ target.Reader   = (*store)(nil)
+)
 
 // Create implements target.Store. Of a service with one store, only one brain can be created.
 func (s *store) Create(ctx context.Context, name string) (string, error) {
@@ -233,6 +236,9 @@ func (s *store) remember(ctx context.Context, b *brain, o *operation, values map
 	if o.arguments.uses("name") || o.path.uses("name") {
 		b.keep(nameOf(id), path)
 	}
+	if session, ok := values["session"].(string); ok && o.arguments.uses("session") {
+		b.keep(session, path)
+	}
 	for _, f := range items {
 		if f.id != "" {
 			b.keep(f.id, path)
@@ -285,16 +291,7 @@ func (s *store) Apply(ctx context.Context, id string, c target.Change) error {
 	if c.Do == target.Put {
 		return s.put(ctx, b, dataset.Doc{Path: c.Path, Data: c.Text})
 	}
-	b.mu.Lock()
-	var ids []string
-	for one, path := range b.paths {
-		if path == c.Path {
-			ids = append(ids, one)
-		}
-	}
-	b.mu.Unlock()
-	slices.Sort(ids)
-	for _, one := range ids {
+	for _, one := range b.idsOf(c.Path) {
 		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)}); err != nil {
 			return fmt.Errorf("delete document %s: %w", c.Path, err)
 		}
@@ -303,6 +300,37 @@ func (s *store) Apply(ctx context.Context, id string, c target.Change) error {
 		b.mu.Unlock()
 	}
 	return nil
+}
+
+// idsOf returns the ids of what was written of a document, sorted.
+func (b *brain) idsOf(path string) (ids []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, of := range b.paths {
+		if of == path {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Get implements target.Reader.
+func (s *store) Get(ctx context.Context, id, path string) (texts []string, err error) {
+	if err := target.Needs(s, target.Get); err != nil {
+		return nil, err
+	}
+	b, o := s.brain(id), s.mapping.get
+	for _, one := range b.idsOf(path) {
+		items, err := s.once(ctx, b, o, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)})
+		if err != nil {
+			return texts, fmt.Errorf("read document %s: %w", path, err)
+		}
+		for _, f := range items {
+			texts = append(texts, f.text)
+		}
+	}
+	return texts, nil
 }
 
 // Search implements target.Store.

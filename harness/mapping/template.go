@@ -57,7 +57,8 @@ func compileText(text string, allowed []string) (*template, error) {
 			add(found[:1])
 		default:
 			name := rest[at[2]:at[3]]
-			if !slices.Contains(allowed, name) && !(strings.HasPrefix(name, "env:") && slices.Contains(allowed, "env:")) {
+			secret := strings.HasPrefix(name, "env:") && slices.Contains(allowed, "env:")
+			if !secret && !slices.Contains(allowed, name) {
 				return nil, fmt.Errorf("no placeholder is called {%s} here; known are {%s}; for a brace write {{",
 					name, strings.Join(allowed, "}, {"))
 			}

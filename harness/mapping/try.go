@@ -62,6 +62,14 @@ func (p *Proposal) Try(ctx context.Context, s *Server, mark string, w io.Writer)
 		"brain": "evalctl-" + mark, "id": "evalctl-" + mark, "title": "The harbour of " + mark, "date": "2025-01-31",
 		"text": fmt.Sprintf("The harbour master of %s keeps three lanterns.", mark), "query": mark, "top_k": 5,
 	}
+	if p.Create != nil {
+		if _, err := p.call(ctx, s, "create", p.Create, values, w); err != nil {
+			p.note(fmt.Sprintf("create with %s failed and is left out: %v", p.Create.Tool, err))
+			p.Create = nil
+		} else {
+			p.note("what create made is still there: " + fmt.Sprint(values["brain"]))
+		}
+	}
 	a, err := p.call(ctx, s, "remember", p.Remember, values, w)
 	for err != nil && len(p.others) > 0 && ctx.Err() == nil {
 		p.Remember, p.others = p.others[0], p.others[1:]
@@ -197,6 +205,7 @@ func (p *Proposal) Mapping() ([]byte, error) {
 		Query    Query               `yaml:"query"`
 		Brains   Separation          `yaml:"brains"`
 		Env      map[string]string   `yaml:"env,omitempty"`
+		Create   *entry              `yaml:"create,omitempty"`
 		Remember *entry              `yaml:"remember,omitempty"`
 		Search   *entry              `yaml:"search,omitempty"`
 		Get      *entry              `yaml:"get,omitempty"`
@@ -213,6 +222,7 @@ func (p *Proposal) Mapping() ([]byte, error) {
 		given = map[string]any{"id": p.given}
 	}
 	out.Remember, out.Get, out.Delete = of(p.Remember, given), of(p.Get, map[string]any{"format": "text"}), of(p.Delete, nil)
+	out.Create = of(p.Create, nil)
 	if p.Search != nil {
 		out.Search = of(p.Search, p.found.reply())
 	}

@@ -1,5 +1,6 @@
-// Package plan decides, before a run, which daemon is started or reached, with which variables, and
-// with which earlier result the run is compared. It makes no request and starts nothing.
+// Package plan checks all of a run before it costs time or money: the daemon that is started or
+// reached and the variables that it gets, the questions and documents, the models, and the earlier
+// result that the run is compared with. An Evaluation is the run on a healthy daemon.
 package plan
 
 import (

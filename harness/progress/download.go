@@ -6,6 +6,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"evalctl/internal/download"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -62,5 +63,25 @@ func (d *Download) Retrying(err error, wait time.Duration) {
 func (d *Download) Done() {
 	if d.bar != nil {
 		_ = d.bar.Clear()
+	}
+}
+
+// Downloaded says what was downloaded. verified reports that its SHA-256 was known. licence may be
+// empty.
+func Downloaded(t *terminal.Terminal, f download.File, verified bool, licence string) {
+	state := fmt.Sprintf("%s downloaded", figure.Bytes(f.Size))
+	if f.Present {
+		state = "already downloaded"
+	} else if f.Resumed > 0 {
+		state += fmt.Sprintf(", of them %s before", figure.Bytes(f.Resumed))
+	}
+	checked := "verified"
+	if !verified {
+		checked = "not verified: give --sha256 if you know what it must be"
+	}
+	t.Field("file", "%s  %s", terminal.Line(f.Path), state)
+	t.Field("sha256", "%s  %s", f.SHA256, checked)
+	if licence != "" {
+		t.Field("licence", "%s", licence)
 	}
 }

@@ -47,6 +47,19 @@ func (m *Mapped) Unranked() bool {
 	return unranked
 }
 
+// Passages is the key of NotMeasurable for what answers rest on.
+const Passages = "passages"
+
+// Unretrieved reports whether the target does not say what its answers rest on, so that no measure of
+// retrieval is measurable. It is false for nil.
+func (m *Mapped) Unretrieved() bool {
+	if m == nil {
+		return false
+	}
+	_, unretrieved := m.NotMeasurable[Passages]
+	return unretrieved
+}
+
 // OmitRanks removes the measures that depend on the order of what was found: all but those of sets at
 // top-k.
 func (r *Retrieval) OmitRanks() {

@@ -55,7 +55,9 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 	if !created || id == "" {
 		return steps
 	}
+	reader, reads := store.(target.Reader)
 	_ = step("write", target.Put, func(*Step) error { return store.Write(ctx, id, []dataset.Doc{doc}, 1) }) &&
+		(!reads || step("read", target.Get, func(*Step) error { return readMark(ctx, reader, id, doc.Path, mark) })) &&
 		step("find", target.Search, func(one *Step) error { return awaitMark(ctx, found, one, mark, true) }) &&
 		step("delete", target.Delete, func(*Step) error {
 			return store.Apply(ctx, id, target.Change{Do: target.Delete, Path: doc.Path})
@@ -68,6 +70,15 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 		})
 	step("remove the brain", target.Put, func(*Step) error { return store.Remove(ctx, id, name) })
 	return steps
+}
+
+// readMark reads a document, which must have the mark.
+func readMark(ctx context.Context, r target.Reader, id, path, mark string) error {
+	texts, err := r.Get(ctx, id, path)
+	if err == nil && !strings.Contains(strings.Join(texts, "\n"), mark) {
+		err = fmt.Errorf("what was written is not read, but %d other texts", len(texts))
+	}
+	return err
 }
 
 // ProbeText is the text that a Probe with a mark writes.

@@ -53,9 +53,18 @@ func (b *Brain) awaitSearchable(
 	known, twins := dataset.PathsOf(docs), sameText(docs, last)
 	return b.await(ctx, probe{
 		doc: docs[last].Path, query: query, written: len(known),
-		found: func(c result.Chunk) bool { return found(c, known, twins) },
+		found: func(c result.Chunk) bool { return found(c, known, twins) || nameless(c, docs[last]) },
 		hint:  fmt.Sprintf("does the daemon index %s?", result.SeedRoot),
 	})
+}
+
+// nameless reports whether a chunk that does not say from which document it is has text of doc. The
+// words count, not what is between them.
+func nameless(c result.Chunk, doc dataset.Doc) bool {
+	words := func(text string) string { return " " + strings.Join(strings.Fields(text), " ") + " " }
+	text, whole := words(c.Text), words(string(doc.Data))
+	return c.Path == "" && c.DocumentID == "" && strings.TrimSpace(text) != "" &&
+		(strings.Contains(whole, text) || strings.Contains(text, whole))
 }
 
 // probe is a document that shows that a brain can be searched.

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/mapping"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -63,6 +64,20 @@ func (g Grid) Load(s dataset.Spec) (dataset.Input, error) {
 			s.Path, figure.Count(in.Dataset.Selected, "question"))
 	}
 	return in, nil
+}
+
+// CheckForeign returns an error if a mapping cannot do what the sweep needs with this number of
+// brains.
+func (g Grid) CheckForeign(m *mapping.Mapping, brains int) error {
+	for _, mode := range g.Modes {
+		if err := harness.CheckForeign(m, result.SearchOnly, brains, mode); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(g.CandidateKs, []int{0}) {
+		return harness.CheckForeign(m, result.SearchOnly, brains, "", "--candidate-k")
+	}
+	return nil
 }
 
 // Sweep measures the cells of a grid on a seeded daemon, one after the other.

@@ -72,6 +72,9 @@ type Answer struct {
 	Search   time.Duration
 	Actor    *result.ModelUse
 	DeepRank *int
+	// NoPassages is set if the service does not say what an answer rests on, so that nothing is known
+	// about retrieval.
+	NoPassages bool
 	// Retrieval is the comparison with the gold if it was made before, nil otherwise.
 	Retrieval *result.QuestionRetrieval
 }

@@ -70,6 +70,7 @@ const (
 	Put    Ability = "put"    // writes a document
 	Append Ability = "append"
 	Delete Ability = "delete"
+	Get    Ability = "get" // reads a document
 	Rename Ability = "rename"
 	Brains Ability = "brains" // keeps several brains apart
 )

@@ -83,6 +83,9 @@ func (f *figures) notChecked(res *result.Result) []string {
 			out = append(out, g.what)
 		}
 	}
+	if res.Mapped != nil && res.Mapped.ByText > 0 {
+		out = append(out, "the ranks of gold that was found by its text")
+	}
 	if res.Retrieval != nil {
 		out = append(out, "warnings about the dataset and the corpus")
 	}

@@ -25,6 +25,10 @@ type checker struct {
 	// repeats is how often each question was asked, 0 for once.
 	repeats int
 	replay  bool
+	// unretrieved is set if the target does not say what answers rest on.
+	unretrieved bool
+	// byText is set if documents were found by the texts of passages.
+	byText bool
 	// corpus is set if the paths of the daemon were translated to those of a corpus, which is not at
 	// hand.
 	corpus bool
@@ -36,7 +40,7 @@ func newChecker(res *result.Result) (*checker, error) {
 	id := res.Identity
 	c := &checker{
 		topK: max(1, id.TopK), repeats: id.Dataset.Repeats,
-		replay: res.Replay != nil, corpus: id.Corpus != nil, brains: []string{""},
+		replay: res.Replay != nil, unretrieved: res.Mapped.Unretrieved(), byText: res.Mapped != nil && res.Mapped.ByText > 0, corpus: id.Corpus != nil, brains: []string{""},
 	}
 	if len(res.Brains) > 1 {
 		c.brains = nil
@@ -220,7 +224,7 @@ func (c *checker) lost(r *result.Record, add func(Difference)) {
 func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 	q := r.Retrieval
 	if q == nil {
-		if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.Outcome.Counts() {
+		if len(r.ExpectedPaths) > 0 && !c.unretrieved && r.Outcome != result.Errored && r.Outcome.Counts() {
 			add(Difference{Path: ".retrieval", Problem: "it is missing, and the question has expected_paths"})
 		}
 		return
@@ -259,6 +263,9 @@ func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 // ranks checks the ranks of the gold against the retrieved paths. How these were translated to
 // those of a corpus is not known: with one, only gold that must be there, or cannot be, is named.
 func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add func(Difference)) {
+	if c.byText {
+		return // the texts of the corpus are not in the file
+	}
 	q, chunks := r.Retrieval, r.Retrieved[:min(c.topK, len(r.Retrieved))]
 	want := result.CompareWithGold(gold, r.Retrieved, c.topK, func(c result.Chunk) []string {
 		return dataset.Paths(nil).Documents(c, gold)

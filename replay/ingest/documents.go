@@ -77,7 +77,7 @@ func (f *Filled) Documents(
 		}
 	}
 	add(own)
-	if len(own) == 0 && c.Path == "" && c.DocumentID == "" && c.SessionID == "" && f.byText {
+	if f.byText && !slices.ContainsFunc(own, k.paths.Has) {
 		add(f.containing(k, gold, c.Text))
 	}
 	for _, d := range c.Duplicates {

@@ -89,7 +89,7 @@ type Filled struct {
 	// haystacks are the names of what is in the brains, by the name of the brain.
 	haystacks map[string]*contents
 	sessions  map[string]string // paths of sessions by their folded id
-	// byText is set if the service does not say which documents chunks are from, and found counts those
+	// byText is set if the service may not say which documents chunks are from, and found counts those
 	// that were found by their text.
 	byText bool
 	found  atomic.Int64
@@ -124,7 +124,8 @@ func Fill(
 			return nil, err
 		}
 	}
-	f.filled.byText = c.Service.Lacks(target.IDs) != ""
+	_, protocol := c.Service.(*target.Endpoint)
+	f.filled.byText = !protocol
 	switch {
 	case c.Opened != nil:
 		f.record = c.Opened.record

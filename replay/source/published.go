@@ -1,6 +1,10 @@
 package source
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Published is a published benchmark that can be downloaded by name.
 type Published struct {
@@ -42,3 +46,16 @@ var published = []Published{
 
 // AllPublished returns the benchmarks that can be downloaded by name.
 func AllPublished() []Published { return slices.Clone(published) }
+
+// FindPublished returns the benchmark of a name.
+func FindPublished(name string) (Published, error) {
+	var names []string
+	for _, b := range published {
+		if b.Name == name {
+			return b, nil
+		}
+		names = append(names, b.Name)
+	}
+	return Published{}, fmt.Errorf("unknown benchmark %q: must be one of %s; use --url for other files",
+		name, strings.Join(names, ", "))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evalctl/harness/signing"
 	"evalctl/harness/verify"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -35,22 +36,41 @@ func writeDifferences(b *strings.Builder, rep *verify.Report) {
 	}
 }
 
-// Verified returns what the recomputation of a result file found.
-func Verified(rep *verify.Report) string {
+// Verified returns what the recomputation of a result file found, and the check of its signature.
+func Verified(v signing.Verified) string {
 	var b strings.Builder
-	what := fmt.Sprintf("%s of %s recomputed", figure.Count(rep.Figures, "figure"), figure.Count(rep.Questions, "question"))
-	if rep.Kind == "sweep" {
-		what = fmt.Sprintf("%s of %s in %s recomputed",
-			figure.Count(rep.Figures, "figure"), figure.Count(rep.Questions, "question"), figure.Count(rep.Cells, "cell"))
+	what := fmt.Sprintf("%s of %s", figure.Count(v.Figures, "figure"), figure.Count(v.Questions, "question"))
+	if v.Kind == "sweep" {
+		what += " in " + figure.Count(v.Cells, "cell")
 	}
+	what += " recomputed"
 	verdict := "ok"
-	if !rep.OK {
+	if !v.OK {
 		verdict = "DIFFERS"
-		what += ", " + figure.Count(rep.Found, "difference")
+		what += ", " + figure.Count(v.Found, "difference")
 	}
-	fmt.Fprintf(&b, "%s %s: %s\n", verdict, terminal.Line(rep.Path), what)
-	if !rep.OK {
-		writeDifferences(&b, rep)
+	fmt.Fprintf(&b, "%s %s: %s\n", verdict, terminal.Line(v.Path), what)
+	if !v.OK {
+		writeDifferences(&b, v.Report)
+	}
+	switch s := v.Signature; {
+	case s == nil:
+	case s.OK:
+		fmt.Fprintf(&b, "signed by %s  %s\n", terminal.Line(s.Principal), s.Key)
+	default:
+		fmt.Fprintf(&b, "NOT SIGNED %s\n", terminal.Line(s.Problem))
 	}
 	return b.String()
+}
+
+// NotVerified returns what does not follow from questions, and what signatures do not show.
+func NotVerified(left []string, signed bool) string {
+	var lines string
+	if len(left) > 0 {
+		lines = "not checked: " + terminal.Line(strings.Join(left, "; ")) + "\n"
+	}
+	if signed {
+		lines += "a signature does not show: " + signing.NotVouched + "\n"
+	}
+	return lines
 }

@@ -1,8 +1,6 @@
-package main
+package source_test
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,13 +25,8 @@ func TestConvertBenchmarks(t *testing.T) {
 	for _, name := range []string{"locomo/locomo5.json", "longmemeval/lme_mini.json", "longmemeval/longmemeval_s_3.json"} {
 		t.Run(name, func(t *testing.T) {
 			file, out := filepath.Join(data, name), filepath.Join(t.TempDir(), "out.jsonl")
-			var messages bytes.Buffer
-			p := &process{
-				args: []string{"dataset", "convert", file, "--output", out},
-				env:  func(string) string { return "" }, stdout: io.Discard, stderr: &messages,
-			}
-			if code := run(t.Context(), p); code != exitDone {
-				t.Fatal(code, messages.String())
+			if _, err := source.Convert(t.Context(), file, out, ""); err != nil {
+				t.Fatal(err)
 			}
 			compareConverted(t, file, out)
 		})

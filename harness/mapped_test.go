@@ -1,0 +1,84 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/mapping"
+	"evalctl/harness/result"
+)
+
+// TestTexts checks to which documents passages belong whose service does not say it.
+func TestTexts(t *testing.T) {
+	texts := NewTexts([]dataset.Brain{{Name: "b", Docs: []dataset.Doc{
+		{Path: "ada.md", Data: []byte("# Ada\n\nAda moved to Lisbon in May. She likes tea.\n")},
+		{Path: "bob.md", Data: []byte("Bob likes tea, and she likes tea too.")},
+		{Path: "short.md", Data: []byte("Tea.")},
+	}}})
+	q := dataset.Question{Brain: "b"}
+	for _, c := range []struct {
+		chunk result.Chunk
+		gold  []string
+		want  []string
+	}{
+		{result.Chunk{Text: "ada moved to LISBON in may"}, []string{"ada.md"}, []string{"ada.md"}},
+		{result.Chunk{Text: "she likes tea"}, []string{"bob.md"}, []string{"bob.md"}},
+		{result.Chunk{Text: "she likes tea"}, []string{"ada.md", "bob.md"}, []string{"ada.md", "bob.md"}},
+		{result.Chunk{Text: "she likes tea"}, nil, []string{"ada.md"}},
+		{result.Chunk{Text: "Note 1: Bob likes tea, and she likes tea too. Note 2: Tea."}, []string{"bob.md", "short.md"}, []string{"bob.md"}},
+		{result.Chunk{Text: "tea", ChunkID: "7"}, []string{"ada.md"}, []string{"7"}},
+		{result.Chunk{Text: "nothing of the corpus at all", ChunkID: "8"}, []string{"ada.md"}, []string{"8"}},
+		{result.Chunk{Text: "Ada moved to Lisbon", Path: "bob.md"}, []string{"ada.md"}, []string{"bob.md"}},
+		{result.Chunk{Text: "Ada moved to Lisbon", Path: "n-17"}, []string{"ada.md"}, []string{"ada.md"}},
+	} {
+		if got := texts.Documents(q, c.chunk, result.Gold(c.gold)); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c.chunk, got)
+		}
+	}
+	if texts.Found() != 6 {
+		t.Errorf("%d were found by their text", texts.Found())
+	}
+}
+
+// TestCheckForeign checks that what a mapping cannot do is refused.
+func TestCheckForeign(t *testing.T) {
+	m := map[string]*mapping.Mapping{}
+	for _, one := range mapping.Builtin() {
+		m[one.Name] = one
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{CheckForeign(m["server-memory"], result.SearchOnly, 3, "auto"), ""},
+		{CheckForeign(m["memory-tools"], result.AskBasic, 3, ""), ""},
+		{CheckForeign(m["server-memory"], result.AskBasic, 1, ""), "use --scenario search-retrieve-only"},
+		{CheckForeign(m["memory-bank-mcp"], result.SearchOnly, 1, ""), "retrieval cannot be measured"},
+		{CheckForeign(m["server-memory"], result.SearchOnly, 1, "bm25"), "sends no {mode}"},
+		{CheckForeign(m["server-memory"], result.SearchOnly, 1, "", "--candidate-k"), "--candidate-k has no effect"},
+	} {
+		if c.want == "" != (c.err == nil) || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("got %v, want %q", c.err, c.want)
+		}
+	}
+}
+
+// TestOmitRanks checks that only measures of sets at top-k are left, and are what is shown.
+func TestOmitRanks(t *testing.T) {
+	all := func() result.Metrics {
+		return result.Metrics{"recall@5": 1, "recall@10": 1, "any@10": 1, "all@10": 1, "precision@10": 1, "success@10": 1, "ndcg@10": 1, "mrr": 1, "map": 1}
+	}
+	r := &result.Retrieval{
+		Ks: []int{1, 3, 5, 10}, Macro: all(), Micro: all(), Intervals: map[string]result.Interval{"mrr": {}, "recall@10": {}},
+		ByTag: map[string]*result.TagMeans{"x": {Macro: all(), Micro: all()}},
+	}
+	r.OmitRanks()
+	if got := r.PrimaryMetrics(); !slices.Equal(got, []string{"recall@10", "any@10", "all@10"}) {
+		t.Errorf("shown are %q", got)
+	}
+	if len(r.Macro) != 5 || len(r.Micro) != 5 || len(r.Intervals) != 1 || len(r.ByTag["x"].Macro) != 5 {
+		t.Errorf("left: %v", r)
+	}
+}

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+)
+
+// Spec says which daemon is asked which questions, by a run or a sweep.
+type Spec struct {
+	Targets Targets
+	// Target names the daemon. Command and Endpoint define it, see Targets.FindOne.
+	Target, Command, Endpoint string
+	Token                     string
+	// Port is that of a started daemon, 0 for a free one.
+	Port int
+	// Questions is complete but for its Selection, which Criteria select, and its Check.
+	Questions dataset.Spec
+	Criteria  dataset.Criteria
+	// Output is the folder that gets a folder for the day, with the results.
+	Output      string
+	Dialect     result.Dialect
+	Concurrency int
+	// Timeout is for one question, all attempts included.
+	Timeout time.Duration
+	Tool    result.ToolID
+}
+
+// Plan is what a run and a sweep have in common, checked and not started.
+type Plan struct {
+	Spec
+	Started time.Time
+	// Dir gets the files of the run.
+	Dir   string
+	Found target.Definition
+	// Session is how the daemon is started or reached.
+	Session harness.SessionConfig
+	dataset.Input
+
+	env    func(string) string // of the daemon
+	daemon result.DaemonID     // without its version
+}
+
+// ErrPort means that a port was given for a daemon that is not started.
+var ErrPort = errors.New("--port is for a daemon that is started; one at a URL has a port of its own")
+
+// New checks how the daemon is started or reached. The questions are not read yet.
+func New(s Spec) (*Plan, error) {
+	if err := dataset.CheckFile(s.Questions.Path); err != nil {
+		return nil, err
+	}
+	p := &Plan{Spec: s, Started: time.Now().UTC()}
+	p.Dir = filepath.Join(s.Output, p.Started.Format(time.DateOnly))
+	var err error
+	if p.Found, err = s.Targets.FindOne(s.Target, s.Command, s.Endpoint); err != nil {
+		return nil, err
+	}
+	if p.Found.Endpoint != "" && s.Port != 0 {
+		return nil, ErrPort
+	}
+	if p.Session, err = s.Targets.Session(p.Found, s.Token, s.Port); err != nil {
+		return nil, err
+	}
+	p.Session.Concurrency = s.Concurrency
+	if d := p.Found.Settings.Dialect; d != "" {
+		p.Dialect = d
+	}
+	p.env = Environment(s.Targets.Env, p.Found)
+	p.daemon, err = p.Session.DaemonID()
+	return p, err
+}
+
+// ReadCriteria returns which questions are asked. check is that of Options.
+func (p *Plan) ReadCriteria(check func(dataset.Question) error) (dataset.Spec, error) {
+	var err error
+	p.Questions.Selection, err = p.Criteria.Read()
+	p.Questions.Check = check
+	return p.Questions, err
+}
+
+// Place chooses where a daemon that Session starts has its log and its home. The folder of the run
+// must be locked.
+func (p *Plan) Place() (err error) {
+	if p.Session.Endpoint != "" {
+		return nil
+	}
+	if p.Corpus == nil {
+		p.Session.Launch.Home = p.Targets.Env("SVC_HOME") // its brains are evaluated as they are
+	}
+	p.Session.Launch.LogPath, err = journal.DaemonLog(p.Dir, p.Found.Name)
+	return err
+}
+
+// Identity returns the part of a run's identity that the daemon and the questions determine.
+func (p *Plan) Identity(daemon result.DaemonID) result.Identity {
+	id := result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: p.Found.Name, Daemon: daemon, Dialect: p.Dialect,
+		Brain: dataset.BrainName(p.Brains, p.Questions.Naming.Default), BrainTag: p.Questions.Naming.Tag, Isolated: p.Questions.Isolated,
+		Dataset: result.DatasetID{
+			Path: p.Questions.Path, SHA256: p.Dataset.SHA256,
+			Selected: p.Dataset.Planned(), Selection: p.Dataset.Selection,
+			Repeats: p.Dataset.Repeats, Tags: p.Dataset.Tags,
+		},
+		Tool: p.Tool,
+	}
+	if c := p.Corpus; c != nil {
+		id.Corpus = &result.CorpusID{Path: c.Path, SHA256: c.SHA256, Documents: len(c.Docs)}
+	}
+	return id
+}
+
+// PaidModels are the paid models that a started daemon calls by itself. provider is that of its
+// completions, and reader the model that answers, empty for none.
+func (p *Plan) PaidModels(provider, reader string) (models []string) {
+	if p.Found.Endpoint != "" {
+		return nil
+	}
+	if reader != "" {
+		models = append(models, reader)
+	}
+	if p.env("SVC_EMBED_PROVIDER") == llm.ProviderOpenAI {
+		models = append(models, cmp.Or(p.env("SVC_EMBED_MODEL"), "a model of embeddings"))
+	}
+	reranks := p.env("SVC_RERANK_PROVIDER")
+	if reranks == llm.RerankHTTP || reranks == llm.RerankLLM && provider == llm.ProviderOpenAI {
+		models = append(models, cmp.Or(p.env("SVC_RERANK_MODEL"), "a reranker"))
+	}
+	return models
+}

@@ -1,0 +1,264 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/lifecycle"
+	"evalctl/harness/mapping"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+	"evalctl/harness/seed"
+	"evalctl/harness/target"
+	"evalctl/internal/figure"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// Evaluation is a run on a daemon that is healthy.
+type Evaluation struct {
+	Journal *journal.Journal
+
+	run     *Run
+	session *harness.Session
+	asked   *target.Target
+}
+
+// Reopen opens the journal of Resume. It compares the experiments as far as that is possible before
+// the daemon runs.
+func (r *Run) Reopen() (*journal.Journal, error) {
+	j, err := journal.Open(r.Resume)
+	if err != nil {
+		return nil, err
+	}
+	daemon, was := r.daemon, j.Identity().Daemon
+	daemon.Version = was.Version
+	if daemon.Mapping == "" { // it follows from the tools of the server
+		daemon.Mapping, daemon.MappingSHA256 = was.Mapping, was.MappingSHA256
+	}
+	if err = r.anythingToResume(j); err == nil {
+		err = r.sameRun(j, daemon)
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// anythingToResume returns an error for the journal of a finished run unless questions of it are to
+// be tried again.
+func (r *Run) anythingToResume(j *journal.Journal) error {
+	if r.RetryErrors || !j.Complete() {
+		return nil
+	}
+	return fmt.Errorf("%s: the run has finished; add --retry-errors to try the %s again that failed without an answer "+
+		"of the daemon or the judge", r.Resume, figure.Count(j.Outages(), "question"))
+}
+
+// sameRun returns an error that lists the differences between the journal's run and this one.
+func (r *Run) sameRun(j *journal.Journal, daemon result.DaemonID) error {
+	diff := j.Identity().Differences(r.Identity(daemon))
+	if len(diff) == 0 {
+		return nil
+	}
+	text := ""
+	for _, d := range diff {
+		text += "\n  " + d
+	}
+	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", r.Resume, text)
+}
+
+// Identity returns what determines the outcome of the run with a daemon.
+func (r *Run) Identity(daemon result.DaemonID) result.Identity {
+	id := r.Plan.Identity(daemon)
+	id.Scorer, id.External = r.Scorer.Name, r.External
+	if r.Scorer.ComparesText() {
+		id.ExactCase = &r.ExactCase
+	}
+	id.Scenario, id.Mode = r.Scenario.Name, r.Mode
+	id.TopK, id.CandidateK, id.RerankTopN = r.TopK, r.CandidateK, r.RerankTopN
+	id.MaxPerDocument = r.MaxPerDocument
+	id.Reader = r.readerID(daemon)
+	if r.Judging != nil {
+		id.Judge = new(r.Judging.Identity())
+	}
+	return id
+}
+
+// readerID returns the reader that a started daemon was configured with, nil if that is not known.
+// The reader that it reports is recorded in the result's reader_models.
+func (r *Run) readerID(daemon result.DaemonID) *result.ModelID {
+	switch {
+	case daemon.Endpoint != "" || !r.reads():
+		return nil
+	case r.reader.Provider != "":
+		return &result.ModelID{
+			Provider: r.reader.Provider, BaseURL: llm.RecordedURL(r.reader.Config(r.env)), Model: r.reader.Name,
+		}
+	case r.Found.Own:
+		return &result.ModelID{Provider: llm.ProviderFake, Model: llm.ProviderFake}
+	}
+	return nil
+}
+
+// PaidModels are the paid models that a started daemon calls by itself.
+func (r *Run) PaidModels() []string {
+	reader := ""
+	if r.reader.Provider == llm.ProviderOpenAI && r.reads() {
+		reader = cmp.Or(r.reader.Name, "a reader of its choice")
+	}
+	return r.Plan.PaidModels(r.reader.Provider, reader)
+}
+
+// Begin creates the journal of the run, which keeps options, unless resumed is one of the same run.
+// The caller closes the journal.
+func (r *Run) Begin(session *harness.Session, resumed *journal.Journal, options []byte) (*Evaluation, error) {
+	var mapped *mapping.Mapping
+	if f := session.Foreign(); f != nil {
+		mapped = f.Mapping()
+	}
+	if err := r.CheckForeign(mapped); err != nil {
+		return nil, err
+	}
+	e := &Evaluation{Journal: resumed, run: r, session: session}
+	if resumed != nil {
+		return e, r.sameRun(resumed, session.ID())
+	}
+	var err error
+	e.Journal, err = journal.Create(r.Dir, r.Identity(session.ID()), r.Started, options)
+	return e, err
+}
+
+// Prepare fills the brains and asks a question of this program's own. The error means that the
+// daemon cannot be evaluated. A new journal is removed then, since nothing was asked.
+func (e *Evaluation) Prepare(ctx context.Context) error {
+	r := e.run
+	// The others are filled before their first question.
+	unchanging := slices.DeleteFunc(slices.Clone(r.Brains), func(b dataset.Brain) bool { return b.Changes })
+	brains, err := seed.Brains(ctx, e.session.Service(), r.Dialect, unchanging, e.Journal.Seeded, e.Journal.MarkSeeded)
+	e.asked = &target.Target{
+		Service: e.session.Service(), Brains: brains, Scenario: r.Scenario.Name, Mode: r.Mode,
+		TopK: r.TopK, CandidateK: r.CandidateK, RerankTopN: r.RerankTopN,
+		MaxPerDocument: r.MaxPerDocument, Dialect: r.Dialect,
+	}
+	if err == nil {
+		err = e.check(ctx)
+	}
+	if err != nil && r.Resume == "" {
+		err = errors.Join(err, e.Journal.Discard())
+	}
+	return err
+}
+
+// check asks a question of evalctl's own, which it records in the journal. It returns an error if
+// the daemon's answers cannot be read. The brains that the run has created are removed then, since
+// nothing is asked in them.
+func (e *Evaluation) check(ctx context.Context) error {
+	own, err := e.asked.Check(ctx, e.run.Timeout)
+	if own.Requests > 0 { // which the daemon has paid for, also if its answer is of no use
+		err = errors.Join(err, e.Journal.MarkOwn(own))
+	}
+	if err == nil || e.run.Resume != "" || e.session.Started() {
+		return err
+	}
+	for _, b := range e.run.Brains {
+		if b.Docs == nil {
+			continue
+		}
+		brain := seed.NewBrain(e.session.Service(), e.run.Dialect, b.Name)
+		if left := brain.Remove(ctx); left != nil {
+			return fmt.Errorf("%w; brain %q was created for this run and could not be removed, "+
+				"which must be done before the next try: %w", err, b.Name, left)
+		}
+	}
+	return err
+}
+
+// Ask asks and scores the questions that the journal lacks, and writes the result. The path is empty
+// if the result could not be written.
+func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Result, string, error) {
+	sc, err := e.run.NewScorer(e.Journal.Spent())
+	if err != nil {
+		return result.Result{}, "", err
+	}
+	config := e.config()
+	config.Scorer, config.Observer = pipeline.Grader{Scorer: sc}, o
+	if e.run.Dataset.Lifecycle() {
+		live := e.live(&config, sc)
+		defer live.Close(context.Background())
+	}
+	return harness.Run(ctx, config, e.Journal)
+}
+
+// config returns the configuration of the run, without its scorer.
+func (e *Evaluation) config() harness.Config {
+	r := e.run
+	settings := r.Gate
+	settings.Concurrency, settings.TimeoutSeconds = r.Concurrency, r.Timeout.Seconds()
+	settings.ClusterTag, settings.DaemonEnv = r.Questions.Cluster, r.DaemonEnv
+	config := harness.Config{
+		TopK: r.TopK, Dataset: r.Dataset, Concurrency: r.Concurrency,
+		RequireMode: r.RequireMode, MaxFailures: r.MaxFailures, RetryErrors: r.RetryErrors, KeepForRetry: true,
+		Notes: harness.Notes{
+			Brains: harness.BrainInfos(r.Brains), CapUSD: r.Cap, Warnings: r.Gold.Warnings,
+			ReaderPrices: r.readerPrices(), Settings: settings, OwnQuestions: e.Journal.OwnQuestions(),
+			Baseline: r.Baseline.Against(r.Identity(e.session.ID())),
+		},
+	}
+	e.session.Ask(&config, harness.Daemon{
+		Answerer: e.asked, Timeout: r.Timeout, TopK: r.TopK, Brains: r.Brains, Watched: e.session.Started(),
+	})
+	if r.Judging != nil {
+		config.Paid, config.Notes.UnpricedModel = true, r.Judging.UnpricedModel()
+		config.Notes.PricesDate = r.Judging.PricesDate()
+	}
+	return config
+}
+
+// readerPrices are those of the models that the daemon reports. A daemon that is running already
+// does not say who provides them. The offline reader of the reference daemon costs nothing.
+func (r *Run) readerPrices() *result.ReaderPrices {
+	provider := llm.ProviderOpenAI
+	if r.Found.Endpoint == "" {
+		provider = cmp.Or(r.reader.Provider, provider)
+	}
+	date := llm.PricesDate
+	if len(r.Priced) > 0 || provider != llm.ProviderOpenAI {
+		date = "" // some may be given
+	}
+	return &result.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
+		if model == llm.ProviderFake {
+			return llm.Price{}, true
+		}
+		return r.Prices.Of(provider, model)
+	}}
+}
+
+// live lets what happens before questions happen. The caller closes it when the last question has
+// been asked.
+func (e *Evaluation) live(config *harness.Config, sc scorer.Scorer) *lifecycle.Run {
+	r := e.run
+	run := lifecycle.New(lifecycle.Config{
+		Dataset: r.Dataset, Brains: r.Brains, Target: e.asked,
+		Skips: func(q dataset.Question) bool { return errors.Is(sc.Check(q.Item()), scorer.ErrNoGold) },
+	})
+	if e.session.CanRestart() {
+		run.Restart = func(ctx context.Context) (target.Service, error) {
+			if err := e.session.Restart(ctx); err != nil {
+				return nil, err
+			}
+			return e.session.Service(), nil
+		}
+	}
+	config.Asker = run.Around(harness.NewDaemon(harness.Daemon{
+		Answerer: run, Timeout: r.Timeout, TopK: r.TopK, Brains: harness.Asked(r.Brains), Documents: run, Watched: e.session.Started(),
+	}))
+	config.Pace = run
+	return run
+}

@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/judging"
+	"evalctl/internal/llm"
+	"evalctl/scorer"
+)
+
+// Models says which models answer and judge, and what the judge may cost.
+type Models struct {
+	// Provider is that of models without one, empty for the default.
+	Provider string
+	// Reader and Judge are [PROVIDER/]MODEL. Reader judges if Judge is empty.
+	Reader, Judge string
+	// PerSecond limits the requests to the judge, and MaxUnusable its unusable verdicts in a row. 0 is
+	// no limit.
+	PerSecond   float64
+	MaxUnusable int
+	Prices      llm.Prices
+	// Priced are the beginnings of the names of models whose price the user gives.
+	Priced []string
+	// Cap limits what the judge may cost, nil for no limit.
+	Cap *llm.USD
+}
+
+// find returns the models that answer and judge. Their names are empty if none is given.
+func (m Models) find(env func(string) string) (reader, judge llm.Ref, err error) {
+	if m.Provider != "" && !slices.Contains(llm.Providers, m.Provider) {
+		return reader, judge, fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", m.Provider)
+	}
+	reader = llm.RefOf(env, m.Provider, m.Reader)
+	if judge = reader; m.Judge != "" {
+		judge = llm.RefOf(env, m.Provider, m.Judge)
+	}
+	if judge.Provider == llm.ProviderFake {
+		judge.Name = llm.FakeModel
+	}
+	return reader, judge, nil
+}
+
+// OpenJudge plans the judge of a scorer of this kind. It makes no request.
+func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.Plan, error) {
+	_, judge, err := m.find(env)
+	switch {
+	case err != nil:
+		return nil, err
+	case judge.Provider == "":
+		return nil, fmt.Errorf("the judge needs a model: give --model or --judge, set SVC_LLM_PROVIDER to openai, ollama or fake, "+
+			"or use --scorer %s", strings.Join(offlineScorers(), " or "))
+	case judge.Name == "":
+		return nil, errors.New("the judge needs a model: give --model or --judge, or set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
+	}
+	config := judge.Config(env)
+	config.PerSecond = m.PerSecond
+	provider, err := llm.Open(config)
+	if err != nil {
+		return nil, fmt.Errorf("judge: %w", err)
+	}
+	date := llm.PricesDate
+	if slices.ContainsFunc(m.Priced, func(named string) bool { return strings.HasPrefix(judge.Name, named) }) {
+		date = ""
+	}
+	return judging.New(judging.Config{
+		Provider: provider, Model: judge.Name, BaseURL: llm.RecordedURL(config),
+		Prompts: kind.Prompts(), Judged: kind.Judged, Prices: m.Prices, Cap: m.Cap, MaxUnusable: m.MaxUnusable,
+		PricesDate: date,
+	})
+}
+
+// offlineScorers returns the names of the scorers that never need a model.
+func offlineScorers() []string {
+	var names []string
+	for _, k := range scorer.Kinds() {
+		if k.Prompts == nil {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,66 @@
+package project
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"evalctl/internal/postgres"
+)
+
+// Where the value of a flag comes from.
+const (
+	FromFlag        = "flag"
+	FromEnvironment = "env"
+	FromFile        = "file"
+	FromDefault     = "default"
+)
+
+// masked replaces secrets.
+const masked = "****"
+
+// InForce is a flag with its value. A flag that may be repeated has a list.
+type InForce struct {
+	Flag  string `json:"flag"`
+	Value any    `json:"value"`
+	From  string `json:"from"`
+	// Variable is set if From is env, File and Line if it is file.
+	Variable string `json:"variable,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+}
+
+// Masked returns the value of a flag, or masked for one that is a secret or contains one.
+func Masked(flag string, value any) any {
+	if SecretKey.MatchString(flag) && value != nil && value != "" {
+		return masked
+	}
+	if url, ok := value.(string); ok && postgres.IsURL(url) && postgres.HasPassword(url) {
+		return masked
+	}
+	return value
+}
+
+// Text returns the value as on a command line.
+func (f InForce) Text() string {
+	switch v := f.Value.(type) {
+	case nil:
+		return "-"
+	case []string:
+		return strings.Join(v, "  ")
+	case string:
+		return cmp.Or(v, "-")
+	}
+	return fmt.Sprint(f.Value)
+}
+
+// Source returns where the value comes from: $VARIABLE, FILE:LINE, flag or default.
+func (f InForce) Source() string {
+	switch f.From {
+	case FromEnvironment:
+		return "$" + f.Variable
+	case FromFile:
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return f.From
+}

@@ -1,0 +1,116 @@
+// Package signing signs result files with SSH keys, and checks such signatures. They are in the
+// format of ssh-keygen -Y sign.
+package signing
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"evalctl/harness/journal"
+	"evalctl/harness/verify"
+	"evalctl/internal/atomicfile"
+	"evalctl/internal/sshsig"
+)
+
+const (
+	// namespace is that of the signatures of results: they are of no use as those of commits or mails.
+	namespace = "evalctl-result"
+	// extension is the end of the name of a signature, which is that of its result.
+	extension = ".sig"
+)
+
+// NotVouched is what no signature of a result shows.
+const NotVouched = "that the target was what the result says it was; that the run was not one of several, of which the best " +
+	"was signed; that the target had not seen the questions; when it was signed"
+
+// Sign signs the result file at path and returns the path of the signature, which is next to the
+// file with its own name. It rejects a file whose figures are not what its questions say.
+func Sign(signer *sshsig.Signer, path string) (string, error) {
+	rep, err := verify.File(path)
+	if err != nil {
+		return "", err
+	}
+	if !rep.OK {
+		return "", fmt.Errorf("%s is not signed: %d of its values are not what its questions say; evalctl verify lists them",
+			path, rep.Found)
+	}
+	own, _ := journal.Names(path)
+	f, err := os.Open(own)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	signature, err := signer.Sign(namespace, f)
+	if err != nil {
+		return "", fmt.Errorf("sign %s: %w", own, err)
+	}
+	return own + extension, atomicfile.Write(own+extension, 0o644, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, signature)
+		return err
+	})
+}
+
+// Verified is what was found about a result file.
+type Verified struct {
+	*verify.Report
+	// Signature is nil unless signatures are checked.
+	Signature *Signature `json:"signature,omitempty"`
+}
+
+// Signature is what is known about the signature of a file.
+type Signature struct {
+	OK bool `json:"ok"`
+	// Principal is who may sign with the key, Key its fingerprint.
+	Principal string `json:"principal,omitempty"`
+	Key       string `json:"key,omitempty"`
+	// Problem says why the file does not count as signed.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Verify recomputes a result file, see verify.File, and checks its signature unless allowed is nil.
+func Verify(path string, allowed *sshsig.Allowed) (Verified, error) {
+	rep, err := verify.File(path)
+	v := Verified{Report: rep}
+	if err == nil && allowed != nil {
+		v.Signature = new(check(allowed, path))
+	}
+	return v, err
+}
+
+// check checks the signature of a result file, which has the name of the file or of its own name.
+func check(allowed *sshsig.Allowed, path string) (s Signature) {
+	own, _ := journal.Names(path)
+	name := path + extension
+	armored, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) && own != path {
+		name = own + extension
+		armored, err = os.ReadFile(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return Signature{Problem: "it has no signature: there is no " + name}
+	}
+	if err != nil {
+		return Signature{Problem: err.Error()}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Signature{Problem: err.Error()}
+	}
+	defer f.Close()
+	key, err := sshsig.Verify(namespace, f, armored)
+	if err != nil {
+		return Signature{Problem: name + ": " + err.Error()}
+	}
+	s.Key = ssh.FingerprintSHA256(key)
+	if s.Principal, err = allowed.Principal(key, namespace, time.Now()); err != nil {
+		s.Problem = err.Error()
+	}
+	s.OK = err == nil
+	return s
+}

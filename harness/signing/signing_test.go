@@ -1,0 +1,154 @@
+package signing_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/result"
+	"evalctl/harness/signing"
+	"evalctl/internal/sshsig"
+)
+
+// newKey writes a key, and a file that allows it to sign as name in a namespace.
+func newKey(t *testing.T, name, namespace string) (*sshsig.Signer, *sshsig.Allowed) {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := ssh.NewPublicKey(private.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, allowed := filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "allowed")
+	line := name + ` namespaces="` + namespace + `" ` + string(ssh.MarshalAuthorizedKey(public))
+	for path, data := range map[string][]byte{key: pem.EncodeToMemory(block), allowed: []byte(line)} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signer, err := sshsig.Load(key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signers, err := sshsig.ReadAllowed(allowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer, signers
+}
+
+// resultFile returns a result file of three questions, of which one failed.
+func resultFile(t *testing.T) []byte {
+	t.Helper()
+	began := time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)
+	res := result.Result{
+		SDK: "go", ScorerName: "exact", StartedAt: began, FinishedAt: began.Add(time.Minute), Planned: 3,
+		Identity: result.Identity{
+			SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
+			Dialect: result.Auto,
+			Dataset: result.DatasetID{Path: "q.jsonl", SHA256: strings.Repeat("9f", 32), Selected: 3, Tags: map[string]int{}},
+			Daemon:  result.DaemonID{Program: "evalctl", Version: "1"},
+			Tool:    result.ToolID{Version: "0", Commit: "a", Go: "go", OS: "linux", Arch: "amd64", CPUs: 2},
+		},
+		Brains:   []result.BrainInfo{{ID: "eval", Questions: 3}},
+		Settings: result.Settings{Floor: 0.5, Concurrency: 1, TimeoutSeconds: 60},
+	}
+	sum := aggregate.New(5)
+	var questions []result.Record
+	for i := range 3 {
+		r := result.Record{
+			ID: fmt.Sprint("q", i), Question: "?", Outcome: result.Scored, Score: new(float64(min(i, 1))),
+			Passed: i > 0, Attempts: 1, Line: i + 1, EffectiveMode: "bm25",
+			Expected: []string{"yes"}, Answer: []string{"no", "yes", "yes"}[i], Citations: []json.RawMessage{}, Retrieved: []result.Chunk{},
+		}
+		sum.Add(r)
+		questions = append(questions, r)
+	}
+	sum.Fill(&res)
+	sum.Judge(&res)
+	data, err := json.Marshal(struct {
+		result.Result
+		Questions []result.Record `json:"questions"`
+	}{res, questions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestSignature signs a result, and finds another key, another namespace, another text, a damaged
+// signature and a missing one.
+func TestSignature(t *testing.T) {
+	data := resultFile(t)
+	path := filepath.Join(t.TempDir(), "go.json")
+	write := func(path string, data []byte) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path, data)
+	signer, allowed := newKey(t, "ci@example.org", "evalctl-result")
+	_, others := newKey(t, "other@example.org", "evalctl-result")
+	signature, err := signing.Sign(signer, path)
+	if err != nil || signature != path+".sig" {
+		t.Fatalf("the signature is %s: %v", signature, err)
+	}
+	armored, err := os.ReadFile(signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		allowed *sshsig.Allowed
+		change  func()
+		problem string
+	}{
+		{"signed", allowed, func() {}, ""},
+		{"another key", others, func() {}, "is not in"},
+		{"another text", allowed, func() { write(path, append(data, '\n')) }, "is not of this text"},
+		{"damaged", allowed, func() { write(path, data); write(signature, armored[:len(armored)/2]) }, "go.json.sig: "},
+		{"missing", allowed, func() { _ = os.Remove(signature) }, "there is no " + signature},
+	} {
+		c.change()
+		v, err := signing.Verify(path, c.allowed)
+		if err != nil || !v.OK {
+			t.Fatalf("%s: %v, %+v", c.name, err, v)
+		}
+		s := v.Signature
+		if s.OK != (c.problem == "") || !strings.Contains(s.Problem, c.problem) || s.OK && s.Principal != "ci@example.org" {
+			t.Errorf("%s: got %+v, want the problem %q", c.name, s, c.problem)
+		}
+	}
+}
+
+// TestSignRejects: what is not what its questions say is not signed.
+func TestSignRejects(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "go.json")
+	if err := os.WriteFile(path, bytes.Replace(resultFile(t), []byte(`"passed":true`), []byte(`"passed":false`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signer, _ := newKey(t, "ci@example.org", "evalctl-result")
+	if _, err := signing.Sign(signer, path); err == nil || !strings.Contains(err.Error(), "is not signed") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := os.Stat(path + ".sig"); err == nil {
+		t.Error("there is a signature")
+	}
+}

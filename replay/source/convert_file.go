@@ -1,0 +1,128 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/atomicfile"
+	"evalctl/internal/figure"
+)
+
+// Conversion is what Convert did.
+type Conversion struct {
+	// Renamed has the keys of a table that mean a known one, as "from → to".
+	Renamed []string
+	// Notes say what else is not as it was in the file.
+	Notes   []string
+	Written []Written
+}
+
+// Written is a file with what it contains, such as "3 questions".
+type Written struct{ Path, Content string }
+
+// Convert converts a file to JSONL at output: a table, which dataset.Convert describes, or a benchmark,
+// whose documents are written next to the questions. The format is that of the content if it is empty.
+// Convert replaces no file.
+func Convert(ctx context.Context, file, output string, format dataset.Format) (Conversion, error) {
+	if err := atomicfile.CheckNew(output); err != nil {
+		return Conversion{}, err
+	}
+	format, err := inputFormat(file, format)
+	switch {
+	case err != nil:
+		return Conversion{}, err
+	case format.IsBenchmark():
+		return convertBenchmark(ctx, file, output, Format(format))
+	}
+	return convertTable(file, output, format)
+}
+
+// inputFormat returns the format of a file, by its content unless it is given.
+func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
+	info, err := os.Stat(file)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", file)
+	}
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if given != "" {
+		return given, nil
+	}
+	switch format := dataset.DetectIn(f); format {
+	case dataset.JSONL:
+		return "", fmt.Errorf("%s is JSONL already; check it with: evalctl dataset validate FILE. "+
+			"If it is another kind of JSON, give --format json", file)
+	case "":
+		return "", fmt.Errorf("%s: the format cannot be recognised by the content: a table needs a header "+
+			"with id and question, or path and text. Give --format if it is right", file)
+	default:
+		return format, nil
+	}
+}
+
+// convertTable converts a file of questions or documents.
+func convertTable(file, output string, format dataset.Format) (Conversion, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Conversion{}, err
+	}
+	table, err := dataset.Convert(file, data, format)
+	if err != nil {
+		return Conversion{}, err
+	}
+	err = atomicfile.Write(output, 0o644, func(w io.Writer) error {
+		_, err := w.Write(table.Lines)
+		return err
+	})
+	if err != nil {
+		return Conversion{}, err
+	}
+	out := Conversion{Renamed: table.Renames()}
+	if table.Numbered {
+		out.Notes = append(out.Notes, fmt.Sprintf("the file has no ids: the questions are q1 to q%d, in the order of the file", table.Count))
+	}
+	what := "question"
+	if table.Documents {
+		what = "document"
+	}
+	out.Written = []Written{{output, figure.Count(table.Count, what)}}
+	return out, nil
+}
+
+// convertBenchmark converts a benchmark, with the corpus where a run finds it.
+func convertBenchmark(ctx context.Context, file, output string, format Format) (Conversion, error) {
+	corpus := corpusOf(output)
+	if err := atomicfile.CheckNew(corpus); err != nil {
+		return Conversion{}, err
+	}
+	b, err := Open(ctx, file, Options{Format: format})
+	if err != nil {
+		return Conversion{}, err
+	}
+	defer func() { _ = b.Close() }() // it was only read
+	documents, err := b.Convert(ctx, output, corpus)
+	if err != nil {
+		return Conversion{}, err
+	}
+	out := Conversion{Written: []Written{
+		{output, figure.Count(len(b.Questions), "question")},
+		{corpus, fmt.Sprintf("%s in %s", figure.Count(documents, "document"), figure.Count(len(b.Infos()), "brain"))},
+	}}
+	for _, trap := range b.Report.Traps {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s: %s (%d)", trap.Kind, trap.Handling, trap.Count))
+	}
+	return out, nil
+}
+
+// corpusOf returns the corpus of JSONL that a run finds next to a dataset.
+func corpusOf(dataset string) string { return strings.TrimSuffix(dataset, ".jsonl") + ".corpus.jsonl" }
