@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/compare"
+	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
@@ -64,11 +65,10 @@ type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
 
-// unscoredError reports a finished sweep with too many questions without a score, or a judge with
-// too many answers without a verdict.
+// unscoredError reports a finished sweep with too many questions without a score.
 type unscoredError struct{ error }
 
-// belowError reports that what was measured is below what is required of it: a judge, a run that is
+// belowError reports that what was measured is below what is required of it: a run that is
 // worse than the baseline, a file that is not what its questions say or not signed, or a daemon that
 // violates requirements of level MUST.
 type belowError struct{ error }
@@ -144,6 +144,7 @@ func storageFailed(err error) bool { return diskFailed(err) || errors.Is(err, fs
 // exitCode maps the error of a command to the exit code of the process.
 func exitCode(ctx context.Context, err error) int {
 	verdict, ok := errors.AsType[*verdictError](err)
+	judge, isJudge := errors.AsType[*judging.BelowError](err)
 	switch {
 	case err == nil:
 		return exitDone
@@ -160,9 +161,9 @@ func exitCode(ctx context.Context, err error) int {
 		return systematicCode(err)
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(unscoredError)):
+	case errors.As(err, new(unscoredError)), isJudge && judge.Uncertain:
 		return exitUnscored
-	case errors.As(err, new(belowError)):
+	case errors.As(err, new(belowError)), isJudge:
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

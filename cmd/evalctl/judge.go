@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -19,12 +22,13 @@ type judgeCmd struct {
 
 // judgeCheckCmd has the flags of evalctl judge check.
 type judgeCheckCmd struct {
-	Labels       string `required:"" placeholder:"FILE" help:"JSONL file of answers with labels."`
-	Judge        string `required:"" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. The provider is openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai."`
-	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with instructions of your own: TYPE.txt for each type of question to replace."`
-	Result       string `placeholder:"FILE" help:"Result file whose pass rate is corrected. It must be by the same judge with the same prompts."`
-	JSON         bool   `name:"json" help:"Print the figures as one JSON object."`
-	minimumFlags
+	Labels         string   `required:"" placeholder:"FILE" help:"JSONL file of answers with labels."`
+	Judge          string   `required:"" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. The provider is openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai."`
+	JudgePrompts   string   `name:"judge-prompts" placeholder:"DIR" help:"Folder with instructions of your own: TYPE.txt for each type of question to replace."`
+	Result         string   `placeholder:"FILE" help:"Result file whose pass rate is corrected. It must be by the same judge with the same prompts."`
+	JSON           bool     `name:"json" help:"Print the figures as one JSON object."`
+	MinKappa       *float64 `name:"min-kappa" placeholder:"K" help:"Least kappa, 0 to 1. Below it the exit code is 1."`
+	MinSpecificity *float64 `name:"min-specificity" placeholder:"RATE" help:"Least share of the wrong answers that the judge fails, 0 to 1. Below it the exit code is 1."`
 	moneyFlags
 }
 
@@ -50,54 +54,55 @@ Examples:
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
-func (c *judgeCheckCmd) Validate() error { return errors.Join(c.validateMinimum(), c.validateMoney()) }
-
-// judgeConcurrency is the number of answers that are judged at a time.
-const judgeConcurrency = 8
+func (c *judgeCheckCmd) Validate() error {
+	check := func(name string, v *float64) error {
+		if v != nil && !(*v >= 0 && *v <= 1) {
+			return fmt.Errorf("%s %v: must be from 0 to 1", name, *v)
+		}
+		return nil
+	}
+	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateMoney())
+}
 
 // Run judges the answers. It checks all that needs no money first.
 func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	plan, of, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	judge, err := plan.NewScorer(0)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	labels, err := dataset.ReadLabels(c.Labels, judge.Check)
 	if err != nil {
-		return usageError{err}
-	}
-	if err := c.canShow(labels); err != nil {
-		return usageError{err}
-	}
-	t := newTerminal(p, c.JSON && plan.Free())
-	printLabels(t, c, plan, labels)
-	items := make([]scorer.Item, len(labels))
-	for i, l := range labels {
-		items[i] = l.Item
-	}
-	verdicts, err := scorer.ScoreAll(ctx, judge, items, judgeConcurrency)
-	checked := newJudgeCheck(plan, labels, verdicts)
-	if err != nil {
-		return stoppedCheck(checked, err)
-	}
-	if checked.Unscored == checked.Labels {
-		return fmt.Errorf("the judge scored none of %s: %s", count(checked.Labels, "answer"), checked.Wrong[0].Reason)
-	}
-	if of != nil {
-		correction := checked.Correct(of.Counts)
-		checked.Result, checked.Correction = c.Result, &correction
-	}
-	if err := writeCheck(p.stdout, checked, c.JSON); err != nil {
 		return err
 	}
-	return c.reached(&checked.Accuracy)
+	minimum := judging.Minimum{Kappa: c.MinKappa, Specificity: c.MinSpecificity}
+	if err := minimum.CanShow(labels); err != nil {
+		return err
+	}
+	text.Labels(newTerminal(p, c.JSON && plan.Free()), c.Labels, plan, labels, c.limit)
+	checked, err := plan.Check(ctx, judge, labels)
+	if err != nil {
+		return err
+	}
+	if of != nil {
+		checked.Result, checked.Correction = c.Result, new(checked.Correct(of.Counts))
+	}
+	if c.JSON {
+		err = json.NewEncoder(p.stdout).Encode(checked)
+	} else {
+		_, err = io.WriteString(p.stdout, text.Judge(checked))
+	}
+	if err != nil {
+		return err
+	}
+	return minimum.Reached(&checked.Accuracy)
 }
 
 // plan returns the judge, and the result of --result or nil.
-func (c *judgeCheckCmd) plan(p *process) (*judging.Plan, *result.Result, error) {
+func (c *judgeCheckCmd) plan(p *process) (plan *judging.Plan, of *result.Result, err error) {
 	ref, err := llm.ParseRef(p.env, "judge", c.Judge)
 	if err != nil {
 		return nil, nil, err
@@ -112,68 +117,22 @@ func (c *judgeCheckCmd) plan(p *process) (*judging.Plan, *result.Result, error) 
 			return nil, nil, fmt.Errorf("--judge-prompts: %w", err)
 		}
 	}
-	of, err := c.openResult()
-	if err != nil {
-		return nil, nil, err
-	}
-	if of != nil && c.JudgePrompts == "" && of.Identity.Judge.PromptSHA256 == scorer.DefaultPrompts().SHA256() {
-		config.Prompts, config.ByType = scorer.DefaultPrompts(), nil
+	if c.Result != "" {
+		if of, err = judging.OpenJudged(c.Result); err != nil {
+			return nil, nil, err
+		}
+		if c.JudgePrompts == "" && of.Identity.Judge.PromptSHA256 == scorer.DefaultPrompts().SHA256() {
+			config.Prompts, config.ByType = scorer.DefaultPrompts(), nil
+		}
 	}
 	if config.Provider, err = ref.OpenJudge(p.env); err != nil {
 		return nil, nil, err
 	}
-	plan, err := judging.New(config)
-	if err != nil {
-		return nil, nil, err
+	if plan, err = judging.New(config); err != nil || of == nil {
+		return plan, of, err
 	}
-	if of != nil {
-		err = sameJudge(*of.Identity.Judge, plan.Identity())
+	if err = plan.Same(*of.Identity.Judge); err != nil {
+		err = fmt.Errorf("--result %s: %w", c.Result, err)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("--result %s: %w", c.Result, err)
-	}
-	return plan, of, nil
-}
-
-// openResult reads the result of --result, nil without one.
-func (c *judgeCheckCmd) openResult() (*result.Result, error) {
-	if c.Result == "" {
-		return nil, nil
-	}
-	r, err := result.Open(c.Result)
-	if err != nil {
-		return nil, fmt.Errorf("--result: %w", err)
-	}
-	res := r.Result()
-	if err := r.Close(); err != nil {
-		return nil, fmt.Errorf("--result: %w", err)
-	}
-	if res.Identity.Judge == nil {
-		return nil, fmt.Errorf("--result %s: its scorer is %s, and no judge: there is nothing to correct",
-			c.Result, res.Identity.Scorer)
-	}
-	return &res, nil
-}
-
-// sameJudge returns an error if the judge of a result is not the one that is checked.
-func sameJudge(was, is result.JudgeModel) error {
-	var diff []error
-	for _, d := range []struct{ what, was, is string }{
-		{"provider", was.Provider, is.Provider},
-		{"model", was.Model, is.Model},
-		{"URL", was.BaseURL, is.BaseURL},
-		{"prompts", promptsOf(was), promptsOf(is)},
-	} {
-		if d.was != d.is {
-			diff = append(diff, fmt.Errorf("  its %s: %s, here: %s", d.what, d.was, d.is))
-		}
-	}
-	if len(diff) == 0 {
-		return nil
-	}
-	return fmt.Errorf("it was scored by another judge, whose errors these labels do not tell:\n%w", errors.Join(diff...))
-}
-
-func promptsOf(j result.JudgeModel) string {
-	return fmt.Sprintf("%s %.8s…", j.PromptVersion, j.PromptSHA256)
+	return plan, of, err
 }

@@ -78,27 +78,11 @@ func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 		return usageError{errors.New("permissions are missing: set --role " + strings.Join(httpapi.Roles(), ", ") +
 			", or --scope " + strings.Join(httpapi.Scopes(), ", "))}
 	}
-	if len(c.Brain) == 0 {
-		c.Brain = []string{httpapi.AllBrains}
-	}
-	now := time.Now()
-	var expires httpapi.KeyTime
-	if c.Expires != "" {
-		var err error
-		if expires, err = httpapi.ParseExpiry(c.Expires, now); err != nil {
-			return usageError{fmt.Errorf("--expires: %w", err)}
-		}
-	}
-	token := httpapi.NewToken()
-	err := httpapi.AddKey(parent.File, httpapi.Key{
-		Name: c.Name, Tenant: c.Tenant, SHA256: httpapi.HashToken(token),
-		Brains: c.Brain, Roles: c.Role, Scopes: c.Scope,
-		Created: httpapi.NewKeyTime(now), Expires: expires,
-	}, func() error {
-		if _, err := fmt.Fprintln(p.stdout, token); err != nil {
-			return fmt.Errorf("print the token: %w: key %q was not added to %s", err, c.Name, parent.File)
-		}
-		return nil
+	err := httpapi.IssueKey(parent.File, httpapi.Key{
+		Name: c.Name, Tenant: c.Tenant, Brains: c.Brain, Roles: c.Role, Scopes: c.Scope,
+	}, c.Expires, time.Now(), func(token string) error {
+		_, err := fmt.Fprintln(p.stdout, token)
+		return err
 	})
 	if err != nil {
 		return usageError{err}
@@ -138,21 +122,10 @@ func (c *keysListCmd) Run(p *process, parent *keysCmd) error {
 		}
 		fmt.Fprintln(w, strings.Join([]string{
 			k.Name, k.Tenant, commas(k.Brains), commas(k.Roles), commas(k.Scopes), rate,
-			keyStatus(k, time.Now()), keyTime(k.Created), keyTime(k.Expires), keyTime(used[k.ID()]), k.ID(),
+			k.Status(time.Now()), keyTime(k.Created), keyTime(k.Expires), keyTime(used[k.ID()]), k.ID(),
 		}, "\t"))
 	}
 	return w.Flush()
-}
-
-// keyStatus returns whether a key is valid.
-func keyStatus(k httpapi.Key, now time.Time) string {
-	switch {
-	case !k.Revoked.IsZero():
-		return "revoked"
-	case k.Expired(now):
-		return "expired"
-	}
-	return "valid"
 }
 
 func keyTime(t httpapi.KeyTime) string {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -177,14 +176,4 @@ func (c *mcpCmd) home(p *process, logger *slog.Logger) (*home.Home, error) {
 }
 
 // homeDir returns the absolute path of the home.
-func (c *mcpCmd) homeDir(p *process) (string, error) {
-	dir := c.Home
-	if dir == "" {
-		data, err := home.DataFolder(runtime.GOOS, p.env)
-		if err != nil {
-			return "", fmt.Errorf("%w, or --home", err)
-		}
-		dir = filepath.Join(data, "evalctl")
-	}
-	return filepath.Abs(dir)
-}
+func (c *mcpCmd) homeDir(p *process) (string, error) { return home.Folder(c.Home, runtime.GOOS, p.env) }

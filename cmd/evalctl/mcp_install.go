@@ -6,18 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"strings"
-	"text/tabwriter"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon"
 	"evalctl/daemon/setup"
 	"evalctl/internal/clientconfig"
-	"evalctl/internal/terminal"
 )
 
 type mcpInstallCmd struct {
@@ -66,7 +61,11 @@ func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error
 		if c.Write || c.File != "" {
 			return errors.New("the client is missing; evalctl mcp install lists the clients")
 		}
-		return c.list(p, program, args)
+		where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
+		if err != nil {
+			return err
+		}
+		return clientconfig.List(p.stdout, where, c.Name, program, args)
 	}
 	client, err := clientconfig.Find(c.Client)
 	if err != nil {
@@ -83,70 +82,20 @@ func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error
 	variables := parent.variables(p)
 	entry := client.Entry(program, args, variables)
 	if c.Write {
-		return c.write(p, client, path, entry, variables)
+		change, err := client.Add(path, c.Name, entry)
+		if err != nil {
+			return err
+		}
+		if err := change.Print(p.stdout, c.Name); err != nil || len(change.Lines) == 0 {
+			return err
+		}
+		fmt.Fprintln(p.stderr, client.Then)
+		client.Remind(p.stderr, variables)
+		return nil
 	}
-	fmt.Fprintf(p.stderr, "%s reads %s:\n\n", client.Name, terminal.Line(path))
-	fmt.Fprint(p.stdout, client.Snippet(c.Name, entry))
-	fmt.Fprintf(p.stderr, "\n--write adds this entry to the file.")
-	if add := client.Command(c.Name, entry); add != "" {
-		fmt.Fprintf(p.stderr, " For all projects:\n\n  %s\n", add)
-	} else {
-		fmt.Fprintln(p.stderr)
-	}
-	remind(p, client, variables)
+	client.Show(p.stdout, p.stderr, path, c.Name, entry)
+	client.Remind(p.stderr, variables)
 	return nil
-}
-
-// write adds the entry to the file and prints what it changed.
-func (c *mcpInstallCmd) write(p *process, client clientconfig.Client, path string, entry clientconfig.Entry, variables []string) error {
-	change, err := client.Add(path, c.Name, entry)
-	if err != nil {
-		return err
-	}
-	file := terminal.Line(change.Path)
-	if len(change.Lines) == 0 {
-		_, err := fmt.Fprintf(p.stdout, "%s is unchanged: it has the entry %q\n", file, c.Name)
-		return err
-	}
-	fmt.Fprintf(p.stdout, "%s\n", file)
-	for _, line := range change.Lines {
-		fmt.Fprintf(p.stdout, "  %s\n", terminal.Line(line))
-	}
-	if change.Backup != "" {
-		fmt.Fprintf(p.stdout, "copy of the old file: %s\n", terminal.Line(change.Backup))
-	}
-	fmt.Fprintln(p.stderr, client.Then)
-	remind(p, client, variables)
-	return nil
-}
-
-// remind names the variables that the client must pass on.
-func remind(p *process, client clientconfig.Client, variables []string) {
-	if len(variables) == 0 {
-		return
-	}
-	or := ""
-	if client.HasEnv() {
-		or = `, or in the "env" of the entry if only you can read the file`
-	}
-	fmt.Fprintf(p.stderr, "%s must pass these variables on: %s. Set them in its environment%s.\n",
-		client.Name, strings.Join(variables, ", "), or)
-}
-
-// list prints the clients, their files, and whether they have the entry.
-func (c *mcpInstallCmd) list(p *process, program string, args []string) error {
-	where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLIENT\tENTRY\tFILE")
-	for _, client := range clientconfig.Clients() {
-		path := client.File(where)
-		state := client.State(path, c.Name, client.Entry(program, args, nil))
-		fmt.Fprintf(w, "%s\t%s\t%s\n", client.ID, state, terminal.Line(path))
-	}
-	return w.Flush()
 }
 
 // command returns the command that starts evalctl mcp with the settings of this process.
@@ -154,10 +103,6 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 	program, err = os.Executable()
 	if err != nil {
 		return "", nil, fmt.Errorf("path of this program: %w", err)
-	}
-	if goRun.MatchString(filepath.ToSlash(program)) {
-		return "", nil, errors.New("go run deletes the program when it ends: " +
-			"install it with go install ./cmd/evalctl, and run that one")
 	}
 	args = []string{"mcp"}
 	add := func(name, value string) { args = append(args, "--"+name, value) }
@@ -196,16 +141,8 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 			add(f.Name, value)
 		}
 	}
-	for _, word := range append(args, program) {
-		if !utf8.ValidString(word) {
-			return "", nil, fmt.Errorf("%q is not valid UTF-8, which the files of clients must be", word)
-		}
-	}
-	return program, args, nil
+	return program, args, clientconfig.CheckCommand(program, args)
 }
-
-// goRun matches the path of a program that go run has built.
-var goRun = regexp.MustCompile(`/go-build\d+/`)
 
 // commandFlags returns the flags of a command of the grammar.
 func commandFlags(ctx *kong.Context, name string) []*kong.Flag {

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"fmt"
+
 	"evalctl/harness/plan"
 	"evalctl/harness/report/text"
 	"evalctl/internal/figure"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -23,20 +24,11 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 		}
 		return
 	}
-	price := forecastLine(p.Estimate, p.Judging, c.budget)
 	judge := p.Judging.Identity()
-	t.Field("judge", "%s %s  prompt %s %s  temperature %s  %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion, terminal.Short(judge.PromptSHA256, 9), text.Temperature(judge), price)
-	printExceeded(t, p.Estimate, c.budget, "--max-cost-usd", "reduce --limit")
+	described := fmt.Sprintf("%s %s  prompt %s %s  temperature %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion,
+		terminal.Short(judge.PromptSHA256, 9), text.Temperature(judge))
+	text.Judging(t, described, p.Estimate, p.Judging, c.budget, "reduce --limit")
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.
 func count(n int, thing string) string { return figure.Count(n, thing) }
-
-// roughly formats an amount, rounded up to two significant digits.
-func roughly(u llm.USD) string {
-	step := llm.USD(1)
-	for u/step >= 100 {
-		step *= 10
-	}
-	return (u.Plus(step-1) / step * step).String()
-}

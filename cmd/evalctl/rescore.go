@@ -93,8 +93,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	printExtern(t, &c.externFlags)
 	if r.Judging != nil {
-		t.Field("judge", "%s  %s", text.Describe(r.Judging.Identity()), forecastLine(r.Estimate, r.Judging, c.budget))
-		printExceeded(t, r.Estimate, c.budget, "--max-cost-usd", "use a cheaper judge")
+		text.Judging(t, text.Describe(r.Judging.Identity()), r.Estimate, r.Judging, c.budget, "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/harness/judging"
 	"evalctl/harness/plan"
-	"evalctl/harness/report/text"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
@@ -67,33 +65,5 @@ func printDaemonPays(t *terminal.Terminal, models []string) {
 	if len(models) > 0 {
 		t.Field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
 			terminal.Line(strings.Join(models, " and ")))
-	}
-}
-
-// forecastLine returns the forecast as it stands before a run, with the cap, nil for none.
-func forecastLine(f judging.Forecast, p *judging.Plan, limit *llm.USD) string {
-	line := "estimated cost " + roughly(f.Likely)
-	most := f.Worst
-	if limit != nil {
-		most = min(most, *limit)
-	}
-	switch model := p.UnpricedModel(); {
-	case model != "":
-		line = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
-	case f.Worst > 0 && most == f.Worst:
-		line += ", at most " + most.RoundUp().String()
-	case f.Worst > 0:
-		line += ", at most the cap"
-	}
-	if limit != nil {
-		line += fmt.Sprintf(" (cap %s)", *limit)
-	}
-	return line + text.PricesOf(p.PricesDate())
-}
-
-// printExceeded warns of a cap, set by a flag, that is below the likely cost.
-func printExceeded(t *terminal.Terminal, f judging.Forecast, limit *llm.USD, flag, fewer string) {
-	if limit != nil && f.Likely > *limit {
-		t.Field("warning", "the estimated cost exceeds the cap: raise %s, or %s", flag, fewer)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
@@ -44,21 +43,4 @@ func createFirstBrain(ctx context.Context, dial DialFunc, userAgent string) erro
 		return fmt.Errorf("create the first brain: %w", err)
 	}
 	return nil
-}
-
-// DataFolder returns the folder for data of programs of the user.
-func DataFolder(goos string, env func(string) string) (string, error) {
-	variable, below := "HOME", []string{".local", "share"}
-	switch {
-	case goos == "windows":
-		variable, below = "LocalAppData", nil
-	case goos == "darwin":
-		below = []string{"Library", "Application Support"}
-	case filepath.IsAbs(env("XDG_DATA_HOME")): // a relative one must be ignored
-		return env("XDG_DATA_HOME"), nil
-	}
-	if env(variable) == "" {
-		return "", fmt.Errorf("no folder for data: set %s", variable)
-	}
-	return filepath.Join(append([]string{env(variable)}, below...)...), nil
 }

@@ -1,8 +1,15 @@
 package judging
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
+	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // Check is what a check of a judge found.
@@ -16,4 +23,93 @@ type Check struct {
 	// Result and Correction are those of --result.
 	Result     string      `json:"result,omitempty"`
 	Correction *Correction `json:"correction,omitempty"`
+}
+
+// checkConcurrency is the number of answers that are judged at a time.
+const checkConcurrency = 8
+
+// Check judges answers with labels. It returns an error if it could not judge them all, for example
+// because the cap was reached, and if none of them got a verdict.
+func (p *Plan) Check(ctx context.Context, judge *scorer.Judge, labels []dataset.Label) (*Check, error) {
+	items := make([]scorer.Item, len(labels))
+	for i, l := range labels {
+		items[i] = l.Item
+	}
+	verdicts, stopped := scorer.ScoreAll(ctx, judge, items, checkConcurrency)
+	c := &Check{Judge: p.Identity(), Unpriced: p.UnpricedModel()}
+	list := make([]Labelled, len(labels))
+	spent := llm.USD(0)
+	for i, l := range labels {
+		list[i] = Labelled{ID: l.Item.ID, Right: l.Right, Verdict: verdicts[i]}
+		spent = spent.Plus(verdicts[i].Cost)
+	}
+	cost := "an unknown amount"
+	if c.Unpriced == "" {
+		c.Spent, cost = &spent, spent.String()
+	}
+	c.Accuracy = Measure(list)
+	switch {
+	case stopped != nil:
+		return nil, fmt.Errorf("stopped after %d of %s, which cost %s: %w",
+			c.Labels-c.Unscored, figure.Count(c.Labels, "label"), cost, stopped)
+	case c.Unscored == c.Labels:
+		return nil, fmt.Errorf("the judge scored none of %s: %s", figure.Count(c.Labels, "answer"), c.Wrong[0].Reason)
+	}
+	return c, nil
+}
+
+// ForecastLabels returns what a check of labels is likely to cost, and how many of them are right.
+func (p *Plan) ForecastLabels(labels []dataset.Label) (f Forecast, right int) {
+	for _, l := range labels {
+		f.Add(p, l.Item)
+	}
+	return f, rightOf(labels)
+}
+
+func rightOf(labels []dataset.Label) (right int) {
+	for _, l := range labels {
+		if l.Right {
+			right++
+		}
+	}
+	return right
+}
+
+// OpenJudged reads the result of --result, whose pass rate is to be corrected. It rejects a result
+// without a judge.
+func OpenJudged(path string) (*result.Result, error) {
+	r, err := result.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--result: %w", err)
+	}
+	defer r.Close()
+	res := r.Result()
+	if res.Identity.Judge == nil {
+		return nil, fmt.Errorf("--result %s: its scorer is %s, and no judge: there is nothing to correct", path, res.Identity.Scorer)
+	}
+	return &res, nil
+}
+
+// Same returns an error if the judge of a result is not that of the plan.
+func (p *Plan) Same(was result.JudgeModel) error {
+	is := p.Identity()
+	var diff []error
+	for _, d := range []struct{ what, was, is string }{
+		{"provider", was.Provider, is.Provider},
+		{"model", was.Model, is.Model},
+		{"URL", was.BaseURL, is.BaseURL},
+		{"prompts", promptsOf(was), promptsOf(is)},
+	} {
+		if d.was != d.is {
+			diff = append(diff, fmt.Errorf("  its %s: %s, here: %s", d.what, d.was, d.is))
+		}
+	}
+	if len(diff) == 0 {
+		return nil
+	}
+	return fmt.Errorf("it was scored by another judge, whose errors these labels do not tell:\n%w", errors.Join(diff...))
+}
+
+func promptsOf(j result.JudgeModel) string {
+	return fmt.Sprintf("%s %.8s…", j.PromptVersion, j.PromptSHA256)
 }

@@ -5,7 +5,6 @@ package clientconfig
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -90,9 +89,6 @@ func FindPlaces(goos string, env func(string) string) (Places, error) {
 	return p, nil
 }
 
-// Clients returns all clients.
-func Clients() []Client { return slices.Clone(clients) }
-
 // Find returns the client with an id.
 func Find(id string) (Client, error) {
 	var ids []string
@@ -120,9 +116,6 @@ func (c Client) Entry(program string, args, variables []string) Entry {
 	}
 	return e
 }
-
-// HasEnv reports whether an entry may have variables and their values.
-func (c Client) HasEnv() bool { return c.section != "" }
 
 // Entry is the entry of a server in a configuration. See Client.Entry.
 type Entry struct {

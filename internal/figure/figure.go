@@ -55,3 +55,11 @@ func Bytes(n int64) string {
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
+
+// Coefficient returns a coefficient of agreement, "n/a" without one.
+func Coefficient(x *float64) string {
+	if x == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.3f", *x)
+}

@@ -147,7 +147,7 @@ const powerPairs = 10_000_000
 // McNemarSize returns the fewest pairs from which on McNemarPower reaches power, with which a
 // comparison finds, in a two-sided test at level alpha, a difference of d if the share psi of pairs
 // is discordant. If nearly all are, the power is a saw-tooth, and a few pairs more may fall short
-// of it by less than 0.005. Above ten million it is the approximation for large samples of Connor
+// of it by less than 0.01. Above ten million it is the approximation for large samples of Connor
 // 1987 plus 2/d, which is within 0.1 % if psi is at least 0.001. It is +Inf for d = 0, and NaN
 // unless 0 < psi <= 1, 0 <= d <= psi, 0 < alpha < 1 and 0 < power < 1.
 func McNemarSize(psi, d, alpha, power float64) float64 {

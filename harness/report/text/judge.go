@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -28,14 +30,14 @@ func Judge(c *judging.Check) string {
 		{"label wrong", fmt.Sprint(c.WrongPassed), fmt.Sprint(c.WrongFailed)},
 	}, 1))
 	b.WriteString("\n")
-	line("sensitivity", "%s  right answers that were judged right", RateText(c.Sensitivity))
-	line("specificity", "%s  wrong answers that were judged wrong", RateText(c.Specificity))
-	kappa := "kappa " + Coefficient(c.Kappa)
+	line("sensitivity", "%s  right answers that were judged right", c.Sensitivity)
+	line("specificity", "%s  wrong answers that were judged wrong", c.Specificity)
+	kappa := "kappa " + figure.Coefficient(c.Kappa)
 	if c.Skewed() {
 		kappa += fmt.Sprintf("  PABAK %s  AC1 %s  (most verdicts are alike, which makes kappa low)",
-			Coefficient(c.PABAK), Coefficient(c.AC1))
+			figure.Coefficient(c.PABAK), figure.Coefficient(c.AC1))
 	}
-	line("agreement", "%s  %s", Coefficient(c.Agreement), kappa)
+	line("agreement", "%s  %s", figure.Coefficient(c.Agreement), kappa)
 	if c.Unscored > 0 {
 		line("unscored", "%d of %s, which are in no rate", c.Unscored, figure.Count(c.Labels, "label"))
 	}
@@ -53,7 +55,7 @@ func writeCorrection(c *judging.Check, line func(name, format string, args ...an
 	if c.Correction == nil {
 		return
 	}
-	raw := RateText(&c.Correction.Raw)
+	raw := c.Correction.Raw.String()
 	if c.Correction.Judged == 0 {
 		raw = "none"
 	}
@@ -62,7 +64,7 @@ func writeCorrection(c *judging.Check, line func(name, format string, args ...an
 		line("corrected", "not possible: %s", c.Correction.Impossible)
 		return
 	}
-	line("corrected", "%s  without the errors of the judge", RateText(c.Correction.Corrected))
+	line("corrected", "%s  without the errors of the judge", c.Correction.Corrected)
 	if c.Correction.Clamped {
 		line("warning", "%s", misfit(c))
 	}
@@ -101,18 +103,48 @@ func writeMisjudged(b *strings.Builder, c *judging.Check) {
 	}
 }
 
-// RateText returns a rate with its interval.
-func RateText(r *judging.Rate) string {
-	if r == nil {
-		return "n/a"
+// forecast returns what judging is likely to cost, and at most, with the cap, nil for none.
+func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD) string {
+	line := "estimated cost " + roughly(f.Likely)
+	most := f.Worst
+	if limit != nil {
+		most = min(most, *limit)
 	}
-	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, r.Interval.Name())
+	switch model := p.UnpricedModel(); {
+	case model != "":
+		line = "price unknown: set --price " + terminal.Line(model) + "=IN/OUT, without which the cost cannot be estimated"
+	case f.Worst > 0 && most == f.Worst:
+		line += ", at most " + most.RoundUp().String()
+	case f.Worst > 0:
+		line += ", at most the cap"
+	}
+	if limit != nil {
+		line += fmt.Sprintf(" (cap %s)", *limit)
+	}
+	return line + PricesOf(p.PricesDate())
 }
 
-// Coefficient returns a coefficient of agreement, "n/a" without one.
-func Coefficient(x *float64) string {
-	if x == nil {
-		return "n/a"
+// roughly formats an amount, rounded up to two significant digits.
+func roughly(u llm.USD) string {
+	step := llm.USD(1)
+	for u/step >= 100 {
+		step *= 10
 	}
-	return fmt.Sprintf("%.3f", *x)
+	return (u.Plus(step-1) / step * step).String()
+}
+
+// Judging prints a judge, which text describes, and what it is likely to cost. It warns of a cap below
+// that; fewer says how else to stay below it.
+func Judging(t *terminal.Terminal, text string, f judging.Forecast, p *judging.Plan, limit *llm.USD, fewer string) {
+	t.Field("judge", "%s  %s", text, forecast(f, p, limit))
+	if limit != nil && f.Likely > *limit {
+		t.Field("warning", "the estimated cost exceeds the cap: raise --max-cost-usd, or %s", fewer)
+	}
+}
+
+// Labels prints what a check of a judge will judge, and what that is likely to cost.
+func Labels(t *terminal.Terminal, path string, p *judging.Plan, labels []dataset.Label, limit *llm.USD) {
+	forecast, right := p.ForecastLabels(labels)
+	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(path), right, len(labels)-right)
+	Judging(t, Describe(p.Identity()), forecast, p, limit, "judge fewer labels")
 }

@@ -1,0 +1,74 @@
+package judging
+
+import (
+	"errors"
+	"fmt"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/figure"
+)
+
+// Minimum is what a judge must reach. A figure that is nil is not required.
+type Minimum struct{ Kappa, Specificity *float64 }
+
+// BelowError reports a judge that does not reach what is required of it.
+type BelowError struct {
+	// Uncertain is set if the judge may reach it, because answers have no verdict.
+	Uncertain bool
+	message   string
+}
+
+func (e *BelowError) Error() string { return e.message }
+
+// CanShow returns an error if labels cannot show what is required, whatever the verdicts.
+func (m Minimum) CanShow(labels []dataset.Label) error {
+	right := rightOf(labels)
+	switch {
+	case m.Specificity != nil && right == len(labels):
+		return errors.New("--min-specificity needs labels of wrong answers, and there are none")
+	case m.Kappa != nil && (right == 0 || right == len(labels)):
+		return errors.New("--min-kappa needs labels of right and of wrong answers, and all are of one kind")
+	}
+	return nil
+}
+
+// Reached returns a *BelowError if a judge is below what is required, or may be.
+func (m Minimum) Reached(a *Accuracy) error {
+	worst := a.Pessimistic()
+	for _, f := range []struct {
+		flag, text        string
+		min, found, worst *float64
+	}{
+		{"--min-kappa", "kappa " + figure.Coefficient(a.Kappa), m.Kappa, a.Kappa, worst.Kappa},
+		{"--min-specificity", "specificity " + a.Specificity.String(), m.Specificity, a.Specificity.share(), worst.Specificity.share()},
+	} {
+		switch {
+		case f.min == nil:
+		case f.found != nil && misses(*f.found, *f.min):
+			return &BelowError{false, fmt.Sprintf("%s is below %s %v", f.text, f.flag, *f.min)}
+		case f.worst == nil || misses(*f.worst, *f.min):
+			return &BelowError{true, fmt.Sprintf("%s is not certain to reach %s %v: %s without a verdict may be misjudged; check the judge again",
+				f.text, f.flag, *f.min, figure.Count(a.Unscored, "answer"))}
+		}
+	}
+	return nil
+}
+
+// misses reports whether a figure is below another by more than its rounding.
+func misses(x, least float64) bool { return x < least-1e-9 }
+
+// share returns the rate, nil without one.
+func (r *Rate) share() *float64 {
+	if r == nil {
+		return nil
+	}
+	return &r.Rate
+}
+
+// String returns the rate with its interval, "n/a" without one.
+func (r *Rate) String() string {
+	if r == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, r.Interval.Name())
+}
