@@ -162,6 +162,11 @@ func TestMerge(t *testing.T) {
 	if ids != "bac" { // b is rarer than a and c, which come in this order
 		t.Errorf("got %s", ids)
 	}
+	// Two keywords that find much count more than one that finds little.
+	x, y := found{id: "x"}, found{id: "y"}
+	if got := merge([][]found{{a, b, c, x}, {y}, {b, c, x, {id: "d"}}}); got[3] != y || got[2] != x {
+		t.Errorf("got %v", got)
+	}
 }
 
 func TestCutText(t *testing.T) {

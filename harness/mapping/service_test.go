@@ -154,6 +154,9 @@ func TestBadServers(t *testing.T) {
 			if !ok || f.Kind != want.kind || !strings.Contains(f.Message, want.text) || strings.Contains(f.Message, "s3cret") {
 				t.Errorf("got %v", err)
 			}
+			if flaw == "fails" && f.Retryable() {
+				t.Error("a failure of the tool is tried again")
+			}
 			if flaw != "dies" {
 				return
 			}
