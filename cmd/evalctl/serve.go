@@ -22,6 +22,7 @@ type serveCmd struct {
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
+	Pprof    bool          `hidden:"" help:"Serve profiles of the process below /debug/pprof, on loopback only."`
 	gitFlags
 	daemonFlags
 }
@@ -88,8 +89,12 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Pprof && setup.Exposed(l.Addr()) {
+		return usageError{errors.Join(fmt.Errorf("--pprof --addr %s: profiles are served on loopback only, not on %s: "+
+			"use an address such as 127.0.0.1:8787", c.Addr, l.Addr()), l.Close())}
+	}
 	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
-	config.DrainDelay = c.Drain
+	config.DrainDelay, config.Profiles = c.Drain, c.Pprof
 	d, err := daemon.New(ctx, config)
 	if err != nil {
 		if err = errors.Join(err, l.Close()); errors.Is(err, gitremote.ErrUnreachable) {

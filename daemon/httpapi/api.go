@@ -48,6 +48,9 @@ type Options struct {
 	// that may not use this brain has no default. Empty means the oldest brain that the caller may
 	// use.
 	DefaultBrain string
+	// Profiles serves profiles of the process below /debug/pprof, to keys with the scope admin. They
+	// reveal names and arguments, so that the listener must be unreachable from other machines.
+	Profiles bool
 	// Version is reported by /healthz.
 	Version string
 	// PingInterval is the time between two ping events of a change stream; 0 means
@@ -110,6 +113,11 @@ func New(cfg Config) *API {
 	}
 	for _, rt := range routes {
 		a.handle(rt)
+	}
+	if cfg.Profiles {
+		for _, rt := range profiles {
+			a.handle(rt)
+		}
 	}
 	return a
 }

@@ -10,6 +10,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -121,6 +122,9 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 	if err := g.wait(ctx, t, w, place); err != nil {
 		return nil, err
 	}
+	// The scheduler would continue here before anything that is ready already. Reading and rejecting
+	// requests takes far less time than the work does, and must not wait for it.
+	runtime.Gosched()
 	return release, nil
 }
 
