@@ -40,7 +40,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	files, err := c.resultFiles(plan)
 	if err == nil {
-		err = checkFolder(plan.Cache.Dir)
+		err = replay.CheckFolder(plan.Cache.Dir)
 	}
 	for _, a := range plan.Arms {
 		c.arms = append(c.arms, a.Name)

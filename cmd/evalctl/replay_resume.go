@@ -12,12 +12,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
-	"evalctl/scorer"
 )
 
 // options returns the values of the flags, for ledgerOptions to read. The models are kept even if
@@ -98,23 +96,12 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 
 // printResumeReplay prints how to continue a replay that did not finish.
 func printResumeReplay(t *terminal.Terminal, b *begunReplay, stopped error) {
-	how, more := "continue with", ""
 	if errors.As(stopped, new(*replay.DifferentError)) {
 		return // it would be rejected again
 	}
-	switch {
-	case storageFailed(stopped):
-		how = "once the files can be written, continue with"
-	case errors.Is(stopped, llm.ErrBudgetExceeded):
-		more = " --max-cost-usd <more>"
-	case errors.Is(stopped, queue.ErrNoWorkers):
-		how = "once a worker can take the questions, continue with"
-	case errors.Is(stopped, harness.ErrDaemonDied):
+	how, more := continuing(stopped, "judge")
+	if errors.Is(stopped, harness.ErrDaemonDied) && !storageFailed(stopped) && more == "" {
 		how = "once the daemon is in order, continue with"
-	case errors.As(stopped, new(*harness.SystematicError)):
-		how, more = "once the cause is repaired, continue with", " --retry-errors"
-	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
-		how = "once the judge is in order, continue with"
 	}
 	t.Field("resume", "nothing is lost; %s: %s%s", how, terminal.CommandLine(append([]string{"evalctl"}, b.resume...)...), more)
 }

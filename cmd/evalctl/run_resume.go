@@ -74,29 +74,38 @@ func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res re
 		}
 		return
 	}
-	how, more := "continue with", ""
-	switch {
-	case storageFailed(stopped):
-		how = "once the files can be written, continue with"
-	case errors.Is(stopped, llm.ErrBudgetExceeded):
-		more = " --max-cost-usd <more>"
-	case errors.Is(stopped, harness.ErrMaxFailures):
-		more = " --max-failures <more>"
-	case errors.Is(stopped, harness.ErrMode):
-		how = "once the daemon runs that mode, continue with"
-	case errors.Is(stopped, scorer.ErrUnusable):
-		if how = "once the judge is in order, continue with"; c.external != nil {
-			how = "once the scorer is in order, continue with"
-		}
-	case errors.As(stopped, new(*harness.SystematicError)):
-		how = "once the cause is repaired, continue with"
-		more = " --retry-errors"
+	judge := "judge"
+	if c.external != nil {
+		judge = "scorer"
 	}
+	how, more := continuing(stopped, judge)
 	t.Field("resume", "no results are lost; %s: %s%s", how, command, more)
 	t.Field("", "%s", resumeWork(j, res.Planned, more == " --retry-errors"))
 	if left := moneyLeft(c, res.Cost); left != "" {
 		t.Field("", "%s", left)
 	}
+}
+
+// continuing returns how what was stopped is continued: what comes before the command, and what is
+// added to it. judge is what gives the verdicts.
+func continuing(stopped error, judge string) (how, more string) {
+	switch {
+	case storageFailed(stopped):
+		return "once the files can be written, continue with", ""
+	case errors.Is(stopped, llm.ErrBudgetExceeded):
+		return "continue with", " --max-cost-usd <more>"
+	case errors.Is(stopped, harness.ErrMaxFailures):
+		return "continue with", " --max-failures <more>"
+	case errors.Is(stopped, harness.ErrMode):
+		return "once the daemon runs that mode, continue with", ""
+	case errors.Is(stopped, harness.ErrNoWorkers):
+		return "once a worker can take the questions, continue with", ""
+	case errors.As(stopped, new(*harness.SystematicError)):
+		return "once the cause is repaired, continue with", " --retry-errors"
+	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
+		return "once the " + judge + " is in order, continue with", ""
+	}
+	return "continue with", ""
 }
 
 // printResumeAfterDisk says how a run is continued whose journal or result the disk did not take.

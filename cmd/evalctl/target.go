@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -104,20 +103,9 @@ func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definit
 		return daemonError{err}
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var names []string
-	for _, t := range s.Tools {
-		names = append(names, t.Name)
-	}
-	fmt.Fprintf(p.stderr, "server %s %s, tools: %s\n", terminal.Line(s.Name), terminal.Line(s.Version), terminal.Line(strings.Join(names, ", ")))
-	proposal, err := mapping.Propose(s.Name, s.Tools)
-	if err != nil {
-		return daemonError{err}
-	}
-	if env, ok := homeOf(d); ok {
-		proposal.InHome(env)
-	}
+	fmt.Fprintf(p.stderr, "server %s %s, tools: %s\n", terminal.Line(s.Name), terminal.Line(s.Version), terminal.Line(s.ToolNames()))
 	var shown strings.Builder
-	err = proposal.Try(ctx, s, newMark(), &shown)
+	proposal, err := s.Propose(ctx, d.Profile, seed.NewMark(), &shown)
 	for line := range strings.Lines(shown.String()) {
 		fmt.Fprintln(p.stderr, terminal.Line(strings.TrimRight(line, "\n")))
 	}
@@ -138,23 +126,6 @@ func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definit
 	_, err = fmt.Fprintf(p.stderr, "wrote %s; check it with: evalctl target check 'NAME=mcp: --mapping %[1]s COMMAND'\n", terminal.Line(c.Write))
 	return err
 }
-
-// homeOf returns the variables of a target that have {home}, and reports whether these or the command
-// do.
-func homeOf(d target.Definition) (env map[string]string, ok bool) {
-	for _, variable := range d.Profile.Env {
-		if name, value, _ := strings.Cut(variable, "="); strings.Contains(value, "{home}") {
-			if env == nil {
-				env = map[string]string{}
-			}
-			env[name] = value
-		}
-	}
-	return env, env != nil || strings.Contains(strings.Join(d.Profile.Command, " "), "{home}")
-}
-
-// newMark returns a word that nothing else has.
-func newMark() string { return "zq" + strings.ToLower(rand.Text()[:10]) }
 
 type targetCheckCmd struct {
 	Target  string `arg:"" help:"Target: go, ts, py, one of evalctl.yaml, NAME=URL, NAME='COMMAND' or NAME='mcp:COMMAND'."`
@@ -205,29 +176,13 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 		row("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
 	}
 	failed := false
-	for _, s := range seed.Probe(ctx, session.Service(), result.Dialect(c.Dialect), newMark()) {
-		switch {
-		case s.Lacked():
-			_, why, _ := strings.Cut(s.Err.Error(), ": ")
-			row(s.Name, "not measurable: %s", why)
-		case s.Err != nil:
-			failed = true
-			row(s.Name, "FAILED: %v", s.Err)
-		default:
-			row(s.Name, "ok  %d ms", s.Took.Milliseconds())
-		}
+	for _, s := range seed.Probe(ctx, session.Service(), result.Dialect(c.Dialect), seed.NewMark()) {
+		failed = failed || s.Err != nil && !s.Lacked()
+		row(s.Name, "%s", s.Outcome())
 	}
 	if f := session.Foreign(); f != nil {
-		m := f.Seen()
-		for _, a := range []target.Ability{target.Asks, target.IDs, target.Ranks, target.Scores, target.Dates, target.Modes, target.Brains} {
-			if why := f.Lacks(a); why != "" {
-				row(string(a), "not measurable: %s", why)
-			} else {
-				row(string(a), "yes")
-			}
-		}
-		if m.Noise != "" {
-			row("noise", "%s", m.Noise)
+		for _, a := range f.Abilities() {
+			row(a.Name, "%s", a.Text)
 		}
 	}
 	if failed {

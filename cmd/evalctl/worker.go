@@ -89,7 +89,7 @@ func (c *workerCmd) checkFolders() error {
 		}
 	}
 	if c.CacheDir != "" {
-		return checkFolder(c.CacheDir)
+		return replay.CheckFolder(c.CacheDir)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (h *workerHandler) Begin(ctx context.Context, j queue.Job) (_ queue.Worker,
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if err := checkFolder(plan.Cache.Dir); err != nil {
+	if err := replay.CheckFolder(plan.Cache.Dir); err != nil {
 		return nil, err
 	}
 	if w.dir, err = os.MkdirTemp("", "evalctl-worker-*"); err != nil {

@@ -2,6 +2,7 @@ package seed
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,6 +25,21 @@ type Step struct {
 
 // Lacked reports whether the service cannot do what the step does.
 func (s Step) Lacked() bool { return errors.Is(s.Err, target.ErrLacks) }
+
+// Outcome says how the step ended, in one line: "ok  3ms", for example.
+func (s Step) Outcome() string {
+	switch {
+	case s.Lacked():
+		_, why, _ := strings.Cut(s.Err.Error(), ": ")
+		return "not measurable: " + why
+	case s.Err != nil:
+		return fmt.Sprintf("FAILED: %v", s.Err)
+	}
+	return fmt.Sprintf("ok  %v", s.Took.Round(time.Millisecond))
+}
+
+// NewMark returns a word for a Probe that nothing else has.
+func NewMark() string { return "zq" + strings.ToLower(rand.Text()[:10]) }
 
 // Probe writes a document to a new brain, finds it, deletes it and removes the brain. mark is a word
 // that the service does not have, and is part of the brain's name. It returns the steps up to the

@@ -1,0 +1,180 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/plan"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// Spec is a replay as a user describes it. Open finds the benchmark, the arms and the models.
+type Spec struct {
+	// Config has neither benchmark, arms nor models yet, and the sample has no ids. Its cache is
+	// evalctl in the user's cache folder if Dir is empty.
+	Config
+	// Dataset is the file of the benchmark, which Source says how to read.
+	Dataset string
+	Source  source.Options
+	// IDs and Excluded are files of ids of questions, one on each line, empty for none.
+	IDs, Excluded string
+
+	Targets plan.Targets
+	// Target names the daemons. Command and Endpoint define the only one, see plan.Targets.FindOne.
+	Target            []string
+	Command, Endpoint string
+	Token             string
+	// Port is that of the first daemon, 0 for free ports.
+	Port      int
+	Baselines []string
+
+	// Answers and Judges are [PROVIDER/]MODEL. Answers judges if Judges is empty.
+	Answers, Judges string
+	// Instructions is a folder with instructions of the judge, empty for those of this program.
+	Instructions string
+
+	// Environ is the environment of this process, NAME=VALUE. Passed are the names of the variables
+	// that a started daemon gets although it could spend money with them.
+	Environ, Passed []string
+}
+
+// Open checks everything that needs neither a daemon nor money. The caller closes the plan's
+// benchmark.
+func Open(ctx context.Context, s Spec) (*Plan, error) {
+	for _, step := range []func() error{s.placeCache, s.findModels, s.findArms} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	drawn, err := dataset.ReadIDs(s.IDs)
+	if err != nil {
+		return nil, fmt.Errorf("--ids: %w", err)
+	}
+	excluded, err := dataset.ReadIDs(s.Excluded)
+	if err != nil {
+		return nil, fmt.Errorf("--exclude-ids: %w", err)
+	}
+	s.Sample.IDs, s.Sample.Exclude = drawn.List, excluded.List
+	if s.Benchmark, err = source.Open(ctx, s.Dataset, s.Source); err != nil {
+		return nil, err
+	}
+	p, err := s.draw(drawn, excluded)
+	if err != nil {
+		return nil, errors.Join(err, s.Benchmark.Close())
+	}
+	return p, nil
+}
+
+// draw returns the plan, and checks the lists of ids first.
+func (s *Spec) draw(drawn, excluded dataset.IDs) (*Plan, error) {
+	known := make(map[string]bool, len(s.Benchmark.Questions))
+	for _, q := range s.Benchmark.Questions {
+		known[q.ID] = true
+	}
+	if err := drawn.Check(known, s.Benchmark.Path); err != nil {
+		return nil, fmt.Errorf("--ids: %w", err)
+	}
+	if err := excluded.Check(known, s.Benchmark.Path); err != nil {
+		return nil, fmt.Errorf("--exclude-ids: %w", err)
+	}
+	p, err := New(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	tags := map[string]int{}
+	for _, q := range p.Questions {
+		for _, tag := range q.Dataset().Tags {
+			tags[tag]++
+		}
+	}
+	if err := plan.CheckTagFloors(s.Gate.TagFloors, tags); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Dataset, err)
+	}
+	return p, nil
+}
+
+// placeCache finds the folder for cached replies and filled brains.
+func (s *Spec) placeCache() (err error) {
+	if s.Cache.Dir != "" {
+		s.Cache.Dir, err = filepath.Abs(s.Cache.Dir)
+		return err
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("find the user's cache folder: %w; give --cache-dir", err)
+	}
+	s.Cache.Dir = filepath.Join(dir, "evalctl")
+	return nil
+}
+
+// findModels finds the reader and the judge.
+func (s *Spec) findModels() error {
+	env := s.Targets.Env
+	if s.Answers == "" && env("SVC_LLM_PROVIDER") == llm.ProviderFake {
+		s.Answers = llm.ProviderFake
+	}
+	if s.Answers != "" && s.Scorer.Needs != scorer.NeedGold { // else nothing is answered
+		ref, err := llm.ParseRef(env, "model", s.Answers)
+		if err != nil {
+			return err
+		}
+		s.Reader = modelOf(ref.Config(env))
+	}
+	if s.Scorer.Prompts == nil {
+		return nil
+	}
+	judge := cmp.Or(s.Judges, s.Answers)
+	if judge == "" {
+		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
+	}
+	ref, err := llm.ParseRef(env, "judge", judge)
+	if err != nil {
+		return err
+	}
+	s.Judge = modelOf(ref.JudgeConfig(env))
+	if s.Prompts = scorer.ReplayPrompts(); s.Instructions != "" {
+		if s.Prompts, err = scorer.LoadPrompts(s.Instructions); err != nil {
+			return fmt.Errorf("--judge-prompts: %w", err)
+		}
+	}
+	return nil
+}
+
+func modelOf(c llm.Config) *Model { return &Model{Config: c, URL: llm.RecordedURL(c)} }
+
+// findArms finds the daemons, and adds the baselines.
+func (s *Spec) findArms() error {
+	for i, given := range s.Target {
+		arm, err := s.daemonArm(given, i)
+		if err != nil {
+			return err
+		}
+		s.Arms = append(s.Arms, arm)
+	}
+	for _, b := range s.Baselines {
+		s.Arms = append(s.Arms, Arm{Name: b, Baseline: actor.Style(b)})
+	}
+	return nil
+}
+
+// CheckFolder creates the cache folder if it does not exist, and returns an error unless files can
+// be created in it.
+func CheckFolder(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	var probe *os.File
+	if err == nil {
+		probe, err = os.CreateTemp(dir, ".probe-*")
+	}
+	if err != nil {
+		return fmt.Errorf("cache folder: %w; give another one with --cache-dir", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
