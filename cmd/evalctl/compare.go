@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -117,9 +116,7 @@ func eachOnce(t *terminal.Terminal, files []string) []string {
 func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	switch c.Format {
 	case "json":
-		enc := json.NewEncoder(p.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(comparison)
+		return writeJSON(p.stdout, comparison)
 	case "csv":
 		return report.CSV(p.stdout, comparison)
 	case "markdown":

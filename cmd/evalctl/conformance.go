@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,11 +109,8 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if err := c.findTarget(p); err != nil {
 		return usageError{err}
 	}
-	if c.Target == "" && c.Endpoint == "" {
-		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Group != "mcp" })
-	}
 	if c.Target == "" {
-		return c.check(ctx, p, t, out, c.options(c.Endpoint), checks)
+		return c.check(ctx, p, t, out, c.options(c.Endpoint))
 	}
 	config, keys, err := c.startConfig(p)
 	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
@@ -142,7 +137,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 		return session.Service().URL(), session.Process(), nil
 	}
-	return errors.Join(c.check(ctx, p, t, out, options, checks), session.Close())
+	return errors.Join(c.check(ctx, p, t, out, options), session.Close())
 }
 
 // findTarget looks up --target. A target that is a URL is an --endpoint.
@@ -187,12 +182,7 @@ func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, 
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
 // that were done.
-func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Terminal, out *atomicfile.Output, options conformance.Options,
-	checks []conformance.Check) error {
-	if !options.Reference {
-		checks = slices.DeleteFunc(checks, func(check conformance.Check) bool { return check.Own })
-	}
-	planned := len(checks)
+func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Terminal, out *atomicfile.Output, options conformance.Options) error {
 	if options.Endpoint != "" {
 		t.Field("daemon", "%s", terminal.Line(options.Endpoint))
 	}
@@ -202,82 +192,41 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	if options.Profile != conformance.Full {
 		t.Field("profile", "%s", options.Profile)
 	}
+	planned, err := options.Planned()
+	if err != nil {
+		return err
+	}
 	progress := progress.NewChecks(t, planned)
 	options.Done = progress.Add
 	found, err := conformance.Run(ctx, options)
 	progress.Done()
-	if n := len(found.BrainsLeft); n > 1 {
-		t.Field("brains", "%d left behind, such as %s; the report names them", n, terminal.Line(found.BrainsLeft[0]))
-	} else if n == 1 {
-		t.Field("brains", "1 left behind: %s", terminal.Line(found.BrainsLeft[0]))
-	}
+	text.BrainsLeft(t, found)
 	switch {
 	case errors.Is(err, conformance.ErrUnusable):
 		return daemonError{err}
 	case errors.Is(err, conformance.ErrDied):
 		err = daemonError{fmt.Errorf("%d of %d checks done: %w", len(found.Results), planned, err)}
 	case err != nil && ctx.Err() == nil:
-		return usageError{err}
+		return err
 	case err != nil:
 		err = fmt.Errorf("%d of %d checks done: %w", len(found.Results), planned, err)
 	default:
-		err = conformanceVerdict(found)
+		if err = found.Err(); err != nil && !errors.As(err, new(*conformance.BrokenError)) {
+			err = daemonError{err}
+		}
 	}
 	err = c.write(p, t, report.Conformance(found), err)
 	if written := errors.Join(c.render(out, found), out.Keep()); written != nil {
-		return errors.Join(err, usageError{fmt.Errorf("write the report: %w", written)})
+		return errors.Join(err, fmt.Errorf("write the report: %w", written))
 	}
 	return err
-}
-
-// conformanceVerdict returns the error with which a finished run ends, nil if the daemon passed.
-func conformanceVerdict(r conformance.Report) error {
-	broken := r.Count("", conformance.Must, conformance.Broken)
-	switch {
-	case broken > 0:
-		text := fmt.Sprintf("%d of %d MUST requirements%s are broken", broken, broken+r.Count("", conformance.Must, conformance.Kept), r.Of())
-		if unsettled := r.Unsettled(); unsettled != "" {
-			text += "\nwarning: " + unsettled
-		}
-		return belowError{errors.New(text)}
-	case r.NotJudged("") == len(r.Results):
-		return daemonError{errors.New("no check could be judged")}
-	}
-	if err := toolsUnreachable(r); err != nil {
-		return err
-	}
-	if text := r.Unsettled(); text != "" {
-		return daemonError{errors.New(text)}
-	}
-	return nil
-}
-
-// toolsUnreachable returns an error if there was no connection to the MCP server: without its
-// checks, the others say nothing about what was asked for.
-func toolsUnreachable(r conformance.Report) error {
-	var detail string
-	for _, res := range r.Results {
-		switch {
-		case res.Group != "mcp":
-		case res.Verdict != conformance.NotJudged:
-			return nil
-		case res.Reason == conformance.ReasonTransport && detail == "":
-			detail = res.Detail
-		}
-	}
-	if detail == "" {
-		return nil
-	}
-	return daemonError{fmt.Errorf("no check of the MCP server could be judged: %s", terminal.Line(detail))}
 }
 
 // render writes the report in the format of --format.
 func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 	switch c.Format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return writeJSON(w, r)
 	case "junit":
 		return report.JUnit(w, report.Conformance(r))
 	case "markdown":
@@ -289,19 +238,7 @@ func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 // list prints the checks as a table or as JSON.
 func (c *conformanceCmd) list(w io.Writer, checks []conformance.Check) error {
 	if c.Format == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(checks)
+		return writeJSON(w, checks)
 	}
-	for _, check := range checks {
-		level := string(check.Level)
-		if check.Own {
-			level = "own" // see Check.Own
-		}
-		_, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", level, check.ID, check.Section, check.Sentence)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return text.Checks(w, checks)
 }

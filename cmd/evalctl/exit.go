@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/compare"
+	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -69,8 +70,7 @@ func (e daemonError) Unwrap() error { return e.error }
 type unscoredError struct{ error }
 
 // belowError reports that what was measured is below what is required of it: a run that is
-// worse than the baseline, a file that is not what its questions say or not signed, or a daemon that
-// violates requirements of level MUST.
+// worse than the baseline, or a file that is not what its questions say or not signed.
 type belowError struct{ error }
 
 // verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.
@@ -163,7 +163,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(unscoredError)), isJudge && judge.Uncertain:
 		return exitUnscored
-	case errors.As(err, new(belowError)), isJudge:
+	case errors.As(err, new(belowError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 
 	"evalctl/harness/plan"
 	"evalctl/harness/report/text"
@@ -32,3 +34,10 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 
 // count returns n and the name of a thing, with an s unless n is 1.
 func count(n int, thing string) string { return figure.Count(n, thing) }
+
+// writeJSON writes a value as indented JSON.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

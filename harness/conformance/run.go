@@ -69,6 +69,27 @@ var ErrUnusable = errors.New("the daemon cannot be checked")
 var errOnlyOwn = errors.New("the selected checks are about choices of the reference daemon that the specification " +
 	"leaves open, and run only against that daemon")
 
+// Planned returns the number of checks that Run would run, and the error of an invalid selection.
+func (o Options) Planned() (int, error) {
+	checks, err := o.checks()
+	return len(checks), err
+}
+
+// checks returns the selected checks that apply to the daemon.
+func (o Options) checks() ([]check, error) {
+	checks, err := selectChecks(cmp.Or(o.Profile, Full), o.Only)
+	if err != nil {
+		return nil, err
+	}
+	checks = slices.DeleteFunc(checks, func(c check) bool {
+		return c.Own && !o.Reference || c.Group != groupMCP && o.Endpoint == "" && o.MCP != ""
+	})
+	if len(checks) == 0 {
+		return nil, errOnlyOwn
+	}
+	return checks, nil
+}
+
 var errCheckTimeout = errors.New("the check timed out")
 
 // Run runs the selected checks. It returns an error for an invalid selection or endpoint, if the
@@ -77,18 +98,9 @@ var errCheckTimeout = errors.New("the check timed out")
 // finished. That is all of them if the daemon could be restarted: then the report is not partial.
 func Run(ctx context.Context, o Options) (Report, error) {
 	o.Profile = cmp.Or(o.Profile, Full)
-	checks, err := selectChecks(o.Profile, o.Only)
+	checks, err := o.checks()
 	if err != nil {
 		return Report{}, err
-	}
-	if o.Endpoint == "" && o.MCP != "" {
-		checks = slices.DeleteFunc(checks, func(c check) bool { return c.Group != groupMCP })
-	}
-	if !o.Reference {
-		checks = slices.DeleteFunc(checks, func(c check) bool { return c.Own })
-	}
-	if len(checks) == 0 {
-		return Report{}, errOnlyOwn
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = defaultParallel

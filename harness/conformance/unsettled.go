@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,4 +76,47 @@ func mostFrequent(reasons map[Reason]int) string {
 		parts = append(parts, fmt.Sprintf("%d %s", reasons[reason], reason))
 	}
 	return strings.Join(parts, ", ") + "; " + advice[list[0]]
+}
+
+// BrokenError reports a daemon that violates requirements of level MUST.
+type BrokenError struct{ message string }
+
+func (e *BrokenError) Error() string { return e.message }
+
+// Err returns why the report of a finished run is no pass: a *BrokenError, or an error about what
+// could not be judged.
+func (r Report) Err() error {
+	broken, unsettled := r.Count("", Must, Broken), r.Unsettled()
+	if broken > 0 {
+		e := &BrokenError{fmt.Sprintf("%d of %d MUST requirements%s are broken", broken, broken+r.Count("", Must, Kept), r.Of())}
+		if unsettled != "" {
+			e.message += "\nwarning: " + unsettled
+		}
+		return e
+	}
+	if r.NotJudged("") == len(r.Results) {
+		return errors.New("no check could be judged")
+	}
+	if detail := r.toolsUnreachable(); detail != "" {
+		return fmt.Errorf("no check of the MCP server could be judged: %s", detail)
+	}
+	if unsettled != "" {
+		return errors.New(unsettled)
+	}
+	return nil
+}
+
+// toolsUnreachable returns why there was no connection to the MCP server, or "" if there was one:
+// without its checks, the others say nothing about what was asked for.
+func (r Report) toolsUnreachable() (detail string) {
+	for _, res := range r.Results {
+		switch {
+		case res.Group != groupMCP:
+		case res.Verdict != NotJudged:
+			return ""
+		case res.Reason == ReasonTransport && detail == "":
+			detail = strings.ReplaceAll(res.Detail, "\n", " ")
+		}
+	}
+	return detail
 }

@@ -145,3 +145,28 @@ func writeBrainsLeft(b *bytes.Buffer, r conformance.Report) {
 		b.WriteString("  … all of them are in the report with --format json\n")
 	}
 }
+
+// BrainsLeft prints how many brains a run of checks could not delete.
+func BrainsLeft(t *terminal.Terminal, r conformance.Report) {
+	switch n := len(r.BrainsLeft); {
+	case n > 1:
+		t.Field("brains", "%d left behind, such as %s; the report names them", n, terminal.Line(r.BrainsLeft[0]))
+	case n == 1:
+		t.Field("brains", "1 left behind: %s", terminal.Line(r.BrainsLeft[0]))
+	}
+}
+
+// Checks writes the checks as a list, a line each: the level, or own for a check of what only the
+// reference daemon decided, the id, the section of the specification and the requirement.
+func Checks(w io.Writer, checks []conformance.Check) error {
+	for _, check := range checks {
+		level := string(check.Level)
+		if check.Own {
+			level = "own"
+		}
+		if _, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", level, check.ID, check.Section, check.Sentence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
