@@ -118,7 +118,6 @@ func ForeignWarnings(m result.Mapped, questions int) []result.Warning {
 type Texts struct {
 	paths  brainPaths
 	found  atomic.Int64
-	mu     sync.Mutex
 	brains map[string]func() []plainDoc
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/journal"
+	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/internal/heap"
 	"evalctl/internal/terminal"
@@ -195,7 +197,8 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 		var err error
 		switch {
 		case c.JSON:
-			err = json.NewEncoder(p.stdout).Encode(replaySummary(o, code))
+			own, latest := journal.Names(o.Path)
+			err = json.NewEncoder(p.stdout).Encode(report.ArmSummary(o.Arm.Name, o.Result, o.Err, own, latest, code))
 		case o.Result == nil:
 			_, err = fmt.Fprintf(p.stdout, "%s: no result\n", o.Arm.Name)
 		default:
@@ -212,31 +215,6 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 		Sentences []string `json:"sentences"`
 		*compare.Arms
 	}{compared.Sentences(), compared})
-}
-
-// replaySummary is the object of --json.
-func replaySummary(o replay.Outcome, code int) map[string]any {
-	own, latest := resultNames(o.Path)
-	s := map[string]any{"arm": o.Arm.Name, "exit_code": code, "result": own, "latest": latest, "error": nil}
-	if o.Err != nil {
-		s["error"] = o.Err.Error()
-	}
-	r := o.Result
-	if r == nil {
-		return s
-	}
-	for key, value := range map[string]any{
-		"sdk": r.SDK, "total": r.Total, "passed": r.Passed, "pass_rate": r.PassRate, "mean_score": r.MeanScore,
-		"planned": r.Planned, "errors": r.Counts.Errors, "unscored": r.Counts.Unscored, "stopped": r.Stopped,
-		"cost_accounting": r.CostAccounting, "gate": r.Gate,
-	} {
-		s[key] = value
-	}
-	if r.Replay != nil {
-		s["weighted_pass_rate"], s["controls"] = r.Replay.Weighted, r.Replay.Controls
-		s["judge_verdicts"], s["losses"] = r.Replay.Verdicts, r.Replay.Losses
-	}
-	return s
 }
 
 // measuredArms returns what became of the arms, as the report has it.

@@ -11,10 +11,10 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
+	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/heap"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -67,7 +67,7 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 	if c.typed["margin"] && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
-	of, err := c.targetFlags.spec(p)
+	of, err := c.spec(p)
 	if err != nil {
 		return nil, err
 	}
@@ -167,37 +167,12 @@ func verdict(g result.Gate, failed error) error {
 	return &verdictError{gate: g}
 }
 
-// spentUSD returns what a run cost, nil if the price of its judge is not known.
-func spentUSD(res result.Result) *llm.USD {
-	if res.Cost.UnpricedModel != "" {
-		return nil
-	}
-	return &res.Cost.SpentUSD
-}
-
 // printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
 func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(p.stdout, terminal.Line(res.Summary(path)))
 		return err
 	}
-	own, latest := resultNames(path)
-	return json.NewEncoder(p.stdout).Encode(map[string]any{
-		"sdk": res.SDK, "total": res.Total, "passed": res.Passed, "pass_rate": res.PassRate, "mean_score": res.MeanScore,
-		"pass_rate_interval": res.Interval, "clustered": res.Clustered, "repeats": res.Repeats, "tags": res.Tags, "checks": res.Checks,
-		"latency": res.Latency, "felt": res.Felt, "first_delta": res.FirstDelta, "scored": res.Counts.Scored,
-		"planned": res.Planned, "first_try_rate": res.FirstTryRate, "errors": res.Counts.Errors, "unscored": res.Counts.Unscored, "no_gold": res.Counts.NoGold, "not_measurable": res.Counts.NotMeasurable, "stopped": res.Stopped, "selection": res.Identity.Dataset.Selection,
-		"spent_usd": spentUSD(res), "may_have_been_charged_usd": res.Cost.MayHaveBeenChargedUSD, "floor": res.Gate.Floor, "exit_code": code,
-		"result": own, "latest": latest, "gate": res.Gate,
-	})
-}
-
-// resultNames returns the own name of the result file at path, and <sdk>.json if that is the same
-// file, else nil.
-func resultNames(path string) (own string, latest any) {
-	own, name := journal.Names(path)
-	if name == "" {
-		return own, nil
-	}
-	return own, name
+	own, latest := journal.Names(path)
+	return json.NewEncoder(p.stdout).Encode(report.Summary(res, own, latest, code))
 }

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -80,9 +80,13 @@ func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res re
 	}
 	how, more := continuing(stopped, judge)
 	t.Field("resume", "no results are lost; %s: %s%s", how, command, more)
-	t.Field("", "%s", resumeWork(j, res.Planned, more == " --retry-errors"))
-	if left := moneyLeft(c, res.Cost); left != "" {
-		t.Field("", "%s", left)
+	unjudged := j.Unjudged()
+	t.Field("", "%s", text.Rest{
+		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged,
+		Failed: failed, Retried: more == " --retry-errors",
+	})
+	if c.scorer.Offline == nil || res.Cost.SpentUSD != 0 || res.Cost.UnpricedModel != "" {
+		t.Field("", "%s", text.MoneyLeft(res.Cost, c.budget))
 	}
 }
 
@@ -120,43 +124,4 @@ func themOrIt(n int) string {
 		return "it"
 	}
 	return "these"
-}
-
-// resumeWork says what resuming a stopped run does, and what it does not do.
-func resumeWork(j *journal.Journal, planned int, retries bool) string {
-	unjudged, failed := j.Unjudged(), j.Outages()
-	var does []string
-	if n := planned - j.Finished() - unjudged; n > 0 {
-		does = append(does, "asks the "+count(n, "question")+" without an answer")
-	}
-	if unjudged > 0 {
-		does = append(does, "judges the "+count(unjudged, "answer")+" without a verdict")
-	}
-	if failed > 0 && retries {
-		does = append(does, "tries the "+count(failed, "question")+" again that failed without an answer of the daemon or the judge")
-	}
-	if len(does) == 0 {
-		does = []string{"asks nothing"}
-	}
-	text := "it " + strings.Join(does, " and ")
-	if failed > 0 && !retries {
-		text += fmt.Sprintf("; it does not try the %s again that failed without an answer of the daemon or the judge: add --retry-errors",
-			count(failed, "question"))
-	}
-	return text
-}
-
-// moneyLeft says what was spent and what is left under the cap, nothing for a run without a price.
-func moneyLeft(c *runCmd, cost result.Cost) string {
-	if c.scorer.Offline != nil && cost.SpentUSD == 0 && cost.UnpricedModel == "" {
-		return ""
-	}
-	text := "spent " + cost.Amount() + ", which still counts"
-	if cost.SpentUSD == 0 && cost.UnpricedModel == "" {
-		text = "nothing is spent yet"
-	}
-	if c.budget != nil {
-		text += fmt.Sprintf("; %s of the cap of %s is left", max(0, *c.budget-cost.SpentUSD), *c.budget)
-	}
-	return text
 }

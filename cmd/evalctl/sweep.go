@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
+	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
@@ -220,4 +223,14 @@ func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
 			lost, len(s.Cells), c.MaxErrors)}
 	}
 	return nil
+}
+
+// print writes the table to stdout, or one JSON object with --json.
+func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) error {
+	if !c.JSON {
+		_, err := io.WriteString(p.stdout, text.Sweep(s.Cells))
+		return err
+	}
+	own, latest := journal.Names(path)
+	return json.NewEncoder(p.stdout).Encode(report.SweepSummary(s, own, latest, code))
 }

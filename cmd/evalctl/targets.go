@@ -30,13 +30,6 @@ func findTarget(p *process, given, command, endpoint string) (target.Definition,
 	return t.FindOne(given, command, endpoint)
 }
 
-// environment returns a process whose environment is that of the target's daemon.
-func (p *process) environment(d target.Definition) *process {
-	of := *p
-	of.env = plan.Environment(p.env, d)
-	return &of
-}
-
 // sessionOf returns how to start or reach the daemon of a target.
 func sessionOf(p *process, d target.Definition, token string, port int) (harness.SessionConfig, error) {
 	t, err := p.targets()

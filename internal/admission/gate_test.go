@@ -145,12 +145,12 @@ func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(Config{Slots: 1, Queue: 1})
 		s.arrive(t.Context(), "a1", "a2")
-		time.Sleep(patience - 1)
+		time.Sleep(patience - time.Nanosecond)
 		synctest.Wait()
 		if got := s.gate.Stats(); got != (Stats{InFlight: 1, Queued: 1}) {
 			t.Fatalf("too early: %+v", got)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if !errors.Is(s.ended["a2"], ErrOverloaded) {
 			t.Errorf("a2 ended with %v", s.ended["a2"])

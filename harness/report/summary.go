@@ -1,0 +1,80 @@
+package report
+
+import (
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// Summary is what scripts read of a run, as a JSON object. own and latest are the two paths of its
+// result file, see journal.Names. code is the exit code.
+func Summary(r result.Result, own, latest string, code int) map[string]any {
+	var spent *llm.USD // unknown if the price of the judge is
+	if r.Cost.UnpricedModel == "" {
+		spent = &r.Cost.SpentUSD
+	}
+	return named(own, latest, code, map[string]any{
+		"sdk": r.SDK, "total": r.Total, "passed": r.Passed, "pass_rate": r.PassRate, "mean_score": r.MeanScore,
+		"pass_rate_interval": r.Interval, "clustered": r.Clustered, "repeats": r.Repeats, "tags": r.Tags, "checks": r.Checks,
+		"latency": r.Latency, "felt": r.Felt, "first_delta": r.FirstDelta, "first_try_rate": r.FirstTryRate,
+		"scored": r.Counts.Scored, "errors": r.Counts.Errors, "unscored": r.Counts.Unscored, "no_gold": r.Counts.NoGold,
+		"not_measurable": r.Counts.NotMeasurable, "planned": r.Planned, "stopped": r.Stopped,
+		"selection": r.Identity.Dataset.Selection, "spent_usd": spent,
+		"may_have_been_charged_usd": r.Cost.MayHaveBeenChargedUSD, "floor": r.Gate.Floor, "gate": r.Gate,
+	})
+}
+
+// named adds what identifies the file of a summary.
+func named(own, latest string, code int, s map[string]any) map[string]any {
+	s["exit_code"], s["result"], s["latest"] = code, own, nil
+	if latest != "" {
+		s["latest"] = latest
+	}
+	return s
+}
+
+// ArmSummary is Summary for an arm of a replay. The result is nil if there is none, and failed is
+// what stopped the arm, if anything did.
+func ArmSummary(arm string, r *result.Result, failed error, own, latest string, code int) map[string]any {
+	s := named(own, latest, code, map[string]any{"arm": arm, "error": nil})
+	if failed != nil {
+		s["error"] = failed.Error()
+	}
+	if r == nil {
+		return s
+	}
+	s["sdk"], s["total"], s["passed"], s["pass_rate"], s["mean_score"] = r.SDK, r.Total, r.Passed, r.PassRate, r.MeanScore
+	s["planned"], s["errors"], s["unscored"], s["stopped"] = r.Planned, r.Counts.Errors, r.Counts.Unscored, r.Stopped
+	s["cost_accounting"], s["gate"] = r.CostAccounting, r.Gate
+	if r.Replay != nil {
+		s["weighted_pass_rate"], s["controls"] = r.Replay.Weighted, r.Replay.Controls
+		s["judge_verdicts"], s["losses"] = r.Replay.Verdicts, r.Replay.Losses
+	}
+	return s
+}
+
+// SweepSummary is Summary for a sweep.
+func SweepSummary(s result.Sweep, own, latest string, code int) map[string]any {
+	cells := []map[string]any{}
+	for _, cell := range s.Cells {
+		r := cell.Result
+		m := map[string]any{
+			"mode": cell.Mode, "effective_modes": r.EffectiveModes, "top_k": cell.TopK, "candidate_k": cell.CandidateK,
+			"total": r.Total, "errors": r.Counts.Errors, "pass_rate": r.PassRate,
+			"p50_ms": r.Latency.P50, "p95_ms": r.Latency.P95,
+		}
+		if len(r.Fusions) > 0 {
+			m["fusions"] = r.Fusions
+		}
+		if r.Retrieval != nil {
+			m["macro"] = r.Retrieval.Macro
+		}
+		cells = append(cells, m)
+	}
+	var selection *result.Selection // of all cells
+	if len(s.Cells) > 0 {
+		selection = s.Cells[0].Result.Identity.Dataset.Selection
+	}
+	return named(own, latest, code, map[string]any{
+		"sdk": s.SDK, "selection": selection, "cells": cells, "planned": s.Planned, "stopped": s.Stopped,
+	})
+}
