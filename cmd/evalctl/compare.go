@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/journal"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
-	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 )
 
@@ -125,28 +123,10 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	return output(p, func(t *terminal.Terminal) { text.Comparison(t, comparison) })
 }
 
-// regression returns a belowError if --fail-on asks for it and a run is worse than the
-// baseline.
+// regression returns a belowError if --fail-on asks for it and a run is worse than the baseline.
 func (c *compareCmd) regression(comparison *compare.Comparison) error {
-	if c.FailOn == "" {
-		return nil
+	if err := comparison.Regression(); err != nil && c.FailOn != "" {
+		return belowError{err}
 	}
-	var worse []string
-	for _, pair := range comparison.Pairs {
-		byMargin := pair.Margin != nil && pair.Margin.Verdict == result.Worse
-		if pair.Verdict == compare.Worse || byMargin {
-			worse = append(worse, comparison.Runs[pair.Run].Name)
-		}
-	}
-	if len(worse) == 0 {
-		return nil
-	}
-	return belowError{fmt.Errorf("regression: %s worse than %s", isOrAre(worse), comparison.Baseline)}
-}
-
-func isOrAre(names []string) string {
-	if len(names) == 1 {
-		return names[0] + " is"
-	}
-	return strings.Join(names, ", ") + " are"
+	return nil
 }

@@ -103,19 +103,14 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 		return usageError{errors.Join(err, shared.Close())}
 	}
 	conn.Close()
-	// Each request has a connection of its own, so that none meets the end of the process that ran
-	// the daemon before.
-	transport := &http.Transport{DialContext: shared.Dial, DisableKeepAlives: true}
-	err = c.serve(ctx, p, logger, "http://localhost", transport)
+	err = c.serve(ctx, p, logger, home.URL, home.HTTPClient(shared.Dial))
 	return errors.Join(err, shared.Close())
 }
 
-// serve serves the client with the daemon at url. transport is nil for a daemon at an endpoint.
-func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url string, transport *http.Transport) error {
-	options := client.Options{UserAgent: userAgent(), Timeout: mcpTimeout}
-	if transport != nil {
-		options.HTTPClient = &http.Client{Transport: transport}
-	} else {
+// serve serves the client with the daemon at url. reach is nil for a daemon at an endpoint.
+func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url string, reach *http.Client) error {
+	options := client.Options{UserAgent: userAgent(), Timeout: mcpTimeout, HTTPClient: reach}
+	if reach == nil {
 		// The daemon may speak another dialect of the protocol.
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		defer own.CloseIdleConnections()

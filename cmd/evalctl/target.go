@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +119,7 @@ func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definit
 		_, err := p.stdout.Write(data)
 		return err
 	}
-	if err := atomicfile.Write(c.Write, 0o644, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
+	if err := atomicfile.WriteData(c.Write, 0o644, data); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stderr, "wrote %s; check it with: evalctl target check 'NAME=mcp: --mapping %[1]s COMMAND'\n", terminal.Line(c.Write))

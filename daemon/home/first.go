@@ -13,6 +13,15 @@ import (
 // firstBrain is the name of the brain that a new home gets.
 const firstBrain = "default"
 
+// URL is that of requests to the daemon of a home, with HTTPClient.
+const URL = "http://localhost"
+
+// HTTPClient returns a client whose requests go to the daemon that dial connects to. Each request has
+// a connection of its own, so that none meets the end of the process that ran the daemon before.
+func HTTPClient(dial DialFunc) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+}
+
 // FirstBrain returns what prepares a home: it creates a brain in a home without any, so that a new
 // user can store something before learning about brains. If a brain is named, it creates none,
 // because a missing one is an error that the client sees.
@@ -26,9 +35,7 @@ func FirstBrain(named, userAgent string) func(context.Context, DialFunc) error {
 }
 
 func createFirstBrain(ctx context.Context, dial DialFunc, userAgent string) error {
-	api, err := client.New("http://localhost", &client.Options{UserAgent: userAgent, HTTPClient: &http.Client{
-		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
-	}})
+	api, err := client.New(URL, &client.Options{UserAgent: userAgent, HTTPClient: HTTPClient(dial)})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"embed"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,9 +37,6 @@ func WriteExample(dir string) error {
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(to, 0o644, func(w io.Writer) error {
-			_, err := w.Write(data)
-			return err
-		})
+		return atomicfile.WriteData(to, 0o644, data)
 	})
 }

@@ -29,6 +29,14 @@ func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	return f.Commit()
 }
 
+// WriteData is Write of data.
+func WriteData(path string, perm fs.FileMode, data []byte) error {
+	return Write(path, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
 // File is the new content of a target file. Either Commit or Discard must be called. It is not safe
 // for concurrent use.
 type File struct {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -169,10 +168,7 @@ func (r *record) change(do func()) error {
 	do()
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
-		err = atomicfile.Write(r.path, 0o644, func(w io.Writer) error {
-			_, err := w.Write(append(data, '\n'))
-			return err
-		})
+		err = atomicfile.WriteData(r.path, 0o644, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("record of filled brains %s: %w", r.path, err)

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -80,11 +79,7 @@ func convertTable(file, output string, format dataset.Format) (Conversion, error
 	if err != nil {
 		return Conversion{}, err
 	}
-	err = atomicfile.Write(output, 0o644, func(w io.Writer) error {
-		_, err := w.Write(table.Lines)
-		return err
-	})
-	if err != nil {
+	if err := atomicfile.WriteData(output, 0o644, table.Lines); err != nil {
 		return Conversion{}, err
 	}
 	out := Conversion{Renamed: table.Renames()}
