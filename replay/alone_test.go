@@ -59,7 +59,7 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rig.arms[name] = &armRun{replaying: rig.replaying, arm: arm, money: &moneyGate{}}
+		rig.arms[name] = &armRun{replaying: rig.replaying, arm: arm, held: held{money: &moneyGate{}}}
 		rig.actors[name] = a
 	}
 	return rig

@@ -34,11 +34,8 @@ type armRun struct {
 	arm  Arm
 	data dataset.Dataset
 
-	session *harness.Session // nil for a baseline
-	money   *moneyGate       // without gateways unless the daemon is started
-	home    *ingest.Folder   // nil unless the daemon is started
-	resumed bool             // an earlier process has begun to measure the arm
-	newHome bool             // the daemon has never had it
+	held
+	resumed bool // an earlier process has begun to measure the arm
 	tally   *aggregate.ReplaySum
 	// controls is what was found when the scorer was checked, nil for one that need not be.
 	controls *result.Controls
@@ -46,7 +43,7 @@ type armRun struct {
 
 // newArm returns the measuring of an arm of which nothing is open.
 func (r *replaying) newArm(a Arm, d dataset.Dataset) armRun {
-	return armRun{replaying: r, arm: a, data: d, money: &moneyGate{}, tally: aggregate.NewReplay()}
+	return armRun{replaying: r, arm: a, data: d, held: held{money: &moneyGate{}}, tally: aggregate.NewReplay()}
 }
 
 // run measures the arm, and leaves the lockstep at the end.
@@ -76,11 +73,7 @@ func (r *armRun) run(ctx context.Context) Outcome {
 
 // measure fills the brains and asks the questions.
 func (r *armRun) measure(ctx context.Context, out *Outcome) {
-	var daemon result.DaemonID
-	if r.session != nil {
-		daemon = r.session.ID()
-	}
-	j, resumed, err := r.files.open(r.arm, r.plan.identity(r.arm, daemon, r.data), r.ledger)
+	j, resumed, err := r.files.open(r.arm, r.plan.identity(r.arm, r.daemon(), r.data), r.ledger)
 	if err != nil {
 		out.Err = err
 		return
@@ -127,7 +120,7 @@ const deathGrace = 250 * time.Millisecond
 
 // awaitDeath waits a moment for ctx to end, as it does when the daemon's process does.
 func (r *armRun) awaitDeath(ctx context.Context) {
-	if !r.session.Started() {
+	if !r.process() {
 		return
 	}
 	select {
@@ -195,24 +188,11 @@ func (r *armRun) startConfig() (harness.SessionConfig, error) {
 		}
 		config.Launch.Home, r.newHome = r.home.Dir(), r.home.New()
 	}
-	if err := r.openGate(r.money, r.arm, r.home != nil && r.home.Failed()); err != nil {
+	if err := r.openGate(r.money, r.arm, r.failed()); err != nil {
 		return config, err
 	}
 	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment())
 	return config, nil
-}
-
-// close stops the daemon, and what it used.
-func (r *armRun) close() error {
-	var errs []error
-	if r.session != nil {
-		errs = append(errs, r.session.Close())
-	}
-	errs = append(errs, r.money.close())
-	if r.home != nil {
-		errs = append(errs, r.home.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // fillAll makes all brains ready.
@@ -221,7 +201,7 @@ func (r *armRun) fillAll(ctx context.Context, j *journal.Journal) (*ingest.Fille
 	if err != nil {
 		return nil, err
 	}
-	config.Record, config.Progress = r.record(), func(n int) { r.ingested(r.arm.Name, n) }
+	config.Record, config.Progress = r.record(r.plan.Cache.Dir), func(n int) { r.ingested(r.arm.Name, n) }
 	r.place.seeding(r, j, &config)
 	return r.fill(ctx, config, r.haystacks())
 }
@@ -273,17 +253,6 @@ func (r *armRun) filled(ctx context.Context, err error) error {
 	return r.home.SetFailed(err != nil)
 }
 
-// record returns the path of the list of brains that are filled.
-func (r *armRun) record() string {
-	if r.home != nil {
-		return r.home.Record()
-	}
-	if !r.arm.started() {
-		return ingest.EndpointRecord(r.plan.Cache.Dir, r.session.Service().URL())
-	}
-	return ""
-}
-
 // settings returns the settings of an arm's run.
 func (p *Plan) settings(a Arm) result.Settings {
 	s := p.Gate
@@ -326,7 +295,7 @@ func (r *armRun) brains(filled *ingest.Filled) ([]dataset.Brain, error) {
 func (r *armRun) asker(asked answers, brains []dataset.Brain, filled *ingest.Filled) pipeline.Asker {
 	return harness.NewDaemon(harness.Daemon{
 		Answerer: asked.Answerer, Timeout: r.plan.Timeout, TopK: r.plan.TopK, Brains: brains,
-		Documents: documents(filled), Watched: r.session != nil && r.session.Started(),
+		Documents: documents(filled), Watched: r.process(),
 	})
 }
 

@@ -148,7 +148,7 @@ func (r *armRun) describe(ctx context.Context, j *journal.Journal, want *armIden
 		return r.fillAll(ctx, j)
 	}
 	err = r.close()
-	r.session, r.money, r.home = nil, &moneyGate{}, nil
+	r.held = held{money: &moneyGate{}, newHome: r.newHome}
 	if err != nil {
 		return nil, err
 	}

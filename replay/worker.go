@@ -244,7 +244,7 @@ func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byt
 	defer context.AfterFunc(o.watch, func() { stop(context.Cause(o.watch)) })()
 	filled, err := o.brain(ctx, q.Haystack)
 	if err != nil {
-		o.awaitDeathOf(ctx)
+		o.awaitDeath(ctx)
 		if refused := o.money.stopped(); refused != nil {
 			return rec, refused
 		}
@@ -305,9 +305,7 @@ func (o *openedArm) start(ctx context.Context) (err error) {
 	if err := o.open(ctx); err != nil {
 		return asDaemonError(ctx, err)
 	}
-	var daemon result.DaemonID
 	if o.session != nil {
-		daemon = o.session.ID()
 		cancel := o.cancel
 		var stop context.CancelFunc
 		o.watch, stop = o.session.Watch(o.watch)
@@ -318,25 +316,18 @@ func (o *openedArm) start(ctx context.Context) (err error) {
 		}
 		o.have.Build = config.Daemon.Build
 		if o.home != nil && config.Mode != ingest.None {
-			if o.list, err = ingest.OpenRecord(o.record()); err != nil {
+			if o.list, err = ingest.OpenRecord(o.record(o.plan.Cache.Dir)); err != nil {
 				return err
 			}
 		}
 	}
-	o.have.Identity, o.have.Models = o.plan.identity(o.arm, daemon, o.data), o.arm.Models
+	o.have.Identity, o.have.Models = o.plan.identity(o.arm, o.daemon(), o.data), o.arm.Models
 	sc, err := o.scorer(o.arm.Name, o.cache.Wrap)
 	if err != nil {
 		return err
 	}
 	o.score = scorer.NewDual(sc, o.originals())
 	return nil
-}
-
-// awaitDeathOf waits a moment for the end of a started daemon, which would explain a failure.
-func (o *openedArm) awaitDeathOf(ctx context.Context) {
-	if o.session != nil {
-		o.awaitDeath(ctx)
-	}
 }
 
 // keptBrains is how many brains a worker remembers to have filled. Others are looked up again.

@@ -1,16 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"evalctl/harness/board"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
-	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 )
 
@@ -35,7 +31,7 @@ Examples:
 // Run prints the board to stdout, and what is not in it to stderr.
 func (c *boardCmd) Run(p *process) error {
 	if c.HTML == "-" {
-		return usageError{fmt.Errorf("--html: the pages of the results need a folder: name a file")}
+		return errors.New("--html: the pages of the results need a folder: name a file")
 	}
 	f, err := c.folder()
 	if err != nil {
@@ -46,7 +42,7 @@ func (c *boardCmd) Run(p *process) error {
 		return err
 	}
 	if c.HTML != "" {
-		if err := c.pages(b); err != nil {
+		if err := report.WriteBoard(c.HTML, b); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
@@ -64,36 +60,4 @@ func (c *boardCmd) Run(p *process) error {
 		t.Field("left out", "%s: %s", terminal.Line(l.Path), terminal.Line(l.Reason))
 	}
 	return nil
-}
-
-// pages writes the page of the board and, before it, those of the results that it links to.
-func (c *boardCmd) pages(b *board.Board) error {
-	base := strings.TrimSuffix(c.HTML, filepath.Ext(c.HTML))
-	if base == c.HTML || filepath.Base(base) == "" {
-		return fmt.Errorf("%s has no ending such as .html, without which the folder of the results would have its name", c.HTML)
-	}
-	if err := os.MkdirAll(base, 0o755); err != nil {
-		return err
-	}
-	urls := map[string]string{}
-	back := report.Link{Text: "Board", URL: "../" + filepath.Base(c.HTML)}
-	for _, g := range b.Groups {
-		for _, r := range g.Rows {
-			run, err := report.ReadRun(r.Path)
-			if err != nil {
-				return err
-			}
-			file := fmt.Sprintf("%d.html", len(urls)+1) // names of results may contain anything
-			err = atomicfile.Write(filepath.Join(base, file), 0o644, func(w io.Writer) error {
-				return report.HTML(w, report.Page{Run: run, Links: []report.Link{back}})
-			})
-			if err != nil {
-				return err
-			}
-			urls[r.Path] = filepath.Base(base) + "/" + file
-		}
-	}
-	return atomicfile.Write(c.HTML, 0o644, func(w io.Writer) error {
-		return report.HTML(w, report.Page{Board: b, BoardURLs: urls})
-	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/report/text"
-	"evalctl/internal/terminal"
 )
 
 // historyFlags select results in a folder.
@@ -23,10 +22,10 @@ type historyFlags struct {
 func (c *historyFlags) folder() (*history.Folder, error) {
 	f, err := history.Read(c.Dir, time.Time{})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usageError{fmt.Errorf("there is no folder %s: evalctl run writes one, or name another", c.Dir)}
+		return nil, fmt.Errorf("there is no folder %s: evalctl run writes one, or name another", c.Dir)
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	if c.Target != "" {
 		f.Entries = slices.DeleteFunc(f.Entries, func(e *history.Entry) bool { return e.Name != c.Target })
@@ -87,21 +86,8 @@ func (c *listCmd) Run(p *process) error {
 		t.Field("more", "%s not listed: give --limit 0", count(more, "older result"))
 	}
 	if all == 0 {
-		t.Field("empty", "%s", c.none(f))
+		t.Field("empty", "%s", text.NoResults(f, c.Target, c.Kind))
 	}
 	text.NotListed(t, f)
 	return nil
-}
-
-// none says what to do about a list without results.
-func (c *listCmd) none(f *history.Folder) string {
-	switch {
-	case c.Target != "" && c.Kind != "":
-		return fmt.Sprintf("no such result in %s: leave out --target or --kind", terminal.Line(f.Root))
-	case c.Target != "":
-		return fmt.Sprintf("no result of %s in %s: leave out --target", terminal.Short(c.Target, 32), terminal.Line(f.Root))
-	case c.Kind != "":
-		return fmt.Sprintf("no %s in %s: leave out --kind", c.Kind, terminal.Line(f.Root))
-	}
-	return fmt.Sprintf("no results in %s: try evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact", terminal.Line(f.Root))
 }

@@ -2,12 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"time"
 
 	"evalctl/harness/history"
 	"evalctl/harness/report/text"
@@ -35,13 +29,13 @@ Examples:
 
 // Run prints the report.
 func (c *showCmd) Run(ctx context.Context, p *process) error {
-	path, err := c.path()
+	path, err := history.Resolve(c.File)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	r, err := result.Open(path)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer r.Close()
 	res := r.Result()
@@ -49,7 +43,7 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	var f text.Failures
 	if !c.Quiet {
 		if f = text.FailuresOf(r, text.ListedFailures); f.Err != nil {
-			return usageError{f.Err}
+			return f.Err
 		}
 	}
 	text.Stored(t, path, res)
@@ -61,35 +55,4 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 		text.Run(t, res, f, 0, path, c.Verbose)
 	}
 	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
-}
-
-// path returns the path of the result file.
-func (c *showCmd) path() (string, error) {
-	info, err := os.Stat(c.File)
-	switch {
-	case err == nil && !info.IsDir():
-		return c.File, nil
-	case err == nil:
-		return newest(c.File)
-	case errors.Is(err, fs.ErrNotExist) && filepath.Base(c.File) == "latest":
-		return newest(filepath.Dir(c.File))
-	}
-	return "", fmt.Errorf("%w; evalctl list shows what there is", err)
-}
-
-// newest returns the path of the newest run or replay in a folder.
-func newest(dir string) (string, error) {
-	f, err := history.Read(dir, time.Time{})
-	if err != nil {
-		return "", fmt.Errorf("%w; evalctl run writes results, or name another folder", err)
-	}
-	for _, e := range f.Entries {
-		if e.Result != nil {
-			return e.Path, nil
-		}
-	}
-	if len(f.Unreadable) > 0 {
-		return "", fmt.Errorf("no result in %s can be read: %s", dir, f.Unreadable[0].Reason)
-	}
-	return "", fmt.Errorf("no results in %s: evalctl run writes them, or name another folder", dir)
 }

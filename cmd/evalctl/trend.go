@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
-	"evalctl/harness/history"
 	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
 )
@@ -36,32 +34,18 @@ func (c *trendCmd) Validate() error {
 	return nil
 }
 
-// trendJSON is the JSON of trend.
-type trendJSON struct {
-	Root  string          `json:"root"`
-	Lines []*history.Line `json:"lines"`
-	// LeftOut is the number of sweeps, reports of conformance and other JSON files.
-	LeftOut    int                  `json:"left_out"`
-	Unreadable []history.Unreadable `json:"unreadable"`
-}
-
 // Run prints the trend to stdout.
 func (c *trendCmd) Run(p *process) error {
 	f, err := c.folder()
 	if err != nil {
 		return err
 	}
-	lines := history.Lines(f.Entries, c.Last)
-	for _, l := range lines {
-		l.ReadQuestions()
-	}
-	sweeps := slices.DeleteFunc(slices.Clone(f.Entries), func(e *history.Entry) bool { return e.Result != nil })
-	leftOut := len(sweeps) + len(f.Conformance) + len(f.Others)
+	trend := f.Trend(c.Last)
 	if c.JSON {
-		return printJSON(p, trendJSON{f.Root, lines, leftOut, f.Unreadable})
+		return printJSON(p, trend)
 	}
 	err = output(p, func(t *terminal.Terminal) {
-		for _, l := range lines {
+		for _, l := range trend.Lines {
 			text.Trend(t, l)
 		}
 	})
@@ -69,12 +53,11 @@ func (c *trendCmd) Run(p *process) error {
 		return err
 	}
 	t := newTerminal(p, false)
-	if len(lines) == 0 {
-		list := listCmd{historyFlags: c.historyFlags}
-		t.Field("empty", "%s", list.none(f))
+	if len(trend.Lines) == 0 {
+		t.Field("empty", "%s", text.NoResults(f, c.Target, ""))
 	}
-	if leftOut > 0 {
-		t.Field("left out", "%s: no results of runs or replays", count(leftOut, "file"))
+	if trend.LeftOut > 0 {
+		t.Field("left out", "%s: no results of runs or replays", count(trend.LeftOut, "file"))
 	}
 	text.Unreadable(t, f.Unreadable)
 	return nil

@@ -2,8 +2,11 @@ package compare
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"evalctl/harness/result"
 	"evalctl/internal/spelling"
@@ -51,6 +54,35 @@ func Find(path, id string) (*Found, error) {
 
 // nearShown is the largest number of similar ids.
 const nearShown = 3
+
+// FindAll reads the question of each file, like Find. It is an error if none has it.
+func FindAll(paths []string, id string) ([]*Found, error) {
+	found, errs := make([]*Found, len(paths)), make([]error, len(paths))
+	var wait sync.WaitGroup
+	for i, path := range paths {
+		wait.Go(func() { found[i], errs[i] = Find(path, id) })
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	var near []string
+	for _, f := range found {
+		if len(f.Records) > 0 {
+			return found, nil
+		}
+		for _, id := range f.Near {
+			if quoted := fmt.Sprintf("%q", id); !slices.Contains(near, quoted) {
+				near = append(near, quoted)
+			}
+		}
+	}
+	err := fmt.Errorf("no question of these files has the id %q", id)
+	if len(near) > 0 {
+		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return nil, err
+}
 
 // near returns the ids that differ from id in a few characters, or contain it.
 func near(ids []string, id string) []string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/result"
 	"evalctl/internal/figure"
 )
 
@@ -92,4 +93,24 @@ func (p *Pair) PowerText() string {
 		text += fmt.Sprintf("; to confirm %.1f pp with it takes %s", 100**w.Confirm, figure.Count(*w.Needed, "question"))
 	}
 	return text
+}
+
+// Regression returns an error that names the runs that are worse than the baseline, nil if none is:
+// by the test, or by more than the margin.
+func (c *Comparison) Regression() error {
+	var worse []string
+	for _, pair := range c.Pairs {
+		byMargin := pair.Margin != nil && pair.Margin.Verdict == result.Worse
+		if pair.Verdict == Worse || byMargin {
+			worse = append(worse, c.Runs[pair.Run].Name)
+		}
+	}
+	are := "are"
+	switch len(worse) {
+	case 0:
+		return nil
+	case 1:
+		are = "is"
+	}
+	return fmt.Errorf("regression: %s %s worse than %s", strings.Join(worse, ", "), are, c.Baseline)
 }

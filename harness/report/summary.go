@@ -1,16 +1,13 @@
 package report
 
-import (
-	"evalctl/harness/result"
-	"evalctl/internal/llm"
-)
+import "evalctl/harness/result"
 
 // Summary is what scripts read of a run, as a JSON object. own and latest are the two paths of its
 // result file, see journal.Names. code is the exit code.
 func Summary(r result.Result, own, latest string, code int) map[string]any {
-	var spent *llm.USD // unknown if the price of the judge is
-	if r.Cost.UnpricedModel == "" {
-		spent = &r.Cost.SpentUSD
+	spent := &r.Cost.SpentUSD
+	if r.Cost.UnpricedModel != "" {
+		spent = nil // it is not known
 	}
 	return named(own, latest, code, map[string]any{
 		"sdk": r.SDK, "total": r.Total, "passed": r.Passed, "pass_rate": r.PassRate, "mean_score": r.MeanScore,

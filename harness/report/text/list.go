@@ -100,3 +100,18 @@ func Unreadable(t *terminal.Terminal, files []history.Unreadable) {
 		t.Field("not read", "%s", terminal.Short(u.Reason, 400))
 	}
 }
+
+// NoResults says what to do about a folder without results of a target and of a kind; either is
+// empty for all.
+func NoResults(f *history.Folder, target, kind string) string {
+	root := terminal.Line(f.Root)
+	switch {
+	case target != "" && kind != "":
+		return fmt.Sprintf("no such result in %s: leave out --target or --kind", root)
+	case target != "":
+		return fmt.Sprintf("no result of %s in %s: leave out --target", terminal.Short(target, 32), root)
+	case kind != "":
+		return fmt.Sprintf("no %s in %s: leave out --kind", kind, root)
+	}
+	return fmt.Sprintf("no results in %s: try evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact", root)
+}
