@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"evalctl/harness/compare"
@@ -85,30 +84,23 @@ func (c *compareCmd) Run(p *process) error {
 	return c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, c.regression(comparison))
 }
 
-// withoutSecondNames leaves out the files without a name that eachOnce leaves out.
+// withoutSecondNames leaves out the second name of a result, without a name of its side, whose first
+// one is given too, as by *.json.
 func withoutSecondNames(t *terminal.Terminal, sides []compare.Files) []compare.Files {
-	unnamed := slices.DeleteFunc(slices.Clone(sides), func(s compare.Files) bool { return s.Name != "" })
-	kept := eachOnce(t, compare.PathsOf(unnamed))
-	return slices.DeleteFunc(sides, func(s compare.Files) bool {
-		return s.Name == "" && !slices.Contains(kept, s.Paths[0])
-	})
-}
-
-// eachOnce leaves out the second name of a result whose first one is given too, as by *.json.
-func eachOnce(t *terminal.Terminal, files []string) []string {
-	first := map[string]string{} // by own name
-	var kept []string
-	for _, path := range files {
-		own, latest := journal.Names(path)
-		own = filepath.Clean(own)
-		if other, ok := first[own]; ok && latest != "" && other != path {
-			t.Field("note", "%s is another name of %s: compared once", terminal.Line(path), terminal.Line(other))
-			continue
+	var unnamed []string
+	for _, s := range sides {
+		if s.Name == "" {
+			unnamed = append(unnamed, s.Paths...)
 		}
-		first[own] = path
-		kept = append(kept, path)
 	}
-	return kept
+	again := journal.SecondNames(unnamed)
+	return slices.DeleteFunc(sides, func(s compare.Files) bool {
+		first, second := again[s.Paths[0]]
+		if second = second && s.Name == ""; second {
+			t.Field("note", "%s is another name of %s: compared once", terminal.Line(s.Paths[0]), terminal.Line(first))
+		}
+		return second
+	})
 }
 
 func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/kballard/go-shellquote"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -221,7 +222,12 @@ func TestComparedOnce(t *testing.T) {
 			want = append(want, in(name))
 		}
 		var stderr bytes.Buffer
-		got := eachOnce(newTerminal(&process{env: func(string) string { return "" }, stderr: &stderr}, false), given)
+		var sides []compare.Files
+		for _, path := range given {
+			sides = append(sides, compare.Files{Paths: []string{path}})
+		}
+		terminal := newTerminal(&process{env: func(string) string { return "" }, stderr: &stderr}, false)
+		got := compare.PathsOf(withoutSecondNames(terminal, sides))
 		if noted := strings.Contains(stderr.String(), "is another name of"); !slices.Equal(got, want) || noted != (len(got) < len(given)) {
 			t.Errorf("%v: got %v, %s", c.given, got, &stderr)
 		}

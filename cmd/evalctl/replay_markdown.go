@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/report"
-	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
 	"evalctl/replay/nightly"
@@ -70,13 +68,7 @@ func (c *replayCmd) writeReport(outcomes []replay.Outcome, compared *compare.Arm
 		}
 		arms = append(arms, arm)
 	}
-	err := os.MkdirAll(filepath.Dir(c.Report), 0o755)
-	if err == nil {
-		err = atomicfile.Write(c.Report, 0o644, func(w io.Writer) error {
-			return nightly.Report(w, arms, compared, c.history())
-		})
-	}
-	if err != nil {
+	if err := nightly.Write(c.Report, arms, compared, c.history()); err != nil {
 		return fmt.Errorf("--report: %w", err)
 	}
 	return nil

@@ -91,7 +91,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	if c.Dataset != "" {
 		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(c.Dataset))
 	}
-	printExtern(t, &c.externFlags)
+	text.Scorer(t, c.externID())
 	if r.Judging != nil {
 		text.Judging(t, text.Describe(r.Judging.Identity()), r.Estimate, r.Judging, c.budget, "use a cheaper judge")
 	}

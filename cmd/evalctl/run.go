@@ -50,7 +50,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = c.writeProblem(p, t, r.Found.Name, err) }()
 	printConfigured(t, p)
 	text.Inputs(t, c.Dataset, r.Input)
-	printExtern(t, &c.externFlags)
+	text.Scorer(t, c.externID())
 	printJudging(t, c, r)
 	printDaemonPays(t, r.PaidModels())
 	session, err := openDaemon(ctx, t, r.Plan)

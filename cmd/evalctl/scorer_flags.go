@@ -13,7 +13,6 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
-	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -110,22 +109,6 @@ func (f *externFlags) externOptions(p *process) (extern.Options, error) {
 		}
 	}
 	return o, nil
-}
-
-// printExtern prints what an external scorer says of itself.
-func printExtern(t *terminal.Terminal, f *externFlags) {
-	id := f.externID()
-	if id == nil {
-		return
-	}
-	text := terminal.Short(id.Name+" "+id.Version, 200)
-	switch {
-	case id.Endpoint != "":
-		text += "  " + terminal.Line(id.Endpoint)
-	case id.Files > 0:
-		text += fmt.Sprintf("  %s of its command  sha256 %s", count(id.Files, "file"), terminal.Short(id.FilesSHA256, 9))
-	}
-	t.Field("scorer", "%s", text)
 }
 
 // externID returns the identity of the scorer, nil if it is no program or service.

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"time"
 
 	"evalctl/daemon/setup"
 	"evalctl/harness/view"
@@ -32,41 +29,21 @@ Examples:
 `
 }
 
-// viewTimeout is how long a page may take, and how long open pages are waited for at the end.
-const viewTimeout = 30 * time.Second
-
 // Run serves until ctx is canceled.
 func (c *viewCmd) Run(ctx context.Context, p *process) error {
 	info, err := os.Stat(c.Dir)
 	if err != nil {
-		return usageError{fmt.Errorf("%w: evalctl run writes a folder of results, or name another", err)}
+		return fmt.Errorf("%w: evalctl run writes a folder of results, or name another", err)
 	}
 	if !info.IsDir() {
-		return usageError{fmt.Errorf("%s is not a folder: name the folder of the results", c.Dir)}
+		return fmt.Errorf("%s is not a folder: name the folder of the results", c.Dir)
 	}
 	l, err := c.listen(ctx)
 	if err != nil {
-		return usageError{err}
-	}
-	server := &http.Server{
-		Handler: view.New(c.Dir), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: viewTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+		return err
 	}
 	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewTimeout)
-	defer cancel()
-	err = server.Shutdown(wait)
-	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return view.Serve(ctx, l, c.Dir)
 }
 
 // listen rejects an address that other machines can reach.

@@ -92,6 +92,22 @@ func Names(path string) (own, latest string) {
 	return path, ""
 }
 
+// SecondNames returns which of the paths are another name of a result file before them, with the
+// name that came first. A path that is given twice is none.
+func SecondNames(paths []string) map[string]string {
+	first, again := map[string]string{}, map[string]string{} // first by own name
+	for _, path := range paths {
+		own, latest := Names(path)
+		own = filepath.Clean(own)
+		if other, ok := first[own]; ok && latest != "" && other != path {
+			again[path] = other
+			continue
+		}
+		first[own] = path
+	}
+	return again
+}
+
 // ownPath returns the own name of the file <name>.json at path, or an empty string.
 func ownPath(path string) (string, error) {
 	if _, err := os.Stat(path); err != nil {

@@ -13,16 +13,16 @@ import (
 func (s *Server) ToolNames() string { return namesOf(s.Tools) }
 
 // Propose returns the mapping of the server, which profile starts, after it has tried it with a mark
-// that the server does not have. See the function Propose, and Proposal.Try.
+// that the server does not have. It writes to w what it called.
 func (s *Server) Propose(ctx context.Context, profile launch.Profile, mark string, w io.Writer) (*Proposal, error) {
-	p, err := Propose(s.Name, s.Tools)
+	p, err := propose(s.Name, s.Tools)
 	if err != nil {
 		return nil, err
 	}
 	if env, ok := homeOf(profile); ok {
-		p.InHome(env)
+		p.inHome(env)
 	}
-	return p, p.Try(ctx, s, mark, w)
+	return p, p.try(ctx, s, mark, w)
 }
 
 // homeOf returns the variables of a profile that have {home}, and reports whether these or the command

@@ -9,7 +9,7 @@ import (
 )
 
 // Proposal is a mapping that is made from the names and the schemas of tools. Where a reply has what,
-// Try finds out.
+// try finds out.
 type Proposal struct {
 	Name                          string
 	Server                        string
@@ -22,14 +22,14 @@ type Proposal struct {
 	// others remember too, if Remember does not.
 	others []*Call
 	env    map[string]string // with {home}
-	found  *place            // in the reply of Search, nil before Try
+	found  *place            // in the reply of Search, nil before try
 	given  string            // the path of the id in the reply of Remember, "" for none
 	id     string            // what it was
 }
 
-// InHome says that the server keeps what it has in its home, which the command or these variables name
+// inHome says that the server keeps what it has in its home, which the command or these variables name
 // with {home}, so that each brain can have a process.
-func (p *Proposal) InHome(env map[string]string) {
+func (p *Proposal) inHome(env map[string]string) {
 	p.env, p.Brains = env, PerProcess
 	p.Notes = slices.DeleteFunc(p.Notes, func(n string) bool { return n == oneStore })
 }
@@ -59,8 +59,8 @@ var (
 	titleNames = []string{"title", "subject", "heading"}
 )
 
-// Propose returns the mapping of an MCP server by its tools. The error says what is missing.
-func Propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
+// propose returns the mapping of an MCP server by its tools. The error says what is missing.
+func propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
 	p := &Proposal{Name: slug(name), Server: name, Brains: One, Query: Question}
 	given := map[string]bool{}
 	choose := func(words []string, fill func(string, schema) (any, bool), must string) (best *Call, others []*Call) {

@@ -35,13 +35,13 @@ func TestPropose(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			p, err := Propose(s.Name, s.Tools)
+			p, err := propose(s.Name, s.Tools)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.InHome(map[string]string{"HOME_DIR": "{home}"})
+			p.inHome(map[string]string{"HOME_DIR": "{home}"})
 			var shown strings.Builder
-			if err := p.Try(t.Context(), s, "zqmark", &shown); err != nil {
+			if err := p.try(t.Context(), s, "zqmark", &shown); err != nil {
 				t.Fatalf("%v\n%s", err, shown.String())
 			}
 			for _, part := range []string{"remember\n  call   add {", "search\n  call   find {", "delete\n  call   forget {"} {
@@ -79,11 +79,11 @@ func TestPropose(t *testing.T) {
 }
 
 func TestProposeWithoutTools(t *testing.T) {
-	_, err := Propose("x", []mcpclient.Tool{{Name: "weather", InputSchema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}})
+	_, err := propose("x", []mcpclient.Tool{{Name: "weather", InputSchema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}})
 	if err == nil || !strings.Contains(err.Error(), "none of the tools remembers a text: weather") {
 		t.Errorf("got %v", err)
 	}
-	p, err := Propose("Some Server", []mcpclient.Tool{
+	p, err := propose("Some Server", []mcpclient.Tool{
 		{Name: "addMemory", InputSchema: []byte(`{"type":"object","properties":{"content":{"type":"string"},"userId":{"type":"string"},"kind":{"enum":["fact","event"]}},"required":["content","kind"]}`)},
 		{Name: "reset_all", InputSchema: []byte(`{"type":"object"}`)},
 	})

@@ -54,10 +54,10 @@ func (s *Server) Close() error { return s.one.close() }
 // findWithin is how long what was written may take to be found.
 const findWithin = 15 * time.Second
 
-// Try makes one call for each operation of a proposal, writes the calls and the replies to w, and
+// try makes one call for each operation of a proposal, writes the calls and the replies to w, and
 // finds out where the replies have what. mark is a word that the server does not have. What it writes
 // to the server is deleted again if there is a tool for that.
-func (p *Proposal) Try(ctx context.Context, s *Server, mark string, w io.Writer) error {
+func (p *Proposal) try(ctx context.Context, s *Server, mark string, w io.Writer) error {
 	values := map[string]any{
 		"brain": "evalctl-" + mark, "id": "evalctl-" + mark, "title": "The harbour of " + mark, "date": "2025-01-31",
 		"text": fmt.Sprintf("The harbour master of %s keeps three lanterns.", mark), "query": mark, "top_k": 5,

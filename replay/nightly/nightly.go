@@ -9,12 +9,14 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/markdown"
 )
 
@@ -37,6 +39,14 @@ const (
 	maxShown    = 50
 	maxFailures = 200
 )
+
+// Write replaces the file at path by the report of the arms, and creates its folder. See Report.
+func Write(path string, arms []Arm, compared *compare.Arms, history string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return Report(w, arms, compared, history) })
+}
 
 // Report writes the report of the arms of one replay to w. History is the folder of results, in
 // which the earlier nights are in one folder each, named by date; it may be empty or missing.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
@@ -42,6 +43,21 @@ func Inputs(t *terminal.Terminal, path string, p dataset.Input) {
 	printBrains(t, p.Brains)
 	printInputWarnings(t, p.Dataset, p.Corpus)
 	Warnings(t, p.Gold.Warnings)
+}
+
+// Scorer prints what a scorer that is a program or a service says of itself, nothing if id is nil.
+func Scorer(t *terminal.Terminal, id *result.ExternalScorer) {
+	if id == nil {
+		return
+	}
+	text := terminal.Short(id.Name+" "+id.Version, 200)
+	switch {
+	case id.Endpoint != "":
+		text += "  " + terminal.Line(id.Endpoint)
+	case id.Files > 0:
+		text += fmt.Sprintf("  %s of its command  sha256 %s", figure.Count(id.Files, "file"), terminal.Short(id.FilesSHA256, 9))
+	}
+	t.Field("scorer", "%s", text)
 }
 
 // Usable prints for each scorer how many questions it can score.
