@@ -26,7 +26,7 @@ type Step struct {
 // Lacked reports whether the service cannot do what the step does.
 func (s Step) Lacked() bool { return errors.Is(s.Err, target.ErrLacks) }
 
-// Outcome says how the step ended, in one line: "ok  3ms", for example.
+// Outcome says how the step ended, in one line: "ok  3 ms", for example.
 func (s Step) Outcome() string {
 	switch {
 	case s.Lacked():
@@ -35,7 +35,7 @@ func (s Step) Outcome() string {
 	case s.Err != nil:
 		return fmt.Sprintf("FAILED: %v", s.Err)
 	}
-	return fmt.Sprintf("ok  %v", s.Took.Round(time.Millisecond))
+	return fmt.Sprintf("ok  %d ms", s.Took.Milliseconds())
 }
 
 // NewMark returns a word for a Probe that nothing else has.
