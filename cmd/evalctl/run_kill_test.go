@@ -177,7 +177,8 @@ func (r *killedRun) command(ctx context.Context, args []string) bool {
 	if exit, failed := errors.AsType[*exec.ExitError](err); failed && exit.ExitCode() == -1 {
 		return false
 	}
-	if err != nil {
+	// The error is that of ctx if it ended in the moment in which the process did.
+	if err != nil && (cmd.ProcessState == nil || !cmd.ProcessState.Success()) {
 		r.t.Fatalf("%v after %q\n%s", err, args, &stderr)
 	}
 	return true
