@@ -71,6 +71,13 @@ type pageDaemon struct {
 	exchanges []*exchange
 }
 
+// set calls change while no request is answered.
+func (d *pageDaemon) set(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+}
+
 func (d *pageDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -213,19 +220,21 @@ func TestWirePage(t *testing.T) {
 		return out
 	}
 	asked := run(0)
-	d.noBatches = true
+	d.set(func() { d.noBatches = true })
 	run(0, "--scenario", "search-retrieve-only", "--mode", "hybrid", "--candidate-k", "100",
 		"--rerank-top-n", "20", "--max-per-document", "2")
 	run(0, "--corpus", "none")
-	d.broken = true
+	d.set(func() { d.broken = true })
 	run(4)
-	for _, x := range d.exchanges {
-		if !x.seen {
-			t.Errorf("%s has %s %s with %s, which evalctl has not sent", wirePage, x.request.Method, x.request.URL, x.sent)
+	d.set(func() {
+		for _, x := range d.exchanges {
+			if !x.seen {
+				t.Errorf("%s has %s %s with %s, which evalctl has not sent", wirePage, x.request.Method, x.request.URL, x.sent)
+			}
 		}
-	}
+	})
 	checkAnswer(t, dir, asked, `"raw/documents/kettle.md"`)
-	d.broken, d.others = false, true
+	d.set(func() { d.broken, d.others = false, true })
 	checkAnswer(t, dir, run(0), `"wiki/kettle.md"`)
 }
 

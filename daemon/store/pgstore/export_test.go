@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Hurry shortens the waits until an operation gives up.
+// Hurry shortens the waits until an operation gives up, for all databases: a test that calls it is
+// not parallel.
 func Hurry(t *testing.T, wait time.Duration) {
 	acquire, resolve := acquireWithin, resolveWithin
 	acquireWithin, resolveWithin = wait, wait
@@ -15,7 +16,8 @@ func Hurry(t *testing.T, wait time.Duration) {
 // Reach pretends that a connection has reached another server.
 func Reach(db *DB, server string) { db.server.reached(server) }
 
-// CopyAll copies all new documents of transactions.
+// CopyAll copies all new documents of transactions, of all databases: a test that calls it is not
+// parallel.
 func CopyAll(t *testing.T) {
 	before := copyFrom
 	copyFrom = 1
