@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 . ./install.sh
 temp=$(mktemp -d)
+notes=${TMPDIR:-/tmp} # where the clients write the files that they have ingested
 daemons=()
 finish() {
   for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
@@ -66,15 +67,15 @@ denied() {
 keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
 
 # stdio, with daemons of its own
-PAGE=1 client own-fs stdio "$temp/evalctl" mcp --files "$temp" --home "$temp/home-fs" --allow-private-fetch
-client own-git stdio "$temp/evalctl" mcp --files "$temp" --home "$temp/home-git" --store git
-client own-memory stdio "$temp/evalctl" mcp --store memory
-inspector inspected stdio "$temp/evalctl" mcp --files "$temp" --home "$temp/home-fs"
+PAGE=1 client own-fs stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs" --allow-private-fetch
+client own-git stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-git" --store git
+client own-memory stdio "$temp/evalctl" mcp --files "$notes" --store memory
+inspector inspected stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs"
 
 # HTTP, and stdio to the same daemon
 start memory --allow-private-fetch
 PAGE=1 client http-memory http "$url/mcp"
-PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --endpoint "$url"
+PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --files "$notes" --endpoint "$url"
 # The suite compares what fails with expected-failures.yml. Its successor knows the newest protocol.
 if node "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" \
   --expected-failures expected-failures.yml --output-dir "$temp/conformance" >"$temp/conformance.log" 2>&1; then
@@ -101,7 +102,7 @@ for store in fs git; do
   start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
   client "http-$store" http "$url/mcp"
   [ "$store" = git ] || inspector inspected http "$url/mcp"
-  SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --endpoint "$url"
+  SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --files "$notes" --endpoint "$url"
   denied 403 wrong
   denied 401 ''
   stop
