@@ -17,7 +17,7 @@ var families = map[string]string{
 	"provenance": "prov", "abstention": "abst",
 }
 
-// TestLifecycle checks that the families can be told apart: what one is about, no other contains, so
+// TestLifecycle checks that the families are distinct: what one is about, no other contains, so
 // that a fault of one kind fails one family.
 func TestLifecycle(t *testing.T) {
 	d, err := dataset.Open(lifecycle, dataset.Options{

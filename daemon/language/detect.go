@@ -58,7 +58,7 @@ func Detect(text string) Language {
 // evidence is what a text shows of its language.
 type evidence struct {
 	script script // of most letters, the Latin one without any
-	// words are the different function words of each language of the script, those of one letter left
+	// words are the different function words of each language of the script, those of one byte left
 	// out, and weight is what the occurrences of all of them add up to.
 	words  [Count]int
 	weight [Count]float64

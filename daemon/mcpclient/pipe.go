@@ -14,7 +14,7 @@ import (
 
 // Pipe initializes a connection to a server whose standard input and output are in and out. Lines
 // that are no messages are left out, and given to noise, which is called by one goroutine and may be
-// nil. Close closes in; whoever started the process ends it, which ends the connection too.
+// nil. Close closes in; the caller ends the process, which ends the connection too.
 //
 // The context limits Pipe, and has no effect on the connection afterwards. If it ends, or
 // initialization fails, the caller must end the process.

@@ -33,7 +33,7 @@ func (f *filler) tell(ctx context.Context, remote *seed.Brain, b brain, h source
 	return f.await(ctx, remote, b, h, "does the target search what it remembers?")
 }
 
-// conversationOf returns a session as a service is told it. Nothing of it says which sessions are
+// conversationOf returns a session as it is sent to a service. Nothing of it says which sessions are
 // gold.
 func conversationOf(s source.Session) target.Conversation {
 	c := target.Conversation{ID: s.ID, Path: s.Path, Title: s.Title, Date: s.Date}
