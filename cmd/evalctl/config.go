@@ -22,20 +22,6 @@ type configCmd struct {
 	JSON    bool     `name:"json" help:"Print one JSON object."`
 }
 
-func (configCmd) Help() string {
-	return `Prints the value of every flag of a command and where it comes from. A flag on the command line wins, then
-the environment, then evalctl.yaml in the current directory or the file of --config, then the default.
-Secrets are masked.
-
-Examples:
-
-  evalctl config
-  evalctl config replay
-  evalctl config --json run --floor 0.8
-  evalctl config --config ci/evalctl.yaml sweep
-`
-}
-
 // Run prints the flags.
 func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	if !slices.Contains(configurable, c.Command) {

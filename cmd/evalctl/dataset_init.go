@@ -15,16 +15,6 @@ type datasetInitCmd struct {
 	Dir string `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
 }
 
-func (datasetInitCmd) Help() string {
-	return `Writes questions.jsonl, with comments that explain every field, and the folder questions.corpus with
-the documents, and prints the command that runs them. It replaces nothing.
-
-Examples:
-
-  evalctl dataset init mine
-`
-}
-
 // Run writes the example.
 func (c *datasetInitCmd) Run(p *process) error {
 	questions := filepath.Join(c.Dir, dataset.ExampleQuestions)

@@ -11,17 +11,6 @@ type datasetStatsCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-func (datasetStatsCmd) Help() string {
-	return `Says what is in a dataset and its corpus: how many questions have what, how long they are, when they are
-asked, how many gold documents they have, and what their tags and brains are. Lengths are in characters.
-
-Examples:
-
-  evalctl dataset stats datasets/core.jsonl
-  evalctl dataset stats locomo.jsonl --json
-`
-}
-
 // Run prints the figures.
 func (c *datasetStatsCmd) Run(p *process) error {
 	if err := dataset.CheckFile(c.File); err != nil {

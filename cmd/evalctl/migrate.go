@@ -15,20 +15,6 @@ type migrateCmd struct {
 	Store string `env:"SVC_STORE" required:"" placeholder:"URL" help:"PostgreSQL database, such as postgres://user@host/database."`
 }
 
-func (migrateCmd) Help() string {
-	return `Brings the tables of a database that evalctl serve --store postgres://... uses to the version of this
-program. A new database needs no migration: the first daemon creates the tables. Stop all older
-daemons first, because they cannot work with newer tables.
-
-A password belongs in SVC_STORE, PGPASSWORD or ~/.pgpass, not in an argument.
-
-Examples:
-
-  evalctl migrate --store postgres://evalctl@db.example.com/evalctl?sslmode=verify-full
-  SVC_STORE=postgres://... evalctl migrate
-`
-}
-
 // Run migrates the tables in one transaction.
 func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 	if !postgres.IsURL(c.Store) {

@@ -16,18 +16,6 @@ type pricesCmd struct {
 	JSON   bool   `name:"json" help:"Print one JSON object."`
 }
 
-func (pricesCmd) Help() string {
-	return `Prints the price of each model that evalctl knows, in dollars per million tokens. Estimates, caps and
-reported costs use these prices. Add others with --price MODEL=IN/OUT of the other commands.
-
-Examples:
-
-  evalctl prices
-  evalctl prices gpt-5
-  evalctl prices --prices mine.json --json
-`
-}
-
 // Run prints the prices.
 func (c *pricesCmd) Run(p *process) error {
 	var file llm.PriceFile

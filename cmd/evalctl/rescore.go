@@ -33,19 +33,6 @@ type rescoreCmd struct {
 	scorer scorer.Kind
 }
 
-func (rescoreCmd) Help() string {
-	return `Scores the answers that a result file has, with another scorer, judge or corrected references. The
-daemon is not asked: answers, latencies and errors stay as they are. The new result is written next to
-the file as <name>.rescored.json and under a name of its own, and its identity has the SHA-256 and the scorer of the old one.
-
-Examples:
-
-  evalctl rescore results/2026-01-31/go.json --scorer exact
-  evalctl rescore results/2026-01-31/go.json --scorer judge --judge openai/gpt-4o --max-cost-usd 1
-  evalctl rescore results/2026-01-31/go.json --scorer exact --dataset corrected.jsonl
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *rescoreCmd) Validate() (err error) {
 	if c.Scorer == "" {

@@ -35,31 +35,6 @@ type gitFlags struct {
 	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" help:"Interval between pulls from --git-remote (${default}). Commits are pushed at once."`
 }
 
-func (serveCmd) Help() string {
-	return `Prints "evalctl: listening on URL" to stdout once it accepts connections, and logs to stderr.
-
-Servers and API keys of model providers:
-
-  openai         OPENAI_BASE_URL, OPENAI_API_KEY
-  ollama         OLLAMA_HOST
-  embeddings     SVC_EMBED_BASE_URL, SVC_EMBED_API_KEY (default: as above)
-  http reranker  SVC_RERANK_BASE_URL, SVC_RERANK_API_KEY
-
-OPENAI_API_KEY is sent only to the server of OPENAI_BASE_URL.
-
-Examples:
-
-  evalctl serve --home ./brains
-  evalctl serve --home ./brains --store git
-  evalctl serve --home ./brains --store git --sign-key ~/.ssh/id_ed25519
-  evalctl serve --home ./brains --store git --git-remote git@example.com:brains/{brain}.git
-  evalctl serve --store postgres://evalctl@db.example.com/evalctl?sslmode=verify-full
-  evalctl serve --home ./brains --embed-provider ollama --embed-model nomic-embed-text
-  evalctl serve --addr 127.0.0.1:0 --embed-provider fake
-  evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
-`
-}
-
 // Run serves until ctx is canceled.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	defer heap.HoldSpare()()
