@@ -31,11 +31,11 @@ type compareCmd struct {
 func (c *compareCmd) Run(p *process) error {
 	given, err := compare.ParseFiles(c.Files)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Baseline == "" && (c.Margin != nil || c.FailOn != "") {
-		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
-			"--baseline " + cmp.Or(given[0].Name, given[0].Paths[0]))}
+		return errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
+			"--baseline " + cmp.Or(given[0].Name, given[0].Paths[0]))
 	}
 	inputs := []report.File{{Flag: "baseline", Path: c.Baseline}}
 	for _, path := range compare.PathsOf(given) {
@@ -46,7 +46,7 @@ func (c *compareCmd) Run(p *process) error {
 	}
 	sides, err := compare.OpenSides(withoutSecondNames(newTerminal(p, false), given), c.Baseline)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	comparison, err := compare.Compare(sides, compare.Options{
 		Baseline: c.Baseline, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,

@@ -25,8 +25,8 @@ type configCmd struct {
 // Run prints the flags.
 func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	if !slices.Contains(configurable, c.Command) {
-		return usageError{fmt.Errorf("%q has no section in a project file; the commands are %s",
-			c.Command, strings.Join(configurable, ", "))}
+		return fmt.Errorf("%q has no section in a project file; the commands are %s",
+			c.Command, strings.Join(configurable, ", "))
 	}
 	args := append([]string{c.Command}, c.Flags...)
 	if app.Config != "" {
@@ -35,7 +35,7 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	config := &settings{}
 	flags, err := inForce(ctx, p, args, config)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	file := ""
 	if config.file != nil {

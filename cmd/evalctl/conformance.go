@@ -69,7 +69,7 @@ func (c *conformanceCmd) Validate() error {
 func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	checks, err := conformance.Checks(conformance.Profile(c.Profile), c.Only)
 	if err != nil {
-		return usageError{fmt.Errorf("--only: %w; --list shows all checks", err)}
+		return fmt.Errorf("--only: %w; --list shows all checks", err)
 	}
 	if c.List {
 		return c.list(p.stdout, checks)
@@ -79,13 +79,13 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
 	if err != nil {
-		return usageError{fmt.Errorf("--output: %w", err)}
+		return fmt.Errorf("--output: %w", err)
 	}
 	defer out.Discard()
 	t := newTerminal(p, c.Quiet)
 	defer func() { err = c.writeProblem(p, t, "conformance", err) }()
 	if err := c.findTarget(p); err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Target == "" {
 		return c.check(ctx, p, t, out, c.options(c.Endpoint))
@@ -93,7 +93,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	config, keys, err := c.startConfig(p)
 	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if keys != "" {
 		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")

@@ -42,18 +42,18 @@ func (c *datasetFetchCmd) Run(ctx context.Context, p *process) error {
 	}
 	b, err := c.benchmark()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	dir, err := c.cacheDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("--cache-dir: %w", err)}
+		return fmt.Errorf("--cache-dir: %w", err)
 	}
 	name, err := download.FileName(b.URL)
 	if err != nil {
-		return usageError{fmt.Errorf("--url %s: %w", llm.WithoutSecrets(b.URL), err)}
+		return fmt.Errorf("--url %s: %w", llm.WithoutSecrets(b.URL), err)
 	}
 	return c.fetch(ctx, p, b, filepath.Join(dir, name))
 }

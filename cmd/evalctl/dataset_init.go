@@ -20,10 +20,10 @@ func (c *datasetInitCmd) Run(p *process) error {
 	questions := filepath.Join(c.Dir, dataset.ExampleQuestions)
 	corpus := filepath.Join(c.Dir, dataset.ExampleCorpus)
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := errors.Join(atomicfile.CheckNew(questions), atomicfile.CheckNew(corpus)); err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := dataset.WriteExample(c.Dir); err != nil {
 		return fmt.Errorf("write the example: %w", err)

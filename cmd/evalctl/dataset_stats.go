@@ -14,15 +14,15 @@ type datasetStatsCmd struct {
 // Run prints the figures.
 func (c *datasetStatsCmd) Run(p *process) error {
 	if err := dataset.CheckFile(c.File); err != nil {
-		return usageError{err}
+		return err
 	}
 	in, err := dataset.Load(c.spec())
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	s, err := in.Describe()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.JSON {
 		return printJSON(p, s)

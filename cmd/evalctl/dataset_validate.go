@@ -37,7 +37,7 @@ func (c *datasetValidateCmd) Run(p *process) error {
 		}
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("%w\n%s cannot be used", err, c.File)}
+		return fmt.Errorf("%w\n%s cannot be used", err, c.File)
 	}
 	if !c.JSON {
 		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", terminal.Line(c.File))

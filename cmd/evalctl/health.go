@@ -20,12 +20,12 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	if base == "" {
 		var err error
 		if base, err = setup.URL(cmp.Or(p.env("SVC_ADDR"), "127.0.0.1:8787")); err != nil {
-			return usageError{err}
+			return err
 		}
 	}
 	daemon, err := client.New(base, &client.Options{UserAgent: userAgent()})
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer daemon.Close()
 	health, err := daemon.Health(ctx)

@@ -31,19 +31,15 @@ type keysCreateCmd struct {
 // Run adds the key and prints its token.
 func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 	if len(c.Role)+len(c.Scope) == 0 {
-		return usageError{errors.New("permissions are missing: set --role " + strings.Join(httpapi.Roles(), ", ") +
-			", or --scope " + strings.Join(httpapi.Scopes(), ", "))}
+		return errors.New("permissions are missing: set --role " + strings.Join(httpapi.Roles(), ", ") +
+			", or --scope " + strings.Join(httpapi.Scopes(), ", "))
 	}
-	err := httpapi.IssueKey(parent.File, httpapi.Key{
+	return httpapi.IssueKey(parent.File, httpapi.Key{
 		Name: c.Name, Tenant: c.Tenant, Brains: c.Brain, Roles: c.Role, Scopes: c.Scope,
 	}, c.Expires, time.Now(), func(token string) error {
 		_, err := fmt.Fprintln(p.stdout, token)
 		return err
 	})
-	if err != nil {
-		return usageError{err}
-	}
-	return nil
 }
 
 type keysListCmd struct{}
@@ -52,7 +48,7 @@ type keysListCmd struct{}
 func (c *keysListCmd) Run(p *process, parent *keysCmd) error {
 	keys, err := httpapi.ReadKeys(parent.File)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	used, err := httpapi.LastUses(parent.File)
 	if err != nil { // the keys themselves are known
@@ -90,7 +86,7 @@ type keysRevokeCmd struct {
 func (c *keysRevokeCmd) Run(p *process, parent *keysCmd) error {
 	k, before, err := httpapi.RevokeKey(parent.File, c.Key, time.Now())
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if before {
 		fmt.Fprintf(p.stderr, "evalctl: key %s was revoked before, at %v\n", k.Name, k.Revoked)

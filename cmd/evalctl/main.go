@@ -169,7 +169,7 @@ func dispatch(ctx context.Context, p *process) error {
 		}
 	}
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	p.noteRenamed(kctx)
 	return kctx.Run()

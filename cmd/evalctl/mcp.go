@@ -68,12 +68,12 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	}
 	shared, err := c.home(p, logger)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	// What is wrong with the home is reported now, not by the first call of a tool.
 	conn, err := shared.Dial(ctx, "", "")
 	if err != nil {
-		return usageError{errors.Join(err, shared.Close())}
+		return databaseError(errors.Join(err, shared.Close()))
 	}
 	conn.Close()
 	err = c.serve(ctx, p, logger, home.URL, home.HTTPClient(shared.Dial))
@@ -92,7 +92,7 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	}
 	api, err := client.New(url, &options)
 	if err != nil {
-		return usageError{fmt.Errorf("--endpoint: %w", err)}
+		return fmt.Errorf("--endpoint: %w", err)
 	}
 	defer api.Close()
 	files, err := c.files()
@@ -123,7 +123,7 @@ func (c *mcpCmd) files() (*mcpserver.Files, error) {
 	}
 	files, err := mcpserver.OpenFiles(c.Files)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--%w", err)}
+		return nil, fmt.Errorf("--%w", err)
 	}
 	return files, nil
 }

@@ -24,13 +24,6 @@ type mcpInstallCmd struct {
 
 // Run prints or writes the configuration of a client, or lists the clients.
 func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	if err := c.run(p, ctx, parent); err != nil {
-		return usageError{err}
-	}
-	return nil
-}
-
-func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error {
 	if err := clientconfig.CheckName(c.Name); err != nil {
 		return fmt.Errorf("--name %w", err)
 	}

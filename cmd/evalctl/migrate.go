@@ -19,10 +19,10 @@ type migrateCmd struct {
 func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 	if !postgres.IsURL(c.Store) {
 		// Not repeated, because it may contain a password.
-		return usageError{errors.New("--store must be a URL such as postgres://user@host/database")}
+		return errors.New("--store must be a URL such as postgres://user@host/database")
 	}
 	if err := postgres.CheckFlag(c.Store, "--store", "SVC_STORE", p.args, p.env); err != nil {
-		return usageError{err}
+		return err
 	}
 	pool, err := postgres.Open(ctx, c.Store, postgres.Options{Name: "evalctl migrate"})
 	if err != nil {
@@ -42,13 +42,11 @@ func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// databaseError returns the error for a database that cannot be reached or used.
+// databaseError returns the error for a database that cannot be used: a daemonError if it cannot be
+// reached.
 func databaseError(err error) error {
 	if postgres.Retryable(err) {
 		return daemonError{err}
-	}
-	if errors.Is(err, postgres.ErrSchema) {
-		return usageError{err}
 	}
 	return err
 }

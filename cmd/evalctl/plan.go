@@ -91,7 +91,7 @@ func (c *planCmd) validateDiscordant() error {
 func (c *planCmd) Run(p *process) error {
 	n, err := c.questions()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	plan := aggregate.PlanGate(n, c.floor, result.FloorMode(c.FloorMode), c.difference, c.discordant, c.power)
 	switch c.Format {

@@ -22,7 +22,7 @@ func (c *pricesCmd) Run(p *process) error {
 	if c.Prices != "" {
 		var err error
 		if file, err = llm.ReadPrices(c.Prices); err != nil {
-			return usageError{fmt.Errorf("--prices: %w", err)}
+			return fmt.Errorf("--prices: %w", err)
 		}
 	}
 	list := llm.ListPrices(file, c.Prices, c.Filter)

@@ -52,21 +52,21 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	r, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := journal.LockOutput(r.Dir, r.Name)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	j, err := r.Journal(c.Resume)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer j.Close()
 	was := r.Stored.Result

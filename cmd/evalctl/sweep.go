@@ -78,11 +78,11 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	pl, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := journal.LockOutput(pl.Dir, pl.Found.Name)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	printConfigured(t, p)
@@ -130,7 +130,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	defer stop()
 	if f := session.Foreign(); f != nil {
 		if err := c.grid().CheckForeign(f.Mapping(), len(pl.Brains)); err != nil {
-			return usageError{err}
+			return err
 		}
 	}
 	brains, err := seed.Brains(ctx, session.Service(), pl.Dialect, pl.Brains, nil, nil)

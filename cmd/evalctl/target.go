@@ -41,14 +41,14 @@ func (c *targetMapCmd) Run(ctx context.Context, p *process) error {
 	}
 	d, err := r.Find(given)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if !d.MCP {
-		return usageError{fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)}
+		return fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)
 	}
 	if c.Write != "" {
 		if _, err := os.Stat(c.Write); err == nil {
-			return usageError{fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)}
+			return fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)
 		}
 	}
 	return c.propose(ctx, p, d)
@@ -63,7 +63,7 @@ func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definit
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	config, err := sessionOf(p, d, c.Token, 0)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
 	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
@@ -113,11 +113,11 @@ var errCheckFailed = errors.New("the target failed the check")
 func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 	d, err := findTarget(p, c.Target, "", "")
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	config, err := sessionOf(p, d, c.Token, 0)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	config.Concurrency = 1
 	session, err := harness.Open(ctx, config)

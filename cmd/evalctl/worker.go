@@ -50,11 +50,11 @@ func (c *workerCmd) Validate() error {
 func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	if err := c.checkFolders(); err != nil {
-		return usageError{err}
+		return err
 	}
 	q, err := openQueue(ctx, p, c.Queue, queue.Options{Lease: c.Lease, Works: true})
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	h := &workerHandler{command: c, process: p, t: newTerminal(p, c.Quiet)}
