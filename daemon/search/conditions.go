@@ -92,7 +92,8 @@ func (ix *Index) collect(c Conditions, s *source) {
 			continue
 		}
 		for _, m := range ix.countPhrases(doc, phrases) {
-			if !slices.ContainsFunc(groups, func(g []alternative) bool { return slices.ContainsFunc(g, m.has) }) {
+			inGroup := func(g []alternative) bool { return slices.ContainsFunc(g, m.has) }
+			if !slices.ContainsFunc(groups, inGroup) {
 				continue
 			}
 			for p, counts := range m.counts {
@@ -147,7 +148,8 @@ func (ix *Index) meets(groups [][]alternative, phrases []language.Phrase, doc *e
 func (ix *Index) withFunctionWords(group []Alternative) []Alternative {
 	var written []Alternative
 	for _, a := range group {
-		if a.Word != "" && slices.ContainsFunc(ix.spoken(), func(l language.Language) bool { return l.Term(a.Word) == "" }) {
+		isFunctionWord := func(l language.Language) bool { return l.Term(a.Word) == "" }
+		if a.Word != "" && slices.ContainsFunc(ix.spoken(), isFunctionWord) {
 			written = append(written, Alternative{Written: language.NewPhrase(a.Word, false)})
 		}
 	}
@@ -157,7 +159,7 @@ func (ix *Index) withFunctionWords(group []Alternative) []Alternative {
 // chunksWith returns the chunks that contain a word in any of its forms.
 func (ix *Index) chunksWith(word string) map[uint32]bool {
 	chunks := map[uint32]bool{}
-	for _, name := range distinctTerms(word, ix.spoken()) {
+	for _, name := range distinctTerms(word, ix.spoken(), language.Language.Term) {
 		if t, ok := ix.numbers[name]; ok {
 			for _, at := range ix.postings[t].list {
 				chunks[at.chunk] = true
@@ -210,26 +212,19 @@ func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
 	if !s.only {
 		return ix.best(terms, s.keep, k)
 	}
-	chunks, scores := make([]uint32, len(s.met)), make([]float64, len(s.met))
-	for i, m := range s.met {
-		chunks[i] = m.chunk
-	}
-	var tf []float64
-	for _, t := range ix.known(terms) {
-		gain := t.weight * ix.gain(t.term)
-		tf = ix.frequencies(t.term, chunks, tf)
-		for i := range scores {
-			scores[i] += gain * ix.saturated(tf[i])
-		}
-	}
+	sc := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(sc)
+	ix.score(&sc.scores, terms)
 	norm := ix.lengthNorm()
 	top := make([]candidate, len(s.met))
 	for i, m := range s.met {
+		score := sc.scores.sums[m.chunk]
 		for p, counts := range m.counts {
-			scores[i] += s.gains[p] * ix.saturated(weightedCount(counts, norm(ix.textLengths[m.chunk])))
+			score += s.gains[p] * ix.saturated(weightedCount(counts, norm(ix.textLengths[m.chunk])))
 		}
-		top[i] = candidate{scores[i], m.chunk}
+		top[i] = candidate{score, m.chunk}
 	}
+	sc.scores.reset()
 	slices.SortFunc(top, ix.compare)
 	return top[:min(k, len(top))]
 }
