@@ -29,6 +29,7 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 		t.Field("judge", "%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
 			terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), Temperature(*j))
 	}
+	Imported(t, &res)
 	daemon := id.Daemon.Program
 	if daemon == "" {
 		daemon = id.Daemon.Endpoint
