@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
+	"evalctl/scorer"
 )
 
 // configurable are the commands that a project file can have flags of.
@@ -150,7 +151,7 @@ func flagOf(f *kong.Flag) project.Flag {
 			return fmt.Errorf("must be one of %s", strings.Join(f.EnumSlice(), ", "))
 		}
 		if t, ok := f.Target.Interface().(scorerText); ok && !t.allows(value) {
-			return fmt.Errorf("must be one of %s, or cmd:COMMAND or a URL", strings.Join(t.choices(), ", "))
+			return fmt.Errorf("must be one of %s, or cmd:COMMAND or a URL", strings.Join(scorer.Names(), ", "))
 		}
 		return nil
 	}

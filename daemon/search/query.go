@@ -124,7 +124,7 @@ const (
 // Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
 // 128, see Explanation.
 func Terms(text string) []string {
-	return termNames(countTerms(text, []language.Language{language.Detect(text)}))
+	return termNames(countTerms(text, []language.Language{language.Detect(text)}, language.Language.Term))
 }
 
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other

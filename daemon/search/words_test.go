@@ -15,7 +15,8 @@ func (ix *Index) Search(q Query) Result {
 	top, parts := ix.lexical(q, terms, keep, k)
 	for i, c := range top {
 		h := ix.hit(c, nameSet(terms))
-		h.Components = parts[i].components()
+		h.Components = map[string]float64{}
+		parts[i].components(h.Components)
 		res.Hits = append(res.Hits, h)
 	}
 	return res
