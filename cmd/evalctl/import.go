@@ -27,25 +27,6 @@ type importCmd struct {
 	JSON    bool     `name:"json" help:"Print what was imported as JSON."`
 }
 
-func (importCmd) Help() string {
-	return `Makes a result file of answers that another harness stored, with its verdicts, so that compare, verify,
-diff, report, board and rescore take them as they take results of evalctl. Layouts are recognised by
-their keys. A mapping file describes any other one.
-
-The question of an answer is found in --dataset by its id, else by its conversation and text. The
-result lists the answers whose question is not found, the questions without an answer, which do not
-count, golds that differ from those of the dataset, and the keys that were not read. Several files
-complete each other, such as one with grades and one with durations.
-
-Examples:
-
-  evalctl import grades.json responses.json --as zep --dataset locomo10.json
-  evalctl import hypotheses.jsonl --as baseline --dataset longmemeval_s.json
-  evalctl import answers.csv --as other --mapping answers.yaml
-  evalctl rescore results/2026-01-31/zep.json --scorer judge --judge fake
-`
-}
-
 var systemName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -69,13 +50,13 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	if c.Dataset != "" {
 		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{}); err != nil {
-			return usageError{fmt.Errorf("--dataset: %w", err)}
+			return fmt.Errorf("--dataset: %w", err)
 		}
 		defer func() { err = errors.Join(err, spec.Dataset.Close()) }()
 	}
 	im, err := imports.Read(spec)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	dir := c.Output
 	if dir == "" {
