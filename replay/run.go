@@ -121,7 +121,7 @@ func (p *Plan) CheckFiles(f Files, l ledger.Books) error {
 func (p *Plan) begin(f Files, l ledger.Books) (*replaying, error) {
 	r := &replaying{plan: p, files: f, ledger: l, place: here{}, done: map[string]*result.Result{}}
 	for _, a := range p.Arms {
-		d, err := p.dataset(a)
+		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
 			return nil, err
 		}

@@ -13,15 +13,6 @@ type completionCmd struct {
 	Shell string `arg:"" name:"bash|zsh|fish" enum:"bash,zsh,fish" help:"Shell."`
 }
 
-func (completionCmd) Help() string {
-	return `Examples:
-
-  source <(evalctl completion bash)
-  evalctl completion zsh > "${fpath[1]}/_evalctl"
-  evalctl completion fish > ~/.config/fish/completions/evalctl.fish
-`
-}
-
 // Run generates the script from the grammar of the command line.
 func (c *completionCmd) Run(p *process) error {
 	commands := completions(grammar(nil))

@@ -22,25 +22,11 @@ type configCmd struct {
 	JSON    bool     `name:"json" help:"Print one JSON object."`
 }
 
-func (configCmd) Help() string {
-	return `Prints the value of every flag of a command and where it comes from. A flag on the command line wins, then
-the environment, then evalctl.yaml in the current directory or the file of --config, then the default.
-Secrets are masked.
-
-Examples:
-
-  evalctl config
-  evalctl config replay
-  evalctl config --json run --floor 0.8
-  evalctl config --config ci/evalctl.yaml sweep
-`
-}
-
 // Run prints the flags.
 func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	if !slices.Contains(configurable, c.Command) {
-		return usageError{fmt.Errorf("%q has no section in a project file; the commands are %s",
-			c.Command, strings.Join(configurable, ", "))}
+		return fmt.Errorf("%q has no section in a project file; the commands are %s",
+			c.Command, strings.Join(configurable, ", "))
 	}
 	args := append([]string{c.Command}, c.Flags...)
 	if app.Config != "" {
@@ -49,7 +35,7 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	config := &settings{}
 	flags, err := inForce(ctx, p, args, config)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	file := ""
 	if config.file != nil {

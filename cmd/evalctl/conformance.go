@@ -44,28 +44,6 @@ type conformanceCmd struct {
 	found target.Definition // what Target names
 }
 
-func (conformanceCmd) Help() string {
-	return `Checks a daemon against the protocol, one requirement at a time, each in a brain of its own
-that is deleted afterwards. The level MUST is for unconditional requirements of the specification,
-SHOULD for what it recommends or implies. What the specification leaves open and evalctl's own
-daemon decided ("own" in the list) is checked only on that daemon. A check is broken only by an answer that contradicts
-it. What could not be prepared, or got no answer, is not judged. The exit code is 0 if no check of
-level MUST is broken, and 4 if more than a tenth of those that apply could not be judged.
-
-With --sdk go, and for a command that has {keys}, a keys file of the format of evalctl keys is made
-for the run. It has the tokens of the flags, and new ones for those that are missing.
-
-Examples:
-
-  evalctl conformance --sdk go
-  evalctl conformance --endpoint http://127.0.0.1:8787 --profile evaluable
-  evalctl conformance --endpoint http://127.0.0.1:8787 --only events --only 'batch-atomic-*'
-  evalctl conformance --sdk py --daemon-cmd 'python3 daemon.py serve --addr {addr}' --format junit --output junit.xml
-  evalctl conformance --mcp 'stdio:evalctl mcp --home ./brains'
-  evalctl conformance --list --only ask
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *conformanceCmd) Validate() error {
 	switch {
@@ -91,7 +69,7 @@ func (c *conformanceCmd) Validate() error {
 func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	checks, err := conformance.Checks(conformance.Profile(c.Profile), c.Only)
 	if err != nil {
-		return usageError{fmt.Errorf("--only: %w; --list shows all checks", err)}
+		return fmt.Errorf("--only: %w; --list shows all checks", err)
 	}
 	if c.List {
 		return c.list(p.stdout, checks)
@@ -101,13 +79,13 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
 	if err != nil {
-		return usageError{fmt.Errorf("--output: %w", err)}
+		return fmt.Errorf("--output: %w", err)
 	}
 	defer out.Discard()
 	t := newTerminal(p, c.Quiet)
 	defer func() { err = c.writeProblem(p, t, "conformance", err) }()
 	if err := c.findTarget(p); err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Target == "" {
 		return c.check(ctx, p, t, out, c.options(c.Endpoint))
@@ -115,7 +93,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	config, keys, err := c.startConfig(p)
 	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if keys != "" {
 		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")

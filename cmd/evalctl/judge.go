@@ -32,27 +32,6 @@ type judgeCheckCmd struct {
 	moneyFlags
 }
 
-func (judgeCheckCmd) Help() string {
-	return `Each line of the labels is an object with id, question, reference_answer, answer, and label, which
-is true or false, or "correct" or "incorrect". It may have type (standard, temporal,
-knowledge-update, preference or abstention, by which the prompt is selected) and question_date.
-Label the answers without knowing the judge's verdicts, and take them from the runs to be corrected.
-
-The prompts are those of evalctl replay, or those of evalctl run if --result is a file of it. The key
-and the URL of the judge are OPENAI_API_KEY and OPENAI_BASE_URL, or SVC_EVAL_JUDGE_API_KEY and
-SVC_EVAL_JUDGE_BASE_URL if the judge is of another provider than the reader.
-
---min-kappa and --min-specificity are compared with the figures themselves, not with their
-intervals. The exit code is 1 if a figure is below, and 5 if it would be below only with the
-unjudged answers counted as misjudged.
-
-Examples:
-
-  evalctl judge check --labels labels.jsonl --judge gpt-4o --max-cost-usd 1
-  evalctl judge check --labels labels.jsonl --judge gpt-4o --result results/2026-01-31/go.replay.json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *judgeCheckCmd) Validate() error {
 	check := func(name string, v *float64) error {

@@ -40,18 +40,6 @@ type listCmd struct {
 	JSON  bool   `name:"json" help:"Print one JSON object."`
 }
 
-func (listCmd) Help() string {
-	return `Lists what was measured, the newest first. A run is listed once, however many copies of its file there are.
-Files that cannot be read are named with the reason.
-
-Examples:
-
-  evalctl list
-  evalctl list --target go --limit 10
-  evalctl list results --kind replay --json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *listCmd) Validate() error {
 	if c.Limit < 0 {

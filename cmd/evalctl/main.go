@@ -68,16 +68,6 @@ type commonFlags struct {
 	ShowVersion versionFlag `name:"version" group:"advanced" help:"Print the version and the commit it was built from."`
 }
 
-func (cli) Help() string {
-	return `Examples:
-
-  evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact    # needs no key
-  evalctl conformance --sdk go
-  evalctl serve --home ./brains
-
-` + exitTable()
-}
-
 // process gives a command access to its arguments, environment and standard streams.
 type process struct {
 	args   []string
@@ -179,7 +169,7 @@ func dispatch(ctx context.Context, p *process) error {
 		}
 	}
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	p.noteRenamed(kctx)
 	return kctx.Run()

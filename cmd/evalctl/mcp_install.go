@@ -22,34 +22,8 @@ type mcpInstallCmd struct {
 	Write  bool   `help:"Edit the file. Without it, the configuration is printed."`
 }
 
-func (mcpInstallCmd) Help() string {
-	return `Prints what makes a client start evalctl mcp, or adds it to the client's configuration with --write.
-Without a client, it lists the clients, their files, and whether they have the entry.
-
-The flags of evalctl mcp, from this command line and from the environment, become arguments of the
-entry. Tokens and API keys never do: the client must pass them on as variables.
-
---write changes nothing else in the file, keeps a copy of it, and does nothing if the entry is there
-already. An entry of the same name that differs is an error: remove it, or set --name.
-
-Examples:
-
-  evalctl mcp install
-  evalctl mcp install claude-desktop --write
-  evalctl mcp install cursor --default-brain work --write
-  evalctl mcp install vscode --file .vscode/mcp.json --endpoint http://127.0.0.1:8787 --write
-`
-}
-
 // Run prints or writes the configuration of a client, or lists the clients.
 func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	if err := c.run(p, ctx, parent); err != nil {
-		return usageError{err}
-	}
-	return nil
-}
-
-func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error {
 	if err := clientconfig.CheckName(c.Name); err != nil {
 		return fmt.Errorf("--name %w", err)
 	}

@@ -32,20 +32,6 @@ type planCmd struct {
 // defaultDiscordant is the share of --discordant if nothing is known.
 const defaultDiscordant = 0.10
 
-func (planCmd) Help() string {
-	return `Says how a gate judges, before anything is asked or spent: how often runs with a true pass rate above or
-below the floor pass, how many questions tell such rates apart, what proves the floor at this size, and
-which difference from a baseline a paired comparison can show.
-
-Examples:
-
-  evalctl plan --floor 0.9 --n 50
-  evalctl plan --floor 0.9 --floor-mode proven --dataset datasets/core.jsonl
-  evalctl plan --n 200 --difference 0.05 --discordant 0.12 --power 0.9
-  evalctl plan --n 200 --baseline-rate 0.92 --format json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *planCmd) Validate() (err error) {
 	if c.floor, err = parseRate(c.Floor); err != nil {
@@ -105,7 +91,7 @@ func (c *planCmd) validateDiscordant() error {
 func (c *planCmd) Run(p *process) error {
 	n, err := c.questions()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	plan := aggregate.PlanGate(n, c.floor, result.FloorMode(c.FloorMode), c.difference, c.discordant, c.power)
 	switch c.Format {

@@ -35,7 +35,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	progress := display.New(t, plan)
 	q, err := c.joinQueue(ctx, p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if q != nil {
 		defer func() { err = errors.Join(err, q.Close()) }()
@@ -51,17 +51,17 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		err = c.prepare(c.files()...)
 	}
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := files.Lock(plan.Arms, c.Resume != "")
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	defer func() { err = c.writeProblem(p, t, "replay", err) }()
 	begun, err := c.begin(ctx, plan, files, q, progress)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	progress.Begin(begun, begun.queue)
 	begun.announce(t)
@@ -74,7 +74,7 @@ func (c *replayCmd) planError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return usageError{err}
+	return err
 }
 
 // resultFiles returns where the files of the replay are.

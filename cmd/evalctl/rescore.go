@@ -33,19 +33,6 @@ type rescoreCmd struct {
 	scorer scorer.Kind
 }
 
-func (rescoreCmd) Help() string {
-	return `Scores the answers that a result file has, with another scorer, judge or corrected references. The
-daemon is not asked: answers, latencies and errors stay as they are. The new result is written next to
-the file as <name>.rescored.json and under a name of its own, and its identity has the SHA-256 and the scorer of the old one.
-
-Examples:
-
-  evalctl rescore results/2026-01-31/go.json --scorer exact
-  evalctl rescore results/2026-01-31/go.json --scorer judge --judge openai/gpt-4o --max-cost-usd 1
-  evalctl rescore results/2026-01-31/go.json --scorer exact --dataset corrected.jsonl
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *rescoreCmd) Validate() (err error) {
 	if c.Scorer == "" {
@@ -65,21 +52,21 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	r, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := journal.LockOutput(r.Dir, r.Name)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	j, err := r.Journal(c.Resume)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer j.Close()
 	was := r.Stored.Result

@@ -49,17 +49,6 @@ type runCmd struct {
 	scorer   scorer.Kind
 }
 
-func (runCmd) Help() string {
-	return `Examples:
-
-  evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact
-  evalctl run --sdk go --dataset datasets/core.jsonl --model openai/gpt-4o-mini --max-cost-usd 2
-  evalctl run --sdk ts --dataset datasets/core.jsonl --scorer exact --daemon-cmd 'npx tsx daemon.ts serve --addr {addr}'
-  evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
-  evalctl run --resume results/2026-01-31/go.journal
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *runCmd) Validate() error {
 	if c.Resume != "" && c.Output != defaultOutput {

@@ -33,22 +33,6 @@ type sweepCmd struct {
 	CandidateKs []int    `name:"candidate-k" aliases:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
 }
 
-func (sweepCmd) Help() string {
-	return `Searches with every combination of mode, top-k and candidate-k, on one daemon that is started
-and seeded once. Questions need expected_paths. No answers are generated or judged. Each mode is
-first warmed up with some questions that are not measured, so that no cell includes the time to
-build an index. A daemon that caches queries is still faster in the later cells of a mode. The table
-is printed to stdout, and all figures are written to <output>/<date>/<sdk>.sweep.json.
-
-Examples:
-
-  evalctl sweep --sdk go --dataset datasets/core.jsonl --mode bm25 --top-k 1,5,10
-  SVC_EMBED_PROVIDER=fake evalctl sweep --sdk go --dataset q.jsonl --mode bm25,semantic,hybrid
-  evalctl sweep --sdk go --dataset locomo.jsonl --corpus locomo.corpus.jsonl --brain-tag conv --top-k 10 --mode bm25
-  evalctl sweep --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --mode auto,bm25 --json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *sweepCmd) Validate() error {
 	if err := errors.Join(c.validate(), c.validateAllowances()); err != nil {
@@ -94,11 +78,11 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	pl, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := journal.LockOutput(pl.Dir, pl.Found.Name)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	printConfigured(t, p)
@@ -146,7 +130,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	defer stop()
 	if f := session.Foreign(); f != nil {
 		if err := c.grid().CheckForeign(f.Mapping(), len(pl.Brains)); err != nil {
-			return usageError{err}
+			return err
 		}
 	}
 	brains, err := seed.Brains(ctx, session.Service(), pl.Dialect, pl.Brains, nil, nil)

@@ -23,36 +23,10 @@ type targetCmd struct {
 	Check targetCheckCmd `cmd:"" help:"Write, find and delete a text, and print what a target can do."`
 }
 
-func (targetCmd) Help() string {
-	return `A target is what run, replay, sweep and compare measure: a daemon that speaks the protocol, or an MCP
-server or HTTP service that a mapping describes. See docs/any-memory.md.
-
-Examples:
-
-  evalctl target map 'npx -y mcp-server-of-somebody' --write somebody.yaml
-  evalctl target check 'm=mcp:npx -y @modelcontextprotocol/server-memory'
-`
-}
-
 type targetMapCmd struct {
 	Server string `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
 	Write  string `placeholder:"FILE" help:"Write the mapping to a new file. Without it, the mapping is printed."`
 	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for a server at a URL."`
-}
-
-func (targetMapCmd) Help() string {
-	return `Chooses the tools that remember, search, get and delete by their names and schemas, calls each once
-with a text of its own, shows the calls and the replies, and finds out where the replies have texts,
-ids, scores and dates. What it writes to the server is deleted again if there is a tool for that.
-
-The mapping is a proposal: read it, and check it with evalctl target check.
-
-Examples:
-
-  evalctl target map 'npx -y mcp-server-of-somebody'
-  evalctl target map 'MEMORY_FILE={home}/memory.json npx -y mcp-server-of-somebody' --write m.yaml
-  evalctl target map http://127.0.0.1:8000/mcp --write m.yaml
-`
 }
 
 // Run proposes a mapping.
@@ -67,14 +41,14 @@ func (c *targetMapCmd) Run(ctx context.Context, p *process) error {
 	}
 	d, err := r.Find(given)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if !d.MCP {
-		return usageError{fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)}
+		return fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)
 	}
 	if c.Write != "" {
 		if _, err := os.Stat(c.Write); err == nil {
-			return usageError{fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)}
+			return fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)
 		}
 	}
 	return c.propose(ctx, p, d)
@@ -89,7 +63,7 @@ func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definit
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	config, err := sessionOf(p, d, c.Token, 0)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
 	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
@@ -132,19 +106,6 @@ type targetCheckCmd struct {
 	Dialect string `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 }
 
-func (targetCheckCmd) Help() string {
-	return `Starts or reaches a target, creates a brain, writes a text, finds it, deletes it and removes the brain,
-and prints what took how long and what the target cannot do or does not say. The exit code is 0 if
-nothing failed; what a target lacks is no failure.
-
-Examples:
-
-  evalctl target check go
-  evalctl target check 'm=mcp:npx -y @modelcontextprotocol/server-memory'
-  evalctl target check 'm=mcp: --mapping ./m.yaml http://127.0.0.1:8000/mcp'
-`
-}
-
 // errCheckFailed means that a step of a check failed.
 var errCheckFailed = errors.New("the target failed the check")
 
@@ -152,11 +113,11 @@ var errCheckFailed = errors.New("the target failed the check")
 func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 	d, err := findTarget(p, c.Target, "", "")
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	config, err := sessionOf(p, d, c.Token, 0)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	config.Concurrency = 1
 	session, err := harness.Open(ctx, config)
