@@ -14,7 +14,7 @@ import (
 )
 
 // configurable are the commands that a project file can have flags of.
-var configurable = []string{"run", "replay", "sweep", "compare", "conformance", "plan"}
+var configurable = []string{"run", "replay", "sweep", "compare", "conformance", "plan", "bench"}
 
 // noProject is the value of --config that reads no project file.
 const noProject = "none"

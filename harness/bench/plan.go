@@ -25,27 +25,27 @@ const (
 
 // Wanted is what a command line asks for, as text where it has a notation.
 type Wanted struct {
-	Mix, Rate           string
-	Poisson             bool
-	Concurrency         int
-	MaxInFlight         int
-	Duration            time.Duration // of all blocks of a stage, for each target and size
-	Rounds              int
-	Timeout             time.Duration
-	Seed                uint64
-	TopK                int
-	Mode                string
-	Documents           string
-	Brains              int
-	Objectives, Search  string
-	Chaos               string
-	FailOver            string
-	Targets             int // without the null daemon
-	ExistingBrain       string
-	CorpusSize          int // 0 for a synthetic corpus
-	CorpusName, Queries string
-	CorpusSHA256        string
-	Baseline            bool
+	Mix, Rate                   string
+	Poisson                     bool
+	Concurrency                 int
+	MaxInFlight                 int
+	Duration                    time.Duration // of all blocks of a stage, for each target and size
+	Rounds                      int
+	Timeout                     time.Duration
+	Seed                        uint64
+	TopK                        int
+	Mode                        string
+	Documents                   string
+	Brains                      int
+	Objectives, Search          string
+	Chaos                       string
+	FailOver                    string
+	Targets                     int // without the null daemon
+	ExistingBrain               string
+	CorpusSize                  int // 0 for a synthetic corpus
+	CorpusName, Queries         string
+	CorpusSHA256, QueriesSHA256 string
+	Baseline                    bool
 }
 
 // NewPlan returns the plan of what is wanted. The error names the flag that is wrong.
@@ -53,7 +53,7 @@ func NewPlan(w Wanted) (p record.Plan, err error) {
 	p = record.Plan{
 		Arrival: record.Closed, Concurrency: w.Concurrency, Rounds: w.Rounds, TimeoutSeconds: w.Timeout.Seconds(), Seed: w.Seed,
 		TopK: w.TopK, Mode: w.Mode, Brains: w.Brains, Objectives: w.Objectives, Search: w.Search, Chaos: w.Chaos,
-		Corpus: w.CorpusName, CorpusSHA256: w.CorpusSHA256, Queries: w.Queries, Stages: []record.Stage{{}},
+		Corpus: w.CorpusName, CorpusSHA256: w.CorpusSHA256, Queries: w.Queries, QueriesSHA256: w.QueriesSHA256, Stages: []record.Stage{{}},
 	}
 	if p.Mix, err = work.ParseMix(w.Mix); err != nil {
 		return p, fmt.Errorf("--mix: %w", err)

@@ -197,7 +197,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	a.Citations = []json.RawMessage{}
 	kept, retrieved := 0, false
 	var last time.Duration // when the delta before came
-	var o jsonobj.Object // of one event at a time
+	var o jsonobj.Object   // of one event at a time
 	var others otherEvents
 	for {
 		ev, err := r.Next()

@@ -8,6 +8,10 @@ import (
 	"evalctl/internal/stats"
 )
 
+// level is the adjusted p-value up to which a difference is claimed. It is below the 0.05 that two
+// identical targets may be called different, because blocks of one daemon are not quite independent.
+const level = 0.02
+
 // Verdicts of a comparison.
 const (
 	Faster = "faster"
@@ -24,7 +28,7 @@ type Comparison struct {
 	Stage     int    `json:"stage"`
 	Size      int    `json:"size"`
 	Op        string `json:"op"`
-	// Figure is p50, p90 or p99 of the latency of a block or, in a closed loop, rate.
+	// Figure is mean, p50, p90 or p99 of the latency of a block or, in a closed loop, rate.
 	Figure string `json:"figure"`
 	Difference
 }
@@ -84,7 +88,7 @@ func (f *File) comparePair(reference, target, stage, size int) {
 // that of the mix.
 func (f *File) comparable(op string, last bool) (figures []string) {
 	if op != All {
-		figures = append(figures, "p50", "p90", "p99")
+		figures = append(figures, "mean", "p50", "p90", "p99")
 	}
 	if last && f.Plan.Arrival == Closed {
 		figures = append(figures, "rate")
@@ -111,6 +115,8 @@ func series(blocks []Block, op, figure string) []float64 {
 		switch {
 		case figure == "rate":
 			out[i] = float64(o.InTime) / b.Seconds
+		case figure == "mean" && o.Latency.N() > 0:
+			out[i] = o.Latency.h.Mean() / 1e6
 		case o.Latency.N() < int64(stats.QuantileCIMin(p, confidence)):
 			out[i] = math.NaN()
 		default:
@@ -156,7 +162,7 @@ func adjust(ds []*Difference) {
 // verdict returns what a difference shows. More is faster if the figure is a rate.
 func verdict(d Difference, more bool) string {
 	switch {
-	case d.Adjusted == nil || *d.Adjusted > 1-confidence:
+	case d.Adjusted == nil || *d.Adjusted > level:
 		return Alike
 	case d.Ratio > 1 == more:
 		return Faster

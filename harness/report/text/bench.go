@@ -42,7 +42,7 @@ func BenchNotes(t *terminal.Terminal, f *record.File) {
 			t.Field("note", "%s: left out of the mix: %s", name, terminal.Line(why))
 		}
 	}
-	if left := leftOut(f); left > 0 {
+	if left := benchLeftOut(f); left > 0 {
 		t.Field("left out", "%s at the beginnings of blocks", figure.Count(int(left), "request"))
 	}
 	for _, s := range f.Summaries {
@@ -57,7 +57,7 @@ func BenchNotes(t *terminal.Terminal, f *record.File) {
 	}
 }
 
-func leftOut(f *record.File) (n int64) {
+func benchLeftOut(f *record.File) (n int64) {
 	for _, b := range f.Blocks {
 		n += b.LeftOut
 	}
