@@ -147,11 +147,11 @@ func dispatch(ctx context.Context, p *process) error {
 		return noCommand(ctx, p)
 	}
 	var c cli
-	config := &settings{}
+	config := resolver()
 	kctx, err := parse(ctx, p, &c, kong.Resolvers(config))
-	p.defined, p.config = config.defined(), config.inUse()
-	if config.err != nil {
-		err = config.err
+	p.defined, p.config = config.Targets(), config.InUse()
+	if config.Err != nil {
+		err = config.Err
 	}
 	if err == nil {
 		trustRoots(kctx)

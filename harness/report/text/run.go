@@ -21,14 +21,6 @@ func PricesOf(date string) string {
 	return "  prices of " + terminal.Line(date)
 }
 
-// Temperature returns the temperature of a judge.
-func Temperature(j result.JudgeModel) string {
-	if j.Temperature == nil {
-		return "default"
-	}
-	return fmt.Sprint(*j.Temperature)
-}
-
 // printDaemonEnv prints which variables a started daemon got.
 func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
 	if text := e.Text(nil); text != "" {
