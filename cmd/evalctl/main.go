@@ -41,6 +41,7 @@ type cli struct {
 	Migrate     migrateCmd     `cmd:"" group:"services" help:"Bring the tables of a database of brains to this version."`
 	Health      healthCmd      `cmd:"" group:"services" help:"Check whether a daemon is healthy."`
 	Plan        planCmd        `cmd:"" group:"more" help:"Say how a gate judges, before anything is spent."`
+	Bench       benchCmd       `cmd:"" group:"everyday" help:"Measure how fast daemons are under load, and how far they go."`
 	Sweep       sweepCmd       `cmd:"" group:"more" help:"Compare retrieval settings on one daemon."`
 	Diff        diffCmd        `cmd:"" group:"more" help:"Show one question of several results side by side."`
 	Verify      verifyCmd      `cmd:"" group:"more" help:"Recompute result files from their questions."`
@@ -147,11 +148,11 @@ func dispatch(ctx context.Context, p *process) error {
 		return noCommand(ctx, p)
 	}
 	var c cli
-	config := &settings{}
+	config := resolver()
 	kctx, err := parse(ctx, p, &c, kong.Resolvers(config))
-	p.defined, p.config = config.defined(), config.inUse()
-	if config.err != nil {
-		err = config.err
+	p.defined, p.config = config.Targets(), config.InUse()
+	if config.Err != nil {
+		err = config.Err
 	}
 	if err == nil {
 		trustRoots(kctx)

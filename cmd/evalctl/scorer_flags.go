@@ -19,9 +19,12 @@ import (
 // cmd:COMMAND or a URL.
 type scorerText string
 
-// allows reports whether a value may be given.
-func (scorerText) allows(value string) bool {
-	return extern.Defines(value) || slices.Contains(scorer.Names(), value)
+// Allows returns an error for a value that a project file must not have.
+func (scorerText) Allows(value string) error {
+	if extern.Defines(value) || slices.Contains(scorer.Names(), value) {
+		return nil
+	}
+	return fmt.Errorf("must be one of %s, or cmd:COMMAND or a URL", strings.Join(scorer.Names(), ", "))
 }
 
 // externFlags are those of a scorer that is a program or a service.
