@@ -12,8 +12,10 @@ const defaultTopK = 10
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string
-	Mode Mode // empty means auto
-	TopK int  // maximum number of hits; 0 means 10
+	// Conditions are what passages must meet in every mode, see ParseOperators.
+	Conditions Conditions
+	Mode       Mode // empty means auto
+	TopK       int  // maximum number of hits; 0 means 10
 	// CandidateK is the number of candidates that each leg of a hybrid contributes, that are
 	// searched for duplicates, and that are explained for each leg: at most 1000. 0 means 4·TopK,
 	// but at least 100 and at most 1000. Legs are never shorter than TopK, and extend beyond
