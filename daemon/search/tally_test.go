@@ -10,7 +10,7 @@ import (
 func TestManyTallies(t *testing.T) {
 	ix, docs := New(nil), map[string]Document{}
 	for i := range 200 {
-		d := Document{Path: fmt.Sprintf("%d.txt", i), Title: strings.Repeat("cat ", i%7), Text: strings.Repeat("cat ", i*2) + "dog"}
+		d := Document{Path: fmt.Sprintf("%d.txt", i), Title: strings.Repeat("cat ", i%7), Text: strings.Repeat("cat ", i%120) + "dog"}
 		docs[d.Path] = d
 		ix.Put(d)
 	}
