@@ -107,7 +107,7 @@ func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions
 // been charged since: the judge is checked again when the replay is resumed, and requests whose
 // process vanished count when that is noticed.
 func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
-	if Finished(outcomes) {
+	if finished(outcomes) {
 		if err := r.place.settle(ctx); err != nil {
 			return err
 		}

@@ -43,8 +43,8 @@ func (p *Plan) checkDaemonMoney(a Arm) error {
 		if a.started() {
 			remedy = "leave it out with SVC_RERANK_PROVIDER="
 		}
-		return fmt.Errorf("%w: %s, which cannot be counted; %s, or accept that with --unmetered-daemon",
-			ErrUncapped, what, remedy)
+		return fmt.Errorf("the cap cannot be enforced: %s, which cannot be counted; %s, or accept that with --unmetered-daemon",
+			what, remedy)
 	}
 	for _, m := range a.models() {
 		if err := p.Prices.Check(m.Provider, m.Model); err != nil {

@@ -38,9 +38,6 @@ type Plan struct {
 	answers map[string]daemonAnswers // of daemons that answer by themselves
 }
 
-// ErrUncapped means that a daemon could spend money beyond the cap.
-var ErrUncapped = errors.New("the cap cannot be enforced")
-
 // New checks a replay. It makes no request and starts nothing.
 func New(c Config) (*Plan, error) {
 	p := &Plan{

@@ -34,7 +34,7 @@ var _ queue.Worker = (*Worker)(nil)
 // that it starts go to dir. The caller must call Close.
 func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
 	w := &Worker{
-		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books, place: here{}}, arms: map[string]*workerArm{},
+		replaying: &replaying{plan: p, files: Files{Dir: dir}, ledger: books, place: here{}}, arms: map[string]*workerArm{},
 	}
 	var err error
 	if w.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {

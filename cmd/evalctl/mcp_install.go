@@ -12,6 +12,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/setup"
+	"evalctl/harness/project"
 	"evalctl/internal/clientconfig"
 )
 
@@ -107,7 +108,7 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 				continue
 			}
 		}
-		switch value, _ := flagText(f.Target).(string); {
+		switch value, _ := project.Text(f.Target).(string); {
 		case value == "" || value == cmp.Or(f.Default, "false"):
 		case f.IsBool():
 			args = append(args, "--"+f.Name)
