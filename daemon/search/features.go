@@ -53,16 +53,16 @@ type scored struct {
 	features
 }
 
-// lexical returns the k best chunks for the words of a query, best first, of the documents that
-// keep accepts; nil accepts all. The terms are the index terms of the query, without duplicates.
+// lexical returns the k best chunks of a source for the words of a query, best first. The terms are
+// the index terms of the query, without duplicates.
 // The second result holds the features of the chunks in the first. Called with mu held.
 //
 // Further features only raise a score, so the chunks beyond rescoreDepth never belong above the
 // others.
-func (ix *Index) lexical(q Query, terms []queryTerm, keep func(*Document) bool, k int) (
+func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) (
 	[]candidate, []features,
 ) {
-	best := ix.best(terms, keep, max(k, rescoreDepth))
+	best := ix.bestOf(from, terms, max(k, rescoreDepth))
 	all := make([]scored, len(best))
 	for i, c := range best {
 		all[i] = scored{c, features{bm25: c.score}}
