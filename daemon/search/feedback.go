@@ -95,29 +95,36 @@ func (ix *Index) insertTerm(terms []weighedTerm, t weighedTerm) []weighedTerm {
 
 // addContents adds tf, as defined at score, of the terms of a chunk, counting text and title only.
 func (ix *Index) addContents(tf *sums, ch *chunk) {
-	text, title := ch.lengths[textField], ch.lengths[titleField]
-	each := fieldWeights[textField] / ix.lengthNorm()(text)
-	for _, t := range ch.sequence[:text] {
-		tf.add(t, each)
-	}
-	for _, t := range ch.sequence[text : text+title] {
-		tf.add(t, fieldWeights[titleField])
+	each := fieldWeights[textField] / ix.lengthNorm()(ch.lengths[textField])
+	for field, t := range ch.terms() {
+		switch field {
+		case textField:
+			tf.add(t, each)
+		case titleField:
+			tf.add(t, fieldWeights[titleField])
+		default:
+			return
+		}
 	}
 }
 
 // addFeedback adds the scores of the terms of feedback. The chunks are in the order of their
 // numbers.
 func (ix *Index) addFeedback(terms []weighedTerm, best []scored) {
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
 	chunks := make([]uint32, len(best))
 	for i, f := range best {
 		chunks[i] = f.chunk
 	}
-	var tf []float64
+	in := ix.passages(s, chunks)
+	defer in.free()
+	var found []occurrence
 	for _, t := range terms {
 		gain := t.weight * ix.gain(t.term)
-		tf = ix.frequencies(t.term, chunks, tf)
-		for i := range best {
-			best[i].feedback += gain * ix.saturated(tf[i])
+		found = ix.frequencies(t.term, in, found[:0])
+		for _, at := range found {
+			best[at.place].feedback += gain * ix.saturated(at.tf)
 		}
 	}
 }

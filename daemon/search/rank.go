@@ -12,11 +12,14 @@ type candidate struct {
 	chunk uint32
 }
 
-// scratch is the working memory of one search. Between searches, all sums are zero.
+// scratch is the working memory of one search. Between searches, all sums and places are zero.
 type scratch struct {
 	scores   sums // by chunk number
-	weights  sums // by term number, see feedback
-	contents sums // by term number, of one chunk
+	found    []candidate
+	levels   levels
+	places   []uint32 // see passages
+	weights  sums     // by term number, see feedback
+	contents sums     // by term number, of one chunk
 }
 
 // sums accumulates positive values by number.
@@ -60,7 +63,7 @@ func (ix *Index) lengthNorm() func(length uint32) float64 {
 }
 
 // weightedCount returns tf, as defined at score. Nearly all postings count the text alone.
-func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
+func weightedCount(counts tally, norm float64) float64 {
 	tf := fieldWeights[textField] * float64(counts[textField]) / norm
 	if counts[titleField]|counts[pathField]|counts[labelsField] == 0 {
 		return tf
@@ -77,14 +80,30 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	ix.score(&s.scores, terms)
+	s.found = s.found[:0]
+	for _, n := range s.scores.touched {
+		s.found = append(s.found, candidate{s.scores.sums[n], n})
+		s.scores.sums[n] = 0
+	}
+	s.scores.touched = s.scores.touched[:0]
 
 	var top []candidate // a heap, the worst first
-	for _, n := range s.scores.touched {
-		c := candidate{s.scores.sums[n], n}
+	for found := s.found; len(found) > 0 && len(top) < k; {
+		var likely []candidate
+		likely, found = s.levels.split(found, k)
+		top = ix.keepBest(top, likely, keep, k)
+	}
+	slices.SortFunc(top, ix.compare)
+	return top
+}
+
+// keepBest adds those of found to the heap top that keep accepts and that are among the k best.
+func (ix *Index) keepBest(top, found []candidate, keep func(*Document) bool, k int) []candidate {
+	for _, c := range found {
 		if len(top) == k && c.score < top[0].score {
 			continue
 		}
-		doc := ix.chunks[n].doc
+		doc := ix.chunks[c.chunk].doc
 		if doc == nil || keep != nil && !keep(&doc.Document) {
 			continue
 		}
@@ -96,8 +115,6 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 			ix.siftDown(top)
 		}
 	}
-	s.scores.reset()
-	slices.SortFunc(top, ix.compare)
 	return top
 }
 
@@ -123,9 +140,10 @@ func (ix *Index) score(scores *sums, terms []queryTerm) {
 			continue
 		}
 		gain := q.weight * ix.gain(t)
-		for _, at := range ix.postings[t].list {
-			tf := weightedCount(at.counts, norm(ix.textLengths[at.chunk]))
-			scores.add(at.chunk, gain*tf/(tf+ix.k1))
+		p := &ix.postings[t]
+		for i, n := range p.chunks {
+			tf := weightedCount(ix.tally(t, n, p.tallies[i]), norm(ix.textLengths[n]))
+			scores.add(n, gain*tf/(tf+ix.k1))
 		}
 	}
 }
@@ -148,28 +166,4 @@ func (ix *Index) compare(a, b candidate) int {
 	}
 	x, y := &ix.chunks[a.chunk], &ix.chunks[b.chunk]
 	return cmp.Or(cmp.Compare(x.doc.Path, y.doc.Path), cmp.Compare(x.ordinal, y.ordinal))
-}
-
-func (ix *Index) siftUp(top []candidate) {
-	for i := len(top) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if ix.compare(top[parent], top[i]) > 0 {
-			return
-		}
-		top[parent], top[i] = top[i], top[parent]
-		i = parent
-	}
-}
-
-func (ix *Index) siftDown(top []candidate) {
-	for i, worst := 0, 1; worst < len(top); worst = 2*i + 1 {
-		if right := worst + 1; right < len(top) && ix.compare(top[right], top[worst]) > 0 {
-			worst = right
-		}
-		if ix.compare(top[i], top[worst]) > 0 {
-			return
-		}
-		top[i], top[worst] = top[worst], top[i]
-		i = worst
-	}
 }
