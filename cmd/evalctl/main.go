@@ -47,6 +47,7 @@ type cli struct {
 	Verify      verifyCmd      `cmd:"" group:"more" help:"Recompute result files from their questions."`
 	Sign        signCmd        `cmd:"" group:"more" help:"Sign result files with an SSH key."`
 	Rescore     rescoreCmd     `cmd:"" group:"more" help:"Score the answers of a result again, without a daemon."`
+	Import      importCmd      `cmd:"" group:"more" help:"Make results of answers that other harnesses stored."`
 	Report      reportCmd      `cmd:"" group:"more" help:"Write a stored result as HTML, JUnit XML or Markdown."`
 	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
 	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
@@ -245,7 +246,7 @@ func benchmarkVars() kong.Vars {
 	for _, b := range dataset.Benchmarks() {
 		formats, titles = append(formats, string(b.Format)), append(titles, b.Title)
 	}
-	return kong.Vars{"benchmarks": strings.Join(formats, ","), "benchmark_titles": strings.Join(titles, ", ")}
+	return kong.Vars{"import_formats": importFormats(), "benchmarks": strings.Join(formats, ","), "benchmark_titles": strings.Join(titles, ", ")}
 }
 
 // scenarioVars returns the names of the scenarios for the flags' tags.

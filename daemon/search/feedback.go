@@ -95,13 +95,16 @@ func (ix *Index) insertTerm(terms []weighedTerm, t weighedTerm) []weighedTerm {
 
 // addContents adds tf, as defined at score, of the terms of a chunk, counting text and title only.
 func (ix *Index) addContents(tf *sums, ch *chunk) {
-	text, title := ch.lengths[textField], ch.lengths[titleField]
-	each := fieldWeights[textField] / ix.lengthNorm()(text)
-	for _, t := range ch.sequence[:text] {
-		tf.add(t, each)
-	}
-	for _, t := range ch.sequence[text : text+title] {
-		tf.add(t, fieldWeights[titleField])
+	each := fieldWeights[textField] / ix.lengthNorm()(ch.lengths[textField])
+	for field, t := range ch.terms() {
+		switch field {
+		case textField:
+			tf.add(t, each)
+		case titleField:
+			tf.add(t, fieldWeights[titleField])
+		default:
+			return
+		}
 	}
 }
 

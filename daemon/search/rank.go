@@ -63,7 +63,7 @@ func (ix *Index) lengthNorm() func(length uint32) float64 {
 }
 
 // weightedCount returns tf, as defined at score. Nearly all postings count the text alone.
-func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
+func weightedCount(counts tally, norm float64) float64 {
 	tf := fieldWeights[textField] * float64(counts[textField]) / norm
 	if counts[titleField]|counts[pathField]|counts[labelsField] == 0 {
 		return tf
@@ -140,9 +140,10 @@ func (ix *Index) score(scores *sums, terms []queryTerm) {
 			continue
 		}
 		gain := q.weight * ix.gain(t)
-		for _, at := range ix.postings[t].list {
-			tf := weightedCount(at.counts, norm(ix.textLengths[at.chunk]))
-			scores.add(at.chunk, gain*tf/(tf+ix.k1))
+		p := &ix.postings[t]
+		for i, n := range p.chunks {
+			tf := weightedCount(ix.tally(t, n, p.tallies[i]), norm(ix.textLengths[n]))
+			scores.add(n, gain*tf/(tf+ix.k1))
 		}
 	}
 }

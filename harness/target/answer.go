@@ -40,6 +40,8 @@ type Answer struct {
 	Usage        *protocol.Usage
 	// Latency is the time that the answering attempt took, or the last one if none answered.
 	Latency time.Duration
+	// Untimed is set if it is not known.
+	Untimed bool
 	// Waited is how much longer the caller waited: the attempts before that one, and the pauses
 	// that Retry-After, a backoff or a rate limit caused. Latency and Waited together are the time
 	// from the question to its answer.
