@@ -233,12 +233,16 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 
 // findTargets finds the targets, and adds the null daemon.
 func (c *benchCmd) findTargets(p *process, config *bench.Config) error {
+	targets, err := p.targets()
+	if err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for _, given := range c.Targets {
 		if given == null.Name {
 			continue // it always is one
 		}
-		d, err := findTarget(p, given, c.DaemonCmd, c.Endpoint)
+		d, err := targets.FindOne(given, c.DaemonCmd, c.Endpoint)
 		if err != nil {
 			return err
 		}
@@ -246,7 +250,7 @@ func (c *benchCmd) findTargets(p *process, config *bench.Config) error {
 			return fmt.Errorf("--target %s: the name is taken; write NAME=%[1]s with another NAME", d.Name)
 		}
 		seen[d.Name] = true
-		s, err := sessionOf(p, d, c.Token, 0)
+		s, err := targets.Session(d, c.Token, 0)
 		if err != nil {
 			return err
 		}
