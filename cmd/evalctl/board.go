@@ -40,12 +40,6 @@ func (c *boardCmd) Run(p *process) error {
 	if err := output(p, func(t *terminal.Terminal) { text.Board(t, b) }); err != nil {
 		return err
 	}
-	t := newTerminal(p, false)
-	if len(b.Groups) == 0 {
-		t.Field("empty", "no result in %s can be ranked: evalctl run writes them", terminal.Line(c.Dir))
-	}
-	for _, l := range b.LeftOut {
-		t.Field("left out", "%s: %s", terminal.Line(l.Path), terminal.Line(l.Reason))
-	}
+	text.NotRanked(newTerminal(p, false), b, c.Dir)
 	return nil
 }

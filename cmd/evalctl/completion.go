@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/target"
 	"evalctl/internal/completion"
+	"evalctl/scorer"
 )
 
 type completionCmd struct {
@@ -70,8 +71,8 @@ func completions(parent *kong.Node) []completion.Command {
 
 func enumValues(v *kong.Value) []string {
 	var out []string
-	if t, ok := v.Target.Interface().(scorerText); ok {
-		return t.choices()
+	if _, ok := v.Target.Interface().(scorerText); ok {
+		return scorer.Names()
 	}
 	for _, e := range v.EnumSlice() {
 		if e != "" {

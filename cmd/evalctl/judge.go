@@ -10,14 +10,14 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/report/text"
-	"evalctl/harness/result"
-	"evalctl/internal/llm"
-	"evalctl/scorer"
 )
 
 // judgeCmd has the commands about judges.
 type judgeCmd struct {
-	Check judgeCheckCmd `cmd:"" help:"Measure how often a judge is right, on answers with labels."`
+	Check    judgeCheckCmd    `cmd:"" help:"Measure how often a judge is right, on answers with labels."`
+	Label    judgeLabelCmd    `cmd:"" help:"Label answers that are drawn at random, verdicts hidden."`
+	Estimate judgeEstimateCmd `cmd:"" help:"Estimate pass rates in the terms of labellers."`
+	Plan     judgePlanCmd     `cmd:"" help:"Say how many labels an interval needs."`
 }
 
 // judgeCheckCmd has the flags of evalctl judge check.
@@ -45,7 +45,10 @@ func (c *judgeCheckCmd) Validate() error {
 
 // Run judges the answers. It checks all that needs no money first.
 func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
-	plan, of, err := c.plan(p)
+	plan, of, err := judging.OpenCheck(judging.CheckSpec{
+		Judge: c.Judge, Env: p.env, Prompts: c.JudgePrompts, Result: c.Result,
+		Config: judging.Config{Prices: c.prices, PricesDate: c.pricesDate, Cap: c.limit, MaxUnusable: c.MaxUnusable},
+	})
 	if err != nil {
 		return err
 	}
@@ -78,40 +81,4 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return minimum.Reached(&checked.Accuracy)
-}
-
-// plan returns the judge, and the result of --result or nil.
-func (c *judgeCheckCmd) plan(p *process) (plan *judging.Plan, of *result.Result, err error) {
-	ref, err := llm.ParseRef(p.env, "judge", c.Judge)
-	if err != nil {
-		return nil, nil, err
-	}
-	config := judging.Config{
-		Model: ref.Name, BaseURL: llm.RecordedURL(ref.JudgeConfig(p.env)), Prices: c.prices, Cap: c.limit,
-		MaxUnusable: c.MaxUnusable, PricesDate: c.pricesDate,
-		ByType: scorer.ReplayPrompts(),
-	}
-	if c.JudgePrompts != "" {
-		if config.ByType, err = scorer.LoadPrompts(c.JudgePrompts); err != nil {
-			return nil, nil, fmt.Errorf("--judge-prompts: %w", err)
-		}
-	}
-	if c.Result != "" {
-		if of, err = judging.OpenJudged(c.Result); err != nil {
-			return nil, nil, err
-		}
-		if c.JudgePrompts == "" && of.Identity.Judge.PromptSHA256 == scorer.DefaultPrompts().SHA256() {
-			config.Prompts, config.ByType = scorer.DefaultPrompts(), nil
-		}
-	}
-	if config.Provider, err = ref.OpenJudge(p.env); err != nil {
-		return nil, nil, err
-	}
-	if plan, err = judging.New(config); err != nil || of == nil {
-		return plan, of, err
-	}
-	if err = plan.Same(*of.Identity.Judge); err != nil {
-		err = fmt.Errorf("--result %s: %w", c.Result, err)
-	}
-	return plan, of, err
 }

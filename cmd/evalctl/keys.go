@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"evalctl/daemon/httpapi"
@@ -54,29 +52,8 @@ func (c *keysListCmd) Run(p *process, parent *keysCmd) error {
 	if err != nil { // the keys themselves are known
 		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(err.Error()))
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTENANT\tBRAINS\tROLES\tSCOPES\tRATE\tSTATUS\tCREATED\tEXPIRES\tLAST USE\tID")
-	for _, k := range keys.List() {
-		rate := "-"
-		if k.Rate != nil {
-			rate = fmt.Sprintf("%v/s, burst %d", k.Rate.PerSecond, k.Rate.Burst)
-		}
-		fmt.Fprintln(w, strings.Join([]string{
-			k.Name, k.Tenant, commas(k.Brains), commas(k.Roles), commas(k.Scopes), rate,
-			k.Status(time.Now()), keyTime(k.Created), keyTime(k.Expires), keyTime(used[k.ID()]), k.ID(),
-		}, "\t"))
-	}
-	return w.Flush()
+	return keys.Print(p.stdout, used, time.Now())
 }
-
-func keyTime(t httpapi.KeyTime) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.String()
-}
-
-func commas(list []string) string { return cmp.Or(strings.Join(list, ","), "-") }
 
 type keysRevokeCmd struct {
 	Key string `arg:"" placeholder:"NAME|ID" help:"Name of the key, or at least 6 digits of the ID that evalctl keys list shows."`

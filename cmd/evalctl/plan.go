@@ -34,7 +34,7 @@ const defaultDiscordant = 0.10
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *planCmd) Validate() (err error) {
-	if c.floor, err = parseRate(c.Floor); err != nil {
+	if c.floor, err = result.ParseRate(c.Floor); err != nil {
 		return fmt.Errorf("--floor %s: %w", c.Floor, err)
 	}
 	switch {
@@ -45,10 +45,10 @@ func (c *planCmd) Validate() (err error) {
 	case c.N != nil && (*c.N < 1 || *c.N > maxPlanned):
 		return fmt.Errorf("--n %d: must be from 1 to %d", *c.N, maxPlanned)
 	}
-	if c.difference, err = parseRate(c.Difference); err != nil || c.difference == 0 {
+	if c.difference, err = result.ParseRate(c.Difference); err != nil || c.difference == 0 {
 		return fmt.Errorf("--difference %s: must be above 0 and at most 1, such as 0.05", c.Difference)
 	}
-	if c.power, err = parseRate(c.Power); err != nil || c.power == 0 || c.power == 1 {
+	if c.power, err = result.ParseRate(c.Power); err != nil || c.power == 0 || c.power == 1 {
 		return fmt.Errorf("--power %s: must be between 0 and 1, such as 0.80", c.Power)
 	}
 	return c.validateDiscordant()
@@ -62,7 +62,7 @@ func (c *planCmd) validateDiscordant() error {
 	c.discordant = max(defaultDiscordant, c.difference)
 	rate, err := 0.0, error(nil)
 	if c.BaselineRate != "" {
-		if rate, err = parseRate(c.BaselineRate); err != nil {
+		if rate, err = result.ParseRate(c.BaselineRate); err != nil {
 			return fmt.Errorf("--baseline-rate %s: %w", c.BaselineRate, err)
 		}
 		other := rate - c.difference
@@ -74,7 +74,7 @@ func (c *planCmd) validateDiscordant() error {
 	if c.Discordant == "" {
 		return nil
 	}
-	if c.discordant, err = parseRate(c.Discordant); err != nil {
+	if c.discordant, err = result.ParseRate(c.Discordant); err != nil {
 		return fmt.Errorf("--discordant %s: %w", c.Discordant, err)
 	}
 	if c.discordant < c.difference {

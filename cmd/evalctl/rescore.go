@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"evalctl/harness/extern"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
@@ -38,7 +39,7 @@ func (c *rescoreCmd) Validate() (err error) {
 	if c.Scorer == "" {
 		return errors.New("--scorer is missing: say how the answers are scored")
 	}
-	if c.scorer, err = c.Scorer.kind(); err != nil {
+	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
 	if c.Concurrency < 1 || c.Concurrency > maxConcurrency {
@@ -80,7 +81,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	text.Scorer(t, c.externID())
 	if r.Judging != nil {
-		text.Judging(t, text.Describe(r.Judging.Identity()), r.Estimate, r.Judging, c.budget, "use a cheaper judge")
+		text.Judging(t, r.Estimate, r.Judging, c.budget, "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }

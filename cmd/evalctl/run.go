@@ -52,7 +52,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	text.Inputs(t, c.Dataset, r.Input)
 	text.Scorer(t, c.externID())
 	printJudging(t, c, r)
-	printDaemonPays(t, r.PaidModels())
+	text.DaemonPays(t, r.PaidModels())
 	session, err := openDaemon(ctx, t, r.Plan)
 	if err != nil {
 		return err

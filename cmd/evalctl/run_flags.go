@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/extern"
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -86,7 +87,7 @@ func (c *runCmd) Validate() error {
 	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Name.Reads():
 		return fmt.Errorf("--candidate-k and --rerank-top-n require --scenario %s", result.SearchOnly)
 	}
-	if c.scorer, err = c.Scorer.kind(); err != nil {
+	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
 	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {

@@ -36,16 +36,8 @@ func (c *trendCmd) Run(p *process) error {
 			text.Trend(t, l)
 		}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		text.NotInTrend(newTerminal(p, false), f, trend, c.Target)
 	}
-	t := newTerminal(p, false)
-	if len(trend.Lines) == 0 {
-		t.Field("empty", "%s", text.NoResults(f, c.Target, ""))
-	}
-	if trend.LeftOut > 0 {
-		t.Field("left out", "%s: no results of runs or replays", count(trend.LeftOut, "file"))
-	}
-	text.Unreadable(t, f.Unreadable)
-	return nil
+	return err
 }

@@ -30,7 +30,7 @@ type MemoryEffect struct {
 // that does not record it.
 func (r *Run) baselineOf() (s result.Scenario, known bool) {
 	res := r.files()[0].res
-	if res == nil {
+	if res == nil || res.Identity.Scenario == result.ImportedAnswers {
 		return "", false
 	}
 	if s = res.Identity.Scenario; !s.Baseline() {

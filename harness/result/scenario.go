@@ -26,6 +26,10 @@ const (
 // Baselines are the scenarios that ask no memory, from the least that the reader is given.
 var Baselines = []Scenario{NoMemory, RandomSession, FullContext, Oracle}
 
+// ImportedAnswers is the scenario of answers that another harness stored. How they were asked for is not
+// known.
+const ImportedAnswers Scenario = "imported"
+
 // Reads reports whether a reader model writes the answers of the scenario. In the others an answer
 // is what was retrieved.
 func (s Scenario) Reads() bool { return s != SearchOnly }
