@@ -49,7 +49,7 @@ func (p *pending) remove(path string) {
 
 func (p *pending) count(doc logged, n int) {
 	counts := p.written
-	if doc.loggedOp.deleted {
+	if doc.deleted {
 		counts = p.deleted
 	}
 	for dir := store.FileDir(doc.path); dir != "."; dir = store.FileDir(dir) {
