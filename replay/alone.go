@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
+	"evalctl/replay/ledger"
 )
 
 // aloneTurn is a question that an arm is asked while the others are idle.
@@ -51,23 +52,23 @@ func (p *Plan) checkAlone() error {
 //
 // The error is the cause of ctx if the caller ended it; a resumed replay asks again. If the daemon
 // or its models ended it, the result says so and there is no error.
-func (r *armRun) askAlone(ctx context.Context, daemon *actor.Actor, stopped result.Stop) (*result.Alone, error) {
-	out := &result.Alone{Request: result.AloneSearch, Planned: r.plan.Alone, Asked: []result.AloneAsked{}}
-	if r.plan.style(r.arm) == actor.Full {
+func (d *daemon) askAlone(ctx context.Context, asks *actor.Actor, stopped result.Stop) (*result.Alone, error) {
+	out := &result.Alone{Request: result.AloneSearch, Planned: d.plan.Alone, Asked: []result.AloneAsked{}}
+	if d.plan.Style == actor.Full {
 		out.Request = result.AloneAnswer
 	}
 	if stopped != "" {
 		out.Problem = "the arm stopped before its last question: " + string(stopped)
 		return out, nil
 	}
-	first, turns := len(r.plan.Questions), r.plan.aloneTurns() // which follow those of the questions
+	first, turns := len(d.plan.Questions), d.plan.aloneTurns() // which follow those of the questions
 	for i, turn := range turns {
-		if r.plan.Arms[turn.arm].Name != r.arm.Name {
+		if d.plan.Arms[turn.arm].Name != d.arm.Name {
 			continue
 		}
-		err := r.steps.turn(ctx, r.arm.Name, first+i)
+		err := d.steps.turn(ctx, d.arm.Name, first+i)
 		if err == nil {
-			err = r.askOnce(ctx, daemon, turn.question, out)
+			err = d.askOnce(ctx, asks, turn.question, out)
 		}
 		switch {
 		case err == nil:
@@ -79,15 +80,16 @@ func (r *armRun) askAlone(ctx context.Context, daemon *actor.Actor, stopped resu
 		}
 	}
 	// The daemon stays until all have been asked. If that ends early, this arm is complete.
-	_ = r.steps.turn(ctx, r.arm.Name, first+len(turns))
+	_ = d.steps.turn(ctx, d.arm.Name, first+len(turns))
 	return out, nil
 }
 
 // askOnce asks one question and adds it to out. The error says that no further one can be asked.
-func (r *armRun) askOnce(ctx context.Context, daemon *actor.Actor, question int, out *result.Alone) error {
-	q := r.plan.Questions[question].Dataset()
-	a, err := daemon.Request(ctx, q, r.plan.Timeout)
-	if refused := r.money.stopped(); refused != nil {
+func (d *daemon) askOnce(ctx context.Context, asks *actor.Actor, question int, out *result.Alone) error {
+	q := d.plan.Questions[question].Dataset()
+	defer d.money.enter(ledger.Actor)()
+	a, err := asks.Request(ctx, q, d.plan.Timeout)
+	if refused := d.money.stopped(); refused != nil {
 		return refused
 	}
 	if ctx.Err() != nil {

@@ -21,7 +21,7 @@ import (
 // aloneRig are arms whose daemons answer searches, and how many requests are under way at once.
 type aloneRig struct {
 	*replaying
-	arms           map[string]*armRun
+	arms           map[string]*daemon
 	actors         map[string]*actor.Actor
 	underWay, most atomic.Int32
 	status         atomic.Int32
@@ -29,7 +29,7 @@ type aloneRig struct {
 
 func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 	t.Helper()
-	rig := &aloneRig{arms: map[string]*armRun{}, actors: map[string]*actor.Actor{}}
+	rig := &aloneRig{arms: map[string]*daemon{}, actors: map[string]*actor.Actor{}}
 	rig.status.Store(http.StatusOK)
 	plan := &Plan{Config: Config{Alone: alone, Timeout: time.Minute, Style: actor.RetrieveOnly, TopK: 5, Mode: "auto", Concurrency: 4}}
 	for i := range 8 {
@@ -59,7 +59,7 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rig.arms[name] = &armRun{replaying: rig.replaying, arm: arm, held: held{money: &moneyGate{}}}
+		rig.arms[name] = &daemon{replaying: rig.replaying, arm: arm, money: newMoneyGate()}
 		rig.actors[name] = a
 	}
 	return rig

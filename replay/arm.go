@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
-	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/aggregate"
@@ -14,7 +12,6 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
 	"evalctl/scorer"
@@ -31,10 +28,10 @@ func (e *DaemonError) Unwrap() error { return e.Err }
 // armRun measures one arm.
 type armRun struct {
 	*replaying
-	arm  Arm
-	data dataset.Dataset
+	arm     Arm
+	data    dataset.Dataset
+	subject subject
 
-	held
 	resumed bool // an earlier process has begun to measure the arm
 	tally   *aggregate.ReplaySum
 	// controls is what was found when the scorer was checked, nil for one that need not be.
@@ -43,7 +40,7 @@ type armRun struct {
 
 // newArm returns the measuring of an arm of which nothing is open.
 func (r *replaying) newArm(a Arm, d dataset.Dataset) armRun {
-	return armRun{replaying: r, arm: a, data: d, held: held{money: &moneyGate{}}, tally: aggregate.NewReplay()}
+	return armRun{replaying: r, arm: a, data: d, subject: r.subjectOf(a), tally: aggregate.NewReplay()}
 }
 
 // run measures the arm, and leaves the lockstep at the end.
@@ -54,26 +51,27 @@ func (r *armRun) run(ctx context.Context) Outcome {
 		out.Result, out.Path = res, r.files.result(r.arm)
 		return out
 	}
-	if err := r.open(ctx); err != nil {
+	defer func() { out.Err = errors.Join(out.Err, r.subject.close()) }()
+	opened, err := r.subject.open(ctx)
+	if err != nil {
 		out.Err = asDaemonError(ctx, err)
 		return out
 	}
-	defer func() { out.Err = errors.Join(out.Err, r.close()) }()
-	if r.session != nil {
-		watched, stop := r.place.watch(ctx, r.session)
-		defer stop()
-		ctx = watched
-		r.opened(r.arm.Name, r.session)
-	}
 	if r.controls, out.Err = r.checked(); out.Err == nil {
-		r.measure(ctx, &out)
+		r.measure(opened, &out)
 	}
 	return out
 }
 
+// identity returns what the arm measures. Its subject must be open.
+func (r *armRun) identity() armIdentity {
+	id, build := r.subject.program()
+	return armIdentity{r.plan.identity(r.arm, id, r.data), build, r.arm.Models}
+}
+
 // measure fills the brains and asks the questions.
 func (r *armRun) measure(ctx context.Context, out *Outcome) {
-	j, resumed, err := r.files.open(r.arm, r.plan.identity(r.arm, r.daemon(), r.data), r.ledger)
+	j, resumed, err := r.files.open(r.arm, r.identity().Identity, r.ledger)
 	if err != nil {
 		out.Err = err
 		return
@@ -92,10 +90,9 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 	r.ask(ctx, j, filled, out)
 }
 
-// ask asks the questions that the journal does not have, and writes the result. filled is nil if
-// there are no brains.
+// ask asks the questions that the journal does not have, and writes the result.
 func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Filled, out *Outcome) {
-	config, asked, err := r.config(filled)
+	config, err := r.config(filled)
 	if err != nil {
 		out.Err = err
 		return
@@ -105,7 +102,7 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 		out.Err = err
 		return
 	}
-	if err := r.finish(ctx, &ended.Result, filled, asked); err != nil {
+	if err := r.finish(ctx, &ended.Result, filled); err != nil {
 		out.Err = errors.Join(ended.Stopped, err)
 		return
 	}
@@ -114,96 +111,12 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 	}
 }
 
-// deathGrace is how long the end of the daemon's process is waited for after a failure, which it
-// would explain.
-const deathGrace = 250 * time.Millisecond
-
-// awaitDeath waits a moment for ctx to end, as it does when the daemon's process does.
-func (r *armRun) awaitDeath(ctx context.Context) {
-	if !r.process() {
-		return
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(deathGrace):
-	}
-}
-
-// open starts or reaches the daemon.
-func (r *armRun) open(ctx context.Context) (err error) {
-	if !r.arm.daemon() {
-		return nil
-	}
-	config := r.arm.Session
-	if r.arm.started() {
-		if config, err = r.startConfig(); err != nil {
-			return errors.Join(err, r.close())
-		}
-	}
-	if r.session, err = harness.Open(ctx, config); err != nil {
-		if !errors.Is(err, harness.ErrHome) {
-			err = &DaemonError{err}
-		}
-		return errors.Join(err, r.close())
-	}
-	if err := r.checkForeign(); err != nil {
-		return errors.Join(&DaemonError{err}, r.close())
-	}
-	return nil
-}
-
-// checkForeign returns an error if a service with a mapping cannot do what the replay needs.
-func (r *armRun) checkForeign() error {
-	f := r.session.Foreign()
-	if f == nil {
-		return nil
-	}
-	brains := len(r.plan.Haystacks)
-	if r.plan.Shared {
-		brains = 1
-	}
-	scenario := result.SearchOnly
-	if r.plan.style(r.arm) == actor.Full {
-		scenario = result.AskBasic
-	}
-	return harness.CheckForeign(f.Mapping(), scenario, brains, r.arm.Mode)
-}
-
-// startConfig returns how the daemon is started: in a home that is kept for the next replay, with a
-// log beside the result, and with its calls of models counted.
-func (r *armRun) startConfig() (harness.SessionConfig, error) {
-	config := r.arm.Session
-	log, err := journal.DaemonLog(r.files.Dir, r.files.of(r.arm))
-	if err != nil {
-		return config, err
-	}
-	config.Launch.LogPath = log
-	if config.Launch.Home == "" {
-		build, err := ingest.Build(config.Profile.Command, "")
-		if err != nil {
-			return config, err
-		}
-		if r.home, err = ingest.Home(r.plan.Cache.Dir, r.arm.Name, build); err != nil {
-			return config, err
-		}
-		config.Launch.Home, r.newHome = r.home.Dir(), r.home.New()
-	}
-	if err := r.openGate(r.money, r.arm, r.failed()); err != nil {
-		return config, err
-	}
-	config.Profile.Env = slices.Concat(config.Profile.Env, r.money.environment())
-	return config, nil
-}
-
-// fillAll makes all brains ready.
-func (r *armRun) fillAll(ctx context.Context, j *journal.Journal) (*ingest.Filled, error) {
-	config, err := r.ingestConfig()
-	if err != nil {
-		return nil, err
-	}
-	config.Record, config.Progress = r.record(r.plan.Cache.Dir), func(n int) { r.ingested(r.arm.Name, n) }
-	r.place.seeding(r, j, &config)
-	return r.fill(ctx, config, r.haystacks())
+// fill makes all brains ready. with says who knows which of them are filled already.
+func (r *armRun) fill(ctx context.Context, with func(*ingest.Config)) (*ingest.Filled, error) {
+	return r.subject.fill(ctx, func(c *ingest.Config) {
+		c.Progress = func(n int) { r.ingested(r.arm.Name, n) }
+		with(c)
+	}, r.haystacks())
 }
 
 // haystacks returns the ids of all haystacks.
@@ -215,44 +128,6 @@ func (r *armRun) haystacks() []string {
 	return ids
 }
 
-// ingestConfig returns how brains of the arm are filled.
-func (r *armRun) ingestConfig() (ingest.Config, error) {
-	build, err := ingest.Build(r.arm.Session.Profile.Command, r.session.ID().Version)
-	if err != nil {
-		return ingest.Config{}, err
-	}
-	config := ingest.Config{
-		Service: r.session.Service(), Dialect: r.arm.Dialect, Mode: r.plan.Ingest,
-		Concurrency: r.plan.Concurrency, Daemon: ingest.Daemon{Build: build, Models: r.arm.Models},
-	}
-	if r.plan.Shared {
-		config.Shared = sharedBrain
-	}
-	if f := r.session.Foreign(); f != nil {
-		config.Daemon.Models = append(slices.Clone(config.Daemon.Models), "mapping "+f.Mapping().SHA256)
-	}
-	return config, nil
-}
-
-// fill makes the brains of haystacks ready.
-func (r *armRun) fill(ctx context.Context, config ingest.Config, ids []string) (*ingest.Filled, error) {
-	r.money.phase(ledger.Ingest)
-	ctx, stop := r.money.watch(ctx)
-	defer stop()
-	filled, err := ingest.Fill(ctx, config, r.plan.Benchmark, ids)
-	return filled, errors.Join(err, r.filled(ctx, err))
-}
-
-// filled notes whether the daemon could use what its models replied. If the end of the run, the cap
-// or the cache stopped it, that is not known.
-func (r *armRun) filled(ctx context.Context, err error) error {
-	if r.home == nil || r.plan.Ingest != ingest.Replay || ctx.Err() != nil ||
-		errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, llm.ErrNotCached) {
-		return nil
-	}
-	return r.home.SetFailed(err != nil)
-}
-
 // settings returns the settings of an arm's run.
 func (p *Plan) settings(a Arm) result.Settings {
 	s := p.Gate
@@ -261,8 +136,8 @@ func (p *Plan) settings(a Arm) result.Settings {
 	return s
 }
 
-// config returns the pipeline of the arm's run, and what answers in it.
-func (r *armRun) config(filled *ingest.Filled) (harness.Config, answers, error) {
+// config returns the pipeline of the arm's run.
+func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
@@ -273,45 +148,37 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, answers, error) 
 	}
 	brains, err := r.brains(filled)
 	if err != nil {
-		return config, answers{}, err
+		return config, err
 	}
 	config.Notes.Brains = harness.BrainInfos(brains)
-	if r.session != nil && filled != nil {
-		r.session.NoteForeign(&config, r.plan.style(r.arm) == actor.Full, filled.ByText)
+	if err := r.asks(&config, filled, brains); err != nil {
+		return config, err
 	}
-	asked, err := r.place.stages(r, &config, brains, filled)
-	return config, asked, err
+	return config, r.place.stages(r, &config, filled)
 }
 
-// brains returns the brains of the arm's questions, none if there is nothing to ask.
+// brains returns the brains of the arm's questions, none if none is filled.
 func (r *armRun) brains(filled *ingest.Filled) ([]dataset.Brain, error) {
-	if filled == nil {
+	if len(filled.Brains) == 0 {
 		return nil, nil
 	}
 	return r.data.Brains(nil)
 }
 
-// asker returns the stage that asks.
-func (r *armRun) asker(asked answers, brains []dataset.Brain, filled *ingest.Filled) pipeline.Asker {
-	return harness.NewDaemon(harness.Daemon{
-		Answerer: asked.Answerer, Timeout: r.plan.Timeout, TopK: r.plan.TopK, Brains: brains,
-		Documents: documents(filled), Watched: r.process(),
-	})
+// asks has a configuration ask the arm's subject.
+func (r *armRun) asks(c *harness.Config, filled *ingest.Filled, brains []dataset.Brain) error {
+	reader, err := r.counted(r.plan.reader, r.plan.Reader, ledger.Actor, r.arm.Name, r.cache.Wrap)
+	if err != nil {
+		return err
+	}
+	return r.subject.asks(c, harness.Daemon{
+		Timeout: r.plan.Timeout, TopK: r.plan.TopK, Brains: brains, Documents: filled,
+	}, reader, filled)
 }
 
 // grading returns the stage that scores with sc, and adds verdicts and losses.
 func (r *armRun) grading(sc scorer.Scorer, filled *ingest.Filled) pipeline.Scorer {
-	return verdicts{
-		Scorer: pipeline.Grader{Scorer: sc}, plan: r.plan, arm: r.arm, documents: documents(filled),
-	}
-}
-
-// documents returns what finds the documents of filled brains, nil without any.
-func documents(filled *ingest.Filled) harness.Documents {
-	if filled == nil {
-		return nil
-	}
-	return filled
+	return verdicts{Scorer: pipeline.Grader{Scorer: sc}, plan: r.plan, arm: r.arm, documents: filled}
 }
 
 // asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"evalctl/harness"
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
@@ -16,38 +15,6 @@ import (
 	"evalctl/replay/ledger"
 	"evalctl/scorer"
 )
-
-// answers is what answers the questions of an arm. Only that of filled brains has an actor and a
-// watch.
-type answers struct {
-	harness.Answerer
-	actor *actor.Actor
-	watch *watch
-}
-
-// answers returns what answers the arm's questions.
-func (r *armRun) answers(filled *ingest.Filled) (answers, error) {
-	reader, err := r.counted(r.plan.reader, r.plan.Reader, ledger.Actor, r.arm.Name, r.cache.Wrap)
-	if err != nil {
-		return answers{}, err
-	}
-	if filled == nil {
-		a, err := actor.New(r.plan.actorConfig(r.arm, reader, nil, nil))
-		return answers{Answerer: a}, err
-	}
-	t := &target.Target{
-		Service: r.session.Service(), Brains: filled.Brains, Mode: r.arm.Mode, Dialect: r.arm.Dialect,
-	}
-	a, err := actor.New(r.plan.actorConfig(r.arm, reader, t, filled.Documents))
-	if err != nil {
-		return answers{}, err
-	}
-	probe := *t
-	probe.Scenario, probe.TopK = result.SearchOnly, 1
-	w := &watch{Answerer: a, probe: &probe, money: r.money}
-	r.money.phase(ledger.Actor)
-	return answers{w, a, w}, nil
-}
 
 // actorConfig returns how an arm answers. Without a target, the actor only prices answers.
 func (p *Plan) actorConfig(
@@ -67,53 +34,29 @@ func (p *Plan) actorConfig(
 	return c
 }
 
-// finish adds the figures of a replay to the result, and asks the daemon alone if that is wanted.
-func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.Filled, asked answers) error {
-	var report *result.Ingest
-	if filled != nil {
-		if err := filled.Err(); err != nil {
-			return fmt.Errorf("find the gold in what was retrieved: %w", err)
-		}
-		report = &filled.Report
+// finish adds the figures of a replay to the result, and has the subject add its own.
+func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.Filled) error {
+	if err := filled.Err(); err != nil {
+		return fmt.Errorf("find the gold in what was retrieved: %w", err)
 	}
-	res.Replay = r.plan.manifest(r.arm, report, r.controls)
-	res.Replay.Daemon = r.seen()
+	res.Replay = r.plan.manifest(r.arm, r.controls)
+	if len(filled.Brains) > 0 {
+		res.Replay.Ingest = &filled.Report
+	}
 	res.Replay.Together = r.place.together(r)
-	if r.plan.Alone > 0 && asked.actor != nil {
-		var err error
-		if res.Replay.Alone, err = r.askAlone(ctx, asked.actor, res.Stopped); err != nil {
-			return err
-		}
+	if err := r.subject.report(ctx, res, filled); err != nil {
+		return err
 	}
 	r.tally.Fill(res)
-	if asked.watch != nil {
-		res.Replay.Restarts = asked.watch.count()
-	}
-	var list result.ListCost
-	if filled != nil {
-		list.ReusedUSD, list.ReusedUnrecorded = filled.ReusedUSD, filled.Unrecorded
-	}
+	list := result.ListCost{ReusedUSD: filled.ReusedUSD, ReusedUnrecorded: filled.Unrecorded}
 	cost := r.plan.accounting(r.ledger, r.arm, list, r.tally.Saved())
-	if m := r.requests(filled, asked); m != nil {
-		res.Replay.ModelRequests = m
+	if m := res.Replay.ModelRequests; m != nil {
+		m.SinceResumed = r.resumed
 		cost.Unmetered = cost.Unmetered || len(m.Silent) > 0
 	}
 	aggregate.PerCorrect(&cost, res.Counts)
 	res.CostAccounting = &cost
 	return r.ledger.Err()
-}
-
-// seen returns what this process has seen of the daemon, nil for a baseline, or if workers start
-// it.
-func (r *armRun) seen() *result.DaemonSeen {
-	if r.session == nil {
-		return nil
-	}
-	d := &result.DaemonSeen{Dialects: r.session.Service().Dialects()}
-	if process := r.session.Process(); process != nil {
-		d.PeakRSSBytes = process.PeakRSS()
-	}
-	return d
 }
 
 // originals returns the references before errata.

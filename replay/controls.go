@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/replay/control"
+	"evalctl/replay/ingest"
 	"evalctl/scorer"
 )
 
@@ -95,5 +96,5 @@ func (r *replaying) judgeControls(ctx context.Context, wrap cached) (result.Cont
 func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
 	ctx, stop := context.WithCancelCause(ctx)
 	stop(&ControlsError{*r.controls})
-	r.ask(ctx, j, nil, out)
+	r.ask(ctx, j, &ingest.Filled{}, out)
 }

@@ -30,8 +30,8 @@ const (
 	ledgerExt = ".ledger"
 )
 
-// FileOf returns the files of a replay with one arm, whose result is at path.
-func FileOf(path string) (Files, error) {
+// fileOf returns the files of a replay with one arm, whose result is at path.
+func fileOf(path string) (Files, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return Files{}, fmt.Errorf("%s is a folder; name a file in it", path)
 	}
@@ -42,23 +42,8 @@ func FileOf(path string) (Files, error) {
 	return Files{Dir: filepath.Dir(path), name: name}, nil
 }
 
-// FolderOf returns the files of a replay with several arms.
-func FolderOf(dir string) Files { return Files{Dir: dir} }
-
-// FilesOfLedger returns the files of the replay with the ledger at path.
-func FilesOfLedger(path string, arms int) (Files, error) {
-	name, ok := strings.CutSuffix(filepath.Base(path), ledgerExt)
-	if !ok {
-		return Files{}, fmt.Errorf("%s: the name of a ledger ends in %s", path, ledgerExt)
-	}
-	if arms > 1 {
-		return FolderOf(filepath.Dir(path)), nil
-	}
-	return Files{Dir: filepath.Dir(path), name: name}, nil
-}
-
-// Ledger returns the path of the ledger.
-func (f Files) Ledger() string {
+// ledger returns the path of the ledger.
+func (f Files) ledger() string {
 	if f.name == "" {
 		return filepath.Join(f.Dir, "replay"+ledgerExt)
 	}
@@ -97,15 +82,15 @@ func (f Files) Lock(arms []Arm, resume bool) (release func(), err error) {
 	for _, a := range arms {
 		err = errors.Join(err, dropUnbegun(f.journal(a)))
 	}
-	if err = errors.Join(err, dropUnbegun(f.Ledger())); err != nil {
+	if err = errors.Join(err, dropUnbegun(f.ledger())); err != nil {
 		release()
 		return nil, err
 	}
-	_, err = os.Stat(f.Ledger())
+	_, err = os.Stat(f.ledger())
 	if !resume && !errors.Is(err, fs.ErrNotExist) {
 		release()
 		return nil, fmt.Errorf("%s is the ledger of a replay that did not finish; "+
-			"continue it with --resume %[1]s, or give another --output", f.Ledger())
+			"continue it with --resume %[1]s, or give another --output", f.ledger())
 	}
 	return release, nil
 }
@@ -205,12 +190,12 @@ func (e *DifferentError) Error() string {
 		e.Path, strings.Join(e.Differences, "\n  "))
 }
 
-// DefaultFiles returns where the files of a replay are that names no output: a file in the folder
+// defaultFiles returns where the files of a replay are that names no output: a file in the folder
 // of the day for one arm, and a folder in it for several.
-func DefaultFiles(root string, arms []Arm, started time.Time) Files {
+func defaultFiles(root string, arms []Arm, started time.Time) Files {
 	day := filepath.Join(root, started.Format(time.DateOnly))
 	if len(arms) == 1 {
 		return Files{Dir: day, name: arms[0].Name + ".replay"}
 	}
-	return FolderOf(filepath.Join(day, "replay-"+started.Format("150405")))
+	return Files{Dir: filepath.Join(day, "replay-"+started.Format("150405"))}
 }

@@ -11,8 +11,8 @@ import (
 // killed before it had written anything.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
-	files, err := FileOf(filepath.Join(dir, "go.json"))
-	if err != nil || files.Ledger() != filepath.Join(dir, "go.ledger") {
+	files, err := fileOf(filepath.Join(dir, "go.json"))
+	if err != nil || files.ledger() != filepath.Join(dir, "go.ledger") {
 		t.Fatal(files, err)
 	}
 	arms := []Arm{{Name: "go"}}
@@ -40,7 +40,7 @@ func TestLock(t *testing.T) {
 	}
 	put("go.ledger", "{}\n")
 	put("go.journal", "{}\n")
-	if err := lock(false); err == nil || !strings.Contains(err.Error(), "--resume "+files.Ledger()) {
+	if err := lock(false); err == nil || !strings.Contains(err.Error(), "--resume "+files.ledger()) {
 		t.Errorf("got %v", err)
 	}
 	if err := lock(true); err != nil || !left("go.ledger") || !left("go.journal") {
@@ -58,19 +58,19 @@ func TestLock(t *testing.T) {
 
 func TestFileNames(t *testing.T) {
 	for _, path := range []string{"results", ".json", "x.txt", t.TempDir()} {
-		if _, err := FileOf(path); err == nil {
+		if _, err := fileOf(path); err == nil {
 			t.Errorf("%q is accepted as a result file", path)
 		}
 	}
-	if _, err := FilesOfLedger("x.journal", 1); err == nil {
+	if _, err := (Ledgers{}).files(t.Context(), "x.journal", "", make([]Arm, 1)); err == nil {
 		t.Error("a journal is accepted as a ledger")
 	}
-	one, err := FilesOfLedger("out/go.replay.ledger", 1)
-	if err != nil || one.result(Arm{Name: "go"}) != "out/go.replay.json" || one.Ledger() != "out/go.replay.ledger" {
+	one, err := Ledgers{}.files(t.Context(), "out/go.replay.ledger", "", make([]Arm, 1))
+	if err != nil || one.result(Arm{Name: "go"}) != "out/go.replay.json" || one.ledger() != "out/go.replay.ledger" {
 		t.Errorf("got %+v, %v", one, err)
 	}
-	all, err := FilesOfLedger("out/replay.ledger", 2)
-	if err != nil || all.result(Arm{Name: "py"}) != "out/py.json" || all.Ledger() != "out/replay.ledger" {
+	all, err := Ledgers{}.files(t.Context(), "out/replay.ledger", "", make([]Arm, 2))
+	if err != nil || all.result(Arm{Name: "py"}) != "out/py.json" || all.ledger() != "out/replay.ledger" {
 		t.Errorf("got %+v, %v", all, err)
 	}
 }

@@ -53,10 +53,10 @@ func (p *Plan) actorID(a Arm) result.Actor {
 }
 
 // manifest returns what the result of an arm has besides that of a run, without figures.
-func (p *Plan) manifest(a Arm, filled *result.Ingest, controls *result.Controls) *result.Replay {
+func (p *Plan) manifest(a Arm, controls *result.Controls) *result.Replay {
 	r := &result.Replay{
 		SchemaVersion: result.ReplaySchemaVersion, Arm: a.Name, Load: p.Benchmark.Report,
-		Sample: p.Drawn, Ingest: filled, Actor: p.actorID(a), Controls: controls,
+		Sample: p.Drawn, Actor: p.actorID(a), Controls: controls,
 		Cache: result.CacheSetting{Mode: string(p.Cache.Mode)},
 	}
 	if e := p.Benchmark.Errata; e != nil {
@@ -107,7 +107,7 @@ func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions
 // been charged since: the judge is checked again when the replay is resumed, and requests whose
 // process vanished count when that is noticed.
 func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
-	if Finished(outcomes) {
+	if finished(outcomes) {
 		if err := r.place.settle(ctx); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"evalctl/internal/llm"
@@ -42,8 +43,8 @@ func (p *Plan) checkDaemonMoney(a Arm) error {
 		if a.started() {
 			remedy = "leave it out with SVC_RERANK_PROVIDER="
 		}
-		return fmt.Errorf("%w: %s, which cannot be counted; %s, or accept that with --unmetered-daemon",
-			ErrUncapped, what, remedy)
+		return fmt.Errorf("the cap cannot be enforced: %s, which cannot be counted; %s, or accept that with --unmetered-daemon",
+			what, remedy)
 	}
 	for _, m := range a.models() {
 		if err := p.Prices.Check(m.Provider, m.Model); err != nil {
@@ -98,13 +99,26 @@ type moneyGate struct {
 	gates []*gateway.Gateway
 	fresh bool
 	spent atomic.Value // the ledger.Phase for which the daemon's calls are
+
+	// What follows keeps the filling of brains and the asking of questions apart, so that each call of
+	// the daemon to its models is counted for the right phase.
+	mu      sync.Mutex
+	changed *sync.Cond
+	active  int
+	waiting map[ledger.Phase]int
+}
+
+func newMoneyGate() *moneyGate {
+	m := &moneyGate{waiting: map[ledger.Phase]int{}}
+	m.changed = sync.NewCond(&m.mu)
+	return m
 }
 
 // openGate starts the gateways of an arm. fresh is set if its daemon could not use the replies that
 // it got when it filled brains. The caller closes m, also after an error.
 func (r *replaying) openGate(m *moneyGate, a Arm, fresh bool) (err error) {
 	m.fresh = fresh
-	m.phase(ledger.Ingest)
+	m.spent.Store(ledger.Ingest)
 	if a.Upstream != nil {
 		if m.main, err = r.startGateway(m, a, *a.Upstream, a.completionModel()); err != nil {
 			return err
@@ -157,9 +171,39 @@ func sameEndpoint(a, b llm.Config) bool {
 	return errA == nil && errB == nil && urlA == urlB && keyA == keyB
 }
 
-// phase says what the daemon's calls are for from now on.
-func (m *moneyGate) phase(p ledger.Phase) {
-	m.spent.Store(p)
+// enter says what the daemon's calls are for until the caller leaves, and waits before until
+// nothing of another phase is in progress. Who waits for the other phase is let in first, so that
+// neither waits for ever.
+func (m *moneyGate) enter(phase ledger.Phase) (leave func()) {
+	if m.main == nil { // there are no calls but for embeddings, which are a phase of their own
+		m.spent.Store(phase)
+		return func() {}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting[phase]++
+	for m.active > 0 && (m.spent.Load() != phase || m.others(phase)) {
+		m.changed.Wait()
+	}
+	m.waiting[phase]--
+	m.active++
+	m.spent.Store(phase)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.active--
+		m.changed.Broadcast()
+	}
+}
+
+// others reports whether somebody waits for another phase. m.mu must be held.
+func (m *moneyGate) others(phase ledger.Phase) bool {
+	for other, n := range m.waiting {
+		if other != phase && n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // environment returns the variables that make a daemon use the gateways.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"evalctl/harness"
-	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -14,14 +13,12 @@ import (
 
 // place is where the questions of a replay are answered: in this process, or by workers.
 type place interface {
-	// watch returns a context that also ends with a daemon that this process needs.
-	watch(ctx context.Context, s *harness.Session) (context.Context, context.CancelFunc)
+	// daemon returns how this process uses the daemon of an arm.
+	daemon(d *daemon) subject
 	// prepare fills the brains that this process has to fill. Afterwards the questions can be asked.
 	prepare(ctx context.Context, r *armRun, j *journal.Journal) (*ingest.Filled, error)
-	// seeding says who knows which brains are seeded, and what filling them costs.
-	seeding(r *armRun, j *journal.Journal, c *ingest.Config)
-	// stages sets the stages of an arm's run, and returns what answers in this process.
-	stages(r *armRun, c *harness.Config, brains []dataset.Brain, filled *ingest.Filled) (answers, error)
+	// stages sets the stages of an arm's run that are not those of its subject.
+	stages(r *armRun, c *harness.Config, filled *ingest.Filled) error
 	// together says with which arms the questions were asked at the same time, nil for none.
 	together(r *armRun) *result.Together
 	// settle ends the accounts of a replay that has finished.
@@ -31,42 +28,24 @@ type place interface {
 // here is the place of a replay without workers, and of a worker.
 type here struct{}
 
-func (here) watch(ctx context.Context, s *harness.Session) (context.Context, context.CancelFunc) {
-	return s.Watch(ctx)
-}
+func (here) daemon(d *daemon) subject { return d }
 
 func (here) prepare(ctx context.Context, r *armRun, j *journal.Journal) (*ingest.Filled, error) {
-	if r.session == nil {
-		return nil, nil
-	}
-	filled, err := r.fillAll(ctx, j)
-	if err == nil {
-		return filled, nil
-	}
-	r.awaitDeath(ctx)
-	if stop := r.money.stopped(); stop != nil {
-		return nil, stop // which the daemon passed on as a failure of its own
-	}
-	return nil, asDaemonError(ctx, err)
+	return r.fill(ctx, func(c *ingest.Config) {
+		c.Seeded, c.MarkSeeded = j.Seeded, j.MarkSeeded
+		if r.plan.paid(r.arm) {
+			c.Cost = func() *llm.USD { return listCost(r.ledger, r.arm) }
+		}
+	})
 }
 
-func (here) seeding(r *armRun, j *journal.Journal, c *ingest.Config) {
-	c.Seeded, c.MarkSeeded = j.Seeded, j.MarkSeeded
-	if r.plan.paid(r.arm) {
-		c.Cost = func() *llm.USD { return listCost(r.ledger, r.arm) }
-	}
-}
-
-func (here) stages(r *armRun, c *harness.Config, brains []dataset.Brain, filled *ingest.Filled) (answers, error) {
+func (here) stages(r *armRun, c *harness.Config, filled *ingest.Filled) error {
 	c.Pace = pace{r.steps, r.arm.Name}
 	sc, err := r.scorer(r.arm.Name, r.cache.Wrap)
-	if err != nil {
-		return answers{}, err
+	if err == nil {
+		c.Scorer = r.grading(scorer.NewDual(sc, r.originals()), filled)
 	}
-	c.Scorer = r.grading(scorer.NewDual(sc, r.originals()), filled)
-	asked, err := r.answers(filled)
-	c.Asker = r.asker(asked, brains, filled)
-	return asked, err
+	return err
 }
 
 // together leaves out arms whose daemons could not be used, and those that an earlier process has

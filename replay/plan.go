@@ -38,9 +38,6 @@ type Plan struct {
 	answers map[string]daemonAnswers // of daemons that answer by themselves
 }
 
-// ErrUncapped means that a daemon could spend money beyond the cap.
-var ErrUncapped = errors.New("the cap cannot be enforced")
-
 // New checks a replay. It makes no request and starts nothing.
 func New(c Config) (*Plan, error) {
 	p := &Plan{
@@ -279,9 +276,9 @@ func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
 
 // dataset returns the questions as an arm is asked them. What is gold is left out for a baseline,
 // which retrieves nothing: its retrieval cannot be measured.
-func (p *Plan) dataset(a Arm) (dataset.Dataset, error) {
-	questions := make([]dataset.Question, len(p.Questions))
-	for i, q := range p.Questions {
+func (p *Plan) dataset(a Arm, asked ...source.Question) (dataset.Dataset, error) {
+	questions := make([]dataset.Question, len(asked))
+	for i, q := range asked {
 		questions[i] = q.Dataset()
 		if !a.daemon() {
 			questions[i].ExpectedPaths = nil

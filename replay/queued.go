@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"evalctl/harness"
-	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
@@ -57,22 +56,29 @@ func (e *differentWorker) Error() string {
 // workers is the place of a replay whose questions are on a queue.
 type workers struct{ queue *queue.Run }
 
-// watch does not watch the daemon: workers ask it, or start it for themselves.
-func (workers) watch(ctx context.Context, _ *harness.Session) (context.Context, context.CancelFunc) {
-	return ctx, func() {}
+func (workers) daemon(d *daemon) subject {
+	if d.arm.started() {
+		return described{d}
+	}
+	return d
 }
 
-// prepare puts the arm's questions on the queue.
+// prepare fills the brains of a daemon that is running already, since all workers ask that one, and
+// puts the arm's questions on the queue.
 func (w workers) prepare(ctx context.Context, r *armRun, j *journal.Journal) (*ingest.Filled, error) {
-	want := armIdentity{Identity: j.Identity(), Models: r.arm.Models}
-	filled, err := r.describe(ctx, j, &want)
+	filled, err := r.fill(ctx, func(c *ingest.Config) {
+		c.Seeded = func(brain string) bool { return w.queue.Seeded(r.arm.Name, brain) }
+		c.MarkSeeded = func(brain string) error { return w.queue.MarkSeeded(r.arm.Name, brain) }
+	})
 	if err != nil {
-		return nil, asDaemonError(ctx, err)
+		return nil, err
 	}
 	ids := make([]string, len(r.plan.Questions))
 	for i, q := range r.plan.Questions {
 		ids[i] = q.ID
 	}
+	want := r.identity()
+	want.Identity = j.Identity()
 	identity, err := json.Marshal(want)
 	if err == nil && r.plan.RetryErrors {
 		err = w.retryErrors(ctx, r.arm.Name, j)
@@ -86,15 +92,10 @@ func (w workers) prepare(ctx context.Context, r *armRun, j *journal.Journal) (*i
 	return filled, err
 }
 
-func (w workers) seeding(r *armRun, _ *journal.Journal, c *ingest.Config) {
-	c.Seeded = func(brain string) bool { return w.queue.Seeded(r.arm.Name, brain) }
-	c.MarkSeeded = func(brain string) error { return w.queue.MarkSeeded(r.arm.Name, brain) }
-}
-
 // stages has no lockstep: the queue is in the order of the questions.
-func (w workers) stages(r *armRun, c *harness.Config, _ []dataset.Brain, _ *ingest.Filled) (answers, error) {
+func (w workers) stages(r *armRun, c *harness.Config, _ *ingest.Filled) error {
 	c.Asker, c.Concurrency = queued{w.queue, r.arm.Name}, len(r.plan.Questions)
-	return answers{}, nil
+	return nil
 }
 
 func (workers) together(*armRun) *result.Together { return nil }
@@ -133,28 +134,29 @@ func (w workers) retryErrors(ctx context.Context, arm string, j *journal.Journal
 	return nil
 }
 
-// describe fills the brains of a daemon that is running already, since all workers ask that one. Of
-// a daemon that each worker starts for itself, only its version is needed.
-func (r *armRun) describe(ctx context.Context, j *journal.Journal, want *armIdentity) (*ingest.Filled, error) {
-	if r.session == nil {
-		return nil, nil
-	}
-	config, err := r.ingestConfig()
-	if err != nil {
-		return nil, err
-	}
-	want.Build = config.Daemon.Build
-	if !r.arm.started() {
-		return r.fillAll(ctx, j)
-	}
-	err = r.close()
-	r.held = held{money: &moneyGate{}, newHome: r.newHome}
-	if err != nil {
-		return nil, err
-	}
-	config.Service = nil
-	return ingest.Describe(ctx, config, r.plan.Benchmark, r.haystacks())
+// described is a daemon that each worker starts for itself. This process starts it only to identify
+// it.
+type described struct{ *daemon }
+
+func (d described) open(ctx context.Context) (context.Context, error) {
+	_, err := d.daemon.open(ctx)
+	return ctx, errors.Join(err, d.close())
 }
+
+func (d described) fill(
+	ctx context.Context, with func(*ingest.Config), haystacks []string,
+) (*ingest.Filled, error) {
+	config := d.ingest
+	with(&config)
+	filled, err := ingest.Describe(ctx, config, d.plan.Benchmark, haystacks)
+	return filled, asDaemonError(ctx, err)
+}
+
+func (described) asks(*harness.Config, harness.Daemon, llm.Provider, *ingest.Filled) error {
+	return nil
+}
+
+func (described) report(context.Context, *result.Result, *ingest.Filled) error { return nil }
 
 // queued is the pipeline.Asker of an arm whose questions workers answer and score.
 type queued struct {

@@ -1,10 +1,10 @@
 // Package replay measures memories with published benchmarks. It draws a sample of a benchmark's
 // questions, fills brains with their haystacks, asks, judges, and accounts for what that costs.
 //
-// New checks everything that needs neither a daemon nor money. Plan.Run then measures one or more
+// New checks everything that needs neither a daemon nor money. Running.Run then measures one or more
 // arms, each an SDK's daemon or a baseline without a memory, with the same questions at the same
 // time. Each arm has a journal and a result file as a run of package harness has; the money of all
-// of them is in one ledger.
+// of them is in one Store.
 package replay
 
 import (
@@ -65,7 +65,7 @@ type Config struct {
 	// Timeout limits one question, from the search to the answer.
 	Timeout time.Duration
 	// Alone is how many questions each daemon is asked once more by itself, after all arms have
-	// finished, 0 for none. Workers do not: see RunQueued.
+	// finished, 0 for none. Workers do not.
 	Alone int
 	// RetryErrors is set if questions of a resumed replay are tried again as harness.Config says.
 	RetryErrors bool

@@ -2,7 +2,6 @@ package replay_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -23,7 +22,6 @@ import (
 	"evalctl/internal/longtest"
 	"evalctl/replay"
 	"evalctl/replay/actor"
-	"evalctl/replay/ledger"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -192,32 +190,34 @@ func run(t testing.TB, c replay.Config, dir string) ([]replay.Outcome, llm.USD, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := replay.FolderOf(dir)
+	files := replay.Files{Dir: dir}
 	release, err := files.Lock(c.Arms, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	l, err := ledger.Open(files.Ledger())
-	if errors.Is(err, os.ErrNotExist) {
-		l, err = ledger.Create(files.Ledger(), nil, time.Now().UTC(), c.Cap)
+	var running *replay.Running
+	if path := filepath.Join(dir, "replay.ledger"); exists(path) {
+		running, err = plan.Resume(t.Context(), replay.Ledgers{}, files, path)
+	} else {
+		running, err = plan.Begin(t.Context(), replay.Ledgers{}, files, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	if c.Cap != nil && *l.Cap() != *c.Cap {
-		if err := l.SetCap(*c.Cap); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, err := plan.Run(t.Context(), files, l, replay.Hooks{})
+	defer running.Close()
+	out, err := running.Run(t.Context(), replay.Hooks{})
 	for _, o := range out {
 		if o.Result != nil {
 			addsUp(t, o.Result.CostAccounting)
 		}
 	}
-	return out, l.Spent(), err
+	return out, running.Spent(), err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func addsUp(t testing.TB, c *result.CostAccounting) {

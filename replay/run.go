@@ -12,7 +12,6 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/ledger"
-	"evalctl/replay/queue"
 )
 
 // Hooks are called as a replay proceeds. Each may be nil. Calls are concurrent.
@@ -63,37 +62,6 @@ type replaying struct {
 	unchecked error
 }
 
-// Run measures the arms and returns how each of them ended, in the order of the configuration. The
-// files must be locked. The caller removes the ledger if all arms have finished.
-//
-// The first arm whose daemon is healthy has the scorer checked, and the others wait. If too many
-// answers that are known to be right or wrong are misjudged, or have no verdict, nothing more is
-// spent: each arm writes a result without further questions, and ends with a ControlsError. A
-// resumed replay checks the scorer again.
-//
-// An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
-// and of files that cannot be read; no question was asked then.
-func (p *Plan) Run(ctx context.Context, f Files, l ledger.Books, h Hooks) ([]Outcome, error) {
-	r, err := p.begin(f, l)
-	if err != nil {
-		return nil, err
-	}
-	return r.run(ctx, h)
-}
-
-// RunQueued is Run with the questions asked and scored by workers, see NewWorker. This process
-// checks the scorer, fills the brains of daemons that are running already, and collects the
-// records. Its files are those of Run; they may be missing in a replay that is resumed on another
-// machine. Arms are only roughly at the same question.
-func (p *Plan) RunQueued(ctx context.Context, f Files, q *queue.Run, h Hooks) ([]Outcome, error) {
-	r, err := p.begin(f, q)
-	if err != nil {
-		return nil, err
-	}
-	r.place = workers{q}
-	return r.run(ctx, h)
-}
-
 func (r *replaying) run(ctx context.Context, h Hooks) (_ []Outcome, err error) {
 	p := r.plan
 	r.hooks = h
@@ -110,18 +78,11 @@ func (r *replaying) run(ctx context.Context, h Hooks) (_ []Outcome, err error) {
 	return r.arms(ctx)
 }
 
-// CheckFiles returns an error if arms of the replay were begun as another experiment, a
-// DifferentError, or if their files cannot be read. Nothing is written or spent.
-func (p *Plan) CheckFiles(f Files, l ledger.Books) error {
-	_, err := p.begin(f, l)
-	return err
-}
-
 // begin returns the state of a replay of which nothing runs.
-func (p *Plan) begin(f Files, l ledger.Books) (*replaying, error) {
-	r := &replaying{plan: p, files: f, ledger: l, place: here{}, done: map[string]*result.Result{}}
+func (p *Plan) begin(f Files, k kept) (*replaying, error) {
+	r := &replaying{plan: p, files: f, ledger: k, place: k.place(), done: map[string]*result.Result{}}
 	for _, a := range p.Arms {
-		d, err := p.dataset(a)
+		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
 			return nil, err
 		}
@@ -190,16 +151,16 @@ func unopened(outcomes []Outcome, unchecked error) error {
 	return errors.Join(errs...)
 }
 
-// Finished reports whether every arm has.
-func Finished(outcomes []Outcome) bool {
+// finished reports whether every arm has.
+func finished(outcomes []Outcome) bool {
 	return !slices.ContainsFunc(outcomes, func(o Outcome) bool {
 		return o.Err != nil || o.Result == nil || o.Result.Stopped != ""
 	})
 }
 
-// Begun reports whether there is anything to resume: an arm with a journal or a result, or money
+// begun reports whether there is anything to resume: an arm with a journal or a result, or money
 // that was spent.
-func Begun(outcomes []Outcome, l ledger.Books) bool {
+func begun(outcomes []Outcome, l ledger.Books) bool {
 	return l.Spent() > 0 || slices.ContainsFunc(outcomes, func(o Outcome) bool {
 		return o.Journal != "" || o.Result != nil
 	})

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/replay/ledger"
 )
 
 // watch is an Answerer that notices when the daemon behind another one was restarted. A daemon that
@@ -25,7 +26,11 @@ type watch struct {
 	probe *target.Target
 	// money counts the calls that the daemon makes.
 	money *moneyGate
+	*outages
+}
 
+// outages is what all questions see of the restarts of a daemon.
+type outages struct {
 	// down is set while the daemon refuses connections. restarts counts how often it came back, last
 	// is when it was counted.
 	mu       sync.Mutex
@@ -41,6 +46,7 @@ const checkTimeout = 5 * time.Second
 
 // Ask implements harness.Answerer.
 func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
+	defer w.money.enter(ledger.Actor)()
 	began := time.Now()
 	a, err := w.Answerer.Ask(ctx, q, timeout)
 	f, failed := target.AsFailure(err)
@@ -72,7 +78,7 @@ func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Durati
 	return a, err
 }
 
-func (w *watch) refused() {
+func (w *outages) refused() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = true
@@ -80,7 +86,7 @@ func (w *watch) refused() {
 
 // answered reports whether the daemon answers again after it had refused a connection. Questions
 // that began before a restart was counted saw the same one.
-func (w *watch) answered(began time.Time, refused bool) bool {
+func (w *outages) answered(began time.Time, refused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.down && !refused {
@@ -95,14 +101,14 @@ func (w *watch) answered(began time.Time, refused bool) bool {
 }
 
 // count returns how often the daemon came back.
-func (w *watch) count() int {
+func (w *outages) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.restarts
 }
 
 // sources returns how many answers came with passages.
-func (w *watch) sources() int {
+func (w *outages) sources() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sourced

@@ -25,7 +25,6 @@ import (
 // It is safe for concurrent use.
 type Worker struct {
 	*replaying
-	dir  string // of the logs of daemons
 	arms map[string]*workerArm
 }
 
@@ -35,14 +34,14 @@ var _ queue.Worker = (*Worker)(nil)
 // that it starts go to dir. The caller must call Close.
 func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
 	w := &Worker{
-		replaying: &replaying{plan: p, files: FolderOf(dir), ledger: books, place: here{}}, dir: dir, arms: map[string]*workerArm{},
+		replaying: &replaying{plan: p, files: Files{Dir: dir}, ledger: books, place: here{}}, arms: map[string]*workerArm{},
 	}
 	var err error
 	if w.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {
 		return nil, err
 	}
 	for _, a := range p.Arms {
-		d, err := p.dataset(a)
+		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
 			return nil, err
 		}
@@ -128,12 +127,9 @@ func (a *workerArm) acquire() *openedArm {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.current == nil {
-		o := &openedArm{
-			armRun: a.worker.newArm(a.arm, a.data), want: a.want,
-			kept: map[string]*workerBrain{},
+		a.current = &openedArm{
+			armRun: a.worker.newArm(a.arm, a.data), want: a.want, kept: map[string]*workerBrain{},
 		}
-		o.phases.changed = sync.NewCond(&o.phases.mu)
-		a.current = o
 	}
 	a.current.active.Add(1)
 	return a.current
@@ -148,7 +144,7 @@ func (a *workerArm) drop(o *openedArm) {
 	a.current = nil
 	a.closing.Go(func() {
 		o.active.Wait()
-		if err := o.end(); err != nil {
+		if err := o.subject.close(); err != nil {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.closed = errors.Join(a.closed, err)
@@ -196,16 +192,13 @@ func (a *workerArm) failed(ctx context.Context, o *openedArm, err error) queue.O
 type openedArm struct {
 	armRun
 	active sync.WaitGroup
-	phases phases
 
 	once   sync.Once
 	failed error
-	cancel context.CancelFunc
 	watch  context.Context // ends with the daemon
 	score  scorer.Scorer
 	want   armIdentity
 	have   armIdentity
-	list   *ingest.Record // nil unless the daemon was started
 
 	mu   sync.Mutex
 	kept map[string]*workerBrain
@@ -244,13 +237,8 @@ func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byt
 	defer context.AfterFunc(o.watch, func() { stop(context.Cause(o.watch)) })()
 	filled, err := o.brain(ctx, q.Haystack)
 	if err != nil {
-		o.awaitDeath(ctx)
-		if refused := o.money.stopped(); refused != nil {
-			return rec, refused
-		}
-		return rec, asDaemonError(ctx, err)
+		return rec, err
 	}
-	defer o.phases.enter(o.sharedDaemon(), ledger.Actor)()
 	return o.drive(ctx, q, filled, tries)
 }
 
@@ -258,33 +246,27 @@ func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byt
 func (o *openedArm) drive(
 	ctx context.Context, q source.Question, filled *ingest.Filled, earlier map[int]result.Record,
 ) (rec result.Record, err error) {
-	asked, err := o.answers(filled)
-	if err != nil {
-		return rec, err
-	}
 	brains, err := o.brains(filled)
 	if err != nil {
 		return rec, err
 	}
-	question := q.Dataset()
-	if !o.arm.daemon() {
-		question.ExpectedPaths = nil
-	}
-	data, err := dataset.FromQuestions(o.data.Path, o.data.SHA256, []dataset.Question{question})
+	data, err := o.plan.dataset(o.arm, q)
 	if err != nil {
 		return rec, err
 	}
 	var last lastRecord
-	if _, err := harness.Drive(ctx, harness.Config{
-		Dataset: data, Asker: o.asker(asked, brains, filled), Scorer: o.grading(o.score, filled),
-		TopK: o.plan.TopK, Concurrency: 1, Earlier: earlier, Observer: &last,
-	}, o.have.Identity); err != nil {
+	config := harness.Config{
+		Dataset: data, Scorer: o.grading(o.score, filled), TopK: o.plan.TopK, Concurrency: 1,
+		Earlier: earlier, Observer: &last,
+	}
+	if err := o.asks(&config, filled, brains); err != nil {
 		return rec, err
 	}
-	if filled != nil {
-		if err := filled.Err(); err != nil {
-			return rec, fmt.Errorf("find the gold in what was retrieved: %w", err)
-		}
+	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
+		return rec, err
+	}
+	if err := filled.Err(); err != nil {
+		return rec, fmt.Errorf("find the gold in what was retrieved: %w", err)
 	}
 	if last.Record == nil {
 		return rec, fmt.Errorf("question %q of %s has no outcome", q.ID, o.arm.Name)
@@ -301,27 +283,10 @@ func (l *lastRecord) Recorded(rec result.Record) { l.Record = &rec }
 
 // start opens the daemon, and what is the same for all questions.
 func (o *openedArm) start(ctx context.Context) (err error) {
-	o.watch, o.cancel = context.WithCancel(ctx)
-	if err := o.open(ctx); err != nil {
+	if o.watch, err = o.subject.open(ctx); err != nil {
 		return asDaemonError(ctx, err)
 	}
-	if o.session != nil {
-		cancel := o.cancel
-		var stop context.CancelFunc
-		o.watch, stop = o.session.Watch(o.watch)
-		o.cancel = func() { stop(); cancel() }
-		config, err := o.ingestConfig()
-		if err != nil {
-			return err
-		}
-		o.have.Build = config.Daemon.Build
-		if o.home != nil && config.Mode != ingest.None {
-			if o.list, err = ingest.OpenRecord(o.record(o.plan.Cache.Dir)); err != nil {
-				return err
-			}
-		}
-	}
-	o.have.Identity, o.have.Models = o.plan.identity(o.arm, o.daemon(), o.data), o.arm.Models
+	o.have = o.identity()
 	sc, err := o.scorer(o.arm.Name, o.cache.Wrap)
 	if err != nil {
 		return err
@@ -333,11 +298,9 @@ func (o *openedArm) start(ctx context.Context) (err error) {
 // keptBrains is how many brains a worker remembers to have filled. Others are looked up again.
 const keptBrains = 256
 
-// brain returns the brain of a haystack, filled, nil for a baseline.
+// brain returns the brain of a haystack, filled. Another process fills those of a daemon that was
+// running already.
 func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled, error) {
-	if o.session == nil {
-		return nil, nil
-	}
 	ids := []string{haystack}
 	if o.plan.Shared {
 		haystack, ids = "", o.haystacks()
@@ -357,76 +320,9 @@ func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled,
 	if b.filled != nil {
 		return b.filled, nil
 	}
-	config, err := o.ingestConfig()
-	if err != nil {
-		return nil, err
-	}
-	config.Opened, config.Find = o.list, !o.arm.started()
-	defer o.phases.enter(o.sharedDaemon(), ledger.Ingest)()
-	filled, err := o.fill(ctx, config, ids)
+	filled, err := o.subject.fill(ctx, func(c *ingest.Config) { c.Find = !o.arm.started() }, ids)
 	if err == nil {
 		b.filled = filled
 	}
 	return filled, err
-}
-
-// sharedDaemon reports whether the calls of the daemon to its models are counted, which do not say
-// what they are for.
-func (o *openedArm) sharedDaemon() bool { return o.money.main != nil }
-
-// end closes what start has opened.
-func (o *openedArm) end() error {
-	if o.cancel != nil {
-		o.cancel()
-	}
-	var errs []error
-	if o.list != nil {
-		errs = append(errs, o.list.Close())
-	}
-	return errors.Join(append(errs, o.close())...)
-}
-
-// phases keeps the filling of brains and the asking of questions of one daemon apart, so that each
-// call to its models is counted for the right phase.
-type phases struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	current ledger.Phase
-	active  int
-	waiting map[ledger.Phase]int
-}
-
-// enter waits until nothing of another phase is in progress. The caller must call leave. Who waits
-// for the other phase is let in first, so that neither waits for ever.
-func (p *phases) enter(apart bool, phase ledger.Phase) (leave func()) {
-	if !apart {
-		return func() {}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.waiting == nil {
-		p.waiting = map[ledger.Phase]int{}
-	}
-	p.waiting[phase]++
-	for p.active > 0 && (p.current != phase || p.others(phase)) {
-		p.changed.Wait()
-	}
-	p.waiting[phase]--
-	p.current, p.active = phase, p.active+1
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.active--
-		p.changed.Broadcast()
-	}
-}
-
-// others reports whether somebody waits for another phase. p.mu must be held.
-func (p *phases) others(phase ledger.Phase) bool {
-	for other, n := range p.waiting {
-		if other != phase && n > 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -98,6 +98,14 @@ var kinds = []Kind{
 // Kinds returns all scorers, sorted by name.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
+// Names returns the names of all scorers, sorted.
+func Names() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
 // NeedOf returns what a scorer needs of a question. One that is not known here needs a reference.
 func NeedOf(name string) Need {
 	k, err := Find(name)
@@ -109,12 +117,10 @@ func NeedOf(name string) Need {
 
 // Find returns the scorer of that name, or an error that lists all names.
 func Find(name string) (Kind, error) {
-	var names []string
 	for _, k := range kinds {
 		if k.Name == name {
 			return k, nil
 		}
-		names = append(names, k.Name)
 	}
-	return Kind{}, fmt.Errorf("unknown scorer %q: must be one of %s", name, strings.Join(names, ", "))
+	return Kind{}, fmt.Errorf("unknown scorer %q: must be one of %s", name, strings.Join(Names(), ", "))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"evalctl/harness/result"
 )
 
 // defaultMargin is the largest loss of pass rate that is accepted without --margin.
@@ -17,7 +19,7 @@ type baselineFlags struct {
 }
 
 func (b *baselineFlags) validateBaseline(repeats int) (err error) {
-	if b.margin, err = parseRate(b.Margin); err != nil {
+	if b.margin, err = result.ParseRate(b.Margin); err != nil {
 		return fmt.Errorf("--margin %s: must be a loss of pass rate from 0 to 1, such as %s", b.Margin, defaultMargin)
 	}
 	if b.Baseline != "" && repeats > 1 {

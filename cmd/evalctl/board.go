@@ -16,18 +16,6 @@ type boardCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
-func (boardCmd) Help() string {
-	return `Ranks the results in a folder by their pass rate. Only results that measured the same thing are ranked together:
-each group says what it has in common. Two results share a letter if the paired tests show no difference between
-them, adjusted over all pairs of the group (Holm). Of several results of one target the newest is ranked.
-
-Examples:
-
-  evalctl board results
-  evalctl board results --html board.html
-`
-}
-
 // Run prints the board to stdout, and what is not in it to stderr.
 func (c *boardCmd) Run(p *process) error {
 	if c.HTML == "-" {
@@ -52,12 +40,6 @@ func (c *boardCmd) Run(p *process) error {
 	if err := output(p, func(t *terminal.Terminal) { text.Board(t, b) }); err != nil {
 		return err
 	}
-	t := newTerminal(p, false)
-	if len(b.Groups) == 0 {
-		t.Field("empty", "no result in %s can be ranked: evalctl run writes them", terminal.Line(c.Dir))
-	}
-	for _, l := range b.LeftOut {
-		t.Field("left out", "%s: %s", terminal.Line(l.Path), terminal.Line(l.Reason))
-	}
+	text.NotRanked(newTerminal(p, false), b, c.Dir)
 	return nil
 }

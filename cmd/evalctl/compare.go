@@ -27,34 +27,15 @@ type compareCmd struct {
 	reportFlags
 }
 
-func (compareCmd) Help() string {
-	return `Pairs the questions of two results or more and says whether the pass rates, scores, retrieval measures and
-latencies differ, and how certain that is. Results that did not measure the same thing are refused with 6.
-Latencies are judged from 3 runs a side on: how much runs of one daemon differ is not known from one.
-docs/comparing.md describes the figures.
-
-A run in JSON lines has one object for each question: {"id": "q1", "passed": true}, and optionally question,
-answer, score, tags, latency_ms and first_delta_ms.
-
-Examples:
-
-  evalctl compare results/2026-01-31/ts.json results/2026-01-31/go.json results/2026-01-31/py.json
-  evalctl compare main.json change.json --baseline main.json --margin 0.03 --fail-on regression
-  evalctl compare old=o1.json,o2.json,o3.json new=n1.json,n2.json,n3.json --baseline old
-  evalctl compare a.json b.json --cluster conversation --format markdown
-  evalctl compare published.jsonl results/2026-01-31/go.json --intersect
-`
-}
-
 // Run compares the results and writes the comparison to stdout.
 func (c *compareCmd) Run(p *process) error {
 	given, err := compare.ParseFiles(c.Files)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Baseline == "" && (c.Margin != nil || c.FailOn != "") {
-		return usageError{errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
-			"--baseline " + cmp.Or(given[0].Name, given[0].Paths[0]))}
+		return errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
+			"--baseline " + cmp.Or(given[0].Name, given[0].Paths[0]))
 	}
 	inputs := []report.File{{Flag: "baseline", Path: c.Baseline}}
 	for _, path := range compare.PathsOf(given) {
@@ -65,7 +46,7 @@ func (c *compareCmd) Run(p *process) error {
 	}
 	sides, err := compare.OpenSides(withoutSecondNames(newTerminal(p, false), given), c.Baseline)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	comparison, err := compare.Compare(sides, compare.Options{
 		Baseline: c.Baseline, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,

@@ -7,19 +7,11 @@ import (
 
 	"evalctl/harness/target"
 	"evalctl/internal/completion"
+	"evalctl/scorer"
 )
 
 type completionCmd struct {
 	Shell string `arg:"" name:"bash|zsh|fish" enum:"bash,zsh,fish" help:"Shell."`
-}
-
-func (completionCmd) Help() string {
-	return `Examples:
-
-  source <(evalctl completion bash)
-  evalctl completion zsh > "${fpath[1]}/_evalctl"
-  evalctl completion fish > ~/.config/fish/completions/evalctl.fish
-`
 }
 
 // Run generates the script from the grammar of the command line.
@@ -79,8 +71,8 @@ func completions(parent *kong.Node) []completion.Command {
 
 func enumValues(v *kong.Value) []string {
 	var out []string
-	if t, ok := v.Target.Interface().(scorerText); ok {
-		return t.choices()
+	if _, ok := v.Target.Interface().(scorerText); ok {
+		return scorer.Names()
 	}
 	for _, e := range v.EnumSlice() {
 		if e != "" {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"evalctl/harness"
+	"evalctl/daemon/httpapi"
 	"evalctl/harness/conformance"
+	"evalctl/harness/plan"
 	"evalctl/harness/progress"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
@@ -41,29 +41,6 @@ type conformanceCmd struct {
 	Output      string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
 	Quiet       bool          `help:"Print only errors on stderr."`
 	reportFlags
-	found target.Definition // what Target names
-}
-
-func (conformanceCmd) Help() string {
-	return `Checks a daemon against the protocol, one requirement at a time, each in a brain of its own
-that is deleted afterwards. The level MUST is for unconditional requirements of the specification,
-SHOULD for what it recommends or implies. What the specification leaves open and evalctl's own
-daemon decided ("own" in the list) is checked only on that daemon. A check is broken only by an answer that contradicts
-it. What could not be prepared, or got no answer, is not judged. The exit code is 0 if no check of
-level MUST is broken, and 4 if more than a tenth of those that apply could not be judged.
-
-With --sdk go, and for a command that has {keys}, a keys file of the format of evalctl keys is made
-for the run. It has the tokens of the flags, and new ones for those that are missing.
-
-Examples:
-
-  evalctl conformance --sdk go
-  evalctl conformance --endpoint http://127.0.0.1:8787 --profile evaluable
-  evalctl conformance --endpoint http://127.0.0.1:8787 --only events --only 'batch-atomic-*'
-  evalctl conformance --sdk py --daemon-cmd 'python3 daemon.py serve --addr {addr}' --format junit --output junit.xml
-  evalctl conformance --mcp 'stdio:evalctl mcp --home ./brains'
-  evalctl conformance --list --only ask
-`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -91,7 +68,7 @@ func (c *conformanceCmd) Validate() error {
 func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	checks, err := conformance.Checks(conformance.Profile(c.Profile), c.Only)
 	if err != nil {
-		return usageError{fmt.Errorf("--only: %w; --list shows all checks", err)}
+		return fmt.Errorf("--only: %w; --list shows all checks", err)
 	}
 	if c.List {
 		return c.list(p.stdout, checks)
@@ -101,83 +78,52 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
 	if err != nil {
-		return usageError{fmt.Errorf("--output: %w", err)}
+		return fmt.Errorf("--output: %w", err)
 	}
 	defer out.Discard()
 	t := newTerminal(p, c.Quiet)
 	defer func() { err = c.writeProblem(p, t, "conformance", err) }()
-	if err := c.findTarget(p); err != nil {
-		return usageError{err}
-	}
-	if c.Target == "" {
-		return c.check(ctx, p, t, out, c.options(c.Endpoint))
-	}
-	config, keys, err := c.startConfig(p)
-	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
+	planned, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
-	}
-	if keys != "" {
-		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
-	}
-	session, err := harness.Open(ctx, config)
-	if err != nil {
-		return asDaemonError(ctx, err)
-	}
-	if c.MCP == "" && c.found.Own {
-		c.MCP = session.Service().URL() + "/mcp"
-	}
-	options := c.options(session.Service().URL())
-	options.Process, options.Reference = session.Process(), c.found.Own
-	options.Log = func() string { return session.Process().LastLines() }
-	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
-		t.Field("restart", "the daemon died and is started again")
-		if err := session.Restart(ctx); err != nil {
-			return "", nil, err
-		}
-		return session.Service().URL(), session.Process(), nil
-	}
-	return errors.Join(c.check(ctx, p, t, out, options), session.Close())
-}
-
-// findTarget looks up --target. A target that is a URL is an --endpoint.
-func (c *conformanceCmd) findTarget(p *process) (err error) {
-	if c.Target == "" {
-		return nil
-	}
-	if c.found, err = findTarget(p, c.Target, c.DaemonCmd, ""); err != nil {
 		return err
 	}
-	if c.found.Foreign() {
-		return fmt.Errorf("target %s does not speak the protocol whose conformance is checked; "+
-			"evalctl target check says what it can do", c.found.Name)
+	defer func() { err = errors.Join(err, planned.Close()) }()
+	if planned.Keys != "" {
+		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
 	}
-	if c.found.Endpoint == "" {
-		return nil
+	restarting := func() { t.Field("restart", "the daemon died and is started again") }
+	if err := planned.Open(ctx, restarting); err != nil {
+		return asDaemonError(ctx, err)
 	}
-	config, err := sessionOf(p, c.found, c.Token, 0)
-	c.Target, c.Endpoint, c.Token = "", c.found.Endpoint, config.Token
-	return err
+	return c.check(ctx, p, t, out, planned.Options)
 }
 
-// options returns what the flags say about a run.
-func (c *conformanceCmd) options(url string) conformance.Options {
-	return conformance.Options{
-		Endpoint: url, MCP: c.MCP, Token: c.Token,
-		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
-		Profile: conformance.Profile(c.Profile), Only: c.Only, Parallel: c.Concurrency, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
+// plan returns the daemon that is checked, not started yet.
+func (c *conformanceCmd) plan(p *process) (*plan.Conformance, error) {
+	targets, err := p.targets()
+	if err != nil {
+		return nil, err
 	}
-}
-
-// startConfig returns how to start the daemon, and the folder of its keys file, see makeKeys.
-func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, keys string, err error) {
-	if config, err = sessionOf(p, c.found, c.Token, c.Port); err != nil {
-		return config, "", err
+	planned, err := plan.NewConformance(plan.ConformanceSpec{
+		Targets: targets, Target: c.Target, Command: c.DaemonCmd, Port: c.Port,
+		Options: conformance.Options{
+			Endpoint: c.Endpoint, MCP: c.MCP,
+			Token: c.Token, ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
+			Profile: conformance.Profile(c.Profile), Only: c.Only,
+			Parallel: c.Concurrency, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
+		},
+		NewToken: httpapi.NewToken,
+		AddKey: func(file string, k plan.ConformanceKey) error {
+			return httpapi.AddKey(file, httpapi.Key{
+				Name: k.Name, Tenant: k.Tenant, SHA256: httpapi.HashToken(k.Token),
+				Brains: []string{httpapi.AllBrains}, Roles: []string{k.Role},
+			}, func() error { return nil })
+		},
+	})
+	if err != nil {
+		err = errors.Join(err, planned.Close())
 	}
-	c.Token = config.Token
-	keys, err = c.makeKeys(&config.Profile)
-	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Concurrency
-	return config, keys, err
+	return planned, err
 }
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
@@ -186,8 +132,8 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	if options.Endpoint != "" {
 		t.Field("daemon", "%s", terminal.Line(options.Endpoint))
 	}
-	if c.MCP != "" {
-		t.Field("mcp", "%s", terminal.Line(c.MCP))
+	if options.MCP != "" {
+		t.Field("mcp", "%s", terminal.Line(options.MCP))
 	}
 	if options.Profile != conformance.Full {
 		t.Field("profile", "%s", options.Profile)

@@ -18,21 +18,6 @@ type datasetCmd struct {
 	Fetch    datasetFetchCmd    `cmd:"" help:"Download a published benchmark."`
 }
 
-func (datasetCmd) Help() string {
-	return `A dataset is a JSONL file of questions, with a corpus next to it: the documents that they are about.
-docs/datasets.md describes both.
-
-Examples:
-
-  evalctl dataset init mine                       # an example to edit
-  evalctl dataset validate mine/questions.jsonl   # is it right, and if not, why?
-  evalctl dataset stats mine/questions.jsonl      # what is in it?
-  evalctl dataset convert table.csv --output questions.jsonl
-  evalctl dataset sample questions.jsonl --size 50 --output sample.jsonl
-  evalctl dataset fetch locomo10                  # a published benchmark
-`
-}
-
 // datasetFile is the dataset that a command reads, and where its documents are.
 type datasetFile struct {
 	File     string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`

@@ -24,19 +24,6 @@ type datasetFetchCmd struct {
 	Quiet    bool   `help:"Print only errors on stderr."`
 }
 
-func (datasetFetchCmd) Help() string {
-	return `Downloads a benchmark, checks its size and SHA-256, and prints the path of the file. A file that is
-there is not downloaded again. An interrupted download is continued by the same command.
-
-Examples:
-
-  evalctl dataset fetch                        # what is there?
-  evalctl dataset fetch locomo10
-  evalctl dataset fetch longmemeval-s --cache-dir /data
-  evalctl dataset fetch --url https://example.org/questions.json --sha256 9f86d081…
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *datasetFetchCmd) Validate() error {
 	switch {
@@ -55,18 +42,18 @@ func (c *datasetFetchCmd) Run(ctx context.Context, p *process) error {
 	}
 	b, err := c.benchmark()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	dir, err := c.cacheDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("--cache-dir: %w", err)}
+		return fmt.Errorf("--cache-dir: %w", err)
 	}
 	name, err := download.FileName(b.URL)
 	if err != nil {
-		return usageError{fmt.Errorf("--url %s: %w", llm.WithoutSecrets(b.URL), err)}
+		return fmt.Errorf("--url %s: %w", llm.WithoutSecrets(b.URL), err)
 	}
 	return c.fetch(ctx, p, b, filepath.Join(dir, name))
 }

@@ -15,25 +15,15 @@ type datasetInitCmd struct {
 	Dir string `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
 }
 
-func (datasetInitCmd) Help() string {
-	return `Writes questions.jsonl, with comments that explain every field, and the folder questions.corpus with
-the documents, and prints the command that runs them. It replaces nothing.
-
-Examples:
-
-  evalctl dataset init mine
-`
-}
-
 // Run writes the example.
 func (c *datasetInitCmd) Run(p *process) error {
 	questions := filepath.Join(c.Dir, dataset.ExampleQuestions)
 	corpus := filepath.Join(c.Dir, dataset.ExampleCorpus)
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := errors.Join(atomicfile.CheckNew(questions), atomicfile.CheckNew(corpus)); err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := dataset.WriteExample(c.Dir); err != nil {
 		return fmt.Errorf("write the example: %w", err)

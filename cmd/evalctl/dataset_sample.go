@@ -19,18 +19,6 @@ type datasetSampleCmd struct {
 	Output string `placeholder:"FILE" help:"File to write instead of stdout."`
 }
 
-func (datasetSampleCmd) Help() string {
-	return `Draws questions in the proportions of their strata and prints their lines unchanged, in the order of
-the file. A sample is the same on every machine. The strata are listed on stderr.
-
-Examples:
-
-  evalctl dataset sample datasets/core.jsonl --size 50 --output core-50.jsonl
-  evalctl dataset sample locomo.jsonl --size 100 --seed 7 --by category: --output locomo-100.jsonl
-  evalctl run --sdk go --dataset core-50.jsonl --corpus datasets/core.corpus --scorer exact
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *datasetSampleCmd) Validate() error {
 	switch {

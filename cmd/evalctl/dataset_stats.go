@@ -11,29 +11,18 @@ type datasetStatsCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-func (datasetStatsCmd) Help() string {
-	return `Says what is in a dataset and its corpus: how many questions have what, how long they are, when they are
-asked, how many gold documents they have, and what their tags and brains are. Lengths are in characters.
-
-Examples:
-
-  evalctl dataset stats datasets/core.jsonl
-  evalctl dataset stats locomo.jsonl --json
-`
-}
-
 // Run prints the figures.
 func (c *datasetStatsCmd) Run(p *process) error {
 	if err := dataset.CheckFile(c.File); err != nil {
-		return usageError{err}
+		return err
 	}
 	in, err := dataset.Load(c.spec())
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	s, err := in.Describe()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.JSON {
 		return printJSON(p, s)

@@ -16,18 +16,6 @@ type datasetValidateCmd struct {
 	JSON   bool   `name:"json" help:"Print the report as one JSON object."`
 }
 
-func (datasetValidateCmd) Help() string {
-	return `Checks everything that run checks before it starts a daemon, and lists what is wrong with file and
-line. The exit code is 0 if the dataset can be used, and else 2.
-
-Examples:
-
-  evalctl dataset validate datasets/core.jsonl
-  evalctl dataset validate datasets/core.jsonl --scorer exact
-  evalctl dataset validate mine.jsonl --corpus notes/ --json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *datasetValidateCmd) Validate() error {
 	if limit := target.Scenarios()[0].MaxTopK; c.TopK < 1 || c.TopK > limit {
@@ -49,7 +37,7 @@ func (c *datasetValidateCmd) Run(p *process) error {
 		}
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("%w\n%s cannot be used", err, c.File)}
+		return fmt.Errorf("%w\n%s cannot be used", err, c.File)
 	}
 	if !c.JSON {
 		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", terminal.Line(c.File))

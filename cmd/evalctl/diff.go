@@ -13,16 +13,6 @@ type diffCmd struct {
 	Files []string `arg:"" name:"file" help:"Result files, or runs in JSON lines."`
 }
 
-func (diffCmd) Help() string {
-	return `Shows what became of one question in several results: the answers, the verdicts and their reasons, what was
-retrieved and which of it is gold, times and cost. It does not check that the results are comparable.
-
-Examples:
-
-  evalctl diff q-012 results/2026-01-30/go.json results/2026-01-31/go.json
-`
-}
-
 // Run shows the question on stdout.
 func (c *diffCmd) Run(p *process) error {
 	if len(c.Files) < 2 {

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/harness/sweep"
 	"evalctl/internal/llm"
 )
 
@@ -36,7 +37,7 @@ var exitMeanings = []struct {
 }{
 	{exitDone, "done, every floor is met"},
 	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs;\nfor judge check, below --min-kappa or --min-specificity"},
-	{exitUsage, "invalid usage or configuration, or an unusable judge, for example because\nits provider does not answer"},
+	{exitUsage, "invalid usage or configuration, an unusable judge, for example because its\nprovider does not answer, or any failure that no other code is for"},
 	{exitBudget, "the budget was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required; for\nconformance, too little could be judged; for a replay on a queue, no worker\ntook the questions; a database cannot be reached"},
 	{exitUnscored, "more errors or unscored questions than allowed"},
@@ -56,18 +57,10 @@ func exitTable() string {
 	return b.String()
 }
 
-// usageError reports an invalid command line or configuration.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 // daemonError reports a daemon that cannot be evaluated.
 type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
-
-// unscoredError reports a finished sweep with too many questions without a score.
-type unscoredError struct{ error }
 
 // belowError reports that what was measured is below what is required of it: a run that is
 // worse than the baseline, or a file that is not what its questions say or not signed.
@@ -155,13 +148,13 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied),
-		errors.Is(err, harness.ErrNoWorkers), errors.Is(err, harness.ErrMode):
+		errors.Is(err, harness.ErrNoWorkers), errors.Is(err, harness.ErrMode), errors.Is(err, sweep.ErrNoAnswers):
 		return exitDaemon
 	case errors.As(err, new(*harness.SystematicError)):
 		return systematicCode(err)
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(unscoredError)), isJudge && judge.Uncertain:
+	case errors.Is(err, sweep.ErrLost), isJudge && judge.Uncertain:
 		return exitUnscored
 	case errors.As(err, new(belowError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
 		return exitBelowFloor

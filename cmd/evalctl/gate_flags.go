@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"evalctl/harness/result"
 )
@@ -41,38 +38,13 @@ type gateFlags struct {
 
 // validateGate parses the flags.
 func (g *gateFlags) validateGate() (err error) {
-	if g.floor, err = parseRate(g.Floor); err != nil {
+	if g.floor, err = result.ParseRate(g.Floor); err != nil {
 		return fmt.Errorf("--floor %s: %w", g.Floor, err)
 	}
-	g.tagFloors = nil
-	for _, v := range g.FloorTag {
-		at := strings.LastIndex(v, "=") // a tag may contain one
-		if at < 1 {
-			return fmt.Errorf("--floor-tag %s: write TAG=RATE, such as temporal=0.8", v)
-		}
-		tag := v[:at]
-		rate, err := parseRate(v[at+1:])
-		if err != nil {
-			return fmt.Errorf("--floor-tag %s: %w", v, err)
-		}
-		if _, twice := g.tagFloors[tag]; twice {
-			return fmt.Errorf("--floor-tag: the tag %s has two floors", tag)
-		}
-		if g.tagFloors == nil {
-			g.tagFloors = map[string]float64{}
-		}
-		g.tagFloors[tag] = rate
+	if g.tagFloors, err = result.ParseTagFloors(g.FloorTag); err != nil {
+		return fmt.Errorf("--floor-tag %w", err)
 	}
 	return g.validateAllowances()
-}
-
-// parseRate parses a rate from 0 to 1.
-func parseRate(s string) (float64, error) {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(f >= 0 && f <= 1) {
-		return 0, errors.New("must be a rate from 0 to 1, such as 0.90")
-	}
-	return f, nil
 }
 
 // mode returns the mode of the floors, as results have it.

@@ -14,29 +14,18 @@ type healthCmd struct {
 	URL string `arg:"" optional:"" help:"Base URL. Default: the address in $SVC_ADDR, or http://127.0.0.1:8787."`
 }
 
-func (healthCmd) Help() string {
-	return `Sends GET /healthz, which needs no token. For a healthy daemon it prints "ok" and the daemon's version
-and exits with 0. Otherwise it exits with 4.
-
-Examples:
-
-  evalctl health
-  evalctl health http://127.0.0.1:9000
-`
-}
-
 // Run sends one request. Containers and service managers repeat the command themselves.
 func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	base := c.URL
 	if base == "" {
 		var err error
 		if base, err = setup.URL(cmp.Or(p.env("SVC_ADDR"), "127.0.0.1:8787")); err != nil {
-			return usageError{err}
+			return err
 		}
 	}
 	daemon, err := client.New(base, &client.Options{UserAgent: userAgent()})
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer daemon.Close()
 	health, err := daemon.Health(ctx)

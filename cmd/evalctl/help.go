@@ -20,7 +20,7 @@ func (c *helpCmd) Run(ctx context.Context, p *process) error {
 	withHelp := *p
 	withHelp.args = append(slices.Clone(c.Command), "--help")
 	if _, err := parse(ctx, &withHelp, &cli{}); err != nil {
-		return usageError{fmt.Errorf("%w; the commands are %s", err, strings.Join(commandNames(grammar(nil)), ", "))}
+		return fmt.Errorf("%w; the commands are %s", err, strings.Join(commandNames(grammar(nil)), ", "))
 	}
 	return nil
 }
@@ -46,5 +46,5 @@ func noCommand(ctx context.Context, p *process) error {
 	withHelp.args, withHelp.stdout = []string{"--help"}, p.stderr
 	// The error only repeats that a command is missing.
 	_, _ = parse(ctx, &withHelp, &cli{}, kong.Exit(func(int) {}))
-	return usageError{errors.New("no command")}
+	return errors.New("no command")
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +51,7 @@ func printAllHelp(options kong.HelpOptions, k *kong.Context) error {
 // printGroups changes the model as the help shows it: the process ends afterwards.
 func printGroups(options kong.HelpOptions, k *kong.Context, all bool) error {
 	command := k.Selected()
+	describe(cmp.Or(command, k.Model.Node))
 	for _, f := range k.Model.Flags {
 		if command == nil || !hasAdvanced(command) {
 			f.Group = nil
@@ -81,6 +84,29 @@ func printGroups(options kong.HelpOptions, k *kong.Context, all bool) error {
 	}
 	_, err := fmt.Fprintf(k.Stdout, "\n%sExit codes: see evalctl --help\n", more)
 	return err
+}
+
+// describe sets the text that follows the summary of a command, or of evalctl.
+func describe(node *kong.Node) {
+	if node.Detail = helpText(node); node.Parent == nil {
+		node.Detail += exitTable()
+	}
+}
+
+// helpTexts has the texts that follow the summaries of commands, one file for each command.
+//
+//go:embed help
+var helpTexts embed.FS
+
+// helpText returns the text of a command, empty if it has none.
+func helpText(node *kong.Node) string {
+	text, _ := helpTexts.ReadFile(helpFile(node.FullPath()))
+	return string(text)
+}
+
+// helpFile returns the file with the text of a command, for example evalctl dataset init.
+func helpFile(command string) string {
+	return "help/" + strings.ReplaceAll(strings.TrimPrefix(command, "evalctl "), " ", "_") + ".txt"
 }
 
 // listDefaults makes the help list commands such as evalctl mcp, which have further commands but

@@ -10,14 +10,14 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/report/text"
-	"evalctl/harness/result"
-	"evalctl/internal/llm"
-	"evalctl/scorer"
 )
 
 // judgeCmd has the commands about judges.
 type judgeCmd struct {
-	Check judgeCheckCmd `cmd:"" help:"Measure how often a judge is right, on answers with labels."`
+	Check    judgeCheckCmd    `cmd:"" help:"Measure how often a judge is right, on answers with labels."`
+	Label    judgeLabelCmd    `cmd:"" help:"Label answers that are drawn at random, verdicts hidden."`
+	Estimate judgeEstimateCmd `cmd:"" help:"Estimate pass rates in the terms of labellers."`
+	Plan     judgePlanCmd     `cmd:"" help:"Say how many labels an interval needs."`
 }
 
 // judgeCheckCmd has the flags of evalctl judge check.
@@ -30,27 +30,6 @@ type judgeCheckCmd struct {
 	MinKappa       *float64 `name:"min-kappa" placeholder:"K" help:"Least kappa, 0 to 1. Below it the exit code is 1."`
 	MinSpecificity *float64 `name:"min-specificity" placeholder:"RATE" help:"Least share of the wrong answers that the judge fails, 0 to 1. Below it the exit code is 1."`
 	moneyFlags
-}
-
-func (judgeCheckCmd) Help() string {
-	return `Each line of the labels is an object with id, question, reference_answer, answer, and label, which
-is true or false, or "correct" or "incorrect". It may have type (standard, temporal,
-knowledge-update, preference or abstention, by which the prompt is selected) and question_date.
-Label the answers without knowing the judge's verdicts, and take them from the runs to be corrected.
-
-The prompts are those of evalctl replay, or those of evalctl run if --result is a file of it. The key
-and the URL of the judge are OPENAI_API_KEY and OPENAI_BASE_URL, or SVC_EVAL_JUDGE_API_KEY and
-SVC_EVAL_JUDGE_BASE_URL if the judge is of another provider than the reader.
-
---min-kappa and --min-specificity are compared with the figures themselves, not with their
-intervals. The exit code is 1 if a figure is below, and 5 if it would be below only with the
-unjudged answers counted as misjudged.
-
-Examples:
-
-  evalctl judge check --labels labels.jsonl --judge gpt-4o --max-cost-usd 1
-  evalctl judge check --labels labels.jsonl --judge gpt-4o --result results/2026-01-31/go.replay.json
-`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -66,7 +45,10 @@ func (c *judgeCheckCmd) Validate() error {
 
 // Run judges the answers. It checks all that needs no money first.
 func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
-	plan, of, err := c.plan(p)
+	plan, of, err := judging.OpenCheck(judging.CheckSpec{
+		Judge: c.Judge, Env: p.env, Prompts: c.JudgePrompts, Result: c.Result,
+		Config: judging.Config{Prices: c.prices, PricesDate: c.pricesDate, Cap: c.limit, MaxUnusable: c.MaxUnusable},
+	})
 	if err != nil {
 		return err
 	}
@@ -99,40 +81,4 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return minimum.Reached(&checked.Accuracy)
-}
-
-// plan returns the judge, and the result of --result or nil.
-func (c *judgeCheckCmd) plan(p *process) (plan *judging.Plan, of *result.Result, err error) {
-	ref, err := llm.ParseRef(p.env, "judge", c.Judge)
-	if err != nil {
-		return nil, nil, err
-	}
-	config := judging.Config{
-		Model: ref.Name, BaseURL: llm.RecordedURL(ref.JudgeConfig(p.env)), Prices: c.prices, Cap: c.limit,
-		MaxUnusable: c.MaxUnusable, PricesDate: c.pricesDate,
-		ByType: scorer.ReplayPrompts(),
-	}
-	if c.JudgePrompts != "" {
-		if config.ByType, err = scorer.LoadPrompts(c.JudgePrompts); err != nil {
-			return nil, nil, fmt.Errorf("--judge-prompts: %w", err)
-		}
-	}
-	if c.Result != "" {
-		if of, err = judging.OpenJudged(c.Result); err != nil {
-			return nil, nil, err
-		}
-		if c.JudgePrompts == "" && of.Identity.Judge.PromptSHA256 == scorer.DefaultPrompts().SHA256() {
-			config.Prompts, config.ByType = scorer.DefaultPrompts(), nil
-		}
-	}
-	if config.Provider, err = ref.OpenJudge(p.env); err != nil {
-		return nil, nil, err
-	}
-	if plan, err = judging.New(config); err != nil || of == nil {
-		return plan, of, err
-	}
-	if err = plan.Same(*of.Identity.Judge); err != nil {
-		err = fmt.Errorf("--result %s: %w", c.Result, err)
-	}
-	return plan, of, err
 }

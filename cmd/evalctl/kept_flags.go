@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 )
 
@@ -59,7 +59,7 @@ func (c *keptFlags) kept(paths map[string]string) (map[string]any, error) {
 		if notKept[f.Name] != "" || len(f.Envs) > 0 && !c.given[f.Name] {
 			continue
 		}
-		value := flagText(f.Target)
+		value := project.Text(f.Target)
 		if value == nil || value == "" && !c.given[f.Name] {
 			continue
 		}
@@ -76,28 +76,6 @@ func (c *keptFlags) kept(paths map[string]string) (map[string]any, error) {
 		options[name] = absolute
 	}
 	return options, nil
-}
-
-// flagText returns a flag's value as on a command line: a string, a []string for a flag that may be
-// repeated, or nil for a flag without a value.
-func flagText(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return nil
-		}
-		return flagText(v.Elem())
-	case reflect.Slice:
-		if v.Len() == 0 {
-			return nil
-		}
-		var list []string
-		for i := range v.Len() {
-			list = append(list, fmt.Sprint(v.Index(i)))
-		}
-		return list
-	}
-	return fmt.Sprint(v)
 }
 
 // resolverOf returns a resolver for the flags of a command that keptFlags.kept has returned.
@@ -124,8 +102,8 @@ func (c *keptFlags) files() []report.File {
 		named := slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, func(what string) bool {
 			return strings.Contains(f.PlaceHolder, what)
 		})
-		values, _ := flagText(f.Target).([]string)
-		if value, ok := flagText(f.Target).(string); ok {
+		values, _ := project.Text(f.Target).([]string)
+		if value, ok := project.Text(f.Target).(string); ok {
 			values = []string{value}
 		}
 		for _, value := range values {

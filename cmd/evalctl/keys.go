@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"evalctl/daemon/httpapi"
@@ -19,32 +17,6 @@ type keysCmd struct {
 	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key."`
 }
 
-func (keysCmd) Help() string {
-	return `Examples:
-
-  evalctl keys create --file keys.yaml --name ci --tenant acme --role writer
-  evalctl keys list --file keys.yaml
-  evalctl keys revoke --file keys.yaml ci
-  evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
-
-A daemon puts a changed file in force within about a second, or at once on
-SIGHUP. If the file cannot be used, the previous keys stay in force, and the
-daemon logs what is wrong with it.
-
-A keys file can be edited by hand, for example to set a rate limit:
-
-  keys:
-    - name: ci                  # appears in the daemon's log
-      tenant: acme              # owner of the brains that the key creates
-      sha256: 9f86d081884c...   # hash of the token, 64 hex digits
-      brains: ["*"]             # brain ids, or "*" for all brains of the tenant
-      roles: [writer]           # reader, writer, admin
-      scopes: [admin]           # in addition to those of the roles
-      rate: {per_second: 5, burst: 20}
-      expires: 2027-01-31       # at 00:00 UTC; or a time such as 2027-01-31T18:00:00Z
-`
-}
-
 type keysCreateCmd struct {
 	Name    string   `required:"" help:"Name of the key, which appears in the daemon's log."`
 	Tenant  string   `required:"" help:"Tenant of the key, which owns the brains that the key creates."`
@@ -54,111 +26,44 @@ type keysCreateCmd struct {
 	Expires string   `placeholder:"WHEN" help:"End of the key: a date (00:00 UTC), a time such as 2027-01-31T18:00:00Z, or from now on, such as 12h or 30d. Default: never."`
 }
 
-func (keysCreateCmd) Help() string {
-	return `Prints the token to stdout. It cannot be shown again, because the file contains only its SHA-256.
-
-Roles and their scopes:
-
-  reader  documents:read, search, ask
-  writer  the same and documents:write, which includes creating brains
-  admin   the same and admin: delete brains, read /metrics, and use brains
-          that were created without keys
-
-Examples:
-
-  evalctl keys create --file keys.yaml --name ci --tenant acme --role writer
-  evalctl keys create --file keys.yaml --name bot --tenant acme --brain notes --scope search
-  evalctl keys create --file keys.yaml --name guest --tenant acme --role reader --expires 30d
-`
-}
-
 // Run adds the key and prints its token.
 func (c *keysCreateCmd) Run(p *process, parent *keysCmd) error {
 	if len(c.Role)+len(c.Scope) == 0 {
-		return usageError{errors.New("permissions are missing: set --role " + strings.Join(httpapi.Roles(), ", ") +
-			", or --scope " + strings.Join(httpapi.Scopes(), ", "))}
+		return errors.New("permissions are missing: set --role " + strings.Join(httpapi.Roles(), ", ") +
+			", or --scope " + strings.Join(httpapi.Scopes(), ", "))
 	}
-	err := httpapi.IssueKey(parent.File, httpapi.Key{
+	return httpapi.IssueKey(parent.File, httpapi.Key{
 		Name: c.Name, Tenant: c.Tenant, Brains: c.Brain, Roles: c.Role, Scopes: c.Scope,
 	}, c.Expires, time.Now(), func(token string) error {
 		_, err := fmt.Fprintln(p.stdout, token)
 		return err
 	})
-	if err != nil {
-		return usageError{err}
-	}
-	return nil
 }
 
 type keysListCmd struct{}
-
-func (keysListCmd) Help() string {
-	return `Prints one line per key: what it permits, when it was created, when it expires, and when a
-daemon last received a request with its token. Daemons record the last uses once
-a minute in FILE.used. ID is the beginning of the token's hash.
-
-Example:
-
-  evalctl keys list --file keys.yaml
-`
-}
 
 // Run prints one line per key.
 func (c *keysListCmd) Run(p *process, parent *keysCmd) error {
 	keys, err := httpapi.ReadKeys(parent.File)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	used, err := httpapi.LastUses(parent.File)
 	if err != nil { // the keys themselves are known
 		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(err.Error()))
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTENANT\tBRAINS\tROLES\tSCOPES\tRATE\tSTATUS\tCREATED\tEXPIRES\tLAST USE\tID")
-	for _, k := range keys.List() {
-		rate := "-"
-		if k.Rate != nil {
-			rate = fmt.Sprintf("%v/s, burst %d", k.Rate.PerSecond, k.Rate.Burst)
-		}
-		fmt.Fprintln(w, strings.Join([]string{
-			k.Name, k.Tenant, commas(k.Brains), commas(k.Roles), commas(k.Scopes), rate,
-			k.Status(time.Now()), keyTime(k.Created), keyTime(k.Expires), keyTime(used[k.ID()]), k.ID(),
-		}, "\t"))
-	}
-	return w.Flush()
+	return keys.Print(p.stdout, used, time.Now())
 }
-
-func keyTime(t httpapi.KeyTime) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.String()
-}
-
-func commas(list []string) string { return cmp.Or(strings.Join(list, ","), "-") }
 
 type keysRevokeCmd struct {
 	Key string `arg:"" placeholder:"NAME|ID" help:"Name of the key, or at least 6 digits of the ID that evalctl keys list shows."`
-}
-
-func (keysRevokeCmd) Help() string {
-	return `Marks the key as revoked. Running daemons then answer its token with 401, and end its change
-streams, within about a second. Requests that have begun are completed. The
-entry stays in the file, and its name stays taken; remove it by hand if no log
-mentions it any more.
-
-Examples:
-
-  evalctl keys revoke --file keys.yaml ci
-  evalctl keys revoke --file keys.yaml 9f86d081
-`
 }
 
 // Run revokes the key.
 func (c *keysRevokeCmd) Run(p *process, parent *keysCmd) error {
 	k, before, err := httpapi.RevokeKey(parent.File, c.Key, time.Now())
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if before {
 		fmt.Fprintf(p.stderr, "evalctl: key %s was revoked before, at %v\n", k.Name, k.Revoked)

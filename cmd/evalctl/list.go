@@ -40,18 +40,6 @@ type listCmd struct {
 	JSON  bool   `name:"json" help:"Print one JSON object."`
 }
 
-func (listCmd) Help() string {
-	return `Lists what was measured, the newest first. A run is listed once, however many copies of its file there are.
-Files that cannot be read are named with the reason.
-
-Examples:
-
-  evalctl list
-  evalctl list --target go --limit 10
-  evalctl list results --kind replay --json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *listCmd) Validate() error {
 	if c.Limit < 0 {
@@ -76,18 +64,9 @@ func (c *listCmd) Run(p *process) error {
 	if c.JSON {
 		return printJSON(p, f)
 	}
-	t := newTerminal(p, false)
-	if len(f.Entries) > 0 {
-		if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
-			return err
-		}
+	if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
+		return err
 	}
-	if more := all - len(f.Entries); more > 0 {
-		t.Field("more", "%s not listed: give --limit 0", count(more, "older result"))
-	}
-	if all == 0 {
-		t.Field("empty", "%s", text.NoResults(f, c.Target, c.Kind))
-	}
-	text.NotListed(t, f)
+	text.NotListed(newTerminal(p, false), f, all-len(f.Entries), c.Target, c.Kind)
 	return nil
 }

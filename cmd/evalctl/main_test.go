@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -12,12 +13,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -151,6 +154,36 @@ func TestRunHelp(t *testing.T) {
 	}
 	if lines := strings.Count(string(got), "\n"); lines > 60 {
 		t.Errorf("the help of run has %d lines, want at most 60", lines)
+	}
+}
+
+// TestHelpTexts checks that every command has a file in help, and every file there a command.
+func TestHelpTexts(t *testing.T) {
+	unexplained := []string{"help", "version", "judge"} // the summary, or the command below, says it all
+	files := map[string]bool{helpFile("evalctl"): true}
+	var add func(parent *kong.Node)
+	add = func(parent *kong.Node) {
+		for _, command := range parent.Children {
+			if !command.Hidden && !slices.Contains(unexplained, command.Path()) {
+				files[helpFile(command.FullPath())] = true
+			}
+			add(command)
+		}
+	}
+	add(grammar(nil))
+	for file := range files {
+		if text, err := helpTexts.ReadFile(file); err != nil || len(text) == 0 {
+			t.Errorf("%s is missing or empty: it explains the command in --help", file)
+		}
+	}
+	found, err := fs.Glob(helpTexts, "help/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range found {
+		if !files[file] {
+			t.Errorf("%s belongs to no command", file)
+		}
 	}
 }
 

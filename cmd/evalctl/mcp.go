@@ -38,33 +38,6 @@ type mcpCmd struct {
 	Install mcpInstallCmd `cmd:"" help:"Print or edit the configuration of a desktop client."`
 }
 
-func (mcpCmd) Help() string {
-	return `Speaks the Model Context Protocol on stdin and stdout, for one client, with the tools memory_search,
-memory_remember, memory_ask and others. It ends when stdin ends, and logs to stderr.
-
-Without --endpoint, the daemon runs in this process and keeps its brains in a home:
-
-  Linux    $XDG_DATA_HOME/evalctl, else ~/.local/share/evalctl
-  macOS    ~/Library/Application Support/evalctl
-  Windows  %LocalAppData%\evalctl
-
-Any number of evalctl mcp processes may use the same home. The first one runs the daemon, the others
-connect to it, and when it ends another one runs it. A new home has one empty brain, "default",
-unless --default-brain names another one. --store memory keeps nothing.
-
-Models are configured as in evalctl serve. Arguments are visible to other users and are written to
-configuration files, so tokens and API keys are read only from variables: SVC_TOKEN, OPENAI_API_KEY,
-SVC_EMBED_API_KEY and SVC_RERANK_API_KEY.
-
-Examples:
-
-  evalctl mcp install                                # clients and their configuration files
-  evalctl mcp install claude-desktop --files ~/Documents --write
-  evalctl mcp --home ./brains --model ollama/llama3.2
-  SVC_TOKEN=… evalctl mcp --endpoint https://memory.example.com --default-brain notes
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *mcpCmd) Validate() error {
 	if c.Endpoint != "" && c.Store != "" {
@@ -95,12 +68,15 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	}
 	shared, err := c.home(p, logger)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	// What is wrong with the home is reported now, not by the first call of a tool.
 	conn, err := shared.Dial(ctx, "", "")
 	if err != nil {
-		return usageError{errors.Join(err, shared.Close())}
+		if err = errors.Join(err, shared.Close()); postgres.IsURL(c.Store) {
+			err = databaseError(err)
+		}
+		return err
 	}
 	conn.Close()
 	err = c.serve(ctx, p, logger, home.URL, home.HTTPClient(shared.Dial))
@@ -119,12 +95,12 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	}
 	api, err := client.New(url, &options)
 	if err != nil {
-		return usageError{fmt.Errorf("--endpoint: %w", err)}
+		return fmt.Errorf("--endpoint: %w", err)
 	}
 	defer api.Close()
-	files, err := c.files()
+	files, err := mcpserver.OpenFiles(c.Files)
 	if err != nil {
-		return err
+		return fmt.Errorf("--%w", err)
 	}
 	server, err := mcpserver.New(mcpserver.Config{
 		Client: api, Files: files, DefaultBrain: c.Default, Version: version().Number, Logger: logger,
@@ -137,22 +113,7 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	if ctx.Err() != nil {
 		err = nil // ended by a signal, as serve
 	}
-	if files != nil {
-		err = errors.Join(err, files.Close())
-	}
-	return err
-}
-
-// files opens the folders of --files, nil without any.
-func (c *mcpCmd) files() (*mcpserver.Files, error) {
-	if len(c.Files) == 0 {
-		return nil, nil
-	}
-	files, err := mcpserver.OpenFiles(c.Files)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--%w", err)}
-	}
-	return files, nil
+	return errors.Join(err, files.Close())
 }
 
 // home returns the home that the flags name. Without one, the daemon is in memory, or has its data

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/setup"
+	"evalctl/harness/project"
 	"evalctl/internal/clientconfig"
 )
 
@@ -22,84 +22,20 @@ type mcpInstallCmd struct {
 	Write  bool   `help:"Edit the file. Without it, the configuration is printed."`
 }
 
-func (mcpInstallCmd) Help() string {
-	return `Prints what makes a client start evalctl mcp, or adds it to the client's configuration with --write.
-Without a client, it lists the clients, their files, and whether they have the entry.
-
-The flags of evalctl mcp, from this command line and from the environment, become arguments of the
-entry. Tokens and API keys never do: the client must pass them on as variables.
-
---write changes nothing else in the file, keeps a copy of it, and does nothing if the entry is there
-already. An entry of the same name that differs is an error: remove it, or set --name.
-
-Examples:
-
-  evalctl mcp install
-  evalctl mcp install claude-desktop --write
-  evalctl mcp install cursor --default-brain work --write
-  evalctl mcp install vscode --file .vscode/mcp.json --endpoint http://127.0.0.1:8787 --write
-`
-}
-
 // Run prints or writes the configuration of a client, or lists the clients.
 func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	if err := c.run(p, ctx, parent); err != nil {
-		return usageError{err}
-	}
-	return nil
-}
-
-func (c *mcpInstallCmd) run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	if err := clientconfig.CheckName(c.Name); err != nil {
-		return fmt.Errorf("--name %w", err)
-	}
-	program, args, err := parent.command(p, ctx)
+	program, args, err := parent.command(p, ctx.Selected().Parent.Flags)
 	if err != nil {
 		return err
 	}
-	if c.Client == "" {
-		if c.Write || c.File != "" {
-			return errors.New("the client is missing; evalctl mcp install lists the clients")
-		}
-		where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
-		if err != nil {
-			return err
-		}
-		return clientconfig.List(p.stdout, where, c.Name, program, args)
-	}
-	client, err := clientconfig.Find(c.Client)
-	if err != nil {
-		return err
-	}
-	path := c.File
-	if path == "" {
-		where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
-		if err != nil {
-			return err
-		}
-		path = client.File(where)
-	}
-	variables := parent.variables(p)
-	entry := client.Entry(program, args, variables)
-	if c.Write {
-		change, err := client.Add(path, c.Name, entry)
-		if err != nil {
-			return err
-		}
-		if err := change.Print(p.stdout, c.Name); err != nil || len(change.Lines) == 0 {
-			return err
-		}
-		fmt.Fprintln(p.stderr, client.Then)
-		client.Remind(p.stderr, variables)
-		return nil
-	}
-	client.Show(p.stdout, p.stderr, path, c.Name, entry)
-	client.Remind(p.stderr, variables)
-	return nil
+	return clientconfig.Install{
+		Client: c.Client, Name: c.Name, File: c.File, Write: c.Write,
+		Program: program, Args: args, Variables: parent.variables(p), GOOS: runtime.GOOS, Env: p.env,
+	}.Run(p.stdout, p.stderr)
 }
 
 // command returns the command that starts evalctl mcp with the settings of this process.
-func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []string, err error) {
+func (c *mcpCmd) command(p *process, flags []*kong.Flag) (program string, args []string, err error) {
 	program, err = os.Executable()
 	if err != nil {
 		return "", nil, fmt.Errorf("path of this program: %w", err)
@@ -123,7 +59,7 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 		}
 		add("files", dir)
 	}
-	for _, f := range commandFlags(ctx, "mcp") {
+	for _, f := range flags {
 		switch f.Name {
 		case "endpoint", "home", "files", "help", "version":
 			continue
@@ -133,7 +69,7 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 				continue
 			}
 		}
-		switch value, _ := flagText(f.Target).(string); {
+		switch value, _ := project.Text(f.Target).(string); {
 		case value == "" || value == cmp.Or(f.Default, "false"):
 		case f.IsBool():
 			args = append(args, "--"+f.Name)
@@ -141,17 +77,7 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 			add(f.Name, value)
 		}
 	}
-	return program, args, clientconfig.CheckCommand(program, args)
-}
-
-// commandFlags returns the flags of a command of the grammar.
-func commandFlags(ctx *kong.Context, name string) []*kong.Flag {
-	for _, n := range ctx.Model.Children {
-		if n.Name == name {
-			return n.Flags
-		}
-	}
-	return nil
+	return program, args, nil
 }
 
 // variables returns the names of the variables, tokens and API keys among them, that evalctl mcp

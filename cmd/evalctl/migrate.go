@@ -15,28 +15,14 @@ type migrateCmd struct {
 	Store string `env:"SVC_STORE" required:"" placeholder:"URL" help:"PostgreSQL database, such as postgres://user@host/database."`
 }
 
-func (migrateCmd) Help() string {
-	return `Brings the tables of a database that evalctl serve --store postgres://... uses to the version of this
-program. A new database needs no migration: the first daemon creates the tables. Stop all older
-daemons first, because they cannot work with newer tables.
-
-A password belongs in SVC_STORE, PGPASSWORD or ~/.pgpass, not in an argument.
-
-Examples:
-
-  evalctl migrate --store postgres://evalctl@db.example.com/evalctl?sslmode=verify-full
-  SVC_STORE=postgres://... evalctl migrate
-`
-}
-
 // Run migrates the tables in one transaction.
 func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 	if !postgres.IsURL(c.Store) {
 		// Not repeated, because it may contain a password.
-		return usageError{errors.New("--store must be a URL such as postgres://user@host/database")}
+		return errors.New("--store must be a URL such as postgres://user@host/database")
 	}
 	if err := postgres.CheckFlag(c.Store, "--store", "SVC_STORE", p.args, p.env); err != nil {
-		return usageError{err}
+		return err
 	}
 	pool, err := postgres.Open(ctx, c.Store, postgres.Options{Name: "evalctl migrate"})
 	if err != nil {
@@ -56,13 +42,11 @@ func (c *migrateCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// databaseError returns the error for a database that cannot be reached or used.
+// databaseError returns the error for a database that cannot be used: a daemonError if it cannot be
+// reached.
 func databaseError(err error) error {
 	if postgres.Retryable(err) {
 		return daemonError{err}
-	}
-	if errors.Is(err, postgres.ErrSchema) {
-		return usageError{err}
 	}
 	return err
 }

@@ -32,23 +32,9 @@ type planCmd struct {
 // defaultDiscordant is the share of --discordant if nothing is known.
 const defaultDiscordant = 0.10
 
-func (planCmd) Help() string {
-	return `Says how a gate judges, before anything is asked or spent: how often runs with a true pass rate above or
-below the floor pass, how many questions tell such rates apart, what proves the floor at this size, and
-which difference from a baseline a paired comparison can show.
-
-Examples:
-
-  evalctl plan --floor 0.9 --n 50
-  evalctl plan --floor 0.9 --floor-mode proven --dataset datasets/core.jsonl
-  evalctl plan --n 200 --difference 0.05 --discordant 0.12 --power 0.9
-  evalctl plan --n 200 --baseline-rate 0.92 --format json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *planCmd) Validate() (err error) {
-	if c.floor, err = parseRate(c.Floor); err != nil {
+	if c.floor, err = result.ParseRate(c.Floor); err != nil {
 		return fmt.Errorf("--floor %s: %w", c.Floor, err)
 	}
 	switch {
@@ -59,10 +45,10 @@ func (c *planCmd) Validate() (err error) {
 	case c.N != nil && (*c.N < 1 || *c.N > maxPlanned):
 		return fmt.Errorf("--n %d: must be from 1 to %d", *c.N, maxPlanned)
 	}
-	if c.difference, err = parseRate(c.Difference); err != nil || c.difference == 0 {
+	if c.difference, err = result.ParseRate(c.Difference); err != nil || c.difference == 0 {
 		return fmt.Errorf("--difference %s: must be above 0 and at most 1, such as 0.05", c.Difference)
 	}
-	if c.power, err = parseRate(c.Power); err != nil || c.power == 0 || c.power == 1 {
+	if c.power, err = result.ParseRate(c.Power); err != nil || c.power == 0 || c.power == 1 {
 		return fmt.Errorf("--power %s: must be between 0 and 1, such as 0.80", c.Power)
 	}
 	return c.validateDiscordant()
@@ -76,7 +62,7 @@ func (c *planCmd) validateDiscordant() error {
 	c.discordant = max(defaultDiscordant, c.difference)
 	rate, err := 0.0, error(nil)
 	if c.BaselineRate != "" {
-		if rate, err = parseRate(c.BaselineRate); err != nil {
+		if rate, err = result.ParseRate(c.BaselineRate); err != nil {
 			return fmt.Errorf("--baseline-rate %s: %w", c.BaselineRate, err)
 		}
 		other := rate - c.difference
@@ -88,7 +74,7 @@ func (c *planCmd) validateDiscordant() error {
 	if c.Discordant == "" {
 		return nil
 	}
-	if c.discordant, err = parseRate(c.Discordant); err != nil {
+	if c.discordant, err = result.ParseRate(c.Discordant); err != nil {
 		return fmt.Errorf("--discordant %s: %w", c.Discordant, err)
 	}
 	if c.discordant < c.difference {
@@ -105,7 +91,7 @@ func (c *planCmd) validateDiscordant() error {
 func (c *planCmd) Run(p *process) error {
 	n, err := c.questions()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	plan := aggregate.PlanGate(n, c.floor, result.FloorMode(c.FloorMode), c.difference, c.discordant, c.power)
 	switch c.Format {

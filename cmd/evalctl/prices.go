@@ -16,25 +16,13 @@ type pricesCmd struct {
 	JSON   bool   `name:"json" help:"Print one JSON object."`
 }
 
-func (pricesCmd) Help() string {
-	return `Prints the price of each model that evalctl knows, in dollars per million tokens. Estimates, caps and
-reported costs use these prices. Add others with --price MODEL=IN/OUT of the other commands.
-
-Examples:
-
-  evalctl prices
-  evalctl prices gpt-5
-  evalctl prices --prices mine.json --json
-`
-}
-
 // Run prints the prices.
 func (c *pricesCmd) Run(p *process) error {
 	var file llm.PriceFile
 	if c.Prices != "" {
 		var err error
 		if file, err = llm.ReadPrices(c.Prices); err != nil {
-			return usageError{fmt.Errorf("--prices: %w", err)}
+			return fmt.Errorf("--prices: %w", err)
 		}
 	}
 	list := llm.ListPrices(file, c.Prices, c.Filter)

@@ -20,11 +20,11 @@ func FuzzProject(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	commands := configured()
+	commands := project.FlagsOf(grammar(project.Commands))
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := project.Parse("p.yaml", []byte(text))
 		if err == nil {
-			err = p.Check(commands, notConfigured)
+			err = p.Check(commands, project.Forbidden)
 		}
 		if err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
 			t.Errorf("%q: %v", text, err)
@@ -40,7 +40,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 	}
 	withoutVariables(t)
 	for name, sample := range flagSamples {
-		if notConfigured[name] != "" || project.SecretKey.MatchString(name) {
+		if project.Forbidden[name] != "" || project.SecretKey.MatchString(name) {
 			continue
 		}
 		args := append([]string{}, sample[1:]...)
@@ -70,13 +70,13 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Chdir(filepath.Dir(path))
-		config := &settings{}
+		config := resolver()
 		_, fromFile := parseRun(t, nil, kong.Resolvers(config))
-		if config.err != nil {
-			t.Errorf("%s: %v\n%s", name, config.err, text)
+		if config.Err != nil {
+			t.Errorf("%s: %v\n%s", name, config.Err, text)
 			continue
 		}
-		if !config.used || config.inUse() != project.Name {
+		if config.InUse() != project.Name {
 			t.Errorf("%s: the file is not in use", name)
 		}
 		line := append(append([]string{}, base...), "--"+name)
@@ -85,7 +85,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 		}
 		_, fromLine := parseRun(t, append(line, args...))
 		for flag := range fromLine {
-			if got, want := flagText(fromFile[flag].Target), flagText(fromLine[flag].Target); !equalText(got, want) {
+			if got, want := project.Text(fromFile[flag].Target), project.Text(fromLine[flag].Target); !equalText(got, want) {
 				t.Errorf("%s: --%s is %v from the file and %v from the command line\n%s", name, flag, got, want, text)
 			}
 		}
@@ -110,7 +110,7 @@ func equalText(a, b any) bool {
 func TestProjectPaths(t *testing.T) {
 	p := &project.File{Path: "sub/evalctl.yaml"}
 	rebased := func(f *kong.Flag, text string) string {
-		flag := flagOf(f)
+		flag := project.FlagOf(f)
 		// The text is a value of every flag.
 		flag.List, flag.Numbers, flag.Bool, flag.Split = false, false, false, nil
 		flag.Allows, flag.Decode = func(string) error { return nil }, func(any) error { return nil }
@@ -120,7 +120,7 @@ func TestProjectPaths(t *testing.T) {
 		}
 		return value.(string)
 	}
-	for _, c := range grammar(configurable).Children {
+	for _, c := range grammar(project.Commands).Children {
 		for _, f := range c.Flags {
 			want := map[string]string{
 				"run.dataset": "sub/x", "run.corpus": "sub/x", "run.output": "sub/x", "run.baseline": "sub/x", "run.failed-of": "sub/x", "run.sdk": "x",

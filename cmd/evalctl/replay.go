@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/journal"
@@ -33,14 +32,12 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		return display.Estimate(newTerminal(p, false), plan, p.stdout)
 	}
 	progress := display.New(t, plan)
-	q, err := c.joinQueue(ctx, p)
+	store, err := c.store(ctx, p, progress.Notice)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	if q != nil {
-		defer func() { err = errors.Join(err, q.Close()) }()
-	}
-	files, err := c.resultFiles(plan)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	files, err := plan.Files(ctx, store, c.Resume, c.Output, defaultOutput)
 	if err == nil {
 		err = replay.CheckFolder(plan.Cache.Dir)
 	}
@@ -51,22 +48,22 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		err = c.prepare(c.files()...)
 	}
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := files.Lock(plan.Arms, c.Resume != "")
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	defer func() { err = c.writeProblem(p, t, "replay", err) }()
-	begun, err := c.begin(ctx, plan, files, q, progress)
+	running, err := c.begin(ctx, plan, store, files)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	progress.Begin(begun, begun.queue)
-	begun.announce(t)
-	display.Forecast(t, plan, begun)
-	return c.measure(ctx, p, t, plan, begun, progress)
+	progress.Begin(running)
+	c.announce(t, running.ID())
+	display.Forecast(t, plan, running)
+	return c.measure(ctx, p, t, plan, running, progress)
 }
 
 // planError returns the error of a plan. Reading a large file may have been interrupted.
@@ -74,55 +71,29 @@ func (c *replayCmd) planError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return usageError{err}
-}
-
-// resultFiles returns where the files of the replay are.
-func (c *replayCmd) resultFiles(plan *replay.Plan) (replay.Files, error) {
-	switch {
-	case c.Resume != "" && c.Queue == "":
-		return replay.FilesOfLedger(c.Resume, len(plan.Arms))
-	case c.Output == "":
-		started := time.Now().UTC()
-		if !c.begun.IsZero() {
-			started = c.begun
-		}
-		return replay.DefaultFiles(defaultOutput, plan.Arms, started), nil
-	case len(plan.Arms) == 1:
-		return replay.FileOf(c.Output)
-	}
-	return replay.FolderOf(c.Output), nil
+	return err
 }
 
 // measure runs the arms and reports.
 func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Terminal, plan *replay.Plan,
-	money *begunReplay, progress *display.Progress) error {
-	outcomes, err := money.run(ctx, progress.Hooks())
+	running *replay.Running, progress *display.Progress) error {
+	outcomes, err := running.Run(ctx, progress.Hooks())
 	progress.Done()
-	nothing := c.Resume == "" && !replay.Begun(outcomes, money)
-	if err != nil && nothing {
-		return errors.Join(err, money.remove())
-	}
 	if err != nil {
-		printResumeReplay(t, money, err)
-		return errors.Join(err, money.close())
+		return errors.Join(err, c.end(t, running, err))
 	}
 	compared := c.compared(outcomes)
 	text.Arms(t, measuredArms(outcomes), compared)
-	display.Spent(t, plan, money)
+	display.Spent(t, plan, running)
 	worst := c.worst(ctx, outcomes)
 	if err := c.writeReport(outcomes, compared); err != nil {
 		worst = errors.Join(worst, err)
 	}
 	worst = c.writeArms(p, t, outcomes, compared, worst)
 	if err := c.printSummaries(ctx, p, outcomes, compared); err != nil {
-		return errors.Join(err, money.close())
+		return errors.Join(err, running.Close())
 	}
-	if replay.Finished(outcomes) || nothing {
-		return errors.Join(worst, money.remove())
-	}
-	printResumeReplay(t, money, worst)
-	return errors.Join(worst, money.close())
+	return errors.Join(worst, c.end(t, running, worst))
 }
 
 // severity orders the exit codes of several arms: the code of the worst is that of the process.

@@ -80,22 +80,6 @@ type replayCmd struct {
 	begun  time.Time // of a run on the queue that is resumed
 }
 
-func (replayCmd) Help() string {
-	return `Measures memories with a published benchmark. Nothing is spent before everything has been checked, and
-the cap holds for filling brains, answering, judging and embedding together.
-
-Examples:
-
-  evalctl replay --sdk go --dataset longmemeval_s.json --model gpt-4o-mini --judge gpt-4o --limit 100
-  evalctl replay --sdk go --dataset locomo10.json --scorer retrieval                       # needs no key
-  evalctl replay --sdk ts --sdk go --sdk py --baseline oracle --dataset locomo10.json --model gpt-4o-mini
-  evalctl replay --sdk go --dataset longmemeval_s.json --model gpt-4o-mini --estimate
-  evalctl replay --resume results/2026-01-31/go.replay.ledger
-  evalctl replay --queue postgres://evalctl@db/evalctl --sdk go --dataset longmemeval_s.json --model gpt-4o-mini
-  evalctl replay --queue postgres://evalctl@db/evalctl --resume 20260131-020000-k7x2pa  # on any machine
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *replayCmd) Validate() error {
 	if c.Queue != "" && !postgres.IsURL(c.Queue) {

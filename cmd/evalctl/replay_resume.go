@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,8 +13,6 @@ import (
 	"evalctl/harness"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
-	"evalctl/replay/ledger"
-	"evalctl/replay/queue"
 )
 
 // options returns the values of the flags, for ledgerOptions to read. The models are kept even if
@@ -40,8 +37,12 @@ func (c *replayCmd) options() (map[string]any, error) {
 // ledgerOptions returns a resolver for the flags of the replay that has the ledger, or that is on
 // the queue.
 func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolver, error) {
-	kept, err := c.resumed(ctx, p)
+	s, err := c.store(ctx, p, nil)
 	if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	kept, _, err := s.Find(ctx, c.Resume)
+	if err = errors.Join(err, s.Close()); err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
 	options := map[string]any{}
@@ -52,31 +53,6 @@ func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolve
 		return nil, err
 	}
 	return resolverOf("replay", options), nil
-}
-
-// resumed returns the options of the replay that is resumed.
-func (c *replayCmd) resumed(ctx context.Context, p *process) (json.RawMessage, error) {
-	_, missing := os.Stat(c.Resume)
-	if c.Queue != "" {
-		if missing == nil {
-			return nil, fmt.Errorf("%s is a file, and with a queue --resume names a run on it: "+
-				"leave out --queue and unset SVC_QUEUE to resume from a ledger", c.Resume)
-		}
-		q, err := openQueue(ctx, p, c.Queue, queue.Options{})
-		if err != nil {
-			return nil, err
-		}
-		kept, _, err := q.Find(ctx, c.Resume)
-		return kept, errors.Join(err, q.Close())
-	}
-	l, err := ledger.Open(c.Resume)
-	if missing != nil && !strings.HasSuffix(c.Resume, ".ledger") {
-		return nil, fmt.Errorf("%w; a run on a queue is resumed with --queue or SVC_QUEUE", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return l.Options(), l.Close()
 }
 
 // sameArms returns an error if the command line names other arms than the options of the replay
@@ -94,14 +70,20 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 		c.Resume, strings.Join(slices.Concat(of.Target, of.Baseline), ", "))
 }
 
-// printResumeReplay prints how to continue a replay that did not finish.
-func printResumeReplay(t *terminal.Terminal, b *begunReplay, stopped error) {
-	if errors.As(stopped, new(*replay.DifferentError)) {
-		return // it would be rejected again
+// end keeps what is needed to continue the replay, and prints how, unless it has finished.
+func (c *replayCmd) end(t *terminal.Terminal, running *replay.Running, stopped error) error {
+	resumable, err := running.End()
+	if !resumable || errors.As(stopped, new(*replay.DifferentError)) { // it would be rejected again
+		return err
 	}
 	how, more := continuing(stopped, "judge")
 	if errors.Is(stopped, harness.ErrDaemonDied) && !storageFailed(stopped) && more == "" {
 		how = "once the daemon is in order, continue with"
 	}
-	t.Field("resume", "nothing is lost; %s: %s%s", how, terminal.CommandLine(append([]string{"evalctl"}, b.resume...)...), more)
+	args := []string{"replay", "--resume", running.ID()}
+	if c.Queue != "" && c.Output != "" {
+		args = append(args, "--output", c.Output)
+	}
+	t.Field("resume", "nothing is lost; %s: %s%s", how, c.onQueue(args...), more)
+	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"evalctl/harness/plan"
@@ -26,10 +25,7 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 		}
 		return
 	}
-	judge := p.Judging.Identity()
-	described := fmt.Sprintf("%s %s  prompt %s %s  temperature %s", judge.Provider, terminal.Line(judge.Model), judge.PromptVersion,
-		terminal.Short(judge.PromptSHA256, 9), text.Temperature(judge))
-	text.Judging(t, described, p.Estimate, p.Judging, c.budget, "reduce --limit")
+	text.Judging(t, p.Estimate, p.Judging, c.budget, "reduce --limit")
 }
 
 // count returns n and the name of a thing, with an s unless n is 1.

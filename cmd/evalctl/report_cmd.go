@@ -16,20 +16,6 @@ type reportCmd struct {
 	Parquet  string `name:"parquet" placeholder:"FILE" help:"Write a row for each question as Parquet. -: to stdout."`
 }
 
-func (reportCmd) Help() string {
-	return `Renders a result file again, without running anything. The file itself stays as it is. Comparisons are
-made again with evalctl compare.
-
-Examples:
-
-  evalctl report results/2026-01-31/go.json --html page.html
-  evalctl report results/2026-01-31/go.json --junit junit.xml --markdown -
-  evalctl report results/2026-01-31/go.json --parquet questions.parquet
-
-evalctl dataset schema table prints the columns of --csv and --parquet.
-`
-}
-
 // files returns the reports that are wanted.
 func (c *reportCmd) files() report.Files {
 	return report.Given(

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"evalctl/harness/extern"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
@@ -33,25 +34,12 @@ type rescoreCmd struct {
 	scorer scorer.Kind
 }
 
-func (rescoreCmd) Help() string {
-	return `Scores the answers that a result file has, with another scorer, judge or corrected references. The
-daemon is not asked: answers, latencies and errors stay as they are. The new result is written next to
-the file as <name>.rescored.json and under a name of its own, and its identity has the SHA-256 and the scorer of the old one.
-
-Examples:
-
-  evalctl rescore results/2026-01-31/go.json --scorer exact
-  evalctl rescore results/2026-01-31/go.json --scorer judge --judge openai/gpt-4o --max-cost-usd 1
-  evalctl rescore results/2026-01-31/go.json --scorer exact --dataset corrected.jsonl
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *rescoreCmd) Validate() (err error) {
 	if c.Scorer == "" {
 		return errors.New("--scorer is missing: say how the answers are scored")
 	}
-	if c.scorer, err = c.Scorer.kind(); err != nil {
+	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
 	if c.Concurrency < 1 || c.Concurrency > maxConcurrency {
@@ -65,21 +53,21 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	r, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := journal.LockOutput(r.Dir, r.Name)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	j, err := r.Journal(c.Resume)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer j.Close()
 	was := r.Stored.Result
@@ -93,7 +81,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	text.Scorer(t, c.externID())
 	if r.Judging != nil {
-		text.Judging(t, text.Describe(r.Judging.Identity()), r.Estimate, r.Judging, c.budget, "use a cheaper judge")
+		text.Judging(t, r.Estimate, r.Judging, c.budget, "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, j)
 }

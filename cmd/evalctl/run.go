@@ -25,25 +25,25 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	r, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := c.prepare(c.files()...); err != nil {
 		return err
 	}
 	release, err := journal.LockOutput(r.Dir, r.Found.Name)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	var resumed *journal.Journal
 	if c.Resume != "" {
 		if resumed, err = r.Reopen(); err != nil {
-			return usageError{err}
+			return err
 		}
 		defer resumed.Close()
 	}
@@ -52,7 +52,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	text.Inputs(t, c.Dataset, r.Input)
 	text.Scorer(t, c.externID())
 	printJudging(t, c, r)
-	printDaemonPays(t, r.PaidModels())
+	text.DaemonPays(t, r.PaidModels())
 	session, err := openDaemon(ctx, t, r.Plan)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 // openDaemon starts the daemon of a plan, or reaches it.
 func openDaemon(ctx context.Context, t *terminal.Terminal, pl *plan.Plan) (*harness.Session, error) {
 	if err := pl.Place(); err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	session, err := harness.Open(ctx, pl.Session)
 	if err != nil {
@@ -107,7 +107,7 @@ func asDaemonError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, harness.ErrHome):
-		return usageError{err}
+		return err
 	}
 	return daemonError{err}
 }
@@ -120,11 +120,11 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	defer stop()
 	options, err := keptJSON(c.options())
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	e, err := r.Begin(session, resumed, options)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	j := e.Journal
 	defer j.Close()

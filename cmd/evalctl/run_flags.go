@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/extern"
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -49,17 +50,6 @@ type runCmd struct {
 	scorer   scorer.Kind
 }
 
-func (runCmd) Help() string {
-	return `Examples:
-
-  evalctl run --sdk go --dataset datasets/smoke.jsonl --scorer exact
-  evalctl run --sdk go --dataset datasets/core.jsonl --model openai/gpt-4o-mini --max-cost-usd 2
-  evalctl run --sdk ts --dataset datasets/core.jsonl --scorer exact --daemon-cmd 'npx tsx daemon.ts serve --addr {addr}'
-  evalctl run --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --scorer exact
-  evalctl run --resume results/2026-01-31/go.journal
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *runCmd) Validate() error {
 	if c.Resume != "" && c.Output != defaultOutput {
@@ -97,7 +87,7 @@ func (c *runCmd) Validate() error {
 	case (c.CandidateK > 0 || c.RerankTopN > 0) && c.scenario.Name.Reads():
 		return fmt.Errorf("--candidate-k and --rerank-top-n require --scenario %s", result.SearchOnly)
 	}
-	if c.scorer, err = c.Scorer.kind(); err != nil {
+	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
 	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {

@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"evalctl/harness/plan"
 	"evalctl/internal/llm"
-	"evalctl/internal/terminal"
 )
 
 // judgeFlags select the judge of a run and limit its cost. run and rescore have them.
@@ -58,12 +56,4 @@ func (c *judgeFlags) models() plan.Models {
 		}
 	}
 	return m
-}
-
-// printDaemonPays says what no estimate and no cap of a run includes.
-func printDaemonPays(t *terminal.Terminal, models []string) {
-	if len(models) > 0 {
-		t.Field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
-			terminal.Line(strings.Join(models, " and ")))
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/alecthomas/kong"
@@ -12,9 +11,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
-	"evalctl/scorer"
 )
 
 // budgetVariable is the environment variable of --max-cost-usd.
@@ -62,54 +59,24 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	return resolverOf("run", options), nil
 }
 
-// printResumeHint prints how to resume a run that stopped, or to repair one that finished with failures
-// that another try may not have. It says what a resume does and what it does not do.
+// printResumeHint prints how to resume a run that stopped, or to repair one that finished.
 func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) {
-	command := terminal.CommandLine("evalctl", "run", "--resume", j.Path())
-	failed := j.Outages()
-	if res.Stopped == "" {
-		if failed > 0 {
-			t.Field("resume", "%s failed without an answer of the daemon or the judge; once that is repaired, try only %s again with: %s --retry-errors",
-				count(failed, "question"), themOrIt(failed), command)
-		}
-		return
-	}
 	judge := "judge"
 	if c.external != nil {
 		judge = "scorer"
 	}
-	how, more := continuing(stopped, judge)
-	t.Field("resume", "no results are lost; %s: %s%s", how, command, more)
 	unjudged := j.Unjudged()
-	t.Field("", "%s", text.Rest{
-		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged,
-		Failed: failed, Retried: more == " --retry-errors",
+	text.Resume(t, text.Resumption{
+		Command: terminal.CommandLine("evalctl", "run", "--resume", j.Path()), Judge: judge,
+		Stopped: res.Stopped, Storage: storageFailed(stopped),
+		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged, Failed: j.Outages(),
+		Cost: res.Cost, Limit: c.budget, Free: c.scorer.Offline != nil,
 	})
-	if c.scorer.Offline == nil || res.Cost.SpentUSD != 0 || res.Cost.UnpricedModel != "" {
-		t.Field("", "%s", text.MoneyLeft(res.Cost, c.budget))
-	}
 }
 
-// continuing returns how what was stopped is continued: what comes before the command, and what is
-// added to it. judge is what gives the verdicts.
+// continuing returns how what was stopped is continued, see text.Continuing.
 func continuing(stopped error, judge string) (how, more string) {
-	switch {
-	case storageFailed(stopped):
-		return "once the files can be written, continue with", ""
-	case errors.Is(stopped, llm.ErrBudgetExceeded):
-		return "continue with", " --max-cost-usd <more>"
-	case errors.Is(stopped, harness.ErrMaxFailures):
-		return "continue with", " --max-failures <more>"
-	case errors.Is(stopped, harness.ErrMode):
-		return "once the daemon runs that mode, continue with", ""
-	case errors.Is(stopped, harness.ErrNoWorkers):
-		return "once a worker can take the questions, continue with", ""
-	case errors.As(stopped, new(*harness.SystematicError)):
-		return "once the cause is repaired, continue with", " --retry-errors"
-	case errors.Is(stopped, harness.ErrControls), errors.Is(stopped, scorer.ErrUnusable):
-		return "once the " + judge + " is in order, continue with", ""
-	}
-	return "continue with", ""
+	return text.Continuing(harness.StopReason(stopped), storageFailed(stopped), judge)
 }
 
 // printResumeAfterDisk says how a run is continued whose journal or result the disk did not take.
@@ -117,11 +84,4 @@ func printResumeAfterDisk(t *terminal.Terminal, err error, how string) {
 	if storageFailed(err) {
 		t.Field("resume", "no results are lost; once the files can be written, continue with: %s", how)
 	}
-}
-
-func themOrIt(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "these"
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"evalctl/harness/extern"
-	"evalctl/harness/launch"
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/scorer"
@@ -20,30 +19,12 @@ import (
 // cmd:COMMAND or a URL.
 type scorerText string
 
-// choices returns the values that need no more text.
-func (scorerText) choices() []string {
-	var names []string
-	for _, k := range scorer.Kinds() {
-		names = append(names, k.Name)
+// Allows returns an error for a value that a project file must not have.
+func (scorerText) Allows(value string) error {
+	if extern.Defines(value) || slices.Contains(scorer.Names(), value) {
+		return nil
 	}
-	return names
-}
-
-// allows reports whether a value may be given.
-func (t scorerText) allows(value string) bool {
-	return extern.Defines(value) || slices.Contains(t.choices(), value)
-}
-
-// kind returns the scorer. That of a program or a service is not open yet.
-func (t scorerText) kind() (scorer.Kind, error) {
-	if extern.Defines(string(t)) {
-		return scorer.Kind{Name: scorer.External}, nil
-	}
-	k, err := scorer.Find(string(t))
-	if err != nil {
-		err = fmt.Errorf("%w, or a scorer of your own: cmd:'python3 score.py' or http://127.0.0.1:9000/score", err)
-	}
-	return k, err
+	return fmt.Errorf("must be one of %s, or cmd:COMMAND or a URL", strings.Join(scorer.Names(), ", "))
 }
 
 // externFlags are those of a scorer that is a program or a service.
@@ -96,19 +77,8 @@ func (f *externFlags) externOptions(p *process) (extern.Options, error) {
 		return extern.Options{}, err
 	}
 	o := extern.Options{Timeout: f.ScorerTimeout, Watchdog: []string{targets.Self, "watchdog"}}
-	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
-		secret := launch.LooksSecret(name) || name == plan.TokenVariable || strings.HasPrefix(name, plan.TokenVariable+"_")
-		if secret && !slices.Contains(f.ScorerEnv, name) {
-			o.Withheld = append(o.Withheld, name)
-		}
-	}
-	for _, name := range f.ScorerEnv {
-		if _, set := os.LookupEnv(name); !set {
-			return o, fmt.Errorf("--scorer-env %s: the variable is not set", name)
-		}
-	}
-	return o, nil
+	o.Withheld, err = plan.WithholdFromScorer(os.Environ(), f.ScorerEnv)
+	return o, err
 }
 
 // externID returns the identity of the scorer, nil if it is no program or service.

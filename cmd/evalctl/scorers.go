@@ -32,10 +32,9 @@ func (f exactFlag) exactCase(k scorer.Kind) *bool {
 // scorerVars returns the variables in the tags of --scorer: the names of all scorers, and a phrase
 // that describes each of them.
 func scorerVars() kong.Vars {
-	var names, help []string
+	var help []string
 	for _, k := range scorer.Kinds() {
-		names = append(names, k.Name)
 		help = append(help, fmt.Sprintf("%s (%s)", k.Name, k.Help))
 	}
-	return kong.Vars{"scorers": strings.Join(names, ","), "scorer_help": strings.Join(help, ", ")}
+	return kong.Vars{"scorers": strings.Join(scorer.Names(), ","), "scorer_help": strings.Join(help, ", ")}
 }

@@ -35,63 +35,38 @@ type gitFlags struct {
 	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" help:"Interval between pulls from --git-remote (${default}). Commits are pushed at once."`
 }
 
-func (serveCmd) Help() string {
-	return `Prints "evalctl: listening on URL" to stdout once it accepts connections, and logs to stderr.
-
-Servers and API keys of model providers:
-
-  openai         OPENAI_BASE_URL, OPENAI_API_KEY
-  ollama         OLLAMA_HOST
-  embeddings     SVC_EMBED_BASE_URL, SVC_EMBED_API_KEY (default: as above)
-  http reranker  SVC_RERANK_BASE_URL, SVC_RERANK_API_KEY
-
-OPENAI_API_KEY is sent only to the server of OPENAI_BASE_URL.
-
-Examples:
-
-  evalctl serve --home ./brains
-  evalctl serve --home ./brains --store git
-  evalctl serve --home ./brains --store git --sign-key ~/.ssh/id_ed25519
-  evalctl serve --home ./brains --store git --git-remote git@example.com:brains/{brain}.git
-  evalctl serve --store postgres://evalctl@db.example.com/evalctl?sslmode=verify-full
-  evalctl serve --home ./brains --embed-provider ollama --embed-model nomic-embed-text
-  evalctl serve --addr 127.0.0.1:0 --embed-provider fake
-  evalctl serve --addr 0.0.0.0:8787 --home ./brains --keys keys.yaml
-`
-}
-
 // Run serves until ctx is canceled.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	defer heap.HoldSpare()()
 	if c.Ping <= 0 {
-		return usageError{fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)}
+		return fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)
 	}
 	if c.Drain < 0 {
-		return usageError{fmt.Errorf("--drain-delay %v: must not be negative", c.Drain)}
+		return fmt.Errorf("--drain-delay %v: must not be negative", c.Drain)
 	}
 	if c.Default != "" && !brain.ValidID(c.Default) {
-		return usageError{fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)}
+		return fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)
 	}
 	config, cache, err := c.settings().Daemon(p.setup(), c.Home, slog.LevelInfo)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer cache.Close()
 	if err := (*setup.Git)(&c.gitFlags).Apply(ctx, p.env, c.Keys != "", &config); err != nil {
-		return usageError{err}
+		return err
 	}
 	keys, stopKeys, err := setup.OpenKeys(ctx, c.Keys, p.hangups, p.stderr, config.Logger)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer stopKeys() // when the last request has been served
 	l, host, err := setup.Listen(ctx, c.Addr, c.Keys != "" || c.Insecure)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if c.Pprof && setup.Exposed(l.Addr()) {
-		return usageError{errors.Join(fmt.Errorf("--pprof --addr %s: profiles are served on loopback only, not on %s: "+
-			"use an address such as 127.0.0.1:8787", c.Addr, l.Addr()), l.Close())}
+		return errors.Join(fmt.Errorf("--pprof --addr %s: profiles are served on loopback only, not on %s: "+
+			"use an address such as 127.0.0.1:8787", c.Addr, l.Addr()), l.Close())
 	}
 	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
 	config.DrainDelay, config.Profiles = c.Drain, c.Pprof

@@ -15,18 +15,6 @@ type showCmd struct {
 	JSON    bool   `name:"json" help:"Print the summary as one JSON object."`
 }
 
-func (showCmd) Help() string {
-	return `Prints the report of a run or of one arm of a replay as it was printed when it ended, from its result file:
-the report to stderr, the summary line to stdout. The exit code does not depend on the verdict.
-
-Examples:
-
-  evalctl show
-  evalctl show results/2026-01-31/go.json
-  evalctl show results/latest --json
-`
-}
-
 // Run prints the report.
 func (c *showCmd) Run(ctx context.Context, p *process) error {
 	path, err := history.Resolve(c.File)

@@ -16,19 +16,6 @@ type signCmd struct {
 	Key   string   `required:"" env:"SVC_RESULT_KEY" placeholder:"FILE" help:"SSH private key that signs, such as an Ed25519 one (required)."`
 }
 
-func (signCmd) Help() string {
-	return `Signs result files with an SSH key and writes FILE.sig next to each. The signature is in the format of
-ssh-keygen -Y sign, in the namespace evalctl-result. A file whose figures are not what its questions say is
-not signed. The passphrase of an encrypted key is read from SVC_SIGN_KEY_PASSPHRASE.
-
-Examples:
-
-  ssh-keygen -t ed25519 -f result-key
-  evalctl sign results/2026-01-31/go.json --key result-key
-  evalctl verify results/2026-01-31/go.json --allowed-signers allowed_signers
-`
-}
-
 // Run signs the files, the first of which that cannot be signed ends it.
 func (c *signCmd) Run(p *process) error {
 	signer, err := sshsig.Load(c.Key, []byte(p.env(setup.SignPassphrase)))

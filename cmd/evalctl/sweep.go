@@ -20,7 +20,6 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/sweep"
 	"evalctl/internal/heap"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -31,22 +30,6 @@ type sweepCmd struct {
 	Modes       []string `name:"mode" aliases:"modes" default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
 	TopKs       []int    `name:"top-k" aliases:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
 	CandidateKs []int    `name:"candidate-k" aliases:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
-}
-
-func (sweepCmd) Help() string {
-	return `Searches with every combination of mode, top-k and candidate-k, on one daemon that is started
-and seeded once. Questions need expected_paths. No answers are generated or judged. Each mode is
-first warmed up with some questions that are not measured, so that no cell includes the time to
-build an index. A daemon that caches queries is still faster in the later cells of a mode. The table
-is printed to stdout, and all figures are written to <output>/<date>/<sdk>.sweep.json.
-
-Examples:
-
-  evalctl sweep --sdk go --dataset datasets/core.jsonl --mode bm25 --top-k 1,5,10
-  SVC_EMBED_PROVIDER=fake evalctl sweep --sdk go --dataset q.jsonl --mode bm25,semantic,hybrid
-  evalctl sweep --sdk go --dataset locomo.jsonl --corpus locomo.corpus.jsonl --brain-tag conv --top-k 10 --mode bm25
-  evalctl sweep --sdk py --dataset q.jsonl --endpoint http://127.0.0.1:8080 --brain notes --mode auto,bm25 --json
-`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -94,16 +77,16 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	pl, err := c.plan(p)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	release, err := journal.LockOutput(pl.Dir, pl.Found.Name)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer release()
 	printConfigured(t, p)
 	text.Inputs(t, c.Dataset, pl.Input)
-	printDaemonPays(t, pl.PaidModels(p.env("SVC_LLM_PROVIDER"), ""))
+	text.DaemonPays(t, pl.PaidModels(p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := openDaemon(ctx, t, pl)
 	if err != nil {
 		return err
@@ -118,24 +101,7 @@ func (c *sweepCmd) plan(p *process) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl, err := plan.New(spec)
-	if err != nil {
-		return nil, err
-	}
-	if pl.Found.Own {
-		// No answer is generated.
-		pl.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, pl.Found.Profile.Env...)
-	}
-	if mode := pl.Found.Settings.Mode; mode != "" {
-		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --mode %[2]s with a target without a mode",
-			pl.Found.Name, mode)
-	}
-	questions, err := pl.ReadCriteria(nil)
-	if err != nil {
-		return nil, err
-	}
-	pl.Input, err = c.grid().Load(questions)
-	return pl, err
+	return plan.NewSweep(spec, c.grid().Load)
 }
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
@@ -146,7 +112,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	defer stop()
 	if f := session.Foreign(); f != nil {
 		if err := c.grid().CheckForeign(f.Mapping(), len(pl.Brains)); err != nil {
-			return usageError{err}
+			return err
 		}
 	}
 	brains, err := seed.Brains(ctx, session.Service(), pl.Dialect, pl.Brains, nil, nil)
@@ -169,7 +135,10 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	if err := file.Finish(&swept, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}
-	verdict := c.verdict(swept, stopped)
+	verdict := stopped
+	if verdict == nil {
+		verdict = sweep.Verdict(swept, c.errors)
+	}
 	if err := c.print(p, swept, file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
@@ -198,31 +167,6 @@ func (c *cellPrinter) End(cell *result.Cell) {
 	if cell != nil {
 		text.Cell(c.t, *cell, c.Failed, c.shown)
 	}
-}
-
-// verdict returns the error that determines the exit code.
-func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
-	if stopped != nil {
-		return stopped
-	}
-	quiet, lost := 0, 0
-	for _, cell := range s.Cells {
-		n := cell.Result.Counts
-		if text.Unanswered(cell) {
-			quiet++
-		}
-		if n.Errors > c.errors.Of(n.Total) {
-			lost++
-		}
-	}
-	switch {
-	case quiet == len(s.Cells):
-		return daemonError{errors.New("the daemon answered no question in any cell")}
-	case lost > 0:
-		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-errors %s allows",
-			lost, len(s.Cells), c.MaxErrors)}
-	}
-	return nil
 }
 
 // print writes the table to stdout, or one JSON object with --json.

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"evalctl/harness"
-	"evalctl/harness/mapping"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
-	"evalctl/harness/seed"
-	"evalctl/harness/target"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 )
@@ -23,97 +20,39 @@ type targetCmd struct {
 	Check targetCheckCmd `cmd:"" help:"Write, find and delete a text, and print what a target can do."`
 }
 
-func (targetCmd) Help() string {
-	return `A target is what run, replay, sweep and compare measure: a daemon that speaks the protocol, or an MCP
-server or HTTP service that a mapping describes. See docs/any-memory.md.
-
-Examples:
-
-  evalctl target map 'npx -y mcp-server-of-somebody' --write somebody.yaml
-  evalctl target check 'm=mcp:npx -y @modelcontextprotocol/server-memory'
-`
-}
-
 type targetMapCmd struct {
 	Server string `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
 	Write  string `placeholder:"FILE" help:"Write the mapping to a new file. Without it, the mapping is printed."`
 	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for a server at a URL."`
 }
 
-func (targetMapCmd) Help() string {
-	return `Chooses the tools that remember, search, get and delete by their names and schemas, calls each once
-with a text of its own, shows the calls and the replies, and finds out where the replies have texts,
-ids, scores and dates. What it writes to the server is deleted again if there is a tool for that.
-
-The mapping is a proposal: read it, and check it with evalctl target check.
-
-Examples:
-
-  evalctl target map 'npx -y mcp-server-of-somebody'
-  evalctl target map 'MEMORY_FILE={home}/memory.json npx -y mcp-server-of-somebody' --write m.yaml
-  evalctl target map http://127.0.0.1:8000/mcp --write m.yaml
-`
-}
-
-// Run proposes a mapping.
-func (c *targetMapCmd) Run(ctx context.Context, p *process) error {
-	r, err := p.targets()
+// Run proposes a mapping, and prints or writes it.
+func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
+	targets, err := p.targets()
 	if err != nil {
 		return err
 	}
-	given := c.Server
-	if _, known := r.Defined[given]; !known {
-		given = "server=mcp:" + strings.TrimPrefix(given, "mcp:")
-	}
-	d, err := r.Find(given)
+	config, err := targets.FindServer(c.Server, c.Token)
 	if err != nil {
-		return usageError{err}
-	}
-	if !d.MCP {
-		return usageError{fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)}
+		return err
 	}
 	if c.Write != "" {
 		if _, err := os.Stat(c.Write); err == nil {
-			return usageError{fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)}
+			return fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)
 		}
 	}
-	return c.propose(ctx, p, d)
-}
-
-// propose examines the server and prints or writes the mapping.
-func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definition) (err error) {
 	home, err := os.MkdirTemp("", "evalctl-map-*")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-	config, err := sessionOf(p, d, c.Token, 0)
-	if err != nil {
-		return usageError{err}
-	}
-	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
-	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
-		return err
-	}
-	s, err := mapping.Examine(ctx, mapping.Config{
-		URL: config.Endpoint, Token: config.Token, Profile: config.Profile, Launch: config.Launch,
-	})
-	if err != nil {
-		return daemonError{err}
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	fmt.Fprintf(p.stderr, "server %s %s, tools: %s\n", terminal.Line(s.Name), terminal.Line(s.Version), terminal.Line(s.ToolNames()))
 	var shown strings.Builder
-	proposal, err := s.Propose(ctx, d.Profile, seed.NewMark(), &shown)
+	data, err := plan.ProposeMapping(ctx, config, home, &shown)
 	for line := range strings.Lines(shown.String()) {
 		fmt.Fprintln(p.stderr, terminal.Line(strings.TrimRight(line, "\n")))
 	}
 	if err != nil {
 		return daemonError{err}
-	}
-	data, err := proposal.Mapping()
-	if err != nil {
-		return err
 	}
 	if c.Write == "" {
 		_, err := p.stdout.Write(data)
@@ -132,31 +71,19 @@ type targetCheckCmd struct {
 	Dialect string `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 }
 
-func (targetCheckCmd) Help() string {
-	return `Starts or reaches a target, creates a brain, writes a text, finds it, deletes it and removes the brain,
-and prints what took how long and what the target cannot do or does not say. The exit code is 0 if
-nothing failed; what a target lacks is no failure.
-
-Examples:
-
-  evalctl target check go
-  evalctl target check 'm=mcp:npx -y @modelcontextprotocol/server-memory'
-  evalctl target check 'm=mcp: --mapping ./m.yaml http://127.0.0.1:8000/mcp'
-`
-}
-
-// errCheckFailed means that a step of a check failed.
-var errCheckFailed = errors.New("the target failed the check")
-
 // Run checks a target.
 func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
-	d, err := findTarget(p, c.Target, "", "")
+	targets, err := p.targets()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	config, err := sessionOf(p, d, c.Token, 0)
+	d, err := targets.FindOne(c.Target, "", "")
 	if err != nil {
-		return usageError{err}
+		return err
+	}
+	config, err := targets.Session(d, c.Token, 0)
+	if err != nil {
+		return err
 	}
 	config.Concurrency = 1
 	session, err := harness.Open(ctx, config)
@@ -164,28 +91,12 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 		return asDaemonError(ctx, err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	w := p.stdout
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-18s %s\n", name, terminal.Line(fmt.Sprintf(format, args...)))
-	}
-	row("target", "%s", session.Service().URL())
-	if f := session.Foreign(); f != nil {
-		m := f.Seen()
-		row("mapping", "%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains)
-		row("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
-	}
-	failed := false
-	for _, s := range seed.Probe(ctx, session.Service(), result.Dialect(c.Dialect), seed.NewMark()) {
-		failed = failed || s.Err != nil && !s.Lacked()
-		row(s.Name, "%s", s.Outcome())
-	}
-	if f := session.Foreign(); f != nil {
-		for _, a := range f.Abilities() {
-			row(a.Name, "%s", a.Text)
-		}
+	found, failed := plan.CheckTarget(ctx, session, result.Dialect(c.Dialect))
+	for _, f := range found {
+		fmt.Fprintf(p.stdout, "%-18s %s\n", f.Name, terminal.Line(f.Text))
 	}
 	if failed {
-		return daemonError{errCheckFailed}
+		return daemonError{errors.New("the target failed the check")}
 	}
 	return nil
 }

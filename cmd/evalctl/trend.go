@@ -13,19 +13,6 @@ type trendCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-func (trendCmd) Help() string {
-	return `Shows how pass rates changed from night to night, where they changed by more than chance, what else changed
-then, and which questions broke, were fixed or are flaky. Results form a line if they have the same SDK or arm,
-scenario, questions, scorer and judge. A night is a date in UTC; its last complete result counts.
-
-Examples:
-
-  evalctl trend
-  evalctl trend results --sdk go --last 90
-  evalctl trend --json
-`
-}
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *trendCmd) Validate() error {
 	if c.Last < 0 {
@@ -49,16 +36,8 @@ func (c *trendCmd) Run(p *process) error {
 			text.Trend(t, l)
 		}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		text.NotInTrend(newTerminal(p, false), f, trend, c.Target)
 	}
-	t := newTerminal(p, false)
-	if len(trend.Lines) == 0 {
-		t.Field("empty", "%s", text.NoResults(f, c.Target, ""))
-	}
-	if trend.LeftOut > 0 {
-		t.Field("left out", "%s: no results of runs or replays", count(trend.LeftOut, "file"))
-	}
-	text.Unreadable(t, f.Unreadable)
-	return nil
+	return err
 }

@@ -21,21 +21,6 @@ type verifyCmd struct {
 	AllowedSigners string `name:"allowed-signers" placeholder:"FILE" help:"Also check that each file is signed with a key of this file (ssh-keygen(1), ALLOWED SIGNERS)."`
 }
 
-func (verifyCmd) Help() string {
-	return `Recomputes every figure of a result file from its questions, by the code that computed it in the run,
-checks each question for consistency, and checks the file against its JSON Schema. Each value that is
-not what the questions say is named. See docs/verifying.md for what does not follow from questions.
-
-Examples:
-
-  evalctl verify results/2026-01-31/go.json
-  evalctl verify --json results/*/*.json
-  evalctl verify results/2026-01-31/go.json --allowed-signers allowed_signers
-
-The exit code is 0 if nothing differs, 1 if something does or a signature is missing or bad, and 2 if a file cannot be read.
-`
-}
-
 // Run verifies all files, also after one that cannot be read.
 func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 	var allowed *sshsig.Allowed

@@ -15,20 +15,6 @@ type viewCmd struct {
 	Addr string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Loopback address to listen on; port 0 picks a free one (${default})."`
 }
 
-func (viewCmd) Help() string {
-	return `Serves the results in a folder as web pages: a list, a page for each result, comparisons of any of them, trends,
-and the progress of runs. It prints "evalctl: listening on URL" to stdout and serves until it is interrupted.
-
-Only this machine can reach the pages, and they change nothing. They show questions and answers to every user of
-this machine who knows the address. A run in progress is not disturbed: its journal is only read.
-
-Examples:
-
-  evalctl view
-  evalctl view results --addr 127.0.0.1:8080
-`
-}
-
 // Run serves until ctx is canceled.
 func (c *viewCmd) Run(ctx context.Context, p *process) error {
 	info, err := os.Stat(c.Dir)

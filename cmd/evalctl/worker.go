@@ -28,23 +28,6 @@ type workerCmd struct {
 	Quiet       bool          `help:"Print only errors on stderr."`
 }
 
-func (workerCmd) Help() string {
-	return `Works for all replays that are begun with the same --queue, until it is interrupted; it then finishes the
-questions that it has begun. Any number of workers may run, on any machines. Each starts its own daemon
-of an SDK; a daemon at --endpoint of the replay is asked by all. API keys, tokens and commands of
-daemons are read from the environment of the worker, as for evalctl replay.
-
-A worker that does not have the same files, the same build of the daemon or the same evalctl as the
-process that began a replay refuses to work for it, and says why.
-
-Examples:
-
-  evalctl worker --queue postgres://evalctl@db/evalctl
-  SVC_QUEUE=postgres://evalctl:secret@db/evalctl evalctl worker --concurrency 4
-  evalctl worker --queue postgres://evalctl@db/evalctl --files ~/benchmarks
-`
-}
-
 // minLease is the shortest lease: a busy machine must not look dead.
 const minLease = time.Second
 
@@ -67,11 +50,11 @@ func (c *workerCmd) Validate() error {
 func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	if err := c.checkFolders(); err != nil {
-		return usageError{err}
+		return err
 	}
 	q, err := openQueue(ctx, p, c.Queue, queue.Options{Lease: c.Lease, Works: true})
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	h := &workerHandler{command: c, process: p, t: newTerminal(p, c.Quiet)}

@@ -75,7 +75,7 @@ func searchQuery() []parameter {
 		p := parameter{Name: name, In: "query", Schema: rawSchema(s), Example: examples[name]}
 		switch {
 		case name == "query":
-			p.Name, p.Required, p.Description = "q", true, "Also query or question."
+			p.Name, p.Required, p.Description = "q", true, "Also query or question. It may have operators, as in a POST."
 		case s.Ref == componentRef("FilterValues"):
 			p.Description = s.Description + " Separated by commas; a value with a comma needs a POST."
 			p.Schema = inline(ofType("string"), chars(1, 0))

@@ -170,7 +170,7 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.SearchRequest](): {
 		doc("camelCase keys are accepted too, and question for query."),
 		open,
-		field("query", chars(1, protocol.MaxSearchQuery)),
+		field("query", chars(1, protocol.MaxSearchQuery), typedQuery),
 		field("top_k", between(1, protocol.MaxSearchTopK), byDefault(protocol.DefaultTopK)),
 		field("mode", ref("Mode")),
 		field("scope", ref("Scope")),
@@ -182,6 +182,7 @@ var components = map[reflect.Type][]rule{
 		field("explain", byDefault(false)),
 	},
 	reflect.TypeFor[protocol.SearchResponse](): {
+		field("operators", count(1, 0), doc("The operators of the query, as they were read.")),
 		field("mode", ref("Mode"), doc("The requested mode.")),
 		field("effective_mode", ref("EffectiveMode")),
 		field("degraded", ref("Degraded")),
@@ -286,7 +287,7 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.RecallRequest](): {
 		doc("camelCase keys are accepted too, and question for query."),
 		open,
-		field("query", chars(1, protocol.MaxSearchQuery)),
+		field("query", chars(1, protocol.MaxSearchQuery), typedQuery),
 		field("top_k", between(1, protocol.MaxRecallTopK), byDefault(protocol.DefaultTopK)),
 		field("scope", ref("Scope")),
 	},
@@ -396,6 +397,11 @@ var (
 func brainID(s *jsonschema.Schema) {
 	pattern("^[a-z0-9][a-z0-9-]*$")(s)
 	chars(0, protocol.MaxBrainSlug)(s)
+}
+
+func typedQuery(s *jsonschema.Schema) {
+	doc("What to look for. As typed into a search box, \"exact phrase\", -word, prefix* and a OR b " +
+		"are operators; questions and sentences have none.")(s)
 }
 
 func documentPath(s *jsonschema.Schema) {

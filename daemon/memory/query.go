@@ -67,6 +67,18 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 	return q, nil
 }
 
+// readOperators moves the operators of a query's text to its conditions, and returns them as they
+// were read.
+func readOperators(q *search.Query) ([]string, error) {
+	words, conditions, operators := search.ParseOperators(q.Text)
+	if len(operators) > 0 && strings.TrimSpace(words) == "" {
+		return nil, &ArgumentError{"query", fmt.Sprintf("only says what passages must not contain, %.64q: "+
+			"add what they should contain, or put it in quotes to search for it", strings.Join(operators, " "))}
+	}
+	q.Text, q.Conditions = words, conditions
+	return operators, nil
+}
+
 func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
 	filter := search.Filter{
 		PathPrefix: f.PathPrefix, Paths: f.Paths, Tags: f.Tags, SessionIDs: f.SessionIDs, Generated: f.IncludeGenerated,

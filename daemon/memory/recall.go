@@ -48,6 +48,9 @@ func (s *Service) Recall(
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
+	if _, err := readOperators(&q); err != nil {
+		return protocol.RecallResponse{}, err
+	}
 	if err := checkSessionID(session); err != nil {
 		return protocol.RecallResponse{}, err
 	}

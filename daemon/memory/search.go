@@ -22,12 +22,16 @@ func (s *Service) Search(
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
+	operators, err := readOperators(&q)
+	if err != nil {
+		return protocol.SearchResponse{}, err
+	}
 	found, err := find(ctx, h, q)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
 	res := protocol.SearchResponse{
-		Query: r.Query, BrainID: id,
+		Query: r.Query, Operators: operators, BrainID: id,
 		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Fusion: fusion(found), Degraded: found.Degraded,
 		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}

@@ -108,3 +108,55 @@ func TestQuestionDateHidesTheFuture(t *testing.T) {
 		}
 	}
 }
+
+func TestSearchOperators(t *testing.T) {
+	s := open(t)
+	s.put(t, "a.md", "The red car stands in the garage.")
+	s.put(t, "b.md", "A car, red and blue, stands in the street.")
+	s.put(t, "c.md", "A blue bicycle.")
+	for _, c := range []struct {
+		query string
+		want  []string
+	}{
+		{`"red car"`, []string{"a.md#0"}},
+		{`car -garage`, []string{"b.md#0"}},
+		{`bicy*`, []string{"c.md#0"}},
+		{`"red car" OR bicycles`, []string{"a.md#0", "c.md#0"}},
+		{`"no such phrase"`, []string{}},
+	} {
+		if got := found(t, s, protocol.SearchRequest{Query: c.query}); !cmp.Equal(got, c.want) {
+			t.Errorf("%s finds %q, want %q", c.query, got, c.want)
+		}
+	}
+	got, err := s.Search(t.Context(), s.brain, protocol.SearchRequest{Query: `blue, "red car" -x`})
+	if err != nil || !cmp.Equal(got.Operators, []string{`"red car"`, `-x`}) {
+		t.Errorf("operators are %q, %v", got.Operators, err)
+	}
+	for _, query := range []string{`-garage`, `-"red car" -blue*`} {
+		if _, err := s.Search(t.Context(), s.brain, protocol.SearchRequest{Query: query}); !isArgument(err, "query") {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+// A question has no operators, in a search and even less when it is asked.
+func TestQuestionsHaveNoOperators(t *testing.T) {
+	s := open(t)
+	s.put(t, "a.md", "The red car stands in the garage.")
+	s.put(t, "b.md", "A car, red and blue, stands in the street.")
+	s.put(t, "c.md", "A blue bicycle.")
+	ask := func(question string) string {
+		lines, err := transcript(s, protocol.AskRequest{Question: question})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines[0] // what was retrieved
+	}
+	if got, want := ask(`where is the "red car" -garage OR bicy*`), ask(`where is the red car garage or bicy`); got != want {
+		t.Errorf("with operators, %s\nis retrieved, without %s", got, want)
+	}
+	plain := found(t, s, protocol.SearchRequest{Query: `Where is the red car garage?`})
+	if got := found(t, s, protocol.SearchRequest{Query: `Where is the "red car" -garage?`}); !cmp.Equal(got, plain) {
+		t.Errorf("a question finds %q, want %q", got, plain)
+	}
+}

@@ -74,9 +74,11 @@ type SearchFilters struct {
 
 // SearchResponse is the response to a search. Chunks is never null. TookMS is in milliseconds.
 type SearchResponse struct {
-	Query   string `json:"query"`
-	BrainID string `json:"brain_id"`
-	Mode    string `json:"mode"` // the requested one; ModeAuto by default
+	Query string `json:"query"`
+	// Operators are the operators of Query, as they were read: "exact phrase", -word, prefix*, a OR b.
+	Operators []string `json:"operators,omitempty"`
+	BrainID   string   `json:"brain_id"`
+	Mode      string   `json:"mode"` // the requested one; ModeAuto by default
 	// EffectiveMode is the mode that ran, never ModeAuto.
 	EffectiveMode string `json:"effective_mode"`
 	// Fusion is how the rankings by words and by vectors were combined; nil if only one ran.

@@ -1,14 +1,12 @@
 package search
 
-import "maps"
-
 // rankSuffix converts the key of a component's score to the key of its rank.
 const rankSuffix = "_rank"
 
 // components adds the components that the leg has for its candidate i.
 func (l *leg) components(i int, into map[string]float64) {
 	if l.parts != nil {
-		maps.Copy(into, l.parts[i].components())
+		l.parts[i].components(into)
 	} else {
 		into[l.name] = l.candidates[i].score
 	}

@@ -1,10 +1,5 @@
 package search
 
-import (
-	"cmp"
-	"slices"
-)
-
 // rescoreDepth is the number of best chunks whose further features are computed, so that the cost
 // of a search is bounded, whatever the size of the index. Larger depths find little more.
 const rescoreDepth = 300
@@ -29,20 +24,22 @@ func (e *features) score() float64 {
 	return e.bm25 + e.neighbours + e.feedback + e.date
 }
 
-// components returns the features by their component constants: bm25 always, the others if they are
+// components adds the features by their component constants: bm25 always, the others if they are
 // above 0.
-func (e *features) components() map[string]float64 {
-	parts := map[string]float64{componentBM25: e.bm25}
-	for name, score := range map[string]float64{
-		componentNeighbours: e.neighbours,
-		componentFeedback:   e.feedback,
-		componentDate:       e.date,
+func (e *features) components(into map[string]float64) {
+	into[componentBM25] = e.bm25
+	for _, part := range [...]struct {
+		name  string
+		score float64
+	}{
+		{componentNeighbours, e.neighbours},
+		{componentFeedback, e.feedback},
+		{componentDate, e.date},
 	} {
-		if score > 0 {
-			parts[name] = score
+		if part.score > 0 {
+			into[part.name] = part.score
 		}
 	}
-	return parts
 }
 
 // scored is a chunk with the features of its score.
@@ -51,16 +48,16 @@ type scored struct {
 	features
 }
 
-// lexical returns the k best chunks for the words of a query, best first, of the documents that
-// keep accepts; nil accepts all. The terms are the index terms of the query, without duplicates.
+// lexical returns the k best chunks of a source for the words of a query, best first. The terms are
+// the index terms of the query, without duplicates.
 // The second result holds the features of the chunks in the first. Called with mu held.
 //
 // Further features only raise a score, so the chunks beyond rescoreDepth never belong above the
 // others.
-func (ix *Index) lexical(q Query, terms []queryTerm, keep func(*Document) bool, k int) (
+func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) (
 	[]candidate, []features,
 ) {
-	best := ix.best(terms, keep, max(k, rescoreDepth))
+	best := ix.bestOf(from, terms, max(k, rescoreDepth))
 	all := make([]scored, len(best))
 	for i, c := range best {
 		all[i] = scored{c, features{bm25: c.score}}
@@ -78,28 +75,39 @@ func (ix *Index) lexical(q Query, terms []queryTerm, keep func(*Document) bool, 
 func (ix *Index) rescore(q Query, terms []queryTerm, best []scored) {
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
-	ordered := byChunk(best)
+	ordered := ix.byChunk(best)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
 	ix.addDates(mentionedPeriods(q.Text, q.AsOf), ordered)
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	s.found = s.found[:0] // with places in ordered for chunks
 	for i := range ordered {
 		ordered[i].candidate.score = ordered[i].features.score()
+		s.found = append(s.found, candidate{ordered[i].candidate.score, uint32(i)})
 	}
-	slices.SortFunc(ordered, func(a, b scored) int { return ix.compare(a.candidate, b.candidate) })
-	copy(best, ordered)
+	s.levels.sort(s.found, func(a, b candidate) int {
+		return ix.compare(ordered[a.chunk].candidate, ordered[b.chunk].candidate)
+	})
+	for i, p := range s.found {
+		best[i] = ordered[p.chunk]
+	}
 }
 
-// byChunk returns the chunks in the order of their numbers. Sorting numbers is several times faster
-// than sorting structs.
-func byChunk(best []scored) []scored {
-	keys := make([]uint64, len(best))
+// byChunk returns the chunks in the order of their numbers.
+func (ix *Index) byChunk(best []scored) []scored {
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	numbers := make([]uint32, len(best))
 	for i, f := range best {
-		keys[i] = uint64(f.chunk)<<32 | uint64(i)
+		numbers[i] = f.chunk
 	}
-	slices.Sort(keys)
+	in := ix.passages(s, numbers)
+	defer in.free()
+	s.numbers.sort(numbers)
 	ordered := make([]scored, len(best))
-	for i, key := range keys {
-		ordered[i] = best[uint32(key)]
+	for i, n := range numbers {
+		ordered[i] = best[in.place(n)]
 	}
 	return ordered
 }
@@ -118,35 +126,4 @@ func (ix *Index) known(terms []queryTerm) []weighedTerm {
 // saturated returns the share of its gain that a term adds if it occurs tf times.
 func (ix *Index) saturated(tf float64) float64 {
 	return tf / (tf + ix.k1)
-}
-
-// frequencies returns tf, as defined at score, of a term in each of the chunks, whose numbers must
-// ascend: 0 where the term does not occur. It reuses the memory of tf.
-func (ix *Index) frequencies(term uint32, chunks []uint32, tf []float64) []float64 {
-	norm := ix.lengthNorm()
-	list := ix.postings[term].list
-	tf = tf[:0]
-	for _, n := range chunks {
-		list = list[gallop(list, n):]
-		if len(list) == 0 || list[0].chunk != n {
-			tf = append(tf, 0)
-			continue
-		}
-		tf = append(tf, weightedCount(list[0].counts, norm(ix.textLengths[n])))
-	}
-	return tf
-}
-
-// gallop returns the position of the first posting of chunk n or a later one. It begins near the
-// front, because it is called for one chunk after the other.
-func gallop(list []posting, n uint32) int {
-	end := 1
-	for end < len(list) && list[end-1].chunk < n {
-		end *= 2
-	}
-	start, end := end/2, min(end, len(list))
-	i, _ := slices.BinarySearchFunc(list[start:end], n, func(p posting, n uint32) int {
-		return cmp.Compare(p.chunk, n)
-	})
-	return start + i
 }

@@ -166,17 +166,29 @@ func TestFeedbackOfLongQuestion(t *testing.T) {
 func TestFrequencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var texts []string
-		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 3), 1, 60).Draw(t, "cats") {
+		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 3), 1, 120).Draw(t, "cats") {
 			texts = append(texts, "dog "+strings.Repeat("cat ", n))
 		}
 		ix := byText(texts...)
-		wanted := rapid.SliceOfDistinct(rapid.Uint32Range(0, uint32(len(texts)-1)), rapid.ID).Draw(t, "chunks")
+		wanted := rapid.SliceOfNDistinct(rapid.Uint32Range(0, uint32(len(texts)-1)), 0, min(12, len(texts)), rapid.ID).Draw(t, "chunks")
 		slices.Sort(wanted)
 		term, ok := ix.numbers["cat"]
 		if !ok {
 			return
 		}
-		got := ix.frequencies(term, wanted, nil)
+		s := &scratch{}
+		in := ix.passages(s, wanted)
+		got := make([]float64, len(wanted))
+		for _, at := range ix.frequencies(term, in, nil) {
+			if got[at.place] != 0 {
+				t.Fatalf("chunk %d is found twice", wanted[at.place])
+			}
+			got[at.place] = at.tf
+		}
+		in.free()
+		if slices.Max(s.places) > 0 {
+			t.Fatal("places are not freed")
+		}
 		for i, n := range wanted {
 			want := float64(strings.Count(texts[n], "cat")) / ix.lengthNorm()(ix.textLengths[n])
 			if math.Abs(got[i]-want) > 1e-9 {

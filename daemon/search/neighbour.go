@@ -28,23 +28,37 @@ func (ix *Index) addNeighbours(query []weighedTerm, best []scored) {
 		return
 	}
 	slices.Sort(chunks)
-	chunks = slices.Compact(chunks)
-	var tf []float64
-	at := func(n uint32) float64 {
-		if i, ok := slices.BinarySearch(chunks, n); ok {
-			return tf[i]
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	in := ix.passages(s, slices.Compact(chunks))
+	defer in.free()
+	place := func(n uint32) int { // len(in.chunks) for one that is not there, where tf is 0
+		if n == noChunk || in.place(n) < 0 {
+			return len(in.chunks)
 		}
-		return 0
+		return in.place(n)
 	}
+	places := make([][3]int, len(best)) // of the chunk, of that before it and that after it
+	for i, f := range best {
+		places[i] = [3]int{place(f.chunk), place(before[i]), place(after[i])}
+	}
+	tf := make([]float64, len(in.chunks)+1)
+	var found []occurrence
 	for _, t := range query {
 		gain := t.weight * ix.gain(t.term)
-		tf = ix.frequencies(t.term, chunks, tf)
-		for i := range best {
-			if beside := at(before[i]) + at(after[i]); beside > 0 {
-				own := at(best[i].chunk)
+		found = ix.frequencies(t.term, in, found[:0])
+		for _, at := range found {
+			tf[at.place] = at.tf
+		}
+		for i, p := range places {
+			if beside := tf[p[1]] + tf[p[2]]; beside > 0 {
+				own := tf[p[0]]
 				more := ix.saturated(own+ix.weights.neighbours*beside) - ix.saturated(own)
 				best[i].neighbours += gain * more
 			}
+		}
+		for _, at := range found {
+			tf[at.place] = 0
 		}
 	}
 }

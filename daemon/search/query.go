@@ -2,7 +2,6 @@ package search
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"evalctl/daemon/language"
 )
@@ -13,8 +12,10 @@ const defaultTopK = 10
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string
-	Mode Mode // empty means auto
-	TopK int  // maximum number of hits; 0 means 10
+	// Conditions are what passages must meet in every mode, see ParseOperators.
+	Conditions Conditions
+	Mode       Mode // empty means auto
+	TopK       int  // maximum number of hits; 0 means 10
 	// CandidateK is the number of candidates that each leg of a hybrid contributes, that are
 	// searched for duplicates, and that are explained for each leg: at most 1000. 0 means 4·TopK,
 	// but at least 100 and at most 1000. Legs are never shorter than TopK, and extend beyond
@@ -124,7 +125,7 @@ const (
 // Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
 // 128, see Explanation.
 func Terms(text string) []string {
-	return termNames(countTerms(text, []language.Language{language.Detect(text)}))
+	return termNames(countTerms(text, []language.Language{language.Detect(text)}, language.Language.Term))
 }
 
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
@@ -165,7 +166,7 @@ type Span struct {
 	Start, End int
 }
 
-func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
+func (ix *Index) hit(c candidate, wanted *termSet) Hit {
 	chunk := &ix.chunks[c.chunk]
 	return Hit{
 		ChunkID:     chunkID(chunk.doc.Path, int(chunk.ordinal)),
@@ -177,29 +178,6 @@ func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
 		Date:        chunk.doc.Date,
 		Tags:        chunk.doc.Tags,
 		Metadata:    chunk.doc.Metadata,
-		Highlights:  ix.highlights(chunk.text, chunk.doc.Language, wanted),
+		Highlights:  ix.highlights(chunk, wanted),
 	}
-}
-
-// highlights returns the words of a text in a language whose terms are wanted, those that overlap as
-// one.
-func (ix *Index) highlights(text string, l language.Language, wanted map[string]bool) []Span {
-	var spans []Span
-	offset, point := 0, 0 // the same position in bytes and in code points
-	for start, end := range language.Words(text) {
-		if !wanted[ix.wordTerm(l, text[start:end])] {
-			continue
-		}
-		overlaps := start < offset
-		start = max(start, offset)
-		point += utf8.RuneCountInString(text[offset:start])
-		length := utf8.RuneCountInString(text[start:end])
-		if overlaps {
-			spans[len(spans)-1].End += length
-		} else {
-			spans = append(spans, Span{point, point + length})
-		}
-		offset, point = end, point+length
-	}
-	return spans
 }

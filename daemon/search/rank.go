@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"math"
-	"slices"
 )
 
 // candidate is a chunk with its score.
@@ -12,11 +11,16 @@ type candidate struct {
 	chunk uint32
 }
 
-// scratch is the working memory of one search. Between searches, all sums are zero.
+// scratch is the working memory of one search. Between searches, all sums and places are zero.
 type scratch struct {
 	scores   sums // by chunk number
+	found    []candidate
+	levels   levels
+	places   []uint32 // see passages
+	numbers  numberSet
 	weights  sums // by term number, see feedback
 	contents sums // by term number, of one chunk
+	gains    gains
 }
 
 // sums accumulates positive values by number.
@@ -60,7 +64,7 @@ func (ix *Index) lengthNorm() func(length uint32) float64 {
 }
 
 // weightedCount returns tf, as defined at score. Nearly all postings count the text alone.
-func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
+func weightedCount(counts tally, norm float64) float64 {
 	tf := fieldWeights[textField] * float64(counts[textField]) / norm
 	if counts[titleField]|counts[pathField]|counts[labelsField] == 0 {
 		return tf
@@ -77,28 +81,25 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	ix.score(&s.scores, terms)
-
-	var top []candidate // a heap, the worst first
+	s.found = s.found[:0]
 	for _, n := range s.scores.touched {
-		c := candidate{s.scores.sums[n], n}
-		if len(top) == k && c.score < top[0].score {
-			continue
-		}
-		doc := ix.chunks[n].doc
-		if doc == nil || keep != nil && !keep(&doc.Document) {
-			continue
-		}
-		if len(top) < k {
-			top = append(top, c)
-			ix.siftUp(top)
-		} else if ix.compare(c, top[0]) < 0 {
-			top[0] = c
-			ix.siftDown(top)
+		s.found = append(s.found, candidate{s.scores.sums[n], n})
+		s.scores.sums[n] = 0
+	}
+	s.scores.touched = s.scores.touched[:0]
+
+	var top []candidate
+	for found := s.found; len(found) > 0 && len(top) < k; {
+		var likely []candidate
+		likely, found = s.levels.split(found, k)
+		for _, c := range likely {
+			if doc := ix.chunks[c.chunk].doc; doc != nil && (keep == nil || keep(&doc.Document)) {
+				top = append(top, c)
+			}
 		}
 	}
-	s.scores.reset()
-	slices.SortFunc(top, ix.compare)
-	return top
+	s.levels.sort(top, ix.compare)
+	return top[:min(k, len(top))]
 }
 
 // score adds to scores the BM25F score of every chunk that contains one of the terms, including
@@ -123,9 +124,10 @@ func (ix *Index) score(scores *sums, terms []queryTerm) {
 			continue
 		}
 		gain := q.weight * ix.gain(t)
-		for _, at := range ix.postings[t].list {
-			tf := weightedCount(at.counts, norm(ix.textLengths[at.chunk]))
-			scores.add(at.chunk, gain*tf/(tf+ix.k1))
+		p := &ix.postings[t]
+		for i, n := range p.chunks {
+			tf := weightedCount(ix.tally(t, n, p.tallies[i]), norm(ix.textLengths[n]))
+			scores.add(n, gain*tf/(tf+ix.k1))
 		}
 	}
 }
@@ -133,6 +135,27 @@ func (ix *Index) score(scores *sums, terms []queryTerm) {
 // gain returns the limit of what a term can add to a score.
 func (ix *Index) gain(term uint32) float64 {
 	return idf(ix.live, ix.postings[term].live) * (ix.k1 + 1)
+}
+
+// gains remembers idf, whose logarithm takes longer than all else that is done with a rare term.
+type gains struct {
+	live int
+	idf  [256]float64 // by document frequency
+}
+
+// gainOf is Index.gain with the memory of a search.
+func (g *gains) gainOf(ix *Index, term uint32) float64 {
+	df := ix.postings[term].live
+	if df >= len(g.idf) {
+		return ix.gain(term)
+	}
+	if g.live != ix.live {
+		*g = gains{live: ix.live}
+	}
+	if g.idf[df] == 0 {
+		g.idf[df] = idf(ix.live, df)
+	}
+	return g.idf[df] * (ix.k1 + 1)
 }
 
 // idf returns the weight of a term that is found in df of n chunks. It is positive even for a term
@@ -143,33 +166,12 @@ func idf(n, df int) float64 {
 
 // compare orders live chunks by score descending, then by path and position ascending.
 func (ix *Index) compare(a, b candidate) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
+	switch {
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
 	}
 	x, y := &ix.chunks[a.chunk], &ix.chunks[b.chunk]
 	return cmp.Or(cmp.Compare(x.doc.Path, y.doc.Path), cmp.Compare(x.ordinal, y.ordinal))
-}
-
-func (ix *Index) siftUp(top []candidate) {
-	for i := len(top) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if ix.compare(top[parent], top[i]) > 0 {
-			return
-		}
-		top[parent], top[i] = top[i], top[parent]
-		i = parent
-	}
-}
-
-func (ix *Index) siftDown(top []candidate) {
-	for i, worst := 0, 1; worst < len(top); worst = 2*i + 1 {
-		if right := worst + 1; right < len(top) && ix.compare(top[right], top[worst]) > 0 {
-			worst = right
-		}
-		if ix.compare(top[i], top[worst]) > 0 {
-			return
-		}
-		top[i], top[worst] = top[worst], top[i]
-		i = worst
-	}
 }

@@ -51,17 +51,17 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	if q.Sort == SortRelevanceThenRecency { // the newest is chosen among all equal hits
 		n = max(n, q.CandidateK)
 	}
-	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
+	from := ix.meeting(q.Conditions, func(d *Document) bool { return q.Filter.keep(d, q.AsOf) })
 	terms, leftOut := ix.heaviest(ix.queryTerms(q.Text))
 	for {
-		legs := ix.legs(m, q, terms, vector, keep, depth)
+		legs := ix.legs(m, q, terms, vector, from, depth)
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.groups(ranked, n, q)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
-			res := ix.result(m.mode, terms, legs, groups)
+			res := ix.result(m.mode, q, terms, legs, groups)
 			if m.words && m.vectors {
 				res.Fusion = &vector.FusionRun
 			}
@@ -77,16 +77,16 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 // legs returns the rankings of a method, each of at most depth chunks. The last one is that of
 // the result. Called with mu held.
 func (ix *Index) legs(
-	m method, q Query, terms []queryTerm, vector vectorLeg, keep func(*Document) bool, depth int,
+	m method, q Query, terms []queryTerm, vector vectorLeg, from source, depth int,
 ) []leg {
 	var legs []leg
 	if m.words {
 		l := leg{name: componentBM25}
-		l.candidates, l.parts = ix.lexical(q, terms, keep, depth)
+		l.candidates, l.parts = ix.lexical(q, terms, from, depth)
 		legs = append(legs, l)
 	}
 	if m.vectors {
-		legs = append(legs, leg{name: componentVector, candidates: ix.nearest(vector.unit, keep, depth)})
+		legs = append(legs, leg{name: componentVector, candidates: ix.nearestIn(from, vector.unit, depth)})
 	}
 	if m.words && m.vectors {
 		share := q.Sort == SortRelevanceThenRecency
@@ -106,12 +106,13 @@ func exhausted(legs []leg, depth int) bool {
 }
 
 // result converts groups to hits. Called with mu held.
-func (ix *Index) result(mode Mode, terms []queryTerm, legs []leg, groups []group) Result {
+func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, groups []group) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
-	wanted := nameSet(terms)
+	wanted := ix.termSet(terms)
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
+		h.Highlights = mergeSpans(h.Highlights, q.Conditions.spans(h.Text))
 		h.MoreDuplicates = max(0, len(g.duplicates)-maxDuplicates)
 		for _, d := range g.duplicates[:len(g.duplicates)-h.MoreDuplicates] {
 			other := Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path}

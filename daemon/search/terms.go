@@ -23,7 +23,7 @@ type queryTerm struct {
 
 // queryTerms returns the terms of a query with their weights, see countTerms.
 func (ix *Index) queryTerms(text string) []queryTerm {
-	terms := countTerms(text, ix.spoken())
+	terms := countTerms(text, ix.spoken(), ix.wordTerm)
 	for i, t := range terms {
 		terms[i].weight = (ix.k3 + 1) * t.weight / (ix.k3 + t.weight)
 	}
@@ -43,8 +43,8 @@ func (ix *Index) spoken() []language.Language {
 
 // countTerms returns the terms that a text has in any of some languages, without duplicates, in the
 // order of their first occurrence, weighted by the number of their occurrences. A function word of
-// the language of the text is none in another one.
-func countTerms(text string, languages []language.Language) []queryTerm {
+// the language of the text is none in another one. Each word is reduced by reduce.
+func countTerms(text string, languages []language.Language, reduce reducer) []queryTerm {
 	own := language.None
 	if len(languages) > 1 {
 		own = language.DetectAmong(text, languages)
@@ -53,10 +53,10 @@ func countTerms(text string, languages []language.Language) []queryTerm {
 	places := map[string]int{}
 	for start, end := range language.Words(text) {
 		word := text[start:end]
-		if own != language.None && own.Term(word) == "" {
+		if own != language.None && reduce(own, word) == "" {
 			continue
 		}
-		of := distinctTerms(word, languages)
+		of := distinctTerms(word, languages, reduce)
 		for _, t := range of {
 			at, known := places[t]
 			if !known {
@@ -69,10 +69,13 @@ func countTerms(text string, languages []language.Language) []queryTerm {
 	return terms
 }
 
+// reducer is language.Language.Term, or the same with a cache.
+type reducer func(l language.Language, word string) string
+
 // distinctTerms returns the different terms that a word has in some languages.
-func distinctTerms(word string, languages []language.Language) (terms []string) {
+func distinctTerms(word string, languages []language.Language, reduce reducer) (terms []string) {
 	for _, l := range languages {
-		if t := l.Term(word); t != "" && !slices.Contains(terms, t) {
+		if t := reduce(l, word); t != "" && !slices.Contains(terms, t) {
 			terms = append(terms, t)
 		}
 	}

@@ -95,7 +95,7 @@ func TestLongQuestions(t *testing.T) {
 				terms []queryTerm
 				sum   *float64
 			}{{every, &all}, {heaviest, &kept}} {
-				found, _ := ix.lexical(Query{Text: q.Question, AsOf: q.AsOf}, way.terms, func(d *Document) bool { return (&Filter{}).keep(d, q.AsOf) }, 10)
+				found, _ := ix.lexical(Query{Text: q.Question, AsOf: q.AsOf}, way.terms, source{keep: func(d *Document) bool { return (&Filter{}).keep(d, q.AsOf) }}, 10)
 				var ranked []string
 				for _, c := range found {
 					ranked = append(ranked, ix.chunks[c.chunk].doc.Path)

@@ -12,10 +12,11 @@ func (ix *Index) Search(q Query) Result {
 	terms, _ := ix.heaviest(ix.queryTerms(q.Text))
 	res := Result{Hits: []Hit{}, Mode: ModeBM25}
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
-	top, parts := ix.lexical(q, terms, keep, k)
+	top, parts := ix.lexical(q, terms, source{keep: keep}, k)
 	for i, c := range top {
-		h := ix.hit(c, nameSet(terms))
-		h.Components = parts[i].components()
+		h := ix.hit(c, ix.termSet(terms))
+		h.Components = map[string]float64{}
+		parts[i].components(h.Components)
 		res.Hits = append(res.Hits, h)
 	}
 	return res

@@ -32,6 +32,18 @@ func Defines(text string) bool {
 	return strings.HasPrefix(text, commandPrefix) || strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
+// Find returns the scorer that text names or defines. One that it defines is not open yet.
+func Find(text string) (scorer.Kind, error) {
+	if Defines(text) {
+		return scorer.Kind{Name: scorer.External}, nil
+	}
+	k, err := scorer.Find(text)
+	if err != nil {
+		err = fmt.Errorf("%w, or a scorer of your own: cmd:'python3 score.py' or http://127.0.0.1:9000/score", err)
+	}
+	return k, err
+}
+
 // Options say how a scorer is used.
 type Options struct {
 	// Timeout is how long the scorer may take for one answer, 0 for DefaultTimeout. It answers

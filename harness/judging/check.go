@@ -75,9 +75,56 @@ func rightOf(labels []dataset.Label) (right int) {
 	return right
 }
 
-// OpenJudged reads the result of --result, whose pass rate is to be corrected. It rejects a result
-// without a judge.
-func OpenJudged(path string) (*result.Result, error) {
+// CheckSpec says which judge is checked.
+type CheckSpec struct {
+	// Judge is the model, [PROVIDER/]MODEL, and Env has the variables of its provider.
+	Judge string
+	Env   func(string) string
+	// Prompts is a folder with prompts for types of questions. Without it they are those of a replay,
+	// or of a run if Result is one.
+	Prompts string
+	// Result is the result file whose pass rate is to be corrected, empty for none.
+	Result string
+	// Config has the prices and the limits.
+	Config Config
+}
+
+// OpenCheck returns the judge to check, and the result of s.Result or nil. It rejects a result that
+// another judge has scored, or none.
+func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
+	ref, err := llm.ParseRef(s.Env, "judge", s.Judge)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := s.Config
+	c.Model, c.BaseURL, c.ByType = ref.Name, llm.RecordedURL(ref.JudgeConfig(s.Env)), scorer.ReplayPrompts()
+	if s.Prompts != "" {
+		if c.ByType, err = scorer.LoadPrompts(s.Prompts); err != nil {
+			return nil, nil, fmt.Errorf("--judge-prompts: %w", err)
+		}
+	}
+	if s.Result != "" {
+		if of, err = openJudged(s.Result); err != nil {
+			return nil, nil, err
+		}
+		if s.Prompts == "" && of.Identity.Judge.PromptSHA256 == scorer.DefaultPrompts().SHA256() {
+			c.Prompts, c.ByType = scorer.DefaultPrompts(), nil
+		}
+	}
+	if c.Provider, err = ref.OpenJudge(s.Env); err != nil {
+		return nil, nil, err
+	}
+	if plan, err = New(c); err != nil || of == nil {
+		return plan, of, err
+	}
+	if err = plan.same(*of.Identity.Judge); err != nil {
+		err = fmt.Errorf("--result %s: %w", s.Result, err)
+	}
+	return plan, of, err
+}
+
+// openJudged reads the result of --result. It rejects a result without a judge.
+func openJudged(path string) (*result.Result, error) {
 	r, err := result.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("--result: %w", err)
@@ -90,8 +137,8 @@ func OpenJudged(path string) (*result.Result, error) {
 	return &res, nil
 }
 
-// Same returns an error if the judge of a result is not that of the plan.
-func (p *Plan) Same(was result.JudgeModel) error {
+// same returns an error if the judge of a result is not that of the plan.
+func (p *Plan) same(was result.JudgeModel) error {
 	is := p.Identity()
 	var diff []error
 	for _, d := range []struct{ what, was, is string }{

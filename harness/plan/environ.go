@@ -14,10 +14,8 @@ import (
 // daemon, because it could spend money with them. passed are the names that the user passes on, and
 // needed those that evalctl's configuration of the daemon requires.
 func Withhold(environ, passed, needed []string) (*result.DaemonEnv, error) {
-	for _, name := range passed {
-		if !slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
-			return nil, fmt.Errorf("--daemon-env %s: the variable is not set", name)
-		}
+	if err := checkSet(environ, passed, "--daemon-env"); err != nil {
+		return nil, err
 	}
 	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}}
 	for _, variable := range environ {
@@ -35,6 +33,30 @@ func Withhold(environ, passed, needed []string) (*result.DaemonEnv, error) {
 	slices.Sort(env.Withheld)
 	slices.Sort(env.Passed)
 	return env, nil
+}
+
+// WithholdFromScorer returns the variables of environ that are kept back from a scorer of the user's
+// own: those of credentials and providers, and tokens of daemons. passed are the names that the user
+// passes on.
+func WithholdFromScorer(environ, passed []string) (withheld []string, err error) {
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		secret := launch.LooksSecret(name) || name == TokenVariable || strings.HasPrefix(name, TokenVariable+"_")
+		if secret && !slices.Contains(passed, name) {
+			withheld = append(withheld, name)
+		}
+	}
+	return withheld, checkSet(environ, passed, "--scorer-env")
+}
+
+// checkSet returns an error for a variable that the flag passes on and that is not set.
+func checkSet(environ, passed []string, flag string) error {
+	for _, name := range passed {
+		if !slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+			return fmt.Errorf("%s %s: the variable is not set", flag, name)
+		}
+	}
+	return nil
 }
 
 // TokenVariable has the token between evalctl and the daemon, which is no provider's. With an

@@ -19,6 +19,10 @@ const (
 	NoMemory     Scenario = "no-memory"
 )
 
+// ImportedAnswers is the scenario of answers that another harness stored. How they were asked for is not
+// known.
+const ImportedAnswers Scenario = "imported"
+
 // Reads reports whether a reader model writes the answers of the scenario. In the others an answer
 // is what was retrieved.
 func (s Scenario) Reads() bool { return s != SearchOnly }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -129,6 +130,7 @@ func (s *protocolStore) get(ctx context.Context, path string) (o jsonobj.Object,
 
 // Search implements Store.
 func (s *protocolStore) Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error) {
+	query = withoutOperators(query)
 	if r := []rune(query); len(r) > protocol.MaxSearchQuery {
 		query = string(r[:protocol.MaxSearchQuery])
 	}
@@ -143,6 +145,16 @@ func (s *protocolStore) Search(ctx context.Context, id, query string, topK int) 
 		return nil, err
 	}
 	return SearchChunks(o)
+}
+
+// withoutOperators returns the words of a text of which nothing is an operator of a search box. A
+// part of a document is looked for by its words: a dash before one of them must not exclude it.
+func withoutOperators(text string) string {
+	fields := strings.Fields(strings.NewReplacer(`"`, " ", "“", " ", "”", " ", "*", " ").Replace(text))
+	for i, field := range fields {
+		fields[i] = strings.TrimLeft(field, "-−+")
+	}
+	return strings.TrimSpace(strings.Join(fields, " "))
 }
 
 // Remove implements Store.

@@ -9,12 +9,9 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/progress"
 	"evalctl/harness/result"
-	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
-	"evalctl/replay/ledger"
-	"evalctl/replay/queue"
 )
 
 // Progress reports the progress of a replay: first the sessions that were written, then the
@@ -32,9 +29,8 @@ type Progress struct {
 
 	// The display is drawn with its own lock, so status has one of its own as well.
 	known    sync.Mutex
-	money    ledger.Books   // nil until the replay has begun
-	queued   *queue.Run     // nil without a queue
-	finished map[string]int // questions, by arm
+	running  *replay.Running // nil until the replay has begun
+	finished map[string]int  // questions, by arm
 }
 
 // New starts the display.
@@ -52,11 +48,11 @@ func New(t *terminal.Terminal, plan *replay.Plan) *Progress {
 	return p
 }
 
-// Begin has the display show what a replay spends, and what its workers do if it is on a queue.
-func (p *Progress) Begin(money ledger.Books, queued *queue.Run) {
+// Begin has the display show what a replay spends, and what its workers do if there are any.
+func (p *Progress) Begin(r *replay.Running) {
 	p.known.Lock()
 	defer p.known.Unlock()
-	p.money, p.queued = money, queued
+	p.running = r
 }
 
 // Hooks are what the replay calls.
@@ -136,12 +132,12 @@ func (p *Progress) recorded(arm string, rec result.Record) {
 	answers := p.start()
 	p.known.Lock()
 	p.finished[arm]++
-	queued := p.queued != nil
+	_, counted := p.running.Resumed()
 	p.known.Unlock()
 	p.mu.Lock()
 	resumed := !p.begun[arm]
 	p.mu.Unlock()
-	if resumed && !queued {
+	if resumed && !counted {
 		answers.Resume()
 	}
 	answers.Recorded(rec)
@@ -161,10 +157,7 @@ func (p *Progress) start() *progress.Questions {
 	defer p.mu.Unlock()
 	if p.answers == nil {
 		p.known.Lock()
-		resumed := 0
-		if q := p.queued; q != nil {
-			resumed = q.Resumed()
-		}
+		resumed, _ := p.running.Resumed()
 		p.known.Unlock()
 		p.answers = progress.NewQuestions(p.t, len(p.plan.Questions)*len(p.plan.Arms), resumed)
 		p.answers.Also(p.status)
@@ -177,19 +170,11 @@ func (p *Progress) start() *progress.Questions {
 func (p *Progress) status() (out []string) {
 	p.known.Lock()
 	defer p.known.Unlock()
-	if p.money == nil {
+	if p.running == nil {
 		return nil
 	}
-	spent := p.money.Spent
-	if q := p.queued; q != nil {
-		s := q.Status()
-		out = append(out, figure.Count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking))
-		if s.Refused > 0 {
-			out = append(out, fmt.Sprintf("%d refused", s.Refused))
-		}
-		spent = func() llm.USD { return s.Spent }
-	}
-	switch limit, usd := p.money.Cap(), spent(); {
+	usd, out := p.running.Status()
+	switch limit := p.running.Cap(); {
 	case limit != nil && usd > 0:
 		out = append(out, fmt.Sprintf("%s of %s", usd, *limit))
 	case usd > 0:

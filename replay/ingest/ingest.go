@@ -73,7 +73,7 @@ type Config struct {
 	Progress func(sessions int)
 }
 
-// Filled are brains that are ready to be asked.
+// Filled are brains that are ready to be asked. The zero value has none.
 type Filled struct {
 	// Brains are the daemon's ids of the brains, by the name that questions have for the brain of
 	// their haystack.
@@ -129,7 +129,7 @@ func Fill(
 	switch {
 	case c.Opened != nil:
 		f.record = c.Opened.record
-	case c.Mode != None && c.Daemon.Build != "":
+	case c.Mode != None && !c.Find && c.Daemon.Build != "":
 		if f.record, err = openRecord(c.Record); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,16 @@ func Board(t *terminal.Terminal, b *board.Board) {
 	}
 }
 
+// NotRanked prints what a board of the results in dir leaves out.
+func NotRanked(t *terminal.Terminal, b *board.Board, dir string) {
+	if len(b.Groups) == 0 {
+		t.Field("empty", "no result in %s can be ranked: evalctl run writes them", terminal.Line(dir))
+	}
+	for _, l := range b.LeftOut {
+		t.Field("left out", "%s: %s", terminal.Line(l.Path), terminal.Line(l.Reason))
+	}
+}
+
 func boardGroup(t *terminal.Terminal, g *board.Group) {
 	t.Field("group", "%s  %s", terminal.Line(g.Title()), figure.Count(g.Questions, "question"))
 	var common []string

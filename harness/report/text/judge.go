@@ -12,10 +12,14 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Describe names a judge and its prompts.
-func Describe(j result.JudgeModel) string {
-	return fmt.Sprintf("%s %s  prompts %s %s", j.Provider, terminal.Line(j.Model),
-		terminal.Line(j.PromptVersion), terminal.Short(j.PromptSHA256, 9))
+// judgeName names a judge with its prompt and temperature.
+func judgeName(j result.JudgeModel) string {
+	temperature := "default"
+	if j.Temperature != nil {
+		temperature = fmt.Sprint(*j.Temperature)
+	}
+	return fmt.Sprintf("%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
+		terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), temperature)
 }
 
 // Judge returns the report on a judge for people.
@@ -133,12 +137,20 @@ func roughly(u llm.USD) string {
 	return (u.Plus(step-1) / step * step).String()
 }
 
-// Judging prints a judge, which text describes, and what it is likely to cost. It warns of a cap below
-// that; fewer says how else to stay below it.
-func Judging(t *terminal.Terminal, text string, f judging.Forecast, p *judging.Plan, limit *llm.USD, fewer string) {
-	t.Field("judge", "%s  %s", text, forecast(f, p, limit))
+// Judging prints a judge and what it is likely to cost. It warns of a cap below that; fewer says how
+// else to stay below it.
+func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *llm.USD, fewer string) {
+	t.Field("judge", "%s  %s", judgeName(p.Identity()), forecast(f, p, limit))
 	if limit != nil && f.Likely > *limit {
 		t.Field("warning", "the estimated cost exceeds the cap: raise --max-cost-usd, or %s", fewer)
+	}
+}
+
+// DaemonPays says what no estimate and no cap of a run includes: the models that the daemon calls.
+func DaemonPays(t *terminal.Terminal, models []string) {
+	if len(models) > 0 {
+		t.Field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
+			terminal.Line(strings.Join(models, " and ")))
 	}
 }
 
@@ -146,5 +158,5 @@ func Judging(t *terminal.Terminal, text string, f judging.Forecast, p *judging.P
 func Labels(t *terminal.Terminal, path string, p *judging.Plan, labels []dataset.Label, limit *llm.USD) {
 	forecast, right := p.ForecastLabels(labels)
 	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(path), right, len(labels)-right)
-	Judging(t, Describe(p.Identity()), forecast, p, limit, "judge fewer labels")
+	Judging(t, forecast, p, limit, "judge fewer labels")
 }

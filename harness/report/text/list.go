@@ -12,8 +12,11 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Entries returns the table of the entries of a folder.
+// Entries returns the table of the entries of a folder, empty without any.
 func Entries(f *history.Folder) string {
+	if len(f.Entries) == 0 {
+		return ""
+	}
 	header := []string{"started (UTC)", "kind", "name", "dataset", "scorer", "passed", "rate", "95% Wilson", "verdict", "cost", "file"}
 	selections := slices.ContainsFunc(f.Entries, func(e *history.Entry) bool { return e.Selection != "" })
 	if selections {
@@ -68,8 +71,15 @@ func below(root, path string) string {
 // maxUnreadable is the number of files that could not be read that are named.
 const maxUnreadable = 5
 
-// NotListed prints what a folder contains besides results.
-func NotListed(t *terminal.Terminal, f *history.Folder) {
+// NotListed prints what a folder contains besides the results that are listed: older ones, and files
+// that are no results. target and kind say which results are listed, empty for all.
+func NotListed(t *terminal.Terminal, f *history.Folder, older int, target, kind string) {
+	switch {
+	case older > 0:
+		t.Field("more", "%s not listed: give --limit 0", figure.Count(older, "older result"))
+	case len(f.Entries) == 0:
+		t.Field("empty", "%s", noResults(f, target, kind))
+	}
 	for i, path := range f.Journals {
 		if i == maxUnreadable {
 			t.Field("", "and %d more", len(f.Journals)-i)
@@ -87,11 +97,11 @@ func NotListed(t *terminal.Terminal, f *history.Folder) {
 	if len(others) > 0 {
 		t.Field("not listed", "%s", strings.Join(others, ", "))
 	}
-	Unreadable(t, f.Unreadable)
+	unreadable(t, f.Unreadable)
 }
 
-// Unreadable prints the first files that could not be read.
-func Unreadable(t *terminal.Terminal, files []history.Unreadable) {
+// unreadable prints the first files that could not be read.
+func unreadable(t *terminal.Terminal, files []history.Unreadable) {
 	for i, u := range files {
 		if i == maxUnreadable {
 			t.Field("", "and %d more", len(files)-i)
@@ -101,9 +111,9 @@ func Unreadable(t *terminal.Terminal, files []history.Unreadable) {
 	}
 }
 
-// NoResults says what to do about a folder without results of a target and of a kind; either is
+// noResults says what to do about a folder without results of a target and of a kind; either is
 // empty for all.
-func NoResults(f *history.Folder, target, kind string) string {
+func noResults(f *history.Folder, target, kind string) string {
 	root := terminal.Line(f.Root)
 	switch {
 	case target != "" && kind != "":

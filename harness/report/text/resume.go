@@ -7,19 +7,73 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
-// Rest is what a stopped run has left to do.
-type Rest struct {
+// Resumption is a run that stopped, or that finished with failures which another try may not have.
+type Resumption struct {
+	Command string // that resumes the run
+	Judge   string // what gives the verdicts
+	Stopped result.Stop
+	Storage bool // a file could not be written
+	// Unasked are the questions without an answer, Unjudged those with an answer and without a verdict.
 	Unasked, Unjudged int
-	// Failed is how many questions failed for a reason that does not lie in them. Retried says whether
-	// a resume tries them again.
-	Failed  int
-	Retried bool
+	// Failed is how many questions failed for a reason that does not lie in them.
+	Failed int
+	Cost   result.Cost
+	Limit  *llm.USD
+	Free   bool // the scorer costs nothing
 }
 
-// String says what resuming the run does, and what it does not do.
-func (r Rest) String() string {
+// retryErrors is the flag that tries questions again that failed for a reason outside them.
+const retryErrors = " --retry-errors"
+
+// Resume prints how to resume a run, and what a resume does and does not do.
+func Resume(t *terminal.Terminal, r Resumption) {
+	if r.Stopped == "" {
+		them := "these"
+		if r.Failed == 1 {
+			them = "it"
+		}
+		if r.Failed > 0 {
+			t.Field("resume", "%s failed without an answer of the daemon or the judge; once that is repaired, try only %s again with: %s%s",
+				figure.Count(r.Failed, "question"), them, r.Command, retryErrors)
+		}
+		return
+	}
+	how, more := Continuing(r.Stopped, r.Storage, r.Judge)
+	t.Field("resume", "no results are lost; %s: %s%s", how, r.Command, more)
+	t.Field("", "%s", r.rest(more == retryErrors))
+	if !r.Free || r.Cost.SpentUSD != 0 || r.Cost.UnpricedModel != "" {
+		t.Field("", "%s", r.moneyLeft())
+	}
+}
+
+// Continuing returns how what was stopped is continued: what comes before the command, and what is
+// added to it. judge is what gives the verdicts.
+func Continuing(stopped result.Stop, storage bool, judge string) (how, more string) {
+	if storage {
+		return "once the files can be written, continue with", ""
+	}
+	switch stopped {
+	case result.StopBudget:
+		return "continue with", " --max-cost-usd <more>"
+	case result.StopMaxFailures:
+		return "continue with", " --max-failures <more>"
+	case result.StopMode:
+		return "once the daemon runs that mode, continue with", ""
+	case result.StopNoWorkers:
+		return "once a worker can take the questions, continue with", ""
+	case result.StopSystematic:
+		return "once the cause is repaired, continue with", retryErrors
+	case result.StopControls, result.StopUnusable:
+		return "once the " + judge + " is in order, continue with", ""
+	}
+	return "continue with", ""
+}
+
+// rest says what resuming the run does, and what it does not do.
+func (r Resumption) rest(retried bool) string {
 	again := "the " + figure.Count(r.Failed, "question") + " again that failed without an answer of the daemon or the judge"
 	var does []string
 	if r.Unasked > 0 {
@@ -28,27 +82,27 @@ func (r Rest) String() string {
 	if r.Unjudged > 0 {
 		does = append(does, "judges the "+figure.Count(r.Unjudged, "answer")+" without a verdict")
 	}
-	if r.Failed > 0 && r.Retried {
+	if r.Failed > 0 && retried {
 		does = append(does, "tries "+again)
 	}
 	if len(does) == 0 {
 		does = []string{"asks nothing"}
 	}
 	text := "it " + strings.Join(does, " and ")
-	if r.Failed > 0 && !r.Retried {
-		text += "; it does not try " + again + ": add --retry-errors"
+	if r.Failed > 0 && !retried {
+		text += "; it does not try " + again + ": add" + retryErrors
 	}
 	return text
 }
 
-// MoneyLeft says what was spent and what is left under the cap, nil for none.
-func MoneyLeft(cost result.Cost, limit *llm.USD) string {
-	text := "spent " + cost.Amount() + ", which still counts"
-	if cost.SpentUSD == 0 && cost.UnpricedModel == "" {
+// moneyLeft says what was spent and what is left under the cap.
+func (r Resumption) moneyLeft() string {
+	text := "spent " + r.Cost.Amount() + ", which still counts"
+	if r.Cost.SpentUSD == 0 && r.Cost.UnpricedModel == "" {
 		text = "nothing is spent yet"
 	}
-	if limit != nil {
-		text += fmt.Sprintf("; %s of the cap of %s is left", max(0, *limit-cost.SpentUSD), *limit)
+	if r.Limit != nil {
+		text += fmt.Sprintf("; %s of the cap of %s is left", max(0, *r.Limit-r.Cost.SpentUSD), *r.Limit)
 	}
 	return text
 }

@@ -21,14 +21,6 @@ func PricesOf(date string) string {
 	return "  prices of " + terminal.Line(date)
 }
 
-// Temperature returns the temperature of a judge.
-func Temperature(j result.JudgeModel) string {
-	if j.Temperature == nil {
-		return "default"
-	}
-	return fmt.Sprint(*j.Temperature)
-}
-
 // printDaemonEnv prints which variables a started daemon got.
 func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
 	if text := e.Text(nil); text != "" {
@@ -56,7 +48,7 @@ func Run(t *terminal.Terminal, res result.Result, f Failures, warned int, path s
 	printRepeats(t, res)
 	printTags(t, res, verbose)
 	printRates(t, res, "check", res.Checks, true)
-	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && !res.Mapped.Unretrieved() {
+	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && res.Identity.Imported == nil && !res.Mapped.Unretrieved() {
 		t.Field("grounded", "%s", res.GroundedText())
 	}
 	if res.Leaks != nil {

@@ -26,9 +26,9 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 		t.Field("corpus", "%s  %s  sha256 %s", terminal.Line(c.Path), figure.Count(c.Documents, "document"), terminal.Short(c.SHA256, 9))
 	}
 	if j := id.Judge; j != nil {
-		t.Field("judge", "%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
-			terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), Temperature(*j))
+		t.Field("judge", "%s", judgeName(*j))
 	}
+	Imported(t, &res)
 	daemon := id.Daemon.Program
 	if daemon == "" {
 		daemon = id.Daemon.Endpoint

@@ -13,6 +13,18 @@ import (
 	"evalctl/internal/terminal"
 )
 
+// NotInTrend prints what the trend of a folder leaves out. target is the only one that is shown, empty
+// for all.
+func NotInTrend(t *terminal.Terminal, f *history.Folder, trend history.Trend, target string) {
+	if len(trend.Lines) == 0 {
+		t.Field("empty", "%s", noResults(f, target, ""))
+	}
+	if trend.LeftOut > 0 {
+		t.Field("left out", "%s: no results of runs or replays", figure.Count(trend.LeftOut, "file"))
+	}
+	unreadable(t, f.Unreadable)
+}
+
 // Trend prints a line of comparable results.
 func Trend(t *terminal.Terminal, l *history.Line) {
 	m := l.Measure
@@ -34,7 +46,7 @@ func Trend(t *terminal.Terminal, l *history.Line) {
 	}
 	printChanges(t, l.Changes)
 	printTurns(t, l.Questions)
-	Unreadable(t, l.Unread)
+	unreadable(t, l.Unread)
 	t.Blank()
 }
 

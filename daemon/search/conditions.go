@@ -1,0 +1,283 @@
+package search
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"evalctl/daemon/language"
+)
+
+// source is the passages that a ranking chooses from: those of the documents that keep accepts, and
+// of them, if only is set, those that meet conditions.
+type source struct {
+	keep  func(*Document) bool
+	only  bool
+	met   []metCondition // by chunk number
+	gains []float64      // of the phrases, see gain
+}
+
+// metCondition is a passage that meets conditions, with how often each phrase is in each field.
+type metCondition struct {
+	chunk  uint32
+	counts [][fieldCount]uint8 // by phrase
+}
+
+// meeting returns the source of the passages that meet conditions. Something to contain is looked for
+// in all documents that keep accepts, something to exclude only in those that would be found. Called
+// with mu held.
+func (ix *Index) meeting(c Conditions, keep func(*Document) bool) source {
+	s := source{keep: keep}
+	if len(c.None) > 0 {
+		var known sync.Map // whether a document is excluded; keep is called concurrently
+		s.keep = func(d *Document) bool {
+			if !keep(d) {
+				return false
+			}
+			excluded, ok := known.Load(d)
+			if !ok {
+				excluded = c.excludes(d)
+				known.Store(d, excluded)
+			}
+			return !excluded.(bool)
+		}
+	}
+	if len(c.All) > 0 {
+		s.only = true
+		ix.collect(c, &s)
+	}
+	return s
+}
+
+// excludes reports whether a document contains something that must not be in it.
+func (c Conditions) excludes(d *Document) bool {
+	return slices.ContainsFunc(c.None, func(p language.Phrase) bool { return isIn(p, d) })
+}
+
+// isIn reports whether a phrase is in a document.
+func isIn(p language.Phrase, d *Document) bool {
+	return p.In(d.Title) || p.In(pathWords(d.Path)) || slices.ContainsFunc(d.Tags, p.In) || p.In(d.Text)
+}
+
+// pathWords returns the part of a path whose words a document is found by.
+func pathWords(p string) string { return strings.TrimSuffix(p, path.Ext(p)) }
+
+// collect sets the passages of a source, and the gains of the phrases. A phrase is counted in the
+// passages that the source keeps only.
+func (ix *Index) collect(c Conditions, s *source) {
+	groups := make([][]alternative, len(c.All))
+	var phrases []language.Phrase
+	for g, group := range c.All {
+		for _, a := range ix.withFunctionWords(group) {
+			if a.Word == "" {
+				groups[g] = append(groups[g], alternative{phrase: len(phrases)})
+				phrases = append(phrases, a.Written)
+			} else {
+				groups[g] = append(groups[g], alternative{chunks: ix.chunksWith(a.Word)})
+			}
+		}
+	}
+	found := make([]int, len(phrases)) // the number of passages of each
+	for n := uint32(0); n < uint32(len(ix.chunks)); {
+		doc := ix.chunks[n].doc
+		if doc == nil {
+			n++
+			continue
+		}
+		n = doc.first + doc.count
+		if !s.keep(&doc.Document) || !ix.meets(groups, phrases, doc) {
+			continue
+		}
+		for _, m := range ix.countPhrases(doc, phrases) {
+			inGroup := func(g []alternative) bool { return slices.ContainsFunc(g, m.has) }
+			if !slices.ContainsFunc(groups, inGroup) {
+				continue
+			}
+			for p, counts := range m.counts {
+				if counts != [fieldCount]uint8{} {
+					found[p]++
+				}
+			}
+			s.met = append(s.met, m)
+		}
+	}
+	for _, n := range found {
+		s.gains = append(s.gains, idf(max(ix.live, n), n)*(ix.k1+1))
+	}
+}
+
+// alternative is an Alternative of an index: the number of a phrase, or the chunks of a word.
+type alternative struct {
+	phrase int
+	chunks map[uint32]bool // nil for a phrase
+}
+
+// has reports whether an alternative is in a passage.
+func (m metCondition) has(a alternative) bool {
+	if a.chunks != nil {
+		return a.chunks[m.chunk]
+	}
+	return m.counts[a.phrase] != [fieldCount]uint8{}
+}
+
+// meets reports whether one of the alternatives of each group is in a document.
+func (ix *Index) meets(groups [][]alternative, phrases []language.Phrase, doc *entry) bool {
+	for _, group := range groups {
+		if !slices.ContainsFunc(group, func(a alternative) bool {
+			if a.chunks == nil {
+				return isIn(phrases[a.phrase], &doc.Document)
+			}
+			for n := doc.first; n < doc.first+doc.count; n++ {
+				if a.chunks[n] {
+					return true
+				}
+			}
+			return false
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// withFunctionWords adds to alternatives how the words are written that are function words in the
+// language of some document, so that it has no term for them.
+func (ix *Index) withFunctionWords(group []Alternative) []Alternative {
+	var written []Alternative
+	for _, a := range group {
+		isFunctionWord := func(l language.Language) bool { return l.Term(a.Word) == "" }
+		if a.Word != "" && slices.ContainsFunc(ix.spoken(), isFunctionWord) {
+			written = append(written, Alternative{Written: language.NewPhrase(a.Word, false)})
+		}
+	}
+	return slices.Concat(group, written)
+}
+
+// chunksWith returns the chunks that contain a word in any of its forms.
+func (ix *Index) chunksWith(word string) map[uint32]bool {
+	chunks := map[uint32]bool{}
+	for _, name := range distinctTerms(word, ix.spoken(), language.Language.Term) {
+		if t, ok := ix.numbers[name]; ok {
+			for _, n := range ix.postings[t].chunks {
+				chunks[n] = true
+			}
+		}
+	}
+	return chunks
+}
+
+// countPhrases counts phrases in the passages of a document. A phrase of the text belongs to the
+// passage in which it begins.
+func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondition {
+	passages := make([]metCondition, doc.count)
+	for i := range passages {
+		passages[i] = metCondition{doc.first + uint32(i), make([][fieldCount]uint8, len(phrases))}
+	}
+	if len(passages) == 0 {
+		return nil
+	}
+	for p, phrase := range phrases {
+		add := func(i, field int) {
+			if n := &passages[i].counts[p][field]; *n < maxCount {
+				*n++
+			}
+		}
+		everywhere := func(field int, text string) {
+			for range phrase.Find(text) {
+				for i := range passages {
+					add(i, field)
+				}
+			}
+		}
+		everywhere(titleField, doc.Title)
+		everywhere(pathField, pathWords(doc.Path))
+		for _, tag := range doc.Tags {
+			everywhere(labelsField, tag)
+		}
+		for start := range phrase.Find(doc.Text) {
+			i, _ := slices.BinarySearchFunc(ix.chunksOf(doc), start, func(c chunk, start int) int {
+				return cmp.Or(cmp.Compare(int(c.start), start), -1) // the last that begins before
+			})
+			add(max(0, i-1), textField)
+		}
+	}
+	return passages
+}
+
+// bestOf is best for the passages of a source. In one with conditions, a phrase scores like a term.
+func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
+	if !s.only {
+		return ix.best(terms, s.keep, k)
+	}
+	sc := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(sc)
+	ix.score(&sc.scores, terms)
+	norm := ix.lengthNorm()
+	top := make([]candidate, len(s.met))
+	for i, m := range s.met {
+		score := sc.scores.sums[m.chunk]
+		for p, counts := range m.counts {
+			score += s.gains[p] * ix.saturated(weightedCount(counts, norm(ix.textLengths[m.chunk])))
+		}
+		top[i] = candidate{score, m.chunk}
+	}
+	sc.scores.reset()
+	slices.SortFunc(top, ix.compare)
+	return top[:min(k, len(top))]
+}
+
+// nearestIn is nearest for the passages of a source.
+func (ix *Index) nearestIn(s source, query []float32, k int) []candidate {
+	if !s.only {
+		return ix.nearest(query, s.keep, k)
+	}
+	var top []candidate
+	for _, m := range s.met {
+		if !ix.vectors.known[m.chunk] {
+			continue
+		}
+		if cosine := ix.vectors.cosine(query, m.chunk); cosine > 0 {
+			top = append(top, candidate{cosine, m.chunk})
+		}
+	}
+	slices.SortFunc(top, ix.compare)
+	return top[:min(k, len(top))]
+}
+
+// spans returns the places of a text where the phrases are that it had to contain, in no particular
+// order, in code points.
+func (c Conditions) spans(text string) (spans []Span) {
+	for _, group := range c.All {
+		for _, a := range group {
+			offset, point := 0, 0
+			for start, end := range a.Written.Find(text) {
+				point += utf8.RuneCountInString(text[offset:start])
+				length := utf8.RuneCountInString(text[start:end])
+				spans = append(spans, Span{point, point + length})
+				offset, point = end, point+length
+			}
+		}
+	}
+	return spans
+}
+
+// mergeSpans returns the spans of both lists in order, those that overlap as one.
+func mergeSpans(spans, more []Span) []Span {
+	if len(more) == 0 {
+		return spans
+	}
+	all := slices.Concat(spans, more)
+	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	merged := all[:1]
+	for _, s := range all[1:] {
+		if last := &merged[len(merged)-1]; s.Start < last.End {
+			last.End = max(last.End, s.End)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}

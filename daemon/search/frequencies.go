@@ -1,0 +1,77 @@
+package search
+
+import "slices"
+
+// passages are chunks whose terms are counted.
+type passages struct {
+	chunks []uint32 // ascending
+	// places has the place of each of them in chunks, plus one, by chunk number. The others have 0.
+	places []uint32
+}
+
+// occurrence is a term's tf, as defined at score, in the passage at a place.
+type occurrence struct {
+	place int
+	tf    float64
+}
+
+// passages returns the chunks, whose numbers must ascend, as passages. They must be freed.
+func (ix *Index) passages(s *scratch, chunks []uint32) passages {
+	if missing := len(ix.chunks) - len(s.places); missing > 0 {
+		s.places = append(s.places, make([]uint32, missing)...)
+	}
+	for i, n := range chunks {
+		s.places[n] = uint32(i + 1)
+	}
+	return passages{chunks, s.places}
+}
+
+func (p passages) free() {
+	for _, n := range p.chunks {
+		p.places[n] = 0
+	}
+}
+
+// place returns the place of a chunk, -1 for one that is not among the passages.
+func (p passages) place(n uint32) int { return int(p.places[n]) - 1 }
+
+// gallopCost is about how many postings are read in the time in which gallop finds one.
+const gallopCost = 16
+
+// frequencies appends the occurrences of a term in the passages, in their order.
+func (ix *Index) frequencies(term uint32, in passages, found []occurrence) []occurrence {
+	norm, p := ix.lengthNorm(), &ix.postings[term]
+	tf := func(i int, n uint32) float64 {
+		return weightedCount(ix.tally(term, n, p.tallies[i]), norm(ix.textLengths[n]))
+	}
+	if len(p.chunks) <= gallopCost*len(in.chunks) {
+		for i, n := range p.chunks {
+			if place := in.places[n]; place > 0 {
+				found = append(found, occurrence{int(place) - 1, tf(i, n)})
+			}
+		}
+		return found
+	}
+	at := 0
+	for i, n := range in.chunks {
+		if at += gallop(p.chunks[at:], n); at == len(p.chunks) {
+			break
+		}
+		if p.chunks[at] == n {
+			found = append(found, occurrence{i, tf(at, n)})
+		}
+	}
+	return found
+}
+
+// gallop returns the position of chunk n or a later one. It begins near the front, because it is
+// called for one chunk after the other.
+func gallop(list []uint32, n uint32) int {
+	end := 1
+	for end < len(list) && list[end-1] < n {
+		end *= 2
+	}
+	start, end := end/2, min(end, len(list))
+	i, _ := slices.BinarySearch(list[start:end], n)
+	return start + i
+}

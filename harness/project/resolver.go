@@ -1,0 +1,135 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/alecthomas/kong"
+)
+
+// NoFile is the value of --config that reads no file.
+const NoFile = "none"
+
+// Resolver sets flags from the project file: a flag of the command line wins, then the environment,
+// then the file, first its section of the command, then defaults. It looks for the file when it is
+// asked for the first flag. It implements kong.Resolver.
+type Resolver struct {
+	// Grammar returns the grammar of Commands.
+	Grammar func() *kong.Node
+	// Set reports whether a variable of the environment is set, also to nothing.
+	Set func(variable string) bool
+
+	// File is nil without one. Err is what is wrong with it: Resolve does not return it, because kong
+	// would blame a flag.
+	File *File
+	Err  error
+
+	done    bool
+	resumed bool // the command has --resume: its flags come from its journal or ledger
+	used    bool // by a flag
+}
+
+// Validate implements kong.Resolver.
+func (r *Resolver) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver.
+func (r *Resolver) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
+	if parent.Command == nil || !slices.Contains(Commands, parent.Command.Name) {
+		return nil, nil
+	}
+	if !r.done {
+		r.done, r.Err = true, r.load(k)
+	}
+	if r.Err != nil || slices.ContainsFunc(f.Envs, r.Set) {
+		return nil, nil
+	}
+	s := r.find(parent.Command.Name, f)
+	if s == nil {
+		return nil, nil
+	}
+	r.used = true
+	return r.File.Value(FlagOf(f), *s)
+}
+
+// load looks for the file and checks all of it.
+func (r *Resolver) load(k *kong.Context) (err error) {
+	path := Name
+	for _, step := range k.Path {
+		if step.Flag == nil || step.Resolved {
+			continue
+		}
+		switch step.Flag.Name {
+		case "resume":
+			r.resumed = fmt.Sprint(k.FlagValue(step.Flag)) != ""
+		case "config":
+			path = fmt.Sprint(k.FlagValue(step.Flag))
+		}
+	}
+	if path == NoFile {
+		return nil
+	}
+	given := path != Name
+	file, err := Read(path)
+	if errors.Is(err, fs.ErrNotExist) && !given {
+		return nil
+	}
+	r.File = file
+	if err == nil {
+		err = file.Check(FlagsOf(r.Grammar()), Forbidden)
+	}
+	if err != nil && given && r.File == nil {
+		err = fmt.Errorf("--config: %w", err)
+	}
+	return err
+}
+
+// find returns the setting of a flag, nil if no file sets it.
+func (r *Resolver) find(command string, f *kong.Flag) *Setting {
+	if r.File == nil || r.resumed {
+		return nil
+	}
+	return r.File.Find(command, Flag{Name: f.Name, Aliases: f.Aliases})
+}
+
+// InUse returns the path of the file if it set anything for the command, else "".
+func (r *Resolver) InUse() string {
+	if r.used || r.File != nil && len(r.File.Targets) > 0 {
+		return r.File.Path
+	}
+	return ""
+}
+
+// Targets returns the targets that the file defines, by name.
+func (r *Resolver) Targets() map[string]string {
+	if r.File == nil {
+		return nil
+	}
+	return r.File.Targets
+}
+
+// InForce returns the flags of a command line whose values have been set, in the order of the help.
+func (r *Resolver) InForce(k *kong.Context) (flags []InForce) {
+	given := map[*kong.Flag]bool{}
+	for _, step := range k.Path {
+		if step.Flag != nil && !step.Resolved {
+			given[step.Flag] = true
+		}
+	}
+	command := k.Selected()
+	for _, f := range command.Flags {
+		out := InForce{Flag: f.Name, Value: Masked(f.Name, Text(f.Target)), From: FromDefault}
+		variable := slices.IndexFunc(f.Envs, r.Set) // kong takes the first that is set
+		switch s := r.find(command.Name, f); {
+		case given[f]:
+			out.From = FromFlag
+		case variable >= 0:
+			out.From, out.Variable = FromEnvironment, f.Envs[variable]
+		case s != nil:
+			out.From, out.File, out.Line = FromFile, r.File.Path, s.Line
+		}
+		flags = append(flags, out)
+	}
+	return flags
+}

@@ -1,0 +1,228 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+)
+
+// daemon is the subject of an arm with a daemon.
+type daemon struct {
+	*replaying
+	arm     Arm
+	money   *moneyGate // without gateways unless the daemon is started
+	session *harness.Session
+	home    *ingest.Folder // nil unless the daemon is started in a home that is kept
+	newHome bool           // the daemon has never had its home
+	ingest  ingest.Config
+	outages outages
+	closers []func() error // of what is open
+}
+
+func (d *daemon) open(ctx context.Context) (_ context.Context, err error) {
+	config := d.arm.Session
+	if d.arm.started() {
+		if config, err = d.startConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if d.session, err = harness.Open(ctx, config); err != nil {
+		if !errors.Is(err, harness.ErrHome) {
+			err = &DaemonError{err}
+		}
+		return nil, err
+	}
+	d.closers = append(d.closers, d.session.Close)
+	if err := d.checkForeign(); err != nil {
+		return nil, &DaemonError{err}
+	}
+	if d.ingest, err = d.ingestConfig(); err != nil {
+		return nil, err
+	}
+	watched, stop := d.session.Watch(ctx)
+	d.closers = append(d.closers, func() error { stop(); return nil })
+	d.opened(d.arm.Name, d.session)
+	return watched, nil
+}
+
+// checkForeign returns an error if a service with a mapping cannot do what the replay needs.
+func (d *daemon) checkForeign() error {
+	f := d.session.Foreign()
+	if f == nil {
+		return nil
+	}
+	brains := len(d.plan.Haystacks)
+	if d.plan.Shared {
+		brains = 1
+	}
+	scenario := result.SearchOnly
+	if d.plan.Style == actor.Full {
+		scenario = result.AskBasic
+	}
+	return harness.CheckForeign(f.Mapping(), scenario, brains, d.arm.Mode)
+}
+
+// startConfig returns how the daemon is started: in a home that is kept for the next replay, with a
+// log beside the result, and with its calls of models counted.
+func (d *daemon) startConfig() (harness.SessionConfig, error) {
+	config := d.arm.Session
+	log, err := journal.DaemonLog(d.files.Dir, d.files.of(d.arm))
+	if err != nil {
+		return config, err
+	}
+	config.Launch.LogPath = log
+	failed := false
+	if config.Launch.Home == "" {
+		build, err := ingest.Build(config.Profile.Command, "")
+		if err != nil {
+			return config, err
+		}
+		if d.home, err = ingest.Home(d.plan.Cache.Dir, d.arm.Name, build); err != nil {
+			return config, err
+		}
+		d.closers = append(d.closers, d.home.Close)
+		config.Launch.Home, d.newHome, failed = d.home.Dir(), d.home.New(), d.home.Failed()
+	}
+	d.closers = append(d.closers, d.money.close)
+	if err := d.openGate(d.money, d.arm, failed); err != nil {
+		return config, err
+	}
+	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.environment())
+	return config, nil
+}
+
+// ingestConfig returns how the daemon's brains are filled. Those of one that was running already
+// are listed in the cache folder; a home that is not kept has no list.
+func (d *daemon) ingestConfig() (config ingest.Config, err error) {
+	config = ingest.Config{
+		Service: d.session.Service(), Dialect: d.arm.Dialect, Mode: d.plan.Ingest,
+		Concurrency: d.plan.Concurrency, Daemon: ingest.Daemon{Models: d.arm.Models},
+	}
+	if config.Daemon.Build, err = ingest.Build(d.arm.Session.Profile.Command, d.session.ID().Version); err != nil {
+		return config, err
+	}
+	if d.plan.Shared {
+		config.Shared = sharedBrain
+	}
+	if f := d.session.Foreign(); f != nil {
+		config.Daemon.Models = append(slices.Clone(config.Daemon.Models), "mapping "+f.Mapping().SHA256)
+	}
+	switch {
+	case !d.session.Started():
+		config.Record = ingest.EndpointRecord(d.plan.Cache.Dir, d.session.Service().URL())
+	case d.home != nil && d.plan.Ingest != ingest.None:
+		if config.Opened, err = ingest.OpenRecord(d.home.Record()); err == nil {
+			d.closers = append(d.closers, config.Opened.Close)
+		}
+	}
+	return config, err
+}
+
+func (d *daemon) program() (id result.DaemonID, build string) {
+	return d.session.ID(), d.ingest.Daemon.Build
+}
+
+func (d *daemon) fill(
+	ctx context.Context, with func(*ingest.Config), haystacks []string,
+) (*ingest.Filled, error) {
+	config := d.ingest
+	with(&config)
+	defer d.money.enter(ledger.Ingest)()
+	limited, stop := d.money.watch(ctx)
+	defer stop()
+	filled, err := ingest.Fill(limited, config, d.plan.Benchmark, haystacks)
+	if err = errors.Join(err, d.filled(limited, err)); err == nil {
+		return filled, nil
+	}
+	d.awaitDeath(ctx)
+	if stop := d.money.stopped(); stop != nil {
+		return nil, stop // which the daemon passed on as a failure of its own
+	}
+	return nil, asDaemonError(ctx, err)
+}
+
+// filled notes whether the daemon could use what its models replied. If the end of the run, the cap
+// or the cache stopped it, that is not known.
+func (d *daemon) filled(ctx context.Context, err error) error {
+	if d.home == nil || d.plan.Ingest != ingest.Replay || ctx.Err() != nil ||
+		errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, llm.ErrNotCached) {
+		return nil
+	}
+	return d.home.SetFailed(err != nil)
+}
+
+// deathGrace is how long the end of the daemon's process is waited for after a failure, which it
+// would explain.
+const deathGrace = 250 * time.Millisecond
+
+// awaitDeath waits a moment for ctx to end, as it does when the daemon's process does.
+func (d *daemon) awaitDeath(ctx context.Context) {
+	if !d.session.Started() {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(deathGrace):
+	}
+}
+
+func (d *daemon) asks(c *harness.Config, asked harness.Daemon, reader llm.Provider, filled *ingest.Filled) error {
+	a, t, err := d.actor(reader, filled)
+	if err != nil {
+		return err
+	}
+	t.Scenario, t.TopK = result.SearchOnly, 1
+	asked.Answerer = &watch{Answerer: a, probe: t, money: d.money, outages: &d.outages}
+	asked.Watched = d.session.Started()
+	d.session.NoteForeign(c, d.plan.Style == actor.Full, filled.ByText)
+	c.Asker = harness.NewDaemon(asked)
+	return nil
+}
+
+// actor returns what asks the daemon about filled brains, and the target that it asks.
+func (d *daemon) actor(reader llm.Provider, filled *ingest.Filled) (*actor.Actor, *target.Target, error) {
+	t := &target.Target{
+		Service: d.session.Service(), Brains: filled.Brains, Mode: d.arm.Mode, Dialect: d.arm.Dialect,
+	}
+	a, err := actor.New(d.plan.actorConfig(d.arm, reader, t, filled.Documents))
+	return a, t, err
+}
+
+func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.Filled) error {
+	if d.plan.Alone > 0 {
+		a, _, err := d.actor(nil, filled)
+		if err == nil {
+			res.Replay.Alone, err = d.askAlone(ctx, a, res.Stopped)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	res.Replay.Daemon = &result.DaemonSeen{Dialects: d.session.Service().Dialects()}
+	if process := d.session.Process(); process != nil {
+		res.Replay.Daemon.PeakRSSBytes = process.PeakRSS()
+	}
+	res.Replay.Restarts = d.outages.count()
+	res.Replay.ModelRequests = d.requests(filled)
+	return nil
+}
+
+// close stops the daemon, and closes what it used.
+func (d *daemon) close() error {
+	var errs []error
+	for _, c := range slices.Backward(d.closers) {
+		errs = append(errs, c())
+	}
+	d.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,4 @@
+package replay
+
+// Finished is finished, for the tests of package replay_test.
+var Finished = finished

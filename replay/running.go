@@ -1,0 +1,110 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Running is a replay that was begun or resumed. The caller must call End, or Close to keep it in
+// any case.
+type Running struct {
+	kept
+	plan  *Plan
+	files Files
+	fresh bool // not resumed
+	over  bool // nothing is left to resume
+}
+
+// Begin begins a replay, whose files must be locked. options are stored for Store.Find; the names of models are added that they
+// lack, since workers and later processes must use the same ones.
+func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]any) (*Running, error) {
+	for name, m := range map[string]*Model{"model": p.Reader, "judge": p.Judge} {
+		if m != nil && options != nil && options[name] == nil {
+			options[name] = m.Provider + "/" + m.Model
+		}
+	}
+	data, err := json.Marshal(options)
+	if err != nil {
+		return nil, err
+	}
+	k, err := s.create(ctx, f, data, p.Cap)
+	if err != nil {
+		return nil, err
+	}
+	return &Running{kept: k, plan: p, files: f, fresh: true}, nil
+}
+
+// Resume continues the replay id, whose files must be locked, with the cap of the plan. It returns a DifferentError if arms were
+// begun as another experiment.
+func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Running, error) {
+	k, err := s.resume(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{kept: k, plan: p, files: f}
+	if err := r.check(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// check checks that the files belong to the replay that is resumed, and changes its cap.
+func (r *Running) check(ctx context.Context) error {
+	if _, err := r.plan.begin(r.files, r.kept); err != nil {
+		return err
+	}
+	was, limit := r.Cap(), r.plan.Cap
+	switch {
+	case limit == nil && was != nil:
+		return fmt.Errorf("--max-cost-usd none: the replay has a cap of %s, which can be "+
+			"changed and not removed; give an amount", *was)
+	case limit != nil && (was == nil || *was != *limit):
+		return r.SetCap(ctx, *limit)
+	}
+	return nil
+}
+
+// Run measures the arms and returns how each of them ended, in the order of the configuration.
+//
+// The first arm whose daemon is healthy has the scorer checked, and the others wait. If too many
+// answers that are known to be right or wrong are misjudged, or have no verdict, nothing more is
+// spent: each arm writes a result without further questions, and ends with a ControlsError. A
+// resumed replay checks the scorer again.
+//
+// An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
+// and of files that cannot be read; no question was asked then.
+func (r *Running) Run(ctx context.Context, h Hooks) ([]Outcome, error) {
+	var outcomes []Outcome
+	shared, err := r.plan.begin(r.files, r.kept)
+	if err == nil {
+		outcomes, err = shared.run(ctx, h)
+	}
+	r.over = r.fresh && !begun(outcomes, r.kept) || err == nil && finished(outcomes)
+	return outcomes, err
+}
+
+// End removes the replay from its store if every arm has finished, or if there is nothing to resume.
+// Otherwise it keeps the replay and reports true.
+func (r *Running) End() (resumable bool, err error) {
+	if r.over {
+		return false, r.Remove()
+	}
+	return true, r.Close()
+}
+
+// Files returns where the files of the replay are: at output, in a folder of the day in root if that
+// is empty, or where the replay resume has them in s.
+func (p *Plan) Files(ctx context.Context, s Store, resume, output, root string) (Files, error) {
+	switch {
+	case output != "" && len(p.Arms) == 1:
+		return fileOf(output)
+	case output != "":
+		return Files{Dir: output}, nil
+	case resume != "":
+		return s.files(ctx, resume, root, p.Arms)
+	}
+	return defaultFiles(root, p.Arms, time.Now().UTC()), nil
+}
