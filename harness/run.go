@@ -79,6 +79,8 @@ type Notes struct {
 	OwnQuestions []result.OwnQuestion
 	// Warnings come before those that the answers cause.
 	Warnings []result.Warning
+	// Imported is what the result says of answers that another harness stored, nil for others.
+	Imported *result.Imported
 	// Mapped, if set, returns what is recorded of a service that a mapping describes.
 	Mapped func() *result.Mapped
 	// CapUSD is the limit on what judging may cost, nil for none. The scorer's meter enforces it.
@@ -196,7 +198,7 @@ func (r *runner) result(
 		Identity: id, Settings: notes.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
 		Stopped: StopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
-		OwnQuestions: notes.OwnQuestions,
+		OwnQuestions: notes.OwnQuestions, Imported: notes.Imported,
 	}
 	res.Cost = result.Cost{
 		CapUSD: notes.CapUSD, UnpricedModel: notes.UnpricedModel, PricesDate: notes.PricesDate,

@@ -82,7 +82,7 @@ func (s *Stored) Questions() []dataset.Question {
 			ID: r.ID, Question: r.Question, ExpectedSubstrings: r.Expected, ReferenceAnswer: r.Reference,
 			QuestionDate: r.QuestionDate, ExpectedPaths: r.ExpectedPaths, Checks: r.CheckDefinitions(), Tags: r.Tags, Brain: brain,
 			Forbidden: r.Forbidden, MustCite: r.MustCite,
-			Line: r.Line, JudgeType: r.JudgeType,
+			Line: r.Line, Type: r.Type, JudgeType: r.JudgeType,
 		})
 	}
 	return out
@@ -110,7 +110,7 @@ func (s *Stored) Answer(q dataset.Question) (target.Answer, error) {
 		Text: r.Answer, Citations: slices.Clone(r.Citations), Retrieved: r.Retrieved, Retrieval: r.Retrieval,
 		EffectiveMode: r.EffectiveMode, Fusion: r.Fusion, Model: r.Model, PromptSHA256: r.PromptSHA256, Usage: r.Usage,
 		Latency: duration(r.LatencyMS), Timeline: r.Timeline, Attempts: r.Attempts, Failed: r.Failed,
-		Actor: r.Actor, DeepRank: r.DeepRank, Leaks: r.Leaks,
+		Actor: r.Actor, DeepRank: r.DeepRank, Leaks: r.Leaks, Untimed: r.Untimed,
 	}
 	if r.Outcome == result.NotMeasurable {
 		a.Lacks = r.Reason

@@ -17,7 +17,7 @@ import (
 
 // configCmd has the flags of evalctl config.
 type configCmd struct {
-	Command string   `arg:"" optional:"" default:"run" help:"Command whose flags are printed: run, replay, sweep, compare, conformance or plan (${default})."`
+	Command string   `arg:"" optional:"" default:"run" help:"Command whose flags are printed: run, replay, sweep, compare, conformance, plan or bench (${default})."`
 	Flags   []string `arg:"" optional:"" passthrough:"" help:"Flags of that command, as on its command line."`
 	JSON    bool     `name:"json" help:"Print one JSON object."`
 }

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/harness/sweep"
 	"evalctl/internal/llm"
 )
 
@@ -60,9 +61,6 @@ func exitTable() string {
 type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
-
-// unscoredError reports a finished sweep with too many questions without a score.
-type unscoredError struct{ error }
 
 // belowError reports that what was measured is below what is required of it: a run that is
 // worse than the baseline, or a file that is not what its questions say or not signed.
@@ -150,13 +148,13 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied),
-		errors.Is(err, harness.ErrNoWorkers), errors.Is(err, harness.ErrMode):
+		errors.Is(err, harness.ErrNoWorkers), errors.Is(err, harness.ErrMode), errors.Is(err, sweep.ErrNoAnswers):
 		return exitDaemon
 	case errors.As(err, new(*harness.SystematicError)):
 		return systematicCode(err)
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, new(unscoredError)), isJudge && judge.Uncertain:
+	case errors.Is(err, sweep.ErrLost), isJudge && judge.Uncertain:
 		return exitUnscored
 	case errors.As(err, new(belowError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
 		return exitBelowFloor

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/harness/sweep"
 	"evalctl/internal/llm"
 )
 
@@ -37,8 +38,9 @@ func TestExitCodes(t *testing.T) {
 		{llm.ErrBudgetExceeded, exitBudget},
 		{daemonError{errors.New("refused")}, exitDaemon},
 		{harness.ErrDaemonDied, exitDaemon},
+		{sweep.ErrNoAnswers, exitDaemon},
 		{&harness.SystematicError{}, exitDaemon},
-		{unscoredError{errors.New("unscored")}, exitUnscored},
+		{sweep.ErrLost, exitUnscored},
 		{&judging.BelowError{Uncertain: true}, exitUnscored},
 		{compare.ErrIncomparable, exitDifferent},
 		{verdict(result.Gate{Reason: result.ReasonControls}, nil), exitControls},

@@ -161,8 +161,8 @@ func (ix *Index) chunksWith(word string) map[uint32]bool {
 	chunks := map[uint32]bool{}
 	for _, name := range distinctTerms(word, ix.spoken(), language.Language.Term) {
 		if t, ok := ix.numbers[name]; ok {
-			for _, at := range ix.postings[t].list {
-				chunks[at.chunk] = true
+			for _, n := range ix.postings[t].chunks {
+				chunks[n] = true
 			}
 		}
 	}

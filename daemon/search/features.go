@@ -1,9 +1,6 @@
 package search
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // rescoreDepth is the number of best chunks whose further features are computed, so that the cost
 // of a search is bounded, whatever the size of the index. Larger depths find little more.
@@ -83,7 +80,7 @@ func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored)
 	best, rest := all[:min(rescoreDepth, len(all))], all[min(rescoreDepth, len(all)):]
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
-	ordered := byChunk(best)
+	ordered := ix.byChunk(best)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
 	ix.addDates(mentionedPeriods(q.Text, q.AsOf), ordered)
@@ -94,37 +91,39 @@ func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored)
 			known[f.chunk] = true
 		}
 		rest = slices.DeleteFunc(rest, func(s scored) bool { return known[s.chunk] })
-		ordered, rest = slices.Concat(ordered, found, rest), nil
+		ordered = slices.Concat(ordered, found, rest)
+		all = make([]scored, len(ordered))
 	}
-	places := make([]candidate, len(ordered)) // in ordered, which are smaller to sort
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	s.found = s.found[:0] // with places in ordered for chunks
 	for i := range ordered {
 		ordered[i].candidate.score = ordered[i].features.score()
-		places[i] = candidate{ordered[i].candidate.score, uint32(i)}
+		s.found = append(s.found, candidate{ordered[i].candidate.score, uint32(i)})
 	}
-	slices.SortFunc(places, func(a, b candidate) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
-		}
+	s.levels.sort(s.found, func(a, b candidate) int {
 		return ix.compare(ordered[a.chunk].candidate, ordered[b.chunk].candidate)
 	})
-	sorted := make([]scored, len(places), len(places)+len(rest))
-	for i, p := range places {
-		sorted[i] = ordered[p.chunk]
+	for i, p := range s.found {
+		all[i] = ordered[p.chunk]
 	}
-	return append(sorted, rest...)
+	return all
 }
 
-// byChunk returns the chunks in the order of their numbers. Sorting numbers is several times faster
-// than sorting structs.
-func byChunk(best []scored) []scored {
-	keys := make([]uint64, len(best))
+// byChunk returns the chunks in the order of their numbers.
+func (ix *Index) byChunk(best []scored) []scored {
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	numbers := make([]uint32, len(best))
 	for i, f := range best {
-		keys[i] = uint64(f.chunk)<<32 | uint64(i)
+		numbers[i] = f.chunk
 	}
-	slices.Sort(keys)
+	in := ix.passages(s, numbers)
+	defer in.free()
+	s.numbers.sort(numbers)
 	ordered := make([]scored, len(best))
-	for i, key := range keys {
-		ordered[i] = best[uint32(key)]
+	for i, n := range numbers {
+		ordered[i] = best[in.place(n)]
 	}
 	return ordered
 }

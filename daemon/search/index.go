@@ -54,8 +54,9 @@ type Index struct {
 	languages   [language.Count]int // documents, by language
 	totals      [fieldCount]uint64  // sums of the lengths of live chunks, by field
 	postings    []postings          // by term number
-	// blocks are what the lists and strings of a snapshot are parts of. A list that grows is copied,
-	// and the block stays in memory as long as one of its parts is in use.
+	tallies     tallies
+	// blocks are what lists of postings, and the strings of a snapshot, are parts of. A list that
+	// grows is copied, and the block stays in memory as long as one of its parts is in use.
 	blocks blocks
 	vocabulary
 
@@ -70,6 +71,7 @@ func New(opts *Options) *Index {
 		chunkSize:  defaultChunkSize,
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
+		tallies:    newTallies(),
 	}
 	if opts != nil {
 		ix.language = opts.Language

@@ -108,7 +108,7 @@ func exhausted(legs []leg, depth int) bool {
 // result converts groups to hits. Called with mu held.
 func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, groups []group) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
-	wanted := nameSet(terms)
+	wanted := ix.termSet(terms)
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)

@@ -151,7 +151,9 @@ func (s *Sum) addBoth(tag string, r result.Record) {
 
 // addAnswer counts what only the record of an answer contains.
 func (s *Sum) addAnswer(r result.Record) {
-	s.total = append(s.total, r.LatencyMS)
+	if !r.Untimed {
+		s.total = append(s.total, r.LatencyMS)
+	}
 	if r.FeltMS != nil && s.felt == nil {
 		s.felt = slices.Clone(s.total[:len(s.total)-1]) // before, nobody waited
 	}

@@ -59,6 +59,10 @@ const none = "none"
 // baseline is compared in what it shares with daemons, which is the questions and the reader.
 const noMemory = "none, a baseline"
 
+// ofOwnRuns are the keys, besides those of a memory, that a result of imported answers does not
+// record.
+var ofOwnRuns = []string{"reader", "reader_prompt", "corpus", "repeats", "concurrency", "machine"}
+
 // rule is how the value of a key is read from a result.
 type rule struct {
 	name    string
@@ -94,7 +98,7 @@ var rules = []rule{
 		value: func(r *result.Result) string { return fmt.Sprint(r.Identity.RerankTopN) }},
 	{name: "max_per_document", matters: true, memory: true, value: maxPerDocument},
 	{name: "depth", memory: true, note: "retrieval measures count what was not sent as not found", value: depth},
-	{name: "scorer", matters: true, value: func(r *result.Result) string { return r.ScorerName }},
+	{name: "scorer", matters: true, note: "rescore the results by one scorer", value: scoredBy},
 	{name: "external_scorer", matters: true, value: external},
 	{name: "exact_case", matters: true, value: exactCase},
 	{name: "judge", matters: true, value: judge},
@@ -126,6 +130,14 @@ func KeyNames() []string {
 		}
 	}
 	return names
+}
+
+// scoredBy returns the scorer. Verdicts of other harnesses are by judges of their own.
+func scoredBy(r *result.Result) string {
+	if id := r.Identity.Imported; id != nil && r.ScorerName == result.ScorerImported {
+		return r.ScorerName + " with the answers: " + strings.Join(id.Formats, ", ")
+	}
+	return r.ScorerName
 }
 
 func yesNo(b bool) string {
@@ -315,6 +327,8 @@ func valueOf(rule rule, r *Run, a *aligned, run int) string {
 		return ""
 	case rule.memory && r.res.Identity.Scenario.Baseline():
 		return noMemory
+	case r.res.Identity.Imported != nil && (rule.memory || slices.Contains(ofOwnRuns, rule.name)):
+		return ""
 	case rule.name == keyDate:
 		return a.dates(run, r.res)
 	case rule.name == keyGold:

@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,7 +56,43 @@ func (d *Daemon) Version() string { return d.version }
 // PeakRSS returns the sum of the peaks of the resident memory of the daemon's processes that are
 // alive, in bytes. Memory that they share counts for each. It is 0 if it is not known: on other
 // systems than Linux, and once the daemon has ended.
-func (d *Daemon) PeakRSS() int64 { return peakMemory(d.watchdog.exclude(groupMembers(d.groups))) }
+func (d *Daemon) PeakRSS() int64 { return peakMemory(d.processes()) }
+
+// Usage is what the processes of a daemon use.
+type Usage struct {
+	CPU       time.Duration // since each was started
+	RSS       int64         // resident memory in bytes; what they share counts for each
+	OpenFiles int
+}
+
+// Usage returns what the daemon's live processes use. ok is false if it is not known: on other
+// systems than Linux, and once the daemon has ended.
+func (d *Daemon) Usage() (u Usage, ok bool) { return usageOf(d.processes()) }
+
+// Kill kills the daemon's processes at once, as a crash would. Done is closed when they have ended.
+func (d *Daemon) Kill() error { return d.signal(syscall.SIGKILL) }
+
+// Freeze stops the daemon's processes until Thaw. They keep their connections and answer nothing.
+func (d *Daemon) Freeze() error { return d.signal(freeze) }
+
+// Thaw continues what Freeze has stopped.
+func (d *Daemon) Thaw() error { return d.signal(thaw) }
+
+// signal sends a signal to each of the daemon's processes.
+func (d *Daemon) signal(sig syscall.Signal) error {
+	pids := d.processes()
+	if len(pids) == 0 {
+		return fmt.Errorf("signal %s: it has no process", d.what)
+	}
+	var errs []error
+	for _, pid := range pids {
+		errs = append(errs, signalProcess(pid, sig))
+	}
+	return errors.Join(errs...)
+}
+
+// processes returns the daemon's live processes.
+func (d *Daemon) processes() []int { return d.watchdog.exclude(groupMembers(d.groups)) }
 
 // Done returns a channel that is closed when the daemon has ended for any reason and no process of
 // its group is left.
@@ -192,7 +229,7 @@ func (d *Daemon) closeLog() {
 func (d *Daemon) awaitExit(limit time.Duration) []int {
 	deadline := time.Now().Add(limit)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		left := d.watchdog.exclude(groupMembers(d.groups))
+		left := d.processes()
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // processAttributes puts a process into a group; 0 creates a new one. The kernel kills the process
@@ -60,6 +63,26 @@ func peakMemory(pids []int) (sum int64) {
 		}
 	}
 	return sum
+}
+
+// usageOf returns what processes use together. ok is false if none of them exists any more.
+func usageOf(pids []int) (u Usage, ok bool) {
+	for _, pid := range pids {
+		p, err := procfs.NewProc(pid)
+		if err != nil {
+			continue // it has ended
+		}
+		stat, err := p.Stat()
+		if err != nil {
+			continue
+		}
+		ok = true
+		u.CPU += time.Duration(stat.CPUTime() * float64(time.Second))
+		u.RSS += int64(stat.ResidentMemory())
+		files, _ := p.FileDescriptorsLen() // of a process of another user it is not known
+		u.OpenFiles += files
+	}
+	return u, ok
 }
 
 // foreignListener reports whether no process of the groups has the socket that listens on a

@@ -2,11 +2,16 @@
 
 package launch
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // Without process groups a daemon cannot be stopped reliably. Start checks supported first and does
 // not call the functions below.
 const supported = false
+
+const freeze, thaw = syscall.Signal(0), syscall.Signal(0)
 
 func processAttributes(int) *syscall.SysProcAttr { return nil }
 
@@ -15,6 +20,10 @@ func groupLeader() *syscall.SysProcAttr { return nil }
 func leadsGroup() bool { return false }
 
 func signalGroups([]int, syscall.Signal) {}
+
+func signalProcess(int, syscall.Signal) error { return errors.ErrUnsupported }
+
+func usageOf([]int) (Usage, bool) { return Usage{}, false }
 
 func groupMembers([]int) []int { return nil }
 

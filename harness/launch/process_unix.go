@@ -9,6 +9,8 @@ import (
 
 const supported = true
 
+const freeze, thaw = syscall.SIGSTOP, syscall.SIGCONT
+
 // groupLeader makes a process the leader of a new group.
 func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
@@ -21,3 +23,5 @@ func signalGroups(groups []int, sig syscall.Signal) {
 		_ = syscall.Kill(-group, sig)
 	}
 }
+
+func signalProcess(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }

@@ -27,7 +27,7 @@ func NewRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 		Timeline: a.Timeline, Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
 		ExpectedPaths: q.ExpectedPaths, Checks: result.NewChecks(q.Checks), Tags: q.Tags, Repeat: q.Repeat, Line: q.Line,
-		Type: q.Type, JudgeType: q.JudgeType, Actor: a.Actor, DeepRank: a.DeepRank, Failed: a.Failed,
+		Type: q.Type, JudgeType: q.JudgeType, Actor: a.Actor, DeepRank: a.DeepRank, Failed: a.Failed, Untimed: a.Untimed,
 	}
 	r.Forbidden, r.MustCite, r.Leaks = q.Forbidden, q.MustCite, a.Leaks
 	switch {

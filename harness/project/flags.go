@@ -10,7 +10,7 @@ import (
 )
 
 // Commands are the commands that a file can have flags of.
-var Commands = []string{"run", "replay", "sweep", "compare", "conformance", "plan"}
+var Commands = []string{"run", "replay", "sweep", "compare", "conformance", "plan", "bench"}
 
 // Forbidden are the flags that a file must not set, with the reasons.
 var Forbidden = map[string]string{

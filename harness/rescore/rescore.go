@@ -218,7 +218,7 @@ func (r *Rescoring) Run(
 		Asker: r.Stored, TopK: r.options.TopK, Dataset: r.Data, Concurrency: settings.Concurrency, Observer: o,
 		Notes: harness.Notes{
 			Brains: was.Brains, CapUSD: limit, Settings: settings,
-			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions,
+			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Imported: was.Imported,
 		},
 	}
 	if was.ReaderCost != nil {

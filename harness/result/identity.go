@@ -47,6 +47,8 @@ type Identity struct {
 	Tool           ToolID      `json:"tool"`
 	// Rescored is nil unless the answers are those of an earlier result.
 	Rescored *Rescored `json:"rescored,omitempty"`
+	// Imported is nil unless the answers are those that another harness stored.
+	Imported *ImportedID `json:"imported,omitempty"`
 	// Replay is nil in a run.
 	Replay *ReplayID `json:"replay,omitempty"`
 }

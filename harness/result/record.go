@@ -45,10 +45,12 @@ type Record struct {
 	FirstDeltaMS *float64 `json:"first_delta_ms"`
 	// SearchMS is the part of LatencyMS that the daemon's search took, nil if the daemon took all of
 	// it and in older files.
-	SearchMS      *float64 `json:"search_ms,omitempty"`
-	Attempts      int      `json:"attempts"`
-	Retrieved     []Chunk  `json:"retrieved"`
-	EffectiveMode string   `json:"effective_mode,omitempty"`
+	SearchMS *float64 `json:"search_ms,omitempty"`
+	// Untimed is set if LatencyMS is 0 because it was not recorded, as in imported answers.
+	Untimed       bool    `json:"untimed,omitempty"`
+	Attempts      int     `json:"attempts"`
+	Retrieved     []Chunk `json:"retrieved"`
+	EffectiveMode string  `json:"effective_mode,omitempty"`
 	// Fusion is how a hybrid combined its rankings: the method and the weight of the ranking by
 	// vectors, as in "score 0.2". It is empty if the daemon did not report it.
 	Fusion        string          `json:"fusion,omitempty"`
@@ -150,6 +152,14 @@ func (r Record) Graded(v scorer.Verdict) Record {
 		}
 	}
 	return r
+}
+
+// Took returns LatencyMS, nil if it was not recorded.
+func (r *Record) Took() *float64 {
+	if r.Untimed {
+		return nil
+	}
+	return &r.LatencyMS
 }
 
 // Felt returns the time to the answer as the caller felt it, in milliseconds: that of the answering

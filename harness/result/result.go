@@ -97,6 +97,9 @@ type Result struct {
 	// Mapped is nil for a daemon that speaks the protocol.
 	Mapped *Mapped `json:"mapped,omitempty"`
 
+	// Imported is nil unless another harness stored the answers.
+	Imported *Imported `json:"imported,omitempty"`
+
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
 	Replay         *Replay         `json:"replay,omitempty"`

@@ -22,6 +22,7 @@ var given = []struct{ path, what string }{
 	{".brains[].id", "the brains and the sizes of their corpora"},
 	{".brains[].documents", "the brains and the sizes of their corpora"},
 	{".own_questions", "the questions of evalctl's own before the run"},
+	{".imported", "where imported answers come from"},
 	{".mapped", "what was seen of a service with a mapping"},
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
@@ -78,7 +79,8 @@ func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
 	for _, g := range given {
 		skip := res.Replay == nil && (g.path == ".replay" || strings.HasPrefix(g.path, ".cost_accounting")) ||
-			len(res.OwnQuestions) == 0 && g.path == ".own_questions" || res.Mapped == nil && g.path == ".mapped"
+			len(res.OwnQuestions) == 0 && g.path == ".own_questions" || res.Mapped == nil && g.path == ".mapped" ||
+			res.Imported == nil && g.path == ".imported"
 		if !skip && !slices.Contains(out, g.what) {
 			out = append(out, g.what)
 		}
@@ -160,7 +162,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: slices.Clone(res.Brains),
 		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
-		OwnQuestions: res.OwnQuestions, Mapped: res.Mapped,
+		OwnQuestions: res.OwnQuestions, Mapped: res.Mapped, Imported: res.Imported,
 		Cost: result.Cost{
 			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
 		},

@@ -75,6 +75,9 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 		add(Difference{Path: ".search_ms", InFile: text(*r.SearchMS),
 			Problem: "the search is part of latency_ms, which is less: " + text(r.LatencyMS)})
 	}
+	if r.Untimed && r.LatencyMS != 0 {
+		add(Difference{Path: ".latency_ms", InFile: text(r.LatencyMS), Problem: "the question is marked as untimed"})
+	}
 	if r.FeltMS != nil && *r.FeltMS <= r.LatencyMS {
 		add(Difference{Path: ".felt_ms", InFile: text(*r.FeltMS),
 			Problem: "it includes latency_ms and waits, and is not longer than " + text(r.LatencyMS)})

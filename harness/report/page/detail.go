@@ -220,7 +220,10 @@ func (d *detail) addFacts(q *result.Record) {
 		}
 	}
 	if q.Attempts > 0 {
-		times := milliseconds(q.LatencyMS)
+		times := "not recorded"
+		if !q.Untimed {
+			times = milliseconds(q.LatencyMS)
+		}
 		if q.FeltMS != nil {
 			times += ", with waits " + milliseconds(*q.FeltMS)
 		}

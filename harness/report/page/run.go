@@ -122,6 +122,9 @@ func ranSection(c Content) section {
 			facts = append(facts, fact{Name: what, Value: value})
 		}
 	}
+	if im := res.Imported; im != nil {
+		add("Imported", clean(im.Summary()))
+	}
 	if k := id.Corpus; k != nil {
 		add("Corpus", fmt.Sprintf("%s, %s", name(k.Path), count(k.Documents, "document")))
 	}

@@ -102,7 +102,7 @@ func printSideFigures(t *terminal.Terminal, sides []side) {
 		r := s.rec
 		rows = append(rows, []string{
 			terminal.Short(s.name, 32), outcomeOf(t, r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
-			optional(r.FirstDeltaMS, figure.Duration), optional(&r.LatencyMS, figure.Duration), optional(r.FeltMS, figure.Duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
+			optional(r.FirstDeltaMS, figure.Duration), optional(r.Took(), figure.Duration), optional(r.FeltMS, figure.Duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
 			orDash(len(r.EffectiveMode), terminal.Short(r.EffectiveMode, 24)), orDash(len(r.Fusion), terminal.Short(r.Fusion, 24)), orDash(len(r.Model), terminal.Short(r.Model, 32)),
 			tokens(r), cost(r), goldAt(r),
 		})

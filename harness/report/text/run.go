@@ -48,7 +48,7 @@ func Run(t *terminal.Terminal, res result.Result, f Failures, warned int, path s
 	printRepeats(t, res)
 	printTags(t, res, verbose)
 	printRates(t, res, "check", res.Checks, true)
-	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && !res.Mapped.Unretrieved() {
+	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && res.Identity.Imported == nil && !res.Mapped.Unretrieved() {
 		t.Field("grounded", "%s", res.GroundedText())
 	}
 	if res.Leaks != nil {

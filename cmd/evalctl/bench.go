@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/harness/bench"
+	"evalctl/harness/bench/null"
+	"evalctl/harness/bench/record"
+	"evalctl/harness/bench/work"
+	"evalctl/harness/compare"
+	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/progress"
+	"evalctl/harness/report/text"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
+
+// benchCmd has the flags of evalctl bench.
+type benchCmd struct {
+	Targets   []string `name:"target" aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, as for run, or null. Repeat it to compare several, each with the first (required)." group:"target"`
+	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon." group:"target"`
+	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, as for run." group:"target"`
+	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemons." group:"advanced"`
+	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
+
+	Mix       string `default:"search" placeholder:"OP=N,..." help:"Operations and how often each is made: search, ask, put, batch, ingest, remember, recall (${default})." group:"questions"`
+	Documents string `placeholder:"N" help:"Documents of a brain, such as 10k. Default: all of the corpus, or 1k synthetic ones." group:"questions"`
+	Grow      string `placeholder:"N,..." help:"Measure brains of several sizes, such as 1k,10k,100k, and how the figures grow." group:"questions"`
+	Corpus    string `placeholder:"PATH" help:"Documents: a folder of .md files or a .jsonl file. Default: synthetic ones." group:"questions"`
+	Dataset   string `placeholder:"FILE" help:"JSONL file of questions that are the queries. Default: words of the documents." group:"questions"`
+	Brain     string `placeholder:"NAME" help:"Use this brain as it is. Default: create and remove one." group:"advanced"`
+	Brains    int    `default:"1" placeholder:"N" help:"Number of brains, which are used with the frequencies of Zipf (${default})." group:"advanced"`
+
+	Concurrency int           `default:"8" placeholder:"N" help:"Closed loop: requests at a time, without --rate (${default})." group:"questions"`
+	Rate        string        `placeholder:"N/s" help:"Open model: requests a second. Steps: 100/s,200/s. A ramp: 100/s..500/s." group:"questions"`
+	Poisson     bool          `help:"Let requests arrive at random times with the mean rate --rate." group:"questions"`
+	MaxInFlight int           `name:"max-in-flight" default:"1024" placeholder:"N" help:"Drop and count requests that should begin while so many are in flight (${default})." group:"advanced"`
+	Duration    time.Duration `default:"30s" help:"Time that is measured for each target, size and rate (${default})." group:"questions"`
+	Rounds      int           `default:"20" placeholder:"N" help:"Number of blocks of that time, in which targets take turns (${default})." group:"advanced"`
+	WarmUp      time.Duration `name:"warm-up" default:"20s" help:"Maximum time to wait until the latency is steady. 0: do not wait (${default})." group:"advanced"`
+	Timeout     time.Duration `default:"30s" help:"Time limit of a request (${default})." group:"advanced"`
+	Seed        uint64        `default:"1" help:"Seed of documents, queries and order (${default})." group:"advanced"`
+	TopK        int           `name:"top-k" default:"10" placeholder:"N" help:"Passages of a search or ask (${default})." group:"advanced"`
+	Mode        string        `enum:"${modes}" default:"auto" placeholder:"MODE" help:"Retrieval mode: ${enum}." group:"advanced"`
+
+	Require   string        `placeholder:"OBJECTIVES" help:"Fail unless these hold: p99<50ms,search.p50<5ms,errors<0.1%,rate>100/s." group:"gate"`
+	FindLimit string        `name:"find-limit" placeholder:"OBJECTIVES" help:"Find the highest rate at which these hold." group:"gate"`
+	Step      time.Duration `default:"5s" help:"Time for each rate of --find-limit (${default})." group:"advanced"`
+	Baseline  string        `placeholder:"FILE" help:"Earlier bench with the same flags to compare with." group:"gate"`
+	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
+	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
+
+	Output string   `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
+	Price  []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
+	Quiet  bool     `help:"Print only errors on stderr." group:"output"`
+	JSON   bool     `name:"json" help:"Print the figures as one JSON object." group:"output"`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *benchCmd) Validate() error {
+	switch {
+	case len(c.Targets) == 0:
+		return errTargetMissing
+	case len(c.Targets) > 1 && c.Endpoint+c.DaemonCmd != "":
+		return errors.New("--endpoint and --daemon-cmd are for one target; write NAME=URL or NAME='COMMAND' for each of several")
+	case c.Grow != "" && c.Documents != "":
+		return errors.New("--grow and --documents exclude each other: --grow has the sizes")
+	}
+	return nil
+}
+
+// Run measures. It checks everything that it can before it starts a daemon.
+func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
+	t := newTerminal(p, c.Quiet)
+	config, err := c.config(p)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	name := config.Targets[0].Name
+	dir := filepath.Join(c.Output, started.UTC().Format(time.DateOnly))
+	release, err := journal.LockOutput(dir, name+bench.Suffix)
+	if err != nil {
+		return err
+	}
+	defer release()
+	file := bench.NewFile(dir, name, started)
+	shown := progress.NewLoad(t)
+	config.Observer = benchObserver{shown, file}
+	measured, stopped := bench.Run(ctx, config)
+	shown.Done()
+	measured.SDK = name
+	if len(measured.Blocks)+len(measured.Probes) == 0 {
+		return asDaemonError(ctx, stopped)
+	}
+	if err := file.Save(measured); err != nil {
+		return errors.Join(stopped, err)
+	}
+	text.BenchNotes(t, measured)
+	if err := c.print(p, measured, file.Path()); err != nil {
+		return err
+	}
+	t.Field("result", "%s", file.Path())
+	if stopped != nil {
+		return stopped
+	}
+	return benchVerdict(measured)
+}
+
+// benchObserver shows a bench and keeps what it has measured.
+type benchObserver struct {
+	*progress.Load
+	file *bench.File
+}
+
+// Save implements bench.Observer.
+func (o benchObserver) Save(f *record.File) error { return o.file.Save(f) }
+
+// print writes the tables to stdout, or one JSON object with --json.
+func (c *benchCmd) print(p *process, f *record.File, path string) error {
+	if !c.JSON {
+		_, err := io.WriteString(p.stdout, text.Bench(f))
+		return err
+	}
+	own, latest := journal.Names(path)
+	return json.NewEncoder(p.stdout).Encode(struct {
+		Result string          `json:"result"`
+		Latest string          `json:"latest"`
+		Plan   record.Plan     `json:"plan"`
+		Target []record.Target `json:"targets"`
+		record.Figures
+	}{own, latest, f.Plan, f.Targets, f.Figures})
+}
+
+// benchVerdict returns the error that determines the exit code.
+func benchVerdict(f *record.File) error {
+	if !slices.ContainsFunc(f.Summaries, func(s record.Summary) bool {
+		return (!f.Targets[s.Target].Null || len(f.Targets) == 1) && slices.ContainsFunc(s.Ops, func(o record.OpFigures) bool { return o.OK > 0 })
+	}) && len(f.Probes) == 0 {
+		return daemonError{errors.New("no request succeeded")}
+	}
+	for _, v := range f.Verdicts {
+		if v.Unjudged {
+			return fmt.Errorf("%w: %s", compare.ErrIncomparable, v.Sentence)
+		}
+	}
+	var failed []string
+	for _, v := range f.Verdicts {
+		if !v.Held {
+			failed = append(failed, v.Sentence)
+		}
+	}
+	if len(failed) > 0 {
+		return belowError{errors.New(strings.Join(failed, "\n"))}
+	}
+	return nil
+}
+
+// config checks the flags and reads the files that they name.
+func (c *benchCmd) config(p *process) (bench.Config, error) {
+	config := bench.Config{
+		Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: llm.DefaultPrices(),
+		Documents: work.Synthetic(c.Seed),
+	}
+	if err := addPrices(config.Prices, c.Price); err != nil {
+		return config, err
+	}
+	wanted := bench.Wanted{
+		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: c.Concurrency, MaxInFlight: c.MaxInFlight,
+		Duration: c.Duration, Rounds: c.Rounds, Timeout: c.Timeout, Seed: c.Seed, TopK: c.TopK, Mode: c.Mode,
+		Documents: c.Documents, Brains: c.Brains, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos,
+		FailOver: c.FailOver, ExistingBrain: c.Brain, Queries: "words of the documents", CorpusName: "synthetic",
+		Baseline: c.Baseline != "",
+	}
+	if wanted.Documents == "" {
+		wanted.Documents = "1k"
+	}
+	if c.Corpus != "" {
+		corpus, err := dataset.LoadCorpus(c.Corpus)
+		if err != nil {
+			return config, err
+		}
+		config.Documents = work.Corpus(&corpus)
+		wanted.CorpusSize, wanted.CorpusName, wanted.CorpusSHA256 = len(corpus.Docs), c.Corpus, corpus.SHA256
+		if c.Documents == "" {
+			wanted.Documents = fmt.Sprint(len(corpus.Docs))
+		}
+	}
+	if c.Grow != "" {
+		wanted.Documents = c.Grow
+	}
+	if c.Dataset != "" {
+		var err error
+		if config.Queries, wanted.QueriesSHA256, err = queriesOf(c.Dataset); err != nil {
+			return config, err
+		}
+		wanted.Queries = c.Dataset
+	}
+	if err := c.findTargets(p, &config); err != nil {
+		return config, err
+	}
+	for _, t := range config.Targets {
+		if !t.Null {
+			wanted.Targets++
+		}
+	}
+	var err error
+	if config.Plan, err = bench.NewPlan(wanted); err != nil {
+		return config, err
+	}
+	if c.Baseline != "" {
+		if config.Baseline, err = record.Read(c.Baseline); err == nil {
+			if err = config.Baseline.Plan.Same(config.Plan); err != nil {
+				err = fmt.Errorf("%w: %w", compare.ErrIncomparable, err)
+			}
+		}
+		if err != nil {
+			return config, fmt.Errorf("--baseline: %w", err)
+		}
+	}
+	return config, nil
+}
+
+// findTargets finds the targets, and adds the null daemon.
+func (c *benchCmd) findTargets(p *process, config *bench.Config) error {
+	targets, err := p.targets()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, given := range c.Targets {
+		if given == null.Name {
+			continue // it always is one
+		}
+		d, err := targets.FindOne(given, c.DaemonCmd, c.Endpoint)
+		if err != nil {
+			return err
+		}
+		if seen[d.Name] || d.Name == null.Name {
+			return fmt.Errorf("--target %s: the name is taken; write NAME=%[1]s with another NAME", d.Name)
+		}
+		seen[d.Name] = true
+		s, err := targets.Session(d, c.Token, 0)
+		if err != nil {
+			return err
+		}
+		if err := s.Check(); s.Endpoint == "" && err != nil {
+			return fmt.Errorf("target %s: %w", d.Name, err)
+		}
+		t := bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: result.Dialect(c.Dialect)}
+		if d.Settings.Dialect != "" {
+			t.Dialect = d.Settings.Dialect
+		}
+		config.Targets = append(config.Targets, t)
+	}
+	config.Targets = append(config.Targets, bench.Target{Name: null.Name, Null: true, Dialect: result.Dialect(c.Dialect)})
+	return nil
+}
+
+// queriesOf returns the texts of the questions of a dataset, each once, and its digest.
+func queriesOf(path string) (queries []string, digest string, err error) {
+	found := map[string]bool{}
+	data, err := dataset.Open(path, dataset.Options{
+		Naming: dataset.BrainNaming{Default: defaultBrain},
+		Check: func(q dataset.Question) error {
+			found[q.Question] = true
+			return nil
+		},
+	})
+	return slices.Sorted(maps.Keys(found)), data.SHA256, err
+}

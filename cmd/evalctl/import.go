@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"evalctl/harness/report/text"
+	"evalctl/replay/imports"
+	"evalctl/replay/source"
+)
+
+// importCmd makes results of answers that other harnesses stored.
+type importCmd struct {
+	Files   []string `arg:"" name:"file" help:"Files with the answers of one system: JSON, JSON lines, CSV, or one of them with gzip."`
+	As      string   `name:"as" required:"" placeholder:"NAME" help:"Name of the system, which the result has."`
+	Dataset string   `placeholder:"FILE" help:"Benchmark or dataset that the questions are from. Default: the questions in the files."`
+	Format  string   `enum:"auto,${import_formats}" default:"auto" help:"Layout of the files: ${enum}."`
+	Mapping string   `placeholder:"FILE" help:"File that says where the answers of another layout are, with JSON paths."`
+	System  string   `placeholder:"NAME" help:"Of files that have the answers of several systems: whose."`
+	Output  string   `placeholder:"DIR" help:"Folder for the result. Default: results/<date>."`
+	JSON    bool     `name:"json" help:"Print what was imported as JSON."`
+}
+
+var systemName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *importCmd) Validate() error {
+	switch {
+	case !systemName.MatchString(c.As):
+		return fmt.Errorf("--as %.80q: must be a name of lower-case letters, digits and hyphens, such as zep", c.As)
+	case c.Mapping != "" && c.Format != "auto":
+		return errors.New("--mapping and --format exclude each other: a mapping describes the layout")
+	case c.Mapping != "" && c.System != "":
+		return errors.New("--mapping and --system exclude each other: name the system's key in the mapping")
+	}
+	return nil
+}
+
+// Run reads the files and writes the result.
+func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
+	spec := imports.Spec{Files: c.Files, Mapping: c.Mapping, System: c.System}
+	if c.Format != "auto" {
+		spec.Format = imports.Format(c.Format)
+	}
+	if c.Dataset != "" {
+		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{}); err != nil {
+			return fmt.Errorf("--dataset: %w", err)
+		}
+		defer func() { err = errors.Join(err, spec.Dataset.Close()) }()
+	}
+	im, err := imports.Read(spec)
+	if err != nil {
+		return err
+	}
+	dir := c.Output
+	if dir == "" {
+		dir = filepath.Join("results", time.Now().UTC().Format(time.DateOnly))
+	}
+	res, path, err := im.Write(ctx, dir, im.Identity(c.As, toolID()))
+	if err != nil {
+		return err
+	}
+	text.Imported(newTerminal(p, false), &res)
+	if c.JSON {
+		return json.NewEncoder(p.stdout).Encode(map[string]any{
+			"path": path, "counts": res.Counts, "pass_rate": res.PassRate, "mean_score": res.MeanScore, "imported": res.Imported,
+		})
+	}
+	_, err = fmt.Fprintln(p.stdout, res.Summary(path))
+	return err
+}
+
+// importFormats returns the values of --format besides auto.
+func importFormats() string {
+	var names []string
+	for _, f := range imports.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,274 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/bench/load"
+	"evalctl/harness/bench/record"
+	"evalctl/harness/bench/work"
+	"evalctl/harness/dataset"
+	"evalctl/harness/seed"
+	"evalctl/harness/target"
+)
+
+// arm is a target that is measured.
+type arm struct {
+	bench    *Bench
+	index    int // in record.File.Targets
+	target   Target
+	session  *harness.Session
+	home     string // of a started daemon
+	temp     string
+	mix      []record.Share
+	brains   map[int][]string // ids, by size
+	created  []*seed.Brain
+	requests map[int]*work.Requests // by size
+}
+
+// open starts or reaches all targets.
+func (b *Bench) open(ctx context.Context) error {
+	for _, t := range b.Targets {
+		a := &arm{
+			bench: b, index: len(b.arms), target: t, brains: map[int][]string{}, requests: map[int]*work.Requests{},
+		}
+		b.Observer.Doing("starting "+t.Name, nil)
+		b.arms = append(b.arms, a)
+		b.file.Targets = append(b.file.Targets, record.Target{Name: t.Name, Null: t.Null})
+		if err := a.open(ctx); err != nil {
+			return fmt.Errorf("target %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+func (a *arm) open(ctx context.Context) (err error) {
+	c := a.target.Session
+	c.Concurrency = max(a.bench.Plan.Concurrency, min(a.bench.Plan.MaxInFlight, 1024))
+	if c.Endpoint == "" {
+		// The home is this bench's own, so that its size can be measured.
+		if a.temp, err = os.MkdirTemp("", "evalctl-bench-*"); err != nil {
+			return fmt.Errorf("%w: %w", harness.ErrHome, err)
+		}
+		a.home = filepath.Join(a.temp, "data")
+		if err := os.Mkdir(a.home, 0o700); err != nil {
+			return fmt.Errorf("%w: %w", harness.ErrHome, err)
+		}
+		c.Launch.Home, c.Launch.LogPath = a.home, filepath.Join(a.temp, "daemon.log")
+	}
+	if a.session, err = harness.Open(ctx, c); err != nil {
+		return err
+	}
+	t := &a.bench.file.Targets[a.index]
+	t.Daemon, t.Started = a.session.ID(), a.session.Process() != nil
+	if a.target.Null {
+		t.Daemon.Endpoint = "" // the port is another one each time
+	}
+	a.mix, t.Lacks = work.Has(a.session.Service(), a.bench.Plan.Mix)
+	if len(a.mix) == 0 {
+		return fmt.Errorf("it has none of the operations of the mix: %s", t.Lacks[0])
+	}
+	return nil
+}
+
+// close removes the brains that were created, and ends what was started.
+func (b *Bench) close() error {
+	var errs []error
+	for _, a := range b.arms {
+		if a.session != nil {
+			if a.session.Service() != nil {
+				for _, brain := range a.created {
+					if err := brain.Remove(context.Background()); err != nil && a.session.Process() == nil {
+						errs = append(errs, fmt.Errorf("target %s: brain %q could not be removed: %w", a.target.Name, brain.ID(), err))
+					}
+				}
+			}
+			errs = append(errs, a.session.Close())
+		}
+		if a.temp != "" {
+			_ = os.RemoveAll(a.temp) // a daemon may have created files as another user
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// brainName returns the name of a brain of a size.
+func (b *Bench) brainName(size, i int) string {
+	return fmt.Sprintf("bench-%x-%d-%d", b.start.UnixNano()&0xffffff, size, i)
+}
+
+// fill creates the brains of a size, or finds the one that exists, and makes its requests.
+func (a *arm) fill(ctx context.Context, size int) error {
+	b := a.bench
+	docs := []dataset.Doc(nil)
+	if !a.target.Null && b.Brain == "" {
+		b.Observer.Doing(fmt.Sprintf("%s: writing %d documents", a.target.Name, size), nil)
+		docs = b.Documents.Take(size)
+	}
+	if b.Plan.Brains > 1 {
+		if err := target.Needs(a.session.Service(), target.Brains); err != nil {
+			return fmt.Errorf("target %s: %w; leave out --brains", a.target.Name, err)
+		}
+	}
+	held := a.held()
+	began := time.Now()
+	for i := range b.Plan.Brains {
+		if err := a.brain(ctx, size, i, docs); err != nil {
+			return fmt.Errorf("target %s: %w", a.target.Name, err)
+		}
+	}
+	if len(docs) > 0 {
+		b.file.Fills = append(b.file.Fills, a.filled(size, docs, time.Since(began), held))
+	}
+	mode := b.Plan.Mode
+	if a.target.Mode != "" {
+		mode = a.target.Mode
+	}
+	documents := size
+	if b.Brain != "" {
+		documents = 0
+	}
+	a.requests[size] = work.NewRequests(work.Config{
+		Mix: a.mix, Seed: b.Plan.Seed, TopK: b.Plan.TopK, Mode: mode, Dialect: a.target.Dialect,
+		Queries: b.Queries, Documents: b.Documents, Size: documents, Prices: b.Prices,
+	}, a.session.Service(), a.brains[size])
+	return nil
+}
+
+// writers is the number of requests at a time that write documents.
+const writers = 4
+
+// brain creates and fills one brain.
+func (a *arm) brain(ctx context.Context, size, i int, docs []dataset.Doc) error {
+	if a.bench.Brain != "" && !a.target.Null {
+		brain := seed.NewBrain(a.session.Service(), a.target.Dialect, a.bench.Brain)
+		if err := brain.Find(ctx); err != nil {
+			return err
+		}
+		a.brains[size] = []string{brain.ID()}
+		return nil
+	}
+	brain := seed.NewBrain(a.session.Service(), a.target.Dialect, a.bench.brainName(size, i))
+	if err := brain.Create(ctx); err != nil {
+		return err
+	}
+	a.created = append(a.created, brain)
+	a.brains[size] = append(a.brains[size], brain.ID())
+	if len(docs) == 0 {
+		return nil
+	}
+	return brain.Seed(ctx, docs, writers)
+}
+
+// held are what a daemon holds, nil where it is not known.
+type held struct{ rss, disk *int64 }
+
+func (a *arm) held() (h held) {
+	if p := a.session.Process(); p != nil {
+		if u, ok := p.Usage(); ok {
+			h.rss = &u.RSS
+		}
+	}
+	if a.home != "" {
+		h.disk = sizeOf(a.home)
+	}
+	return h
+}
+
+// sizeOf returns the bytes of the files in a folder, nil if it cannot be read.
+func sizeOf(dir string) *int64 {
+	sum := int64(0)
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return &sum
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the daemon has replaced it meanwhile
+	}
+	return err
+}
+
+// filled returns what the writing of documents took and left behind.
+func (a *arm) filled(size int, docs []dataset.Doc, took time.Duration, before held) record.Fill {
+	n := a.bench.Plan.Brains
+	f := record.Fill{Target: a.index, Size: size, Documents: len(docs) * n, Seconds: took.Seconds()}
+	for _, d := range docs {
+		f.Bytes += int64(len(d.Data) * n)
+	}
+	after := a.held()
+	more := func(before, after *int64) *int64 {
+		if before == nil || after == nil || *after <= *before {
+			return nil // memory that the daemon had already
+		}
+		d := *after - *before
+		return &d
+	}
+	f.RSSBytes, f.DiskBytes = more(before.rss, after.rss), more(before.disk, after.disk)
+	return f
+}
+
+// warm sends requests until a target is warm. They are those of the largest size, and no others of
+// the bench are the same.
+func (a *arm) warm(ctx context.Context) error {
+	b := a.bench
+	if b.WarmUp == 0 {
+		b.file.Targets[a.index].WarmUp = record.WarmUp{Method: "none", Steady: true}
+		return nil
+	}
+	var live load.Live
+	b.Observer.Doing(a.target.Name+": warming up", &live)
+	for _, size := range b.Plan.Sizes {
+		var n atomic.Uint64
+		w, err := load.WarmUp(ctx, b.profile(0, 0), b.WarmUp, a.requests[size].Request, &n, &live)
+		t := &b.file.Targets[a.index].WarmUp
+		first := t.Method == ""
+		t.Method, t.Seconds, t.Requests = w.Method, t.Seconds+w.Seconds, t.Requests+w.Requests
+		t.Steady = w.Steady && (first || t.Steady)
+		if err != nil {
+			return err
+		}
+		if a.target.Null {
+			break
+		}
+	}
+	return nil
+}
+
+// blocks measures blocks of a size.
+func (a *arm) blocks(ctx context.Context, span load.Span, p load.Profile, size int, first uint64, what string) ([]record.Block, error) {
+	var live load.Live
+	a.bench.Observer.Doing(what, &live)
+	var n atomic.Uint64
+	n.Store(first)
+	at := a.bench.since() + span.Lead.Seconds()
+	sampled := a.sample(ctx, span)
+	found, err := load.Run(ctx, p, span, a.requests[size].Request, &n, &live)
+	usage := sampled()
+	for i := range found {
+		found[i].Target, found[i].Size = a.index, size
+		found[i].AtSeconds = at + float64(i)*span.Block.Seconds()
+		if i < len(usage) {
+			found[i].Resources = usage[i]
+		}
+	}
+	return found, err
+}

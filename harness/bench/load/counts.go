@@ -1,0 +1,132 @@
+package load
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"evalctl/harness/bench/record"
+)
+
+// solve returns t >= 0 with rate·t + slope·t²/2 = n.
+func solve(rate, slope, n float64) float64 {
+	if slope == 0 {
+		return n / rate
+	}
+	return 2 * n / (rate + math.Sqrt(max(0, rate*rate+2*slope*n)))
+}
+
+// timed is an outcome with its times.
+type timed struct {
+	Outcome
+	latency, service time.Duration
+	inTime           bool // it ended in its block
+}
+
+// counts are what became of requests, by block and operation. Their size does not depend on how many
+// requests there are.
+type counts struct {
+	closed bool
+
+	mu   sync.Mutex
+	left int64 // out, before the first block
+	by   []map[string]*record.OpBlock
+}
+
+func newCounts(blocks int, closed bool) *counts {
+	c := &counts{closed: closed, by: make([]map[string]*record.OpBlock, blocks)}
+	for i := range c.by {
+		c.by[i] = map[string]*record.OpBlock{}
+	}
+	return c
+}
+
+// op returns what counts an operation in a block, nil outside of all. mu must be held.
+func (c *counts) op(name string, block int) *record.OpBlock {
+	if block < 0 || block >= len(c.by) {
+		c.left++
+		return nil
+	}
+	o := c.by[block][name]
+	if o == nil {
+		o = &record.OpBlock{Op: name, Errors: map[string]int64{}}
+		c.by[block][name] = o
+	}
+	o.Offered++
+	return o
+}
+
+func (c *counts) drop(name string, block int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o := c.op(name, block); o != nil {
+		o.Dropped++
+	}
+}
+
+func (c *counts) add(name string, block int, t timed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.op(name, block)
+	if o == nil {
+		return
+	}
+	if t.Err != nil {
+		o.Errors[t.Kind]++
+		if o.FirstError == "" {
+			o.FirstError = t.Err.Error()
+		}
+		return
+	}
+	o.OK++
+	if t.inTime {
+		o.InTime++
+	}
+	o.Bytes += t.Bytes
+	add(&o.Latency, t.latency)
+	if !c.closed {
+		add(&o.Service, t.service)
+	}
+	if t.FirstDelta > 0 {
+		add(&o.FirstDelta, t.FirstDelta)
+		add(&o.Stream, t.Stream)
+	}
+	for _, g := range t.Gaps {
+		add(&o.Gap, g)
+	}
+	o.InputTokens, o.OutputTokens = o.InputTokens+t.InputTokens, o.OutputTokens+t.OutputTokens
+	if t.Priced {
+		o.Priced, o.CostNanoUSD = o.Priced+1, o.CostNanoUSD+t.CostNanoUSD
+	}
+}
+
+func add(h **record.Histogram, d time.Duration) {
+	if *h == nil {
+		*h = record.NewHistogram()
+	}
+	(*h).Add(int64(d))
+}
+
+// blocks returns what was counted, the operations by name.
+func (c *counts) blocks(s Span) []record.Block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]record.Block, len(c.by))
+	for i, by := range c.by {
+		out[i] = record.Block{Seconds: s.Block.Seconds(), Ops: []record.OpBlock{}}
+		for _, o := range by {
+			out[i].Ops = append(out[i].Ops, *o)
+		}
+		slices.SortFunc(out[i].Ops, func(a, b record.OpBlock) int {
+			if a.Op < b.Op {
+				return -1
+			}
+			return 1
+		})
+	}
+	if len(out) > 0 {
+		out[0].LeftOut = c.left
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+// Package load sends requests at the times that an arrival model says, and counts what becomes of
+// them. It knows nothing of what a request is.
+package load
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evalctl/harness/bench/record"
+)
+
+// Outcome is what became of one request.
+type Outcome struct {
+	// Err is nil for a request that succeeded. Kind is then empty, and otherwise the kind of the error.
+	Err  error
+	Kind string
+	// FirstDelta and Stream are those of a stream: the time to its first delta, and from that to its
+	// end. Gaps are the times between deltas. They are 0 and nil otherwise.
+	FirstDelta, Stream time.Duration
+	Gaps               []time.Duration
+	Bytes              int64
+	// The tokens and the cost of an answer. Priced is set if the cost is known.
+	InputTokens, OutputTokens, CostNanoUSD int64
+	Priced                                 bool
+}
+
+// Request is one request of a sequence. Op is its operation; Do sends it and waits for its end.
+type Request struct {
+	Op string
+	Do func(ctx context.Context) Outcome
+}
+
+// Work returns the requests of a sequence: the one with a number is always the same. It is called
+// concurrently.
+type Work func(number uint64) Request
+
+// Profile is when requests begin.
+type Profile struct {
+	// Arrival is that of record.Plan.
+	Arrival     string
+	Concurrency int // of a closed loop
+	// MaxInFlight is how many requests may be in flight in the other models. One that should begin while
+	// so many are is dropped, and counted.
+	MaxInFlight int
+	Stage       record.Stage
+	Timeout     time.Duration // of a request, from its actual start
+	Seed        uint64        // of Poisson arrivals
+}
+
+// Span is how long load lasts: Lead, which is left out, and then Blocks of the time Block.
+type Span struct {
+	Lead, Block time.Duration
+	Blocks      int
+}
+
+func (s Span) whole() time.Duration { return s.Lead + time.Duration(s.Blocks)*s.Block }
+
+// Live is what happens at the moment, for a display. Its methods may be called concurrently.
+type Live struct {
+	started, ok, failed, dropped, inFlight atomic.Int64
+
+	mu     sync.Mutex
+	recent [512]time.Duration // latencies, a ring buffer
+	n      int
+}
+
+// Counts returns how many requests have begun, succeeded, failed and been dropped, and how many are
+// in flight.
+func (l *Live) Counts() (started, ok, failed, dropped, inFlight int64) {
+	return l.started.Load(), l.ok.Load(), l.failed.Load(), l.dropped.Load(), l.inFlight.Load()
+}
+
+// Recent returns the latencies of the requests that succeeded last, in no order.
+func (l *Live) Recent() []time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]time.Duration(nil), l.recent[:min(l.n, len(l.recent))]...)
+}
+
+func (l *Live) add(took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.recent[l.n%len(l.recent)] = took
+	l.n++
+}
+
+// Load is load that goes on.
+type Load struct {
+	profile  Profile
+	span     Span
+	work     Work
+	live     *Live
+	number   *atomic.Uint64 // of the next request
+	start    time.Time
+	counts   *counts
+	inFlight atomic.Int64
+	requests sync.WaitGroup
+}
+
+// Run sends requests for the time of span, waits for those that have begun, and returns what became
+// of them by block. A request belongs to the block in which it was meant to begin. number is that of
+// the first request, and is left at that of the next one; live may be nil.
+//
+// If ctx ends, Run returns the blocks that were complete by then, and the cause.
+func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Uint64, live *Live) ([]record.Block, error) {
+	if live == nil {
+		live = &Live{}
+	}
+	l := &Load{profile: p, span: span, work: work, live: live, number: number, start: time.Now()}
+	l.counts = newCounts(span.Blocks, p.Arrival == record.Closed)
+	if p.Arrival == record.Closed {
+		l.closed(ctx)
+	} else {
+		l.open(ctx)
+	}
+	l.requests.Wait()
+	blocks := l.counts.blocks(span)
+	if ctx.Err() != nil {
+		done := int((time.Since(l.start) - span.Lead) / span.Block)
+		return blocks[:max(0, min(done, len(blocks)))], context.Cause(ctx)
+	}
+	return blocks, nil
+}
+
+// closed runs workers, each of which begins a request when its last one has ended.
+func (l *Load) closed(ctx context.Context) {
+	end := l.start.Add(l.span.whole())
+	for range l.profile.Concurrency {
+		l.requests.Go(func() {
+			for ctx.Err() == nil {
+				now := time.Now()
+				if !now.Before(end) {
+					return
+				}
+				l.send(ctx, l.work(l.number.Add(1)-1), now)
+			}
+		})
+	}
+}
+
+// open begins requests at the times of the arrival model. What is late because the generator was
+// busy is begun at once, and its latency still counts from when it should have begun.
+func (l *Load) open(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	arrivals := newArrivals(l.profile, l.span)
+	for {
+		offset, ok := arrivals.next()
+		if !ok {
+			return
+		}
+		intended := l.start.Add(offset)
+		if wait := time.Until(intended); wait > 0 {
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+		} else if ctx.Err() != nil {
+			return
+		}
+		r := l.work(l.number.Add(1) - 1)
+		if l.inFlight.Load() >= int64(l.profile.MaxInFlight) {
+			l.live.dropped.Add(1)
+			l.counts.drop(r.Op, l.block(intended))
+			continue
+		}
+		l.inFlight.Add(1)
+		l.requests.Go(func() {
+			defer l.inFlight.Add(-1)
+			l.send(ctx, r, intended)
+		})
+	}
+}
+
+// block returns the index of the block that a time is in, negative before the first one.
+func (l *Load) block(at time.Time) int {
+	since := at.Sub(l.start) - l.span.Lead
+	if since < 0 {
+		return -1
+	}
+	return int(since / l.span.Block)
+}
+
+// send sends one request that should have begun at a time.
+func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
+	l.live.started.Add(1)
+	l.live.inFlight.Add(1)
+	defer l.live.inFlight.Add(-1)
+	rctx, cancel := context.WithTimeout(ctx, l.profile.Timeout)
+	began := time.Now()
+	o := r.Do(rctx)
+	ended := time.Now()
+	cancel()
+	if ctx.Err() != nil && o.Err != nil {
+		return // it was cut off, which says nothing about the target
+	}
+	if o.Err != nil {
+		l.live.failed.Add(1)
+	} else {
+		l.live.ok.Add(1)
+		l.live.add(ended.Sub(intended))
+	}
+	block := l.block(intended)
+	l.counts.add(r.Op, block, timed{o, ended.Sub(intended), ended.Sub(began), l.block(ended) == block})
+}
+
+// arrivals are the times at which requests should begin, since the start, of an open model.
+type arrivals struct {
+	profile Profile
+	span    Span
+	random  *rand.Rand
+	at      float64 // the number of arrivals expected so far
+}
+
+func newArrivals(p Profile, s Span) *arrivals {
+	return &arrivals{profile: p, span: s, random: rand.New(rand.NewPCG(p.Seed, 0xa221a1))}
+}
+
+// next returns the time of the next arrival. ok is false if that is after the end.
+func (a *arrivals) next() (offset time.Duration, ok bool) {
+	at := a.at
+	if a.profile.Arrival == record.Poisson {
+		// The expected number of arrivals between two of a Poisson process is exponential with mean 1,
+		// whatever its rate is at the time.
+		a.at += a.random.ExpFloat64()
+		at = a.at
+	} else {
+		a.at++
+	}
+	seconds := a.time(at)
+	offset = time.Duration(seconds * float64(time.Second))
+	return offset, offset < a.span.whole()
+}
+
+// time returns when so many arrivals are expected. The lead has the rate at which the first block
+// begins. In each block the rate goes from From to To, so that n arrivals are expected after t with
+// n = From·t + (To-From)·t²/(2·block).
+func (a *arrivals) time(n float64) float64 {
+	from, to := a.profile.Stage.From, a.profile.Stage.To
+	lead, block := a.span.Lead.Seconds(), a.span.Block.Seconds()
+	if n < from*lead {
+		return n / from
+	}
+	n -= from * lead
+	each := (from + to) / 2 * block
+	whole := float64(int(n / each))
+	rest := n - whole*each
+	return lead + whole*block + solve(from, (to-from)/block, rest)
+}

@@ -1,0 +1,364 @@
+package record
+
+import (
+	"math"
+	"slices"
+
+	"evalctl/internal/stats"
+)
+
+const (
+	confidence = 0.95
+	resamples  = 1000
+	seed       = 1
+	// fewestBlocks have an interval by resampling: with fewer, it would be far too narrow.
+	fewestBlocks = 5
+	// near is how many times the limit of the generator a figure must be to be the target's own.
+	near = 2
+)
+
+// Quantity is a figure with its interval at confidence 0.95, nil if there are too few blocks.
+type Quantity struct {
+	Value float64  `json:"value"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+	// Near is set if the null daemon has a figure that is nearly as good: less than twice as good.
+	Near bool `json:"near_limit,omitempty"`
+}
+
+// Times are the quantiles of a time in milliseconds. One is nil if there are too few requests for
+// an interval of it to exist, whatever their distribution (stats.QuantileCIMin).
+type Times struct {
+	N    int64     `json:"n"`
+	Mean float64   `json:"mean_ms"`
+	P50  *Quantity `json:"p50_ms"`
+	P90  *Quantity `json:"p90_ms"`
+	P99  *Quantity `json:"p99_ms"`
+	P999 *Quantity `json:"p999_ms"`
+	Max  float64   `json:"max_ms"`
+}
+
+// quantiles are those of Times, in its order.
+var quantiles = []float64{0.5, 0.9, 0.99, 0.999}
+
+// Summary is what was found about one target at one stage and size.
+type Summary struct {
+	Target  int     `json:"target"`
+	Stage   int     `json:"stage"`
+	Size    int     `json:"size"`
+	Seconds float64 `json:"seconds"`
+	Blocks  int     `json:"blocks"`
+	// Ops are the operations, then, if there are several, all together under the name all.
+	Ops       []OpFigures `json:"ops"`
+	Resources *Resources  `json:"resources"`
+}
+
+// All is the name under which all operations are added up.
+const All = "all"
+
+// OpFigures are those of one operation.
+type OpFigures struct {
+	Op      string           `json:"op"`
+	Offered int64            `json:"offered"`
+	OK      int64            `json:"ok"`
+	Dropped int64            `json:"dropped"`
+	Errors  map[string]int64 `json:"errors"`
+	// ErrorShare is the share of the offered requests that failed or were dropped.
+	ErrorShare float64 `json:"error_share"`
+	// OfferedRate is how many a second should have begun, Rate how many succeeded in time.
+	OfferedRate float64   `json:"offered_rate"`
+	Rate        *Quantity `json:"rate"`
+	Latency     *Times    `json:"latency"`
+	Service     *Times    `json:"service"`
+	FirstDelta  *Times    `json:"first_delta"`
+	Gap         *Times    `json:"gap"`
+	Stream      *Times    `json:"stream"`
+	BytesMean   float64   `json:"bytes_mean"`
+	// CostPer1000 are the dollars for 1,000 requests, nil if no usage was reported with a price.
+	CostPer1000 *float64 `json:"usd_per_1000"`
+	FirstError  string   `json:"first_error,omitempty"`
+}
+
+// Resources are what a started daemon used.
+type Resources struct {
+	// CPU is in processors: 1.5 are one and a half of them all the time.
+	CPU       *Quantity `json:"cpu"`
+	RSSBytes  int64     `json:"rss_bytes"`
+	OpenFiles int       `json:"open_files"`
+}
+
+// Compute sets the figures from the rest of the file.
+func (f *File) Compute() {
+	f.Figures = Figures{
+		Summaries: []Summary{}, Comparisons: []Comparison{}, Growth: []Growth{}, Limits: []Limit{}, Verdicts: []Verdict{},
+	}
+	for stage := range f.Plan.Stages {
+		for _, size := range f.Plan.Sizes {
+			for t := range f.Targets {
+				if blocks := f.blocks(t, stage, size); len(blocks) > 0 {
+					f.Summaries = append(f.Summaries, summarise(blocks))
+				}
+			}
+		}
+	}
+	f.mark()
+	f.compare()
+	f.grow()
+	f.limits()
+	f.judge()
+}
+
+// blocks returns the blocks of a target at a stage and size, by round.
+func (f *File) blocks(target, stage, size int) []Block {
+	var out []Block
+	for _, b := range f.Blocks {
+		if b.Target == target && b.Stage == stage && b.Size == size {
+			out = append(out, b)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Block) int { return a.Round - b.Round })
+	return out
+}
+
+// op returns what a block has about an operation, with the sum of all for All. ok is false if it
+// has nothing.
+func (b Block) op(name string) (sum OpBlock, ok bool) {
+	if name != All {
+		i := slices.IndexFunc(b.Ops, func(o OpBlock) bool { return o.Op == name })
+		if i < 0 {
+			return OpBlock{}, false
+		}
+		return b.Ops[i], true
+	}
+	return total(All, b.Ops), len(b.Ops) > 0
+}
+
+// total adds up operations. The times of streams are of one operation only.
+func total(name string, ops []OpBlock) OpBlock {
+	sum := OpBlock{Op: name, Errors: map[string]int64{}}
+	pick := func(of func(OpBlock) *Histogram) *Histogram {
+		hs := make([]*Histogram, len(ops))
+		for i, o := range ops {
+			hs[i] = of(o)
+		}
+		return merge(hs...)
+	}
+	for _, o := range ops {
+		sum.Offered, sum.OK, sum.InTime = sum.Offered+o.Offered, sum.OK+o.OK, sum.InTime+o.InTime
+		sum.Dropped, sum.Bytes = sum.Dropped+o.Dropped, sum.Bytes+o.Bytes
+		sum.Priced, sum.CostNanoUSD = sum.Priced+o.Priced, sum.CostNanoUSD+o.CostNanoUSD
+		sum.InputTokens, sum.OutputTokens = sum.InputTokens+o.InputTokens, sum.OutputTokens+o.OutputTokens
+		for kind, n := range o.Errors {
+			sum.Errors[kind] += n
+		}
+		if sum.FirstError == "" {
+			sum.FirstError = o.FirstError
+		}
+	}
+	sum.Latency = pick(func(o OpBlock) *Histogram { return o.Latency })
+	sum.Service = pick(func(o OpBlock) *Histogram { return o.Service })
+	if name != All {
+		sum.FirstDelta = pick(func(o OpBlock) *Histogram { return o.FirstDelta })
+		sum.Gap = pick(func(o OpBlock) *Histogram { return o.Gap })
+		sum.Stream = pick(func(o OpBlock) *Histogram { return o.Stream })
+	}
+	return sum
+}
+
+// names returns the operations that blocks have, with All after several.
+func names(blocks []Block) []string {
+	var out []string
+	for _, b := range blocks {
+		for _, o := range b.Ops {
+			if !slices.Contains(out, o.Op) {
+				out = append(out, o.Op)
+			}
+		}
+	}
+	slices.Sort(out)
+	if len(out) > 1 {
+		out = append(out, All)
+	}
+	return out
+}
+
+// Summarise returns the figures of one block.
+func Summarise(b Block) Summary { return summarise([]Block{b}) }
+
+// summarise returns the figures of the blocks of one target, stage and size.
+func summarise(blocks []Block) Summary {
+	s := Summary{
+		Target: blocks[0].Target, Stage: blocks[0].Stage, Size: blocks[0].Size, Blocks: len(blocks), Ops: []OpFigures{},
+	}
+	for _, b := range blocks {
+		s.Seconds += b.Seconds
+	}
+	for _, name := range names(blocks) {
+		s.Ops = append(s.Ops, opFigures(name, blocks, s.Seconds))
+	}
+	s.Resources = resources(blocks)
+	return s
+}
+
+// opFigures returns the figures of one operation over blocks of so many seconds together.
+func opFigures(name string, blocks []Block, seconds float64) OpFigures {
+	parts := make([]OpBlock, len(blocks))
+	rates := make([]float64, len(blocks))
+	for i, b := range blocks {
+		parts[i], _ = b.op(name)
+		rates[i] = float64(parts[i].InTime) / b.Seconds
+	}
+	sum := total(name, parts)
+	f := OpFigures{
+		Op: name, Offered: sum.Offered, OK: sum.OK, Dropped: sum.Dropped, Errors: sum.Errors,
+		OfferedRate: float64(sum.Offered) / seconds, Rate: meanOf(rates), FirstError: sum.FirstError,
+	}
+	if sum.Offered > 0 {
+		f.ErrorShare = float64(sum.failed()+sum.Dropped) / float64(sum.Offered)
+	}
+	if sum.OK > 0 {
+		f.BytesMean = float64(sum.Bytes) / float64(sum.OK)
+	}
+	if sum.Priced > 0 {
+		usd := float64(sum.CostNanoUSD) / 1e9 / float64(sum.Priced) * 1000
+		f.CostPer1000 = &usd
+	}
+	times := func(of func(OpBlock) *Histogram) *Times {
+		hs := make([]*Histogram, len(parts))
+		for i, p := range parts {
+			hs[i] = of(p)
+		}
+		return timesOf(hs)
+	}
+	f.Latency = times(func(o OpBlock) *Histogram { return o.Latency })
+	f.Service = times(func(o OpBlock) *Histogram { return o.Service })
+	if name != All {
+		f.FirstDelta = times(func(o OpBlock) *Histogram { return o.FirstDelta })
+		f.Gap = times(func(o OpBlock) *Histogram { return o.Gap })
+		f.Stream = times(func(o OpBlock) *Histogram { return o.Stream })
+	}
+	return f
+}
+
+// meanOf returns the mean of a figure of blocks with its t interval.
+func meanOf(values []float64) *Quantity {
+	q := &Quantity{Value: mean(values)}
+	if len(values) >= fewestBlocks {
+		lo, hi := stats.MeanCI(len(values), q.Value, variance(values), confidence)
+		lo = max(lo, 0)
+		q.Low, q.High = &lo, &hi
+	}
+	return q
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+func variance(values []float64) float64 {
+	m, sum := mean(values), 0.0
+	for _, v := range values {
+		sum += (v - m) * (v - m)
+	}
+	return sum / float64(len(values)-1)
+}
+
+// milliseconds converts a time in nanoseconds.
+func milliseconds(ns int64) float64 { return float64(ns) / 1e6 }
+
+// timesOf returns the quantiles of the histograms of blocks, nil without values.
+func timesOf(blocks []*Histogram) *Times {
+	sum := merge(blocks...)
+	n := sum.N()
+	if n == 0 {
+		return nil
+	}
+	t := &Times{N: n, Mean: sum.h.Mean() / 1e6, Max: milliseconds(sum.h.Max())}
+	lows, highs := resampled(blocks)
+	for i, to := range []**Quantity{&t.P50, &t.P90, &t.P99, &t.P999} {
+		if n < int64(stats.QuantileCIMin(quantiles[i], confidence)) {
+			continue
+		}
+		q := &Quantity{Value: milliseconds(sum.Quantile(quantiles[i]))}
+		if lows != nil {
+			lo, hi := min(lows[i], q.Value), max(highs[i], q.Value)
+			q.Low, q.High = &lo, &hi
+		}
+		*to = q
+	}
+	return t
+}
+
+// resources returns what a daemon used over blocks, nil if that is not known of each.
+func resources(blocks []Block) *Resources {
+	var r Resources
+	cpu := make([]float64, len(blocks))
+	for i, b := range blocks {
+		if b.Resources == nil {
+			return nil
+		}
+		cpu[i] = b.Resources.CPUSeconds / b.Seconds
+		r.RSSBytes = max(r.RSSBytes, b.Resources.RSSBytes)
+		r.OpenFiles = max(r.OpenFiles, b.Resources.OpenFiles)
+	}
+	r.CPU = meanOf(cpu)
+	return &r
+}
+
+// mark sets Near of the figures that the generator may limit.
+func (f *File) mark() {
+	null := slices.IndexFunc(f.Targets, func(t Target) bool { return t.Null })
+	if null < 0 {
+		return
+	}
+	for i := range f.Summaries {
+		s := &f.Summaries[i]
+		limit := slices.IndexFunc(f.Summaries, func(l Summary) bool {
+			return l.Target == null && l.Stage == s.Stage // it is measured at one size
+		})
+		if s.Target == null || limit < 0 {
+			continue
+		}
+		for j := range s.Ops {
+			markOp(&s.Ops[j], f.Summaries[limit].Ops, f.Plan.Arrival == Closed)
+		}
+	}
+}
+
+// markOp marks the figures of an operation that are near those of the null daemon.
+func markOp(o *OpFigures, limits []OpFigures, closed bool) {
+	at := slices.IndexFunc(limits, func(l OpFigures) bool { return l.Op == o.Op })
+	if at < 0 {
+		return
+	}
+	limit := limits[at]
+	// In an open model the rate is what was asked for.
+	if closed && o.Rate.Value*near > limit.Rate.Value {
+		o.Rate.Near = true
+	}
+	for _, pair := range [][2]*Times{{o.Latency, limit.Latency}, {o.Service, limit.Service}, {o.FirstDelta, limit.FirstDelta}} {
+		if pair[0] == nil || pair[1] == nil {
+			continue
+		}
+		own, null := pair[0].list(), pair[1].list()
+		for i := range own {
+			if own[i] != nil && null[i] != nil && own[i].Value < near*null[i].Value {
+				own[i].Near = true
+			}
+		}
+	}
+}
+
+func (t *Times) list() []*Quantity { return []*Quantity{t.P50, t.P90, t.P99, t.P999} }
+
+// finite returns nil for a value that JSON does not have.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

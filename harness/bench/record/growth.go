@@ -1,0 +1,148 @@
+package record
+
+import (
+	"math"
+	"slices"
+
+	"evalctl/internal/stats"
+)
+
+// Growth is how a figure of a target grows with the number of documents: as documents^Exponent.
+type Growth struct {
+	Target int    `json:"target"`
+	Op     string `json:"op,omitempty"` // empty for what the daemon holds
+	// Figure is p50 or p99 of the latency, rss, disk, index or fill (seconds).
+	Figure string    `json:"figure"`
+	Sizes  []int     `json:"sizes"`
+	Values []float64 `json:"values"` // in milliseconds, bytes or seconds
+	// Exponent is the slope of the logarithms. Over rounds its interval is that of the slopes of each
+	// round; of what is measured once a size, that of the regression, nil below three sizes.
+	Exponent float64  `json:"exponent"`
+	Low      *float64 `json:"low"`
+	High     *float64 `json:"high"`
+}
+
+// grow sets Growth, if there are several sizes.
+func (f *File) grow() {
+	if len(f.Plan.Sizes) < 2 {
+		return
+	}
+	for t := range f.Targets {
+		if f.Targets[t].Null {
+			continue
+		}
+		var all []Block
+		for _, size := range f.Plan.Sizes {
+			all = append(all, f.blocks(t, 0, size)...)
+		}
+		for _, op := range names(all) {
+			for _, figure := range []string{"p50", "p99"} {
+				if op != All {
+					f.growOp(t, op, figure)
+				}
+			}
+		}
+		for _, h := range []struct {
+			figure string
+			value  func(Fill) *int64
+		}{
+			{"rss", func(x Fill) *int64 { return x.RSSBytes }},
+			{"disk", func(x Fill) *int64 { return x.DiskBytes }},
+			{"index", func(x Fill) *int64 { return x.IndexBytes }},
+			{"fill", func(x Fill) *int64 { ms := int64(x.Seconds * 1000); return &ms }},
+		} {
+			f.growHeld(t, h.figure, h.value)
+		}
+	}
+}
+
+// growOp adds the growth of a latency. Each round has a value of every size, so that it has a slope
+// of its own.
+func (f *File) growOp(target int, op, figure string) {
+	g := Growth{Target: target, Op: op, Figure: figure}
+	rounds := make([][]float64, f.Plan.Rounds) // logarithms by round, then by size
+	for _, size := range f.Plan.Sizes {
+		blocks := f.blocks(target, 0, size)
+		var known []float64
+		for i, v := range series(blocks, op, figure) {
+			if r := blocks[i].Round; r >= 0 && r < len(rounds) {
+				rounds[r] = append(rounds[r], math.Log(v))
+			}
+			if !math.IsNaN(v) {
+				known = append(known, math.Log(v))
+			}
+		}
+		if len(known) == 0 {
+			return
+		}
+		g.Sizes, g.Values = append(g.Sizes, size), append(g.Values, math.Exp(mean(known)))
+	}
+	var slopes []float64
+	for _, ys := range rounds {
+		if len(ys) == len(g.Sizes) && !slices.ContainsFunc(ys, math.IsNaN) {
+			slope, _ := regress(logs(g.Sizes), ys)
+			slopes = append(slopes, slope)
+		}
+	}
+	if len(slopes) == 0 {
+		return
+	}
+	g.Exponent = mean(slopes)
+	if len(slopes) > 1 {
+		lo, hi := stats.MeanCI(len(slopes), g.Exponent, variance(slopes), confidence)
+		g.Low, g.High = finite(lo), finite(hi)
+	}
+	f.Growth = append(f.Growth, g)
+}
+
+// growHeld adds the growth of what was measured once a size.
+func (f *File) growHeld(target int, figure string, value func(Fill) *int64) {
+	g := Growth{Target: target, Figure: figure}
+	var ys []float64
+	for _, size := range f.Plan.Sizes {
+		i := slices.IndexFunc(f.Fills, func(x Fill) bool { return x.Target == target && x.Size == size })
+		if i < 0 {
+			return
+		}
+		v := value(f.Fills[i])
+		if v == nil || *v <= 0 {
+			return
+		}
+		g.Sizes, g.Values = append(g.Sizes, size), append(g.Values, float64(*v))
+		ys = append(ys, math.Log(float64(*v)))
+	}
+	slope, se := regress(logs(g.Sizes), ys)
+	g.Exponent = slope
+	if n := len(ys); n > 2 {
+		// The t interval of a slope has a degree of freedom less than that of a mean.
+		lo, hi := stats.MeanCI(n-1, slope, se*se*float64(n-1), confidence)
+		g.Low, g.High = finite(lo), finite(hi)
+	}
+	f.Growth = append(f.Growth, g)
+}
+
+func logs(sizes []int) []float64 {
+	out := make([]float64, len(sizes))
+	for i, n := range sizes {
+		out[i] = math.Log(float64(n))
+	}
+	return out
+}
+
+// regress returns the slope of ys over xs by least squares, with its standard error, which needs
+// three values.
+func regress(xs, ys []float64) (slope, se float64) {
+	mx, my := mean(xs), mean(ys)
+	sxx, sxy := 0.0, 0.0
+	for i := range xs {
+		sxx += (xs[i] - mx) * (xs[i] - mx)
+		sxy += (xs[i] - mx) * (ys[i] - my)
+	}
+	slope = sxy / sxx
+	rest := 0.0
+	for i := range xs {
+		r := ys[i] - my - slope*(xs[i]-mx)
+		rest += r * r
+	}
+	return slope, math.Sqrt(rest / float64(len(xs)-2) / sxx)
+}

@@ -1,0 +1,114 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Longest is the longest time that a histogram distinguishes. A longer one counts as this one.
+const Longest = time.Hour
+
+// Histogram counts times in nanoseconds, or sizes, with three significant digits (HdrHistogram, see
+// hdrhistogram.org). In JSON it is the compressed V2 form in base64, which other implementations
+// read and merge. It is not safe for concurrent use. A nil Histogram has no values.
+type Histogram struct{ h *hdrhistogram.Histogram }
+
+// NewHistogram returns a histogram without values.
+func NewHistogram() *Histogram {
+	return &Histogram{hdrhistogram.New(1, int64(Longest), 3)}
+}
+
+// Add counts a value. A negative one counts as 0.
+func (h *Histogram) Add(v int64) {
+	_ = h.h.RecordValue(min(max(v, 0), int64(Longest))) // which is in the range
+}
+
+// N returns the number of values.
+func (h *Histogram) N() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.h.TotalCount()
+}
+
+// merge adds the values of other histograms.
+func merge(hs ...*Histogram) *Histogram {
+	var sum *Histogram
+	for _, h := range hs {
+		if h.N() == 0 {
+			continue
+		}
+		if sum == nil {
+			sum = NewHistogram()
+		}
+		sum.h.Merge(h.h)
+	}
+	return sum
+}
+
+// Quantile returns the quantile p, a fraction, in the unit of the values. It is 0 without values.
+func (h *Histogram) Quantile(p float64) int64 {
+	if h == nil {
+		return 0
+	}
+	return h.h.ValueAtPercentile(100 * p)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	data, err := h.h.EncodeV2()
+	if err != nil {
+		return nil, fmt.Errorf("encode a histogram: %w", err)
+	}
+	return json.Marshal(string(data))
+}
+
+// maxEncoded limits the text of a histogram: one with a count in every bucket is shorter.
+const maxEncoded = 1 << 20
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *Histogram) UnmarshalJSON(data []byte) (err error) {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	if len(text) > maxEncoded {
+		return errors.New("decode a histogram: it is too long to be one")
+	}
+	// The library checks a length and a checksum, but not every count.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("decode a histogram: it is damaged: %v", p)
+		}
+	}()
+	if h.h, err = hdrhistogram.Decode([]byte(text)); err != nil {
+		return fmt.Errorf("decode a histogram: %w", err)
+	}
+	if h.h.SignificantFigures() != 3 {
+		return fmt.Errorf("decode a histogram: it has %d significant digits, and 3 are expected", h.h.SignificantFigures())
+	}
+	return nil
+}
+
+// Median returns the median latency of all operations of a block in nanoseconds, NaN without any.
+func Median(b Block) float64 {
+	o, ok := b.op(All)
+	if !ok || o.Latency.N() == 0 {
+		return math.NaN()
+	}
+	return float64(o.Latency.Quantile(0.5))
+}
+
+// Offered returns how many requests of a block should have begun, with those that were left out.
+func Offered(b Block) int64 {
+	n := b.LeftOut
+	for _, o := range b.Ops {
+		n += o.Offered
+	}
+	return n
+}

@@ -1,0 +1,245 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evalctl/internal/stats"
+)
+
+// Objective is what a figure must keep: search.p99 < 50 ms.
+type Objective struct {
+	Op     string // empty for every operation
+	Figure string // p50, p90, p99, p99.9, max, mean, first-delta (its p99), errors or rate
+	More   bool   // the figure must be above Limit, not below
+	Limit  float64
+	text   string
+}
+
+func (o Objective) String() string { return o.text }
+
+var objectiveForm = regexp.MustCompile(`^(?:([a-z]+)\.)?(p50|p90|p99|p99\.9|max|mean|first-delta|errors|rate)\s*([<>])\s*([0-9.]+)\s*([a-zµ%/]*)$`)
+
+// ParseObjectives reads objectives with commas between them: p99<50ms,errors<0.1%,rate>100/s. One may
+// begin with the name of an operation: search.p99<50ms.
+func ParseObjectives(text string) ([]Objective, error) {
+	var out []Objective
+	for part := range strings.SplitSeq(text, ",") {
+		o, err := parseObjective(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func parseObjective(text string) (Objective, error) {
+	m := objectiveForm.FindStringSubmatch(text)
+	if m == nil {
+		return Objective{}, fmt.Errorf("objective %q: write FIGURE<VALUE, such as p99<50ms, search.p50<10ms, errors<0.1%% or rate>100/s; "+
+			"figures are p50, p90, p99, p99.9, max, mean, first-delta, errors and rate", text)
+	}
+	o := Objective{Op: m[1], Figure: m[2], More: m[3] == ">", text: text}
+	var err error
+	switch o.Figure {
+	case "errors":
+		o.Limit, err = strconv.ParseFloat(m[4], 64)
+		if m[5] == "%" {
+			o.Limit /= 100
+		} else if m[5] != "" {
+			err = fmt.Errorf("a share is a number or a percentage")
+		}
+	case "rate":
+		o.Limit, err = strconv.ParseFloat(m[4], 64)
+		if m[5] != "" && m[5] != "/s" {
+			err = fmt.Errorf("a rate is in requests a second, such as 100/s")
+		}
+	default:
+		var d time.Duration
+		d, err = time.ParseDuration(m[4] + m[5])
+		o.Limit = float64(d) / float64(time.Millisecond)
+	}
+	if err != nil {
+		return Objective{}, fmt.Errorf("objective %q: %w", text, err)
+	}
+	if o.More != (o.Figure == "rate") {
+		return Objective{}, fmt.Errorf("objective %q: a rate has a least value (rate>100/s), all else a highest one (<)", text)
+	}
+	return o, nil
+}
+
+// value returns the figure of an operation, NaN if there are too few requests to know it.
+func (o Objective) value(f OpFigures) float64 {
+	if o.Figure == "errors" {
+		return f.ErrorShare
+	}
+	if o.Figure == "rate" {
+		return f.Rate.Value
+	}
+	t := f.Latency
+	if o.Figure == "first-delta" {
+		t = f.FirstDelta
+	}
+	if t == nil {
+		return math.NaN()
+	}
+	switch o.Figure {
+	case "max":
+		return t.Max
+	case "mean":
+		return t.Mean
+	}
+	q := map[string]*Quantity{"p50": t.P50, "p90": t.P90, "p99": t.P99, "first-delta": t.P99, "p99.9": t.P999}[o.Figure]
+	if q == nil {
+		return math.NaN()
+	}
+	return q.Value
+}
+
+// held reports whether a value keeps the objective. One that is not known does not.
+func (o Objective) held(v float64) bool {
+	if o.More {
+		return v > o.Limit
+	}
+	return v < o.Limit
+}
+
+// applies reports whether the objective is about an operation. The rate of a mix is that of all its
+// operations; of a first delta, only operations that stream have one.
+func (o Objective) applies(f OpFigures, ops int) bool {
+	switch {
+	case o.Op != "":
+		return f.Op == o.Op
+	case o.Figure == "rate":
+		return f.Op == All || ops == 1
+	case o.Figure == "first-delta":
+		return f.FirstDelta != nil
+	}
+	return f.Op != All
+}
+
+// Verdict is whether one thing that was required holds.
+type Verdict struct {
+	// Require is the objective, or what else was required: baseline, compare, find-limit or lost.
+	Require string `json:"require"`
+	Target  int    `json:"target"`
+	Stage   int    `json:"stage"`
+	Size    int    `json:"size"`
+	Op      string `json:"op,omitempty"`
+	// Value is nil if it is not known.
+	Value *float64 `json:"value"`
+	Held  bool     `json:"held"`
+	// Unjudged is set if the machines differ too much to say.
+	Unjudged bool   `json:"unjudged,omitempty"`
+	Sentence string `json:"sentence"`
+}
+
+// judge sets Verdicts.
+func (f *File) judge() {
+	objectives, _ := ParseObjectives(f.Plan.Objectives) // checked before the bench
+	for _, s := range f.Summaries {
+		if f.Targets[s.Target].Null {
+			continue
+		}
+		for _, o := range objectives {
+			f.judgeObjective(s, o)
+		}
+	}
+	f.judgeFaults()
+	f.judgeBaseline()
+	if f.Plan.FailOver > 0 && f.Baseline == nil && len(f.Comparisons) > 0 {
+		v := Verdict{Require: "compare", Held: true, Sentence: "no target was shown to be slower by more than allowed"}
+		if c := f.worst(f.Plan.FailOver); c != nil {
+			v.Target, v.Stage, v.Size, v.Op, v.Held = c.Target, c.Stage, c.Size, c.Op, false
+			v.Value = finite(c.slowdown())
+			v.Sentence = fmt.Sprintf("%s is slower than %s: %s %s ×%.2f, and ×%.2f is allowed",
+				f.Targets[c.Target].Name, f.Targets[c.Reference].Name, c.Op, c.Figure, c.slowdown(), 1+f.Plan.FailOver)
+		}
+		f.Verdicts = append(f.Verdicts, v)
+	}
+}
+
+func (f *File) judgeObjective(s Summary, o Objective) {
+	found := false
+	for _, op := range s.Ops {
+		if !o.applies(op, len(s.Ops)) {
+			continue
+		}
+		found = true
+		value := o.value(op)
+		v := Verdict{
+			Require: o.text, Target: s.Target, Stage: s.Stage, Size: s.Size, Op: op.Op, Value: finite(value), Held: o.held(value),
+			Sentence: fmt.Sprintf("%s %s: %s", f.Targets[s.Target].Name, op.Op, o.describe(value)),
+		}
+		f.Verdicts = append(f.Verdicts, v)
+	}
+	if !found {
+		f.Verdicts = append(f.Verdicts, Verdict{
+			Require: o.text, Target: s.Target, Stage: s.Stage, Size: s.Size,
+			Sentence: fmt.Sprintf("%s: %s is about nothing that was measured", f.Targets[s.Target].Name, o.text),
+		})
+	}
+}
+
+// describe says what was found and what is required.
+func (o Objective) describe(v float64) string {
+	if math.IsNaN(v) {
+		return fmt.Sprintf("%s is not known from so few requests (required: %s)", o.Figure, o.text)
+	}
+	shown := fmt.Sprintf("%.4g ms", v)
+	switch o.Figure {
+	case "errors":
+		shown = fmt.Sprintf("%.3g %%", 100*v)
+	case "rate":
+		shown = fmt.Sprintf("%.4g/s", v)
+	}
+	return fmt.Sprintf("%s is %s (required: %s)", o.Figure, shown, o.text)
+}
+
+// Keeps reports whether a block keeps objectives. An operation with too few requests for a figure
+// does not count, but one must have enough.
+func Keeps(objectives []Objective, b Block) bool {
+	s := summarise([]Block{b})
+	return len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
+		known, kept := false, true
+		for _, op := range s.Ops {
+			if v := o.value(op); o.applies(op, len(s.Ops)) && !math.IsNaN(v) {
+				known, kept = true, kept && o.held(v)
+			}
+		}
+		return !known || !kept
+	})
+}
+
+// Need returns how many requests must succeed for all objectives to be known.
+func Need(objectives []Objective) (n int) {
+	for _, o := range objectives {
+		p := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "first-delta": 0.99, "p99.9": 0.999}[o.Figure]
+		if p > 0 {
+			n = max(n, stats.QuantileCIMin(p, confidence))
+		}
+	}
+	return n
+}
+
+// judgeFaults requires that no acknowledged write is lost.
+func (f *File) judgeFaults() {
+	for _, x := range f.Faults {
+		v := Verdict{
+			Require: "lost", Target: x.Target, Held: x.Lost == 0, Value: finite(float64(x.Lost)),
+			Sentence: fmt.Sprintf("%s: %d of %d acknowledged writes that were checked are lost after %s",
+				f.Targets[x.Target].Name, x.Lost, x.Checked, x.Kind),
+		}
+		if x.RecoverySeconds == nil {
+			v.Held = false
+			v.Sentence += fmt.Sprintf(", and no request succeeded after %s", x.Kind)
+		}
+		f.Verdicts = append(f.Verdicts, v)
+	}
+}

@@ -1,0 +1,103 @@
+package work
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"unicode"
+
+	"evalctl/harness/dataset"
+)
+
+// A synthetic corpus has words with the distribution of Zipf, as texts of people do.
+const (
+	vocabulary   = 60_000
+	wordExponent = 1.1
+	leastWords   = 40
+	mostWords    = 240
+)
+
+// Documents are the documents of a brain. Sizes take the first ones, so that a brain of 10,000 has
+// those of a brain of 1,000.
+type Documents struct {
+	// Name says in results what they are.
+	Name string
+	// N is how many there are, 0 for any number.
+	N int
+	// At returns the one with a number from 0.
+	At func(i int) dataset.Doc
+}
+
+// Synthetic returns any number of documents that depend on the seed alone.
+func Synthetic(seed uint64) Documents {
+	return Documents{Name: "synthetic", At: func(i int) dataset.Doc { return synthetic(seed, i) }}
+}
+
+// Corpus returns the documents of a corpus.
+func Corpus(c *dataset.Corpus) Documents {
+	return Documents{Name: c.Path, N: len(c.Docs), At: func(i int) dataset.Doc { return c.Docs[i] }}
+}
+
+// Take returns the first n documents.
+func (d Documents) Take(n int) []dataset.Doc {
+	docs := make([]dataset.Doc, n)
+	for i := range docs {
+		docs[i] = d.At(i)
+	}
+	return docs
+}
+
+// synthetic returns the document with a number.
+func synthetic(seed uint64, i int) dataset.Doc {
+	random := numbered(seed, uint64(i))
+	return dataset.Doc{
+		Path: fmt.Sprintf("bench/%03d/%06d.md", i/1000, i),
+		Data: []byte(text(random, fmt.Sprintf("Note %d", i), leastWords+random.IntN(mostWords-leastWords))),
+	}
+}
+
+// text returns a Markdown text of so many words.
+func text(random *rand.Rand, title string, words int) string {
+	draw := rand.NewZipf(random, wordExponent, 2.7, vocabulary-1)
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", title)
+	for i := range words {
+		b.WriteString(word(draw.Uint64()))
+		switch {
+		case i%60 == 59:
+			b.WriteString(".\n\n")
+		case i%12 == 11:
+			b.WriteString(". ")
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// word returns the word of a rank: the frequent ones are short, and no two are the same.
+func word(rank uint64) string {
+	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
+	n := rank
+	var b []byte
+	for {
+		b = append(b, consonants[n%14], vowels[n/14%5])
+		if n /= 70; n == 0 {
+			break
+		}
+		n--
+	}
+	return string(append(b, consonants[rank%13]))
+}
+
+// queryFrom returns a query of some consecutive words of a text, empty if it has none.
+func queryFrom(random *rand.Rand, text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(words) == 0 {
+		return ""
+	}
+	n := min(2+random.IntN(4), len(words))
+	at := random.IntN(len(words) - n + 1)
+	return strings.Join(words[at:at+n], " ")
+}

@@ -1,0 +1,100 @@
+// Package work is what a bench does with a memory service: a mix of operations, in brains with a
+// corpus, with queries that find something in it.
+package work
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evalctl/harness/bench/record"
+	"evalctl/harness/target"
+)
+
+// The operations of a mix.
+const (
+	Search   = "search"
+	Ask      = "ask"
+	Put      = "put"    // writes a new document
+	Batch    = "batch"  // writes ten new documents with one request
+	Ingest   = "ingest" // has the service convert and store a file
+	Remember = "remember"
+	Recall   = "recall"
+)
+
+// Ops are all operations, in the order of outputs.
+var Ops = []string{Search, Ask, Put, Batch, Ingest, Remember, Recall}
+
+// ParseMix reads a mix: search=80,ask=15,put=5. A name alone has the weight 1.
+func ParseMix(text string) ([]record.Share, error) {
+	var mix []record.Share
+	for part := range strings.SplitSeq(text, ",") {
+		name, weight, given := strings.Cut(strings.TrimSpace(part), "=")
+		s := record.Share{Op: name, Weight: 1}
+		if !slices.Contains(Ops, name) {
+			return nil, fmt.Errorf("operation %q is not known; write OPERATION=WEIGHT with one of %s", name, strings.Join(Ops, ", "))
+		}
+		if given {
+			var err error
+			if s.Weight, err = strconv.ParseFloat(weight, 64); err != nil || !(s.Weight > 0 && s.Weight <= 1e9) {
+				return nil, fmt.Errorf("operation %s: the weight %q is not a number above 0", name, weight)
+			}
+		}
+		if slices.ContainsFunc(mix, func(o record.Share) bool { return o.Op == name }) {
+			return nil, fmt.Errorf("operation %s is given twice", name)
+		}
+		mix = append(mix, s)
+	}
+	return mix, nil
+}
+
+// Has returns the part of a mix that a service can do, and why it cannot do the rest.
+func Has(s target.Service, mix []record.Share) (part []record.Share, lacks []string) {
+	needs := map[string]target.Ability{
+		Search: target.Search, Ask: target.Asks, Put: target.Put, Batch: target.Put, Ingest: target.Put,
+		Remember: target.Put, Recall: target.Search,
+	}
+	_, daemon := s.(*target.Endpoint)
+	for _, share := range mix {
+		why := s.Lacks(needs[share.Op])
+		if why == "" && !daemon && (share.Op == Ingest || share.Op == Recall) {
+			why = "the target does not speak the protocol"
+		}
+		if why != "" {
+			lacks = append(lacks, share.Op+": "+why)
+			continue
+		}
+		part = append(part, share)
+	}
+	return part, lacks
+}
+
+// choose returns the operation that a random number from 0 to 1 stands for.
+func choose(mix []record.Share, x float64) string {
+	sum := 0.0
+	for _, s := range mix {
+		sum += s.Weight
+	}
+	x *= sum
+	for _, s := range mix {
+		if x < s.Weight {
+			return s.Op
+		}
+		x -= s.Weight
+	}
+	return mix[len(mix)-1].Op // x was rounded up
+}
+
+// numbered returns random numbers that depend on a seed and the number of a request alone, so that
+// every target gets the same requests.
+func numbered(seed, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, number)) }
+
+// zipf returns a number below n with the distribution of Zipf: the first are the most frequent.
+func zipf(random *rand.Rand, exponent float64, n int) int {
+	if n < 2 {
+		return 0
+	}
+	return int(rand.NewZipf(random, exponent, 1, uint64(n-1)).Uint64())
+}

@@ -1,0 +1,238 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/bench/load"
+	"evalctl/harness/bench/record"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+)
+
+// Config is what requests are made of.
+type Config struct {
+	Mix     []record.Share
+	Seed    uint64
+	TopK    int
+	Mode    string
+	Dialect result.Dialect
+	// Queries are those of search, ask and recall, empty for some words of a document each.
+	Queries []string
+	// Documents are those of the brains, Size how many each has.
+	Documents Documents
+	Size      int
+	// Prices are those of the models that answer.
+	Prices llm.Prices
+}
+
+// Requests are the requests of one target. The service may be replaced while they are sent, as when
+// a daemon is started again.
+type Requests struct {
+	config  Config
+	brains  []string // ids, the most popular first
+	service atomic.Pointer[target.Service]
+	// Written is called for every write that was acknowledged, if it is set.
+	Written func(Write)
+}
+
+// NewRequests returns the requests in the brains with these ids of a service.
+func NewRequests(c Config, s target.Service, brains []string) *Requests {
+	if len(c.Queries) == 0 {
+		c.Queries = drawQueries(c)
+	}
+	r := &Requests{config: c, brains: brains}
+	r.Use(s)
+	return r
+}
+
+// Use makes further requests go to a service.
+func (r *Requests) Use(s target.Service) { r.service.Store(&s) }
+
+// brainExponent is how the popularity of brains falls.
+const brainExponent = 1.1
+
+// Request implements load.Work.
+func (r *Requests) Request(number uint64) load.Request {
+	random := numbered(r.config.Seed, number)
+	op := choose(r.config.Mix, random.Float64())
+	brain := r.brains[zipf(random, brainExponent, len(r.brains))]
+	var query string
+	switch op {
+	case Search, Ask, Recall:
+		query = r.config.Queries[random.IntN(len(r.config.Queries))]
+	}
+	return load.Request{Op: op, Do: func(ctx context.Context) load.Outcome {
+		o := r.do(ctx, *r.service.Load(), op, brain, query, number)
+		if o.Err != nil {
+			o.Kind = kindOf(ctx, o.Err)
+		}
+		return o
+	}}
+}
+
+// drawn is how many queries are drawn from documents.
+const drawn = 4096
+
+// drawQueries returns queries of some words of a document each, all that is known of a brain.
+func drawQueries(c Config) []string {
+	var out []string
+	for i := range uint64(drawn) {
+		random := numbered(c.Seed, ^i)
+		if c.Size == 0 {
+			break
+		}
+		doc := c.Documents.At(random.IntN(c.Size))
+		if q := queryFrom(random, string(doc.Data)); q != "" {
+			out = append(out, q)
+		}
+	}
+	if len(out) == 0 {
+		out = []string{target.OwnQuery}
+	}
+	return out
+}
+
+// Kinds of errors that have no failure of the target.
+const (
+	kindTimeout = "timeout"
+	kindOther   = "other"
+)
+
+// kindOf returns the kind of an error for counting, with the status where there is one.
+func kindOf(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return kindTimeout
+	}
+	f, ok := target.AsFailure(err)
+	switch {
+	case !ok && errors.Is(err, target.ErrNoAnswer):
+		return kindTimeout
+	case !ok:
+		return kindOther
+	case f.Status > 0:
+		return fmt.Sprintf("status %d", f.Status)
+	}
+	return string(f.Kind)
+}
+
+// do makes a request once, and is not tried again: a user would have felt the failure.
+func (r *Requests) do(ctx context.Context, s target.Service, op, brain, query string, number uint64) (o load.Outcome) {
+	switch op {
+	case Search:
+		return r.answer(ctx, s, result.SearchOnly, brain, query)
+	case Ask:
+		return r.answer(ctx, s, result.AskBasic, brain, query)
+	case Recall:
+		e := s.(*target.Endpoint) // or Has has left it out
+		reply, err := e.Object(ctx, target.Request{
+			Method: http.MethodPost, Path: target.BrainPath(brain) + "/sessions/" + sessionOf(number) + "/recall", ContentType: protocol.TypeJSON,
+			Body: target.Encode(r.config.Dialect, map[string]any{"query": query, "top_k": r.config.TopK}, nil),
+		})
+		o.Err, o.Bytes = err, int64(len(reply.Get("chunks")))
+		return o
+	case Batch:
+		docs := make([]dataset.Doc, batchDocs)
+		for i := range docs {
+			docs[i] = r.newDoc(number, i)
+		}
+		o.Err = s.Store(r.config.Dialect).Write(ctx, brain, docs, 1)
+		r.acknowledge(o.Err, brain, number, len(docs))
+		return o
+	}
+	doc := r.newDoc(number, 0)
+	o.Bytes = int64(len(doc.Data))
+	switch e, daemon := s.(*target.Endpoint); {
+	case !daemon: // which has nothing but documents
+		o.Err = s.Store(r.config.Dialect).Write(ctx, brain, []dataset.Doc{doc}, 1)
+	case op == Ingest:
+		_, o.Err = e.Create(ctx, target.Request{
+			Method: http.MethodPost, Path: target.BrainPath(brain) + "/documents/ingest/file", ContentType: protocol.TypeJSON,
+			Body: target.Encode(r.config.Dialect, map[string]any{
+				"path": strings.ReplaceAll(doc.Path, "/", "-"), "content_type": "text/markdown", "content_base64": doc.Data,
+			}, nil),
+		})
+		return o
+	case op == Remember:
+		_, o.Err = e.Create(ctx, target.Request{
+			Method: http.MethodPost, Path: target.BrainPath(brain) + "/sessions/" + sessionOf(number) + "/messages", ContentType: protocol.TypeJSON,
+			Body: target.Encode(r.config.Dialect, map[string]any{"role": protocol.RoleUser, "content": string(doc.Data)}, nil),
+		})
+		return o
+	default:
+		o.Err = put(ctx, e, brain, doc)
+	}
+	r.acknowledge(o.Err, brain, number, 1)
+	return o
+}
+
+const (
+	batchDocs = 10
+	sessions  = 64 // that remember and recall use
+)
+
+func sessionOf(number uint64) string { return fmt.Sprintf("bench-%d", number%sessions) }
+
+// newDoc returns the document that a request writes, one of several for a batch.
+func (r *Requests) newDoc(number uint64, i int) dataset.Doc {
+	random := numbered(^r.config.Seed, number*batchDocs+uint64(i))
+	return dataset.Doc{
+		Path: writtenPath(number, i),
+		Data: []byte(text(random, fmt.Sprintf("Written %d-%d", number, i), leastWords)),
+	}
+}
+
+func writtenPath(number uint64, i int) string {
+	return fmt.Sprintf("bench-written/%03d/%d-%d.md", number/1000%1000, number, i)
+}
+
+// put writes a document with one request.
+func put(ctx context.Context, e *target.Endpoint, brain string, doc dataset.Doc) error {
+	res, err := e.Do(ctx, target.Request{
+		Method: http.MethodPut, Path: documentPath(brain, "", doc.Path),
+		ContentType: protocol.TypeBytes, Accept: protocol.TypeJSON, Body: doc.Data,
+	})
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
+
+func documentPath(brain, below, path string) string {
+	return target.BrainPath(brain) + "/documents" + below + "?path=" + url.QueryEscape(result.SeedRoot+path)
+}
+
+// answer searches or asks.
+func (r *Requests) answer(ctx context.Context, s target.Service, scenario result.Scenario, brain, query string) (o load.Outcome) {
+	t := &target.Target{
+		Service: s, Brains: map[string]string{"": brain}, Scenario: scenario, Mode: r.config.Mode, TopK: r.config.TopK,
+		Dialect: r.config.Dialect, Gaps: true,
+	}
+	began := time.Now()
+	a, err := s.Answer(ctx, t, dataset.Question{Question: query})
+	o.Err, o.Bytes = err, int64(len(a.Text))
+	if scenario == result.SearchOnly {
+		return o
+	}
+	o.Gaps, o.FirstDelta = a.Gaps, a.FirstDelta
+	if o.FirstDelta > 0 {
+		o.Stream = time.Since(began) - o.FirstDelta
+	}
+	if u := a.Usage; u != nil {
+		o.InputTokens, o.OutputTokens = int64(u.InputTokens), int64(u.OutputTokens)
+		if price, ok := r.config.Prices.Of(llm.ProviderOpenAI, a.Model); ok {
+			o.Priced = true
+			o.CostNanoUSD = int64(price.Cost(llm.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens}))
+		}
+	}
+	return o
+}

@@ -1,0 +1,166 @@
+package imports
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxFile is the largest content of a file, unpacked, in bytes.
+const maxFile = 1 << 30
+
+// content is a file of answers, decoded: JSON as it is, lines of JSON and tables as an array.
+type content struct {
+	path, sha256 string
+	bytes        int64
+	value        any
+}
+
+// readFile reads a file of JSON, JSON lines or CSV, or one of them compressed by gzip.
+func readFile(path string) (*content, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the answers: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the answers: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file: name the files of answers in it", path)
+	}
+	sum := sha256.New()
+	data, err := io.ReadAll(io.TeeReader(io.LimitReader(f, maxFile+1), sum))
+	if err == nil && bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		data, err = unpack(data)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("%s has more than %d MiB: divide it", path, maxFile>>20)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%s is not valid UTF-8: save it as UTF-8", path)
+	}
+	c := &content{path: path, sha256: hex.EncodeToString(sum.Sum(nil)), bytes: info.Size()}
+	if c.value, err = decode(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func unpack(data []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, maxFile+1))
+}
+
+// decode returns the value of a text. What it is follows from its beginning.
+func decode(data []byte) (any, error) {
+	text := bytes.TrimSpace(data)
+	switch {
+	case len(text) == 0:
+		return nil, errors.New("the file is empty")
+	case text[0] == '[' || text[0] == '{':
+		return decodeJSON(data)
+	}
+	return decodeTable(data)
+}
+
+// decodeJSON decodes one JSON value, or several, such as lines, as an array.
+func decodeJSON(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var values []any
+	for {
+		var v any
+		err := dec.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			at := dec.InputOffset()
+			if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+				at = e.Offset
+			}
+			if at = min(at, int64(len(data))); errors.Is(err, io.ErrUnexpectedEOF) {
+				at = int64(len(data))
+			}
+			return nil, fmt.Errorf("line %d (byte %d): %w", 1+bytes.Count(data[:at], []byte("\n")), at, err)
+		}
+		values = append(values, v)
+	}
+	if len(values) == 1 {
+		if object, ok := values[0].(map[string]any); ok && flat(object) {
+			return values, nil // lines, of which there is one
+		}
+		return values[0], nil
+	}
+	return values, nil
+}
+
+// flat reports whether an object is one answer, and no container of them: it has no list of objects.
+func flat(object map[string]any) bool {
+	for _, member := range object {
+		switch member := member.(type) {
+		case map[string]any:
+			if !flat(member) {
+				return false
+			}
+		case []any:
+			for _, one := range member {
+				if _, object := one.(map[string]any); object {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// decodeTable decodes a table with a header, separated by commas, tabs or semicolons.
+func decodeTable(data []byte) (any, error) {
+	header, _, _ := bytes.Cut(data, []byte("\n"))
+	r := csv.NewReader(bytes.NewReader(data))
+	for _, separator := range "\t;" {
+		if bytes.ContainsRune(header, separator) && !bytes.ContainsRune(header, r.Comma) {
+			r.Comma = separator
+		}
+	}
+	keys, err := r.Read()
+	if err != nil {
+		return nil, err // it has the line
+	}
+	if len(keys) < 2 {
+		return nil, errors.New("it is neither JSON, JSON lines nor a table with a header")
+	}
+	var rows []any
+	for {
+		fields, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		row := map[string]any{}
+		for i, key := range keys {
+			row[strings.TrimSpace(key)] = fields[i]
+		}
+		rows = append(rows, row)
+	}
+}

@@ -1,0 +1,369 @@
+package imports
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/result"
+	"evalctl/harness/verify"
+	"evalctl/replay/source"
+)
+
+const (
+	own        = "../../datasets/audit/"
+	sharedData = "../../../shared/data/"
+)
+
+// shared returns the path of a published file, and skips the test where it is absent.
+func shared(t *testing.T, path string) string {
+	t.Helper()
+	if _, err := os.Stat(sharedData + path); err != nil {
+		t.Skipf("no published file at %s", sharedData+path)
+	}
+	return sharedData + path
+}
+
+func benchmark(t *testing.T, path string) *source.Benchmark {
+	t.Helper()
+	b, err := source.Open(t.Context(), path, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func read(t *testing.T, s Spec) *Import {
+	t.Helper()
+	im, err := Read(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+// file writes a file and returns its path.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// writes writes the result, checks that verify can recompute it, and returns it.
+func writes(t *testing.T, im *Import) result.Result {
+	t.Helper()
+	res, path, err := im.Write(t.Context(), t.TempDir(), im.Identity("other", result.ToolID{Version: "v", OS: "linux", Arch: "amd64", Go: "go", CPUs: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := verify.File(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rep.OK {
+		t.Errorf("%s: %+v", path, rep.Differences)
+	}
+	return res
+}
+
+// TestPublishedRates imports published files. Their rates are those of their authors, to the
+// question.
+func TestPublishedRates(t *testing.T) {
+	for _, tt := range []struct {
+		name, dataset  string
+		files          []string
+		passed, total  int
+		format         string
+		timed, unasked int
+	}{
+		{"own", own + "talks.json", []string{own + "answers.json"}, 23, 28, "zep", 28, 2},
+		{"own wrong", own + "talks.json", []string{own + "wrong.json"}, 4, 28, "locomo-audit", 0, 2},
+		{"zep", "", []string{"zep_locomo_grades.json", "zep_locomo_responses.json"}, 551, 719, "zep", 719, 216},
+		{"memobase", "", []string{"memobase_eval_0503_3000.json"}, 507, 719, "memobase", 0, 216},
+		{"wrong on purpose", "", []string{"audit_wrong_on_purpose_v1_scored.json"}, 92, 719, "locomo-audit", 0, 216},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dataset, files := tt.dataset, tt.files
+			if dataset == "" {
+				dataset = shared(t, "locomo/locomo5.json")
+				for i := range files {
+					files[i] = shared(t, "imports/"+files[i])
+				}
+			}
+			im := read(t, Spec{Files: files, Dataset: benchmark(t, dataset)})
+			res := writes(t, im)
+			if res.Passed != tt.passed || res.Total != tt.total {
+				t.Errorf("%d of %d passed, and their authors count %d of %d", res.Passed, res.Total, tt.passed, tt.total)
+			}
+			timed := 0
+			for _, r := range im.Records {
+				if !r.Untimed {
+					timed++
+				}
+			}
+			rep := im.Report
+			if got := rep.Files[0].Format; got != tt.format || timed != tt.timed || res.Latency.N != tt.timed ||
+				len(rep.Unanswered) != tt.unasked || len(rep.Unmatched)+len(rep.GoldDiffers) > 0 {
+				t.Errorf("format %s, %d timed (%d), %d unanswered, %v unmatched, %v gold", got, timed, res.Latency.N,
+					len(rep.Unanswered), rep.Unmatched, rep.GoldDiffers)
+			}
+		})
+	}
+}
+
+// TestTwins gives answers to questions of one conversation that have the same text.
+func TestTwins(t *testing.T) {
+	talks := file(t, "talks.json", `[{"sample_id": "s", "conversation": {"speaker_a": "A", "speaker_b": "B",
+		"session_1_date_time": "4:10 pm on 3 March, 2025", "session_1": [{"speaker": "A", "dia_id": "D1:1", "text": "t"}]},
+		"qa": [{"question": "What?", "answer": "one", "category": 4}, {"question": "Who?", "answer": "x", "category": 4},
+		{"question": "What?", "answer": "two", "category": 4}, {"question": "What?", "answer": "two", "category": 1}]}]`)
+	b := benchmark(t, talks)
+	answers := func(rows ...string) *Import {
+		return read(t, Spec{Dataset: b, Files: []string{file(t, "a.json", `{"c": [`+strings.Join(rows, ",")+`]}`)}})
+	}
+	row := func(id, question, gold string) string {
+		return fmt.Sprintf(`{"question_id": %q, "question": %q, "answer": "a", "golden_answer": %q, "grade": true}`, id, question, gold)
+	}
+	im := answers(row("", "who?", "x"), row("", " What? ", "One"), row("c-2", "What?", "two"), row("", "What?", "two"))
+	var ids []string
+	for _, r := range im.Records {
+		ids = append(ids, r.ID)
+	}
+	if diff := cmp.Diff([]string{"s-q000", "s-q001", "s-q002"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int{byText: 2, byPosition: 1}, im.Report.MatchedBy); diff != "" {
+		t.Error(diff)
+	}
+	if u := im.Report.Unmatched; len(u) != 1 || u[0].Place != "$['c'][3]" || !strings.Contains(u[0].Reason, "2 questions have this text") {
+		t.Errorf("the fourth answer is unmatched as %+v", u)
+	}
+	im = answers(row("", "who?", "y"), row("", "Who?", "x"), row("", "Where?", "z"))
+	if u := im.Report.Unmatched; len(u) != 2 || !strings.Contains(u[0].Reason, `"s-q001" has an answer earlier`) ||
+		!strings.Contains(u[1].Reason, "no question of the conversation s has this text") {
+		t.Errorf("unmatched: %+v", u)
+	}
+	if g := im.Report.GoldDiffers; len(g) != 1 || g[0].ID != "s-q001" || g[0].InFile != "y" || g[0].Dataset != "x" {
+		t.Errorf("golds: %+v", g)
+	}
+}
+
+const hypotheses = `{"question_id": "q1", "hypothesis": "18 days", "prompt": "p", "autoeval_label": {"model": "m", "label": true}}
+{"question_id": "q2", "hypothesis": "no", "prompt": "p", "autoeval_label": {"model": "m", "label": false}}
+{"question_id": "q9", "hypothesis": "no", "prompt": "p", "autoeval_label": {"model": "m", "label": false}}
+`
+
+// longMemEval is a benchmark of two questions.
+func longMemEval(t *testing.T) *source.Benchmark {
+	t.Helper()
+	var parts []string
+	for i, answer := range []string{"18 days", "yes"} {
+		parts = append(parts, fmt.Sprintf(`{"question_id": "q%d", "question_type": "temporal-reasoning", "question": "Q%d?", "answer": %q,
+			"question_date": "2023/05/30 (Tue) 23:40", "answer_session_ids": ["s%d"], "haystack_session_ids": ["s%d"],
+			"haystack_dates": ["2023/05/20 (Sat) 02:21"], "haystack_sessions": [[{"role": "user", "content": "c"}]]}`, i+1, i+1, answer, i, i))
+	}
+	return benchmark(t, file(t, "lme.json", "["+strings.Join(parts, ",")+"]"))
+}
+
+// TestLongMemEval imports hypotheses, which have neither question nor gold.
+func TestLongMemEval(t *testing.T) {
+	b := longMemEval(t)
+	res := writes(t, read(t, Spec{Files: []string{file(t, "log.jsonl", hypotheses)}, Dataset: b}))
+	if res.Passed != 1 || res.Total != 2 || len(res.Imported.Unmatched) != 1 || res.Imported.Unmatched[0].ID != "q9" {
+		t.Errorf("%d of %d passed, unmatched %+v", res.Passed, res.Total, res.Imported.Unmatched)
+	}
+	if diff := cmp.Diff(map[string]int{"prompt": 3, "autoeval_label.model": 3}, res.Imported.Files[0].LeftOut); diff != "" {
+		t.Error(diff)
+	}
+	bare := strings.ReplaceAll(strings.ReplaceAll(hypotheses, `, "autoeval_label": {"model": "m", "label": true}`, ""),
+		`, "autoeval_label": {"model": "m", "label": false}`, "")
+	im := read(t, Spec{Files: []string{file(t, "bare.jsonl", bare)}, Dataset: b})
+	if res = writes(t, im); res.Counts.Unscored != 2 || im.Records[0].Reason != "the files have no verdict on it" {
+		t.Errorf("%+v: %s", res.Counts, im.Records[0].Reason)
+	}
+	// The log completes the hypotheses, and nothing counts twice.
+	res = writes(t, read(t, Spec{Dataset: b, Files: []string{file(t, "bare.jsonl", bare), file(t, "log.jsonl", hypotheses)}}))
+	if res.Passed != 1 || res.Total != 2 {
+		t.Errorf("%d of %d passed", res.Passed, res.Total)
+	}
+	if _, err := Read(Spec{Files: []string{file(t, "bare.jsonl", bare)}}); err == nil || !strings.Contains(err.Error(), "--dataset") {
+		t.Errorf("without a dataset: %v", err)
+	}
+}
+
+const outputs = `[{"sample_id": "mara-jon", "extra": 1, "qa": [
+	{"question": "What does Jon bake?", "answer": "rye bread", "category": 4, "evidence": [], "m_prediction": "rye", "m_f1": 0.667, "n_prediction": "bread", "n_f1": 0.25},
+	{"question": "Which kind of tomato did Mara plant?", "answer": "Black Krim", "category": 4, "evidence": [], "m_prediction": "Roma", "m_f1": 0.0, "n_prediction": "x", "n_f1": 0}]}]`
+
+// TestLoCoMo imports the reference outputs of LoCoMo, whose keys contain the names of systems.
+func TestLoCoMo(t *testing.T) {
+	b, path := benchmark(t, own+"talks.json"), file(t, "out.json", outputs)
+	if _, err := Read(Spec{Files: []string{path}, Dataset: b}); err == nil || !strings.Contains(err.Error(), "--system: m, n") {
+		t.Errorf("without --system: %v", err)
+	}
+	if _, err := Read(Spec{Files: []string{path}, Dataset: b, System: "o"}); err == nil || !strings.Contains(err.Error(), "it has those of m, n") {
+		t.Errorf("another system: %v", err)
+	}
+	im := read(t, Spec{Files: []string{path}, Dataset: b, System: "m"})
+	res := writes(t, im)
+	if res.Passed != 1 || *res.MeanScore != 0.3335 || im.Records[1].Answer != "rye" {
+		t.Errorf("%d passed, mean %v, %q", res.Passed, *res.MeanScore, im.Records[1].Answer)
+	}
+	want := map[string]int{"$.extra": 1, "evidence": 2, "n_prediction": 2, "n_f1": 2}
+	if diff := cmp.Diff(want, im.Report.Files[0].LeftOut); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMapping reads answers of unknown layouts: JSON, a table, and a file with gzip.
+func TestMapping(t *testing.T) {
+	mapping := file(t, "m.yaml", `
+name: mine
+conversations: $.runs.*
+answers: $.items[*]
+question: $.q
+gold: $.truth[*]
+answer: $.said
+verdict: $.grade.label
+right: [A]
+wrong: [B, C]
+latency_s: $.secs
+input_tokens: $.use.in
+output_tokens: $.use.out
+`)
+	data := `{"runs": {"x": {"items": [
+		{"q": "Where?", "truth": ["here", "there"], "said": "here", "grade": {"label": "A", "by": "j"}, "secs": 1.5, "use": {"in": 10, "out": 2}},
+		{"q": "Who?", "truth": ["me"], "said": "you", "grade": {"label": "C"}, "secs": "2", "use": {"in": 11, "out": 3}}], "note": "n"}}}`
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, _ = z.Write([]byte(data))
+	_ = z.Close()
+	for _, text := range []string{data, zipped.String()} {
+		im := read(t, Spec{Files: []string{file(t, "a.json", text)}, Mapping: mapping})
+		res := writes(t, im)
+		r := im.Records[0]
+		if res.Passed != 1 || r.ID != "x-q000" || r.Reference != "here or there" || r.LatencyMS != 1500 || r.Usage.InputTokens != 10 {
+			t.Errorf("%d passed: %+v", res.Passed, r)
+		}
+		if diff := cmp.Diff(map[string]int{"$.note": 1, "grade.by": 1}, im.Report.Files[0].LeftOut); diff != "" {
+			t.Error(diff)
+		}
+	}
+	table := file(t, "t.csv", "id,the question,said,ok\nmara-jon-q005,What does Jon bake?,\"rye, \"\"I guess\"\"\",yes\nmara-jon-q001,,x,no\n")
+	mapping = file(t, "t.yaml", "id: $.id\nquestion: $['the question']\nanswer: $.said\nverdict: $.ok\n")
+	im := read(t, Spec{Files: []string{table}, Mapping: mapping, Dataset: benchmark(t, own+"talks.json")})
+	if res := writes(t, im); res.Passed != 1 || res.Total != 2 || im.Records[1].Answer != `rye, "I guess"` {
+		t.Errorf("%d of %d: %q", res.Passed, res.Total, im.Records[1].Answer)
+	}
+}
+
+// TestQueries finds answers at any depth, and takes the majority of judgements.
+func TestQueries(t *testing.T) {
+	path := file(t, "q.json", `{"system": "s", "results": [{"query_id": "q1", "query": "Q1?", "answer": "18", "context": "c",
+		"gold_answers": ["18 days"], "correct": true, "judge_reason": "same", "meta": {"category": "time", "n": 1}}]}`)
+	im := read(t, Spec{Files: []string{path}, Dataset: longMemEval(t)})
+	if r := im.Records[0]; !r.Passed || r.Reason != "same" || r.ID != "q1" || im.Report.Files[0].LeftOut["meta.n"] != 1 {
+		t.Errorf("%+v, %v", r, im.Report.Files[0].LeftOut)
+	}
+	var l layout
+	for _, tt := range []struct {
+		values []any
+		known  bool
+		score  float64
+	}{
+		{nil, false, 0}, {[]any{"CORRECT"}, true, 1}, {[]any{0.25}, true, 0.25}, {[]any{true, false}, false, 0},
+		{[]any{true, false, "yes"}, true, 1}, {[]any{"no", nil, false}, true, 0},
+	} {
+		v, err := l.judged(tt.values)
+		if err != nil || v.known != tt.known || v.score != tt.score {
+			t.Errorf("%v is %+v, %v", tt.values, v, err)
+		}
+	}
+	if _, err := l.judged([]any{"partly"}); err == nil {
+		t.Error("an unknown word is a verdict")
+	}
+}
+
+// TestRefused has files from which nothing is imported, with what the message must say.
+func TestRefused(t *testing.T) {
+	zep := `{"c": [{"question": "What?", "answer": "a", "golden_answer": "g", "grade": true}]}`
+	for _, tt := range []struct {
+		name, text, mapping string
+		want                []string
+	}{
+		{"empty", "", "", []string{"a.json", "empty"}},
+		{"cut", "[\n{\"a\": 1},\n{\"b\"", "", []string{"a.json", "line 3"}},
+		{"unknown", `[{"foo": 1, "bar": 2}]`, "", []string{`"bar", "foo"`, "--mapping", "locomo-audit"}},
+		{"nothing at path", zep, "answer: $.a\nid: $.i\nanswers: $.x[*]\n", []string{"selects nothing", "$.x[*]"}},
+		{"no path", zep, "answer: a\nid: $.i\n", []string{"m.yaml", `"a" is no JSON path`}},
+		{"unknown key", zep, "answer: $.a\nanwser: $.b\n", []string{"line 2", "anwser"}},
+		{"no answer", zep, "id: $.a\n", []string{"no answer"}},
+		{"no question", zep, "answer: $.a\n", []string{"neither id nor question"}},
+		{"verdict", strings.Replace(zep, "true", `"maybe"`, 1), "", []string{"$['c'][0]", `"maybe"`, "--mapping"}},
+		{"number", zep, "answer: $.answer\nid: $.question\nconversations: $.c\nlatency_ms: $.answer\n", []string{"latency_ms", `"a"`}},
+		{"no object", `["a"]`, "answer: $.a\nid: $.i\n", []string{"$[0]", "no object"}},
+		{"another dataset", zep, "", []string{"none of 1 answer", "no question of the dataset has this text"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := Spec{Files: []string{file(t, "a.json", tt.text)}, Dataset: benchmark(t, own+"talks.json")}
+			if tt.mapping != "" {
+				s.Mapping = file(t, "m.yaml", tt.mapping)
+			}
+			_, err := Read(s)
+			if err == nil {
+				t.Fatal("it is imported")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
+	}
+	a := file(t, "a.json", zep)
+	other := file(t, "b.json", strings.Replace(zep, `"a"`, `"b"`, 1))
+	if _, err := Read(Spec{Files: []string{a, other}}); err == nil || !strings.Contains(err.Error(), "have different answers") {
+		t.Errorf("two systems: %v", err)
+	}
+	if _, err := Read(Spec{Files: []string{a, a}}); err == nil || !strings.Contains(err.Error(), "name it once") {
+		t.Errorf("one file twice: %v", err)
+	}
+}
+
+// FuzzRead reads any file. It must not panic, and what it imports must be a result.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{hypotheses, outputs, `{"c": [{"question": "What?", "answer": "a", "golden_answer": 1, "grade": true}]}`, "id,answer,passed\n1,a,yes\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "a")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		im, err := Read(Spec{Files: []string{path}})
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, r := range im.Records {
+			if r.ID == "" || r.Question == "" || seen[r.ID] || r.Score != nil && (*r.Score < 0 || *r.Score > 1) {
+				t.Errorf("%+v", r)
+			}
+			seen[r.ID] = true
+		}
+		rep := im.Report
+		if len(im.Records)+len(rep.Unmatched) > rep.Answers {
+			t.Errorf("%d records and %d unmatched of %d answers", len(im.Records), len(rep.Unmatched), rep.Answers)
+		}
+	})
+}

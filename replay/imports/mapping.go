@@ -1,0 +1,89 @@
+package imports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/theory/jsonpath"
+	"go.yaml.in/yaml/v3"
+)
+
+// mappingFile is a file that describes a layout: JSON paths of RFC 9535.
+type mappingFile struct {
+	Name          string   `yaml:"name"`
+	Conversations string   `yaml:"conversations"`
+	Answers       string   `yaml:"answers"`
+	ID            string   `yaml:"id"`
+	Conversation  string   `yaml:"conversation"`
+	Question      string   `yaml:"question"`
+	Gold          string   `yaml:"gold"`
+	Answer        string   `yaml:"answer"`
+	Verdict       string   `yaml:"verdict"`
+	Reason        string   `yaml:"reason"`
+	Type          string   `yaml:"type"`
+	Model         string   `yaml:"model"`
+	LatencyMS     string   `yaml:"latency_ms"`
+	LatencyS      string   `yaml:"latency_s"`
+	InputTokens   string   `yaml:"input_tokens"`
+	OutputTokens  string   `yaml:"output_tokens"`
+	Right         []string `yaml:"right"`
+	Wrong         []string `yaml:"wrong"`
+}
+
+// readMapping reads a mapping file. Errors have its path, and the line where one is to blame.
+func readMapping(path string) (layout, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return layout{}, fmt.Errorf("read the mapping: %w", err)
+	}
+	m := mappingFile{Conversations: "$", Answers: "$[*]"}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+		return layout{}, fmt.Errorf("%s is empty; a mapping has answer, and id or question", path)
+	} else if err != nil {
+		return layout{}, fmt.Errorf("%s: %w", path, err)
+	}
+	sum := sha256.Sum256(data)
+	l := layout{
+		name: Mapped, title: m.Name, conversations: m.Conversations, answers: m.Answers, right: m.Right, wrong: m.Wrong,
+		fields: map[string][]string{}, mappingSHA256: hex.EncodeToString(sum[:]),
+	}
+	values := []string{
+		m.ID, m.Conversation, m.Question, m.Gold, m.Answer, m.Verdict, m.Reason, m.Type, m.Model, m.LatencyMS, m.LatencyS,
+		m.InputTokens, m.OutputTokens,
+	}
+	for i, name := range fieldNames {
+		if values[i] != "" {
+			l.fields[name] = []string{values[i]}
+		}
+	}
+	return l, l.check(path)
+}
+
+// check rejects a mapping by which nothing could be read.
+func (l layout) check(path string) error {
+	if l.fields[fieldAnswer] == nil {
+		return fmt.Errorf("%s has no answer: the JSON path of the system's answer, such as $.response", path)
+	}
+	if l.fields[fieldID] == nil && l.fields[fieldQuestion] == nil {
+		return fmt.Errorf("%s has neither id nor question, by which an answer's question is found", path)
+	}
+	paths := map[string]string{"conversations": l.conversations, "answers": l.answers}
+	for name, list := range l.fields {
+		paths[name] = list[0]
+	}
+	for _, name := range append([]string{"conversations", "answers"}, fieldNames...) {
+		if text, ok := paths[name]; ok {
+			if _, err := jsonpath.Parse(text); err != nil {
+				return fmt.Errorf("%s: %s: %.80q is no JSON path: %w", path, name, text, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package imports
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"evalctl/harness/result"
+	"evalctl/replay/source"
+)
+
+// How the question of an answer was found.
+const (
+	byID       = "id"
+	byPosition = "position" // of several with the text, by its number in the conversation
+	byText     = "text"
+)
+
+// matcher finds the questions of answers.
+type matcher struct {
+	questions []source.Question
+	ids       map[string]int   // of a question
+	texts     map[string][]int // the questions that have a text, folded
+	position  []int            // of a question in its conversation, from 0
+	// conversations has the haystack of each conversation of the files, empty if none has its
+	// questions.
+	conversations map[string]string
+}
+
+func newMatcher(questions []source.Question) *matcher {
+	m := &matcher{
+		questions: questions, ids: map[string]int{}, texts: map[string][]int{}, conversations: map[string]string{},
+	}
+	next := map[string]int{}
+	for i, q := range questions {
+		m.ids[q.ID] = i
+		m.texts[fold(q.Text)] = append(m.texts[fold(q.Text)], i)
+		m.position = append(m.position, next[q.Haystack])
+		next[q.Haystack]++
+	}
+	return m
+}
+
+var quotes = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`)
+
+// fold returns a text without what harnesses change in texts: case, space, and forms of characters.
+func fold(text string) string {
+	return strings.ToLower(strings.Join(strings.Fields(quotes.Replace(norm.NFKC.String(text))), " "))
+}
+
+// conversationsOf finds the haystacks of conversations: the one of the same name, else the one that
+// has the most of the questions, at least half of them. Of several that have as many, none is taken.
+func (m *matcher) conversationsOf(answers []answer) {
+	asked := map[string]map[string]bool{} // the texts of a conversation
+	for _, a := range answers {
+		if a.conversation != "" && a.question != "" {
+			if asked[a.conversation] == nil {
+				asked[a.conversation] = map[string]bool{}
+			}
+			asked[a.conversation][fold(a.question)] = true
+		}
+	}
+	haystacks := map[string]bool{}
+	for _, q := range m.questions {
+		haystacks[q.Haystack] = true
+	}
+	for name, texts := range asked {
+		if _, done := m.conversations[name]; done {
+			continue
+		}
+		if haystacks[name] {
+			m.conversations[name] = name
+			continue
+		}
+		found := map[string]int{}
+		for text := range texts {
+			in := map[string]bool{}
+			for _, i := range m.texts[text] {
+				in[m.questions[i].Haystack] = true
+			}
+			for h := range in {
+				found[h]++
+			}
+		}
+		m.conversations[name] = mostOf(found, len(texts))
+	}
+}
+
+// mostOf returns the only key with the highest count, if that is at least half of n.
+func mostOf(found map[string]int, n int) string {
+	best, tied := "", false
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		switch {
+		case best == "" || found[key] > found[best]:
+			best, tied = key, false
+		case found[key] == found[best]:
+			tied = true
+		}
+	}
+	if tied || 2*found[best] < n {
+		return ""
+	}
+	return best
+}
+
+// find returns the question of an answer and how it was found. taken reports whether a question has
+// an answer of the same file already. Without a question, why says why there is none.
+func (m *matcher) find(a answer, taken func(int) bool) (question int, how, why string) {
+	other := ""
+	if i, ok := m.ids[a.id]; ok && a.id != "" {
+		switch {
+		case a.question != "" && fold(a.question) != fold(m.questions[i].Text):
+			other = fmt.Sprintf("; the question with the id %q has another text", a.id)
+		case taken(i):
+			return -1, "", fmt.Sprintf("the question %q has an answer earlier in the file", a.id)
+		default:
+			return i, byID, ""
+		}
+	}
+	if a.question == "" {
+		return -1, "", fmt.Sprintf("no question has the id %q", a.id)
+	}
+	candidates := m.texts[fold(a.question)]
+	haystack, where := m.conversations[a.conversation], "the dataset"
+	if haystack != "" {
+		where = "the conversation " + haystack
+		candidates = keep(candidates, func(i int) bool { return m.questions[i].Haystack == haystack })
+	}
+	if len(candidates) == 0 {
+		return -1, "", "no question of " + where + " has this text" + other
+	}
+	how = byText
+	if len(candidates) > 1 {
+		if candidates, how = m.narrow(candidates, a); len(candidates) > 1 {
+			return -1, "", fmt.Sprintf("%d questions have this text, and neither a conversation, a number nor the gold tells "+
+				"them apart: %s", len(candidates), m.idsOf(candidates))
+		}
+	}
+	if taken(candidates[0]) {
+		return -1, "", fmt.Sprintf("the question %q has an answer earlier in the file", m.questions[candidates[0]].ID)
+	}
+	return candidates[0], how, ""
+}
+
+func (m *matcher) idsOf(questions []int) string {
+	var ids []string
+	for _, i := range questions {
+		ids = append(ids, m.questions[i].ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
+var trailingNumber = regexp.MustCompile(`(\d{1,9})$`)
+
+// narrow returns which of several questions with the same text an answer is to: by the number with
+// which its id ends, else by its gold.
+func (m *matcher) narrow(candidates []int, a answer) ([]int, string) {
+	if number := trailingNumber.FindString(a.id); number != "" {
+		n, _ := strconv.Atoi(number) // of at most nine digits
+		at := keep(candidates, func(i int) bool { return m.position[i] == n })
+		if len(at) == 1 {
+			return at, byPosition
+		}
+	}
+	if a.gold != "" {
+		same := keep(candidates, func(i int) bool { return fold(m.questions[i].Answer) == fold(a.gold) })
+		if len(same) > 0 {
+			return same, byText
+		}
+	}
+	return candidates, byText
+}
+
+func keep(list []int, is func(int) bool) []int {
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !is(i) })
+}
+
+// unmatched returns an answer as it is listed.
+func (a answer) unmatched(reason string) result.Unmatched {
+	return result.Unmatched{Path: a.path, Place: a.place, ID: a.id, Question: a.question, Reason: reason}
+}

@@ -1,0 +1,306 @@
+package imports
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+
+	"evalctl/harness/result"
+)
+
+// row is one answer in a file, not read yet.
+type row struct {
+	value any
+	// place is where it is in the file. conversation is the key of its part of the file, and part that
+	// part.
+	place, conversation string
+	part                any
+}
+
+// answer is one answer, as a file has it.
+type answer struct {
+	path, place string
+	// id, conversation, question and gold are empty if the file does not have them.
+	id, conversation, question, gold string
+	text                             string
+	verdict                          verdict
+	reason, kind, model              string
+	latencyMS                        float64 // 0 if it is not recorded
+	input, output                    int
+	tokens                           bool // whether they are recorded
+}
+
+// rows returns the answers of a file in order.
+func (l layout) rows(v any) ([]row, error) {
+	outer, err := jsonpath.Parse(l.conversations)
+	if err != nil {
+		return nil, fmt.Errorf("conversations: %w", err)
+	}
+	inner, err := jsonpath.Parse(l.answers)
+	if err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	var out []row
+	parts := outer.SelectLocated(v)
+	parts.Sort() // the members of an object have no order
+	for _, part := range parts {
+		name := ""
+		if n := len(part.Path); n > 0 {
+			if key, ok := part.Path[n-1].(spec.Name); ok {
+				name = string(key)
+			}
+		}
+		located := inner.SelectLocated(part.Node)
+		located.Sort()
+		for _, a := range located {
+			out = append(out, row{
+				value: a.Node, place: part.Path.String() + strings.TrimPrefix(a.Path.String(), "$"),
+				conversation: name, part: part.Node,
+			})
+		}
+	}
+	return out, nil
+}
+
+// reader reads the answers of one file.
+type reader struct {
+	layout
+	path  string
+	paths map[string][]*jsonpath.Path
+	used  map[string]string // see usedKeys
+	file  *result.ImportedFile
+}
+
+// answersOf returns the answers of a file, and what was read of it and what not. An error names the
+// place of an answer that cannot be read.
+func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
+	r := reader{layout: l, path: c.path, paths: map[string][]*jsonpath.Path{}}
+	r.file = &result.ImportedFile{
+		Path: c.path, SHA256: c.sha256, Bytes: c.bytes, Format: string(l.name),
+		Mapped: map[string]string{}, LeftOut: map[string]int{},
+	}
+	for name, texts := range l.fields {
+		for _, text := range texts {
+			p, err := jsonpath.Parse(text)
+			if err != nil {
+				return nil, *r.file, fmt.Errorf("%s: %w", name, err)
+			}
+			r.paths[name] = append(r.paths[name], p)
+		}
+	}
+	r.used = r.usedKeys()
+	rows, err := l.rows(c.value)
+	if err != nil {
+		return nil, *r.file, err
+	}
+	if len(rows) == 0 {
+		return nil, *r.file, fmt.Errorf("%s: the path of its answers, %s in %s, selects nothing; %s",
+			c.path, l.answers, l.conversations, looks(c.value))
+	}
+	var out []answer
+	for _, row := range rows {
+		a, err := r.answer(row)
+		if err != nil {
+			return nil, *r.file, fmt.Errorf("%s: the answer at %s: %w", c.path, row.place, err)
+		}
+		out = append(out, a)
+	}
+	r.file.Answers = len(out)
+	r.outside(c.value, rows)
+	return out, *r.file, nil
+}
+
+// values returns what the first path of a field that selects something selects in v.
+func (r *reader) values(field string, v any) []any {
+	for i, p := range r.paths[field] {
+		nodes := p.Select(v)
+		if len(nodes) > 1 || len(nodes) == 1 && nodes[0] != nil {
+			r.file.Mapped[field] = r.fields[field][i]
+			return nodes
+		}
+	}
+	return nil
+}
+
+// text returns the text of a field, several values with "or" between them.
+func (r *reader) text(field string, v any) string {
+	var texts []string
+	for _, n := range r.values(field, v) {
+		if t := textOf(n); t != "" {
+			texts = append(texts, t)
+		}
+	}
+	return strings.Join(texts, " or ")
+}
+
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// answer reads one answer.
+func (r *reader) answer(in row) (answer, error) {
+	v := in.value
+	if _, ok := v.(map[string]any); !ok {
+		return answer{}, fmt.Errorf("it is no object: %.60q", textOf(v))
+	}
+	a := answer{
+		path: r.path, place: in.place, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
+		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), kind: r.text(fieldType, v),
+		model: r.text(fieldModel, v), conversation: r.text(fieldConversation, v),
+	}
+	if a.conversation == "" {
+		if a.conversation = in.conversation; a.conversation == "" || len(r.paths[fieldConversation]) > 0 {
+			a.conversation = r.text(fieldConversation, in.part)
+		}
+	}
+	a.text = r.text(fieldAnswer, v)
+	var err error
+	if a.verdict, err = r.judged(r.values(fieldVerdict, v)); err != nil {
+		return a, err
+	}
+	if a.latencyMS, err = r.milliseconds(v); err != nil {
+		return a, err
+	}
+	for field, to := range map[string]*int{fieldInput: &a.input, fieldOutput: &a.output} {
+		n, known, err := r.number(field, v)
+		if err != nil {
+			return a, err
+		}
+		*to, a.tokens = int(n), a.tokens || known
+	}
+	r.leftOut(v.(map[string]any))
+	return a, nil
+}
+
+// milliseconds returns the latency, 0 if it is not recorded.
+func (r *reader) milliseconds(v any) (float64, error) {
+	ms, known, err := r.number(fieldMS, v)
+	if err == nil && !known {
+		ms, _, err = r.number(fieldSeconds, v)
+		ms *= 1000
+	}
+	return ms, err
+}
+
+// number returns a number that is not negative.
+func (r *reader) number(field string, v any) (n float64, known bool, err error) {
+	nodes := r.values(field, v)
+	if len(nodes) == 0 || textOf(nodes[0]) == "" {
+		return 0, false, nil
+	}
+	n, err = strconv.ParseFloat(textOf(nodes[0]), 64)
+	if err != nil || !(n >= 0 && n < 1e15) {
+		return 0, false, fmt.Errorf("%s is %.40q, and must be a number that is not negative", field, textOf(nodes[0]))
+	}
+	return n, true, nil
+}
+
+// leftOut counts the members of an answer that no field is read from, those of objects in it by
+// keys such as meta.source.
+func (r *reader) leftOut(object map[string]any) {
+	var walk func(object map[string]any, prefix string)
+	walk = func(object map[string]any, prefix string) {
+		for key, v := range object {
+			inner, isObject := v.(map[string]any)
+			switch used := r.used[prefix+key]; {
+			case used == "":
+				r.file.LeftOut[prefix+key]++
+			case used == partly && isObject:
+				walk(inner, prefix+key+".")
+			}
+		}
+	}
+	walk(object, "")
+}
+
+// How much of a member fields are read from.
+const (
+	wholly = "wholly"
+	partly = "partly"
+)
+
+// usedKeys returns how much fields are read from the members of an answer, by their keys with dots
+// between them.
+func (r *reader) usedKeys() map[string]string {
+	used := map[string]string{}
+	for _, paths := range r.paths {
+		for _, p := range paths {
+			key, segments := "", p.Query().Segments()
+			for i, s := range segments {
+				name, ok := s.Selectors()[0].(spec.Name)
+				if !ok {
+					used[strings.TrimSuffix(key, ".")] = wholly
+					break
+				}
+				key += string(name)
+				if i == len(segments)-1 {
+					used[key] = wholly
+				} else if used[key] == "" {
+					used[key] = partly
+				}
+				key += "."
+			}
+		}
+	}
+	return used
+}
+
+// outside counts the members of the file and of its conversations that have no answers and no field.
+func (r *reader) outside(v any, rows []row) {
+	within := map[string]bool{}
+	for _, row := range rows {
+		within[topKey(row.place)] = true
+	}
+	if object, ok := v.(map[string]any); ok {
+		for key := range object {
+			if !within[topKey(pathOf(key))] {
+				r.file.LeftOut["$."+key]++
+			}
+		}
+	}
+	holds := topKey(r.answers)
+	seen := map[string]bool{}
+	for _, row := range rows {
+		object, ok := row.part.(map[string]any)
+		part := row.place[:max(0, strings.LastIndex(row.place, "["))]
+		if !ok || seen[part] || r.conversations == "$" {
+			continue
+		}
+		seen[part] = true
+		for key := range object {
+			if r.used[key] == "" && holds != key && holds != "" {
+				r.file.LeftOut["$."+key]++
+			}
+		}
+	}
+}
+
+// topKey returns the first key of a path, empty if it begins otherwise.
+func topKey(path string) string {
+	p, err := jsonpath.Parse(path)
+	if err != nil || len(p.Query().Segments()) == 0 {
+		return ""
+	}
+	for _, s := range p.Query().Segments()[0].Selectors() {
+		if name, ok := s.(spec.Name); ok {
+			return string(name)
+		}
+	}
+	return ""
+}

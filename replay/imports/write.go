@@ -1,0 +1,70 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/journal"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+)
+
+// Identity returns the identity of the result, under the name of a system.
+func (im *Import) Identity(name string, tool result.ToolID) result.Identity {
+	return result.Identity{
+		SchemaVersion: result.SchemaVersion, SDK: name, Scorer: result.ScorerImported, Brain: Brain,
+		Scenario: result.ImportedAnswers, Tool: tool, Imported: &im.ID,
+		Dataset: result.DatasetID{
+			Path: im.Data.Path, SHA256: im.Data.SHA256, Selected: im.Data.Selected, Tags: im.Data.Tags,
+		},
+	}
+}
+
+// Write writes the result as dir/NAME.json, NAME being that of the identity, and under a name of its
+// own. It returns its path. It has a floor of 0, so that its verdict is only whether it has verdicts.
+func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (result.Result, string, error) {
+	release, err := journal.LockOutput(dir, id.SDK)
+	if err != nil {
+		return result.Result{}, "", err
+	}
+	defer release()
+	j, err := journal.Create(dir, id, time.Now().UTC(), nil)
+	if err != nil {
+		return result.Result{}, "", err
+	}
+	defer j.Close()
+	all, err := result.ParseAllowance("100%")
+	if err != nil {
+		return result.Result{}, "", err
+	}
+	return harness.Run(ctx, harness.Config{
+		Dataset: im.Data, Asker: im.asker(), TopK: 1, Concurrency: 1,
+		Notes: harness.Notes{
+			Settings: result.Settings{Concurrency: 1, MaxErrors: all, MaxUnscored: all},
+			Brains:   []result.BrainInfo{{ID: Brain, Questions: im.Data.Selected}},
+			Imported: &im.Report,
+		},
+	}, j)
+}
+
+// stored is a pipeline.Asker that returns imported records.
+type stored map[string]result.Record
+
+func (im *Import) asker() stored {
+	s := stored{}
+	for _, r := range im.Records {
+		s[r.ID] = r
+	}
+	return s
+}
+
+// Ask implements pipeline.Asker.
+func (s stored) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
+	r, ok := s[j.Question.ID]
+	if !ok {
+		return r, fmt.Errorf("question %q has no imported answer", j.Question.ID)
+	}
+	return r, nil
+}
