@@ -24,8 +24,8 @@ type conversation struct {
 // meeting is one session of a conversation.
 type meeting struct {
 	date  string
-	given bool // its turns
-	turns []Turn
+	given bool   // its turns
+	turns []Turn // without texts, unless the walker keeps them
 	count int
 	size  int64
 }
@@ -60,7 +60,8 @@ func (b *Benchmark) addConversation(w *walker, n int) error {
 		info.TextBytes += m.size
 	}
 	if err == nil {
-		err = b.add(info, func() (Haystack, error) { return b.conversation(c.id, n, start, length) })
+		id := c.id // not c, whose turns would stay in memory
+		err = b.add(info, func() (Haystack, error) { return b.conversation(id, n, start, length) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name(n), jsonstream.At(start, err))
@@ -78,7 +79,7 @@ func (c *conversation) name(n int) string {
 // conversation reads a conversation. Also with an error, it has what was read.
 func (w *walker) conversation(n int) (*conversation, error) {
 	c := &conversation{
-		sessions: map[int]*meeting{}, turns: map[turnID]bool{}, given: map[string]bool{},
+		sessions: map[int]*meeting{}, turns: make(map[turnID]bool, 512), given: map[string]bool{},
 	}
 	w.where = c.name(n)
 	if err := w.object("a conversation"); err != nil {
@@ -134,7 +135,7 @@ func (w *walker) meetings(c *conversation) error {
 		}
 		m := c.sessions[number]
 		if m == nil {
-			m = &meeting{}
+			m = &meeting{turns: make([]Turn, 0, 32)}
 			c.sessions[number] = m
 		}
 		if isDate {
@@ -158,9 +159,9 @@ func (w *walker) said(c *conversation, m *meeting, session string) error {
 		case "speaker":
 			speaker, err = w.scalar(key, true)
 		case "text":
-			text, err = w.scalar(key, true)
+			text, err = w.scalar(key, w.keep)
 		case "blip_caption":
-			caption, err = w.scalar(key, true)
+			caption, err = w.scalar(key, w.keep)
 		case "dia_id":
 			id, err = w.scalar(key, true)
 		case "img_url", "query", "re-download":
@@ -177,11 +178,17 @@ func (w *walker) said(c *conversation, m *meeting, session string) error {
 		len([]rune(speaker.text)) > protocol.MaxMessageName {
 		return jsonstream.At(start, fmt.Errorf("%s: the turn has no usable speaker", session))
 	}
-	for _, t := range turnIDs(id.text) {
+	if t, ok := plainTurnID(id.text); ok {
 		c.turns[t] = true
+	} else {
+		for _, t := range turnIDs(id.text) {
+			c.turns[t] = true
+		}
 	}
+	const before, after = " [shares ", "]"
 	if caption.filled {
-		text.text += " [shares " + caption.text + "]"
+		text.text += before + caption.text + after
+		text.size += len(before) + caption.size + len(after)
 	} else if !text.filled {
 		w.traps.add(trapEmptyTurn, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
 		return nil
@@ -190,7 +197,7 @@ func (w *walker) said(c *conversation, m *meeting, session string) error {
 		w.traps.add(trapContentType, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
 	}
 	m.count++
-	m.size += int64(len(text.text))
+	m.size += int64(text.size)
 	m.turns = append(m.turns, Turn{Name: speaker.text, Text: text.text, SourceID: id.text})
 	return nil
 }
