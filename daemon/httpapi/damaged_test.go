@@ -107,12 +107,14 @@ func TestOwnFiles(t *testing.T) {
 			s.expect(t, 400, "POST", documents+"/batch-ops", `{"ops":[{"type":"write","path":"`+path+`","content_base64":"eA=="}]}`, object...),
 			s.expect(t, 400, "POST", documents+"/batch-ops", `{"ops":[{"type":"append","path":"`+path+`","content_base64":"eA=="}]}`, object...),
 			s.expect(t, 400, "POST", documents+"/batch-ops", `{"ops":[{"type":"rename","path":"a.md","to":"`+path+`"}]}`, object...),
-			s.expect(t, 400, "POST", records, `{"title":"x","content":"x","path":"`+path+`"}`),
 		} {
 			if !strings.Contains(got, "is a file of the daemon's own") {
 				t.Errorf("%s: %s", path, got)
 			}
 		}
+	}
+	if got := s.expect(t, 400, "POST", records, `{"title":"x","content":"x","path":"sessions/new/_session.json/x.md"}`, object...); !strings.Contains(got, "daemon's own") {
+		t.Error(got)
 	}
 	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"y"}`)
 	for _, path := range []string{"sessions/notes.md", "_x.md", "notes/_log.md", "jobs.md/_x"} {
