@@ -26,7 +26,7 @@ type replayCmd struct {
 	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported." group:"advanced"`
 
 	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started. May be repeated; the daemons are then asked the same question at the same time." group:"target"`
-	Baseline  []string `sep:"none" placeholder:"NAME" help:"Baseline without a memory: full-context, oracle or no-memory. May be repeated." group:"target"`
+	Baseline  []string `sep:"none" placeholder:"NAME" help:"Baseline without a memory: the reader gets nothing (no-memory), as many sessions as are gold, drawn at random (random-session), all sessions (full-context), or the gold ones (oracle). May be repeated." group:"target"`
 	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon." group:"target"`
 	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN." group:"advanced"`
 	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD." group:"target"`

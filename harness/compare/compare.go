@@ -87,6 +87,7 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 		c.Runs = append(c.Runs, f)
 	}
 	c.comparePairs(selected, opts)
+	c.Memory = c.memoryEffects(runs)
 	if opts.Tag == "" {
 		c.compareTags(a)
 	}
