@@ -60,7 +60,9 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	var mu sync.Mutex
 	h := &replay.Handler{
-		Plan: func(ctx context.Context, options map[string]any) (*replay.Plan, error) { return c.plan(ctx, p, options) },
+		Plan: func(ctx context.Context, options map[string]any) (*replay.Plan, error) {
+			return c.plan(ctx, p, options)
+		},
 		Print: func(name, format string, args ...any) {
 			mu.Lock()
 			defer mu.Unlock()
