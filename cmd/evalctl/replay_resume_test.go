@@ -26,7 +26,7 @@ var replayFlags = map[string]string{
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
 	"junit": "/data/j.xml", "markdown": "/data/s.md", "html": "/data/p.html", "ci": "true",
-	"accept": "effective_modes", "latency-alone": "6",
+	"accept": "effective_modes", "cluster": "conv", "latency-alone": "6",
 }
 
 // TestReplayFlagsAreKept: a resumed replay has every flag, unless project.NotKept says why not.
