@@ -45,7 +45,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		c.arms = append(c.arms, a.Name)
 	}
 	if err == nil {
-		err = c.prepare(c.files()...)
+		err = c.prepare(filesOf(&c.Kept)...)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/plan"
+	"evalctl/harness/project"
 	"evalctl/harness/target"
 	"evalctl/internal/postgres"
 	"evalctl/replay/actor"
@@ -76,7 +77,7 @@ type replayCmd struct {
 	Quiet       bool          `help:"Print only errors on stderr." group:"output"`
 	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line." group:"output"`
 
-	keptFlags
+	project.Kept
 	scorer scorer.Kind
 	begun  time.Time // of a run on the queue that is resumed
 }
