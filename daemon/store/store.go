@@ -36,7 +36,7 @@ type Store struct {
 	writeLock chan struct{} // holds a token during a mutation
 	seq       atomic.Uint64
 	feed      *feed  // of a backend that other processes change too; otherwise nil
-	group     *group // of a backend that is a grouper; otherwise nil
+	group     *group // of a backend that is a grouper or shared; otherwise nil
 }
 
 // New returns a store on top of b, and takes ownership of b.
@@ -66,6 +66,7 @@ func New(b Backend, opts *Options) *Store {
 		s.group = &group{}
 	}
 	if b, ok := b.(shared); ok {
+		s.group = &group{}
 		s.follow(b)
 	}
 	return s
@@ -191,9 +192,6 @@ func (s *Store) mutate(ctx context.Context, op Op) error {
 			err = s.gate.applyRemote(ctx, Commit{Ops: []Op{op}})
 		}
 		return wrap(string(op.Kind), op.Path, err)
-	}
-	if s.feed != nil {
-		return wrap(string(op.Kind), op.Path, s.mutateShared(ctx, op))
 	}
 	return wrap(string(op.Kind), op.Path, s.mutatePlanned(ctx, op))
 }
