@@ -41,6 +41,10 @@ type Config struct {
 	QuestionDate bool
 
 	Scorer scorer.Kind
+	// External identifies a scorer of the user's own, nil for another one. Unchecked is set if it does
+	// not say whether an answer is right: it is then not checked with answers of which that is known.
+	External  *result.ExternalScorer
+	Unchecked bool
 	// ExactCase says whether upper and lower case matter to the exact scorer, nil for another one.
 	ExactCase *bool
 	// Reader writes the answers where no daemon does. It may be nil for a scorer of retrieval.

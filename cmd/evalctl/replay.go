@@ -21,6 +21,11 @@ import (
 func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return c.planError(ctx, err)
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	plan, err := c.plan(ctx, p)
 	if err != nil {
 		return c.planError(ctx, err)
@@ -28,6 +33,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
 	printConfigured(t, p)
 	display.Inputs(t, plan)
+	text.Scorer(t, c.externID())
 	if c.Estimate {
 		return display.Estimate(newTerminal(p, false), plan, p.stdout)
 	}

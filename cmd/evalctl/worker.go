@@ -97,16 +97,16 @@ func (h *workerHandler) Notice(text string) { h.print("warning", "%s", terminal.
 
 // Begin implements queue.Handler.
 func (h *workerHandler) Begin(ctx context.Context, j queue.Job) (_ queue.Worker, err error) {
-	plan, err := h.plan(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	w := &runWorker{plan: plan}
+	w := &runWorker{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.Close())
 		}
 	}()
+	if err := h.open(ctx, j, w); err != nil {
+		return nil, err
+	}
+	plan := w.plan
 	if err := replay.CheckFolder(plan.Cache.Dir); err != nil {
 		return nil, err
 	}
@@ -121,18 +121,18 @@ func (h *workerHandler) Begin(ctx context.Context, j queue.Job) (_ queue.Worker,
 	return w, nil
 }
 
-// plan returns the plan of a run, from the flags with which it was begun.
-func (h *workerHandler) plan(ctx context.Context, j queue.Job) (*replay.Plan, error) {
+// open makes the plan of a run, from the flags with which it was begun, and opens its scorer.
+func (h *workerHandler) open(ctx context.Context, j queue.Job, w *runWorker) (err error) {
 	options := map[string]any{}
 	if err := json.Unmarshal(j.Options, &options); err != nil {
-		return nil, fmt.Errorf("its flags are those of another version of evalctl: %w", err)
+		return fmt.Errorf("its flags are those of another version of evalctl: %w", err)
 	}
 	// What concerns the machine that began the run, or only the process that collects the records.
 	for _, name := range []string{"port", "cache-dir", "report", "history", "junit", "markdown", "html", "ci"} {
 		delete(options, name)
 	}
 	if err := replay.Relocate(options, h.command.Files); err != nil {
-		return nil, err
+		return err
 	}
 	p := *h.process
 	p.args = []string{"replay"}
@@ -141,9 +141,14 @@ func (h *workerHandler) plan(ctx context.Context, j queue.Job) (*replay.Plan, er
 	}
 	var c cli
 	if _, err := parse(ctx, &p, &c, kong.Resolvers(resolverOf("replay", options))); err != nil {
-		return nil, err
+		return err
 	}
-	return c.Replay.plan(ctx, &p)
+	r := &c.Replay
+	if w.end, err = r.openExtern(ctx, &p, r.Scorer, r.MaxUnusable, &r.scorer); err != nil {
+		return err
+	}
+	w.plan, err = r.plan(ctx, &p)
+	return err
 }
 
 // runWorker works for one run.
@@ -151,16 +156,23 @@ type runWorker struct {
 	*replay.Worker
 	plan *replay.Plan
 	dir  string
+	end  func() error // of the scorer
 }
 
-// Close stops the daemons and removes their logs.
+// Close stops the daemons and the scorer, and removes the logs.
 func (w *runWorker) Close() error {
 	var errs []error
 	if w.Worker != nil {
 		errs = append(errs, w.Worker.Close())
 	}
+	if w.end != nil {
+		errs = append(errs, w.end())
+	}
+	if w.plan != nil {
+		errs = append(errs, w.plan.Benchmark.Close())
+	}
 	if w.dir != "" {
 		errs = append(errs, os.RemoveAll(w.dir))
 	}
-	return errors.Join(append(errs, w.plan.Benchmark.Close())...)
+	return errors.Join(errs...)
 }
