@@ -73,7 +73,7 @@ func (e *ControlsError) Unwrap() error {
 // check checks the scorer with answers that are known to be right or wrong, nil for one that only
 // compares paths, or that says something else of answers. It is done again when a replay is resumed: what judges may have changed since.
 func (r *replaying) check(ctx context.Context) (*result.Controls, error) {
-	if r.plan.Scorer.Needs == scorer.NeedGold || r.plan.Unchecked {
+	if r.plan.Scorer.Needs == scorer.NeedGold || r.plan.External != nil && !r.plan.External.Judges() {
 		return nil, nil
 	}
 	c, err := r.judgeControls(ctx, r.cache.Wrap)

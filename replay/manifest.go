@@ -18,7 +18,7 @@ import (
 func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result.Identity {
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: a.Name, Scorer: p.Scorer.Name, ExactCase: p.ExactCase,
-		External: p.External, Scenario: p.scenario(a), Mode: a.Mode, TopK: p.TopK, Dialect: a.Dialect,
+		Scenario: p.scenario(a), Mode: a.Mode, TopK: p.TopK, Dialect: a.Dialect,
 		Dataset: result.DatasetID{
 			Path: p.Benchmark.Path, SHA256: p.Benchmark.SHA256, Selected: d.Selected, Tags: d.Tags,
 		},
@@ -40,6 +40,9 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 	}
 	if p.judging != nil {
 		id.Judge = new(p.judging.Identity())
+	}
+	if p.External != nil {
+		id.External = new(p.External.Identity())
 	}
 	if brains, err := d.Brains(nil); err == nil {
 		id.Brain = dataset.BrainName(brains, "")

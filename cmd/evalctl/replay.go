@@ -21,16 +21,11 @@ import (
 func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
-	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
-	if err != nil {
-		return c.planError(ctx, err)
-	}
-	defer func() { err = errors.Join(err, end()) }()
 	plan, err := c.plan(ctx, p)
 	if err != nil {
 		return c.planError(ctx, err)
 	}
-	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
+	defer func() { err = errors.Join(err, plan.Close()) }()
 	printConfigured(t, p)
 	display.Inputs(t, plan)
 	text.Scorer(t, c.externID())
@@ -51,7 +46,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		c.arms = append(c.arms, a.Name)
 	}
 	if err == nil {
-		err = c.prepare(c.files()...)
+		err = c.prepare(filesOf(&c.Kept)...)
 	}
 	if err != nil {
 		return err

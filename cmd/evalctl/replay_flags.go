@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/extern"
 	"evalctl/harness/plan"
+	"evalctl/harness/project"
 	"evalctl/harness/target"
 	"evalctl/internal/postgres"
 	"evalctl/replay/actor"
@@ -78,7 +79,7 @@ type replayCmd struct {
 	Quiet       bool          `help:"Print only errors on stderr." group:"output"`
 	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line." group:"output"`
 
-	keptFlags
+	project.Kept
 	scorer scorer.Kind
 }
 
