@@ -42,6 +42,11 @@ func Convert(ctx context.Context, file, output string, format dataset.Format) (C
 
 // inputFormat returns the format of a file, by its content unless it is given.
 func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
+	files, err := filesOf(file)
+	if err != nil {
+		return "", err
+	}
+	file = files[0]
 	info, err := os.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", file)
