@@ -28,7 +28,7 @@ func (c *datasetValidateCmd) Validate() error {
 func (c *datasetValidateCmd) Run(p *process) error {
 	in, err := dataset.Validate(c.spec(), c.Scorer, c.TopK)
 	if c.JSON {
-		if err := printJSON(p, c.report(in, err)); err != nil {
+		if err := printJSON(p, in.Report(c.File, text.Ignored(in), err)); err != nil {
 			return err
 		}
 	} else if in.Dataset.Path != "" {
@@ -43,19 +43,4 @@ func (c *datasetValidateCmd) Run(p *process) error {
 		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", terminal.Line(c.File))
 	}
 	return err
-}
-
-// report returns the JSON of the outcome.
-func (c *datasetValidateCmd) report(in dataset.Input, err error) dataset.Report {
-	var warnings []string
-	unknown := func(path string, keys map[string]int) {
-		if len(keys) > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: unknown fields are ignored: %s", path, text.KeyCounts(keys)))
-		}
-	}
-	if in.Corpus != nil {
-		unknown(in.Corpus.Path, in.Corpus.Unknown)
-	}
-	unknown(in.Dataset.Path, in.Dataset.Unknown)
-	return in.Report(c.File, warnings, err)
 }

@@ -51,7 +51,7 @@ func (c *replayCmd) begin(
 
 // onQueue returns a command line with the queue of the replay, unless the environment names it.
 func (c *replayCmd) onQueue(args ...string) string {
-	if c.typed["queue"] {
+	if c.Typed("queue") {
 		args = append(args, "--queue", c.Queue)
 	}
 	return terminal.CommandLine(append([]string{"evalctl"}, args...)...)

@@ -78,8 +78,10 @@ func TestReplayQueue(t *testing.T) {
 		defer rig.stop(cmd, stderr)
 	}
 	for name, args := range map[string][]string{
-		"a daemon for each": {"--baseline=oracle", "--model=fake"},
-		"a daemon for all":  {"--baseline=oracle", "--model=fake", "--endpoint=" + served(t)},
+		"a daemon for each": {
+			"--baseline=oracle", "--baseline=no-memory", "--baseline=full-context", "--baseline=random-session", "--model=fake",
+		},
+		"a daemon for all": {"--baseline=oracle", "--model=fake", "--endpoint=" + served(t)},
 		"the daemon answers": {
 			"--baseline=oracle", "--model=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/internal/terminal"
 )
@@ -22,12 +23,20 @@ func (r *reportFlags) reportFiles() report.Files {
 		report.File{Flag: "html", Path: r.HTML})
 }
 
-// addPaths adds the files to those that keptFlags.kept makes absolute.
+// addPaths adds the files to those that project.Kept.Keep makes absolute.
 func (r *reportFlags) addPaths(paths map[string]string) map[string]string {
 	for _, f := range r.reportFiles() {
 		paths[f.Flag] = f.Path
 	}
 	return paths
+}
+
+// filesOf returns the files that the flags of a command name.
+func filesOf(flags *project.Kept) (files []report.File) {
+	for flag, path := range flags.Files() {
+		files = append(files, report.File{Flag: flag, Path: path})
+	}
+	return files
 }
 
 // prepare checks that the reports can be written at the end. others are the files that the command

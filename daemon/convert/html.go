@@ -33,7 +33,7 @@ func fromHTML(ctx context.Context, m *budget.Meter, base *url.URL, data []byte, 
 	if err != nil {
 		return Document{}, fmt.Errorf("as HTML: %w", err)
 	}
-	w := htmlWriter{ctx: ctx, base: baseOf(root, base), page: survey(root)}
+	w := htmlWriter{meter: m, base: baseOf(root, base), page: survey(root)}
 	from := root
 	if mainText {
 		from = w.page.mainText(root)

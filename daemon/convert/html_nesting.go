@@ -17,9 +17,8 @@ const (
 	maxNesting = 32 << 20
 	// maxOpen is how many levels the parser accepts.
 	maxOpen = 512
-	// Bytes of a node, of an attribute, of the measures of an element for its main text, and of the
-	// document for each byte of text.
-	perNode, perAttribute, perMeasure, perText = 120, 64, 64, 3
+	// Bytes of a node, of an attribute, and of the measures of an element for its main text.
+	perNode, perAttribute, perMeasure = 120, 64, 64
 )
 
 // countNodes counts what the parser will allocate, which has no limit of its own, and rejects a
@@ -38,8 +37,6 @@ func countNodes(m *budget.Meter, data []byte, mainText bool) error {
 		}
 		cost := int64(len(z.Raw()))
 		switch kind {
-		case html.TextToken:
-			cost *= perText
 		case html.StartTagToken, html.SelfClosingTagToken:
 			cost += perAttribute * c.start(z)
 			if mainText {

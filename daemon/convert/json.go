@@ -228,8 +228,7 @@ func (w *jsonWriter) line(lead, text string) {
 	if w.lines++; w.lines%1024 == 0 {
 		w.err = w.ctx.Err()
 	}
-	// The document grows to twice its size, and it is copied once.
-	if err := w.meter.Hold(3 * int64(len(lead)+len(text)+1)); err != nil && w.err == nil {
+	if err := w.meter.Hold(perText * int64(len(lead)+len(text)+1)); err != nil && w.err == nil {
 		w.err = err
 	}
 }

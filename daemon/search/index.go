@@ -48,7 +48,7 @@ type Index struct {
 	docs        map[string]*entry // by path
 	order       order
 	chunks      []chunk             // by chunk number; a deleted one keeps its number until compact
-	textLengths []uint32            // number of terms of the text, by chunk number
+	textLengths []uint16            // number of terms of the text, by chunk number
 	vectors     vectors             // by chunk number
 	live        int                 // chunks not deleted
 	languages   [language.Count]int // documents, by language

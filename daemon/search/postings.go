@@ -22,7 +22,7 @@ func (ix *Index) chunksOf(doc *entry) []chunk {
 type chunk struct {
 	doc      *entry // nil once deleted
 	ordinal  uint32
-	lengths  [fieldCount]uint32 // number of terms, by field
+	lengths  [fieldCount]uint16 // number of terms, by field
 	start    uint32             // offset of text in the document's Text
 	text     string             // part of the document's Text
 	headings string
@@ -122,7 +122,7 @@ func (ix *Index) dropDeleted() {
 func (ix *Index) compactChunks(terms []uint32) []uint32 {
 	numbers := make([]uint32, len(ix.chunks))
 	chunks := make([]chunk, 0, ix.live)
-	textLengths := make([]uint32, 0, ix.live)
+	textLengths := make([]uint16, 0, ix.live)
 	var words []uint32
 	var buf []byte
 	for n, ch := range ix.chunks {

@@ -114,6 +114,7 @@ const (
 	componentNeighbours = "neighbours" // of the words of the passages before and after
 	componentFeedback   = "feedback"   // of words that the best passages have in common
 	componentDate       = "date"       // of a date that the query mentions
+	componentReply      = "reply"      // of the question that the passage follows
 	componentBM25Rank   = "bm25_rank"
 	componentVector     = "vector" // cosine similarity; in a fusion of scores also of what only words found
 	componentVectorRank = "vector_rank"
@@ -133,7 +134,7 @@ func Terms(text string) []string {
 func WordScore(h Hit) float64 {
 	sum := 0.
 	for _, part := range []string{
-		componentBM25, componentNeighbours, componentFeedback, componentDate,
+		componentBM25, componentNeighbours, componentFeedback, componentDate, componentReply,
 	} {
 		sum += h.Components[part]
 	}

@@ -149,7 +149,7 @@ func (r *snapshotReader) checkContents(end uint64) error {
 
 func (r *snapshotReader) allocate() {
 	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
-	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint32, r.contents.chunks)
+	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint16, r.contents.chunks)
 	r.ix.vectors.grow(int(r.contents.chunks))
 	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
 	r.tallies = make([]tally, r.contents.tallies)

@@ -35,7 +35,8 @@ type Store struct {
 	hub       *hub
 	writeLock chan struct{} // holds a token during a mutation
 	seq       atomic.Uint64
-	feed      *feed // of a backend that other processes change too; otherwise nil
+	feed      *feed  // of a backend that other processes change too; otherwise nil
+	group     *group // of a backend that is a grouper; otherwise nil
 }
 
 // New returns a store on top of b, and takes ownership of b.
@@ -60,6 +61,9 @@ func New(b Backend, opts *Options) *Store {
 	}
 	if f, ok := b.(follower); ok {
 		f.Follow(s.applyExternal)
+	}
+	if _, ok := b.(grouper); ok {
+		s.group = &group{}
 	}
 	if b, ok := b.(shared); ok {
 		s.follow(b)
@@ -173,6 +177,9 @@ func (s *Store) Apply(ctx context.Context, c Commit) error {
 
 // mutate is Apply of one operation.
 func (s *Store) mutate(ctx context.Context, op Op) error {
+	if s.group != nil {
+		return wrap(string(op.Kind), op.Path, s.mutateGrouped(ctx, op))
+	}
 	release, err := s.lockWrites(ctx)
 	if err != nil {
 		return wrap(string(op.Kind), op.Path, err)
@@ -216,6 +223,7 @@ func (s *Store) commit(ctx context.Context, plan documents, c Commit, events []C
 		return s.commitShared(ctx, h, c, events)
 	}
 	if len(c.Ops) > 0 {
+		c.Alone = s.group != nil && s.group.callersNow() <= 1
 		if err := s.gate.commit(ctx, c); err != nil {
 			return err
 		}

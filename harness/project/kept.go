@@ -1,20 +1,18 @@
-package main
+package project
 
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"evalctl/harness/project"
-	"evalctl/harness/report"
 )
 
-// notKept are the flags that are not kept, with the reasons.
-var notKept = map[string]string{
+// NotKept are the flags that are not kept, with the reasons.
+var NotKept = map[string]string{
 	"token":      "it is a secret",
 	"output":     "the journal or ledger is in that directory",
 	"resume":     "it names the journal or ledger",
@@ -29,16 +27,22 @@ var notKept = map[string]string{
 	"estimate": "nothing is begun with it",
 }
 
-// keptFlags is embedded in a command whose flags are kept, so that it can be resumed with --resume
-// alone.
-type keptFlags struct {
-	flags []*kong.Flag    // of the command
-	given map[string]bool // by name; set if the command line, a file, a journal or a ledger gives it
-	typed map[string]bool // by name; set if the command line gives it
+// Kept is embedded in a command whose flags are kept in a journal or ledger, so that it can be resumed
+// with --resume alone.
+type Kept struct {
+	flags []*kong.Flag // of the command
+	given map[string]bool
+	typed map[string]bool
 }
 
+// Given reports whether the command line, a file, a journal or a ledger gives a flag.
+func (c *Kept) Given(name string) bool { return c.given[name] }
+
+// Typed reports whether the command line gives a flag.
+func (c *Kept) Typed(name string) bool { return c.typed[name] }
+
 // AfterApply records which flags were given. kong calls it.
-func (c *keptFlags) AfterApply(k *kong.Context) error {
+func (c *Kept) AfterApply(k *kong.Context) error {
 	c.flags, c.given, c.typed = k.Selected().Flags, map[string]bool{}, map[string]bool{}
 	for _, step := range k.Path {
 		if step.Flag != nil {
@@ -49,17 +53,17 @@ func (c *keptFlags) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// kept returns the values of all flags but those of notKept, for resolverOf. They are written as on
+// Keep returns the values of all flags but those of NotKept, for Reopened. They are written as on
 // a command line. A value from the environment is left out, because a resume reads the environment
 // again. paths are the flags whose value is a path, with the value: they are made absolute, so that
 // a run can be resumed in any directory.
-func (c *keptFlags) kept(paths map[string]string) (map[string]any, error) {
+func (c *Kept) Keep(paths map[string]string) (map[string]any, error) {
 	options := map[string]any{}
 	for _, f := range c.flags {
-		if notKept[f.Name] != "" || len(f.Envs) > 0 && !c.given[f.Name] {
+		if NotKept[f.Name] != "" || len(f.Envs) > 0 && !c.given[f.Name] {
 			continue
 		}
-		value := project.Text(f.Target)
+		value := Text(f.Target)
 		if value == nil || value == "" && !c.given[f.Name] {
 			continue
 		}
@@ -78,8 +82,8 @@ func (c *keptFlags) kept(paths map[string]string) (map[string]any, error) {
 	return options, nil
 }
 
-// resolverOf returns a resolver for the flags of a command that keptFlags.kept has returned.
-func resolverOf(command string, options map[string]any) kong.Resolver {
+// Reopened returns a resolver for the flags of a command that Kept.Keep has returned.
+func Reopened(command string, options map[string]any) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
 		if parent.Command == nil || parent.Command.Name != command {
 			return nil, nil
@@ -94,30 +98,29 @@ func resolverOf(command string, options map[string]any) kong.Resolver {
 	})
 }
 
-// files returns the files that the flags of the command name, as their placeholders or a value with
-// an @ show.
-func (c *keptFlags) files() []report.File {
-	var out []report.File
-	for _, f := range c.flags {
-		named := slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, func(what string) bool {
-			return strings.Contains(f.PlaceHolder, what)
-		})
-		values, _ := project.Text(f.Target).([]string)
-		if value, ok := project.Text(f.Target).(string); ok {
-			values = []string{value}
-		}
-		for _, value := range values {
-			path, at := strings.CutPrefix(value, "@")
-			if named || at {
-				out = append(out, report.File{Flag: f.Name, Path: path})
+// Files yields the flags of the command that name files, as their placeholders or a value with an @
+// show, with the files.
+func (c *Kept) Files() iter.Seq2[string, string] {
+	return func(yield func(flag, path string) bool) {
+		for _, f := range c.flags {
+			named := slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, func(what string) bool {
+				return strings.Contains(f.PlaceHolder, what)
+			})
+			values, _ := Text(f.Target).([]string)
+			if value, ok := Text(f.Target).(string); ok {
+				values = []string{value}
+			}
+			for _, value := range values {
+				if path, at := strings.CutPrefix(value, "@"); (named || at) && !yield(f.Name, path) {
+					return
+				}
 			}
 		}
 	}
-	return out
 }
 
-// keptJSON returns the values of kept as a journal or ledger has them.
-func keptJSON(options map[string]any, err error) ([]byte, error) {
+// KeptJSON returns the values of Keep as a journal or ledger has them.
+func KeptJSON(options map[string]any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
