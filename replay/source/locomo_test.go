@@ -201,3 +201,23 @@ func TestLoCoMoErrors(t *testing.T) {
 		t.Error("accepted a file without questions")
 	}
 }
+
+// Files of LoCoMo's shape by others have dates of ISO 8601, and ids that all turns of a chat share.
+func TestLoCoMoShape(t *testing.T) {
+	b := open(t, writeFile(t, "life.json", `[{"sample_id": "刘伟", "conversation": {"speaker_a": "User", "speaker_b": "Phone",
+	 "session_1_date_time": "2025-01-01", "session_1": [{"speaker": "User", "dia_id": "2025-01-01_chat1", "text": "茶"},
+	  {"speaker": "Phone", "dia_id": "2025-01-01_chat1", "text": "好"}],
+	 "session_2_date_time": "2025-01-02", "session_2": [{"speaker": "Phone", "dia_id": "2025-01-02_sms", "text": "短信"}]},
+	 "qa": [{"question": "什么?", "answer": "短信", "category": 1, "evidence": ["2025-01-02_sms"]},
+	  {"question": "谁?", "answer": "x", "category": 4, "evidence": ["2025-01-09_sms"]}]}]`), Options{})
+	h := haystack(t, b, "刘伟")
+	if len(h.Sessions) != 2 || h.Sessions[1].Date != "2025-01-02T00:00:00Z" || h.Brain == "" {
+		t.Fatalf("%+v", h)
+	}
+	if got := b.Questions[0].Gold; len(got) != 1 || got[0] != h.Sessions[1].Path {
+		t.Errorf("gold %v, want the second session", got)
+	}
+	if got := b.Questions[1].Gold; len(got) != 0 {
+		t.Errorf("gold %v of an unknown turn", got)
+	}
+}

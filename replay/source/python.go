@@ -122,11 +122,11 @@ func (p *pythonParser) string() (any, error) {
 	var b strings.Builder
 	for p.at < len(p.text) {
 		c := p.text[p.at]
-		switch {
-		case c == quote:
+		switch c {
+		case quote:
 			p.at++
 			return b.String(), nil
-		case c == '\\':
+		case '\\':
 			if err := p.escape(&b); err != nil {
 				return nil, err
 			}
