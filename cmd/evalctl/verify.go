@@ -8,14 +8,16 @@ import (
 	"io"
 	"slices"
 
+	"evalctl/daemon/setup"
 	"evalctl/harness/report/text"
 	"evalctl/harness/signing"
 	"evalctl/internal/sshsig"
+	"evalctl/internal/terminal"
 )
 
 // verifyCmd recomputes result files.
 type verifyCmd struct {
-	Files []string `arg:"" name:"file" help:"Result files of run or replay, or sweep files."`
+	Files []string `arg:"" name:"file" help:"Result files of run or replay, or files of a sweep or a bench."`
 	JSON  bool     `help:"Write one JSON object a file, with all differences."`
 
 	AllowedSigners string `name:"allowed-signers" placeholder:"FILE" help:"Also check that each file is signed with a key of this file (ssh-keygen(1), ALLOWED SIGNERS)."`
@@ -75,6 +77,31 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 		return belowError{fmt.Errorf("%d of %s not what the questions say", different, filesAre)}
 	case unsigned > 0:
 		return belowError{fmt.Errorf("%d of %s without a good signature", unsigned, filesAre)}
+	}
+	return nil
+}
+
+// signCmd signs result files.
+type signCmd struct {
+	Files []string `arg:"" name:"file" help:"Result files of run or replay, or sweep files."`
+	Key   string   `required:"" env:"SVC_RESULT_KEY" placeholder:"FILE" help:"SSH private key that signs, such as an Ed25519 one (required)."`
+}
+
+// Run signs the files, the first of which that cannot be signed ends it.
+func (c *signCmd) Run(p *process) error {
+	signer, err := sshsig.Load(c.Key, []byte(p.env(setup.SignPassphrase)))
+	if errors.Is(err, sshsig.ErrPassphrase) {
+		err = fmt.Errorf("%w: set it in %s", err, setup.SignPassphrase)
+	}
+	if err != nil {
+		return fmt.Errorf("--key: %w", err)
+	}
+	for _, path := range c.Files {
+		signature, err := signing.Sign(signer, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.stdout, "%s  %s\n", terminal.Line(signature), signer.Fingerprint())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
@@ -112,6 +113,9 @@ func (a *API) putBytes(
 	if err != nil {
 		return err
 	}
+	if err := memory.CheckWritable(path); err != nil {
+		return err
+	}
 	if err := requireType(r, protocol.TypeBytes, false); err != nil {
 		return err
 	}
@@ -167,6 +171,9 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	}
 	if body.From == nil || body.To == nil {
 		return requestErrorf(errInvalid, "from and to are both required")
+	}
+	if err := memory.CheckWritable(*body.To); err != nil {
+		return err
 	}
 	if err := st.Rename(r.Context(), *body.From, *body.To); err != nil {
 		return err
