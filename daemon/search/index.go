@@ -49,6 +49,7 @@ type Index struct {
 	order       order
 	chunks      []chunk             // by chunk number; a deleted one keeps its number until compact
 	textLengths []uint16            // number of terms of the text, by chunk number
+	traits      []traits            // by chunk number
 	vectors     vectors             // by chunk number
 	live        int                 // chunks not deleted
 	languages   [language.Count]int // documents, by language

@@ -84,7 +84,7 @@ func weightedCount(counts tally, norm float64) float64 {
 }
 
 // best returns the k best chunks by BM25F alone, best first, of the documents that keep accepts;
-// nil accepts all. Called with mu held.
+// nil accepts all but generated ones. Called with mu held.
 func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
@@ -104,7 +104,7 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 		var likely []candidate
 		likely, found = s.levels.split(found, k)
 		for _, c := range likely {
-			if doc := ix.chunks[c.chunk].doc; doc != nil && (keep == nil || keep(&doc.Document)) {
+			if ix.accepts(keep, c.chunk) {
 				top = append(top, c)
 			}
 		}

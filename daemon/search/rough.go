@@ -108,7 +108,7 @@ func (r *rough) choose(ix *Index, s *scratch, scale float32, keep func(*Document
 			if level < lowest-1 {
 				continue
 			}
-			if doc := ix.chunks[n].doc; doc == nil || keep != nil && !keep(&doc.Document) {
+			if !ix.accepts(keep, n) {
 				continue
 			}
 			if found = append(found, n); level >= lowest {

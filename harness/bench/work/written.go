@@ -92,7 +92,7 @@ func (r *Requests) Hold(ctx context.Context, n int) (release func(), err error) 
 		}
 	}
 	for i := range n {
-		res, err := e.Do(ctx, target.Request{
+		res, err := e.Do(ctx, target.Request{ //nolint:bodyclose // release closes it
 			Method: http.MethodPost, Path: target.BrainPath(r.brains[0]) + "/ask", ContentType: protocol.TypeJSON, Accept: protocol.TypeEvents,
 			Body: target.Encode(r.config.Dialect, map[string]any{
 				"question": r.config.Queries[i%len(r.config.Queries)], "top_k": r.config.TopK, "mode": r.config.Mode,
@@ -102,7 +102,7 @@ func (r *Requests) Hold(ctx context.Context, n int) (release func(), err error) 
 			release()
 			return nil, fmt.Errorf("hold an ask stream open: %w", err)
 		}
-		held = append(held, res)
+		held = append(held, res) //nolint:bodyclose // release closes it
 	}
 	return release, nil
 }
