@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/progress"
+	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -60,6 +61,7 @@ type benchCmd struct {
 	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
+	reportFlags
 	Output string   `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
 	Price  []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
 	Quiet  bool     `help:"Print only errors on stderr." group:"output"`
@@ -83,6 +85,9 @@ func (c *benchCmd) Validate() error {
 func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	config, err := c.config(p)
+	if err == nil {
+		err = c.prepare(report.File{Flag: "dataset", Path: c.Dataset}, report.File{Flag: "corpus", Path: c.Corpus}, report.File{Flag: "baseline", Path: c.Baseline})
+	}
 	if err != nil {
 		return err
 	}
@@ -111,10 +116,13 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	t.Field("result", "%s", file.Path())
-	if stopped != nil {
+	if stopped == nil {
+		stopped = benchVerdict(measured)
+	}
+	if !c.wanted() {
 		return stopped
 	}
-	return benchVerdict(measured)
+	return c.write(p, t, report.NewBench(measured), stopped)
 }
 
 // benchObserver shows a bench and keeps what it has measured.
@@ -233,12 +241,16 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 
 // findTargets finds the targets, and adds the null daemon.
 func (c *benchCmd) findTargets(p *process, config *bench.Config) error {
+	targets, err := p.targets()
+	if err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for _, given := range c.Targets {
 		if given == null.Name {
 			continue // it always is one
 		}
-		d, err := findTarget(p, given, c.DaemonCmd, c.Endpoint)
+		d, err := targets.FindOne(given, c.DaemonCmd, c.Endpoint)
 		if err != nil {
 			return err
 		}
@@ -246,7 +258,7 @@ func (c *benchCmd) findTargets(p *process, config *bench.Config) error {
 			return fmt.Errorf("--target %s: the name is taken; write NAME=%[1]s with another NAME", d.Name)
 		}
 		seen[d.Name] = true
-		s, err := sessionOf(p, d, c.Token, 0)
+		s, err := targets.Session(d, c.Token, 0)
 		if err != nil {
 			return err
 		}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"evalctl/harness"
+	"evalctl/daemon/httpapi"
 	"evalctl/harness/conformance"
+	"evalctl/harness/plan"
 	"evalctl/harness/progress"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
@@ -41,7 +41,6 @@ type conformanceCmd struct {
 	Output      string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
 	Quiet       bool          `help:"Print only errors on stderr."`
 	reportFlags
-	found target.Definition // what Target names
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -84,78 +83,47 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	defer out.Discard()
 	t := newTerminal(p, c.Quiet)
 	defer func() { err = c.writeProblem(p, t, "conformance", err) }()
-	if err := c.findTarget(p); err != nil {
-		return err
-	}
-	if c.Target == "" {
-		return c.check(ctx, p, t, out, c.options(c.Endpoint))
-	}
-	config, keys, err := c.startConfig(p)
-	defer func() { _ = os.RemoveAll(keys) }() // nothing if it is empty
+	planned, err := c.plan(p)
 	if err != nil {
 		return err
 	}
-	if keys != "" {
+	defer func() { err = errors.Join(err, planned.Close()) }()
+	if planned.Keys != "" {
 		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
 	}
-	session, err := harness.Open(ctx, config)
-	if err != nil {
+	restarting := func() { t.Field("restart", "the daemon died and is started again") }
+	if err := planned.Open(ctx, restarting); err != nil {
 		return asDaemonError(ctx, err)
 	}
-	if c.MCP == "" && c.found.Own {
-		c.MCP = session.Service().URL() + "/mcp"
-	}
-	options := c.options(session.Service().URL())
-	options.Process, options.Reference = session.Process(), c.found.Own
-	options.Log = func() string { return session.Process().LastLines() }
-	options.Restart = func(ctx context.Context) (string, conformance.Process, error) {
-		t.Field("restart", "the daemon died and is started again")
-		if err := session.Restart(ctx); err != nil {
-			return "", nil, err
-		}
-		return session.Service().URL(), session.Process(), nil
-	}
-	return errors.Join(c.check(ctx, p, t, out, options), session.Close())
+	return c.check(ctx, p, t, out, planned.Options)
 }
 
-// findTarget looks up --target. A target that is a URL is an --endpoint.
-func (c *conformanceCmd) findTarget(p *process) (err error) {
-	if c.Target == "" {
-		return nil
+// plan returns the daemon that is checked, not started yet.
+func (c *conformanceCmd) plan(p *process) (*plan.Conformance, error) {
+	targets, err := p.targets()
+	if err != nil {
+		return nil, err
 	}
-	if c.found, err = findTarget(p, c.Target, c.DaemonCmd, ""); err != nil {
-		return err
+	planned, err := plan.NewConformance(plan.ConformanceSpec{
+		Targets: targets, Target: c.Target, Command: c.DaemonCmd, Port: c.Port,
+		Options: conformance.Options{
+			Endpoint: c.Endpoint, MCP: c.MCP,
+			Token: c.Token, ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
+			Profile: conformance.Profile(c.Profile), Only: c.Only,
+			Parallel: c.Concurrency, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
+		},
+		NewToken: httpapi.NewToken,
+		AddKey: func(file string, k plan.ConformanceKey) error {
+			return httpapi.AddKey(file, httpapi.Key{
+				Name: k.Name, Tenant: k.Tenant, SHA256: httpapi.HashToken(k.Token),
+				Brains: []string{httpapi.AllBrains}, Roles: []string{k.Role},
+			}, func() error { return nil })
+		},
+	})
+	if err != nil {
+		err = errors.Join(err, planned.Close())
 	}
-	if c.found.Foreign() {
-		return fmt.Errorf("target %s does not speak the protocol whose conformance is checked; "+
-			"evalctl target check says what it can do", c.found.Name)
-	}
-	if c.found.Endpoint == "" {
-		return nil
-	}
-	config, err := sessionOf(p, c.found, c.Token, 0)
-	c.Target, c.Endpoint, c.Token = "", c.found.Endpoint, config.Token
-	return err
-}
-
-// options returns what the flags say about a run.
-func (c *conformanceCmd) options(url string) conformance.Options {
-	return conformance.Options{
-		Endpoint: url, MCP: c.MCP, Token: c.Token,
-		ReadOnlyToken: c.TokenReadonly, OtherTenantToken: c.TokenOtherTenant,
-		Profile: conformance.Profile(c.Profile), Only: c.Only, Parallel: c.Concurrency, Timeout: c.Timeout, Slow: c.Slow, Agent: userAgent(),
-	}
-}
-
-// startConfig returns how to start the daemon, and the folder of its keys file, see makeKeys.
-func (c *conformanceCmd) startConfig(p *process) (config harness.SessionConfig, keys string, err error) {
-	if config, err = sessionOf(p, c.found, c.Token, c.Port); err != nil {
-		return config, "", err
-	}
-	c.Token = config.Token
-	keys, err = c.makeKeys(&config.Profile)
-	config.Token, config.UserAgent, config.Concurrency = c.Token, userAgent(), c.Concurrency
-	return config, keys, err
+	return planned, err
 }
 
 // check runs the checks and writes the report. If it is stopped, the report contains the checks
@@ -164,8 +132,8 @@ func (c *conformanceCmd) check(ctx context.Context, p *process, t *terminal.Term
 	if options.Endpoint != "" {
 		t.Field("daemon", "%s", terminal.Line(options.Endpoint))
 	}
-	if c.MCP != "" {
-		t.Field("mcp", "%s", terminal.Line(c.MCP))
+	if options.MCP != "" {
+		t.Field("mcp", "%s", terminal.Line(options.MCP))
 	}
 	if options.Profile != conformance.Full {
 		t.Field("profile", "%s", options.Profile)

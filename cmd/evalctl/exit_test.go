@@ -13,6 +13,8 @@ import (
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/harness/signing"
+	"evalctl/harness/sweep"
 	"evalctl/internal/llm"
 )
 
@@ -29,6 +31,7 @@ func TestExitCodes(t *testing.T) {
 		{belowError{errors.New("worse")}, exitBelowFloor},
 		{&conformance.BrokenError{}, exitBelowFloor},
 		{&judging.BelowError{}, exitBelowFloor},
+		{&signing.FailedError{}, exitBelowFloor},
 		{verdict(result.Gate{Reason: result.ReasonFloor}, nil), exitBelowFloor},
 		{errors.New("unknown flag"), exitUsage},
 		{&fs.PathError{Op: "open", Path: "q.jsonl", Err: fs.ErrNotExist}, exitUsage},
@@ -37,8 +40,9 @@ func TestExitCodes(t *testing.T) {
 		{llm.ErrBudgetExceeded, exitBudget},
 		{daemonError{errors.New("refused")}, exitDaemon},
 		{harness.ErrDaemonDied, exitDaemon},
+		{sweep.ErrNoAnswers, exitDaemon},
 		{&harness.SystematicError{}, exitDaemon},
-		{unscoredError{errors.New("unscored")}, exitUnscored},
+		{sweep.ErrLost, exitUnscored},
 		{&judging.BelowError{Uncertain: true}, exitUnscored},
 		{compare.ErrIncomparable, exitDifferent},
 		{verdict(result.Gate{Reason: result.ReasonControls}, nil), exitControls},

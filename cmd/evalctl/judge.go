@@ -14,7 +14,10 @@ import (
 
 // judgeCmd has the commands about judges.
 type judgeCmd struct {
-	Check judgeCheckCmd `cmd:"" help:"Measure how often a judge is right, on answers with labels."`
+	Check    judgeCheckCmd    `cmd:"" help:"Measure how often a judge is right, on answers with labels."`
+	Label    judgeLabelCmd    `cmd:"" help:"Label answers that are drawn at random, verdicts hidden."`
+	Estimate judgeEstimateCmd `cmd:"" help:"Estimate pass rates in the terms of labellers."`
+	Plan     judgePlanCmd     `cmd:"" help:"Say how many labels an interval needs."`
 }
 
 // judgeCheckCmd has the flags of evalctl judge check.

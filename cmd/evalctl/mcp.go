@@ -73,7 +73,10 @@ func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
 	// What is wrong with the home is reported now, not by the first call of a tool.
 	conn, err := shared.Dial(ctx, "", "")
 	if err != nil {
-		return databaseError(errors.Join(err, shared.Close()))
+		if err = errors.Join(err, shared.Close()); postgres.IsURL(c.Store) {
+			err = databaseError(err)
+		}
+		return err
 	}
 	conn.Close()
 	err = c.serve(ctx, p, logger, home.URL, home.HTTPClient(shared.Dial))
@@ -95,9 +98,9 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 		return fmt.Errorf("--endpoint: %w", err)
 	}
 	defer api.Close()
-	files, err := c.files()
+	files, err := mcpserver.OpenFiles(c.Files)
 	if err != nil {
-		return err
+		return fmt.Errorf("--%w", err)
 	}
 	server, err := mcpserver.New(mcpserver.Config{
 		Client: api, Files: files, DefaultBrain: c.Default, Version: version().Number, Logger: logger,
@@ -110,22 +113,7 @@ func (c *mcpCmd) serve(ctx context.Context, p *process, logger *slog.Logger, url
 	if ctx.Err() != nil {
 		err = nil // ended by a signal, as serve
 	}
-	if files != nil {
-		err = errors.Join(err, files.Close())
-	}
-	return err
-}
-
-// files opens the folders of --files, nil without any.
-func (c *mcpCmd) files() (*mcpserver.Files, error) {
-	if len(c.Files) == 0 {
-		return nil, nil
-	}
-	files, err := mcpserver.OpenFiles(c.Files)
-	if err != nil {
-		return nil, fmt.Errorf("--%w", err)
-	}
-	return files, nil
+	return errors.Join(err, files.Close())
 }
 
 // home returns the home that the flags name. Without one, the daemon is in memory, or has its data

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,56 +24,18 @@ type mcpInstallCmd struct {
 
 // Run prints or writes the configuration of a client, or lists the clients.
 func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	if err := clientconfig.CheckName(c.Name); err != nil {
-		return fmt.Errorf("--name %w", err)
-	}
-	program, args, err := parent.command(p, ctx)
+	program, args, err := parent.command(p, ctx.Selected().Parent.Flags)
 	if err != nil {
 		return err
 	}
-	if c.Client == "" {
-		if c.Write || c.File != "" {
-			return errors.New("the client is missing; evalctl mcp install lists the clients")
-		}
-		where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
-		if err != nil {
-			return err
-		}
-		return clientconfig.List(p.stdout, where, c.Name, program, args)
-	}
-	client, err := clientconfig.Find(c.Client)
-	if err != nil {
-		return err
-	}
-	path := c.File
-	if path == "" {
-		where, err := clientconfig.FindPlaces(runtime.GOOS, p.env)
-		if err != nil {
-			return err
-		}
-		path = client.File(where)
-	}
-	variables := parent.variables(p)
-	entry := client.Entry(program, args, variables)
-	if c.Write {
-		change, err := client.Add(path, c.Name, entry)
-		if err != nil {
-			return err
-		}
-		if err := change.Print(p.stdout, c.Name); err != nil || len(change.Lines) == 0 {
-			return err
-		}
-		fmt.Fprintln(p.stderr, client.Then)
-		client.Remind(p.stderr, variables)
-		return nil
-	}
-	client.Show(p.stdout, p.stderr, path, c.Name, entry)
-	client.Remind(p.stderr, variables)
-	return nil
+	return clientconfig.Install{
+		Client: c.Client, Name: c.Name, File: c.File, Write: c.Write,
+		Program: program, Args: args, Variables: parent.variables(p), GOOS: runtime.GOOS, Env: p.env,
+	}.Run(p.stdout, p.stderr)
 }
 
 // command returns the command that starts evalctl mcp with the settings of this process.
-func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []string, err error) {
+func (c *mcpCmd) command(p *process, flags []*kong.Flag) (program string, args []string, err error) {
 	program, err = os.Executable()
 	if err != nil {
 		return "", nil, fmt.Errorf("path of this program: %w", err)
@@ -98,7 +59,7 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 		}
 		add("files", dir)
 	}
-	for _, f := range commandFlags(ctx, "mcp") {
+	for _, f := range flags {
 		switch f.Name {
 		case "endpoint", "home", "files", "help", "version":
 			continue
@@ -116,17 +77,7 @@ func (c *mcpCmd) command(p *process, ctx *kong.Context) (program string, args []
 			add(f.Name, value)
 		}
 	}
-	return program, args, clientconfig.CheckCommand(program, args)
-}
-
-// commandFlags returns the flags of a command of the grammar.
-func commandFlags(ctx *kong.Context, name string) []*kong.Flag {
-	for _, n := range ctx.Model.Children {
-		if n.Name == name {
-			return n.Flags
-		}
-	}
-	return nil
+	return program, args, nil
 }
 
 // variables returns the names of the variables, tokens and API keys among them, that evalctl mcp

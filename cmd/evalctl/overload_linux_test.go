@@ -71,9 +71,10 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-func startOverloaded(t *testing.T) *overloaded {
+// startProcess starts a daemon in memory, with an empty brain.
+func startProcess(t *testing.T, args ...string) *overloaded {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "evalctl", "serve", "--addr", "127.0.0.1:0", "--pprof")
+	cmd := exec.CommandContext(t.Context(), "evalctl", append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Env = append(os.Environ(), "SVC_HOME=", "SVC_STORE=", "SVC_LLM_PROVIDER=fake")
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
@@ -94,7 +95,7 @@ func startOverloaded(t *testing.T) *overloaded {
 	t.Cleanup(transport.CloseIdleConnections)
 	d := &overloaded{
 		url: strings.TrimSpace(strings.TrimPrefix(line, "evalctl: listening on ")), pid: cmd.Process.Pid,
-		client: &http.Client{Transport: transport}, words: newZipf(20_000),
+		client: &http.Client{Transport: transport},
 	}
 	c, err := client.New(d.url, nil)
 	if err != nil {
@@ -104,6 +105,13 @@ func startOverloaded(t *testing.T) *overloaded {
 	if _, err := c.CreateBrain(t.Context(), protocol.CreateBrain{ID: "notes", Name: "Notes"}); err != nil {
 		t.Fatal(err)
 	}
+	return d
+}
+
+func startOverloaded(t *testing.T) *overloaded {
+	t.Helper()
+	d := startProcess(t, "--pprof")
+	d.words = newZipf(20_000)
 	for from := range 40 {
 		var body strings.Builder
 		body.WriteString(`{"reason":"load","ops":[`)

@@ -9,6 +9,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/extern"
 	"evalctl/harness/plan"
+	"evalctl/harness/project"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/scorer"
@@ -45,7 +46,7 @@ type runCmd struct {
 	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal." group:"output"`
 	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
 
-	keptFlags
+	project.Kept
 	scenario target.Scenario
 	scorer   scorer.Kind
 }

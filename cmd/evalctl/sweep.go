@@ -20,7 +20,6 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/sweep"
 	"evalctl/internal/heap"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -102,24 +101,7 @@ func (c *sweepCmd) plan(p *process) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl, err := plan.New(spec)
-	if err != nil {
-		return nil, err
-	}
-	if pl.Found.Own {
-		// No answer is generated.
-		pl.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, pl.Found.Profile.Env...)
-	}
-	if mode := pl.Found.Settings.Mode; mode != "" {
-		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --mode %[2]s with a target without a mode",
-			pl.Found.Name, mode)
-	}
-	questions, err := pl.ReadCriteria(nil)
-	if err != nil {
-		return nil, err
-	}
-	pl.Input, err = c.grid().Load(questions)
-	return pl, err
+	return plan.NewSweep(spec, c.grid().Load)
 }
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
@@ -153,7 +135,10 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	if err := file.Finish(&swept, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}
-	verdict := c.verdict(swept, stopped)
+	verdict := stopped
+	if verdict == nil {
+		verdict = sweep.Verdict(swept, c.errors)
+	}
 	if err := c.print(p, swept, file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}
@@ -182,31 +167,6 @@ func (c *cellPrinter) End(cell *result.Cell) {
 	if cell != nil {
 		text.Cell(c.t, *cell, c.Failed, c.shown)
 	}
-}
-
-// verdict returns the error that determines the exit code.
-func (c *sweepCmd) verdict(s result.Sweep, stopped error) error {
-	if stopped != nil {
-		return stopped
-	}
-	quiet, lost := 0, 0
-	for _, cell := range s.Cells {
-		n := cell.Result.Counts
-		if text.Unanswered(cell) {
-			quiet++
-		}
-		if n.Errors > c.errors.Of(n.Total) {
-			lost++
-		}
-	}
-	switch {
-	case quiet == len(s.Cells):
-		return daemonError{errors.New("the daemon answered no question in any cell")}
-	case lost > 0:
-		return unscoredError{fmt.Errorf("%d of %d cells have more errors than --max-errors %s allows",
-			lost, len(s.Cells), c.MaxErrors)}
-	}
-	return nil
 }
 
 // print writes the table to stdout, or one JSON object with --json.

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"evalctl/harness"
-	"evalctl/harness/mapping"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
-	"evalctl/harness/seed"
-	"evalctl/harness/target"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 )
@@ -29,65 +26,33 @@ type targetMapCmd struct {
 	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for a server at a URL."`
 }
 
-// Run proposes a mapping.
-func (c *targetMapCmd) Run(ctx context.Context, p *process) error {
-	r, err := p.targets()
+// Run proposes a mapping, and prints or writes it.
+func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
+	targets, err := p.targets()
 	if err != nil {
 		return err
 	}
-	given := c.Server
-	if _, known := r.Defined[given]; !known {
-		given = "server=mcp:" + strings.TrimPrefix(given, "mcp:")
-	}
-	d, err := r.Find(given)
+	config, err := targets.FindServer(c.Server, c.Token)
 	if err != nil {
 		return err
-	}
-	if !d.MCP {
-		return fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)
 	}
 	if c.Write != "" {
 		if _, err := os.Stat(c.Write); err == nil {
 			return fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)
 		}
 	}
-	return c.propose(ctx, p, d)
-}
-
-// propose examines the server and prints or writes the mapping.
-func (c *targetMapCmd) propose(ctx context.Context, p *process, d target.Definition) (err error) {
 	home, err := os.MkdirTemp("", "evalctl-map-*")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-	config, err := sessionOf(p, d, c.Token, 0)
-	if err != nil {
-		return err
-	}
-	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
-	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
-		return err
-	}
-	s, err := mapping.Examine(ctx, mapping.Config{
-		URL: config.Endpoint, Token: config.Token, Profile: config.Profile, Launch: config.Launch,
-	})
-	if err != nil {
-		return daemonError{err}
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	fmt.Fprintf(p.stderr, "server %s %s, tools: %s\n", terminal.Line(s.Name), terminal.Line(s.Version), terminal.Line(s.ToolNames()))
 	var shown strings.Builder
-	proposal, err := s.Propose(ctx, d.Profile, seed.NewMark(), &shown)
+	data, err := plan.ProposeMapping(ctx, config, home, &shown)
 	for line := range strings.Lines(shown.String()) {
 		fmt.Fprintln(p.stderr, terminal.Line(strings.TrimRight(line, "\n")))
 	}
 	if err != nil {
 		return daemonError{err}
-	}
-	data, err := proposal.Mapping()
-	if err != nil {
-		return err
 	}
 	if c.Write == "" {
 		_, err := p.stdout.Write(data)
@@ -106,16 +71,17 @@ type targetCheckCmd struct {
 	Dialect string `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 }
 
-// errCheckFailed means that a step of a check failed.
-var errCheckFailed = errors.New("the target failed the check")
-
 // Run checks a target.
 func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
-	d, err := findTarget(p, c.Target, "", "")
+	targets, err := p.targets()
 	if err != nil {
 		return err
 	}
-	config, err := sessionOf(p, d, c.Token, 0)
+	d, err := targets.FindOne(c.Target, "", "")
+	if err != nil {
+		return err
+	}
+	config, err := targets.Session(d, c.Token, 0)
 	if err != nil {
 		return err
 	}
@@ -125,28 +91,12 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 		return asDaemonError(ctx, err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	w := p.stdout
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-18s %s\n", name, terminal.Line(fmt.Sprintf(format, args...)))
-	}
-	row("target", "%s", session.Service().URL())
-	if f := session.Foreign(); f != nil {
-		m := f.Seen()
-		row("mapping", "%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains)
-		row("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
-	}
-	failed := false
-	for _, s := range seed.Probe(ctx, session.Service(), result.Dialect(c.Dialect), seed.NewMark()) {
-		failed = failed || s.Err != nil && !s.Lacked()
-		row(s.Name, "%s", s.Outcome())
-	}
-	if f := session.Foreign(); f != nil {
-		for _, a := range f.Abilities() {
-			row(a.Name, "%s", a.Text)
-		}
+	found, failed := plan.CheckTarget(ctx, session, result.Dialect(c.Dialect))
+	for _, f := range found {
+		fmt.Fprintf(p.stdout, "%-18s %s\n", f.Name, terminal.Line(f.Text))
 	}
 	if failed {
-		return daemonError{errCheckFailed}
+		return daemonError{errors.New("the target failed the check")}
 	}
 	return nil
 }

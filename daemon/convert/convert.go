@@ -13,19 +13,20 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 	"unicode"
 
+	"evalctl/daemon/convert/budget"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/admission"
 )
 
 // ErrInvalid is a file that is not of its kind, that contains no text, or that exceeds the limits
 // of conversion.
 var ErrInvalid = errors.New("the file cannot be converted")
 
-// maxTime bounds a conversion. Only files that are made to be slow reach it: the largest of others
-// needs a few seconds.
-const maxTime = 30 * time.Second
+// ErrOverloaded reports that so many files are being converted that this one was not. It may be
+// converted later.
+var ErrOverloaded = admission.ErrOverloaded
 
 const maxTitle = protocol.MaxDocumentTitle
 
@@ -45,35 +46,38 @@ type Document struct {
 	Markdown string
 }
 
+// For returns a context for the conversions of a tenant. All conversions of the process share a
+// budget of memory, in which the tenants take turns. Patient ones, for which no client waits, wait
+// as long as it takes.
+func For(ctx context.Context, tenant string, patient bool) context.Context {
+	return budget.For(ctx, tenant, patient)
+}
+
 // Convert converts a file of a known kind. The name appears in errors.
 //
 // Text, Markdown and JSON are UTF-8, with or without a byte order mark, or UTF-16 with one. HTML
 // may declare its charset. See Decode for a charset that is known from elsewhere.
 //
-// The error is ErrInvalid, or that of ctx if it ends first.
+// The error is ErrInvalid, ErrOverloaded, or that of ctx if it ends first.
 func Convert(ctx context.Context, kind Kind, name string, data []byte) (Document, error) {
-	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
-	var (
-		doc Document
-		err error
-	)
+	var convert func(context.Context, *budget.Meter) (Document, error)
 	switch kind {
 	case Markdown:
-		doc, err = fromMarkdown(data)
+		convert = func(context.Context, *budget.Meter) (Document, error) { return fromMarkdown(data) }
 	case Text:
-		doc, err = fromText(ctx, data)
+		convert = func(ctx context.Context, _ *budget.Meter) (Document, error) { return fromText(ctx, data) }
 	case JSON:
-		doc, err = fromJSON(ctx, data)
+		convert = func(ctx context.Context, m *budget.Meter) (Document, error) { return fromJSON(ctx, m, data) }
 	case HTML:
-		doc, err = fromHTML(ctx, nil, data, false)
+		convert = func(ctx context.Context, m *budget.Meter) (Document, error) {
+			return fromHTML(ctx, m, nil, data, false)
+		}
 	case PDF:
-		doc, err = fromPDF(ctx, data)
+		convert = func(ctx context.Context, m *budget.Meter) (Document, error) { return fromPDF(ctx, m, data) }
 	default:
 		return Document{}, fmt.Errorf("%w: %.40q: use %s", ErrKind, string(kind), supported)
 	}
-	return finish(outer, name, doc, err)
+	return budgeted(ctx, name, len(data), convert)
 }
 
 // Page converts the main text of a web page, without navigation, footers and the like. If no main
@@ -86,19 +90,32 @@ func Page(ctx context.Context, base *url.URL, data []byte) (Document, error) {
 	if base != nil {
 		name = base.Redacted()
 	}
-	limited, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
-	doc, err := fromHTML(limited, base, data, true)
-	return finish(ctx, name, doc, err)
+	return budgeted(ctx, name, len(data), func(ctx context.Context, m *budget.Meter) (Document, error) {
+		return fromHTML(ctx, m, base, data, true)
+	})
 }
 
-// finish checks and completes the result of a conversion.
-func finish(ctx context.Context, name string, doc Document, err error) (Document, error) {
+// perByte is about what a conversion holds for each byte of its file, at least.
+const perByte = 6
+
+// budgeted runs a conversion within the budget of the process, and checks and completes its result.
+func budgeted(
+	ctx context.Context, name string, size int, convert func(context.Context, *budget.Meter) (Document, error),
+) (doc Document, err error) {
+	err = budget.Shared.Convert(ctx, size, perByte*int64(size), func(ctx context.Context, m *budget.Meter) error {
+		var err error
+		doc, err = convert(ctx, m)
+		return err
+	})
 	switch {
 	case ctx.Err() != nil:
 		return Document{}, ctx.Err()
+	case errors.Is(err, ErrOverloaded):
+		return Document{}, fmt.Errorf("%s waits for the conversion of other files: %w", oneLine(name, 200), err)
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("its conversion takes longer than %v", maxTime)
+		err = fmt.Errorf("its conversion takes longer than %v; divide the file", budget.Time(size))
+	case errors.Is(err, budget.ErrMemory), errors.Is(err, budget.ErrWork):
+		err = fmt.Errorf("it %w; divide the file, or convert it to text first", err)
 	case err == nil && len(doc.Markdown) > maxMarkdown:
 		err = errTooLong
 	case err == nil && !hasText(doc.Markdown):

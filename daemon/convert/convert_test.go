@@ -85,7 +85,7 @@ func TestInvalid(t *testing.T) {
 		{"json", convert.JSON, " ", "not JSON"},
 		{"html", convert.HTML, strings.Repeat("<div>", 10_000) + "x", "512"},
 		{"html", convert.HTML, strings.Repeat("<div>", 400) + strings.Repeat("</p>", 1<<17), "nested too deeply for its size"},
-		{"html", convert.HTML, "<base href=http://x/" + strings.Repeat("y", 1900) + "/>" + strings.Repeat("<a href=x>x</a>", 1<<16), "64 MiB"},
+		{"html", convert.HTML, "<base href=http://x/" + strings.Repeat("y", 1900) + "/>" + strings.Repeat("<a href=x>x</a>", 1<<16), "more memory than one conversion may use: 75 MiB"},
 		{"html", convert.HTML, "<script>x</script>", "no text"},
 		{"html", convert.HTML, "\x00\x01\x00", "binary"},
 		{"pdf", convert.PDF, "# A", "not a PDF"},

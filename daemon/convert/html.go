@@ -13,10 +13,12 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+
+	"evalctl/daemon/convert/budget"
 )
 
 // fromHTML converts a page, or with mainText its main text.
-func fromHTML(ctx context.Context, base *url.URL, data []byte, mainText bool) (Document, error) {
+func fromHTML(ctx context.Context, m *budget.Meter, base *url.URL, data []byte, mainText bool) (Document, error) {
 	if bytes.HasPrefix(data, markPDF) {
 		return Document{}, errors.New("it is a PDF: convert it as pdf")
 	}
@@ -24,14 +26,14 @@ func fromHTML(ctx context.Context, base *url.URL, data []byte, mainText bool) (D
 	if err != nil {
 		return Document{}, err
 	}
-	if err := checkNesting(ctx, text); err != nil {
+	if err := countNodes(m, text, mainText); err != nil {
 		return Document{}, err
 	}
 	root, err := html.Parse(&contextReader{ctx, bytes.NewReader(text)})
 	if err != nil {
 		return Document{}, fmt.Errorf("as HTML: %w", err)
 	}
-	w := htmlWriter{ctx: ctx, base: baseOf(root, base), page: survey(root)}
+	w := htmlWriter{meter: m, base: baseOf(root, base), page: survey(root)}
 	from := root
 	if mainText {
 		from = w.page.mainText(root)

@@ -1,13 +1,14 @@
 package convert
 
 import (
-	"context"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"evalctl/daemon/convert/budget"
 )
 
 // maxIndents bounds the levels of lists and quotes that are indented, so that the output does not
@@ -16,11 +17,12 @@ const maxIndents = 8
 
 // htmlWriter writes the Markdown of a tree in one pass, block by block.
 type htmlWriter struct {
-	ctx     context.Context
+	meter   *budget.Meter
 	base    *url.URL
 	page    *page
 	err     error
 	visited int
+	counted int // bytes of the document
 
 	out     strings.Builder
 	indents []indent
@@ -73,15 +75,18 @@ func (w *htmlWriter) node(n *html.Node) {
 	}
 }
 
-// check ends the conversion if it takes too long, or if its result with so many more bytes would be
-// too large.
+// perText is what a byte of the document takes: it grows to twice its size, and is copied once.
+const perText = 3
+
+// check ends the conversion if it takes too long, or if its result with so many more bytes takes
+// too much memory.
 func (w *htmlWriter) check(more int) {
-	switch {
-	case w.err != nil:
-	case w.ctx.Err() != nil:
-		w.err = w.ctx.Err()
-	case w.out.Len()+more > maxMarkdown:
-		w.err = errTooLong
+	if grown := w.out.Len() + more - w.counted; grown > 0 {
+		_ = w.meter.Hold(perText * int64(grown)) // is its Err
+		w.counted += grown
+	}
+	if w.err == nil {
+		w.err = w.meter.Err()
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evalctl/daemon/convert/budget"
 )
 
 const (
@@ -28,13 +30,13 @@ const (
 // fromJSON shows a JSON value, or several on lines of their own, as fenced blocks of indented lines
 // "key: value". Strings are decoded, because search looks for their words, and numbers are as they
 // are written.
-func fromJSON(ctx context.Context, data []byte) (Document, error) {
+func fromJSON(ctx context.Context, m *budget.Meter, data []byte) (Document, error) {
 	text, err := decodeText(data)
 	if err != nil {
 		return Document{}, err
 	}
 	value := bytes.TrimSpace([]byte(strings.TrimPrefix(text, "\ufeff")))
-	w := jsonWriter{ctx: ctx}
+	w := jsonWriter{ctx: ctx, meter: m}
 	title := ""
 	if err := jsonError(value); err == nil {
 		w.value("", value, 0)
@@ -101,6 +103,7 @@ func jsonTitle(value []byte) string {
 // jsonWriter collects the blocks of a document.
 type jsonWriter struct {
 	ctx   context.Context
+	meter *budget.Meter
 	err   error
 	out   strings.Builder
 	block strings.Builder
@@ -225,8 +228,8 @@ func (w *jsonWriter) line(lead, text string) {
 	if w.lines++; w.lines%1024 == 0 {
 		w.err = w.ctx.Err()
 	}
-	if w.err == nil && w.out.Len()+w.block.Len() > maxMarkdown {
-		w.err = errTooLong
+	if err := w.meter.Hold(perText * int64(len(lead)+len(text)+1)); err != nil && w.err == nil {
+		w.err = err
 	}
 }
 

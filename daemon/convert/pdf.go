@@ -4,12 +4,13 @@ import (
 	"context"
 	"strings"
 
+	"evalctl/daemon/convert/budget"
 	"evalctl/daemon/convert/pdf"
 )
 
 // fromPDF converts the text of a PDF. Lines in a large font become headings.
-func fromPDF(ctx context.Context, data []byte) (Document, error) {
-	file, err := pdf.Read(ctx, data)
+func fromPDF(ctx context.Context, m *budget.Meter, data []byte) (Document, error) {
+	file, err := pdf.Read(ctx, m, data)
 	if err != nil {
 		return Document{}, err
 	}

@@ -4,21 +4,27 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
+	"evalctl/daemon/store/storetest"
 )
 
-// BenchmarkDurable writes documents of 1 KiB to a disk, from one client: one per request, and 1,024
-// per request. TMPDIR selects the disk.
+// BenchmarkDurable writes documents of 1 KiB to one brain on a disk: from one client, one per request
+// and 1,024 per request, and from 16 clients, and has a bare log to compare with. TMPDIR selects the
+// disk.
 func BenchmarkDurable(b *testing.B) {
+	dir := b.TempDir()
 	s := serve(b, nil, brain.Config{
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(b.TempDir(), id), nil)
+			return fsstore.Open(ctx, filepath.Join(dir, id), nil)
 		},
 	}, fakeReader())
 	s.expect(b, 201, "POST", "/v1/brains", `{"id":"eval"}`)
@@ -26,12 +32,22 @@ func BenchmarkDurable(b *testing.B) {
 	perSecond := func(b *testing.B, documents int) {
 		b.ReportMetric(float64(documents*b.N)/b.Elapsed().Seconds(), "documents/s")
 	}
-	b.Run("put", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			s.put(b, fmt.Sprintf("notes/%d.md", i), text)
-		}
-		perSecond(b, 1)
-	})
+	s.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 16
+	log := storetest.NewBareLog(b)
+	for _, clients := range []int{1, 16} {
+		b.Run(fmt.Sprintf("put/%d", clients), func(b *testing.B) {
+			share(b, clients, func(i int) { s.put(b, fmt.Sprintf("%d/%d/%d.md", clients, i%64, i), text) })
+			perSecond(b, 1)
+		})
+		b.Run(fmt.Sprintf("log/%d", clients), func(b *testing.B) {
+			share(b, clients, func(int) {
+				if err := log.Append([]byte(text)); err != nil {
+					b.Error(err)
+				}
+			})
+			perSecond(b, 1)
+		})
+	}
 	b.Run("batch-ops", func(b *testing.B) {
 		const ops = 1024
 		content := base64.StdEncoding.EncodeToString([]byte(text))
@@ -49,4 +65,21 @@ func BenchmarkDurable(b *testing.B) {
 		}
 		perSecond(b, ops)
 	})
+}
+
+// share divides b.N calls among clients.
+func share(b *testing.B, clients int, call func(i int)) {
+	b.Helper()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range clients {
+		all.Go(func() {
+			for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+				call(int(i))
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
 }

@@ -22,9 +22,10 @@ func BenchmarkIngest(b *testing.B) {
 	text := strings.Repeat("Ana lives in Lima. ", 60)[:1024]
 	for _, kind := range []string{"md", "txt", "put"} {
 		b.Run(kind, func(b *testing.B) {
+			dir := b.TempDir()
 			s := serve(b, nil, brain.Config{
 				OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-					return fsstore.Open(ctx, filepath.Join(b.TempDir(), id), nil)
+					return fsstore.Open(ctx, filepath.Join(dir, id), nil)
 				},
 			}, fakeReader())
 			s.client.Transport.(*http.Transport).MaxIdleConnsPerHost = clients

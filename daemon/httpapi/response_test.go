@@ -26,10 +26,11 @@ import (
 // startLarge starts a server with a document large.bin of 32 MiB in a file store.
 func startLarge(t *testing.T) (s *server, want []byte) {
 	t.Helper()
+	dir := t.TempDir()
 	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
 	s = serve(t, nil, brain.Config{
 		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			st, err := fsstore.Open(ctx, filepath.Join(t.TempDir(), id), nil)
+			st, err := fsstore.Open(ctx, filepath.Join(dir, id), nil)
 			if err != nil {
 				return nil, err
 			}

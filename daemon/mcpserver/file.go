@@ -25,8 +25,11 @@ type Files struct {
 }
 
 // OpenFiles opens folders. No path and no symbolic link below them leads out of them. The caller
-// must call Close.
+// must call Close. Without a folder it returns nil, of which no file is read.
 func OpenFiles(folders []string) (*Files, error) {
+	if len(folders) == 0 {
+		return nil, nil
+	}
 	f := &Files{}
 	for _, folder := range folders {
 		name, err := filepath.Abs(folder)
@@ -42,8 +45,11 @@ func OpenFiles(folders []string) (*Files, error) {
 	return f, nil
 }
 
-// Close closes the folders.
+// Close closes the folders, if there are any.
 func (f *Files) Close() error {
+	if f == nil {
+		return nil
+	}
 	var errs []error
 	for _, r := range f.roots {
 		errs = append(errs, r.Close())

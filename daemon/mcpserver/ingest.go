@@ -133,6 +133,7 @@ func fetchError(err error) error {
 		{fetch.ErrUnsupported, protocol.CodeUnsupportedMediaType},
 		{convert.ErrKind, protocol.CodeUnsupportedMediaType},
 		{convert.ErrInvalid, protocol.CodeValidation},
+		{convert.ErrOverloaded, protocol.CodeOverloaded},
 		{fetch.ErrUpstream, protocol.CodeBadGateway},
 		{context.DeadlineExceeded, protocol.CodeTimeout},
 	} {

@@ -148,7 +148,7 @@ func (s *Service) ingest(
 	}
 	var text []byte
 	if found == "" { // otherwise it is found again in the batch
-		if text, src.keep, err = s.convert(ctx, src); err != nil {
+		if text, src.keep, err = s.convert(convert.For(ctx, h.Tenant(), j != nil), src); err != nil {
 			return protocol.IngestResponse{}, err
 		}
 	}
@@ -186,12 +186,6 @@ func (s *Service) findIngested(
 
 // convert makes the text of the document. keep reports whether the text does not repeat the file.
 func (s *Service) convert(ctx context.Context, src source) (text []byte, keep bool, err error) {
-	select {
-	case s.converting <- struct{}{}:
-		defer func() { <-s.converting }()
-	case <-ctx.Done():
-		return nil, false, ctx.Err()
-	}
 	data, err := convert.Decode(src.ContentType, src.data)
 	var doc convert.Document
 	switch {

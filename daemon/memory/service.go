@@ -36,7 +36,6 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -71,8 +70,6 @@ type Service struct {
 	groups        perBrain[group]
 	messageGroups perBrain[group]
 	originals     perBrain[originals]
-	// converting holds a token for each file that is being converted.
-	converting chan struct{}
 }
 
 // New returns a Service. It fails only when a required field is missing. The caller must Close it.
@@ -91,5 +88,5 @@ func New(cfg Config) (*Service, error) {
 		cfg.Fetcher = fetch.New(fetch.Options{})
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs(), converting: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
+	return &Service{cfg: cfg, distiller: distiller, jobs: newJobs()}, nil
 }

@@ -68,9 +68,9 @@ func (ix *Index) addTerms(a analysis) {
 	}
 	for _, doc := range a.docs {
 		for _, ch := range doc.chunks {
-			for i, t := range ch.sequence {
-				if t >= first {
-					ch.sequence[i] = numbers[t-first]
+			for i, t := range ch.words {
+				if t >= first && t != noTerm {
+					ch.words[i] = numbers[t-first]
 				}
 			}
 			for i, t := range ch.terms {

@@ -119,9 +119,9 @@ func newBM25(ix *Index) *bm25 {
 		x.norms[n] = ix.k1 * (1 - ix.b + ix.b*float64(ix.chunks[n].lengths[textField])*float64(ix.live)/total)
 	}
 	for t, p := range ix.postings {
-		for _, at := range p.list {
-			if tf := at.counts[textField]; tf > 0 {
-				x.lists[ix.names[t]] = append(x.lists[ix.names[t]], uint64(at.chunk)<<32|uint64(tf))
+		for i, n := range p.chunks {
+			if tf := ix.tally(uint32(t), n, p.tallies[i])[textField]; tf > 0 {
+				x.lists[ix.names[t]] = append(x.lists[ix.names[t]], uint64(n)<<32|uint64(tf))
 			}
 		}
 	}

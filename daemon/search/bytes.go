@@ -22,18 +22,18 @@ func (ix *Index) Bytes() int64 {
 		}
 	}
 	sum += read
-	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.textLengths)*4 + ix.vectors.bytes()
-	sum += 4*cap(ix.blocks.sequences) + 8*cap(ix.blocks.postings)
+	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.textLengths)*2 + cap(ix.traits) + ix.vectors.bytes()
+	sum += 4*cap(ix.blocks.chunks) + cap(ix.blocks.tallies)
 	for i := range ix.chunks {
 		ch := &ix.chunks[i]
 		sum += len(ch.headings)
-		if !within(ch.sequence, ix.blocks.sequences) {
-			sum += 4 * cap(ch.sequence)
+		if ch.doc != nil && !ch.doc.read {
+			sum += len(ch.sequence) + rounding/2
 		}
 	}
 	for i := range ix.postings {
-		if list := ix.postings[i].list; !within(list, ix.blocks.postings) {
-			sum += 8 * cap(list)
+		if p := &ix.postings[i]; !within(p.chunks, ix.blocks.chunks) {
+			sum += 4*cap(p.chunks) + cap(p.tallies)
 		}
 	}
 	sum += cap(ix.postings) * int(unsafe.Sizeof(postings{}))
@@ -46,11 +46,11 @@ func (ix *Index) Bytes() int64 {
 	return int64(sum)
 }
 
-// blocks are what the parts of a snapshot were read into.
+// blocks are what the parts of a snapshot were read into, and lists of postings compacted.
 type blocks struct {
 	documents int // entries
-	postings  []posting
-	sequences []uint32
+	chunks    []uint32
+	tallies   []uint8
 	texts     int // bytes of the parts with documents
 }
 

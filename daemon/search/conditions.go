@@ -15,6 +15,7 @@ import (
 // of them, if only is set, those that meet conditions.
 type source struct {
 	keep  func(*Document) bool
+	plain bool // keep accepts all but generated documents
 	only  bool
 	met   []metCondition // by chunk number
 	gains []float64      // of the phrases, see gain
@@ -161,8 +162,8 @@ func (ix *Index) chunksWith(word string) map[uint32]bool {
 	chunks := map[uint32]bool{}
 	for _, name := range distinctTerms(word, ix.spoken(), language.Language.Term) {
 		if t, ok := ix.numbers[name]; ok {
-			for _, at := range ix.postings[t].list {
-				chunks[at.chunk] = true
+			for _, n := range ix.postings[t].chunks {
+				chunks[n] = true
 			}
 		}
 	}
@@ -210,6 +211,9 @@ func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondit
 // bestOf is best for the passages of a source. In one with conditions, a phrase scores like a term.
 func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
 	if !s.only {
+		if s.plain {
+			return ix.best(terms, nil, k)
+		}
 		return ix.best(terms, s.keep, k)
 	}
 	sc := ix.scratch.Get().(*scratch)

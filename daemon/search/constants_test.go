@@ -42,6 +42,8 @@ func TestConstants(t *testing.T) {
 		{"shortQuery", shortQuery, 8, "s = min(1, 8/L)"},
 		{"maxQueryTerms", maxQueryTerms, 128, "the 128 are looked up that can add most"},
 		{"weight of dates", defaultWeights.date, .4, "| `date` | 0.4 · the score so far"},
+		{"weight of replies", defaultWeights.reply, .3, "| `reply` | 0.3 · the score of the question"},
+		{"maxTurn", maxTurn, 40, "both of one passage of at most 40 terms"},
 		{"feedbackTerms", feedbackTerms, 30, "The 30 most characteristic that the query lacks"},
 		{"feedbackChunks", feedbackChunks, 7, "of the 7 best chunks"},
 		{"feedbackExponent", feedbackExponent, 2, "(score/best score)²"},

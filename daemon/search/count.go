@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"evalctl/daemon/language"
 )
 
 // The fields in which terms are counted, see fieldWeights. Title and path are those of the
@@ -27,12 +29,13 @@ const maxCount = 255
 // counted is a chunk with its terms, ready to be added.
 type counted struct {
 	chunk
+	words []uint32    // of its sequence: term numbers, noTerm for function words
 	terms []termCount // each once
 }
 
 type termCount struct {
 	term   uint32
-	counts [fieldCount]uint8
+	counts tally
 }
 
 // counter counts the terms of chunks.
@@ -42,25 +45,29 @@ type counter struct {
 }
 
 func (c *counter) count(ch chunk) counted {
-	seq := make([]uint32, 0, len(ch.text)/8)
+	words := make([]uint32, 0, len(ch.text)/5)
+	c.keys = c.keys[:0]
 	for field, text := range ch.fields() {
-		before := len(seq)
-		seq = c.append(seq, ch.doc.Language, text)
-		ch.lengths[field] = uint32(len(seq) - before)
+		before, last := len(words), len(words)
+		for start, end := range language.Words(text) {
+			t := c.number(ch.doc.Language, text[start:end])
+			if t == noTerm && field != textField {
+				continue
+			}
+			words = append(words, t)
+			if t != noTerm {
+				last = len(words)
+				ch.lengths[field]++
+				c.keys = append(c.keys, uint64(t)<<2|uint64(field))
+			}
+		}
+		words = words[:max(before, last)]
 	}
-	ch.sequence = slices.Clip(seq)
-	return counted{chunk: ch, terms: c.countTerms(&ch)}
+	return counted{chunk: ch, words: words, terms: c.distinct()}
 }
 
-func (c *counter) countTerms(ch *chunk) []termCount {
-	c.keys = c.keys[:0]
-	start := uint32(0)
-	for field, n := range ch.lengths {
-		for _, t := range ch.sequence[start : start+n] {
-			c.keys = append(c.keys, uint64(t)<<2|uint64(field))
-		}
-		start += n
-	}
+// distinct returns the terms of keys, each once.
+func (c *counter) distinct() []termCount {
 	slices.Sort(c.keys)
 	out := make([]termCount, 0, len(c.keys))
 	for _, key := range c.keys {
@@ -75,17 +82,21 @@ func (c *counter) countTerms(ch *chunk) []termCount {
 	return out
 }
 
+// body returns the text without the headings at its beginning.
+func (ch *chunk) body() string {
+	if ch.headings == "" {
+		return ch.text
+	}
+	return afterHeadings(ch.text, ch.headings)
+}
+
 // fields returns the texts by which a chunk is found. A heading belongs to the labels and not to
 // the text. A heading that is also the title belongs to neither.
 func (ch *chunk) fields() [fieldCount]string {
 	doc, headings := ch.doc, ch.headings
-	text := ch.text
-	if headings != "" {
-		text = afterHeadings(text, headings)
-	}
 	headings = BelowTitle(doc.Title, headings)
 	return [fieldCount]string{
-		textField:   text,
+		textField:   ch.body(),
 		titleField:  clip(doc.Title, maxField),
 		pathField:   clip(strings.TrimSuffix(doc.Path, path.Ext(doc.Path)), maxField),
 		labelsField: clip(strings.Join(doc.Tags, "\n")+"\n"+headings, maxField),

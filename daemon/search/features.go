@@ -1,9 +1,6 @@
 package search
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // rescoreDepth is the number of best chunks whose further features are computed, so that the cost
 // of a search is bounded, whatever the size of the index. Larger depths find little more.
@@ -16,17 +13,18 @@ type weights struct {
 	feedback   float64 // of the best word that the query lacks, see feedback
 	emphasis   float64 // of the best word that it has, see feedback
 	date       float64 // see addDates
+	reply      float64 // see addReplies
 }
 
-var defaultWeights = weights{neighbours: 0.2, feedback: 0.2, emphasis: 3, date: 0.4}
+var defaultWeights = weights{neighbours: 0.2, feedback: 0.2, emphasis: 3, date: 0.4, reply: 0.3}
 
 // features are the summands of a chunk's score.
 type features struct {
-	bm25, neighbours, feedback, date float64
+	bm25, neighbours, feedback, date, reply float64
 }
 
 func (e *features) score() float64 {
-	return e.bm25 + e.neighbours + e.feedback + e.date
+	return e.bm25 + e.neighbours + e.feedback + e.date + e.reply
 }
 
 // components adds the features by their component constants: bm25 always, the others if they are
@@ -39,7 +37,7 @@ func (e *features) components(into map[string]float64) {
 	}{
 		{componentNeighbours, e.neighbours},
 		{componentFeedback, e.feedback},
-		{componentDate, e.date},
+		{componentDate, e.date}, {componentReply, e.reply},
 	} {
 		if part.score > 0 {
 			into[part.name] = part.score
@@ -67,7 +65,7 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) (
 	for i, c := range best {
 		all[i] = scored{c, features{bm25: c.score}}
 	}
-	ix.rescore(q, terms, all[:min(rescoreDepth, len(all))])
+	all = ix.rescored(q, terms, from, all)
 
 	top, parts := make([]candidate, min(k, len(all))), make([]features, min(k, len(all)))
 	for i := range top {
@@ -76,41 +74,56 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) (
 	return top, parts
 }
 
-// rescore adds the further features of the best chunks, and sorts the chunks by their new scores.
-func (ix *Index) rescore(q Query, terms []queryTerm, best []scored) {
+// rescored adds the further features of the best chunks, and sorts the chunks by their new scores. The
+// result has the replies to them that were not found.
+func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored) []scored {
+	best, rest := all[:min(rescoreDepth, len(all))], all[min(rescoreDepth, len(all)):]
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
-	ordered := byChunk(best)
+	ordered := ix.byChunk(best)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
 	ix.addDates(mentionedPeriods(q.Text, q.AsOf), ordered)
-	places := make([]candidate, len(ordered)) // in ordered, which are smaller to sort
+	if found := ix.addReplies(from, ordered); len(found) > 0 { // some of them may be in rest
+		ix.addWords(query, found)
+		known := make(map[uint32]bool, len(found))
+		for _, f := range found {
+			known[f.chunk] = true
+		}
+		rest = slices.DeleteFunc(rest, func(s scored) bool { return known[s.chunk] })
+		ordered = slices.Concat(ordered, found, rest)
+		all = make([]scored, len(ordered))
+	}
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	s.found = s.found[:0] // with places in ordered for chunks
 	for i := range ordered {
 		ordered[i].candidate.score = ordered[i].features.score()
-		places[i] = candidate{ordered[i].candidate.score, uint32(i)}
+		s.found = append(s.found, candidate{ordered[i].candidate.score, uint32(i)})
 	}
-	slices.SortFunc(places, func(a, b candidate) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
-		}
+	s.levels.sort(s.found, func(a, b candidate) int {
 		return ix.compare(ordered[a.chunk].candidate, ordered[b.chunk].candidate)
 	})
-	for i, p := range places {
-		best[i] = ordered[p.chunk]
+	for i, p := range s.found {
+		all[i] = ordered[p.chunk]
 	}
+	return all
 }
 
-// byChunk returns the chunks in the order of their numbers. Sorting numbers is several times faster
-// than sorting structs.
-func byChunk(best []scored) []scored {
-	keys := make([]uint64, len(best))
+// byChunk returns the chunks in the order of their numbers.
+func (ix *Index) byChunk(best []scored) []scored {
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	numbers := make([]uint32, len(best))
 	for i, f := range best {
-		keys[i] = uint64(f.chunk)<<32 | uint64(i)
+		numbers[i] = f.chunk
 	}
-	slices.Sort(keys)
+	in := ix.passages(s, numbers)
+	defer in.free()
+	s.numbers.sort(numbers)
 	ordered := make([]scored, len(best))
-	for i, key := range keys {
-		ordered[i] = best[uint32(key)]
+	for i, n := range numbers {
+		ordered[i] = best[in.place(n)]
 	}
 	return ordered
 }

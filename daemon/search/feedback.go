@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"math"
-	"slices"
 )
 
 // Parameters of feedback. The best chunk has by far the largest weight, because the chunks further
@@ -47,7 +46,7 @@ func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 		s.contents.reset()
 	}
 	var length float64
-	var own, others []weighedTerm // others are sorted, best first
+	var own []weighedTerm
 	for _, q := range query {
 		length += q.weight * q.words
 		if weight := s.weights.sums[q.term]; weight > 0 {
@@ -55,13 +54,25 @@ func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 			s.weights.sums[q.term] = 0
 		}
 	}
+	others := make([]weighedTerm, 0, feedbackTerms+len(own)) // sorted, best first
+	s.found = s.found[:0]                                    // with terms for chunks
 	for _, term := range s.weights.touched {
 		// A term that occurs in no other chunk does not help to find one.
 		if weight := s.weights.sums[term]; weight > 0 && ix.postings[term].live > 1 {
-			others = ix.insertTerm(others, weighedTerm{term: term, weight: ix.gain(term) * weight})
+			s.found = append(s.found, candidate{s.gains.gainOf(ix, term) * weight, term})
 		}
 	}
 	s.weights.reset()
+	likely, _ := s.levels.split(s.found, feedbackTerms)
+	s.levels.sort(likely, func(a, b candidate) int {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return cmp.Compare(ix.names[a.chunk], ix.names[b.chunk])
+	})
+	for _, c := range likely[:min(feedbackTerms, len(likely))] {
+		others = append(others, weighedTerm{term: c.chunk, weight: c.score})
+	}
 	lacking := min(1, shortQuery/length)
 	scale(others, ix.weights.feedback*lacking)
 	if lacking == 1 {
@@ -82,26 +93,18 @@ func scale(terms []weighedTerm, top float64) {
 	}
 }
 
-// insertTerm inserts a term into the best terms, and drops the last if there are too many.
-func (ix *Index) insertTerm(terms []weighedTerm, t weighedTerm) []weighedTerm {
-	if len(terms) == feedbackTerms && t.weight < terms[feedbackTerms-1].weight {
-		return terms
-	}
-	i, _ := slices.BinarySearchFunc(terms, t, func(a, b weighedTerm) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(ix.names[a.term], ix.names[b.term]))
-	})
-	return slices.Insert(terms, i, t)[:min(feedbackTerms, len(terms)+1)]
-}
-
 // addContents adds tf, as defined at score, of the terms of a chunk, counting text and title only.
 func (ix *Index) addContents(tf *sums, ch *chunk) {
-	text, title := ch.lengths[textField], ch.lengths[titleField]
-	each := fieldWeights[textField] / ix.lengthNorm()(text)
-	for _, t := range ch.sequence[:text] {
-		tf.add(t, each)
-	}
-	for _, t := range ch.sequence[text : text+title] {
-		tf.add(t, fieldWeights[titleField])
+	each := fieldWeights[textField] / ix.lengthNorm()(ch.lengths[textField])
+	for field, t := range ch.terms() {
+		switch field {
+		case textField:
+			tf.add(t, each)
+		case titleField:
+			tf.add(t, fieldWeights[titleField])
+		default:
+			return
+		}
 	}
 }
 
@@ -116,11 +119,10 @@ func (ix *Index) addFeedback(terms []weighedTerm, best []scored) {
 	}
 	in := ix.passages(s, chunks)
 	defer in.free()
-	var found []occurrence
 	for _, t := range terms {
 		gain := t.weight * ix.gain(t.term)
-		found = ix.frequencies(t.term, in, found[:0])
-		for _, at := range found {
+		s.occurrences = ix.frequencies(t.term, in, s.occurrences[:0])
+		for _, at := range s.occurrences {
 			best[at.place].feedback += gain * ix.saturated(at.tf)
 		}
 	}

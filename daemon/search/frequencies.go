@@ -1,9 +1,6 @@
 package search
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // passages are chunks whose terms are counted.
 type passages struct {
@@ -38,43 +35,52 @@ func (p passages) free() {
 // place returns the place of a chunk, -1 for one that is not among the passages.
 func (p passages) place(n uint32) int { return int(p.places[n]) - 1 }
 
-// gallopCost is about how many postings are read in the time in which gallop finds one.
-const gallopCost = 16
+// farPostings is the number of postings from which gallop skips them faster than a loop.
+const farPostings = 128
 
 // frequencies appends the occurrences of a term in the passages, in their order.
 func (ix *Index) frequencies(term uint32, in passages, found []occurrence) []occurrence {
-	norm, list := ix.lengthNorm(), ix.postings[term].list
-	if len(list) <= gallopCost*len(in.chunks) {
-		for i := range list {
-			if p := in.places[list[i].chunk]; p > 0 {
-				tf := weightedCount(list[i].counts, norm(ix.textLengths[list[i].chunk]))
-				found = append(found, occurrence{int(p) - 1, tf})
+	norm, p := ix.lengthNorm(), &ix.postings[term]
+	tf := func(i int, n uint32) float64 {
+		return weightedCount(ix.tally(term, n, p.tallies[i]), norm(ix.textLengths[n]))
+	}
+	list := p.chunks
+	if len(list) <= 2*len(in.chunks) {
+		for i, n := range list {
+			if place := in.places[n]; place > 0 {
+				found = append(found, occurrence{int(place) - 1, tf(i, n)})
 			}
 		}
 		return found
 	}
+	far := len(list) > farPostings*len(in.chunks)
+	at := 0
 	for i, n := range in.chunks {
-		list = list[gallop(list, n):]
-		if len(list) == 0 {
+		if far {
+			at += gallop(list[at:], n)
+		} else {
+			for at < len(list) && list[at] < n {
+				at++
+			}
+		}
+		if at == len(list) {
 			break
 		}
-		if list[0].chunk == n {
-			found = append(found, occurrence{i, weightedCount(list[0].counts, norm(ix.textLengths[n]))})
+		if list[at] == n {
+			found = append(found, occurrence{i, tf(at, n)})
 		}
 	}
 	return found
 }
 
-// gallop returns the position of the first posting of chunk n or a later one. It begins near the
-// front, because it is called for one chunk after the other.
-func gallop(list []posting, n uint32) int {
+// gallop returns the position of chunk n or a later one. It begins near the front, because it is
+// called for one chunk after the other.
+func gallop(list []uint32, n uint32) int {
 	end := 1
-	for end < len(list) && list[end-1].chunk < n {
+	for end < len(list) && list[end-1] < n {
 		end *= 2
 	}
 	start, end := end/2, min(end, len(list))
-	i, _ := slices.BinarySearchFunc(list[start:end], n, func(p posting, n uint32) int {
-		return cmp.Compare(p.chunk, n)
-	})
+	i, _ := slices.BinarySearch(list[start:end], n)
 	return start + i
 }

@@ -48,14 +48,16 @@ type Index struct {
 	docs        map[string]*entry // by path
 	order       order
 	chunks      []chunk             // by chunk number; a deleted one keeps its number until compact
-	textLengths []uint32            // number of terms of the text, by chunk number
+	textLengths []uint16            // number of terms of the text, by chunk number
+	traits      []traits            // by chunk number
 	vectors     vectors             // by chunk number
 	live        int                 // chunks not deleted
 	languages   [language.Count]int // documents, by language
 	totals      [fieldCount]uint64  // sums of the lengths of live chunks, by field
 	postings    []postings          // by term number
-	// blocks are what the lists and strings of a snapshot are parts of. A list that grows is copied,
-	// and the block stays in memory as long as one of its parts is in use.
+	tallies     tallies
+	// blocks are what lists of postings, and the strings of a snapshot, are parts of. A list that
+	// grows is copied, and the block stays in memory as long as one of its parts is in use.
 	blocks blocks
 	vocabulary
 
@@ -70,6 +72,7 @@ func New(opts *Options) *Index {
 		chunkSize:  defaultChunkSize,
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
+		tallies:    newTallies(),
 	}
 	if opts != nil {
 		ix.language = opts.Language

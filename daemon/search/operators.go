@@ -257,11 +257,9 @@ func (t token) isShouted() bool {
 	return !t.written && strings.ToUpper(t.words) == t.words && strings.ToLower(t.words) != t.words
 }
 
-// Marks that end a sentence, a semicolon as the question mark of Greek, and those that ask wherever
-// they stand.
 const (
+	// sentenceMarks end a sentence, a semicolon as the question mark of Greek.
 	sentenceMarks = ".!?…;\u037e。！？．؟۔।॥።፧"
-	questionMarks = "？؟፧՞"
 	// quotesAndBrackets may follow them.
 	quotesAndBrackets = "\"'”’»)]"
 )
@@ -276,7 +274,7 @@ func isProse(tokens []token) bool {
 			outside = t.raw[len(t.text):]
 		}
 		outside = strings.TrimRight(outside, quotesAndBrackets)
-		if strings.HasSuffix(outside, "?") || strings.ContainsAny(outside, questionMarks) {
+		if endsWord(outside, "?") || asksInScript(outside) {
 			return true
 		}
 	}

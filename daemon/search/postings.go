@@ -22,13 +22,11 @@ func (ix *Index) chunksOf(doc *entry) []chunk {
 type chunk struct {
 	doc      *entry // nil once deleted
 	ordinal  uint32
-	lengths  [fieldCount]uint32 // number of terms, by field
+	lengths  [fieldCount]uint16 // number of terms, by field
 	start    uint32             // offset of text in the document's Text
 	text     string             // part of the document's Text
 	headings string
-	// sequence holds the term numbers of the fields, one field after the other,
-	// each in the order of its words.
-	sequence []uint32
+	sequence sequence
 }
 
 func newChunk(doc *entry, c textChunk) chunk {
@@ -39,20 +37,19 @@ func newChunk(doc *entry, c textChunk) chunk {
 
 // distinctTerms returns the term numbers of all fields, ascending, without duplicates.
 func (ch *chunk) distinctTerms() []uint32 {
-	terms := slices.Clone(ch.sequence)
+	terms := make([]uint32, 0, len(ch.sequence))
+	for _, t := range ch.terms() {
+		terms = append(terms, t)
+	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
 }
 
 // postings lists the chunks that contain one term.
 type postings struct {
-	list []posting // by chunk number, deleted chunks included
-	live int       // document frequency: the number of live chunks in list
-}
-
-type posting struct {
-	chunk  uint32
-	counts [fieldCount]uint8 // occurrences by field, at most maxCount
+	chunks  []uint32 // ascending, deleted chunks included
+	tallies []uint8  // the number of the tally of each
+	live    int      // document frequency: the number of live chunks
 }
 
 // add adds a new document to the index. Called with mu held for writing, as are remove and compact.
@@ -60,16 +57,20 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
 	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
 	ix.vectors.grow(len(chunks))
+	var buf []byte
 	for i, c := range chunks {
+		c.sequence, buf = encodeSequence(buf, c.words)
 		ix.chunks = append(ix.chunks, c.chunk)
 		ix.textLengths = append(ix.textLengths, c.lengths[textField])
+		ix.traits = append(ix.traits, traitsOf(&doc.Document))
 		ix.live++
 		for field, n := range c.lengths {
 			ix.totals[field] += uint64(n)
 		}
 		for _, t := range c.terms {
 			p := &ix.postings[t.term]
-			p.list = append(p.list, posting{doc.first + uint32(i), t.counts})
+			p.chunks = append(p.chunks, doc.first+uint32(i))
+			p.tallies = append(p.tallies, ix.tallies.number(t.counts))
 			p.live++
 		}
 	}
@@ -92,6 +93,7 @@ func (ix *Index) remove(doc *entry) {
 			ix.postings[t].live--
 		}
 		*ch = chunk{}
+		ix.traits[doc.first+uint32(i)] = 0
 	}
 	delete(ix.docs, doc.Path)
 	ix.languages[doc.Language]--
@@ -114,15 +116,7 @@ func (ix *Index) dropDeleted() {
 	terms := ix.renumber(func(term uint32) bool { return ix.postings[term].live > 0 })
 	numbers := ix.compactChunks(terms)
 	ix.vectors.compact(numbers, ix.live)
-	kept := make([]postings, 0, len(ix.names))
-	for t, p := range ix.postings {
-		if terms[t] != noTerm {
-			p.list = renumbered(p, numbers)
-			kept = append(kept, p)
-		}
-	}
-	ix.postings = kept
-	ix.blocks.postings = nil // all lists are new
+	ix.compactPostings(terms, numbers)
 }
 
 // compactChunks drops deleted chunks and applies the new term numbers to the others. It returns the
@@ -130,7 +124,9 @@ func (ix *Index) dropDeleted() {
 func (ix *Index) compactChunks(terms []uint32) []uint32 {
 	numbers := make([]uint32, len(ix.chunks))
 	chunks := make([]chunk, 0, ix.live)
-	textLengths := make([]uint32, 0, ix.live)
+	textLengths, traits := make([]uint16, 0, ix.live), make([]traits, 0, ix.live)
+	var words []uint32
+	var buf []byte
 	for n, ch := range ix.chunks {
 		if ch.doc == nil {
 			numbers[n] = deletedChunk
@@ -140,22 +136,39 @@ func (ix *Index) compactChunks(terms []uint32) []uint32 {
 		if ch.ordinal == 0 {
 			ch.doc.first = numbers[n]
 		}
-		for i, t := range ch.sequence {
-			ch.sequence[i] = terms[t]
-		}
+		words = ch.sequence.renumbered(words[:0], terms)
+		ch.sequence, buf = encodeSequence(buf, words)
 		chunks = append(chunks, ch)
-		textLengths = append(textLengths, ix.textLengths[n])
+		textLengths, traits = append(textLengths, ix.textLengths[n]), append(traits, ix.traits[n])
 	}
-	ix.chunks, ix.textLengths = chunks, textLengths
+	ix.chunks, ix.textLengths, ix.traits = chunks, textLengths, traits
 	return numbers
 }
 
-func renumbered(p postings, numbers []uint32) []posting {
-	list := make([]posting, 0, p.live)
-	for _, at := range p.list {
-		if n := numbers[at.chunk]; n != deletedChunk {
-			list = append(list, posting{n, at.counts})
+// compactPostings drops deleted chunks and the terms without chunks, and applies the new numbers.
+func (ix *Index) compactPostings(terms, numbers []uint32) {
+	size, kept := 0, 0
+	for _, p := range ix.postings {
+		size += p.live
+		if p.live > 0 {
+			kept++
 		}
 	}
-	return list
+	chunks, tallies := make([]uint32, 0, size), make([]uint8, 0, size)
+	lists := make([]postings, 0, kept)
+	for t, p := range ix.postings {
+		if terms[t] == noTerm {
+			continue
+		}
+		from := len(chunks)
+		for i, n := range p.chunks {
+			if n = numbers[n]; n != deletedChunk {
+				chunks, tallies = append(chunks, n), append(tallies, p.tallies[i])
+			}
+		}
+		to := len(chunks)
+		lists = append(lists, postings{chunks[from:to:to], tallies[from:to:to], p.live})
+	}
+	ix.postings = lists
+	ix.blocks.chunks, ix.blocks.tallies = chunks, tallies
 }

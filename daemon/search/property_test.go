@@ -159,8 +159,10 @@ func checkSequences(t errorer, ix *Index) {
 	for _, doc := range ix.docs {
 		for i, ch := range ix.chunksOf(doc) {
 			var got []string
-			for _, term := range ch.sequence[:ch.lengths[textField]] {
-				got = append(got, ix.names[term])
+			for field, term := range ch.terms() {
+				if field == textField {
+					got = append(got, ix.names[term])
+				}
 			}
 			if ch.doc != doc || !slices.Equal(got, doc.Language.Terms(ch.fields()[textField])) {
 				t.Errorf("chunk %d of %s has the terms %q for %q", i, doc.Path, got, ch.text)

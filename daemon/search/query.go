@@ -2,7 +2,6 @@ package search
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"evalctl/daemon/language"
 )
@@ -115,6 +114,7 @@ const (
 	componentNeighbours = "neighbours" // of the words of the passages before and after
 	componentFeedback   = "feedback"   // of words that the best passages have in common
 	componentDate       = "date"       // of a date that the query mentions
+	componentReply      = "reply"      // of the question that the passage follows
 	componentBM25Rank   = "bm25_rank"
 	componentVector     = "vector" // cosine similarity; in a fusion of scores also of what only words found
 	componentVectorRank = "vector_rank"
@@ -134,7 +134,7 @@ func Terms(text string) []string {
 func WordScore(h Hit) float64 {
 	sum := 0.
 	for _, part := range []string{
-		componentBM25, componentNeighbours, componentFeedback, componentDate,
+		componentBM25, componentNeighbours, componentFeedback, componentDate, componentReply,
 	} {
 		sum += h.Components[part]
 	}
@@ -167,7 +167,7 @@ type Span struct {
 	Start, End int
 }
 
-func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
+func (ix *Index) hit(c candidate, wanted *termSet) Hit {
 	chunk := &ix.chunks[c.chunk]
 	return Hit{
 		ChunkID:     chunkID(chunk.doc.Path, int(chunk.ordinal)),
@@ -179,29 +179,6 @@ func (ix *Index) hit(c candidate, wanted map[string]bool) Hit {
 		Date:        chunk.doc.Date,
 		Tags:        chunk.doc.Tags,
 		Metadata:    chunk.doc.Metadata,
-		Highlights:  ix.highlights(chunk.text, chunk.doc.Language, wanted),
+		Highlights:  ix.highlights(chunk, wanted),
 	}
-}
-
-// highlights returns the words of a text in a language whose terms are wanted, those that overlap as
-// one.
-func (ix *Index) highlights(text string, l language.Language, wanted map[string]bool) []Span {
-	var spans []Span
-	offset, point := 0, 0 // the same position in bytes and in code points
-	for start, end := range language.Words(text) {
-		if !wanted[ix.wordTerm(l, text[start:end])] {
-			continue
-		}
-		overlaps := start < offset
-		start = max(start, offset)
-		point += utf8.RuneCountInString(text[offset:start])
-		length := utf8.RuneCountInString(text[start:end])
-		if overlaps {
-			spans[len(spans)-1].End += length
-		} else {
-			spans = append(spans, Span{point, point + length})
-		}
-		offset, point = end, point+length
-	}
-	return spans
 }

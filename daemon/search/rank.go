@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"math"
-	"slices"
 )
 
 // candidate is a chunk with its score.
@@ -18,8 +17,13 @@ type scratch struct {
 	found    []candidate
 	levels   levels
 	places   []uint32 // see passages
-	weights  sums     // by term number, see feedback
-	contents sums     // by term number, of one chunk
+	numbers  numberSet
+	weights  sums // by term number, see feedback
+	contents sums // by term number, of one chunk
+	gains    gains
+	rough    rough
+
+	occurrences []occurrence
 }
 
 // sums accumulates positive values by number.
@@ -55,15 +59,20 @@ func (s *sums) reset() {
 var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
 // lengthNorm returns norm, as defined at score, as a function of the number of terms in a text.
-func (ix *Index) lengthNorm() func(length uint32) float64 {
+func (ix *Index) lengthNorm() func(length uint16) float64 {
+	fixed, perTerm := ix.normParameters()
+	return func(length uint16) float64 { return fixed + perTerm*float64(length) }
+}
+
+// normParameters returns the norm of a text without terms, and what each term adds to it.
+func (ix *Index) normParameters() (fixed, perTerm float64) {
 	average := float64(ix.totals[textField]) / float64(max(ix.live, 1))
-	perTerm := ix.b / (average + ix.slack)
-	fixed := 1 - ix.b + perTerm*ix.slack
-	return func(length uint32) float64 { return fixed + perTerm*float64(length) }
+	perTerm = ix.b / (average + ix.slack)
+	return 1 - ix.b + perTerm*ix.slack, perTerm
 }
 
 // weightedCount returns tf, as defined at score. Nearly all postings count the text alone.
-func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
+func weightedCount(counts tally, norm float64) float64 {
 	tf := fieldWeights[textField] * float64(counts[textField]) / norm
 	if counts[titleField]|counts[pathField]|counts[labelsField] == 0 {
 		return tf
@@ -75,10 +84,13 @@ func weightedCount(counts [fieldCount]uint8, norm float64) float64 {
 }
 
 // best returns the k best chunks by BM25F alone, best first, of the documents that keep accepts;
-// nil accepts all. Called with mu held.
+// nil accepts all but generated ones. Called with mu held.
 func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
+	if len(terms) <= maxRoughTerms && ix.countPostings(terms) >= manyPostings {
+		return s.rough.best(ix, s, terms, keep, k)
+	}
 	ix.score(&s.scores, terms)
 	s.found = s.found[:0]
 	for _, n := range s.scores.touched {
@@ -87,35 +99,28 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 	}
 	s.scores.touched = s.scores.touched[:0]
 
-	var top []candidate // a heap, the worst first
+	var top []candidate
 	for found := s.found; len(found) > 0 && len(top) < k; {
 		var likely []candidate
 		likely, found = s.levels.split(found, k)
-		top = ix.keepBest(top, likely, keep, k)
+		for _, c := range likely {
+			if ix.accepts(keep, c.chunk) {
+				top = append(top, c)
+			}
+		}
 	}
-	slices.SortFunc(top, ix.compare)
-	return top
+	s.levels.sort(top, ix.compare)
+	return top[:min(k, len(top))]
 }
 
-// keepBest adds those of found to the heap top that keep accepts and that are among the k best.
-func (ix *Index) keepBest(top, found []candidate, keep func(*Document) bool, k int) []candidate {
-	for _, c := range found {
-		if len(top) == k && c.score < top[0].score {
-			continue
-		}
-		doc := ix.chunks[c.chunk].doc
-		if doc == nil || keep != nil && !keep(&doc.Document) {
-			continue
-		}
-		if len(top) < k {
-			top = append(top, c)
-			ix.siftUp(top)
-		} else if ix.compare(c, top[0]) < 0 {
-			top[0] = c
-			ix.siftDown(top)
+// countPostings returns the number of postings of terms.
+func (ix *Index) countPostings(terms []queryTerm) (n int) {
+	for _, q := range terms {
+		if t, ok := ix.numbers[q.name]; ok {
+			n += len(ix.postings[t].chunks)
 		}
 	}
-	return top
+	return n
 }
 
 // score adds to scores the BM25F score of every chunk that contains one of the terms, including
@@ -140,9 +145,10 @@ func (ix *Index) score(scores *sums, terms []queryTerm) {
 			continue
 		}
 		gain := q.weight * ix.gain(t)
-		for _, at := range ix.postings[t].list {
-			tf := weightedCount(at.counts, norm(ix.textLengths[at.chunk]))
-			scores.add(at.chunk, gain*tf/(tf+ix.k1))
+		p := &ix.postings[t]
+		for i, n := range p.chunks {
+			tf := weightedCount(ix.tally(t, n, p.tallies[i]), norm(ix.textLengths[n]))
+			scores.add(n, gain*tf/(tf+ix.k1))
 		}
 	}
 }
@@ -150,6 +156,27 @@ func (ix *Index) score(scores *sums, terms []queryTerm) {
 // gain returns the limit of what a term can add to a score.
 func (ix *Index) gain(term uint32) float64 {
 	return idf(ix.live, ix.postings[term].live) * (ix.k1 + 1)
+}
+
+// gains remembers idf, whose logarithm takes longer than all else that is done with a rare term.
+type gains struct {
+	live int
+	idf  [256]float64 // by document frequency
+}
+
+// gainOf is Index.gain with the memory of a search.
+func (g *gains) gainOf(ix *Index, term uint32) float64 {
+	df := ix.postings[term].live
+	if df >= len(g.idf) {
+		return ix.gain(term)
+	}
+	if g.live != ix.live {
+		*g = gains{live: ix.live}
+	}
+	if g.idf[df] == 0 {
+		g.idf[df] = idf(ix.live, df)
+	}
+	return g.idf[df] * (ix.k1 + 1)
 }
 
 // idf returns the weight of a term that is found in df of n chunks. It is positive even for a term
@@ -160,8 +187,11 @@ func idf(n, df int) float64 {
 
 // compare orders live chunks by score descending, then by path and position ascending.
 func (ix *Index) compare(a, b candidate) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
+	switch {
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
 	}
 	x, y := &ix.chunks[a.chunk], &ix.chunks[b.chunk]
 	return cmp.Or(cmp.Compare(x.doc.Path, y.doc.Path), cmp.Compare(x.ordinal, y.ordinal))

@@ -54,6 +54,7 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	from := ix.meeting(q.Conditions, func(d *Document) bool { return q.Filter.keep(d, q.AsOf) })
+	from.plain = len(q.Conditions.None) == 0 && q.Filter.plain(q.AsOf)
 	terms, leftOut := ix.heaviest(ix.queryTerms(q.Text))
 	for {
 		legs := ix.legs(m, q, terms, vector, from, depth)
@@ -108,7 +109,7 @@ func exhausted(legs []leg, depth int) bool {
 // result converts groups to hits. Called with mu held.
 func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, groups []group) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
-	wanted := nameSet(terms)
+	wanted := ix.termSet(terms)
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)

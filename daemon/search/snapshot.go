@@ -15,7 +15,7 @@ import (
 //	trailer   offset u64, length u32 and CRC u32 of the contents; version u32; magic
 //
 // The contents are a time in Unix nanoseconds, the largest size of a chunk, the language of Options, and the numbers of
-// documents, chunks, terms, postings and sequence numbers, each u64; then for each part: kind u32,
+// documents, chunks, terms, tallies and postings, each u64; then for each part: kind u32,
 // CRC u32, offset u64, length u64, which of all items of its kind it holds (first u64, count u64),
 // and the number of chunks that belong to the documents before it, u64. CRCs use Castagnoli's
 // polynomial. Parts of a kind follow one another:
@@ -23,11 +23,12 @@ import (
 //	documents  by their first chunk, then those without chunks, see appendDocument
 //	order      as in type order: the place of each document among documents, u32
 //	terms      by number: name string, number of its postings uvarint
-//	postings   by term, then by chunk: chunk number u32, counts by field
-//	sequences  by chunk: term numbers u32
+//	tallies    by number: occurrences by field, a byte each; without that of uncounted
+//	postings   by term, then by chunk: chunk number u32
+//	counts     of the postings: the number of the tally, a byte
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 6 // to be raised when the layout or the result of Parse changes
+	snapshotVersion = 7 // to be raised when the layout or the result of Parse changes
 	trailerSize     = 8 + 4 + 4 + 4 + 8
 	contentsSize    = 8 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
@@ -44,8 +45,9 @@ const (
 	documentsPart partKind = iota
 	orderPart
 	termsPart
+	talliesPart
 	postingsPart
-	sequencesPart
+	countsPart
 )
 
 // part is one entry of the contents.
@@ -61,7 +63,7 @@ type part struct {
 type contents struct {
 	when                                        int64
 	chunkSize, language                         uint64
-	documents, chunks, terms, postings, numbers uint64
+	documents, chunks, terms, tallies, postings uint64
 	parts                                       []part
 }
 

@@ -19,17 +19,13 @@ func (d *decoder) fail() {
 }
 
 func (d *decoder) uvarint() uint64 {
-	var v uint64
-	for i := 0; i < len(d.s) && i < binary.MaxVarintLen64; i++ {
-		b := d.s[i]
-		v |= uint64(b&0x7f) << (7 * i)
-		if b < 0x80 {
-			d.s = d.s[i+1:]
-			return v
-		}
+	v, size := uvarint(d.s)
+	if size == 0 {
+		d.fail()
+		return 0
 	}
-	d.fail()
-	return 0
+	d.s = d.s[size:]
+	return v
 }
 
 // atMost reads a number, which must not be above limit.
@@ -61,8 +57,9 @@ func (d *decoder) byte() byte {
 
 func (d *decoder) string() string { return d.bytes(d.uvarint()) }
 
-// document reads a document, and its chunks into the first of chunks. It returns their number.
-func (d *decoder) document(doc *entry, chunks []chunk) int {
+// document reads a document, and its chunks, whose terms are below a number, into the first of
+// chunks. It returns their number.
+func (d *decoder) document(doc *entry, chunks []chunk, terms uint64) int {
 	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
 	flags := d.byte()
 	doc.Generated, doc.BadDate = flags&generatedFlag != 0, flags&badDateFlag != 0
@@ -91,7 +88,10 @@ func (d *decoder) document(doc *entry, chunks []chunk) int {
 			headings: d.string(),
 		}
 		for field := range ch.lengths {
-			ch.lengths[field] = uint32(d.atMost(math.MaxUint32))
+			ch.lengths[field] = uint16(d.atMost(math.MaxUint16))
+		}
+		if ch.sequence = sequence(d.string()); !ch.sequence.valid(ch.lengths, terms) {
+			d.fail()
 		}
 	}
 	return int(doc.count)
@@ -128,12 +128,9 @@ func (d *decoder) metadata() map[string]any {
 	return m
 }
 
-func decodePostings(data []byte, out []posting) {
+func decodeTallies(data []byte, out []tally) {
 	for i := range out {
-		v := binary.LittleEndian.Uint64(data[8*i:])
-		out[i].chunk = uint32(v)
-		c := &out[i].counts
-		c[0], c[1], c[2], c[3] = uint8(v>>32), uint8(v>>40), uint8(v>>48), uint8(v>>56)
+		out[i] = tally(data[fieldCount*i:])
 	}
 }
 

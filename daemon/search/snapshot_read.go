@@ -50,8 +50,9 @@ type snapshotReader struct {
 	docs     []*entry
 	order    []uint32
 	lists    []uint32 // number of postings, by term
-	postings []posting
-	sequence []uint32
+	tallies  []tally
+	postings []uint32
+	counts   []uint8
 }
 
 func damaged(what string) error { return fmt.Errorf("%w: %s", errSnapshot, what) }
@@ -102,7 +103,7 @@ func (r *snapshotReader) decodeContents(data []byte) {
 	}
 	r.contents.when, r.contents.chunkSize, r.contents.language = int64(u64()), u64(), u64()
 	r.contents.documents, r.contents.chunks, r.contents.terms = u64(), u64(), u64()
-	r.contents.postings, r.contents.numbers = u64(), u64()
+	r.contents.tallies, r.contents.postings = u64(), u64()
 	for len(data) > 0 {
 		p := part{kind: partKind(binary.LittleEndian.Uint32(data)), crc: binary.LittleEndian.Uint32(data[4:])}
 		data = data[8:]
@@ -112,10 +113,12 @@ func (r *snapshotReader) decodeContents(data []byte) {
 }
 
 // minSize is the minimum size of an item in a part of its kind, in bytes.
-var minSize = [...]uint64{documentsPart: 9, orderPart: 4, termsPart: 2, postingsPart: 8, sequencesPart: 4}
+var minSize = [...]uint64{
+	documentsPart: 9, orderPart: 4, termsPart: 2, talliesPart: fieldCount, postingsPart: 4, countsPart: 1,
+}
 
 // minStoredChunk is the minimum size of a chunk within its document, in bytes.
-const minStoredChunk = 3 + fieldCount
+const minStoredChunk = 4 + fieldCount
 
 func (r *snapshotReader) checkContents(end uint64) error {
 	offset, items, documents := uint64(len(snapshotMagic)), [len(minSize)]uint64{}, uint64(0)
@@ -136,9 +139,9 @@ func (r *snapshotReader) checkContents(end uint64) error {
 		last = p
 	}
 	c := r.contents
-	want := [len(minSize)]uint64{c.documents, c.documents, c.terms, c.postings, c.numbers}
+	want := [len(minSize)]uint64{c.documents, c.documents, c.terms, c.tallies, c.postings, c.postings}
 	if offset != end || items != want || c.chunks > documents/minStoredChunk ||
-		c.chunks >= deletedChunk || c.terms >= noTerm {
+		c.chunks >= deletedChunk || c.terms >= noTerm || c.tallies >= maxTallies {
 		return damaged("the parts do not fit together")
 	}
 	return nil
@@ -146,10 +149,12 @@ func (r *snapshotReader) checkContents(end uint64) error {
 
 func (r *snapshotReader) allocate() {
 	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
-	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint32, r.contents.chunks)
+	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint16, r.contents.chunks)
+	r.ix.traits = make([]traits, r.contents.chunks)
 	r.ix.vectors.grow(int(r.contents.chunks))
 	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
-	r.postings, r.sequence = make([]posting, r.contents.postings), make([]uint32, r.contents.numbers)
+	r.tallies = make([]tally, r.contents.tallies)
+	r.postings, r.counts = make([]uint32, r.contents.postings), make([]uint8, r.contents.postings)
 }
 
 // readParts decodes the parts on all processors.
@@ -196,7 +201,7 @@ func (r *snapshotReader) readPart(i int, buf []byte) ([]byte, error) {
 	ok := true
 	switch p.kind {
 	case documentsPart:
-		ok = readDocuments(string(buf), r.docs[p.first:end], r.chunksOf(i), p.chunks)
+		ok = r.readDocuments(string(buf), r.docs[p.first:end], r.chunksOf(i), p.chunks)
 	case orderPart:
 		decodeNumbers(buf, r.order[p.first:end])
 	case termsPart:
@@ -206,10 +211,12 @@ func (r *snapshotReader) readPart(i int, buf []byte) ([]byte, error) {
 			r.lists[t] = uint32(d.atMost(math.MaxUint32))
 		}
 		ok = d.ok && d.s == ""
+	case talliesPart:
+		decodeTallies(buf, r.tallies[p.first:end])
 	case postingsPart:
-		decodePostings(buf, r.postings[p.first:end])
-	case sequencesPart:
-		decodeNumbers(buf, r.sequence[p.first:end])
+		decodeNumbers(buf, r.postings[p.first:end])
+	case countsPart:
+		copy(r.counts[p.first:end], buf)
 	}
 	if !ok {
 		return buf, damaged(fmt.Sprintf("part %d cannot be decoded", i))
@@ -227,13 +234,13 @@ func (r *snapshotReader) chunksOf(i int) []chunk {
 }
 
 // readDocuments decodes all of s into docs and chunks, and reports whether s filled both exactly.
-func readDocuments(s string, docs []*entry, chunks []chunk, first uint64) bool {
+func (r *snapshotReader) readDocuments(s string, docs []*entry, chunks []chunk, first uint64) bool {
 	d := decoder{s, true}
 	entries := make([]entry, len(docs)) // one allocation for all
 	for i := range docs {
 		docs[i] = &entries[i]
 		docs[i].first, docs[i].read = uint32(first), true
-		n := d.document(docs[i], chunks)
+		n := d.document(docs[i], chunks, r.contents.terms)
 		chunks = chunks[n:]
 		first += uint64(n)
 	}
@@ -285,8 +292,11 @@ func (r *snapshotReader) assembleTerms() error {
 	ix := r.ix
 	ix.numbers = make(map[string]uint32, len(ix.names))
 	ix.postings = make([]postings, len(ix.names))
-	rest := r.postings
-	ix.blocks = blocks{documents: len(r.docs), postings: r.postings, sequences: r.sequence}
+	if !ix.tallies.restore(r.tallies) {
+		return damaged("wrong tallies")
+	}
+	from := uint64(0)
+	ix.blocks = blocks{documents: len(r.docs), chunks: r.postings, tallies: r.counts}
 	for _, p := range r.contents.parts {
 		if p.kind == documentsPart {
 			ix.blocks.texts += int(p.length)
@@ -294,49 +304,42 @@ func (r *snapshotReader) assembleTerms() error {
 	}
 	for t, name := range ix.names {
 		n := r.lists[t]
-		if _, twice := ix.numbers[name]; twice || name == "" || uint64(n) > uint64(len(rest)) {
+		if _, twice := ix.numbers[name]; twice || name == "" || uint64(n) > uint64(len(r.postings))-from {
 			return damaged("wrong terms")
 		}
 		ix.numbers[name] = uint32(t)
-		list := rest[:n:n]
-		rest = rest[n:]
-		for i, at := range list {
-			if uint64(at.chunk) >= r.contents.chunks || i > 0 && at.chunk <= list[i-1].chunk {
-				return damaged("wrong postings")
-			}
+		to := from + uint64(n)
+		p := postings{r.postings[from:to:to], r.counts[from:to:to], int(n)}
+		from = to
+		if !p.valid(r.contents.chunks, len(ix.tallies.list)) {
+			return damaged("wrong postings")
 		}
-		ix.postings[t] = postings{list: list, live: len(list)}
+		ix.postings[t] = p
 	}
-	if len(rest) > 0 {
+	if from < uint64(len(r.postings)) {
 		return damaged("wrong postings")
 	}
 	return nil
 }
 
+// valid reports whether the chunks of a list ascend and are below a number, and so its tallies.
+func (p *postings) valid(chunks uint64, tallies int) bool {
+	for i, n := range p.chunks {
+		if uint64(n) >= chunks || i > 0 && n <= p.chunks[i-1] || int(p.tallies[i]) >= tallies {
+			return false
+		}
+	}
+	return true
+}
+
 func (r *snapshotReader) assembleChunks() error {
 	ix := r.ix
 	ix.live = len(ix.chunks)
-	for _, t := range r.sequence {
-		if uint64(t) >= r.contents.terms {
-			return damaged("wrong sequences")
-		}
-	}
-	rest := r.sequence
 	for i := range ix.chunks {
-		ch := &ix.chunks[i]
-		n := uint64(0)
-		for field, length := range ch.lengths {
-			n += uint64(length)
+		for field, length := range ix.chunks[i].lengths {
 			ix.totals[field] += uint64(length)
 		}
-		if n > uint64(len(rest)) {
-			return damaged("wrong sequences")
-		}
-		ch.sequence, rest = rest[:n:n], rest[n:]
-		ix.textLengths[i] = ch.lengths[textField]
-	}
-	if len(rest) > 0 {
-		return damaged("wrong sequences")
+		ix.textLengths[i], ix.traits[i] = ix.chunks[i].lengths[textField], traitsOf(&ix.chunks[i].doc.Document)
 	}
 	return nil
 }
@@ -349,6 +352,7 @@ const sampled = 32
 // stems is detected.
 func (ix *Index) analysisUnchanged() bool {
 	c := counter{numberer: newNumberer(&ix.vocabulary)}
+	var buf []byte
 	step := max(len(ix.chunks)/sampled, 1)
 	for n := 0; n < len(ix.chunks); n += step {
 		doc := ix.chunks[n].doc
@@ -358,8 +362,9 @@ func (ix *Index) analysisUnchanged() bool {
 		}
 		was := &ix.chunks[n]
 		ch := newChunk(doc, parts[was.ordinal])
-		if ch.text != was.text || ch.headings != was.headings ||
-			!slices.Equal(c.count(ch).sequence, was.sequence) {
+		var found sequence
+		if found, buf = encodeSequence(buf, c.count(ch).words); found != was.sequence ||
+			ch.text != was.text || ch.headings != was.headings {
 			return false
 		}
 	}

@@ -26,8 +26,9 @@ func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 	sw.write([]byte(snapshotMagic))
 	sw.order(ix, sw.documents(ix))
 	sw.terms(ix)
+	sw.tallies(ix)
 	sw.postings(ix)
-	sw.sequences(ix)
+	sw.counts(ix)
 	sw.finish(when)
 	if sw.err != nil {
 		return fmt.Errorf("write a snapshot of the index: %w", sw.err)
@@ -129,10 +130,18 @@ func (sw *snapshotWriter) terms(ix *Index) {
 			return
 		}
 		sw.buf = appendString(sw.buf, name)
-		sw.buf = binary.AppendUvarint(sw.buf, uint64(len(ix.postings[t].list)))
+		sw.buf = binary.AppendUvarint(sw.buf, uint64(len(ix.postings[t].chunks)))
 		sw.item(termsPart)
 	}
 	sw.contents.terms = sw.endKind(termsPart)
+}
+
+func (sw *snapshotWriter) tallies(ix *Index) {
+	for _, t := range ix.tallies.list[uncounted+1:] {
+		sw.buf = append(sw.buf, t[:]...)
+		sw.item(talliesPart)
+	}
+	sw.contents.tallies = sw.endKind(talliesPart)
 }
 
 func (sw *snapshotWriter) postings(ix *Index) {
@@ -140,33 +149,32 @@ func (sw *snapshotWriter) postings(ix *Index) {
 		if sw.err != nil {
 			return
 		}
-		for _, at := range p.list {
-			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, at.chunk)
-			sw.buf = append(sw.buf, at.counts[:]...)
+		for _, n := range p.chunks {
+			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, n)
 			sw.item(postingsPart)
 		}
 	}
 	sw.contents.postings = sw.endKind(postingsPart)
 }
 
-func (sw *snapshotWriter) sequences(ix *Index) {
-	for i := range ix.chunks {
+func (sw *snapshotWriter) counts(ix *Index) {
+	for _, p := range ix.postings {
 		if sw.err != nil {
 			return
 		}
-		for _, t := range ix.chunks[i].sequence {
-			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, t)
-			sw.item(sequencesPart)
+		for _, n := range p.tallies {
+			sw.buf = append(sw.buf, n)
+			sw.item(countsPart)
 		}
 	}
-	sw.contents.numbers = sw.endKind(sequencesPart)
+	sw.endKind(countsPart)
 }
 
 func (sw *snapshotWriter) finish(when time.Time) {
 	c := &sw.contents
 	var buf []byte
 	for _, n := range []uint64{
-		uint64(when.UnixNano()), c.chunkSize, c.language, c.documents, c.chunks, c.terms, c.postings, c.numbers,
+		uint64(when.UnixNano()), c.chunkSize, c.language, c.documents, c.chunks, c.terms, c.tallies, c.postings,
 	} {
 		buf = binary.LittleEndian.AppendUint64(buf, n)
 	}
@@ -193,7 +201,7 @@ const (
 
 // appendDocument encodes a document and its chunks: path, title, source, text; flags and language,
 // a byte each; date; tags; metadata; the number of its chunks, and for each the offset and length of its text,
-// its headings and the number of its terms by field.
+// its headings, the number of its terms by field, and its sequence.
 func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 	for _, s := range []string{doc.Path, doc.Title, doc.Source, doc.Text} {
 		buf = appendString(buf, s)
@@ -226,6 +234,7 @@ func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 		for _, n := range ch.lengths {
 			buf = binary.AppendUvarint(buf, uint64(n))
 		}
+		buf = appendString(buf, string(ch.sequence))
 	}
 	return buf, nil
 }

@@ -120,16 +120,6 @@ func newNumberer(v *vocabulary) *numberer {
 	}
 }
 
-// append appends the term numbers of a text in a language to seq, in order.
-func (n *numberer) append(seq []uint32, l language.Language, text string) []uint32 {
-	for start, end := range language.Words(text) {
-		if t := n.number(l, text[start:end]); t != noTerm {
-			seq = append(seq, t)
-		}
-	}
-	return seq
-}
-
 // number returns the number of a word's term, with a cache: stemming a word takes longer than
 // everything else that is done with it.
 func (n *numberer) number(l language.Language, word string) uint32 {

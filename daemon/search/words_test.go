@@ -14,7 +14,7 @@ func (ix *Index) Search(q Query) Result {
 	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
 	top, parts := ix.lexical(q, terms, source{keep: keep}, k)
 	for i, c := range top {
-		h := ix.hit(c, nameSet(terms))
+		h := ix.hit(c, ix.termSet(terms))
 		h.Components = map[string]float64{}
 		parts[i].components(h.Components)
 		res.Hits = append(res.Hits, h)

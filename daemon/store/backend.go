@@ -84,6 +84,9 @@ type Commit struct {
 	Email   string
 	When    time.Time // set by the store
 	Ops     []Op
+	// Alone is set by the store on a grouper: nobody else waits for a commit, so work that could be
+	// left for later holds nobody up.
+	Alone bool
 }
 
 // OpKind is the name of a mutation on the wire (spec 4.2).

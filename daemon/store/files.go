@@ -45,6 +45,11 @@ func (f *Files) Read(ctx context.Context, path string) ([]byte, error) {
 func (f *Files) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	f.RLock()
 	defer f.RUnlock()
+	return f.OpenLocked(path)
+}
+
+// OpenLocked is Open for a caller that holds the lock.
+func (f *Files) OpenLocked(path string) (content io.ReadCloser, size int64, err error) {
 	info, err := f.Lookup(path)
 	if err != nil {
 		return nil, 0, err
@@ -63,6 +68,11 @@ func (f *Files) Open(_ context.Context, path string) (content io.ReadCloser, siz
 func (f *Files) Stat(_ context.Context, path string) (FileInfo, error) {
 	f.RLock()
 	defer f.RUnlock()
+	return f.StatLocked(path)
+}
+
+// StatLocked is Stat for a caller that holds the lock.
+func (f *Files) StatLocked(path string) (FileInfo, error) {
 	info, err := f.Lookup(path)
 	switch {
 	case err != nil:
@@ -77,6 +87,11 @@ func (f *Files) Stat(_ context.Context, path string) (FileInfo, error) {
 func (f *Files) List(_ context.Context, dir string) ([]FileInfo, error) {
 	f.RLock()
 	defer f.RUnlock()
+	return f.ListLocked(dir)
+}
+
+// ListLocked is List for a caller that holds the lock.
+func (f *Files) ListLocked(dir string) ([]FileInfo, error) {
 	if dir != "" {
 		info, err := f.Lookup(dir)
 		if IsNotFound(err) || err == nil && !info.IsDir() {

@@ -218,10 +218,10 @@ func (j *journal) rename(ctx context.Context, from, to string) error {
 	if _, err := j.write(ctx, to, data); err != nil {
 		return fmt.Errorf("to %s: %w", quotePath(to), err)
 	}
-	if from == to {
-		return nil
+	if from != to {
+		j.put(from, pending{deleted: true}, true)
 	}
-	return j.delete(ctx, from)
+	return nil
 }
 
 // checkTarget checks that there can be a document at path, and reports whether there is one.

@@ -63,6 +63,9 @@ func NewPlan(w Wanted) (p record.Plan, err error) {
 		if w.Poisson {
 			p.Arrival = record.Poisson
 		}
+		if w.Rate == "" {
+			w.Rate = startRate
+		}
 		if p.Stages, err = parseRates(w.Rate); err != nil {
 			return p, fmt.Errorf("--rate: %w", err)
 		}
@@ -113,6 +116,8 @@ func (w Wanted) check(p record.Plan) error {
 		return fmt.Errorf("--chaos %s: must be one of %s", w.Chaos, strings.Join(Chaos, ", "))
 	case w.Chaos != "" && (w.Targets > 1 || len(p.Sizes) > 1 || len(p.Stages) > 1 || w.Search != ""):
 		return errors.New("--chaos is for one target at one rate and size, and excludes --find-limit")
+	case w.Chaos != "" && w.Chaos != SlowClient && !writes(p.Mix):
+		return fmt.Errorf("--chaos %s checks that no acknowledged write is lost: have put or batch in --mix, such as search=4,put=1", w.Chaos)
 	case w.Search != "" && (len(p.Sizes) > 1 || len(p.Stages) > 1 || p.Stages[0].From != p.Stages[0].To):
 		return errors.New("--find-limit is for one size and chooses the rates itself; --rate may say where to begin")
 	case w.Baseline && w.FailOver == "":
@@ -128,6 +133,10 @@ func (w Wanted) check(p record.Plan) error {
 	return nil
 }
 
+func writes(mix []record.Share) bool {
+	return slices.ContainsFunc(mix, func(s record.Share) bool { return s.Op == work.Put || s.Op == work.Batch })
+}
+
 // The largest of what can be asked for.
 const (
 	maxRate = 1e6
@@ -136,11 +145,11 @@ const (
 
 var rateForm = regexp.MustCompile(`^([0-9.]+)(?:/s)?(?:\.\.([0-9.]+)(?:/s)?)?$`)
 
-// parseRates reads 200/s, steps 100/s,200/s and ramps 100/s..500/s. Empty is one request a second.
+// startRate is where the search for the highest rate begins.
+const startRate = "50/s"
+
+// parseRates reads 200/s, steps 100/s,200/s and ramps 100/s..500/s.
 func parseRates(text string) ([]record.Stage, error) {
-	if text == "" {
-		return []record.Stage{{From: 1, To: 1}}, nil
-	}
 	var stages []record.Stage
 	for part := range strings.SplitSeq(text, ",") {
 		m := rateForm.FindStringSubmatch(strings.TrimSpace(part))

@@ -1,6 +1,134 @@
 package bench
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
 
-func (b *Bench) search(context.Context) error { return nil }
-func (b *Bench) chaos(context.Context) error  { return nil }
+	"evalctl/harness/bench/load"
+	"evalctl/harness/bench/record"
+)
+
+// search looks for the highest rate of each target.
+func (b *Bench) search(ctx context.Context) error {
+	objectives, err := record.ParseObjectives(b.Plan.Search)
+	if err != nil {
+		return err
+	}
+	for _, a := range b.arms {
+		if a.target.Null {
+			continue
+		}
+		tried := 0
+		f := finder{
+			objectives: objectives, start: b.Plan.Stages[0].From, step: b.Step,
+			try: func(ctx context.Context, rate float64, length time.Duration) (record.Block, error) {
+				p := b.profile(0, tried)
+				p.Stage = record.Stage{From: rate, To: rate}
+				what := fmt.Sprintf("%s: %.4g/s", a.target.Name, rate)
+				blocks, err := a.blocks(ctx, load.Span{Block: length, Blocks: 1}, p, b.Plan.Sizes[0], number(0, tried), what)
+				tried++
+				if err != nil {
+					return record.Block{}, err
+				}
+				return blocks[0], nil
+			},
+			found: func(p record.Probe) error {
+				p.Target = a.index
+				b.file.Probes = append(b.file.Probes, p)
+				return b.Observer.Save(b.file)
+			},
+		}
+		if err := f.find(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finder looks for the highest rate that keeps objectives.
+type finder struct {
+	objectives []record.Objective
+	start      float64
+	step       time.Duration
+	try        func(ctx context.Context, rate float64, length time.Duration) (record.Block, error)
+	found      func(record.Probe) error
+}
+
+const (
+	// close is how much the rate that is not kept may be above the one that is.
+	closeEnough = 1.02
+	// lower is what a rate is divided by that was not kept each time again, at most times.
+	lower, times = 1.03, 12
+	// lowest is the lowest rate that is tried.
+	lowest = 0.1
+	// longest is the longest time that a rate is tried for.
+	longest = time.Minute
+)
+
+// find doubles the rate until it is not kept, or halves it until it is, halves the ratio of the
+// bounds, and tries the lower one again. If it is not kept each time, a lower one is.
+func (f finder) find(ctx context.Context) error {
+	kept, lost := 0.0, math.Inf(1)
+	for rate := f.start; rate <= maxRate && rate >= lowest && (kept == 0 || math.IsInf(lost, 1)); {
+		ok, err := f.probe(ctx, rate, false)
+		if err != nil {
+			return err
+		}
+		if ok {
+			kept = rate
+			rate *= 2
+		} else {
+			lost = rate
+			rate /= 2
+		}
+	}
+	if kept == 0 {
+		return nil
+	}
+	for lost/kept > closeEnough && !math.IsInf(lost, 1) {
+		rate := math.Sqrt(kept * lost)
+		ok, err := f.probe(ctx, rate, false)
+		if err != nil {
+			return err
+		}
+		if ok {
+			kept = rate
+		} else {
+			lost = rate
+		}
+	}
+	for range times {
+		ok, err := f.confirm(ctx, kept)
+		if ok || err != nil {
+			return err
+		}
+		kept /= lower
+	}
+	return nil
+}
+
+// confirm tries a rate again, and reports whether it was kept each time.
+func (f finder) confirm(ctx context.Context, rate float64) (bool, error) {
+	for range record.Confirmations {
+		if ok, err := f.probe(ctx, rate, true); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// probe tries a rate, for as long as it takes to know the figures.
+func (f finder) probe(ctx context.Context, rate float64, confirm bool) (bool, error) {
+	length := f.step
+	if need := float64(record.Need(f.objectives)) * 1.05 / rate; need > length.Seconds() {
+		length = min(seconds(need), longest)
+	}
+	b, err := f.try(ctx, rate, length)
+	if err != nil {
+		return false, err
+	}
+	p := record.Probe{Rate: rate, Confirm: confirm, Block: b, Kept: record.Keeps(f.objectives, b)}
+	return p.Kept, f.found(p)
+}

@@ -82,15 +82,31 @@ func (a Arm) open() (*Run, error) {
 	return run, err
 }
 
-// Sentences say what a reader must know first: whether the arms are comparable, who differs from
-// whom, by how much and how certain that is, and in what the arms differ besides their results.
-func (c *Arms) Sentences() []string {
+// Sentences say what a reader must know first: whether the arms are comparable, what memory adds
+// over baselines, who differs from whom, by how much and how certain that is, and in what the arms
+// differ besides their results.
+func (c *Arms) Sentences() []string { return append(c.Lead(), c.Others()...) }
+
+// Lead has the first of Sentences, what memory adds over baselines, with the differences that were
+// accepted. It is empty without a baseline.
+func (c *Arms) Lead() []string {
+	if c.Comparison == nil || len(c.Comparison.Memory) == 0 {
+		return nil
+	}
+	return append(c.Comparison.accepted(), c.Comparison.MemorySentences()...)
+}
+
+// Others has the Sentences after those of Lead.
+func (c *Arms) Others() []string {
 	var out []string
 	switch {
 	case c.Refused != nil:
 		out = append(out, c.Refused.sentence())
 	case c.Comparison != nil:
-		out = append(c.Comparison.accepted(), c.Comparison.sentences()...)
+		if len(c.Comparison.Memory) == 0 {
+			out = c.Comparison.accepted()
+		}
+		out = append(out, c.Comparison.sentences()...)
 	}
 	out = append(out, c.NotCompared...)
 	for _, f := range c.Facts {

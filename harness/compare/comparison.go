@@ -39,6 +39,9 @@ type Comparison struct {
 	// their p-values are adjusted.
 	Pairs []Pair `json:"pairs"`
 	Tests int    `json:"tests"`
+	// Memory compares each run that has a memory with each baseline, in the order of
+	// result.Baselines. It is empty without a baseline.
+	Memory []MemoryEffect `json:"memory"`
 	// Tags has the figures by tag, in order of the tag, and is empty if Tag is set. TagTests is the
 	// number of all their tests, over which their p-values are adjusted.
 	Tags     []TagComparison `json:"tags"`

@@ -11,13 +11,14 @@ import (
 
 // sentences say which runs differ from which, by how much and how certain that is: first in the
 // pass rates, then in the means of scores and of retrieval. Pairs of which nothing is shown are
-// together in one sentence.
+// together in one sentence. Those of MemorySentences are left out.
 func (c *Comparison) sentences() []string {
 	var out, same []string
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		names := c.Runs[p.Run].Name + " and " + c.Runs[p.Reference].Name
 		switch {
+		case c.aboutMemory(p):
 		case p.Difference == nil:
 			out = append(out, names+": no question has a verdict in both.")
 		case p.Verdict == NotSeen:
@@ -36,14 +37,19 @@ func (c *Comparison) sentences() []string {
 
 // difference says how the pass rates of a pair differ, and how certain that is.
 func (c *Comparison) difference(p *Pair) string {
-	text := figure.Points(*p.Difference) + " pp"
-	if p.Interval != nil {
-		text += fmt.Sprintf(" (95%% interval %s to %s)", figure.Points(p.Interval.Low), figure.Points(p.Interval.High))
+	return c.figures(p.Difference, p.Interval, p.Adjusted, p.N)
+}
+
+// figures has a difference of pass rates over n questions, and how certain it is.
+func (c *Comparison) figures(difference *float64, interval *result.Interval, adjusted *float64, n int) string {
+	text := figure.Points(*difference) + " pp"
+	if interval != nil {
+		text += fmt.Sprintf(" (95%% interval %s to %s)", figure.Points(interval.Low), figure.Points(interval.High))
 	}
-	if p.Adjusted != nil {
-		text += fmt.Sprintf(", p %s adjusted over %s", figure.Probability(*p.Adjusted), figure.Count(c.Tests, "test"))
+	if adjusted != nil {
+		text += fmt.Sprintf(", p %s adjusted over %s", figure.Probability(*adjusted), figure.Count(c.Tests, "test"))
 	}
-	return text + fmt.Sprintf(", over %s", figure.Count(p.N, "question"))
+	return text + fmt.Sprintf(", over %s", figure.Count(n, "question"))
 }
 
 // means say which means of the pairs differ, and in one sentence of which no difference is shown.

@@ -34,7 +34,8 @@ var labelSynonyms = map[string]string{
 
 // ReadLabels reads a JSONL file of labels, whose lines have id, question, reference_answer, answer
 // and label, which is true, false, "correct" or "incorrect". They may have type, one of
-// scorer.Types, and question_date. It returns an error for a bad line, a repeated id, and a label
+// scorer.Types, and question_date. Lines with "skipped": true, about which the labeller could not
+// decide, are left out. It returns an error for a bad line, a repeated id, and a label
 // that check rejects. The error lists up to ten lines, each a *LineError.
 func ReadLabels(path string, check func(scorer.Item) error) ([]Label, error) {
 	f, err := os.Open(path)
@@ -60,7 +61,10 @@ func readLabels(r io.Reader, path string, check func(scorer.Item) error) ([]Labe
 			bad = append(bad, err)
 			continue
 		}
-		label, err := parseLabel(line.text)
+		label, skipped, err := parseLabel(line.text)
+		if skipped {
+			continue
+		}
 		if first, ok := lines[label.Item.ID]; err == nil && ok {
 			err = fmt.Errorf("id %q is already used on line %d; ids must be unique", label.Item.ID, first)
 		} else if err == nil {
@@ -82,11 +86,10 @@ func readLabels(r io.Reader, path string, check func(scorer.Item) error) ([]Labe
 	return labels, nil
 }
 
-func parseLabel(line []byte) (Label, error) {
-	var l Label
+func parseLabel(line []byte) (l Label, skipped bool, err error) {
 	var answer *string
 	var label json.RawMessage
-	_, err := decodeObject(line, newKeyNames(labelSynonyms),
+	_, err = decodeObject(line, newKeyNames(labelSynonyms),
 		field{key: "id", into: &l.Item.ID},
 		field{key: "question", into: &l.Item.Question},
 		field{key: "reference_answer", into: &l.Item.Reference},
@@ -94,28 +97,29 @@ func parseLabel(line []byte) (Label, error) {
 		field{key: "label", into: &label},
 		field{key: "type", into: &l.Item.Type},
 		field{key: "question_date", into: &l.Item.QuestionDate},
+		field{key: "skipped", into: &skipped},
 	)
-	if err != nil {
-		return l, err
+	if err != nil || skipped {
+		return l, skipped, err
 	}
 	switch {
 	case l.Item.ID == "":
-		return l, errors.New(`"id" is missing; give the label a unique id`)
+		return l, false, errors.New(`"id" is missing; give the label a unique id`)
 	case l.Item.Question == "":
-		return l, fmt.Errorf(`label %q: "question" is missing or empty`, l.Item.ID)
+		return l, false, fmt.Errorf(`label %q: "question" is missing or empty`, l.Item.ID)
 	case answer == nil:
-		return l, fmt.Errorf(`label %q: "answer" is missing; it may be empty`, l.Item.ID)
+		return l, false, fmt.Errorf(`label %q: "answer" is missing; it may be empty`, l.Item.ID)
 	}
 	l.Item.Answer = *answer
 	if l.Item.QuestionDate != "" {
 		if _, err := parseDate(l.Item.QuestionDate); err != nil {
-			return l, fmt.Errorf(`label %q: "question_date": %w`, l.Item.ID, err)
+			return l, false, fmt.Errorf(`label %q: "question_date": %w`, l.Item.ID, err)
 		}
 	}
 	if l.Right, err = parseVerdict(label); err != nil {
-		return l, fmt.Errorf("label %q: %w", l.Item.ID, err)
+		return l, false, fmt.Errorf("label %q: %w", l.Item.ID, err)
 	}
-	return l, nil
+	return l, false, nil
 }
 
 // parseVerdict parses the value of the key label.

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -75,6 +76,28 @@ func New(s Spec) (*Plan, error) {
 	}
 	p.env = Environment(s.Targets.Env, p.Found)
 	p.daemon, err = p.Session.DaemonID()
+	return p, err
+}
+
+// NewSweep checks how the daemon of a sweep is started or reached, and reads what load makes of the
+// questions. A daemon of this program generates no answers.
+func NewSweep(s Spec, load func(dataset.Spec) (dataset.Input, error)) (*Plan, error) {
+	p, err := New(s)
+	if err != nil {
+		return nil, err
+	}
+	if p.Found.Own {
+		p.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, p.Found.Profile.Env...)
+	}
+	if mode := p.Found.Settings.Mode; mode != "" {
+		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --mode %[2]s with a target without a mode",
+			p.Found.Name, mode)
+	}
+	questions, err := p.ReadCriteria(nil)
+	if err != nil {
+		return nil, err
+	}
+	p.Input, err = load(questions)
 	return p, err
 }
 

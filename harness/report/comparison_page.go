@@ -14,6 +14,9 @@ import (
 // questions that differ.
 func (c Comparison) write(p *summary) {
 	p.printf("## %s\n\n", c.heading())
+	for _, sentence := range c.MemorySentences() {
+		p.printf("- %s\n", markdown.Span(sentence, sentenceLength))
+	}
 	for i := range c.Pairs {
 		p.printf("- %s\n", markdown.Span(c.sentence(&c.Pairs[i]), sentenceLength))
 	}

@@ -1,5 +1,7 @@
 package result
 
+import "slices"
+
 // Scenario is the endpoint that is evaluated and how it is asked (spec 4.4).
 type Scenario string
 
@@ -11,13 +13,18 @@ const (
 )
 
 // The scenarios of replays in which evalctl's own reader answers: from what the daemon's search
-// finds, from the whole haystack, from the gold sessions only, and from nothing.
+// finds, from nothing, from sessions drawn at random, from the whole haystack, and from the gold
+// sessions only.
 const (
-	RetrieveOnly Scenario = "retrieve-only"
-	FullContext  Scenario = "full-context"
-	Oracle       Scenario = "oracle"
-	NoMemory     Scenario = "no-memory"
+	RetrieveOnly  Scenario = "retrieve-only"
+	NoMemory      Scenario = "no-memory"
+	RandomSession Scenario = "random-session"
+	FullContext   Scenario = "full-context"
+	Oracle        Scenario = "oracle"
 )
+
+// Baselines are the scenarios that ask no memory, from the least that the reader is given.
+var Baselines = []Scenario{NoMemory, RandomSession, FullContext, Oracle}
 
 // ImportedAnswers is the scenario of answers that another harness stored. How they were asked for is not
 // known.
@@ -28,7 +35,7 @@ const ImportedAnswers Scenario = "imported"
 func (s Scenario) Reads() bool { return s != SearchOnly }
 
 // Baseline reports whether the scenario asks no memory.
-func (s Scenario) Baseline() bool { return s == FullContext || s == Oracle || s == NoMemory }
+func (s Scenario) Baseline() bool { return slices.Contains(Baselines, s) }
 
 // Dialect is how the keys of requests are spelled.
 type Dialect string

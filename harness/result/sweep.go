@@ -31,6 +31,9 @@ type Cell struct {
 	Questions []Record `json:"questions,omitempty"`
 }
 
+// Unanswered reports whether no question of the cell has an answer.
+func (c Cell) Unanswered() bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
+
 // WithoutTexts returns the record without the texts that were retrieved, which are also the answer
 // of a search. What was retrieved is still known by path.
 func (r Record) WithoutTexts() Record {

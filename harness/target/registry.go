@@ -132,13 +132,18 @@ func (r Registry) named(name string, outer []string) (Definition, error) {
 
 // own returns this program's own daemon. It has an empty home if SVC_STORE is memory.
 func (r Registry) own() Definition {
+	return Definition{Name: "go", Own: true, Profile: launch.Profile{
+		Command: r.serve(r.Env("SVC_STORE")), Announces: true,
+	}}
+}
+
+// serve returns the command of this program's own daemon with a store.
+func (r Registry) serve(store string) []string {
 	home := "--home={home}"
-	if r.Env("SVC_STORE") == "memory" { // a memory store rejects a home, also in SVC_HOME
+	if store == "memory" { // a memory store rejects a home, also in SVC_HOME
 		home = "--home="
 	}
-	return Definition{Name: "go", Own: true, Profile: launch.Profile{
-		Command: []string{r.Self, "serve", "--addr", "{addr}", home}, Announces: true,
-	}}
+	return []string{r.Self, "serve", "--addr", "{addr}", home}
 }
 
 func (r Registry) unknown(name string) error {
@@ -204,6 +209,11 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 				"leave the assignments out", name, words[0])
 		}
 		d.Profile.Env = append(d.Profile.Env, assigned...)
+		for _, a := range assigned {
+			if store, ok := strings.CutPrefix(a, "SVC_STORE="); ok && d.Own {
+				d.Profile.Command = r.serve(store)
+			}
+		}
 	default:
 		d, err = r.started(name, words, origin)
 		d.Profile.Env = assigned

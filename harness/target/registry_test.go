@@ -28,6 +28,9 @@ func TestFind(t *testing.T) {
 		{name: "built in, in memory", given: "go", env: map[string]string{"SVC_STORE": "memory"},
 			want: Definition{Name: "go", Own: true, Profile: launch.Profile{
 				Announces: true, Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home="}}}},
+		{name: "built in, in memory by its definition", given: "mem=SVC_STORE=memory go",
+			want: Definition{Name: "mem", Own: true, Profile: launch.Profile{
+				Announces: true, Command: []string{"/bin/evalctl", "serve", "--addr", "{addr}", "--home="}, Env: []string{"SVC_STORE=memory"}}}},
 		{name: "go configured", given: "go",
 			env: map[string]string{"SVC_SDK_GO_CMD": "go run ./cmd/x --addr {addr}", "SVC_SDK_GO_DIR": "/src/go"},
 			want: Definition{Name: "go", Profile: launch.Profile{

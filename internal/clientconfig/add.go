@@ -12,8 +12,8 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 const maxName = 64
 
-// CheckName returns an error for a name that some client does not accept.
-func CheckName(name string) error {
+// checkName returns an error for a name that some client does not accept.
+func checkName(name string) error {
 	if len(name) > maxName || !validName.MatchString(name) {
 		return fmt.Errorf("%q: must be 1 to %d letters, digits, - and _", name, maxName)
 	}

@@ -17,8 +17,8 @@ import (
 // goRun matches the path of a program that go run has built.
 var goRun = regexp.MustCompile(`/go-build\d+/`)
 
-// CheckCommand returns an error for a command that a client could not start later.
-func CheckCommand(program string, args []string) error {
+// checkCommand returns an error for a command that a client could not start later.
+func checkCommand(program string, args []string) error {
 	if goRun.MatchString(filepath.ToSlash(program)) {
 		return errors.New("go run deletes the program when it ends: " +
 			"install it with go install ./cmd/evalctl, and run that one")
@@ -31,8 +31,8 @@ func CheckCommand(program string, args []string) error {
 	return nil
 }
 
-// List prints the clients, their files, and whether they have the entry.
-func List(w io.Writer, where Places, name, program string, args []string) error {
+// list prints the clients, their files, and whether they have the entry.
+func list(w io.Writer, where Places, name, program string, args []string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CLIENT\tENTRY\tFILE")
 	for _, client := range clients {
@@ -43,8 +43,8 @@ func List(w io.Writer, where Places, name, program string, args []string) error 
 	return table.Flush()
 }
 
-// Show prints the configuration to stdout, and how to add it to the file at path to stderr.
-func (c Client) Show(stdout, stderr io.Writer, path, name string, entry Entry) {
+// show prints the configuration to stdout, and how to add it to the file at path to stderr.
+func (c Client) show(stdout, stderr io.Writer, path, name string, entry Entry) {
 	fmt.Fprintf(stderr, "%s reads %s:\n\n", c.Name, terminal.Line(path))
 	fmt.Fprint(stdout, c.Snippet(name, entry))
 	fmt.Fprintf(stderr, "\n--write adds this entry to the file.")
@@ -55,8 +55,8 @@ func (c Client) Show(stdout, stderr io.Writer, path, name string, entry Entry) {
 	}
 }
 
-// Print prints what a change did to the entry of a name.
-func (c Change) Print(w io.Writer, name string) error {
+// print prints what a change did to the entry of a name.
+func (c Change) print(w io.Writer, name string) error {
 	file := terminal.Line(c.Path)
 	if len(c.Lines) == 0 {
 		_, err := fmt.Fprintf(w, "%s is unchanged: it has the entry %q\n", file, name)
@@ -72,8 +72,8 @@ func (c Change) Print(w io.Writer, name string) error {
 	return nil
 }
 
-// Remind names the variables that the client must pass on.
-func (c Client) Remind(w io.Writer, variables []string) {
+// remind names the variables that the client must pass on.
+func (c Client) remind(w io.Writer, variables []string) {
 	if len(variables) == 0 {
 		return
 	}

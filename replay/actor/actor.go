@@ -4,7 +4,7 @@
 // An Actor is what a run asks. Its styles differ in what the reader is given:
 //
 //   - retrieve.go: the chunks that a daemon's search finds, or nothing, because the daemon reads
-//   - baseline.go: the whole haystack, its gold sessions, or nothing
+//   - baseline.go: the whole haystack, its gold sessions, as many drawn at random, or nothing
 //   - prompt.go, notes.go: the reader's prompt, and the notes in it
 //   - read.go: the request to the model, and its failures
 //   - fake.go, fakedate.go: the answers of the offline reader
@@ -30,17 +30,18 @@ import (
 // Style is how questions are answered.
 type Style string
 
-// The styles. The last three are baselines, which ask no daemon.
+// The styles. The last four are baselines, which ask no daemon.
 const (
-	RetrieveOnly Style = "retrieve-only" // the daemon searches, the reader answers
-	Full         Style = "full"          // the daemon answers
-	FullContext  Style = "full-context"  // the reader answers from all sessions
-	Oracle       Style = "oracle"        // the reader answers from the gold sessions
-	NoMemory     Style = "no-memory"     // the reader answers from nothing
+	RetrieveOnly  Style = "retrieve-only"  // the daemon searches, the reader answers
+	Full          Style = "full"           // the daemon answers
+	NoMemory      Style = "no-memory"      // the reader answers from nothing
+	RandomSession Style = "random-session" // the reader answers from as many sessions as are gold, drawn at random
+	FullContext   Style = "full-context"   // the reader answers from all sessions
+	Oracle        Style = "oracle"         // the reader answers from the gold sessions
 )
 
 // Baselines are the styles that ask no daemon.
-var Baselines = []Style{FullContext, Oracle, NoMemory}
+var Baselines = []Style{NoMemory, RandomSession, FullContext, Oracle}
 
 // Baseline reports whether the style asks no daemon. A baseline retrieves nothing: unless its
 // questions are asked without expected paths, a run counts all gold as not retrieved.
@@ -68,7 +69,7 @@ type Config struct {
 	MaxTokens int
 	// QuestionDate is set if the daemon and the reader get the date of the question.
 	QuestionDate bool
-	// Benchmark is required for FullContext and Oracle. If it is set otherwise, a chunk without a
+	// Benchmark is required for all baselines but NoMemory. If it is set otherwise, a chunk without a
 	// date has that of its session.
 	Benchmark *source.Benchmark
 	// Documents returns the documents to which a chunk belongs, as harness.Documents does. If

@@ -2,8 +2,10 @@ package actor
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"evalctl/harness/dataset"
@@ -42,19 +44,57 @@ func (a *Actor) sessionNotes(q dataset.Question) ([]note, error) {
 		return nil, err
 	}
 	notes := make([]note, 0, len(h.Sessions)+len(h.Docs))
-	gold := goldPaths(known, h)
+	shown := a.shown(known, h)
 	for _, s := range h.Sessions {
-		if a.cfg.Style == FullContext || gold[s.Path] {
+		if shown(s.Path) {
 			notes = append(notes, note{Date: s.Date, Title: s.Title, Text: s.Text()})
 		}
 	}
 	for _, d := range h.Docs {
-		if a.cfg.Style == FullContext || gold[d.Path] {
+		if shown(d.Path) {
 			notes = append(notes, note{Text: string(d.Data)})
 		}
 	}
 	return notes, nil
 }
+
+// shown returns which sessions or documents of its haystack the reader of a question is given.
+func (a *Actor) shown(q source.Question, h source.Haystack) func(path string) bool {
+	gold := goldPaths(q, h)
+	switch a.cfg.Style {
+	case RandomSession:
+		gold = drawn(q, h)
+	case FullContext:
+		return func(string) bool { return true }
+	}
+	return func(path string) bool { return gold[path] }
+}
+
+// drawn returns as many paths of a haystack as a question has gold documents, at least one. The hash
+// of the question and of the path decides, so that a question has the same ones in every sample, and
+// in every process.
+func drawn(q source.Question, h source.Haystack) map[string]bool {
+	var paths []string
+	for _, s := range h.Sessions {
+		paths = append(paths, s.Path)
+	}
+	for _, d := range h.Docs {
+		paths = append(paths, d.Path)
+	}
+	lot := func(path string) string {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(q.ID), q.ID, path))
+		return string(sum[:])
+	}
+	slices.SortFunc(paths, func(x, y string) int { return strings.Compare(lot(x), lot(y)) })
+	out := map[string]bool{}
+	for _, path := range paths[:min(len(paths), drawnFor(q))] {
+		out[path] = true
+	}
+	return out
+}
+
+// drawnFor returns how many sessions are drawn for a question.
+func drawnFor(q source.Question) int { return max(1, len(q.Gold)) }
 
 // goldPaths returns the gold documents of a question by the paths that the haystack has.
 func goldPaths(q source.Question, h source.Haystack) map[string]bool {

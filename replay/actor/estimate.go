@@ -60,9 +60,12 @@ func (a *Actor) noteBytes(q source.Question, info source.HaystackInfo) (likely, 
 		return 0, 0
 	case FullContext:
 		return min(whole, maxContext), min(escaped*whole, maxContext)
-	case Oracle:
-		gold := min(len(q.Gold), info.Sessions)
-		return min(whole*gold/max(info.Sessions, 1), maxContext), min(escaped*whole, maxContext)
+	case Oracle, RandomSession:
+		gold := len(q.Gold)
+		if a.cfg.Style == RandomSession {
+			gold = drawnFor(q)
+		}
+		return min(whole*min(gold, info.Sessions)/max(info.Sessions, 1), maxContext), min(escaped*whole, maxContext)
 	}
 	return min(a.cfg.TopK*ordinaryPassage, whole, maxPassages), maxPassages
 }

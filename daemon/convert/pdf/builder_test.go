@@ -3,9 +3,18 @@ package pdf_test
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"fmt"
 	"strings"
+
+	"evalctl/daemon/convert/budget"
+	"evalctl/daemon/convert/pdf"
 )
+
+// read reads a file with as much memory as there ever is.
+func read(ctx context.Context, data []byte) (pdf.Document, error) {
+	return pdf.Read(ctx, budget.NewMeter(ctx, 384<<20, len(data)), data)
+}
 
 // file builds PDF files from their objects. Object n is objects[n-1]; the first is the catalog.
 type file struct{ objects []string }

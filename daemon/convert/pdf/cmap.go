@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"unicode/utf16"
+
+	"evalctl/daemon/convert/budget"
 )
 
 // maxMappings bounds the entries of a CMap. There are 65,536 codes of two bytes.
@@ -23,15 +25,26 @@ type mapping struct {
 	cid       uint32
 }
 
-// parseCMap reads what a CMap maps. It ignores what it does not know.
-func parseCMap(data []byte) *cmap {
+// perMapping is what a mapping takes, and perOperand what an operand does until its operator, in
+// bytes.
+const perMapping, perOperand = 64, 64
+
+// parseCMap reads what a CMap maps. It ignores what it does not know. The error is that of the
+// meter, which holds the result.
+func parseCMap(meter *budget.Meter, data []byte) (*cmap, error) {
 	m := &cmap{}
 	l := lexer{data: data}
 	var operands []token
 	for t := l.next(); t.kind != tokenEnd; t = l.next() {
+		if err := meter.Step(perOperator); err != nil {
+			return m, err
+		}
 		if t.kind != tokenOperator {
 			if len(operands) < 4*maxMappings {
 				operands = append(operands, t)
+			}
+			if len(operands)%1024 == 0 && int64(len(operands)+len(m.ranges))*2*perOperand > meter.Memory() {
+				return m, meter.Hold(meter.Memory() + 1)
 			}
 			continue
 		}
@@ -50,7 +63,7 @@ func parseCMap(data []byte) *cmap {
 		operands = operands[:0]
 	}
 	slices.SortStableFunc(m.ranges, func(a, b mapping) int { return cmp.Compare(a.low, b.low) })
-	return m
+	return m, meter.Hold(perMapping * int64(len(m.ranges)))
 }
 
 func (m *cmap) chars(operands []token) {

@@ -42,7 +42,7 @@ type drawer struct {
 	state  state
 	saved  []state
 	marked []marked
-	steps  int
+	held   int // lines of the layout that are counted
 }
 
 // marked is content between BDC or BMC and EMC.
@@ -65,9 +65,7 @@ func (d *drawer) draw(content []byte, resources types.Dict, level int) {
 			}
 			continue
 		}
-		if d.steps++; d.steps%1024 == 0 && d.r.ctx.Err() != nil {
-			d.r.fail(d.r.ctx.Err())
-		}
+		d.r.fail(d.r.meter.Step(perOperator))
 		switch op := string(t.text); op {
 		case "BI":
 			l.skipImage()
@@ -187,8 +185,20 @@ func (d *drawer) show(operands []token) {
 	}
 }
 
+// count counts a glyph and the lines that have ended. It reports whether the page may go on.
+func (d *drawer) count() bool {
+	d.r.fail(d.r.meter.Step(perGlyph))
+	for ; d.held < len(d.layout.lines); d.held++ {
+		d.r.fail(d.r.meter.Hold(perLine + perText*int64(len(d.layout.lines[d.held].text))))
+	}
+	return d.r.err == nil
+}
+
 // glyph shows a glyph and moves the text by its width.
 func (d *drawer) glyph(g glyph) {
+	if !d.count() {
+		return
+	}
 	s := &d.state
 	m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.rise}.times(s.text).times(s.ctm)
 	shown := g.text
@@ -228,7 +238,9 @@ func (d *drawer) drawForm(o types.Object, resources types.Dict, level int) {
 	if own := d.r.dict(form["Resources"]); own != nil {
 		resources = own
 	}
-	d.draw(d.r.stream(o), resources, level+1)
+	content := d.r.stream(o)
+	d.draw(content, resources, level+1)
+	d.r.release(content)
 	d.state, d.saved = outer, saved
 }
 

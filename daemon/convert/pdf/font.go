@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -88,33 +89,45 @@ func (f *textFont) text(code uint32) string {
 
 // font returns the font of a resource. It is nil if it cannot be read.
 func (r *reader) font(o types.Object) *textFont {
-	ref, indirect := o.(types.IndirectRef)
-	if indirect {
-		if f, ok := r.fonts[ref.ObjectNumber.Value()]; ok {
-			return f
-		}
+	d := r.dict(o)
+	if d == nil {
+		return nil
 	}
-	var f *textFont
-	if d := r.dict(o); d != nil {
+	// The file keeps its dictionaries, so an address stands for one as long as the file is read.
+	id := reflect.ValueOf(d).Pointer()
+	f, ok := r.fonts[id]
+	if !ok {
 		f = r.readFont(d)
-	}
-	if indirect {
-		r.fonts[ref.ObjectNumber.Value()] = f
+		r.fonts[id] = f
 	}
 	return f
 }
 
+// perFont and perWidth are what a font and one of its widths take, in bytes.
+const perFont, perWidth = 5 << 10, 40
+
 func (r *reader) readFont(d types.Dict) *textFont {
 	f := &textFont{widths: map[uint32]float64{}}
-	if data := r.stream(d["ToUnicode"]); data != nil {
-		f.unicode = parseCMap(data)
-	}
+	f.unicode = r.cmap(d["ToUnicode"])
 	if r.name(d["Subtype"]) == "Type0" {
 		r.readComposite(f, d)
 	} else {
 		r.readSimple(f, d)
 	}
+	r.fail(r.meter.Hold(perFont + perWidth*int64(len(f.widths))))
 	return f
+}
+
+// cmap returns the CMap of a stream. It is nil if there is none.
+func (r *reader) cmap(o types.Object) *cmap {
+	data := r.stream(o)
+	if data == nil {
+		return nil
+	}
+	defer r.release(data)
+	m, err := parseCMap(r.meter, data)
+	r.fail(err)
+	return m
 }
 
 // readComposite reads a font whose codes stand for character identifiers.
@@ -122,9 +135,7 @@ func (r *reader) readComposite(f *textFont, d types.Dict) {
 	f.composite = true
 	f.width = 1000
 	name := r.name(d["Encoding"])
-	if data := r.stream(d["Encoding"]); data != nil {
-		f.codes = parseCMap(data)
-	}
+	f.codes = r.cmap(d["Encoding"])
 	f.utf16 = strings.Contains(name, "UCS2") || strings.Contains(name, "UTF16")
 	descendants := r.array(d["DescendantFonts"])
 	if len(descendants) == 0 {
@@ -139,12 +150,13 @@ func (r *reader) readComposite(f *textFont, d types.Dict) {
 
 // readWidths reads widths of the forms "first [w w …]" and "first last w".
 func (r *reader) readWidths(f *textFont, w types.Array) {
-	for i := 0; i+1 < len(w); {
+	for i := 0; i+1 < len(w) && r.err == nil; {
 		first, _ := r.number(w[i])
 		if first < 0 || first > 0xffff {
 			return
 		}
 		if list := r.array(w[i+1]); list != nil {
+			r.fail(r.meter.Step(perOperator * len(list)))
 			for j, o := range list {
 				f.widths[uint32(first)+uint32(j)], _ = r.number(o)
 			}
@@ -156,7 +168,9 @@ func (r *reader) readWidths(f *textFont, w types.Array) {
 		}
 		last, _ := r.number(w[i+1])
 		width, _ := r.number(w[i+2])
-		for code := first; code <= min(last, 0xffff); code++ {
+		last = min(last, 0xffff)
+		r.fail(r.meter.Step(perOperator * int(max(last-first, 0))))
+		for code := first; code <= last; code++ {
 			f.widths[uint32(code)] = width
 		}
 		i += 3
@@ -242,6 +256,7 @@ func (r *reader) encoding(d, descriptor types.Dict) *encoding {
 // of lines "dup 65 /A put" in the readable part of the program.
 func (r *reader) builtin(descriptor types.Dict) *encoding {
 	program := r.stream(descriptor["FontFile"])
+	defer r.release(program)
 	start := bytes.Index(program, []byte("/Encoding"))
 	if start < 0 {
 		return nil

@@ -51,6 +51,8 @@ const (
 	cellGap = 1.5
 	// backStep is how far text may step back on its line, as for accents.
 	backStep = 0.7
+	// maxLine is the most text of a line, in bytes. What is longer was made to be.
+	maxLine = 64 << 10
 )
 
 // add adds a glyph. The matrix maps a square of the font size.
@@ -120,7 +122,7 @@ func (l *layout) repeats(g shown) bool {
 // continues reports whether a glyph is on the line that is open.
 func (l *layout) continues(g line) bool {
 	o := &l.open
-	return l.text.Len() > 0 && g.dx*o.dx+g.dy*o.dy > 0.99 &&
+	return l.text.Len() > 0 && l.text.Len() < maxLine && g.dx*o.dx+g.dy*o.dy > 0.99 &&
 		math.Abs(g.base-o.base) < 0.5*math.Max(g.size, o.size) && g.start > o.end-backStep*math.Max(g.size, o.size)
 }
 
@@ -128,7 +130,7 @@ func (l *layout) continues(g line) bool {
 // a script that is written from right to left.
 func (l *layout) continuesLeft(text string, g line) bool {
 	o := &l.open
-	if l.text.Len() == 0 || !sameDirection(g, *o) || math.Abs(g.base-o.base) > 0.5*math.Max(g.size, o.size) {
+	if l.text.Len() == 0 || l.text.Len() >= maxLine || !sameDirection(g, *o) || math.Abs(g.base-o.base) > 0.5*math.Max(g.size, o.size) {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(text)

@@ -28,7 +28,14 @@ type token struct {
 type lexer struct {
 	data []byte
 	pos  int
+	// depth is that of the parentheses of a literal string of which a part was returned, 0 if there
+	// is none.
+	depth int
 }
+
+// maxLiteral is the most of a literal string that is one token, in bytes. A longer one is several,
+// which are shown as one. It is even, because codes may have two bytes.
+const maxLiteral = 64 << 10
 
 func isSpace(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
@@ -43,6 +50,9 @@ func isDelimiter(c byte) bool {
 }
 
 func (l *lexer) next() token {
+	if l.depth > 0 {
+		return token{kind: tokenString, text: l.literal()}
+	}
 	for l.pos < len(l.data) {
 		c := l.data[l.pos]
 		switch {
@@ -55,6 +65,8 @@ func (l *lexer) next() token {
 				l.pos = len(l.data)
 			}
 		case c == '(':
+			l.pos++
+			l.depth = 1
 			return token{kind: tokenString, text: l.literal()}
 		case c == '<' || c == '>':
 			if l.pos+1 < len(l.data) && l.data[l.pos+1] == c {
@@ -136,27 +148,28 @@ func unescapeName(name []byte) []byte {
 	return out
 }
 
-// literal returns the string in parentheses that begins at the position.
+// literal returns the rest of the string in parentheses, or its next part.
 func (l *lexer) literal() []byte {
 	var out []byte
-	depth := 0
-	for l.pos++; l.pos < len(l.data); l.pos++ {
+	for ; l.pos < len(l.data) && len(out) < maxLiteral; l.pos++ {
 		c := l.data[l.pos]
 		switch c {
 		case '(':
-			depth++
+			l.depth++
 		case ')':
-			if depth == 0 {
+			if l.depth--; l.depth == 0 {
 				l.pos++
 				return out
 			}
-			depth--
 		case '\\':
 			l.pos++
 			out = l.escaped(out)
 			continue
 		}
 		out = append(out, c)
+	}
+	if l.pos >= len(l.data) {
+		l.depth = 0
 	}
 	return out
 }

@@ -11,9 +11,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pdfcpu/pdfcpu/pkg/filter"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+
+	"evalctl/daemon/convert/budget"
 )
 
 // ErrNoText is a PDF that can be read but has no text.
@@ -23,17 +26,18 @@ var ErrNoText = errors.New("the PDF has no text layer: it may be a scan, which n
 var ErrPassword = errors.New("the PDF is encrypted and needs a password")
 
 const (
-	maxStream  = 64 << 20  // bytes of a decoded stream
-	maxStreams = 256 << 20 // bytes of all decoded streams, each time that one is drawn
-	minStream  = 4 << 10   // bytes that a stream counts at least, so that their number is bounded
-	maxText    = 64 << 20  // bytes of text
-	maxPages   = 100_000
-	maxLevels  = 64 // of the page tree, and of what a page draws
+	maxPages  = 100_000
+	maxLevels = 64 // of the page tree, and of what a page draws
+	// perLine and perText are what a line and a byte of its text take until the file is converted,
+	// in bytes: the line, its block, and the Markdown, which grows to twice its size.
+	perLine, perText = 200, 5
+	// perOperator and perGlyph are steps.
+	perOperator, perGlyph, perStream = 16, 64, 4 << 10
 )
 
 var (
-	errTooLarge = errors.New("the PDF is too large")
-	errPage     = errors.New("the PDF is damaged: a page cannot be read")
+	errPages = fmt.Errorf("the PDF has more than %d pages", maxPages)
+	errPage  = errors.New("the PDF is damaged: a page cannot be read")
 )
 
 // Document is the text of a PDF.
@@ -54,33 +58,36 @@ type Block struct {
 // reader reads a file.
 type reader struct {
 	ctx      context.Context
+	meter    *budget.Meter
 	file     *model.XRefTable
-	fonts    map[int]*textFont // by object number
-	defaults types.Dict        // resources of the fields of forms
-	decoded  int               // bytes of streams so far
-	err      error             // ends the reading
+	fonts    map[uintptr]*textFont // by the dictionary of the font
+	opened   map[int]bool          // streams of objects, by their number
+	defaults types.Dict            // resources of the fields of forms
+	err      error                 // ends the reading
 }
 
 // Read reads a PDF. An encrypted file must have an empty user password.
 //
-// The errors are ErrNoText, ErrPassword, that of ctx, or one that says why the file cannot be read.
-func Read(ctx context.Context, data []byte) (doc Document, err error) {
+// The errors are ErrNoText, ErrPassword, that of the meter, or one that says why the file cannot be
+// read.
+func Read(ctx context.Context, m *budget.Meter, data []byte) (doc Document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the PDF is damaged: %v", p)
 		}
-		if ctx.Err() != nil {
-			err = ctx.Err()
+		// pdfcpu leaves out what it cannot read, also what it may not.
+		if limit := m.Err(); limit != nil {
+			err = limit
 		}
 	}()
 	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return Document{}, errors.New("it is not a PDF: it does not begin with %PDF-")
 	}
-	file, err := open(ctx, data)
+	file, err := open(ctx, m, data)
 	if err != nil {
 		return Document{}, err
 	}
-	r := &reader{ctx: ctx, file: file.XRefTable, fonts: map[int]*textFont{}}
+	r := &reader{ctx: ctx, meter: m, file: file.XRefTable, fonts: map[uintptr]*textFont{}, opened: map[int]bool{}}
 	pages := r.pages()
 	if r.err != nil {
 		return Document{}, r.err
@@ -97,26 +104,24 @@ func Read(ctx context.Context, data []byte) (doc Document, err error) {
 }
 
 // open reads the objects of a file.
-func open(ctx context.Context, data []byte) (*model.Context, error) {
-	// Object streams are decoded together, so they share a limit.
-	const maxObjectStreams, shared = 4096, 1 << 30
-	streams := bytes.Count(data, []byte("ObjStm"))
-	if streams > maxObjectStreams {
-		return nil, errTooLarge
-	}
+func open(ctx context.Context, m *budget.Meter, data []byte) (*model.Context, error) {
+	// An entry of the table takes some 400 bytes with its object.
+	const entry = 400
 	limits := model.DefaultResourceLimits()
 	limits.MaxStreamBytes = int64(len(data))
-	limits.MaxDecodeBytes = min(shared/int64(max(streams, 1)), 16<<20)
-	// An object needs some bytes, and an entry of a compressed table less than one.
-	limits.MaxObjectCount = len(data)
-	limits.MaxXRefEntries = len(data)
-	file, err := pdfcpu.ReadWithContext(ctx, bytes.NewReader(data), &model.Configuration{
+	limits.MaxDecodeBytes = maxObjects(m)
+	limits.MaxObjectStreamFirst = 1 << 20 // source counts them
+	limits.MaxObjectCount = int(m.Memory() / entry)
+	limits.MaxXRefEntries = limits.MaxObjectCount
+	file, err := pdfcpu.ReadWithContext(ctx, newSource(m, data), &model.Configuration{
 		Reader15:       true,
 		ValidationMode: model.ValidationRelaxed,
 		Limits:         limits,
 		Offline:        true,
 	})
 	switch {
+	case errors.Is(err, filter.ErrDecodeLimitExceeded):
+		return nil, m.Hold(m.Memory() + 1)
 	case errors.Is(err, pdfcpu.ErrWrongPassword):
 		return nil, ErrPassword
 	case err != nil:
@@ -124,6 +129,9 @@ func open(ctx context.Context, data []byte) (*model.Context, error) {
 	}
 	return file, nil
 }
+
+// maxObjects returns how many bytes a stream of objects may have, so that all of them may be parsed.
+func maxObjects(m *budget.Meter) int64 { return max(m.Memory()/32, 1<<20) }
 
 func (r *reader) title() string {
 	if r.file.Info == nil {
@@ -147,7 +155,6 @@ func (r *reader) pages() [][]line {
 	r.defaults = r.dict(r.dict(root["AcroForm"])["DR"])
 	var (
 		pages [][]line
-		size  int
 		seen  = map[int]bool{}
 		walk  func(o types.Object, resources types.Object, level int)
 	)
@@ -174,12 +181,8 @@ func (r *reader) pages() [][]line {
 			}
 			return
 		}
-		page := r.page(node, r.dict(resources))
-		for _, line := range page {
-			size += len(line.text)
-		}
-		if pages = append(pages, page); len(pages) > maxPages || size > maxText {
-			r.fail(errTooLarge)
+		if pages = append(pages, r.page(node, r.dict(resources))); len(pages) > maxPages {
+			r.fail(errPages)
 		}
 	}
 	walk(root["Pages"], nil, 0)
@@ -191,15 +194,21 @@ func (r *reader) page(page, resources types.Dict) []line {
 	var content []byte
 	if parts := r.array(page["Contents"]); parts != nil {
 		for _, part := range parts {
-			content = append(append(content, r.content(part)...), '\n')
-			if len(content) > maxStreams {
-				r.fail(errTooLarge)
+			// Joined, it is held twice until the next part.
+			next := r.content(part)
+			content = append(append(content, next...), '\n')
+			r.fail(r.meter.Step(len(content)))
+			r.fail(r.meter.Hold(1))
+			if r.err != nil {
 				return nil
 			}
 		}
 	} else {
 		content = r.content(page["Contents"])
 	}
+	// The operands of an operator may be a copy of all of it.
+	r.fail(r.meter.Hold(int64(len(content))))
+	defer r.meter.Release(2 * int64(len(content)))
 	d := drawer{r: r, state: newState()}
 	d.draw(content, resources, 0)
 	// The fields of forms show what was filled in.
@@ -222,6 +231,7 @@ func (r *reader) content(o types.Object) []byte {
 	return data
 }
 
+// fail ends the reading if err is not nil.
 func (r *reader) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -237,6 +247,9 @@ func (r *reader) get(o types.Object) types.Object {
 		ref, ok := o.(types.IndirectRef)
 		if !ok {
 			return o
+		}
+		if !r.afford(ref) {
+			return nil
 		}
 		var err error
 		if o, err = r.file.Dereference(ref); err != nil {
@@ -287,30 +300,71 @@ func (r *reader) numbers(o types.Object) []float64 {
 	return out
 }
 
-// stream returns the decoded content of a stream.
+// afford counts what an object takes that is parsed when it is first used, and reports whether it
+// may be.
+func (r *reader) afford(ref types.IndirectRef) bool {
+	if r.err != nil {
+		return false
+	}
+	entry := r.file.Table[ref.ObjectNumber.Value()]
+	if entry == nil || entry.ObjectStream == nil {
+		return true
+	}
+	lazy, ok := entry.Object.(types.LazyObjectStreamObject)
+	if !ok {
+		return true // parsed before
+	}
+	if number := *entry.ObjectStream; !r.opened[number] {
+		r.opened[number] = true
+		if of := r.file.Table[number]; of != nil {
+			if s, ok := of.Object.(types.ObjectStreamDict); ok {
+				r.measure(s.StreamDict)
+			}
+		}
+	}
+	if r.err != nil {
+		return false
+	}
+	if text, err := lazy.GetData(); err == nil {
+		r.fail(r.meter.Hold(objectCost(text)))
+		r.fail(r.meter.Step(16 * len(text)))
+	}
+	return r.err == nil
+}
+
+// measure counts the decoded content of a stream of objects, which pdfcpu decodes again and keeps.
+func (r *reader) measure(s types.StreamDict) {
+	limit := maxObjects(r.meter)
+	data, err := decodeStream(r.meter, &s)
+	switch {
+	case r.meter.Err() != nil:
+		r.fail(r.meter.Err())
+	case err == nil && int64(len(data)) > limit:
+		r.fail(r.meter.Hold(r.meter.Memory() + 1))
+	}
+}
+
+// stream returns the decoded content of a stream. The caller releases it.
 func (r *reader) stream(o types.Object) []byte {
 	data, _ := r.decode(o)
 	return data
 }
 
-// decode returns the decoded content of a stream, and whether o is one that can be decoded.
+// release ends the use of what stream has returned.
+func (r *reader) release(data []byte) { r.meter.Release(int64(len(data))) }
+
+// decode returns the decoded content of a stream, and whether o is one that can be decoded. The
+// caller releases it.
 func (r *reader) decode(o types.Object) ([]byte, bool) {
 	s, ok := r.get(o).(types.StreamDict)
 	if !ok || r.err != nil {
 		return nil, false
 	}
-	if err := r.ctx.Err(); err != nil {
-		r.fail(err)
+	r.fail(r.meter.Step(perStream))
+	data, err := decodeStream(r.meter, &s)
+	if r.meter.Err() != nil {
+		r.fail(r.meter.Err())
 		return nil, false
 	}
-	if s.Content == nil {
-		if err := s.DecodeWithLimit(maxStream); err != nil {
-			return nil, false
-		}
-	}
-	if r.decoded += len(s.Content) + minStream; r.decoded > maxStreams {
-		r.fail(errTooLarge)
-		return nil, false
-	}
-	return s.Content, true
+	return data, err == nil
 }

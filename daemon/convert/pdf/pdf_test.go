@@ -27,7 +27,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc, err := pdf.Read(t.Context(), data)
+		doc, err := read(t.Context(), data)
 		if filepath.Base(file) == "password.pdf" {
 			if !errors.Is(err, pdf.ErrPassword) {
 				t.Errorf("%s: error %v", file, err)
@@ -170,7 +170,7 @@ func TestLayout(t *testing.T) {
 				f.stream("", "/X Do")
 				tt.want = []pdf.Block{{Lines: lines{"In a form."}}}
 			}
-			doc, err := pdf.Read(t.Context(), f.bytes(""))
+			doc, err := read(t.Context(), f.bytes(""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,13 +185,13 @@ func TestTitle(t *testing.T) {
 	for value, want := range map[string]string{
 		"(The clock)": "The clock", "<FEFF0427043004410438>": "Часи", "( untitled )": "", "(\\(anonymous\\))": "", "17": "", "9 0 R": "",
 	} {
-		doc, err := pdf.Read(t.Context(), pages(helvetica, column(72, 700, 12, "Text.")).bytes("/Info <</Title "+value+">>"))
+		doc, err := read(t.Context(), pages(helvetica, column(72, 700, 12, "Text.")).bytes("/Info <</Title "+value+">>"))
 		if err != nil || doc.Title != "" {
 			t.Errorf("title %s, direct: %q, %v", value, doc.Title, err)
 		}
 		f := pages(helvetica, column(72, 700, 12, "Text."))
 		info := f.add("%s", "<</Title "+value+">>")
-		doc, err = pdf.Read(t.Context(), f.bytes("/Info "+info))
+		doc, err = read(t.Context(), f.bytes("/Info "+info))
 		if err != nil || doc.Title != want {
 			t.Errorf("title %s: %q, %v", value, doc.Title, err)
 		}
@@ -200,7 +200,7 @@ func TestTitle(t *testing.T) {
 
 func TestNoText(t *testing.T) {
 	image := "q 595 0 0 842 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \x7f EI Q"
-	if _, err := pdf.Read(t.Context(), pages("", image).bytes("")); !errors.Is(err, pdf.ErrNoText) {
+	if _, err := read(t.Context(), pages("", image).bytes("")); !errors.Is(err, pdf.ErrNoText) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -212,7 +212,7 @@ func TestEveryWordIsRead(t *testing.T) {
 		contents = append(contents, column(float64(50+i*60%300), float64(100+i*170%600), float64(8+i), word))
 		want = append(want, word)
 	}
-	doc, err := pdf.Read(t.Context(), pages(helvetica, strings.Join(contents, "")).bytes(""))
+	doc, err := read(t.Context(), pages(helvetica, strings.Join(contents, "")).bytes(""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
+	"evalctl/daemon/store/storetest"
 )
 
 func openBench(b *testing.B) *store.Store {
@@ -117,4 +119,42 @@ func BenchmarkBatch(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkGroupCommit compares durable writes of new documents by 1 and 16 writers with the least
+// that makes them durable: a log to which they append, with one fdatasync for all that wait.
+func BenchmarkGroupCommit(b *testing.B) {
+	data := bytes.Repeat([]byte("x"), 1024)
+	for _, writers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("ours/%d", writers), func(b *testing.B) {
+			s := openBench(b)
+			share(b, writers, func(i int) error {
+				return s.Write(b.Context(), fmt.Sprintf("notes/%d/%d.md", i%64, i), data)
+			})
+		})
+		b.Run(fmt.Sprintf("log/%d", writers), func(b *testing.B) {
+			log := storetest.NewBareLog(b)
+			share(b, writers, func(int) error { return log.Append(data) })
+		})
+	}
+}
+
+// share divides b.N calls among writers.
+func share(b *testing.B, writers int, write func(i int) error) {
+	b.Helper()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := w; i < b.N; i += writers {
+				if err := write(i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 }

@@ -6,11 +6,11 @@ import (
 	"evalctl/daemon/store"
 )
 
-// TestBrokenIsReported: after a batch whose journal can be neither written nor emptied, Broken
+// TestBrokenIsReported: after a batch that can be neither written to the log nor erased there, Broken
 // returns true. Reopening repairs the store.
 func TestBrokenIsReported(t *testing.T) {
 	dir := t.TempDir()
-	b, err := open(t.Context(), dir)
+	b, err := open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,14 +19,14 @@ func TestBrokenIsReported(t *testing.T) {
 	if err := st.Apply(t.Context(), two); err != nil || st.Broken() {
 		t.Fatalf("%v, broken %v", err, st.Broken())
 	}
-	b.journal.Close()
+	b.active.file.Close()
 	if err := st.Apply(t.Context(), two); err == nil || !st.Broken() {
 		t.Errorf("%v, broken %v", err, st.Broken())
 	}
 	if err := st.Write(t.Context(), "c.md", nil); !store.IsReadOnly(err) {
 		t.Errorf("got %v", err)
 	}
-	_ = st.Close() // the journal is closed already
+	_ = st.Close() // the log is closed already
 	st, err = Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)

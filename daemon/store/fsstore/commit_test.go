@@ -1,13 +1,14 @@
 package fsstore
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 func openBackend(t *testing.T, dir string) *backend {
 	t.Helper()
-	b, err := open(t.Context(), dir)
+	b, err := open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,144 +54,103 @@ func tree(t *testing.T, dir string) map[string]string {
 
 func commit(t *testing.T, b *backend, ops ...store.Op) {
 	t.Helper()
-	if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: ops}); err != nil {
+	if err := b.Commit(t.Context(), store.Commit{When: time.Now().UTC().Round(0), Ops: ops}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestRollback makes the last operation of a batch fail. The store never requests such an
-// operation, but the filesystem can fail in this way.
-func TestRollback(t *testing.T) {
+// TestReservedNames: a name that no file can have is rejected before it is in the log.
+func TestReservedNames(t *testing.T) {
+	b := openBackend(t, t.TempDir())
+	long := writeOp("d/"+strings.Repeat("x", b.maxName+1), "1")
+	if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "1"), long}}); !store.IsInvalidPath(err) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := b.Read(t.Context(), "a"); !store.IsNotFound(err) || b.active.end > 0 {
+		t.Errorf("read: %v; the log has %d bytes", err, b.active.end)
+	}
+}
+
+// TestLayout: documents and deletions are in their files once the log is empty, and reads have the
+// same answers before and after.
+func TestLayout(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)
-	commit(t, b, writeOp("a", "1"), writeOp("d/b", "2"), writeOp("d/e/c", "3"))
-	before := tree(t, dir)
-	for i, ops := range [][]store.Op{
-		{writeOp("a", "x"), deleteOp("d/b"), writeOp("n/m/new", "x"), writeOp("a/below", "x")},
-		{deleteOp("d/e/c"), deleteOp("d/b"), writeOp("d", "x"), writeOp("d/e", "x")},
-		{deleteOp("a"), writeOp("a/now/below", "x"), writeOp("d", "a directory")},
-		{writeOp("d", "a directory"), writeOp("a", "x")},
-		{writeOp("n", "x"), writeOp("d/b/below", "x")},
-	} {
-		if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: ops}); err == nil {
-			t.Errorf("case %d succeeded", i)
-		}
-		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-			t.Errorf("case %d changed files (-before +after):\n%s", i, diff)
-		}
-	}
-	commit(t, b, writeOp("a", "4"), writeOp("f", "5"))
-}
-
-func TestFailedSingleCommitChangesNothing(t *testing.T) {
-	dir := t.TempDir()
-	b := openBackend(t, dir)
-	commit(t, b, writeOp("a", "1"))
-	before := tree(t, dir)
-	for _, op := range []store.Op{writeOp("a/b/c", "x"), deleteOp("missing"), deleteOp("a/b")} {
-		if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: []store.Op{op}}); err == nil {
-			t.Errorf("%s %s succeeded", op.Kind, op.Path)
-		}
-		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-			t.Errorf("%s %s changed files (-before +after):\n%s", op.Kind, op.Path, diff)
-		}
-	}
-}
-
-// TestRollForward interrupts a batch after each of its operations.
-func TestRollForward(t *testing.T) {
-	e := entry{When: time.UnixMilli(1_700_000_000_123), Ops: []store.Op{
-		writeOp("a", "new"), deleteOp("d/b"), writeOp("d/c/n", "new"), deleteOp("x/y"),
-		writeOp("x", "now a document"), deleteOp("p"), writeOp("p/q", "now below"),
-	}}
-	want := map[string]string{"./": "", "a": "new", "d/": "", "d/c/": "", "d/c/n": "new", "keep": "1",
-		"x": "now a document", "p/": "", "p/q": "now below"}
-	for steps := range len(e.Ops) + 1 {
-		t.Run(fmt.Sprint(steps), func(t *testing.T) {
-			dir := t.TempDir()
-			b := openBackend(t, dir)
-			commit(t, b, writeOp("a", "old"), writeOp("d/b", "old"), writeOp("x/y", "old"),
-				writeOp("p", "old"), writeOp("keep", "1"))
-			if err := writeJournal(b.journal, e); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := b.apply(entry{When: time.Now(), Ops: e.Ops[:steps]}); err != nil {
-				t.Fatal(err)
-			}
-			if steps > 0 && e.Ops[steps-1].Kind == store.OpWrite { // with the last file incomplete
-				if err := os.Truncate(b.LocalPath(e.Ops[steps-1].Path), 1); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := b.Close(); err != nil {
-				t.Fatal(err)
-			}
-			b = openBackend(t, dir)
-			if diff := cmp.Diff(want, tree(t, filepath.Join(dir, documentsDir))); diff != "" {
-				t.Errorf("documents (-want +got):\n%s", diff)
-			}
-			info, err := b.Stat(t.Context(), "a")
-			if err != nil || !info.ModTime.Equal(e.When) {
-				t.Errorf("stat: %+v, %v, want time %v", info, err, e.When)
-			}
-			state := slices.Sorted(maps.Keys(tree(t, filepath.Join(dir, stateDir))))
-			if diff := cmp.Diff([]string{"./", "journal", "lock", "schema", "undo/"}, state); diff != "" {
-				t.Errorf("state (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestTornJournal cuts the journal, or changes a bit in it, at every byte: only a complete one is
-// used.
-func TestTornJournal(t *testing.T) {
-	data, err := encodeEntry(entry{When: time.Now(), Ops: []store.Op{writeOp("a", "1"), deleteOp("b")}})
-	if err != nil {
+	commit(t, b, writeOp("a", "1"), writeOp("d/b", "2"), writeOp("d/e/c", "3"), writeOp("x", "4"))
+	if err := b.settle(); err != nil {
 		t.Fatal(err)
 	}
-	for n := range data {
-		if _, ok, err := decodeEntry(data[:n]); ok || err != nil {
-			t.Errorf("cut at %d: %t, %v", n, ok, err)
+	commit(t, b, writeOp("a", "5"), deleteOp("d/b"), deleteOp("d/e/c"), deleteOp("x"), writeOp("x/y", "6"))
+	commit(t, b, writeOp("a", "77"))
+	state := func() (found []string) {
+		for _, path := range []string{"a", "d", "d/b", "d/e", "x", "x/y"} {
+			info, statErr := b.Stat(t.Context(), path)
+			data, err := b.Read(t.Context(), path)
+			found = append(found, path, info.ModTime.String(), string(data), fmt.Sprint(errors.Join(err, statErr)))
 		}
-		flipped := bytes.Clone(data)
-		flipped[n] ^= 0x40
-		if _, ok, err := decodeEntry(flipped); ok || err != nil {
-			t.Errorf("bit flipped in byte %d: %t, %v", n, ok, err)
+		files, err := b.List(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
 		}
+		slices.SortFunc(files, func(a, b store.FileInfo) int { return strings.Compare(a.Path, b.Path) })
+		for _, f := range files {
+			found = append(found, f.Path, f.ModTime.String())
+		}
+		return found
 	}
-	got, ok, err := decodeEntry(data)
-	if err != nil || !ok || len(got.Ops) != 2 || got.Ops[0].Path != "a" || string(got.Ops[0].Data) != "1" {
-		t.Errorf("got %+v, %t, %v", got, ok, err)
+	before := state()
+	if err := b.settle(); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.pending.docs) > 0 || b.active.end > 0 || b.spare.end > 0 {
+		t.Errorf("%d documents are in the logs", len(b.pending.docs))
+	}
+	if diff := cmp.Diff(before, state()); diff != "" {
+		t.Errorf("-in the log +in files\n%s", diff)
+	}
+	want := map[string]string{"./": "", "a": "77", "x/": "", "x/y": "6"}
+	if diff := cmp.Diff(want, tree(t, filepath.Join(dir, documentsDir))); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 }
 
-func TestJournalWithInvalidPath(t *testing.T) {
+// TestState: a store that was closed has nothing in its logs.
+func TestState(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)
-	if err := writeJournal(b.journal, entry{Ops: []store.Op{writeOp("../out", "x"), writeOp("a", "x")}}); err != nil {
-		t.Fatal(err)
+	for i := range 3 {
+		commit(t, b, writeOp("a", strings.Repeat("x", 100_000*i)))
+		if err := b.settle(); err != nil {
+			t.Fatal(err)
+		}
 	}
+	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := open(t.Context(), dir); !store.IsInvalidPath(err) {
-		t.Errorf("got %v, %v", b, err)
+	state := tree(t, filepath.Join(dir, stateDir))
+	want := []string{"./", "closed", "journal", "journal.2", "lock", "schema"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(state))); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+	if state["journal"]+state["journal.2"] != "" {
+		t.Error("the logs are not empty")
 	}
 }
 
-// TestBroken: after an error that leaves the files in an unknown state, the store rejects commits
+// TestBroken: after an error that leaves the log in an unknown state, the store rejects commits
 // until it is reopened.
 func TestBroken(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)
 	commit(t, b, writeOp("a", "1"), writeOp("b", "1"))
-	if err := b.journal.Close(); err != nil {
+	if err := errors.Join(b.settle(), b.active.file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		batch := store.Commit{Ops: []store.Op{writeOp("a", "2"), writeOp("b", "2")}}
 		if err := b.Commit(t.Context(), batch); err == nil {
-			t.Error("commit succeeded without a journal")
+			t.Error("commit succeeded without a log")
 		}
 	}
 	if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "2")}}); !store.IsReadOnly(err) {
@@ -201,35 +161,6 @@ func TestBroken(t *testing.T) {
 	}
 	b.Close()
 	commit(t, openBackend(t, dir), writeOp("a", "3"), writeOp("b", "3"))
-}
-
-func FuzzDecodeEntry(f *testing.F) {
-	for _, e := range []entry{{}, {Ops: []store.Op{writeOp("a", "1"), deleteOp("b/c")}}} {
-		data, err := encodeEntry(e)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-		f.Add(data[journalHeader:])
-	}
-	f.Add([]byte(journalMagic))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, ok, err := decodeEntry(data); ok && err != nil {
-			t.Fatal("both an entry and an error")
-		}
-		// With a valid header, so that decoding gets past the checksum.
-		e, ok, err := decodeEntry(addHeader(data))
-		if !ok || err != nil {
-			return
-		}
-		again, err := encodeEntry(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e2, ok, err := decodeEntry(again); !ok || err != nil || !cmp.Equal(e, e2) {
-			t.Fatalf("%+v is decoded as %+v, %v", e, e2, err)
-		}
-	})
 }
 
 // TestClosedFile: Close creates the file closed unless the store is broken. Without it Open looks
@@ -252,5 +183,49 @@ func TestClosedFile(t *testing.T) {
 		if closed() != (broken == nil) {
 			t.Errorf("closed: %t, broken: %v", closed(), broken)
 		}
+	}
+}
+
+// TestEditedAfterACrash: what was changed by hand after a crash is kept. What the crash may have
+// left, and a file that is older than the log, is replaced.
+func TestEditedAfterACrash(t *testing.T) {
+	for name, c := range map[string]struct {
+		leave func(file string) error
+		want  string
+	}{
+		"edited":  {func(file string) error { return os.WriteFile(file, []byte("by hand"), 0o600) }, "by hand"},
+		"torn":    {func(file string) error { return os.WriteFile(file, []byte("sec\x00"), 0o600) }, "second"},
+		"empty":   {func(file string) error { return os.WriteFile(file, nil, 0o600) }, "second"},
+		"missing": {os.Remove, "second"},
+		"older": {func(file string) error {
+			return errors.Join(os.WriteFile(file, []byte("before"), 0o600), os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0)))
+		}, "second"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b, err := open(t.Context(), dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.settling <- struct{}{}
+			for _, content := range []string{"first", "second"} {
+				c := store.Commit{When: time.Now().UTC().Round(0), Ops: []store.Op{writeOp("d/a", content)}, Alone: true}
+				if err := b.Commit(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			abandon(b)
+			file := filepath.Join(dir, documentsDir, "d", "a")
+			if data, err := os.ReadFile(file); string(data) != "second" {
+				t.Fatalf("before the crash: %q, %v", data, err)
+			}
+			if err := c.leave(file); err != nil {
+				t.Fatal(err)
+			}
+			b = openBackend(t, dir)
+			if data, err := b.Read(t.Context(), "d/a"); string(data) != c.want {
+				t.Errorf("read %q, %v, want %q", data, err, c.want)
+			}
+		})
 	}
 }

@@ -12,5 +12,5 @@ import (
 
 func TestOutOfDescriptors(t *testing.T) {
 	dir := storetest.MemoryDir(t)
-	storetest.RunDescriptors(t, func() (*store.Store, error) { return fsstore.Open(t.Context(), dir, nil) })
+	storetest.RunDescriptors(t, 5, func() (*store.Store, error) { return fsstore.Open(t.Context(), dir, nil) })
 }

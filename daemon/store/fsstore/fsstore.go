@@ -6,11 +6,16 @@
 //	documents/notes/a.md   the document notes/a.md
 //	.store/schema          version of this layout
 //	.store/lock            locked by the process that has the store open
-//	.store/journal         the batch being applied, otherwise empty
-//	.store/staged          the document being written
-//	.store/undo/           documents that the batch being applied has replaced
+//	.store/journal         commits whose documents may not be on disk yet, see record.go
+//	.store/journal.2       the same; commits go to one of them while the other one is emptied
+//	.store/staged          the document that replaces another one
 //	.store/closed          exists while the store is closed, except after a crash; says whether
 //	                       there are documents
+//
+// A commit is durable once it is in a log, which takes one sync of one file for all callers that
+// wait. Its documents are then written to their files, a moment later if there are several callers,
+// and until all are synced together, reads are answered from the log. While the store is closed, the
+// logs are empty.
 package fsstore
 
 import (
@@ -19,6 +24,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -30,10 +37,10 @@ const (
 	stateDir     = ".store"
 	schemaFile   = stateDir + "/schema"
 	lockFile     = stateDir + "/lock"
-	journalFile  = stateDir + "/journal"
 	stagedFile   = stateDir + "/staged"
-	undoDir      = stateDir + "/undo"
 	closedFile   = stateDir + "/closed"
+	// undoDir has documents that a batch of version 1 of the layout has replaced.
+	undoDir = stateDir + "/undo"
 	// notEmpty is the content of closedFile if there are documents.
 	notEmpty = "documents\n"
 
@@ -41,20 +48,25 @@ const (
 	fileMode = 0o600
 )
 
-// Open opens the store in dir, and creates the directory and the store if they do not exist. If a
-// crash has interrupted a batch, Open finishes it. Open fails if the store is already open, in
-// this or in another process, which is store.ErrLocked. A layout that is newer than this package
-// supports is store.ErrSchemaVersion, and documents that have vanished are store.ErrDamaged.
+// logFiles are the names of the logs.
+var logFiles = [2]string{stateDir + "/journal", stateDir + "/journal.2"}
+
+// Open opens the store in dir, and creates the directory and the store if they do not exist. After
+// a crash, Open first writes the documents of the log to their files. It keeps a file that was
+// changed by hand since the crash. Open fails if the store is already open, in this or in another
+// process, which is store.ErrLocked. A layout that is newer than this package supports is
+// store.ErrSchemaVersion, and documents that have vanished are store.ErrDamaged.
 //
-// Every mutation is durable when it returns. A crash at any instant leaves all of it or none of
-// it. A mutation that fails leaves the documents unchanged. If it cannot be rolled back, the
-// store rejects further writes, and the next Open finishes the batch.
+// Every mutation is durable when it returns. A crash at any instant leaves all of it or none of it.
+// A mutation that fails leaves the documents unchanged. If it cannot be rolled back, the store
+// rejects further writes until it is reopened. Writes are also rejected while documents of earlier
+// ones cannot be written to their files, except that on a full disk the log takes what it has room for.
 //
-// Other programs may read the files that LocalPath names, but must not change them. During a
-// batch they can see files that are not yet complete. Symbolic links are not documents and are
-// not followed.
+// Other programs may read the files that LocalPath names, but must not change them while the store
+// is open. They see a change at once, or within a few seconds while several callers write, and can
+// see files that are not yet complete. Symbolic links are not documents and are not followed.
 func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, error) {
-	b, err := open(ctx, dir)
+	b, err := open(ctx, dir, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
@@ -62,34 +74,69 @@ func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, e
 }
 
 type backend struct {
-	store.Files // of documents
+	files store.Files // the documents that are in their files
+	home  *os.Root    // of the store; for files in .store
+	disk  disk
+	lock  *flock.Flock
+	// folder is that of the documents when it was opened.
+	folder  os.FileInfo
+	maxName int // the longest name of a file in bytes
 
-	home    *os.Root // of the store; for files in .store, and for moving files to and from documents
-	lock    *flock.Flock
-	journal *os.File
-	// documents is the folder of the documents when it was opened.
-	documents os.FileInfo
+	// pending has the documents of the logs. The lock of files guards it.
+	pending pending
 
-	// broken is the error after which the files may differ from what was committed, or nil.
-	// Reopening the store repairs them. Only Commit and Replaced set it.
+	// settling holds a token while a log is being emptied. laying is held while documents are written
+	// to their files. The order of locks is settling, mu, laying, that of files.
+	settling chan struct{}
+	laying   sync.Mutex
+
+	mu sync.Mutex // guards the fields below, and is held while a commit is made durable
+	// active gets the commits. spare is empty and gets them next, and full is being emptied; one of
+	// the two is nil.
+	active, spare, full *log
+	number              uint64 // of the last commit
+	// failed is why the documents of a log could not be written to their files the last time, or nil.
+	failed error
+	// broken is the error after which the log may have a commit that failed, or nil. Reopening the
+	// store repairs it. Only Commit and Replaced set it.
 	broken error
+	// timer settles; it is stopped while there is nothing to do. dirty is when it was first due to.
+	timer  *time.Timer
+	dirty  time.Time
+	closed bool
 }
 
 var _ store.Backend = (*backend)(nil)
 
-// LocalPath implements an optional method of store.Backend.
+// Groups implements an optional method of store.Backend.
+func (b *backend) Groups() {}
+
+// LocalPath implements an optional method of store.Backend. It writes the document to its file if
+// it is not there yet; if that fails, the next write reports it.
 func (b *backend) LocalPath(path string) string {
+	b.files.RLock()
+	waits := b.pending.has(path)
+	b.files.RUnlock()
+	if waits {
+		_ = b.settle()
+	}
 	return filepath.Join(b.home.Name(), documentsDir, filepath.FromSlash(path))
 }
 
 // Broken implements an optional method of store.Backend.
-func (b *backend) Broken() bool { return b.broken != nil }
+func (b *backend) Broken() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.broken != nil
+}
 
 // Replaced implements an optional method of store.Backend: the folder of the documents was deleted,
 // unmounted or exchanged.
 func (b *backend) Replaced() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	now, err := os.Lstat(filepath.Join(b.home.Name(), documentsDir))
-	if b.broken != nil || err == nil && os.SameFile(now, b.documents) {
+	if b.broken != nil || err == nil && os.SameFile(now, b.folder) {
 		return b.broken != nil
 	}
 	b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
@@ -99,9 +146,26 @@ func (b *backend) Replaced() bool {
 	return true
 }
 
-// Close releases the lock last.
+// Close writes what is in the logs to the files of the documents and releases the lock last. If that
+// fails, or the store is broken, the logs are left for Open.
 func (b *backend) Close() error {
-	if b.broken == nil {
+	b.mu.Lock()
+	b.closed = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	broken := b.broken != nil
+	b.mu.Unlock()
+	b.settling <- struct{}{}
+	defer func() { <-b.settling }()
+	err := b.settleAll()
+	if broken {
+		return b.release() // its error was reported
+	}
+	if err == nil {
+		err = b.emptyLogs()
+	}
+	if err == nil {
 		// Without this file the next Open only takes longer.
 		state := notEmpty
 		if empty, err := b.isEmpty(); err == nil && empty {
@@ -109,16 +173,32 @@ func (b *backend) Close() error {
 		}
 		_ = b.home.WriteFile(closedFile, []byte(state), fileMode)
 	}
-	return b.release()
+	return errors.Join(err, b.release())
+}
+
+// emptyLogs shortens logs without records to nothing.
+func (b *backend) emptyLogs() error {
+	var errs []error
+	for _, l := range []*log{b.active, b.spare} {
+		if l != nil && l.size > 0 {
+			errs = append(errs, l.empty())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (b *backend) release() error {
 	var errs []error
-	if b.journal != nil {
-		errs = append(errs, b.journal.Close())
+	if b.disk != nil {
+		b.disk.release()
 	}
-	if b.Root != nil {
-		errs = append(errs, b.Root.Close())
+	for _, l := range []*log{b.active, b.spare, b.full} {
+		if l != nil {
+			errs = append(errs, l.file.Close())
+		}
+	}
+	if b.files.Root != nil {
+		errs = append(errs, b.files.Root.Close())
 	}
 	return errors.Join(append(errs, b.home.Close(), b.lock.Close())...)
 }

@@ -20,7 +20,8 @@ import (
 // children are the functions that the test binary calls instead of the tests when a test runs it
 // as a separate process. The key is the environment variable with the directory to pass.
 var children = map[string]func(dir string) int{
-	crashDirEnv: func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
+	crashDirEnv:    func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
+	togetherDirEnv: func(dir string) int { return inChild(dir, storetest.WriteTogetherUntilKilled) },
 }
 
 func TestMain(m *testing.M) {
@@ -92,7 +93,7 @@ func TestOneOwner(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	for text, want := range map[string]error{
-		"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion,
+		"1": nil, "1\n": nil, "2\n": nil, "3\n": store.ErrSchemaVersion,
 		"0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion,
 	} {
 		dir := storetest.MemoryDir(t)
@@ -234,27 +235,5 @@ func put(t *testing.T, file, content string) {
 	}
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestBackupsAreRemoved: a batch removes the documents that it has replaced. Otherwise the
-// rollback of a later batch could restore them.
-func TestBackupsAreRemoved(t *testing.T) {
-	dir := storetest.MemoryDir(t)
-	s, err := fsstore.Open(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for range 2 {
-		err := s.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error {
-			return errors.Join(b.Write(t.Context(), "d/a", nil), b.Write(t.Context(), "d/b", nil))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left, err := os.ReadDir(filepath.Join(dir, ".store", "undo")); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
 	}
 }

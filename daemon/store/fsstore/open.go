@@ -16,23 +16,32 @@ import (
 )
 
 // schemaVersion is increased when older versions of the package cannot read the layout.
-const schemaVersion = 1
+const schemaVersion = 2
 
-func open(ctx context.Context, dir string) (_ *backend, err error) {
+// open opens the store in dir. wrap, if not nil, returns the disk that the backend uses.
+func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, err error) {
 	root, err := store.OpenDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{home: root, lock: flock.New(filepath.Join(root.Name(), lockFile))}
+	b := &backend{
+		home: root, lock: flock.New(filepath.Join(root.Name(), lockFile)),
+		pending: newPending(), settling: make(chan struct{}, 1),
+	}
+	b.disk = &realDisk{home: root, docs: &b.files}
+	if wrap != nil {
+		b.disk = wrap(b.disk)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.release())
 		}
 	}()
-	for _, name := range []string{stateDir, undoDir} {
-		if err := ensureDir(root, name); err != nil {
-			return nil, err
-		}
+	if err := ensureDir(root, stateDir); err != nil {
+		return nil, err
+	}
+	if b.maxName, err = longestName(root); err != nil {
+		return nil, err
 	}
 	if err := b.lockStore(); err != nil {
 		return nil, err
@@ -44,13 +53,10 @@ func open(ctx context.Context, dir string) (_ *backend, err error) {
 	if err := b.openDocuments(version == 0); err != nil {
 		return nil, err
 	}
-	if b.journal, err = root.OpenFile(journalFile, os.O_RDWR|os.O_CREATE, fileMode); err != nil {
-		return nil, err
-	}
 	if err := b.repair(); err != nil {
 		return nil, err
 	}
-	if version == 0 {
+	if version < schemaVersion {
 		err = b.writeSchema()
 	}
 	return b, err
@@ -75,8 +81,8 @@ func (b *backend) openDocuments(isNew bool) error {
 	if err != nil {
 		return err
 	}
-	b.documents = info
-	if b.Root, err = b.home.OpenRoot(documentsDir); err != nil {
+	b.folder = info
+	if b.files.Root, err = b.home.OpenRoot(documentsDir); err != nil {
 		return err
 	}
 	closed, err := b.home.ReadFile(closedFile)
@@ -94,7 +100,7 @@ func (b *backend) openDocuments(isNew bool) error {
 
 // isEmpty reports whether there is nothing in the folder of the documents.
 func (b *backend) isEmpty() (bool, error) {
-	dir, err := b.Root.Open(".")
+	dir, err := b.files.Root.Open(".")
 	if err != nil {
 		return false, err
 	}
@@ -126,51 +132,15 @@ func (b *backend) lockStore() error {
 	return err
 }
 
-// writeSchema is the last step of creating a store. It also syncs the new directories, including
-// the parents of the store.
+// writeSchema is the last step of creating a store, or of changing one to this layout. It also syncs
+// the new directories, including the parents of the store.
 func (b *backend) writeSchema() error {
-	if err := b.stage(fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {
+	if err := b.disk.create(stagedFile, fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {
 		return err
 	}
-	if err := b.home.Rename(stagedFile, schemaFile); err != nil {
+	b.disk.release()
+	if err := b.disk.rename(stagedFile, schemaFile); err != nil {
 		return err
 	}
-	return syncAll(b)
-}
-
-// repair finishes the batch in the journal, if there is one, and removes what a crash has left
-// behind.
-func (b *backend) repair() error {
-	entry, ok, err := readJournal(b.journal)
-	if err != nil {
-		return err
-	}
-	if ok {
-		if _, err := b.apply(entry); err != nil {
-			return fmt.Errorf("finish interrupted batch: %w", err)
-		}
-		if err := syncAll(b); err != nil {
-			return err
-		}
-	}
-	if err := b.clearJournal(); err != nil {
-		return err
-	}
-	if err := b.home.Remove(stagedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := b.home.RemoveAll(undoDir); err != nil {
-		return err
-	}
-	if err := b.home.Mkdir(undoDir, dirMode); err != nil {
-		return err
-	}
-	err = b.home.Remove(closedFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = b.PruneTree() // walks the whole tree, which is needed only after a crash
-	}
-	if err != nil {
-		return err
-	}
-	return syncDir(b.home, stateDir)
+	return b.disk.sync()
 }

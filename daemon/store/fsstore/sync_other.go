@@ -5,19 +5,28 @@ package fsstore
 import (
 	"errors"
 	"io/fs"
+	"os"
 )
 
 // syncAll makes all changes of the store durable. Without a system call for the whole filesystem
 // it syncs every file and directory.
-func syncAll(b *backend) error {
-	return fs.WalkDir(b.home.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+func syncAll(home *os.Root) error {
+	return fs.WalkDir(home.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
 			return err
 		}
-		f, err := b.home.Open(path)
+		f, err := home.Open(path)
 		if err != nil {
 			return err
 		}
 		return errors.Join(f.Sync(), f.Close())
 	})
 }
+
+// longestName returns the longest name of a file in bytes.
+func longestName(*os.Root) (int, error) { return 255, nil }
+
+// syncedFile is a logFile.
+type syncedFile struct{ *os.File }
+
+func (f syncedFile) datasync() error { return f.Sync() }

@@ -12,7 +12,7 @@ import (
 
 func TestOutOfDescriptors(t *testing.T) {
 	dir := storetest.MemoryDir(t)
-	storetest.RunDescriptors(t, func() (*store.Store, error) {
+	storetest.RunDescriptors(t, 20, func() (*store.Store, error) {
 		r, err := gitstore.Open(t.Context(), dir, nil)
 		if err != nil {
 			return nil, err

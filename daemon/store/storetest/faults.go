@@ -40,7 +40,7 @@ const (
 	faultsCommit = "write d/b 2; delete d/e/c; write n/e/w 2; delete solo/x; write solo 2; write a 2; " +
 		"delete deep/er/y; write b 2"
 	faultsCalls = "openat,mkdirat,renameat,unlinkat,newfstatat,fstat,utimensat,getdents64," +
-		"write,pwrite64,ftruncate,fsync,syncfs"
+		"write,pwrite64,ftruncate,fsync,fdatasync,syncfs"
 )
 
 // faultsReport is what the committing process reports after the fault injection has ended.

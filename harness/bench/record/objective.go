@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"evalctl/internal/stats"
 )
 
 // Objective is what a figure must keep: search.p99 < 50 ms.
@@ -200,18 +202,37 @@ func (o Objective) describe(v float64) string {
 	return fmt.Sprintf("%s is %s (required: %s)", o.Figure, shown, o.text)
 }
 
-// Keeps reports whether a block keeps objectives. A block without a request keeps none.
+// served is the share of errors from which on a rate is not kept, unless an objective says another
+// one: a service that answers a few requests fast does not keep the rate of those that were dropped.
+const served = 0.01
+
+// Keeps reports whether a block keeps objectives. An operation with too few requests for a figure
+// does not count, but one must have enough.
 func Keeps(objectives []Objective, b Block) bool {
+	if !slices.ContainsFunc(objectives, func(o Objective) bool { return o.Figure == "errors" }) {
+		objectives = append(slices.Clip(objectives), Objective{Figure: "errors", Limit: served})
+	}
 	s := summarise([]Block{b})
 	return len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
-		found, kept := false, true
+		known, kept := false, true
 		for _, op := range s.Ops {
-			if o.applies(op, len(s.Ops)) {
-				found, kept = true, kept && o.held(o.value(op))
+			if v := o.value(op); o.applies(op, len(s.Ops)) && !math.IsNaN(v) {
+				known, kept = true, kept && o.held(v)
 			}
 		}
-		return !found || !kept
+		return !known || !kept
 	})
+}
+
+// Need returns how many requests must succeed for all objectives to be known.
+func Need(objectives []Objective) (n int) {
+	for _, o := range objectives {
+		p := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "first-delta": 0.99, "p99.9": 0.999}[o.Figure]
+		if p > 0 {
+			n = max(n, stats.QuantileCIMin(p, confidence))
+		}
+	}
+	return n
 }
 
 // judgeFaults requires that no acknowledged write is lost.
@@ -224,7 +245,7 @@ func (f *File) judgeFaults() {
 		}
 		if x.RecoverySeconds == nil {
 			v.Held = false
-			v.Sentence = fmt.Sprintf("%s: no request succeeded after %s", f.Targets[x.Target].Name, x.Kind)
+			v.Sentence += fmt.Sprintf(", and no request succeeded after %s", x.Kind)
 		}
 		f.Verdicts = append(f.Verdicts, v)
 	}

@@ -42,7 +42,7 @@ type Requests struct {
 	brains  []string // ids, the most popular first
 	service atomic.Pointer[target.Service]
 	// Written is called for every write that was acknowledged, if it is set.
-	Written func(brain, path string, number uint64)
+	Written func(Write)
 }
 
 // NewRequests returns the requests in the brains with these ids of a service.
@@ -146,13 +146,13 @@ func (r *Requests) do(ctx context.Context, s target.Service, op, brain, query st
 			docs[i] = r.newDoc(number, i)
 		}
 		o.Err = s.Store(r.config.Dialect).Write(ctx, brain, docs, 1)
-		r.acknowledge(o.Err, brain, number, docs...)
+		r.acknowledge(o.Err, brain, number, len(docs))
 		return o
 	}
 	doc := r.newDoc(number, 0)
 	o.Bytes = int64(len(doc.Data))
 	switch e, daemon := s.(*target.Endpoint); {
-	case !daemon:
+	case !daemon: // which has nothing but documents
 		o.Err = s.Store(r.config.Dialect).Write(ctx, brain, []dataset.Doc{doc}, 1)
 	case op == Ingest:
 		_, o.Err = e.Create(ctx, target.Request{
@@ -171,7 +171,7 @@ func (r *Requests) do(ctx context.Context, s target.Service, op, brain, query st
 	default:
 		o.Err = put(ctx, e, brain, doc)
 	}
-	r.acknowledge(o.Err, brain, number, doc)
+	r.acknowledge(o.Err, brain, number, 1)
 	return o
 }
 
@@ -193,15 +193,6 @@ func (r *Requests) newDoc(number uint64, i int) dataset.Doc {
 
 func writtenPath(number uint64, i int) string {
 	return fmt.Sprintf("bench-written/%03d/%d-%d.md", number/1000%1000, number, i)
-}
-
-// acknowledge reports documents that the service says it has written.
-func (r *Requests) acknowledge(err error, brain string, number uint64, docs ...dataset.Doc) {
-	if err == nil && r.Written != nil {
-		for _, d := range docs {
-			r.Written(brain, d.Path, number)
-		}
-	}
 }
 
 // put writes a document with one request.

@@ -20,6 +20,11 @@ const (
 // addComparison adds all sections of a comparison that is a page of its own.
 func (d *document) addComparison(c *compare.Comparison) {
 	d.Band = comparisonBand(c)
+	var lead []string
+	for _, sentence := range c.MemorySentences() {
+		lead = append(lead, clean(sentence))
+	}
+	d.Band.More = append(lead, d.Band.More...)
 	d.Title = d.Band.Heading
 	d.addCompared(c)
 }

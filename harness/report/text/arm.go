@@ -15,9 +15,14 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Arms prints what was found, an arm after the other, and then how they compare.
+// Arms prints what memory adds over baselines, what was found, an arm after the other, and then how
+// they compare.
 func Arms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
 	t.Blank()
+	if compared != nil && len(compared.Lead()) > 0 && !t.Quiet() {
+		printSentences(t, compared.Lead())
+		t.Blank()
+	}
 	for _, o := range outcomes {
 		if len(outcomes) > 1 {
 			printHeading(t, o)

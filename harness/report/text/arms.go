@@ -16,14 +16,18 @@ func printArms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
 		return
 	}
 	fmt.Fprintln(t, "  == comparison ==")
-	for _, s := range compared.Sentences() {
-		fmt.Fprintln(t, t.Wrap("  ", terminal.Line(s)))
-	}
+	printSentences(t, compared.Others())
 	t.Blank()
 	printOverview(t, outcomes)
 	if compared.Comparison != nil {
 		t.Blank()
-		Comparison(t, compared.Comparison)
+		printComparison(t, compared.Comparison)
+	}
+}
+
+func printSentences(t *terminal.Terminal, sentences []string) {
+	for _, s := range sentences {
+		fmt.Fprintln(t, t.Wrap("  ", terminal.Line(s)))
 	}
 }
 

@@ -19,8 +19,16 @@ const (
 	tagsShown = 20
 )
 
-// Comparison prints a comparison.
+// Comparison prints a comparison, with what memory adds over baselines first.
 func Comparison(t *terminal.Terminal, c *compare.Comparison) {
+	if lead := c.MemorySentences(); len(lead) > 0 {
+		printSentences(t, lead)
+		t.Blank()
+	}
+	printComparison(t, c)
+}
+
+func printComparison(t *terminal.Terminal, c *compare.Comparison) {
 	printComparability(t, c)
 	t.Blank()
 	printPairs(t, c)

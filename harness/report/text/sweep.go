@@ -59,9 +59,6 @@ func coversBrain(c result.Cell) bool {
 	})
 }
 
-// Unanswered reports whether every question of a cell ended with an error.
-func Unanswered(c result.Cell) bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
-
 // modesRan returns the modes that the answers of a cell report, with counts if there are several.
 func modesRan(res result.Result) string {
 	modes := slices.Sorted(maps.Keys(res.EffectiveModes))
@@ -117,7 +114,7 @@ func metric(name string) func(result.Cell) float64 {
 		if name != "mrr" {
 			key = fmt.Sprintf("%s@%d", name, c.TopK)
 		}
-		if c.Result.Retrieval == nil || Unanswered(c) {
+		if c.Result.Retrieval == nil || c.Unanswered() {
 			return math.NaN()
 		}
 		if v, ok := c.Result.Retrieval.Macro[key]; ok {
@@ -128,7 +125,7 @@ func metric(name string) func(result.Cell) float64 {
 }
 
 func passRate(c result.Cell) float64 {
-	if c.Result.PassRate == nil || Unanswered(c) {
+	if c.Result.PassRate == nil || c.Unanswered() {
 		return math.NaN()
 	}
 	return *c.Result.PassRate

@@ -1,0 +1,111 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/daemon/language"
+)
+
+// maxTurn is the largest number of terms of a question and of a reply to it, each a document of one
+// passage. Longer ones have words of their own to be found by.
+const maxTurn = 40
+
+// addReplies gives a short turn of a conversation a share of the score of the short turn before it, if
+// that asks something: the answer to a question is often a turn like "In Lisbon, with my sister", which
+// has none of its words. It returns the replies that are not among the best, of those that the source has,
+// in the same order. The chunks are in the order of their numbers.
+func (ix *Index) addReplies(from source, best []scored) (found []scored) {
+	if from.only { // a reply that meets the conditions was found
+		return nil
+	}
+	type reply struct {
+		chunk uint32
+		score float64
+	}
+	var replies []reply // before any score is added, so that a reply to a reply gets nothing of it
+	for _, f := range best {
+		if next := ix.replyTo(f.chunk); next != noChunk {
+			replies = append(replies, reply{next, ix.weights.reply * f.features.score()})
+		}
+	}
+	for _, r := range replies {
+		at, ok := slices.BinarySearchFunc(best, r.chunk, func(s scored, n uint32) int {
+			return cmp.Compare(s.chunk, n)
+		})
+		switch {
+		case ok:
+			best[at].reply = r.score
+		case from.keep == nil || from.keep(&ix.chunks[r.chunk].doc.Document):
+			found = append(found, scored{candidate{chunk: r.chunk}, features{reply: r.score}})
+		}
+	}
+	slices.SortFunc(found, func(a, b scored) int { return cmp.Compare(a.chunk, b.chunk) })
+	return found
+}
+
+// replyTo returns the chunk that replies to a chunk, noChunk if there is none.
+func (ix *Index) replyTo(n uint32) uint32 {
+	isTurn := func(n uint32) bool { return ix.textLengths[n] <= maxTurn && ix.chunks[n].doc.count == 1 }
+	if ix.traits[n]&dated == 0 || !isTurn(n) { // only documents with a date have neighbours
+		return noChunk
+	}
+	if _, next := ix.adjacentChunks(n); next != noChunk && isTurn(next) && ix.asks(n) {
+		return next
+	}
+	return noChunk
+}
+
+// questionMarks are those that only end a question. Others are looked for apart: that of ASCII is also
+// in URLs, and that of Greek is a semicolon.
+var questionMarks = []string{"？", "؟", "՞", "፧", "⁇"}
+
+var greek = language.Parse("el")
+
+// asks reports whether a sentence of a chunk is a question, in any script.
+func (ix *Index) asks(n uint32) bool {
+	ch := &ix.chunks[n]
+	return endsWord(ch.text, "?") || ch.doc.Language == greek && endsWord(ch.text, ";") ||
+		asksInScript(ch.text)
+}
+
+func asksInScript(text string) bool {
+	return slices.ContainsFunc(questionMarks, func(mark string) bool { return strings.Contains(text, mark) })
+}
+
+// endsWord reports whether a mark stands in a text where no letter or digit follows.
+func endsWord(text, mark string) bool {
+	for {
+		_, after, found := strings.Cut(text, mark)
+		if !found {
+			return false
+		}
+		if next, _ := utf8.DecodeRuneInString(after); !unicode.IsLetter(next) && !unicode.IsDigit(next) {
+			return true
+		}
+		text = after
+	}
+}
+
+// addWords sets the score of the first phase of the chunks, which are in the order of their numbers.
+func (ix *Index) addWords(query []weighedTerm, of []scored) {
+	chunks := make([]uint32, len(of))
+	for i, f := range of {
+		chunks[i] = f.chunk
+	}
+	s := ix.scratch.Get().(*scratch)
+	defer ix.scratch.Put(s)
+	in := ix.passages(s, chunks)
+	defer in.free()
+	var found []occurrence
+	for _, t := range query {
+		gain := t.weight * ix.gain(t.term)
+		found = ix.frequencies(t.term, in, found[:0])
+		for _, at := range found {
+			of[at.place].bm25 += gain * at.tf / (at.tf + ix.k1) // as score does, to the last bit
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package fsstore
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"evalctl/daemon/store"
+)
+
+// settle writes the documents of the logs to their files, and empties the logs. It waits if that is
+// already being done. It does nothing once the store is closed.
+func (b *backend) settle() error {
+	b.settling <- struct{}{}
+	defer func() { <-b.settling }()
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
+	if closed {
+		return nil
+	}
+	return b.settleAll()
+}
+
+// settleAll is settle for a caller that has the token. It covers all commits that have ended.
+func (b *backend) settleAll() error {
+	for {
+		full, left, err := b.fill()
+		if err == nil && full != nil {
+			err = b.settleLog(full)
+		}
+		b.mu.Lock()
+		b.failed = err
+		switch {
+		case err != nil:
+			b.settleIn(retryAfter)
+		case full != nil:
+			b.spare, b.full = full, nil
+			if b.active.end > 0 {
+				b.schedule()
+			}
+		}
+		b.mu.Unlock()
+		if err != nil || !left {
+			return err
+		}
+	}
+}
+
+// fill returns the log that is to be emptied, or nil if there is none. Commits go to the other one.
+// left reports whether it is left from an earlier call and the other one is not empty.
+func (b *backend) fill() (full *log, left bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.full != nil || b.active.end == 0 {
+		return b.full, b.full != nil && b.active.end > 0, nil
+	}
+	if err := b.prepareSpare(); err != nil {
+		return nil, false, err
+	}
+	b.active, b.spare, b.full = b.spare, nil, b.active
+	b.dirty = time.Time{}
+	return b.full, false, nil
+}
+
+// prepareSpare makes sure that commits can go on in another log, with room for deletions. It requires
+// mu.
+func (b *backend) prepareSpare() (err error) {
+	if b.spare == nil && b.full == nil {
+		if b.spare, err = newLog(b.disk, logFiles[1]); err != nil {
+			return err
+		}
+	}
+	if b.spare != nil && b.spare.size < firstLogSize {
+		return b.spare.grow(firstLogSize)
+	}
+	return nil
+}
+
+// settleLog makes the documents of a log durable in their files, and empties it. Those of the other
+// log are written too, because a deletion among them may make the room that is needed.
+func (b *backend) settleLog(l *log) error {
+	b.laying.Lock()
+	err := b.layOut(b.waiting(), nil)
+	b.laying.Unlock()
+	if err == nil {
+		err = b.disk.sync()
+	}
+	if err != nil {
+		return err
+	}
+	return l.clear()
+}
+
+// waiting returns what is pending.
+func (b *backend) waiting() []logged {
+	b.files.RLock()
+	defer b.files.RUnlock()
+	return slices.Collect(maps.Values(b.pending.docs))
+}
+
+// sortDocs puts deletions first, because a document can be below one that was deleted, and documents
+// of a directory next to each other.
+func sortDocs(docs []logged) {
+	slices.SortFunc(docs, func(a, b logged) int {
+		if a.deleted != b.deleted {
+			if a.deleted {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(store.FileDir(a.path), store.FileDir(b.path)), cmp.Compare(a.path, b.path))
+	})
+}
+
+// layOut writes documents to their files. It can be repeated after an error or a crash. The contents
+// are read from the logs, unless ops has the operations with them. It requires laying.
+func (b *backend) layOut(docs []logged, ops []store.Op) (err error) {
+	defer b.disk.release()
+	contents := make(map[string][]byte, len(ops))
+	for _, op := range ops {
+		contents[op.Path] = op.Data
+	}
+	sortDocs(docs)
+	done := 0
+	for _, doc := range docs {
+		if doc.deleted {
+			err = b.removeFile(doc.path)
+		} else {
+			data, ok := contents[doc.path]
+			if !ok {
+				data, err = doc.content()
+			}
+			if err == nil {
+				err = b.writeFile(doc, data)
+			}
+		}
+		if err != nil {
+			err = &store.Error{Op: "write", Path: doc.path, Err: err}
+			break
+		}
+		done++
+	}
+	b.files.Lock()
+	defer b.files.Unlock()
+	for _, doc := range docs[:done] {
+		if b.pending.docs[doc.path] == doc { // otherwise it was changed again
+			b.pending.remove(doc.path)
+		}
+	}
+	return err
+}
+
+// removeFile removes the file of a document, if there is one, and directories that are empty then.
+// No listing runs meanwhile, because it would miss the directories.
+func (b *backend) removeFile(path string) error {
+	b.files.Lock()
+	defer b.files.Unlock()
+	info, err := b.files.Root.Lstat(path)
+	if err == nil && info.IsDir() {
+		return nil // a later operation has replaced the document by a directory
+	}
+	if err == nil {
+		err = b.disk.remove(documentsDir + "/" + path)
+	}
+	if err != nil && !store.IsNotFound(store.NoFile(err)) {
+		return err
+	}
+	b.disk.prune(store.FileDir(path))
+	return nil
+}
+
+// writeFile creates or replaces the file of a document.
+func (b *backend) writeFile(doc logged, data []byte) error {
+	target := documentsDir + "/" + doc.path
+	err := b.disk.create(target, data, doc.when)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, statErr := b.files.Root.Lstat(doc.path); statErr == nil && info.IsDir() {
+		b.disk.prune(doc.path) // it is left over if it is empty
+		return b.disk.create(target, data, doc.when)
+	}
+	err = b.disk.create(stagedFile, data, doc.when)
+	if errors.Is(err, fs.ErrExist) { // an earlier attempt has failed
+		if err = b.disk.remove(stagedFile); err == nil {
+			err = b.disk.create(stagedFile, data, doc.when)
+		}
+	}
+	if err == nil {
+		err = b.disk.rename(stagedFile, target)
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// grouper is implemented by backends to which a commit of several operations costs little more than
+// one of a single operation, because most of the cost is the wait for the disk.
+type grouper interface {
+	// Groups marks the backend: single mutations that wait for each other become one Commit.
+	Groups()
+}
+
+const (
+	// maxGroupBytes limits the content of a group, apart from its first mutation.
+	maxGroupBytes = 4 << 20
+	// maxGroupWait is the longest time that a group is kept open for callers who may come back.
+	maxGroupWait = 2 * time.Millisecond
+)
+
+// group collects mutations that are committed together. Whoever gets the write lock commits all that
+// wait by then.
+type group struct {
+	mu      sync.Mutex
+	waiting []*member
+	want    int           // full is closed once as many wait; 0: nobody is waiting for them
+	full    chan struct{} // see want
+	// callers is an estimate: those of the last commit, and those who waited when it ended. took is
+	// how long it took.
+	callers int
+	took    time.Duration
+}
+
+// member is a single mutation in a group.
+type member struct {
+	ctx  context.Context
+	op   Op
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// mutateGrouped is mutate on a backend with groups.
+func (s *Store) mutateGrouped(ctx context.Context, op Op) error {
+	m := &member{ctx: ctx, op: op, done: make(chan struct{})}
+	s.group.join(m)
+	for {
+		select {
+		case <-m.done:
+			return m.err
+		case s.writeLock <- struct{}{}:
+			s.commitWaiting(m)
+		case <-ctx.Done():
+			if s.group.leave(m) {
+				return ctx.Err()
+			}
+			<-m.done // its commit has begun, so the outcome is needed
+			return m.err
+		}
+	}
+}
+
+func (g *group) join(m *member) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, m)
+	if g.want > 0 && len(g.waiting) >= g.want {
+		close(g.full)
+		g.want = 0
+	}
+}
+
+// leave removes a mutation if it still waits.
+func (g *group) leave(m *member) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.waiting, m)
+	if i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// commitWaiting commits what waits, unless m was committed meanwhile. It requires the write lock, and
+// releases it.
+func (s *Store) commitWaiting(m *member) {
+	defer func() { <-s.writeLock }()
+	select {
+	case <-m.done:
+		return
+	default:
+	}
+	s.group.gather()
+	members := s.group.take()
+	begun := time.Now()
+	s.commitMembers(members)
+	s.group.ended(len(members), time.Since(begun))
+	for _, m := range members {
+		close(m.done)
+	}
+}
+
+// gather waits for the callers of the last commit, which often come back at once with another
+// mutation. Without it they would miss this commit by a moment and wait for all of it. The wait is
+// short compared with a commit, and a caller who is alone does not wait.
+func (g *group) gather() {
+	g.mu.Lock()
+	if len(g.waiting) >= g.callers {
+		g.mu.Unlock()
+		return
+	}
+	full := make(chan struct{})
+	g.want, g.full = g.callers, full
+	timeout := time.NewTimer(min(g.took/2, maxGroupWait))
+	g.mu.Unlock()
+	defer timeout.Stop()
+	select {
+	case <-full:
+	case <-timeout.C:
+	}
+}
+
+// take removes the next group from what waits.
+func (g *group) take() []*member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.want = 0
+	size, n := 0, 0
+	for n < len(g.waiting) {
+		size += len(g.waiting[n].op.Data)
+		if n > 0 && size > maxGroupBytes {
+			break
+		}
+		n++
+	}
+	members := slices.Clone(g.waiting[:n])
+	g.waiting = slices.Delete(g.waiting, 0, n)
+	return members
+}
+
+// callersNow returns how many callers there seem to be.
+func (g *group) callersNow() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(g.callers, len(g.waiting))
+}
+
+func (g *group) ended(members int, took time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.callers, g.took = members+len(g.waiting), took
+}
+
+// commitMembers commits mutations in one commit, each with its own number and its own outcome. The
+// caller holds the write lock.
+func (s *Store) commitMembers(members []*member) {
+	if s.feed != nil {
+		s.mutateMembers(members)
+		return
+	}
+	err := s.commitTogether(members)
+	if err == nil {
+		return
+	}
+	for _, m := range members {
+		m.err = err
+		if len(members) > 1 { // one of them may be the reason
+			m.err = s.mutatePlanned(m.ctx, m.op)
+		}
+	}
+}
+
+// commitTogether sets the outcome of the mutations unless the commit fails, which changes nothing.
+func (s *Store) commitTogether(members []*member) error {
+	j := newJournal(s.gate, s.now)
+	var events []ChangeEvent
+	for _, m := range members {
+		ev, err := j.apply(m.ctx, m.op)
+		if m.err = err; err == nil {
+			events = append(events, ev)
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	ops, _ := j.merged()
+	c := Commit{Ops: ops, When: timestamp(s.now), Alone: len(members) == 1 && s.group.callersNow() <= 1}
+	if len(ops) > 0 {
+		if err := s.gate.commit(context.Background(), c); err != nil {
+			return err
+		}
+	}
+	for i := range events {
+		s.publish(events[i:i+1], "", c.When)
+	}
+	return nil
+}

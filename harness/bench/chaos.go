@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"evalctl/harness/bench/load"
+	"evalctl/harness/bench/record"
+	"evalctl/harness/bench/work"
+)
+
+// How faults are caused.
+const (
+	frozenFor   = time.Second
+	heldStreams = 32
+	readers     = 8 // of what was written
+)
+
+// chaos measures one target while something happens to it, after a third of the time.
+func (b *Bench) chaos(ctx context.Context) error {
+	a := b.arms[0]
+	if a.session.Process() == nil && b.Plan.Chaos != SlowClient {
+		return fmt.Errorf("--chaos %s is for a daemon that speaks the protocol and that the bench starts; %s is not one",
+			b.Plan.Chaos, a.target.Name)
+	}
+	size := b.Plan.Sizes[0]
+	f := &fault{arm: a, requests: a.requests[size], kind: b.Plan.Chaos}
+	f.requests.Written = f.written
+	span := load.Span{Block: seconds(b.Plan.BlockSeconds), Blocks: b.Plan.Rounds}
+	total := span.Block * time.Duration(span.Blocks)
+	caused := make(chan error, 1)
+	lctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		err := f.cause(lctx, total/3, total/3)
+		if err != nil {
+			stop(err)
+		}
+		caused <- err
+	}()
+	var live load.Live
+	b.Observer.Doing(fmt.Sprintf("%s: %s under load", a.target.Name, f.kind), &live)
+	var n atomic.Uint64
+	n.Store(number(0, 0))
+	at := b.since()
+	usage := a.sample(lctx, span)
+	blocks, err := load.Run(lctx, b.profile(0, 0), span, f.request, &n, &live)
+	for i, u := range usage() {
+		if i < len(blocks) {
+			blocks[i].Resources = u
+		}
+	}
+	for i := range blocks {
+		blocks[i].Target, blocks[i].Size, blocks[i].Round = a.index, size, i
+		blocks[i].AtSeconds = at + float64(i)*span.Block.Seconds()
+	}
+	b.file.Blocks = append(b.file.Blocks, blocks...)
+	if caused := <-caused; caused != nil {
+		return caused
+	}
+	if err != nil {
+		return err
+	}
+	b.Observer.Doing(a.target.Name+": reading what was written", nil)
+	found, err := f.check(ctx)
+	found.Target, found.AtSeconds = a.index, f.at.Sub(b.start).Seconds()
+	b.file.Faults = append(b.file.Faults, found)
+	return err
+}
+
+// fault is one that is caused under load, and what is seen of it.
+type fault struct {
+	arm      *arm
+	requests *work.Requests
+	kind     string
+
+	mu        sync.Mutex
+	at        time.Time // when it began, zero before
+	lasted    time.Duration
+	recovered *float64
+	writes    []work.Write // that were acknowledged
+}
+
+func (f *fault) written(w work.Write) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.writes = append(f.writes, w)
+}
+
+// request implements load.Work. It looks for the first request that begins after the fault and
+// succeeds.
+func (f *fault) request(number uint64) load.Request {
+	r := f.requests.Request(number)
+	send := r.Do
+	r.Do = func(ctx context.Context) load.Outcome {
+		began := time.Now()
+		o := send(ctx)
+		if o.Err == nil {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.recovered == nil && !f.at.IsZero() && began.After(f.at) {
+				after := time.Since(f.at).Seconds()
+				f.recovered = &after
+			}
+		}
+		return o
+	}
+	return r
+}
+
+// cause waits, and then causes the fault. A held stream is held for a while.
+func (f *fault) cause(ctx context.Context, wait, while time.Duration) error {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+		return nil
+	}
+	p := f.arm.session.Process()
+	switch f.kind {
+	case Kill:
+		if err := p.Kill(); err != nil {
+			return err
+		}
+		f.begun()
+		<-p.Done()
+		if err := f.arm.session.Restart(ctx); err != nil {
+			return fmt.Errorf("start the daemon again after --chaos kill: %w", err)
+		}
+		f.requests.Use(f.arm.session.Service())
+	case Stop:
+		if err := p.Freeze(); err != nil {
+			return err
+		}
+		f.begun()
+		time.Sleep(frozenFor) // also if ctx ends: a frozen daemon could not be stopped gently
+		if err := p.Thaw(); err != nil {
+			return err
+		}
+	case SlowClient:
+		release, err := f.requests.Hold(ctx, heldStreams)
+		if err != nil {
+			return err
+		}
+		f.begun()
+		select {
+		case <-time.After(while):
+		case <-ctx.Done():
+		}
+		release()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lasted = time.Since(f.at)
+	return nil
+}
+
+func (f *fault) begun() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = time.Now()
+}
+
+// check reads the writes that were acknowledged.
+func (f *fault) check(ctx context.Context) (record.Fault, error) {
+	found := record.Fault{
+		Kind: f.kind, LastedSeconds: f.lasted.Seconds(), RecoverySeconds: f.recovered, Acknowledged: int64(len(f.writes)),
+	}
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for _, w := range f.writes {
+		g.Go(func() error {
+			err := f.requests.Check(ctx, w)
+			if err != nil && !errors.Is(err, work.ErrLost) {
+				return fmt.Errorf("read what was written: %w", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			found.Checked++
+			if err != nil {
+				found.Lost++
+				if found.FirstLost == "" {
+					found.FirstLost = err.Error()
+				}
+			}
+			return nil
+		})
+	}
+	return found, g.Wait()
+}

@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evalctl/harness/bench/load"
+	"evalctl/harness/bench/record"
+)
+
+// capacity returns the work of a stub that answers at most so many requests a second, one after the
+// other, in the order in which they come.
+func capacity(rate float64) load.Work {
+	var mu sync.Mutex
+	var free time.Time // when the requests so far are answered
+	each := time.Duration(float64(time.Second) / rate)
+	return func(uint64) load.Request {
+		return load.Request{Op: "search", Do: func(ctx context.Context) load.Outcome {
+			mu.Lock()
+			if now := time.Now(); free.Before(now) {
+				free = now
+			}
+			free = free.Add(each)
+			wait := time.Until(free)
+			mu.Unlock()
+			time.Sleep(wait)
+			return load.Outcome{}
+		}}
+	}
+}
+
+// find runs the search against work in a bubble, and returns what it probed and found.
+func find(t *testing.T, objectives string, start float64, work load.Work) record.File {
+	t.Helper()
+	parsed, err := record.ParseObjectives(objectives)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := record.File{Plan: record.Plan{Search: objectives}, Targets: []record.Target{{Name: "stub"}}}
+	synctest.Test(t, func(t *testing.T) {
+		f := finder{
+			objectives: parsed, start: start, step: 5 * time.Second,
+			try: func(ctx context.Context, rate float64, length time.Duration) (record.Block, error) {
+				p := load.Profile{
+					Arrival: record.Constant, MaxInFlight: 1000, Stage: record.Stage{From: rate, To: rate}, Timeout: time.Minute,
+				}
+				blocks, err := load.Run(ctx, p, load.Span{Block: length, Blocks: 1}, work, new(atomic.Uint64), nil)
+				return blocks[0], err
+			},
+			found: func(p record.Probe) error {
+				file.Probes = append(file.Probes, p)
+				return nil
+			},
+		}
+		if err := f.find(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	file.Compute()
+	return file
+}
+
+func TestFindLimitOfKnownCapacity(t *testing.T) {
+	for _, c := range []struct{ capacity, start float64 }{{500, 50}, {500, 3000}, {37, 50}} {
+		f := find(t, "p99<50ms,errors<0.1%", c.start, capacity(c.capacity))
+		l := f.Limits[0]
+		if !l.Confirmed || l.Rate < 0.95*c.capacity || l.Rate > 1.05*c.capacity {
+			t.Errorf("capacity %v/s from %v/s: found %+v in %d probes, want it within 5 %%", c.capacity, c.start, l, len(f.Probes))
+		}
+		if l.Above <= l.Rate || l.Above > 1.1*l.Rate {
+			t.Errorf("capacity %v/s: %v/s is the lowest rate that is not kept", c.capacity, l.Above)
+		}
+		confirmed := 0
+		for _, p := range f.Probes {
+			if p.Confirm && p.Kept && p.Rate == l.Rate {
+				confirmed++
+			}
+		}
+		if confirmed != record.Confirmations {
+			t.Errorf("capacity %v/s: confirmed %d times", c.capacity, confirmed)
+		}
+	}
+}
+
+func TestFindLimitThatIsNever(t *testing.T) {
+	slow := func(uint64) load.Request {
+		return load.Request{Op: "search", Do: func(context.Context) load.Outcome {
+			time.Sleep(time.Second)
+			return load.Outcome{}
+		}}
+	}
+	if l := find(t, "p50<50ms", 50, slow).Limits[0]; l.Rate != 0 || l.Confirmed {
+		t.Errorf("a stub that is too slow at any rate has the limit %+v", l)
+	}
+}
+
+// A rate that is kept once and not again is no limit: a lower one is looked for.
+func TestFindLimitIsConfirmed(t *testing.T) {
+	objectives, _ := record.ParseObjectives("p50<50ms")
+	tried := map[float64]int{}
+	file := record.File{Plan: record.Plan{Search: "p50<50ms"}, Targets: []record.Target{{Name: "stub"}}}
+	f := finder{
+		objectives: objectives, start: 50, step: time.Second,
+		try: func(_ context.Context, rate float64, _ time.Duration) (record.Block, error) {
+			tried[rate]++
+			o := record.OpBlock{Op: "search", Offered: 10, OK: 10, Latency: record.NewHistogram()}
+			took := time.Millisecond
+			if rate > 500 || rate > 480 && tried[rate] > 1 {
+				took = time.Second
+			}
+			for range 10 {
+				o.Latency.Add(int64(took))
+			}
+			return record.Block{Seconds: 1, Ops: []record.OpBlock{o}}, nil
+		},
+		found: func(p record.Probe) error {
+			file.Probes = append(file.Probes, p)
+			return nil
+		},
+	}
+	if err := f.find(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file.Compute()
+	if l := file.Limits[0]; !l.Confirmed || l.Rate > 480 || l.Rate < 440 {
+		t.Errorf("the limit is %+v, want a rate below 480/s that is kept each time", l)
+	}
+}

@@ -1,0 +1,108 @@
+package work
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/dataset"
+	"evalctl/harness/target"
+	"evalctl/internal/httpclient"
+)
+
+// Write is a document that a service says it has written.
+type Write struct {
+	brain  string
+	number uint64 // of the request
+	part   int    // of a batch
+}
+
+// ErrLost means that a document that was acknowledged is not there, or not as it was written.
+var ErrLost = errors.New("an acknowledged write is lost")
+
+// acknowledge reports documents that the service says it has written.
+func (r *Requests) acknowledge(err error, brain string, number uint64, docs int) {
+	if err == nil && r.Written != nil {
+		for i := range docs {
+			r.Written(Write{brain, number, i})
+		}
+	}
+}
+
+// Check reads a document. The error is ErrLost if it is not what was written, and another one if it
+// cannot be read.
+func (r *Requests) Check(ctx context.Context, w Write) error {
+	doc := r.newDoc(w.number, w.part)
+	s := *r.service.Load()
+	e, daemon := s.(*target.Endpoint)
+	if !daemon {
+		return r.checkMapped(ctx, s, w.brain, doc)
+	}
+	var got []byte
+	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) error {
+		res, err := e.Do(ctx, target.Request{Method: http.MethodGet, Path: documentPath(w.brain, "/read", doc.Path), Accept: protocol.TypeBytes})
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		got, err = httpclient.ReadBody(res, protocol.MaxWriteBytes)
+		return err
+	})
+	if f, ok := target.AsFailure(err); ok && f.Status == http.StatusNotFound {
+		return fmt.Errorf("%w: %s is not there", ErrLost, doc.Path)
+	}
+	if err == nil && !bytes.Equal(got, doc.Data) {
+		err = fmt.Errorf("%w: %s has other content than was written", ErrLost, doc.Path)
+	}
+	return err
+}
+
+// checkMapped is Check for a service that does not speak the protocol.
+func (r *Requests) checkMapped(ctx context.Context, s target.Service, brain string, doc dataset.Doc) error {
+	reader, ok := s.Store(r.config.Dialect).(target.Reader)
+	if !ok {
+		return target.ErrLacks
+	}
+	texts, err := reader.Get(ctx, brain, doc.Path)
+	if err != nil {
+		return err
+	}
+	mark := strings.SplitN(string(doc.Data), "\n", 2)[0]
+	if !slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, mark) }) {
+		return fmt.Errorf("%w: %s is not there", ErrLost, doc.Path)
+	}
+	return nil
+}
+
+// Hold begins so many ask streams and does not read them until release is called.
+func (r *Requests) Hold(ctx context.Context, n int) (release func(), err error) {
+	e, daemon := (*r.service.Load()).(*target.Endpoint)
+	if !daemon {
+		return nil, errors.New("--chaos slow-client is for targets that stream answers by the protocol")
+	}
+	var held []*http.Response
+	release = func() {
+		for _, res := range held {
+			_ = res.Body.Close() // nothing of it is wanted
+		}
+	}
+	for i := range n {
+		res, err := e.Do(ctx, target.Request{ //nolint:bodyclose // release closes it
+			Method: http.MethodPost, Path: target.BrainPath(r.brains[0]) + "/ask", ContentType: protocol.TypeJSON, Accept: protocol.TypeEvents,
+			Body: target.Encode(r.config.Dialect, map[string]any{
+				"question": r.config.Queries[i%len(r.config.Queries)], "top_k": r.config.TopK, "mode": r.config.Mode,
+			}, nil),
+		})
+		if err != nil {
+			release()
+			return nil, fmt.Errorf("hold an ask stream open: %w", err)
+		}
+		held = append(held, res) //nolint:bodyclose // release closes it
+	}
+	return release, nil
+}

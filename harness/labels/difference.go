@@ -1,0 +1,123 @@
+package labels
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"evalctl/harness/judging"
+	"evalctl/internal/figure"
+	"evalctl/internal/stats"
+)
+
+// Difference is the difference of two pass rates in the terms of those who labelled answers of both.
+type Difference struct {
+	First  Estimate `json:"first"`
+	Second Estimate `json:"second"`
+	// Questions counts those in both results, Labelled those of which both answers have labels.
+	Questions int `json:"questions"`
+	Labelled  int `json:"labelled"`
+	// Judged is the difference by the scorers, second minus first.
+	Judged     float64      `json:"judged_difference"`
+	Difference judging.Rate `json:"difference"`
+	Alone      judging.Rate `json:"labels_alone"`
+	Weight     float64      `json:"weight"`
+}
+
+// Shown reports whether the difference is shown: its interval is on one side of 0.
+func (d *Difference) Shown() bool {
+	return d.Difference.Interval.Low > 0 || d.Difference.Interval.High < 0
+}
+
+// Compare estimates the difference of the pass rates of two populations, second minus first, over
+// the questions of both. Both must have been drawn in the same way, so that the questions of which
+// both answers are labelled are a sample, too.
+func Compare(first, second *Population, labelsFirst, labelsSecond []Label) (*Difference, error) {
+	if first.Design != second.Design {
+		return nil, errors.New("the answers of the two results were drawn in different ways: a difference needs the same --sample and --seed")
+	}
+	a, err := first.Estimate(labelsFirst)
+	if err != nil {
+		return nil, err
+	}
+	b, err := second.Estimate(labelsSecond)
+	if err != nil {
+		return nil, err
+	}
+	items, labelled, err := pairs(first, second, labelsFirst, labelsSecond)
+	if err != nil {
+		return nil, err
+	}
+	with, ok := stats.PPIDifference(items, true, confidence)
+	if !ok {
+		return nil, fmt.Errorf("%s with labels of both answers are too few for a difference: label the same number of answers of both",
+			figure.Count(labelled, "question"))
+	}
+	alone, _ := stats.PPIDifference(items, false, confidence)
+	return &Difference{
+		First: *a, Second: *b, Questions: len(items), Labelled: labelled, Judged: passed(items),
+		Difference: rate(with, ppiMethod), Alone: rate(alone, labelsMethod), Weight: with.Lambda,
+	}, nil
+}
+
+// pairs returns the differences of the questions that are in both populations, and how many of them
+// have labels of both answers.
+func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stats.Judged, int, error) {
+	a, err := first.side(labelsFirst)
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := second.side(labelsSecond)
+	if err != nil {
+		return nil, 0, err
+	}
+	clusters, strata := map[int]int{}, map[int]int{}
+	var items []stats.Judged
+	labelled := 0
+	for _, id := range a.ids {
+		x, y := a.items[id], b.items[id]
+		if y == nil {
+			continue
+		}
+		d := stats.Judged{
+			Judge: y.Judge - x.Judge, Label: y.Label - x.Label,
+			Stratum: number(strata, x.Stratum), Cluster: number(clusters, x.Cluster),
+		}
+		if !math.IsNaN(d.Label) {
+			labelled++
+		}
+		items = append(items, d)
+	}
+	if len(items) == 0 {
+		return nil, 0, fmt.Errorf("%s and %s have no question in common", first.Path, second.Path)
+	}
+	return items, labelled, nil
+}
+
+// side is a population by id.
+type side struct {
+	ids   []string
+	items map[string]*stats.Judged
+}
+
+func (p *Population) side(labels []Label) (side, error) {
+	verdicts, err := p.verdicts(labels)
+	if err != nil {
+		return side{}, err
+	}
+	s := side{items: map[string]*stats.Judged{}}
+	items := p.items(verdicts)
+	for i, a := range append(p.Answers[:len(p.Answers):len(p.Answers)], p.Failed...) {
+		s.ids = append(s.ids, a.ID)
+		s.items[a.ID] = &items[i]
+	}
+	return s, nil
+}
+
+// number numbers keys in the order of their appearance.
+func number(seen map[int]int, key int) int {
+	if _, ok := seen[key]; !ok {
+		seen[key] = len(seen)
+	}
+	return seen[key]
+}

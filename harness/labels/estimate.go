@@ -1,0 +1,254 @@
+package labels
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"evalctl/harness/judging"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/stats"
+)
+
+const confidence = 0.95
+
+// The methods of the intervals: prediction-powered inference, and the same by the labels alone.
+const (
+	ppiMethod    = "ppi"
+	labelsMethod = "labels_alone"
+)
+
+// Estimate is the pass rate of a result in the terms of those who labelled some of its answers.
+type Estimate struct {
+	Path string `json:"result"`
+	SDK  string `json:"sdk"`
+	// Total counts the questions, of which Failed have no answer and therefore have not passed.
+	Total  int `json:"total"`
+	Failed int `json:"failed"`
+	Design
+	Labels
+	// Judged is the pass rate by the scorer of the result.
+	Judged float64 `json:"judged_rate"`
+	// Rate is the pass rate by labels and scorer, Alone that by the labels alone.
+	Rate  judging.Rate `json:"rate"`
+	Alone judging.Rate `json:"labels_alone"`
+	// Weight is that of the scorer's verdicts: 0 if they say nothing about the labels.
+	Weight float64 `json:"weight"`
+	// QuestionSE is the standard error of Rate that is due to the choice of the questions, LabelSE
+	// that due to the answers without a label.
+	QuestionSE float64 `json:"question_se"`
+	LabelSE    float64 `json:"label_se"`
+}
+
+// Labels counts the labels behind an estimate.
+type Labels struct {
+	// Labelled counts the answers with a label, Skipped those about which no labeller could decide.
+	Labelled  int      `json:"labelled"`
+	Skipped   int      `json:"skipped"`
+	Labellers []string `json:"labellers"`
+	// Several counts the answers with labels by several labellers, Agreed those of them on which all
+	// agree. Kappa is Cohen's, nil unless there are two labellers.
+	Several int      `json:"labelled_by_several"`
+	Agreed  int      `json:"agreed"`
+	Kappa   *float64 `json:"kappa"`
+}
+
+// verdict is what labellers say about an answer.
+type verdict struct {
+	right, count int
+	skipped      bool
+	byLabeller   map[string]bool
+}
+
+// label returns the share of the labellers that call the answer right, NaN without labels.
+func (v *verdict) label() float64 {
+	if v == nil || v.count == 0 {
+		return math.NaN()
+	}
+	return float64(v.right) / float64(v.count)
+}
+
+// OpenLabelled reads labels and the result that they are of, drawn as the labels say.
+func OpenLabelled(path string, files ...string) (*Population, []Label, error) {
+	list, err := Read(files...)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := Open(path, list[0].Design)
+	return p, list, err
+}
+
+// Estimate estimates the pass rate from labels of the population. It returns an error for labels of
+// other answers, and if the labelled answers are no sample of which the inclusion probabilities are
+// known.
+func (p *Population) Estimate(labels []Label) (*Estimate, error) {
+	verdicts, err := p.verdicts(labels)
+	if err != nil {
+		return nil, err
+	}
+	items := p.items(verdicts)
+	with, ok := stats.PPIRate(items, true, confidence)
+	if !ok {
+		return nil, fmt.Errorf("%s: %d labels are too few for an estimate: label more of it", p.Path, len(verdicts))
+	}
+	alone, _ := stats.PPIRate(items, false, confidence)
+	e := &Estimate{
+		Path: p.Path, SDK: p.Result.SDK, Total: len(items), Failed: len(p.Failed), Design: p.Design,
+		Labels: p.count(verdicts), Judged: passed(items),
+		Rate: rate(with, ppiMethod), Alone: rate(alone, labelsMethod),
+		Weight: with.Lambda, QuestionSE: with.ItemSE, LabelSE: with.LabelSE,
+	}
+	return e, nil
+}
+
+func rate(e stats.PPIEstimate, method string) judging.Rate {
+	return judging.Rate{Rate: e.Mean, Interval: result.Interval{
+		Method: method, Confidence: confidence, Low: e.Lo, High: e.Hi,
+	}}
+}
+
+func passed(items []stats.Judged) float64 {
+	sum := 0.0
+	for _, it := range items {
+		sum += it.Judge
+	}
+	return sum / float64(len(items))
+}
+
+// verdicts returns what the labels say about each answer, by id.
+func (p *Population) verdicts(labels []Label) (map[string]*verdict, error) {
+	answers := make(map[string]*Answer, len(p.Answers))
+	for i := range p.Answers {
+		answers[p.Answers[i].ID] = &p.Answers[i]
+	}
+	out := map[string]*verdict{}
+	for _, l := range labels {
+		a := answers[l.ID]
+		switch {
+		case p.Design.same(l.Design) != nil:
+			return nil, fmt.Errorf("label %q: %w", l.ID, p.Design.same(l.Design))
+		case a == nil:
+			return nil, fmt.Errorf("label %q: %s has no answer with this id: the labels are of another result", l.ID, p.Path)
+		case a.Text != l.Answer:
+			return nil, fmt.Errorf("label %q: %s has another answer to this question: the labels are of another result", l.ID, p.Path)
+		}
+		v := out[l.ID]
+		if v == nil {
+			v = &verdict{byLabeller: map[string]bool{}}
+			out[l.ID] = v
+		}
+		v.add(l)
+	}
+	return out, p.whole(out)
+}
+
+func (v *verdict) add(l Label) {
+	if l.Skipped {
+		v.skipped = true
+		return
+	}
+	v.count++
+	v.byLabeller[l.Labeller] = *l.Right
+	if *l.Right {
+		v.right++
+	}
+}
+
+// whole returns an error if an answer has no label although one that was drawn after it has: which
+// ones are labelled is then somebody's choice, and their inclusion probabilities are not known.
+func (p *Population) whole(verdicts map[string]*verdict) error {
+	found, missing := 0, 0
+	first := ""
+	for _, a := range p.Answers {
+		if found == len(verdicts) {
+			break
+		}
+		if verdicts[a.ID] != nil {
+			found++
+			continue
+		}
+		if missing++; first == "" {
+			first = a.ID
+		}
+	}
+	if missing > 0 {
+		return fmt.Errorf("%s of %s that were drawn before a labelled one have no label, the first is %q: run evalctl judge label again, which asks for them",
+			figure.Count(missing, "answer"), p.Path, first)
+	}
+	return nil
+}
+
+// items returns the population for an estimate. An answer that was skipped counts as not drawn. The
+// questions without an answer are a stratum whose labels are known.
+func (p *Population) items(verdicts map[string]*verdict) []stats.Judged {
+	items := make([]stats.Judged, 0, len(p.Answers)+len(p.Failed))
+	for _, a := range p.Answers {
+		items = append(items, stats.Judged{
+			Judge: a.judge(), Label: verdicts[a.ID].label(), Stratum: a.stratum, Cluster: a.cluster,
+		})
+	}
+	for _, a := range p.Failed {
+		items = append(items, stats.Judged{Stratum: len(p.Strata), Cluster: a.cluster})
+	}
+	return items
+}
+
+func (a *Answer) judge() float64 {
+	if a.Passed {
+		return 1
+	}
+	return 0
+}
+
+// count counts the labels.
+func (p *Population) count(verdicts map[string]*verdict) Labels {
+	var c Labels
+	for _, v := range verdicts {
+		if v.count == 0 {
+			c.Skipped++
+			continue
+		}
+		c.Labelled++
+		for name := range v.byLabeller {
+			if !slices.Contains(c.Labellers, name) {
+				c.Labellers = append(c.Labellers, name)
+			}
+		}
+		if v.count > 1 {
+			c.Several++
+			if v.right == 0 || v.right == v.count {
+				c.Agreed++
+			}
+		}
+	}
+	slices.Sort(c.Labellers)
+	if len(c.Labellers) == 2 && c.Several > 0 {
+		c.Kappa = kappa(verdicts, c.Labellers[0], c.Labellers[1])
+	}
+	return c
+}
+
+// kappa returns Cohen's kappa of two labellers, nil if it is not defined.
+func kappa(verdicts map[string]*verdict, first, second string) *float64 {
+	var a stats.Agreement
+	for _, v := range verdicts {
+		x, okX := v.byLabeller[first]
+		y, okY := v.byLabeller[second]
+		switch {
+		case !okX || !okY:
+		case x && y:
+			a.BothPassed++
+		case x:
+			a.FirstPassed++
+		case y:
+			a.SecondPassed++
+		default:
+			a.BothFailed++
+		}
+	}
+	if k := a.Kappa(); !math.IsNaN(k) {
+		return &k
+	}
+	return nil
+}

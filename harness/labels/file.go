@@ -1,0 +1,193 @@
+package labels
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/lockfile"
+)
+
+// Label is one line of a file of labels. Its keys up to QuestionDate are those that
+// dataset.ReadLabels reads, so that the same file checks a judge.
+type Label struct {
+	ID           string `json:"id"`
+	Question     string `json:"question"`
+	Reference    string `json:"reference_answer,omitempty"`
+	Answer       string `json:"answer"`
+	Right        *bool  `json:"label,omitempty"`
+	Type         string `json:"type,omitempty"`
+	QuestionDate string `json:"question_date,omitempty"`
+	// Skipped is set if the labeller could not decide. Right is nil then.
+	Skipped  bool   `json:"skipped,omitempty"`
+	Labeller string `json:"labeller"`
+	Design
+	At time.Time `json:"labelled_at"`
+}
+
+// File is a file of labels of one labeller that is open for writing. It is locked.
+type File struct {
+	Path   string
+	Labels []Label
+	file   *lockfile.File
+	size   int64
+}
+
+// ErrBusy reports a file of labels that another process writes.
+var ErrBusy = errors.New("another process is writing to this file of labels")
+
+// OpenFile opens a file of labels, or creates it. It returns an error for lines of another labeller
+// or design. A last line that was cut off by a crash is removed.
+func OpenFile(path, labeller string, design Design) (*File, error) {
+	file, err := lockfile.Open(path, os.O_RDWR|os.O_CREATE, ErrBusy)
+	if err != nil {
+		return nil, fmt.Errorf("open labels %s: %w", path, err)
+	}
+	f := &File{Path: path, file: file}
+	if err := f.load(labeller, design); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return f, nil
+}
+
+func (f *File) load(labeller string, design Design) error {
+	data, err := io.ReadAll(f.file)
+	if err != nil {
+		return fmt.Errorf("read labels: %w", err)
+	}
+	whole := data[:bytes.LastIndexByte(data, '\n')+1]
+	if f.Labels, err = parse(f.Path, whole); err != nil {
+		return err
+	}
+	for i, l := range f.Labels {
+		err := design.same(l.Design)
+		if l.Labeller != labeller {
+			err = fmt.Errorf("it is by labeller %q and not by %q: give each labeller a file", l.Labeller, labeller)
+		}
+		if err != nil {
+			return &dataset.LineError{File: f.Path, Line: i + 1, Err: err}
+		}
+	}
+	f.size = int64(len(whole))
+	return f.cut()
+}
+
+// same returns an error if the answers of a label were drawn in another way.
+func (d Design) same(was Design) error {
+	if was != d {
+		return fmt.Errorf("its answer was drawn with --sample %s --seed %d, and not %s", was.Sample, was.Seed, d)
+	}
+	return nil
+}
+
+// cut removes what is after the last label.
+func (f *File) cut() error {
+	if err := f.file.Truncate(f.size); err != nil {
+		return fmt.Errorf("cut labels %s: %w", f.Path, err)
+	}
+	_, err := f.file.Seek(f.size, io.SeekStart)
+	return err
+}
+
+// Append adds a label. It is on the disk when Append returns.
+func (f *File) Append(l Label) error {
+	line, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if _, err := f.file.Write(append(line, '\n')); err != nil {
+		return errors.Join(fmt.Errorf("write label %s: %w", f.Path, err), f.cut())
+	}
+	if err := f.file.Sync(); err != nil {
+		return fmt.Errorf("write label %s: %w", f.Path, err)
+	}
+	f.size += int64(len(line)) + 1
+	f.Labels = append(f.Labels, l)
+	return nil
+}
+
+// Undo removes the last label.
+func (f *File) Undo() error {
+	if len(f.Labels) == 0 {
+		return errors.New("there is no label to undo")
+	}
+	data := make([]byte, f.size)
+	if _, err := f.file.ReadAt(data, 0); err != nil {
+		return fmt.Errorf("read labels: %w", err)
+	}
+	data = bytes.TrimRight(data, "\n")
+	f.size = int64(bytes.LastIndexByte(data, '\n') + 1)
+	f.Labels = f.Labels[:len(f.Labels)-1]
+	return errors.Join(f.cut(), f.file.Sync())
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }
+
+// Read reads files of labels, of one labeller each.
+func Read(paths ...string) ([]Label, error) {
+	var all []Label
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read labels: %w", err)
+		}
+		list, err := parse(path, data)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("%s: no labels; evalctl judge label writes them", path)
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+func parse(path string, data []byte) ([]Label, error) {
+	var list []Label
+	var bad []error
+	seen := map[string]int{}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var l Label
+		err := json.Unmarshal(line, &l)
+		if err == nil {
+			err = l.check()
+		}
+		if first, ok := seen[l.ID]; err == nil && ok {
+			err = fmt.Errorf("id %q is already labelled on line %d", l.ID, first)
+		}
+		if err != nil {
+			bad = append(bad, &dataset.LineError{File: path, Line: number, Err: err})
+			continue
+		}
+		seen[l.ID] = number
+		list = append(list, l)
+	}
+	if len(bad) > 0 {
+		return nil, dataset.JoinLines(bad)
+	}
+	return list, nil
+}
+
+func (l *Label) check() error {
+	switch {
+	case l.ID == "":
+		return errors.New(`"id" is missing`)
+	case l.Skipped == (l.Right != nil):
+		return errors.New(`it needs "label", true or false, or "skipped": true`)
+	case l.Labeller == "":
+		return errors.New(`"labeller" is missing: an estimate needs labels by evalctl judge label, which draws the answers`)
+	}
+	return l.Design.check()
+}

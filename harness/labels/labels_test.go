@@ -1,0 +1,349 @@
+package labels_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/harness/aggregate"
+	"evalctl/harness/labels"
+	"evalctl/harness/result"
+)
+
+// answer is a stored answer: whether the scorer passed it, whether it is right, and its tag.
+type answer struct {
+	passed, right, failed bool
+	tag                   string
+}
+
+// save writes a result with the answers. The answer's text says whether it is right.
+func save(t *testing.T, answers []answer) string {
+	t.Helper()
+	at := time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC)
+	res := result.Result{
+		SDK: "go", ScorerName: "exact", StartedAt: at, FinishedAt: at, Planned: len(answers),
+		Identity: result.Identity{
+			SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
+			Dataset: result.DatasetID{Path: "q.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(answers)},
+		},
+		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 60},
+	}
+	var questions []result.Record
+	sum := aggregate.New(5)
+	for i, a := range answers {
+		r := result.Record{
+			ID: fmt.Sprintf("q-%04d", i), Question: "Which?", Reference: "this", Outcome: result.Scored,
+			Score: new(0.0), Answer: fmt.Sprint("right: ", a.right),
+		}
+		if a.passed {
+			r.Passed, r.Score = true, new(1.0)
+		}
+		if a.tag != "" {
+			r.Tags = []string{a.tag}
+		}
+		if a.failed {
+			r.Outcome, r.Score, r.Answer = result.Errored, nil, ""
+			r.Error = &result.Failure{Message: "no answer"}
+		}
+		questions = append(questions, r)
+		sum.Add(r)
+	}
+	sum.Fill(&res)
+	sum.Judge(&res)
+	data, err := json.Marshal(struct {
+		result.Result
+		Questions []result.Record `json:"questions"`
+	}{res, questions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "go.json")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func open(t *testing.T, path string, d labels.Design) *labels.Population {
+	t.Helper()
+	p, err := labels.Open(path, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// truth labels the first n answers as they are.
+func truth(p *labels.Population, n int) []labels.Label {
+	var list []labels.Label
+	for _, a := range p.Answers[:n] {
+		list = append(list, labels.Label{
+			ID: a.ID, Answer: a.Text, Right: new(a.Text == "right: true"), Labeller: "alice", Design: p.Design,
+		})
+	}
+	return list
+}
+
+// lenient returns answers of which a quarter is right; the scorer passes all right ones and 40 % of
+// the others. A fifth has the tag rare.
+func lenient(n int, seed uint64) []answer {
+	random := rand.New(rand.NewPCG(seed, 1))
+	answers := make([]answer, n)
+	for i := range answers {
+		a := &answers[i]
+		a.right = random.Float64() < .25
+		a.passed = a.right || random.Float64() < .4
+		a.tag = "common"
+		if i%5 == 0 {
+			a.tag = "rare"
+		}
+	}
+	return answers
+}
+
+func rateOf(answers []answer) (passed, right float64) {
+	for _, a := range answers {
+		if a.passed && !a.failed {
+			passed += 1 / float64(len(answers))
+		}
+		if a.right && !a.failed {
+			right += 1 / float64(len(answers))
+		}
+	}
+	return passed, right
+}
+
+func TestEstimate(t *testing.T) {
+	answers := lenient(400, 1)
+	answers[7].failed, answers[8].failed = true, true
+	passed, right := rateOf(answers)
+	path := save(t, answers)
+	for _, sample := range []labels.Sample{labels.Random, labels.Stratified} {
+		p := open(t, path, labels.Design{Sample: sample, Seed: 3})
+		e, err := p.Estimate(truth(p, 150))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(e.Judged-passed) > 1e-9 || e.Total != 400 || e.Failed != 2 || e.Labelled != 150 {
+			t.Errorf("%s: judged %v of %d, %d failed, %d labelled; want %v of 400, 2, 150",
+				sample, e.Judged, e.Total, e.Failed, e.Labelled, passed)
+		}
+		if i := e.Rate.Interval; right < i.Low || right > i.High || passed >= i.Low && passed <= i.High {
+			t.Errorf("%s: interval [%v, %v], want the labellers' %v in it and the judge's %v outside",
+				sample, i.Low, i.High, right, passed)
+		}
+		all, err := p.Estimate(truth(p, len(p.Answers)))
+		if err != nil || math.Abs(all.Rate.Rate-right) > 1e-9 || all.LabelSE != 0 {
+			t.Errorf("%s: with all labels %+v, %v; want %v", sample, all, err, right)
+		}
+	}
+}
+
+// Whatever is labelled first is a sample: over many seeds, the estimate by the first labels is right
+// on average, and a stratum is drawn by its share.
+func TestDrawIsUnbiased(t *testing.T) {
+	answers := lenient(60, 2)
+	_, right := rateOf(answers)
+	path := save(t, answers)
+	const seeds = 400
+	for _, sample := range []labels.Sample{labels.Random, labels.Stratified} {
+		mean, rare := 0.0, 0.0
+		for seed := range uint64(seeds) {
+			p := open(t, path, labels.Design{Sample: sample, Seed: seed})
+			e, err := p.Estimate(truth(p, 20))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mean += e.Rate.Rate / seeds
+			for _, a := range p.Answers[:20] {
+				if answers[number(t, a.ID)].tag == "rare" {
+					rare += 1. / seeds
+				}
+			}
+		}
+		// The standard error of one estimate is about .08.
+		if math.Abs(mean-right) > 4*.08/math.Sqrt(seeds) {
+			t.Errorf("%s: mean of the estimates %v, want %v", sample, mean, right)
+		}
+		if math.Abs(rare-4) > .4 {
+			t.Errorf("%s: %.2f of 20 drawn are rare, want 4", sample, rare)
+		}
+	}
+}
+
+func number(t *testing.T, id string) int {
+	t.Helper()
+	var n int
+	if _, err := fmt.Sscanf(id, "q-%d", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Labels that somebody has selected are no sample.
+func TestEstimateRejects(t *testing.T) {
+	answers := lenient(50, 3)
+	p := open(t, save(t, answers), labels.Design{Sample: labels.Random, Seed: 1})
+	for name, change := range map[string]func([]labels.Label) []labels.Label{
+		"no label":               func(l []labels.Label) []labels.Label { return append(l[:4], l[5:]...) },
+		"another answer":         func(l []labels.Label) []labels.Label { l[3].Answer = "right: maybe"; return l },
+		"no answer with this id": func(l []labels.Label) []labels.Label { l[3].ID = "q-99"; return l },
+		"--seed 2":               func(l []labels.Label) []labels.Label { l[3].Seed = 2; return l },
+		"too few":                func(l []labels.Label) []labels.Label { return l[:1] },
+	} {
+		_, err := p.Estimate(change(truth(p, 10)))
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want an error with %q", err, name)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	worse, better := lenient(300, 4), lenient(300, 4)
+	for i := range better {
+		better[i].right = better[i].right || i%4 == 0
+		worse[i].passed = true // a scorer that passes all of the worse answers
+	}
+	d := labels.Design{Sample: labels.Random, Seed: 1}
+	a, b := open(t, save(t, worse), d), open(t, save(t, better), d)
+	_, right := rateOf(worse)
+	_, more := rateOf(better)
+	got, err := labels.Compare(a, b, truth(a, 150), truth(b, 150))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := got.Difference.Interval; !got.Shown() || got.Judged >= 0 || more-right < i.Low || more-right > i.High {
+		t.Errorf("difference %+v, judged %v; want %v, shown, and a negative judged one", got.Difference, got.Judged, more-right)
+	}
+	if got.Labelled != 150 || got.Questions != 300 {
+		t.Errorf("%d of %d questions have both labels, want 150 of 300", got.Labelled, got.Questions)
+	}
+	same, err := labels.Compare(a, a, truth(a, 150), truth(a, 150))
+	if err != nil || same.Difference.Rate != 0 || same.Shown() {
+		t.Errorf("difference of a result from itself %+v, %v", same, err)
+	}
+	other := open(t, a.Path, labels.Design{Sample: labels.Random, Seed: 2})
+	if _, err := labels.Compare(a, other, truth(a, 9), truth(other, 9)); err == nil {
+		t.Error("results that were drawn with different seeds are compared")
+	}
+}
+
+// The labels of a session survive its end, a line that was cut off is labelled again, and another
+// labeller or result is rejected.
+func TestSession(t *testing.T) {
+	path := save(t, lenient(30, 5))
+	d := labels.Design{Sample: labels.Random, Seed: 1}
+	p := open(t, path, d)
+	file := filepath.Join(t.TempDir(), "l.jsonl")
+	run := func(replies string) (shown []string) {
+		t.Helper()
+		f, err := labels.OpenFile(file, "alice", d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := labels.Session{
+			Population: p, File: f, Labeller: "alice", Size: 6,
+			Show:    func(_ int, a *labels.Answer) { shown = append(shown, a.ID) },
+			Unclear: func(reply string) { shown = append(shown, "unclear: "+reply) },
+		}
+		if err := s.Run(context.Background(), strings.NewReader(replies)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := labels.OpenFile(file, "alice", d); err == nil {
+			t.Error("two sessions write to one file")
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return shown
+	}
+	ids := func(n ...int) (out []string) {
+		for _, i := range n {
+			out = append(out, p.Answers[i].ID)
+		}
+		return out
+	}
+	expect(t, run("y\nNo\nwhat\ns\nu\nu\nn\nq\n"), append(append(ids(0, 1, 2), "unclear: what"), ids(3, 2, 1, 2)...))
+	data, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(data), "\n") != 2 {
+		t.Fatalf("%s, %v; want two lines", data, err)
+	}
+	if err := os.WriteFile(file, append(data, `{"id":"q-00`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, run("y\ny\ny\ny\ny\n"), ids(2, 3, 4, 5))
+	list, err := labels.Read(file)
+	if err != nil || len(list) != 6 || *list[1].Right || list[5].Right == nil {
+		t.Errorf("%+v, %v; want six labels, the second wrong", list, err)
+	}
+	if _, err := labels.OpenFile(file, "bob", d); err == nil || !strings.Contains(err.Error(), "l.jsonl:1: it is by labeller") {
+		t.Errorf("%v, want that the file is another labeller's", err)
+	}
+	if _, err := labels.OpenFile(file, "alice", labels.Design{Sample: labels.Stratified, Seed: 1}); err == nil {
+		t.Error("a file is continued with another sample")
+	}
+}
+
+func expect(t *testing.T, got, want []string) {
+	t.Helper()
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A plan keeps its word: the interval of as many labels as it says has the width.
+func TestPlan(t *testing.T) {
+	path := save(t, lenient(2000, 6))
+	p := open(t, path, labels.Design{Sample: labels.Random})
+	first := filepath.Join(t.TempDir(), "l.jsonl")
+	write(t, first, truth(p, 60))
+	plan, err := labels.PlanFor(path, .12, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := plan.Rows[0].Labels
+	if need == nil || *need < 60 {
+		t.Fatalf("plan %+v, want more than 60 labels", plan)
+	}
+	e, err := p.Estimate(truth(p, *need))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if width := e.Rate.Interval.High - e.Rate.Interval.Low; math.Abs(width-.12) > .015 {
+		t.Errorf("%d labels give an interval of %.3f, want .12", *need, width)
+	}
+	last := 0
+	for _, n := range plan.Rows[1:] { // worse and worse judges
+		if n.Labels == nil || *n.Labels < last {
+			t.Errorf("%+v needs fewer labels than a better judge, %d", n, last)
+		} else {
+			last = *n.Labels
+		}
+	}
+	if plan, err := labels.PlanFor(path, .01); err != nil || plan.Rows[0].Labels != nil {
+		t.Errorf("%+v, %v; want that no number of labels is enough", plan, err)
+	}
+}
+
+func write(t *testing.T, path string, list []labels.Label) {
+	t.Helper()
+	f, err := labels.OpenFile(path, "alice", list[0].Design)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range list {
+		if err := f.Append(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,109 @@
+package labels
+
+import (
+	"fmt"
+	"math"
+
+	"evalctl/internal/stats"
+)
+
+// Plan says how many labels an interval of a width needs.
+type Plan struct {
+	Path  string  `json:"result"`
+	Width float64 `json:"width"`
+	// Answers can be labelled. Rate is the pass rate that is planned for: the estimate, else that by
+	// the scorer.
+	Answers int     `json:"answers"`
+	Rate    float64 `json:"rate"`
+	// Least is the width with all answers labelled.
+	Least float64 `json:"least_width"`
+	Rows  []Need  `json:"needs"`
+}
+
+// Need is the number of labels that a judge of a quality leaves to people.
+type Need struct {
+	Judge       string  `json:"judge"`
+	Correlation float64 `json:"correlation"`
+	// Labels is nil if the interval is wider with all answers labelled.
+	Labels *int `json:"labels"`
+}
+
+// errors are the shares of the answers that judges of a plan misjudge.
+var errorShares = []float64{0, .02, .05, .1, .2, .3}
+
+// PlanFor plans for an interval of a result of the given width, from 0 to 1. files are labels of it
+// that there are already.
+func PlanFor(path string, width float64, files ...string) (*Plan, error) {
+	if len(files) == 0 {
+		p, err := Open(path, Design{Sample: Random})
+		if err != nil {
+			return nil, err
+		}
+		return p.plan(width, nil)
+	}
+	p, list, err := OpenLabelled(path, files...)
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.Estimate(list)
+	if err != nil {
+		return nil, err
+	}
+	return p.plan(width, e)
+}
+
+// plan plans with the estimate of labels that there are already, or nil.
+func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
+	if !(width > 0 && width < 1) {
+		return nil, fmt.Errorf("--width %v: must be between 0 and 1", width)
+	}
+	items := p.items(nil)
+	plan := &Plan{Path: p.Path, Width: width, Answers: len(p.Answers), Rate: passed(items)}
+	if estimate != nil {
+		plan.Rate = estimate.Rate.Rate
+	}
+	design := stats.PPIDesign{Items: len(items), Rate: plan.Rate, Effect: effect(items)}
+	plan.Least = design.Width(len(items), confidence)
+	if estimate != nil {
+		design.Correlation = correlation(estimate)
+		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("as on the %d labels that there are", estimate.Labelled)))
+	}
+	for _, e := range errorShares {
+		design.Correlation = max(0, stats.JudgeCorrelation(plan.Rate, 1-e, 1-e))
+		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("errs in %.0f %% of the answers", 100*e)))
+	}
+	design.Correlation = 0
+	plan.Rows = append(plan.Rows, need(design, width, "is not used: labels alone"))
+	return plan, nil
+}
+
+func need(d stats.PPIDesign, width float64, judge string) Need {
+	n := Need{Judge: judge, Correlation: d.Correlation}
+	if labels, ok := d.Labels(width, confidence); ok {
+		n.Labels = &labels
+	}
+	return n
+}
+
+// correlation returns that of verdicts and labels: the share of the variance of the labels that the
+// weighted verdicts explain.
+func correlation(e *Estimate) float64 {
+	of := func(p float64) float64 { return p * (1 - p) }
+	if of(e.Rate.Rate) == 0 {
+		return 0
+	}
+	return min(1, math.Abs(e.Weight)*math.Sqrt(of(e.Judged)/of(e.Rate.Rate)))
+}
+
+// effect returns the design effect of the clusters on the scorer's verdicts, at least 1.
+func effect(items []stats.Judged) float64 {
+	values, clusters := make([]float64, len(items)), make([]int, len(items))
+	for i, it := range items {
+		values[i], clusters[i] = it.Judge, it.Cluster
+	}
+	c := stats.Clustered(values, clusters, confidence)
+	if !(c.NaiveSE > 0) || !(c.SE > c.NaiveSE) {
+		return 1
+	}
+	return c.SE * c.SE / (c.NaiveSE * c.NaiveSE)
+}

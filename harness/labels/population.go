@@ -1,0 +1,183 @@
+// Package labels draws answers of a result for people to label, keeps their labels, and estimates
+// from them what the pass rate is in the labellers' terms, whatever the judge.
+package labels
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+)
+
+// Answer is an answer that can be labelled.
+type Answer struct {
+	// ID is that of the question, with "#" and the number of the repeat if it was asked several times.
+	ID           string
+	Question     string
+	QuestionDate string
+	Reference    string
+	Expected     []string
+	Text         string
+	Type         string
+	// Passed is the verdict of the result's scorer, which labellers must not see.
+	Passed  bool
+	Stratum string
+
+	stratum, cluster int
+}
+
+// Population is the answers of a result, in the order in which they are drawn.
+type Population struct {
+	Path   string
+	Result result.Result
+	Design Design
+	// Answers have been drawn at random within their strata. Any number of the first ones is a sample
+	// of which the inclusion probabilities are known.
+	Answers []Answer
+	// Strata counts the answers by stratum.
+	Strata []Stratum
+	// Failed are the questions without an answer. They have not passed, whatever a label says.
+	Failed []Answer
+}
+
+// Stratum is a part of the answers from which labels are drawn separately.
+type Stratum struct {
+	Name    string
+	Answers int
+}
+
+// Open reads the answers of a result and draws them.
+func Open(path string, design Design) (*Population, error) {
+	r, err := result.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	p := &Population{Path: path, Result: r.Result(), Design: design}
+	if err := p.read(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(p.Answers) == 0 {
+		return nil, fmt.Errorf("%s: no question has an answer that can be labelled", path)
+	}
+	if len(p.Strata) > maxStrata {
+		return nil, fmt.Errorf("%s: --sample %s makes %d strata of its answers, and %d are possible: use --sample %s",
+			path, design.Sample, len(p.Strata), maxStrata, Random)
+	}
+	p.draw()
+	return p, nil
+}
+
+// maxStrata is the largest number of strata: each needs a label before there is an estimate.
+const maxStrata = 40
+
+func (p *Population) read(r *result.Reader) error {
+	strata, clusters := map[string]int{}, map[string]int{}
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return err
+		}
+		if !rec.Outcome.Counts() {
+			continue
+		}
+		cluster := p.clusterOf(&rec)
+		if _, ok := clusters[cluster]; !ok {
+			clusters[cluster] = len(clusters)
+		}
+		a := Answer{
+			ID: rec.ID, Question: rec.Question, QuestionDate: rec.QuestionDate, Reference: rec.Reference,
+			Expected: rec.Expected, Text: rec.Answer, Type: rec.JudgeType, Passed: rec.Passed,
+			cluster: clusters[cluster],
+		}
+		if rec.Repeat > 0 {
+			a.ID = fmt.Sprintf("%s#%d", rec.ID, rec.Repeat)
+		}
+		if rec.Outcome == result.Errored {
+			p.Failed = append(p.Failed, a)
+			continue
+		}
+		if a.Stratum, err = p.Design.stratum(&rec); err != nil {
+			return err
+		}
+		at, ok := strata[a.Stratum]
+		if !ok {
+			at = len(p.Strata)
+			strata[a.Stratum] = at
+			p.Strata = append(p.Strata, Stratum{Name: a.Stratum})
+		}
+		a.stratum = at
+		p.Strata[at].Answers++
+		p.Answers = append(p.Answers, a)
+	}
+	return nil
+}
+
+// clusterOf returns the cluster of a question: the value of the result's cluster tag, else the
+// question, whose repeats are alike.
+func (p *Population) clusterOf(rec *result.Record) string {
+	if tag := p.Result.Settings.ClusterTag; tag != "" {
+		for _, t := range rec.Tags {
+			if strings.HasPrefix(t, tag+":") {
+				return t
+			}
+		}
+	}
+	return "\x00" + rec.ID
+}
+
+// draw puts the answers in the order in which they are drawn.
+func (p *Population) draw() {
+	members := make([][]Answer, len(p.Strata))
+	for _, a := range p.Answers {
+		members[a.stratum] = append(members[a.stratum], a)
+	}
+	weights := make([]float64, len(members))
+	for s, m := range members {
+		slices.SortFunc(m, func(a, b Answer) int {
+			return bytes.Compare(p.Design.rank(a.ID), p.Design.rank(b.ID))
+		})
+		weights[s] = float64(len(m)) * p.Design.weight(p.Strata[s].Name)
+	}
+	p.Answers = interleave(members, weights)
+}
+
+// rank returns a number that orders answers at random. It depends on nothing but the seed and the id,
+// so that two results with the same questions draw the same ones.
+func (d Design) rank(id string) []byte {
+	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, d.Seed), id...))
+	return sum[:]
+}
+
+// interleave takes the members of the strata in turn: first one of each, then always one of the
+// stratum that lacks most for its share of the weights.
+func interleave(members [][]Answer, weights []float64) []Answer {
+	total, count := 0.0, 0
+	for s, w := range weights {
+		total += w
+		count += len(members[s])
+	}
+	out := make([]Answer, 0, count)
+	taken := make([]int, len(members))
+	for len(out) < count {
+		best, lack := -1, 0.0
+		for s, w := range weights {
+			if taken[s] == len(members[s]) {
+				continue
+			}
+			missing := w/total*float64(len(out)+1) - float64(taken[s])
+			if taken[s] == 0 {
+				missing += float64(count)
+			}
+			if best < 0 || missing > lack {
+				best, lack = s, missing
+			}
+		}
+		out = append(out, members[best][taken[best]])
+		taken[best]++
+	}
+	return out
+}

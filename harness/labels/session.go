@@ -1,0 +1,98 @@
+package labels
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Session asks a labeller about answers.
+type Session struct {
+	Population *Population
+	File       *File
+	Labeller   string
+	// Size is the number of labels and skipped answers to reach.
+	Size int
+	// Show shows an answer, and asks whether it is right: the number of it, from 1.
+	Show func(number int, a *Answer)
+	// Unclear asks again after a reply that is none of Replies.
+	Unclear func(reply string)
+}
+
+// Replies are what a labeller can reply to a question, by its first letter.
+const Replies = "y yes, n no, s skip, u undo, q quit"
+
+// Run asks about the answers without a label, in the order in which they were drawn, until Size is
+// reached, the labeller quits or in ends. Each label is on the disk before the next question.
+func (s *Session) Run(ctx context.Context, in io.Reader) error {
+	size := min(s.Size, len(s.Population.Answers))
+	lines := bufio.NewScanner(in)
+	next, err := s.next()
+	for ; err == nil && next < size && ctx.Err() == nil; next, err = s.next() {
+		s.Show(next+1, &s.Population.Answers[next])
+		quit, err := s.reply(lines, next)
+		if err != nil || quit {
+			return err
+		}
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// next returns the index of the first answer without a label.
+func (s *Session) next() (int, error) {
+	labelled := make(map[string]string, len(s.File.Labels))
+	for _, l := range s.File.Labels {
+		labelled[l.ID] = l.Answer
+	}
+	for i, a := range s.Population.Answers {
+		text, ok := labelled[a.ID]
+		if !ok {
+			return i, nil
+		}
+		if text != a.Text {
+			return 0, fmt.Errorf("%s: the label of %q is of another answer than that in %s: use a file for each result",
+				s.File.Path, a.ID, s.Population.Path)
+		}
+	}
+	return len(s.Population.Answers), nil
+}
+
+// reply reads replies until one is clear, and does what it says.
+func (s *Session) reply(lines *bufio.Scanner, next int) (quit bool, err error) {
+	for lines.Scan() {
+		reply := strings.ToLower(strings.TrimSpace(lines.Text()))
+		switch reply {
+		case "y", "yes":
+			return false, s.File.Append(s.label(next, new(true)))
+		case "n", "no":
+			return false, s.File.Append(s.label(next, new(false)))
+		case "s", "skip":
+			return false, s.File.Append(s.label(next, nil))
+		case "u", "undo":
+			return false, s.File.Undo()
+		case "q", "quit":
+			return true, nil
+		}
+		s.Unclear(reply)
+	}
+	return true, lines.Err()
+}
+
+func (s *Session) label(at int, right *bool) Label {
+	a := s.Population.Answers[at]
+	reference := a.Reference
+	if reference == "" {
+		reference = strings.Join(a.Expected, " | ")
+	}
+	return Label{
+		ID: a.ID, Question: a.Question, Reference: reference, Answer: a.Text, Right: right, Type: a.Type,
+		QuestionDate: a.QuestionDate, Skipped: right == nil, Labeller: s.Labeller,
+		Design: s.Population.Design, At: time.Now().UTC().Truncate(time.Second),
+	}
+}

@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evalctl/harness"
+	"evalctl/harness/conformance"
+	"evalctl/harness/target"
+)
+
+// ConformanceSpec says which daemon is checked, and how.
+type ConformanceSpec struct {
+	Targets Targets
+	// Target and Command define a daemon, see Targets.FindOne. Without a target, Options has an
+	// Endpoint or a server of tools.
+	Target, Command string
+	Port            int
+	// Options has the tokens and the selection. Those that concern the process are set by Open.
+	Options conformance.Options
+	// NewToken returns a new token, and AddKey adds a key for a token to a keys file.
+	NewToken func() string
+	AddKey   func(file string, k ConformanceKey) error
+}
+
+// ConformanceKey is a key that a check needs. It permits all brains of its tenant.
+type ConformanceKey struct{ Name, Tenant, Role, Token string }
+
+// Conformance is a daemon whose conformance is checked. The caller must Close it.
+type Conformance struct {
+	Options conformance.Options
+	// Keys is the folder with the keys file that was made for the daemon, empty without one.
+	Keys string
+
+	found   target.Definition // the zero value is a daemon that runs already
+	config  harness.SessionConfig
+	session *harness.Session
+}
+
+// NewConformance checks how the daemon is started or reached.
+func NewConformance(s ConformanceSpec) (*Conformance, error) {
+	c := &Conformance{Options: s.Options}
+	if s.Target == "" {
+		return c, nil
+	}
+	var err error
+	if c.found, err = s.Targets.FindOne(s.Target, s.Command, ""); err != nil {
+		return c, err
+	}
+	if c.found.Foreign() {
+		return c, fmt.Errorf("target %s does not speak the protocol whose conformance is checked; "+
+			"evalctl target check says what it can do", c.found.Name)
+	}
+	if c.config, err = s.Targets.Session(c.found, c.Options.Token, s.Port); err != nil {
+		return c, err
+	}
+	c.Options.Endpoint, c.Options.Token = c.found.Endpoint, c.config.Token
+	if c.found.Endpoint != "" {
+		return c, nil
+	}
+	err = c.makeKeys(s)
+	c.config.Token, c.config.Concurrency = c.Options.Token, c.Options.Parallel
+	return c, err
+}
+
+// keysPlaceholder is what a daemon's command has in the place of a keys file.
+const keysPlaceholder = "{keys}"
+
+// makeKeys makes a keys file for a daemon that takes one: this program's own, or one whose command
+// has {keys}. The file has the given tokens, and new ones for those that are missing, so that the
+// checks of authentication can run. Only the path of the file becomes an argument.
+func (c *Conformance) makeKeys(s ConformanceSpec) (err error) {
+	command, o := slices.Clone(c.config.Profile.Command), &c.Options
+	// Another server at a URL would get the same token, and does not know a new one.
+	if c.found.Own && (o.MCP == "" || strings.HasPrefix(o.MCP, "stdio:")) {
+		command = append(command, "--keys="+keysPlaceholder)
+	}
+	if !slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, keysPlaceholder) }) {
+		return nil
+	}
+	if c.Keys, err = os.MkdirTemp("", "evalctl-keys-*"); err != nil {
+		return fmt.Errorf("create a folder for the keys file: %w; set TMPDIR to a folder that can be written", err)
+	}
+	file := filepath.Join(c.Keys, "keys.yaml")
+	for _, k := range []struct {
+		name, tenant, role, flag string
+		token                    *string
+	}{
+		{"full", "conformance", "admin", "--token", &o.Token},
+		{"read-only", "conformance", "reader", "--token-readonly", &o.ReadOnlyToken},
+		{"other-tenant", "conformance-other", "admin", "--token-other-tenant", &o.OtherTenantToken},
+	} {
+		if *k.token == "" {
+			*k.token = s.NewToken()
+		}
+		if err := s.AddKey(file, ConformanceKey{Name: k.name, Tenant: k.tenant, Role: k.role, Token: *k.token}); err != nil {
+			return fmt.Errorf("%s: %w", k.flag, err)
+		}
+	}
+	for i, arg := range command {
+		command[i] = strings.ReplaceAll(arg, keysPlaceholder, file)
+	}
+	c.config.Profile.Command = command
+	return nil
+}
+
+// Open starts the daemon, unless it runs already. restarting is called when it is started again.
+func (c *Conformance) Open(ctx context.Context, restarting func()) (err error) {
+	if c.found.Name == "" || c.found.Endpoint != "" {
+		return nil
+	}
+	if c.session, err = harness.Open(ctx, c.config); err != nil {
+		return err
+	}
+	o := &c.Options
+	o.Endpoint, o.Process, o.Reference = c.session.Service().URL(), c.session.Process(), c.found.Own
+	if o.MCP == "" && c.found.Own {
+		o.MCP = o.Endpoint + "/mcp"
+	}
+	o.Log = func() string { return c.session.Process().LastLines() }
+	o.Restart = func(ctx context.Context) (string, conformance.Process, error) {
+		restarting()
+		if err := c.session.Restart(ctx); err != nil {
+			return "", nil, err
+		}
+		return c.session.Service().URL(), c.session.Process(), nil
+	}
+	return nil
+}
+
+// Close stops a daemon that Open has started, and removes the keys file.
+func (c *Conformance) Close() error {
+	var err error
+	if c.session != nil {
+		err = c.session.Close()
+	}
+	if c.Keys != "" {
+		err = errors.Join(err, os.RemoveAll(c.Keys))
+	}
+	return err
+}

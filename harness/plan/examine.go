@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"evalctl/harness"
+	"evalctl/harness/mapping"
+	"evalctl/harness/result"
+	"evalctl/harness/seed"
+)
+
+// FindServer returns how the MCP server that given names is started or reached: a target, a command
+// or a URL.
+func (t Targets) FindServer(given, token string) (config harness.SessionConfig, err error) {
+	if _, known := t.Defined[given]; !known {
+		given = "server=mcp:" + strings.TrimPrefix(given, "mcp:")
+	}
+	d, err := t.Find(given)
+	if err != nil {
+		return config, err
+	}
+	if !d.MCP {
+		return config, fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)
+	}
+	return t.Session(d, token, 0)
+}
+
+// ProposeMapping starts or reaches an MCP server, tries its tools and returns a mapping file for it. A
+// server that is started has its data below home, an empty folder. What the server says and what
+// was called is written to shown, as it came from the server.
+func ProposeMapping(ctx context.Context, config harness.SessionConfig, home string, shown io.Writer) (_ []byte, err error) {
+	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
+	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := mapping.Examine(ctx, mapping.Config{
+		URL: config.Endpoint, Token: config.Token, Profile: config.Profile, Launch: config.Launch,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	fmt.Fprintf(shown, "server %s %s, tools: %s\n", s.Name, s.Version, s.ToolNames())
+	proposal, err := s.Propose(ctx, config.Profile, seed.NewMark(), shown)
+	if err != nil {
+		return nil, err
+	}
+	return proposal.Mapping()
+}
+
+// Finding is one thing that CheckTarget found.
+type Finding struct{ Name, Text string }
+
+// CheckTarget writes, finds and deletes a text at the service of a session, and returns what took how
+// long and what the service lacks. failed is set if it failed at something that it does not lack.
+func CheckTarget(ctx context.Context, session *harness.Session, d result.Dialect) (found []Finding, failed bool) {
+	add := func(name, format string, args ...any) {
+		found = append(found, Finding{name, fmt.Sprintf(format, args...)})
+	}
+	add("target", "%s", session.Service().URL())
+	foreign := session.Foreign()
+	if foreign != nil {
+		m := foreign.Seen()
+		add("mapping", "%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains)
+		add("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
+	}
+	for _, s := range seed.Probe(ctx, session.Service(), d, seed.NewMark()) {
+		failed = failed || s.Err != nil && !s.Lacked()
+		add(s.Name, "%s", s.Outcome())
+	}
+	if foreign != nil {
+		for _, a := range foreign.Abilities() {
+			add(a.Name, "%s", a.Text)
+		}
+	}
+	return found, failed
+}

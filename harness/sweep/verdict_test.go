@@ -1,0 +1,34 @@
+package sweep_test
+
+import (
+	"errors"
+	"testing"
+
+	"evalctl/harness/result"
+	"evalctl/harness/sweep"
+)
+
+func TestVerdict(t *testing.T) {
+	allowed, err := result.ParseAllowance("10%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell := func(errs int) result.Cell {
+		return result.Cell{Result: result.Result{Counts: result.Counts{Total: 20, Errors: errs}}}
+	}
+	for _, tt := range []struct {
+		cells []result.Cell
+		want  error
+		text  string
+	}{
+		{cells: []result.Cell{cell(0), cell(2)}},
+		{[]result.Cell{cell(0), cell(3)}, sweep.ErrLost, "1 of 2 cells have more errors than --max-errors 10% allows"},
+		{[]result.Cell{cell(0), cell(20)}, sweep.ErrLost, "1 of 2 cells have more errors than --max-errors 10% allows"},
+		{[]result.Cell{cell(20), cell(20)}, sweep.ErrNoAnswers, sweep.ErrNoAnswers.Error()},
+	} {
+		got := sweep.Verdict(result.Sweep{Cells: tt.cells}, allowed)
+		if !errors.Is(got, tt.want) || got != nil && got.Error() != tt.text {
+			t.Errorf("%v: got %v, want %v", tt.cells, got, tt.want)
+		}
+	}
+}

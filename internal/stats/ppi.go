@@ -1,0 +1,94 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Judged is an item with a judge's verdict, and a person's label if it was drawn for labelling.
+type Judged struct {
+	Judge float64
+	// Label is NaN without a label.
+	Label float64
+	// Stratum is 0 to S-1. Within a stratum the labelled items are a simple random sample, so that the
+	// inclusion probability of an item is the share of its stratum that has labels.
+	Stratum int
+	// Cluster is 0 to C-1. Items of different clusters are independent.
+	Cluster int
+}
+
+// PPIEstimate is a mean of labels as estimated from the verdicts on all items and labels of some.
+type PPIEstimate struct {
+	Mean, Lo, Hi float64
+	// Lambda is the weight of the verdicts: 0 if they say nothing about the labels.
+	Lambda float64
+	// ItemSE is the standard error due to the choice of items, which no label reduces. LabelSE is that
+	// due to the items without labels.
+	ItemSE, LabelSE float64
+	Items, Labels   int
+}
+
+const (
+	// The interval assumes labels at both ends of the range in addition to those that there are: a few
+	// labels without an error do not show that there are none. Two at each end are those of Agresti
+	// and Coull 1998; the third pays for λ, which is estimated from the same labels.
+	ratePseudo = 3
+	// A difference is -1 or 1 less often than a label is 0 or 1: one at each end, as Bonett and Price
+	// 2012 do.
+	differencePseudo = 1
+)
+
+// PPIRate estimates the mean of labels from 0 to 1 by prediction-powered inference (Angelopoulos et
+// al. 2023) with the weight of the least variance (PPI++, 2023) and inclusion probabilities that
+// differ by stratum (Horvitz and Thompson 1952). With weights W of the strata, verdicts f and labels
+// y, each mean within a stratum:
+//
+//	Mean = Σ W·(λ·mean(f of all items) + mean(y - λ·f of the labelled))
+//
+// It is unbiased whatever the judge, up to the error of λ, which vanishes with 1/labels. Lo and Hi
+// are Wilson's limits for the effective sample size and Student's t with the degrees of freedom of
+// Welch and Satterthwaite. The variance is Var(y)/N, which stands for the choice of the items and is
+// multiplied by the design effect of the clusters, plus Σ W²·(1-n/N)·Var(y - λ·f)/n for the labels.
+//
+// Use withJudge false for the estimate by labels alone. ok is false, and the figures are NaN, if a
+// stratum has no label or there are fewer than two labels or two clusters, and for values outside
+// the range.
+func PPIRate(items []Judged, withJudge bool, conf float64) (e PPIEstimate, ok bool) {
+	return ppi(items, 0, 1, ratePseudo, withJudge, conf)
+}
+
+// PPIDifference is PPIRate for the mean of differences of two labels, from -1 to 1. The verdicts are
+// the differences of two verdicts.
+func PPIDifference(items []Judged, withJudge bool, conf float64) (e PPIEstimate, ok bool) {
+	return ppi(items, -1, 1, differencePseudo, withJudge, conf)
+}
+
+func ppi(items []Judged, low, high, pseudo float64, withJudge bool, conf float64) (PPIEstimate, bool) {
+	nan := math.NaN()
+	none := PPIEstimate{Mean: nan, Lo: nan, Hi: nan, Lambda: nan, ItemSE: nan, LabelSE: nan}
+	p, ok := newPPIPopulation(items, low, high, pseudo)
+	if !ok || !(conf > 0 && conf < 1) {
+		return none, false
+	}
+	lambda := 0.0
+	if withJudge {
+		lambda = p.lambda()
+	}
+	e := PPIEstimate{Lambda: lambda, Items: len(items), Labels: p.labels}
+	point, centre := p.means(lambda)
+	labelVar := p.labelVariance(lambda)
+	itemVar := max(p.itemVariance(), p.clusterVariance(lambda)-labelVar)
+	total := itemVar + labelVar
+	df := total * total / (itemVar*itemVar/float64(p.clusters-1) +
+		labelVar*labelVar/float64(max(1, p.labels-len(p.strata))))
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile((1 + conf) / 2)
+	// The range is mapped to 0..1 and back, so that a difference has limits as a rate has.
+	const tiny = 1e-9
+	centre = min(1-tiny, max(tiny, centre))
+	lo, hi := score(clamp(point), centre*(1-centre)/total, t)
+	width := high - low
+	e.Mean, e.Lo, e.Hi = low+width*clamp(point), low+width*lo, low+width*hi
+	e.ItemSE, e.LabelSE = width*math.Sqrt(itemVar), width*math.Sqrt(labelVar)
+	return e, true
+}
