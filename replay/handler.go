@@ -69,5 +69,5 @@ func (w *runWorker) Close() error {
 	if w.dir != "" {
 		errs = append(errs, os.RemoveAll(w.dir))
 	}
-	return errors.Join(append(errs, w.plan.Benchmark.Close())...)
+	return errors.Join(append(errs, w.plan.Close())...)
 }

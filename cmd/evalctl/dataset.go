@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/report/text"
@@ -35,9 +36,9 @@ func (c *datasetFile) spec() dataset.Spec {
 	}}
 }
 
-// printJSON writes one indented JSON value.
-func printJSON(p *process, v any) error {
-	enc := json.NewEncoder(p.stdout)
+// writeJSON writes one indented JSON value.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
@@ -85,7 +86,7 @@ func (c *datasetStatsCmd) Run(p *process) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(p, s)
+		return writeJSON(p.stdout, s)
 	}
 	return output(p, func(t *terminal.Terminal) { text.Description(t, s, in) })
 }
@@ -109,7 +110,7 @@ func (c *datasetValidateCmd) Validate() error {
 func (c *datasetValidateCmd) Run(p *process) error {
 	in, err := dataset.Validate(c.spec(), c.Scorer, c.TopK)
 	if c.JSON {
-		if err := printJSON(p, in.Report(c.File, text.Ignored(in), err)); err != nil {
+		if err := writeJSON(p.stdout, in.Report(c.File, text.Ignored(in), err)); err != nil {
 			return err
 		}
 	} else if in.Dataset.Path != "" {

@@ -25,9 +25,10 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return c.planError(ctx, err)
 	}
-	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
+	defer func() { err = errors.Join(err, plan.Close()) }()
 	printConfigured(t, p)
 	display.Inputs(t, plan)
+	text.Scorer(t, c.externID())
 	if c.Estimate {
 		return display.Estimate(newTerminal(p, false), plan, p.stdout)
 	}

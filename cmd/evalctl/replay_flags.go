@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/extern"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/target"
@@ -48,9 +49,10 @@ type replayCmd struct {
 	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"scoring"`
 	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})." group:"advanced"`
 
-	Scorer string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}." group:"scoring"`
-	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model." group:"scoring"`
+	Scorer scorerText `default:"judge" placeholder:"SCORER" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)." group:"scoring"`
+	Judge  string     `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model." group:"scoring"`
 	exactFlag
+	externFlags
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace." group:"advanced"`
 
 	moneyFlags
@@ -79,7 +81,6 @@ type replayCmd struct {
 
 	project.Kept
 	scorer scorer.Kind
-	begun  time.Time // of a run on the queue that is resumed
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -199,7 +200,7 @@ func (c *replayCmd) validateLimits() (err error) {
 	if err := c.validateGate(); err != nil {
 		return err
 	}
-	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
 	if c.scorer.Needs == scorer.NeedChecks {
@@ -208,5 +209,5 @@ func (c *replayCmd) validateLimits() (err error) {
 	if c.scorer.Prompts == nil && c.JudgePrompts != "" {
 		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model", c.Scorer)
 	}
-	return c.validateExact(c.scorer)
+	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer))
 }

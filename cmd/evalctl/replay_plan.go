@@ -17,8 +17,7 @@ import (
 	"evalctl/replay/source"
 )
 
-// plan checks everything that needs neither a daemon nor money. The caller closes the plan's
-// benchmark.
+// plan checks everything that needs neither a daemon nor money. The caller closes the plan.
 func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) {
 	targets, err := p.targets()
 	if err != nil {
@@ -28,12 +27,16 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if c.Alone != nil {
 		alone = *c.Alone
 	}
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return nil, err
+	}
 	plan, err := replay.Open(ctx, replay.Spec{
 		Config: replay.Config{
 			Sample: sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum},
 			Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
 			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
-			Scorer: c.scorer, ExactCase: c.exactCase(c.scorer), Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate,
+			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate,
 			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,
@@ -48,10 +51,10 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		Environ: os.Environ(), Passed: c.DaemonEnv,
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, end())
 	}
 	if err := c.checkCluster(plan); err != nil {
-		return nil, errors.Join(err, plan.Benchmark.Close())
+		return nil, errors.Join(err, plan.Close())
 	}
 	return plan, nil
 }

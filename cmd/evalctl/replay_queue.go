@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 
 	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
@@ -27,6 +29,10 @@ func openQueue(ctx context.Context, p *process, url string, o queue.Options) (*q
 func (c *replayCmd) store(ctx context.Context, p *process, notice func(string)) (replay.Store, error) {
 	if c.Queue == "" {
 		return replay.Ledgers{}, nil
+	}
+	if _, err := os.Stat(c.Resume); err == nil {
+		return nil, fmt.Errorf("%s is a file, and with a queue --resume names a run on it: "+
+			"leave out --queue and unset SVC_QUEUE to resume from a ledger", c.Resume)
 	}
 	q, err := openQueue(ctx, p, c.Queue, queue.Options{Wait: c.QueueWait})
 	if err != nil {

@@ -77,7 +77,11 @@ func (c *replayCmd) end(t *terminal.Terminal, running *replay.Running, stopped e
 	if !resumable || errors.As(stopped, new(*replay.DifferentError)) { // it would be rejected again
 		return err
 	}
-	how, more := continuing(stopped, "judge")
+	judge := "judge"
+	if c.external != nil {
+		judge = "scorer"
+	}
+	how, more := continuing(stopped, judge)
 	if errors.Is(stopped, harness.ErrDaemonDied) && !storageFailed(stopped) && more == "" {
 		how = "once the daemon is in order, continue with"
 	}

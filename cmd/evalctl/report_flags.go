@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
-
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/report"
@@ -99,10 +96,3 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 
 // count returns n and the name of a thing, with an s unless n is 1.
 func count(n int, thing string) string { return figure.Count(n, thing) }
-
-// writeJSON writes a value as indented JSON.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}

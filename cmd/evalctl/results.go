@@ -67,7 +67,7 @@ func (c *listCmd) Run(p *process) error {
 		f.Entries = f.Entries[:c.Limit]
 	}
 	if c.JSON {
-		return printJSON(p, f)
+		return writeJSON(p.stdout, f)
 	}
 	if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (c *trendCmd) Run(p *process) error {
 	}
 	trend := f.Trend(c.Last)
 	if c.JSON {
-		return printJSON(p, trend)
+		return writeJSON(p.stdout, trend)
 	}
 	err = output(p, func(t *terminal.Terminal) {
 		for _, l := range trend.Lines {
@@ -173,7 +173,7 @@ func (c *boardCmd) Run(p *process) error {
 		}
 	}
 	if c.JSON {
-		return printJSON(p, b)
+		return writeJSON(p.stdout, b)
 	}
 	if err := output(p, func(t *terminal.Terminal) { text.Board(t, b) }); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"evalctl/daemon/setup"
 	"evalctl/harness/report/text"
@@ -31,32 +30,17 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 			return fmt.Errorf("--allowed-signers: %w", err)
 		}
 	}
-	var unreadable []error
-	different, unsigned := 0, 0
-	var left []string
+	var sum signing.Sum
 	for _, path := range c.Files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		found, err := signing.Verify(path, allowed)
-		if err != nil {
-			unreadable = append(unreadable, err)
-			continue
-		}
-		if !found.OK {
-			different++
-		}
-		if s := found.Signature; s != nil && !s.OK {
-			unsigned++
-		}
-		for _, what := range found.NotChecked {
-			if !slices.Contains(left, what) {
-				left = append(left, what)
-			}
-		}
-		if c.JSON {
+		found, ok := sum.Verify(path, allowed)
+		switch {
+		case !ok: // the file cannot be read
+		case c.JSON:
 			err = json.NewEncoder(p.stdout).Encode(found)
-		} else {
+		default:
 			_, err = io.WriteString(p.stdout, text.Verified(found))
 		}
 		if err != nil {
@@ -64,21 +48,9 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 	}
 	if !c.JSON {
-		fmt.Fprint(p.stderr, text.NotVerified(left, allowed != nil))
+		fmt.Fprint(p.stderr, text.NotVerified(sum.NotChecked, allowed != nil))
 	}
-	filesAre := "1 file is"
-	if n := len(c.Files); n > 1 {
-		filesAre = fmt.Sprintf("%d files are", n)
-	}
-	switch {
-	case len(unreadable) > 0:
-		return errors.Join(unreadable...)
-	case different > 0:
-		return belowError{fmt.Errorf("%d of %s not what the questions say", different, filesAre)}
-	case unsigned > 0:
-		return belowError{fmt.Errorf("%d of %s without a good signature", unsigned, filesAre)}
-	}
-	return nil
+	return sum.Err()
 }
 
 // signCmd signs result files.

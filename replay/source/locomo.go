@@ -17,6 +17,7 @@ type conversation struct {
 	speakers [2]string
 	sessions map[int]*meeting // by number
 	turns    map[turnID]bool
+	named    map[string]int // the sessions of turns whose ids are not like D8:6
 	qa       []asked
 	given    map[string]bool
 }
@@ -78,7 +79,7 @@ func (c *conversation) name(n int) string {
 // conversation reads a conversation. Also with an error, it has what was read.
 func (w *walker) conversation(n int) (*conversation, error) {
 	c := &conversation{
-		sessions: map[int]*meeting{}, turns: map[turnID]bool{}, given: map[string]bool{},
+		sessions: map[int]*meeting{}, turns: map[turnID]bool{}, named: map[string]int{}, given: map[string]bool{},
 	}
 	w.where = c.name(n)
 	if err := w.object("a conversation"); err != nil {
@@ -142,12 +143,12 @@ func (w *walker) meetings(c *conversation) error {
 			return err
 		}
 		m.given = true
-		return w.array(key, func() error { return w.said(c, m, key) })
+		return w.array(key, func() error { return w.said(c, m, key, number) })
 	})
 }
 
 // said reads one turn of a session.
-func (w *walker) said(c *conversation, m *meeting, session string) error {
+func (w *walker) said(c *conversation, m *meeting, session string, number int) error {
 	if err := w.object("a turn"); err != nil {
 		return err
 	}
@@ -177,8 +178,12 @@ func (w *walker) said(c *conversation, m *meeting, session string) error {
 		len([]rune(speaker.text)) > protocol.MaxMessageName {
 		return jsonstream.At(start, fmt.Errorf("%s: the turn has no usable speaker", session))
 	}
-	for _, t := range turnIDs(id.text) {
+	ids := turnIDs(id.text)
+	for _, t := range ids {
 		c.turns[t] = true
+	}
+	if len(ids) == 0 && id.filled {
+		c.named[id.text] = number
 	}
 	if caption.filled {
 		text.text += " [shares " + caption.text + "]"
