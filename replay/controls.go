@@ -16,7 +16,11 @@ import (
 // ControlsError means that the scorer misjudged answers that are known to be right or wrong, or
 // gave no verdict on too many of them, so that no further question was asked. It is
 // harness.ErrControls in the first case, and scorer.ErrUnusable in the second.
-type ControlsError struct{ Controls result.Controls }
+type ControlsError struct {
+	Controls result.Controls
+	// Model is set if a model judges.
+	Model bool
+}
 
 // namedControls is how many misjudged answers the text of an error has.
 const namedControls = 3
@@ -37,8 +41,11 @@ func (e *ControlsError) Error() string {
 	if more := len(failed) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("no further question was asked; misjudged: %s; check the judge's model and prompts (--judge, "+
-		"--judge-prompts), then continue", strings.Join(named, ", "))
+	what := "the scorer"
+	if e.Model {
+		what = "the judge's model and prompts (--judge, --judge-prompts)"
+	}
+	return fmt.Sprintf("no further question was asked; misjudged: %s; check %s, then continue", strings.Join(named, ", "), what)
 }
 
 // unjudged says which controls have no verdict, in the words of the judge's provider.
@@ -46,9 +53,13 @@ func (e *ControlsError) unjudged() string {
 	c := e.Controls
 	right, wrong := c.Judged()
 	first := c.Unjudged[0]
-	return fmt.Sprintf("no further question was asked, because the judge could not be checked: it gave a verdict on "+
+	what := "scorer"
+	if e.Model {
+		what = "judge"
+	}
+	return fmt.Sprintf("no further question was asked, because the %s could not be checked: it gave a verdict on "+
 		"%d of %d answers known to be right and on %d of %d known to be wrong; %s of question %.100q: %s",
-		right, c.Right, wrong, c.Wrong, first.Kind, first.ID, first.Reason)
+		what, right, c.Right, wrong, c.Wrong, first.Kind, first.ID, first.Reason)
 }
 
 // Unwrap returns harness.ErrControls or scorer.ErrUnusable.
@@ -60,9 +71,9 @@ func (e *ControlsError) Unwrap() error {
 }
 
 // check checks the scorer with answers that are known to be right or wrong, nil for one that only
-// compares paths. It is done again when a replay is resumed: what judges may have changed since.
+// compares paths, or that says something else of answers. It is done again when a replay is resumed: what judges may have changed since.
 func (r *replaying) check(ctx context.Context) (*result.Controls, error) {
-	if r.plan.Scorer.Needs == scorer.NeedGold {
+	if r.plan.Scorer.Needs == scorer.NeedGold || r.plan.External != nil && !r.plan.External.Judges() {
 		return nil, nil
 	}
 	c, err := r.judgeControls(ctx, r.cache.Wrap)
@@ -95,6 +106,6 @@ func (r *replaying) judgeControls(ctx context.Context, wrap cached) (result.Cont
 // that were finished before, and keeps the journal.
 func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
 	ctx, stop := context.WithCancelCause(ctx)
-	stop(&ControlsError{*r.controls})
+	stop(&ControlsError{*r.controls, r.plan.judging != nil})
 	r.ask(ctx, j, &ingest.Filled{}, out)
 }

@@ -41,6 +41,9 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 	if p.judging != nil {
 		id.Judge = new(p.judging.Identity())
 	}
+	if p.External != nil {
+		id.External = new(p.External.Identity())
+	}
 	if brains, err := d.Brains(nil); err == nil {
 		id.Brain = dataset.BrainName(brains, "")
 	}

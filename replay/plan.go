@@ -59,6 +59,15 @@ func New(c Config) (*Plan, error) {
 	return p, nil
 }
 
+// Close closes the benchmark, and the scorer if it is one of the user's own.
+func (p *Plan) Close() error {
+	err := p.Benchmark.Close()
+	if p.External != nil {
+		err = errors.Join(err, p.External.Close())
+	}
+	return err
+}
+
 // checkArms checks that there are arms with different names and that the settings suit them.
 func (p *Plan) checkArms() error {
 	if len(p.Arms) == 0 {

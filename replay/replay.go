@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/extern"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
@@ -41,6 +42,8 @@ type Config struct {
 	QuestionDate bool
 
 	Scorer scorer.Kind
+	// External is the scorer if it is one of the user's own, nil for another one. Scorer is its kind.
+	External *extern.Scorer
 	// ExactCase says whether upper and lower case matter to the exact scorer, nil for another one.
 	ExactCase *bool
 	// Reader writes the answers where no daemon does. It may be nil for a scorer of retrieval.

@@ -46,8 +46,8 @@ type Spec struct {
 	Environ, Passed []string
 }
 
-// Open checks everything that needs neither a daemon nor money. The caller closes the plan's
-// benchmark.
+// Open checks everything that needs neither a daemon nor money. The caller closes the plan,
+// which closes External too.
 func Open(ctx context.Context, s Spec) (*Plan, error) {
 	for _, step := range []func() error{s.placeCache, s.findModels, s.findArms} {
 		if err := step(); err != nil {

@@ -107,20 +107,13 @@ type onQueue struct {
 	notice func(string)
 }
 
+var _ Store = onQueue{}
+
 // OnQueue keeps replays on a queue, and has its workers ask and score, see Plan.NewWorker. A process
 // that begins or resumes a replay checks the scorer, fills the brains of daemons that are running
 // already, and collects the records. Its other files may be missing in a replay that is resumed on
 // another machine. Arms are only roughly at the same question. notice is that of queue.Queue.Create.
 func OnQueue(q *queue.Queue, notice func(string)) Store { return onQueue{q, notice} }
-
-// Find implements Store.
-func (q onQueue) Find(ctx context.Context, id string) (json.RawMessage, time.Time, error) {
-	if _, err := os.Stat(id); err == nil {
-		return nil, time.Time{}, fmt.Errorf("%s is a file, and with a queue --resume names a run on it: "+
-			"leave out --queue and unset SVC_QUEUE to resume from a ledger", id)
-	}
-	return q.Queue.Find(ctx, id)
-}
 
 func (q onQueue) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (kept, error) {
 	run, err := q.Create(ctx, options, time.Now().UTC(), limit, q.notice)

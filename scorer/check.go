@@ -27,6 +27,8 @@ type Check struct {
 	Before string `json:"before,omitempty"`
 	// Judge is a criterion that a language model applies to the answer.
 	Judge string `json:"judge,omitempty"`
+	// Choice is the letter of the option that the answer chooses, from a to z.
+	Choice string `json:"choice,omitempty"`
 	// MaxLatencyMS is the longest time to the answer, in milliseconds.
 	MaxLatencyMS float64 `json:"max_latency_ms,omitempty"`
 
@@ -57,12 +59,13 @@ const (
 	kindCites       = "cites"
 	kindBefore      = "before"
 	kindJudge       = "judge"
+	kindChoice      = "choice"
 	kindLatency     = "max_latency_ms"
 )
 
 // checkKinds are all kinds, in the order of tables and messages.
 var checkKinds = []string{
-	kindContains, kindNotContains, kindRegex, kindCites, kindBefore, kindJudge, kindLatency,
+	kindContains, kindNotContains, kindRegex, kindCites, kindBefore, kindJudge, kindChoice, kindLatency,
 }
 
 // CheckKinds returns the kinds of checks, by which a dataset names what a check wants.
@@ -83,6 +86,8 @@ func (c *Check) text(kind string) *string {
 		return &c.Before
 	case kindJudge:
 		return &c.Judge
+	case kindChoice:
+		return &c.Choice
 	}
 	return nil
 }
@@ -166,6 +171,11 @@ func (c Check) validWant(kind string) error {
 	case kindRegex:
 		if _, err := regexp.Compile(c.Regex); err != nil {
 			return fmt.Errorf("%w; the syntax is that of RE2, which has no look-around and no back-references", err)
+		}
+		return nil
+	case kindChoice:
+		if len(c.Choice) != 1 || c.Choice[0] < 'a' || c.Choice[0] > 'z' {
+			return fmt.Errorf("%.20q is no letter of an option, from a to z", c.Choice)
 		}
 		return nil
 	case kindBefore:

@@ -167,6 +167,8 @@ func (s Checks) holds(c Check, item Item) (holds bool, reason string) {
 		return has, hasText(has, "it matches the answer", "it does not match the answer")
 	case kindCites:
 		return cites(item.Cited, c.Cites)
+	case kindChoice:
+		return chooses(item.Answer, c.Choice)
 	case kindBefore:
 		return before(item, c.Before)
 	case kindLatency:

@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/progress"
+	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -60,6 +61,7 @@ type benchCmd struct {
 	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
+	reportFlags
 	Output string   `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
 	Price  []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
 	Quiet  bool     `help:"Print only errors on stderr." group:"output"`
@@ -83,6 +85,9 @@ func (c *benchCmd) Validate() error {
 func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	config, err := c.config(p)
+	if err == nil {
+		err = c.prepare(report.File{Flag: "dataset", Path: c.Dataset}, report.File{Flag: "corpus", Path: c.Corpus}, report.File{Flag: "baseline", Path: c.Baseline})
+	}
 	if err != nil {
 		return err
 	}
@@ -111,10 +116,13 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	t.Field("result", "%s", file.Path())
-	if stopped != nil {
+	if stopped == nil {
+		stopped = benchVerdict(measured)
+	}
+	if !c.wanted() {
 		return stopped
 	}
-	return benchVerdict(measured)
+	return c.write(p, t, report.NewBench(measured), stopped)
 }
 
 // benchObserver shows a bench and keeps what it has measured.

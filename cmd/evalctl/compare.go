@@ -19,7 +19,7 @@ type compareCmd struct {
 	Margin    *float64 `placeholder:"RATE" help:"Largest loss of pass rate against the baseline that is accepted, such as 0.03."`
 	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline."`
 	Tag       string   `help:"Compare only the questions with this tag."`
-	Cluster   string   `placeholder:"TAG" help:"The questions with the same tag TAG:X are alike: test these clusters instead of the questions."`
+	Cluster   string   `placeholder:"TAG" help:"The questions with the same tag TAG:X are alike, or with brain, those asked in the same brain: test these clusters instead of the questions."`
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
 	Accept    []string `placeholder:"KEY" help:"Compare results that differ in KEY, such as judge_prompt."`
 	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"Form of the comparison on stdout: ${enum}."`

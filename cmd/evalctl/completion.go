@@ -16,7 +16,7 @@ type completionCmd struct {
 
 // Run generates the script from the grammar of the command line.
 func (c *completionCmd) Run(p *process) error {
-	commands := completions(grammar(nil))
+	commands := completion.Of(grammar(nil), choices)
 	help := &commands[slices.IndexFunc(commands, func(c completion.Command) bool { return c.Name == "help" })]
 	for _, named := range commands {
 		help.Args = append(help.Args, named.Name)
@@ -24,60 +24,13 @@ func (c *completionCmd) Run(p *process) error {
 	return completion.Write(p.stdout, c.Shell, commands)
 }
 
-// pathFlags lists the flags whose value is a file or folder.
-var pathFlags = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "cache-dir"}
-
-// flagValues returns the possible values of a flag, if there is a list of them. --target and
-// --llm-provider are not enums in the grammar, because their own errors say more.
-func flagValues(f *kong.Flag) []string {
-	switch f.Name {
-	case "target":
+// choices returns the values of a flag or argument whose own errors say more than those of an enum.
+func choices(v *kong.Value) []string {
+	if v.Name == "target" {
 		return target.SDKs
 	}
-	return enumValues(f.Value)
-}
-
-func completions(parent *kong.Node) []completion.Command {
-	var out []completion.Command
-	for _, n := range parent.Children {
-		if n.Hidden {
-			continue
-		}
-		c := completion.Command{Name: n.Name, Help: n.Help}
-		for _, a := range n.Positional {
-			c.Args = append(c.Args, enumValues(a)...)
-		}
-		for _, f := range n.Flags {
-			if f.Name == "help" || f.Hidden {
-				continue
-			}
-			completed := completion.Flag{
-				Name: f.Name, Help: f.Help, Values: flagValues(f),
-				TakesValue: !f.IsBool(), Path: slices.Contains(pathFlags, f.Name),
-			}
-			if c.Flags = append(c.Flags, completed); slices.Contains(f.Aliases, "sdk") { // not an old name
-				completed.Name = "sdk"
-				c.Flags = append(c.Flags, completed)
-			}
-		}
-		for _, sub := range completions(n) {
-			c.Args = append(c.Args, sub.Name)
-			c.Flags = append(c.Flags, sub.Flags...)
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-func enumValues(v *kong.Value) []string {
-	var out []string
 	if _, ok := v.Target.Interface().(scorerText); ok {
 		return scorer.Names()
 	}
-	for _, e := range v.EnumSlice() {
-		if e != "" {
-			out = append(out, e)
-		}
-	}
-	return out
+	return nil
 }

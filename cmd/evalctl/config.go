@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +12,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
-	"evalctl/internal/terminal"
 )
 
 // configCmd has the flags of evalctl config.
@@ -44,12 +43,7 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 	if c.JSON {
 		return json.NewEncoder(p.stdout).Encode(map[string]any{"command": c.Command, "file": file, "flags": flags})
 	}
-	fmt.Fprintf(p.stdout, "command %s, project file %s\n\n", c.Command, terminal.Line(cmp.Or(file, "none")))
-	rows := [][]string{{"flag", "value", "from"}}
-	for _, f := range flags {
-		rows = append(rows, []string{"--" + f.Flag, terminal.Short(f.Text(), 60), terminal.Line(f.Source())})
-	}
-	_, err = fmt.Fprint(p.stdout, terminal.Table(rows, 3))
+	_, err = io.WriteString(p.stdout, project.Table(c.Command, file, flags))
 	return err
 }
 

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/report/text"
 	"evalctl/harness/target"
 	"evalctl/internal/terminal"
 )
@@ -33,9 +36,9 @@ func (c *datasetFile) spec() dataset.Spec {
 	}}
 }
 
-// printJSON writes one indented JSON value.
-func printJSON(p *process, v any) error {
-	enc := json.NewEncoder(p.stdout)
+// writeJSON writes one indented JSON value.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
@@ -45,4 +48,81 @@ func printJSON(p *process, v any) error {
 // writing.
 func output(p *process, write func(t *terminal.Terminal)) error {
 	return terminal.New(p.stdout, p.env, false).Buffered(write)
+}
+
+type datasetInitCmd struct {
+	Dir string `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
+}
+
+// Run writes the example.
+func (c *datasetInitCmd) Run(p *process) error {
+	questions, corpus, err := dataset.WriteExample(c.Dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "wrote %s and %s; run it, without a key or a network:\n",
+		terminal.Line(questions), terminal.Line(corpus))
+	_, err = fmt.Fprintln(p.stdout, terminal.CommandLine("evalctl", "run", "--sdk", "go",
+		"--dataset", questions, "--scorer", "exact"))
+	return err
+}
+
+type datasetStatsCmd struct {
+	datasetFile
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// Run prints the figures.
+func (c *datasetStatsCmd) Run(p *process) error {
+	if err := dataset.CheckFile(c.File); err != nil {
+		return err
+	}
+	in, err := dataset.Load(c.spec())
+	if err != nil {
+		return err
+	}
+	s, err := in.Describe()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return writeJSON(p.stdout, s)
+	}
+	return output(p, func(t *terminal.Terminal) { text.Description(t, s, in) })
+}
+
+type datasetValidateCmd struct {
+	datasetFile
+	Scorer string `enum:",${scorers}" default:"" help:"Check that this scorer can score every question: ${scorers}. Default: check only the format."`
+	TopK   int    `name:"top-k" default:"5" help:"Number of passages of the run (${default})."`
+	JSON   bool   `name:"json" help:"Print the report as one JSON object."`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *datasetValidateCmd) Validate() error {
+	if limit := target.Scenarios()[0].MaxTopK; c.TopK < 1 || c.TopK > limit {
+		return fmt.Errorf("--top-k %d: must be from 1 to %d", c.TopK, limit)
+	}
+	return nil
+}
+
+// Run checks and reports.
+func (c *datasetValidateCmd) Run(p *process) error {
+	in, err := dataset.Validate(c.spec(), c.Scorer, c.TopK)
+	if c.JSON {
+		if err := writeJSON(p.stdout, in.Report(c.File, text.Ignored(in), err)); err != nil {
+			return err
+		}
+	} else if in.Dataset.Path != "" {
+		if err := output(p, func(t *terminal.Terminal) { text.Inputs(t, c.File, in); text.Usable(t, in.Needs) }); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w\n%s cannot be used", err, c.File)
+	}
+	if !c.JSON {
+		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", terminal.Line(c.File))
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/harness/dataset"
 	"evalctl/internal/terminal"
 	"evalctl/replay/source"
 )
@@ -14,15 +13,16 @@ type datasetConvertCmd struct {
 	File   string `arg:"" name:"file" help:"File to convert."`
 	Output string `required:"" placeholder:"FILE" help:"JSONL file to write."`
 	Format string `enum:"auto,csv,tsv,yaml,json,${benchmarks}" default:"auto" help:"Format of the file: ${enum}."`
+	Seed   uint64 `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0."`
 }
 
 // Run converts, and says what was written on stdout.
 func (c *datasetConvertCmd) Run(ctx context.Context, p *process) error {
-	format := dataset.Format(c.Format)
-	if c.Format == "auto" {
+	format := c.Format
+	if format == "auto" {
 		format = ""
 	}
-	out, err := source.Convert(ctx, c.File, c.Output, format)
+	out, err := source.Convert(ctx, c.File, c.Output, source.Options{Format: source.Format(format), OptionSeed: c.Seed})
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"evalctl/harness/progress"
@@ -40,45 +38,10 @@ func (c *datasetFetchCmd) Run(ctx context.Context, p *process) error {
 	if c.Name == "" && c.URL == "" {
 		return listBenchmarks(p)
 	}
-	b, err := c.benchmark()
+	b, to, err := source.Fetched(source.Published{Name: c.Name, URL: c.URL, SHA256: c.SHA256}, c.CacheDir)
 	if err != nil {
 		return err
 	}
-	dir, err := c.cacheDir()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err != nil {
-		return fmt.Errorf("--cache-dir: %w", err)
-	}
-	name, err := download.FileName(b.URL)
-	if err != nil {
-		return fmt.Errorf("--url %s: %w", llm.WithoutSecrets(b.URL), err)
-	}
-	return c.fetch(ctx, p, b, filepath.Join(dir, name))
-}
-
-// benchmark returns what is to be downloaded.
-func (c *datasetFetchCmd) benchmark() (source.Published, error) {
-	if c.URL != "" {
-		return source.Published{URL: c.URL, SHA256: c.SHA256}, nil
-	}
-	return source.FindPublished(c.Name)
-}
-
-func (c *datasetFetchCmd) cacheDir() (string, error) {
-	if c.CacheDir != "" {
-		return c.CacheDir, nil
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("the user has no cache folder, name one: %w", err)
-	}
-	return filepath.Join(dir, "evalctl", "datasets"), nil
-}
-
-// fetch downloads one file and prints its path.
-func (c *datasetFetchCmd) fetch(ctx context.Context, p *process, b source.Published, to string) error {
 	t := newTerminal(p, c.Quiet)
 	show := progress.NewDownload(t, llm.WithoutSecrets(b.URL))
 	f, err := download.Get(ctx, download.Config{

@@ -3,7 +3,7 @@ package main
 import "evalctl/docs"
 
 type datasetSchemaCmd struct {
-	Name string `arg:"" optional:"" enum:"questions,corpus,result,sweep,table" default:"questions" name:"name" help:"What the schema describes: ${enum} (${default})."`
+	Name string `arg:"" optional:"" enum:"questions,corpus,result,sweep,bench,table" default:"questions" name:"name" help:"What the schema describes: ${enum} (${default})."`
 }
 
 // Run prints the schema.

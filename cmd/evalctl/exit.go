@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/harness/signing"
 	"evalctl/harness/sweep"
 	"evalctl/internal/llm"
 )
@@ -62,8 +63,8 @@ type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
 
-// belowError reports that what was measured is below what is required of it: a run that is
-// worse than the baseline, or a file that is not what its questions say or not signed.
+// belowError reports that what was measured is below what is required of it, such as a run that is
+// worse than the baseline.
 type belowError struct{ error }
 
 // verdictError reports a run that did not pass. cause is what stopped it, nil if it finished.
@@ -156,7 +157,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.Is(err, sweep.ErrLost), isJudge && judge.Uncertain:
 		return exitUnscored
-	case errors.As(err, new(belowError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
+	case errors.As(err, new(belowError)), errors.As(err, new(*signing.FailedError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

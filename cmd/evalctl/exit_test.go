@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/harness/signing"
 	"evalctl/harness/sweep"
 	"evalctl/internal/llm"
 )
@@ -30,6 +31,7 @@ func TestExitCodes(t *testing.T) {
 		{belowError{errors.New("worse")}, exitBelowFloor},
 		{&conformance.BrokenError{}, exitBelowFloor},
 		{&judging.BelowError{}, exitBelowFloor},
+		{&signing.FailedError{}, exitBelowFloor},
 		{verdict(result.Gate{Reason: result.ReasonFloor}, nil), exitBelowFloor},
 		{errors.New("unknown flag"), exitUsage},
 		{&fs.PathError{Op: "open", Path: "q.jsonl", Err: fs.ErrNotExist}, exitUsage},

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,4 +49,132 @@ func noCommand(ctx context.Context, p *process) error {
 	// The error only repeats that a command is missing.
 	_, _ = parse(ctx, &withHelp, &cli{}, kong.Exit(func(int) {}))
 	return errors.New("no command")
+}
+
+// advanced is the key of the group of flags that only --help=all prints.
+const advanced = "advanced"
+
+// helpGroups are the groups of flags and of commands, in the order of the help.
+var helpGroups = []kong.Group{
+	{Key: "target", Title: "Target:"},
+	{Key: "questions", Title: "Questions:"},
+	{Key: "scoring", Title: "Scoring:"},
+	{Key: "gate", Title: "Gate:"},
+	{Key: "output", Title: "Output:"},
+	{Key: advanced, Title: "Advanced:"},
+	{Key: "everyday", Title: "Everyday commands:"},
+	{Key: "services", Title: "Services:"},
+	{Key: "more", Title: "More commands:"},
+}
+
+// withoutAll replaces --help=all by --help, and reports whether it did.
+func withoutAll(args []string) ([]string, bool) {
+	const all = "--help=all"
+	i := slices.Index(args, all)
+	if end := slices.Index(args, "--"); i < 0 || end >= 0 && end < i {
+		return args, false
+	}
+	args = slices.Clone(args)
+	args[i] = strings.TrimSuffix(all, "=all")
+	return args, true
+}
+
+// printHelp prints the help of a command with its everyday flags, or that of evalctl.
+func printHelp(options kong.HelpOptions, k *kong.Context) error {
+	return printGroups(options, k, false)
+}
+
+// printAllHelp prints the help of a command with all flags, or that of evalctl.
+func printAllHelp(options kong.HelpOptions, k *kong.Context) error {
+	return printGroups(options, k, true)
+}
+
+// printGroups changes the model as the help shows it: the process ends afterwards.
+func printGroups(options kong.HelpOptions, k *kong.Context, all bool) error {
+	command := k.Selected()
+	describe(cmp.Or(command, k.Model.Node))
+	for _, f := range k.Model.Flags {
+		if command == nil || !hasAdvanced(command) {
+			f.Group = nil
+		}
+	}
+	if command == nil {
+		listDefaults(k.Model.Node)
+		return kong.DefaultHelpPrinter(options, k)
+	}
+	short := !all && hasAdvanced(command)
+	for node := command; node != nil; node = node.Parent {
+		slices.SortStableFunc(node.Flags, func(a, b *kong.Flag) int { return groupIndex(a) - groupIndex(b) })
+		for _, f := range node.Flags {
+			switch {
+			case !short && node == k.Model.Node:
+				f.Group = nil
+			case short && (isAdvanced(f) || f.Name == "help"):
+				f.Hidden = true
+			case short:
+				f.Help = brief(f.Help)
+			}
+		}
+	}
+	if err := kong.DefaultHelpPrinter(options, k); err != nil {
+		return err
+	}
+	more := ""
+	if short {
+		more = fmt.Sprintf("All flags, in full: %s --help=all\n", command.FullPath())
+	}
+	_, err := fmt.Fprintf(k.Stdout, "\n%sExit codes: see evalctl --help\n", more)
+	return err
+}
+
+// describe sets the text that follows the summary of a command, or of evalctl.
+func describe(node *kong.Node) {
+	if node.Detail = helpText(node); node.Parent == nil {
+		node.Detail += exitTable()
+	}
+}
+
+// helpTexts has the texts that follow the summaries of commands, one file for each command.
+//
+//go:embed help
+var helpTexts embed.FS
+
+// helpText returns the text of a command, empty if it has none.
+func helpText(node *kong.Node) string {
+	text, _ := helpTexts.ReadFile(helpFile(node.FullPath()))
+	return string(text)
+}
+
+// helpFile returns the file with the text of a command, for example evalctl dataset init.
+func helpFile(command string) string {
+	return "help/" + strings.ReplaceAll(strings.TrimPrefix(command, "evalctl "), " ", "_") + ".txt"
+}
+
+// listDefaults makes the help list commands such as evalctl mcp, which have further commands but
+// run without one.
+func listDefaults(app *kong.Node) {
+	for _, c := range app.Children {
+		if d := c.DefaultCmd; d != nil {
+			d.Name, d.Help, d.Hidden = "", c.Help, false
+		}
+	}
+}
+
+func isAdvanced(f *kong.Flag) bool { return f.Group != nil && f.Group.Key == advanced }
+
+// hasAdvanced reports whether a command has advanced flags of its own.
+func hasAdvanced(command *kong.Node) bool { return slices.ContainsFunc(command.Flags, isAdvanced) }
+
+// groupIndex returns the place of a flag's group in the help. Flags without a group come first.
+func groupIndex(f *kong.Flag) int {
+	return slices.IndexFunc(helpGroups, func(g kong.Group) bool { return f.Group != nil && f.Group.Key == g.Key })
+}
+
+// brief returns the first part of a help text.
+func brief(help string) string {
+	help, _, _ = strings.Cut(help, ". ")
+	if first, _, _ := strings.Cut(help, "; "); !strings.Contains(first, "(") {
+		help = first
+	}
+	return strings.TrimSuffix(help, ".") + "."
 }

@@ -11,18 +11,21 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
+	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/postgres"
+	"evalctl/internal/roots"
 	"evalctl/internal/terminal"
-
-	"github.com/alecthomas/kong"
 )
 
 // cli is the grammar of the command line: one field per command. See newParser.
@@ -256,4 +259,41 @@ func scenarioVars() kong.Vars {
 		names = append(names, string(s.Name))
 	}
 	return kong.Vars{"scenarios": strings.Join(names, ","), "default_scenario": names[0]}
+}
+
+// unconnected lists the commands that connect to nothing.
+var unconnected = []string{"completion", "config", "version", "watchdog"}
+
+// trustRoots sets root certificates for commands that may connect to something. The variables that
+// package crypto/x509 reads are those of this process.
+func trustRoots(kctx *kong.Context) {
+	command, _, _ := strings.Cut(kctx.Command(), " ")
+	if !slices.Contains(unconnected, command) {
+		roots.Trust(os.Getenv)
+	}
+}
+
+// noteRenamed says which flags of the command line have other names now, unless --quiet is given.
+// The old names are aliases of the new ones until the next version. --sdk is none of them: it is
+// short for --target.
+func (p *process) noteRenamed(k *kong.Context) {
+	if slices.Contains(p.args, "--quiet") || k.Selected() == nil {
+		return
+	}
+	for _, f := range k.Selected().Flags {
+		for _, old := range f.Aliases {
+			given := func(arg string) bool { return arg == "--"+old || strings.HasPrefix(arg, "--"+old+"=") }
+			if old != "sdk" && slices.ContainsFunc(p.args, given) {
+				fmt.Fprintf(p.stderr, "evalctl: note: --%s is now --%s; the next version does not accept the old name\n", old, f.Name)
+			}
+		}
+	}
+}
+
+// watchdogCmd is the hidden command of the process that stops a daemon when its parent is killed.
+type watchdogCmd struct{}
+
+// Run waits for the end of the process that started the daemon (see launch.Watchdog).
+func (watchdogCmd) Run(p *process) error {
+	return launch.Watchdog(p.stdin, p.stdout)
 }

@@ -244,15 +244,17 @@ func cmdSchema(docs string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, _ bool, args []string) {
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()
-		for _, kind := range []string{"result", "sweep"} {
+		for _, kind := range []string{"result", "sweep", "bench"} {
 			doc, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(filepath.Join(docs, kind+".schema.json"))))
 			ts.Check(err)
 			ts.Check(c.AddResource("urn:evalctl:"+kind+":1", doc))
 		}
 		for _, file := range args {
 			kind := "result"
-			if strings.HasSuffix(file, ".sweep.json") {
-				kind = "sweep"
+			for _, other := range []string{"sweep", "bench"} {
+				if strings.HasSuffix(file, "."+other+".json") {
+					kind = other
+				}
 			}
 			s, err := c.Compile("urn:evalctl:" + kind + ":1")
 			ts.Check(err)

@@ -29,9 +29,6 @@ type planCmd struct {
 	floor, difference, discordant, power float64
 }
 
-// defaultDiscordant is the share of --discordant if nothing is known.
-const defaultDiscordant = 0.10
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *planCmd) Validate() (err error) {
 	if c.floor, err = result.ParseRate(c.Floor); err != nil {
@@ -51,41 +48,12 @@ func (c *planCmd) Validate() (err error) {
 	if c.power, err = result.ParseRate(c.Power); err != nil || c.power == 0 || c.power == 1 {
 		return fmt.Errorf("--power %s: must be between 0 and 1, such as 0.80", c.Power)
 	}
-	return c.validateDiscordant()
+	c.discordant, err = aggregate.ParseDiscordant(c.Discordant, c.BaselineRate, c.difference)
+	return err
 }
 
 // maxPlanned is the largest --n. Beyond it every difference is proven.
 const maxPlanned = 10_000_000
-
-// validateDiscordant parses --baseline-rate and --discordant, or chooses the latter.
-func (c *planCmd) validateDiscordant() error {
-	c.discordant = max(defaultDiscordant, c.difference)
-	rate, err := 0.0, error(nil)
-	if c.BaselineRate != "" {
-		if rate, err = result.ParseRate(c.BaselineRate); err != nil {
-			return fmt.Errorf("--baseline-rate %s: %w", c.BaselineRate, err)
-		}
-		other := rate - c.difference
-		if other < 0 {
-			return fmt.Errorf("--difference %s: no rate is so much below the --baseline-rate %s", c.Difference, c.BaselineRate)
-		}
-		c.discordant = rate*(1-other) + other*(1-rate)
-	}
-	if c.Discordant == "" {
-		return nil
-	}
-	if c.discordant, err = result.ParseRate(c.Discordant); err != nil {
-		return fmt.Errorf("--discordant %s: %w", c.Discordant, err)
-	}
-	if c.discordant < c.difference {
-		return fmt.Errorf("--discordant %s: cannot be less than --difference %s, which are questions that only one passes",
-			c.Discordant, c.Difference)
-	}
-	if fixed := (c.discordant - c.difference) / 2; c.BaselineRate != "" && (fixed > 1-rate+1e-9 || fixed+c.difference > rate+1e-9) {
-		return fmt.Errorf("--discordant %s: is more than --baseline-rate %s leaves", c.Discordant, c.BaselineRate)
-	}
-	return nil
-}
 
 // Run prints the plan.
 func (c *planCmd) Run(p *process) error {

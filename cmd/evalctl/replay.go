@@ -25,9 +25,10 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return c.planError(ctx, err)
 	}
-	defer func() { err = errors.Join(err, plan.Benchmark.Close()) }()
+	defer func() { err = errors.Join(err, plan.Close()) }()
 	printConfigured(t, p)
 	display.Inputs(t, plan)
+	text.Scorer(t, c.externID())
 	if c.Estimate {
 		return display.Estimate(newTerminal(p, false), plan, p.stdout)
 	}
@@ -45,7 +46,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		c.arms = append(c.arms, a.Name)
 	}
 	if err == nil {
-		err = c.prepare(c.files()...)
+		err = c.prepare(filesOf(&c.Kept)...)
 	}
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (c *replayCmd) compared(outcomes []replay.Outcome) *compare.Arms {
 	if len(modes) > 1 { // the targets were given modes of their own, to be compared in
 		accept = slices.Concat(accept, []string{"mode", "effective_modes", "fusions"})
 	}
-	return compare.OfArms(arms, compare.Options{Accept: accept})
+	return compare.OfArms(arms, compare.Options{Accept: accept, ClusterTag: c.Cluster})
 }
 
 // resultPath returns the path of an arm's result, empty if there is none.

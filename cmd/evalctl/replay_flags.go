@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/extern"
 	"evalctl/harness/plan"
+	"evalctl/harness/project"
 	"evalctl/harness/target"
 	"evalctl/internal/postgres"
 	"evalctl/replay/actor"
@@ -47,9 +49,10 @@ type replayCmd struct {
 	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"scoring"`
 	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})." group:"advanced"`
 
-	Scorer string `enum:"${scorers}" default:"judge" help:"Scorer: ${scorer_help}." group:"scoring"`
-	Judge  string `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model." group:"scoring"`
+	Scorer scorerText `default:"judge" placeholder:"SCORER" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)." group:"scoring"`
+	Judge  string     `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model." group:"scoring"`
 	exactFlag
+	externFlags
 	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace." group:"advanced"`
 
 	moneyFlags
@@ -64,6 +67,7 @@ type replayCmd struct {
 	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
 	gateFlags   `set:"default_floor=0"`
 	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines although they differ in KEY, such as effective_modes." group:"advanced"`
+	Cluster     string   `placeholder:"TAG" help:"Compare daemons and baselines by clusters: questions with the same tag TAG:X, or with brain, those about one haystack, such as a conversation." group:"advanced"`
 	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/." group:"output"`
 	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`
 	History     string   `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results." group:"advanced"`
@@ -75,9 +79,8 @@ type replayCmd struct {
 	Quiet       bool          `help:"Print only errors on stderr." group:"output"`
 	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line." group:"output"`
 
-	keptFlags
+	project.Kept
 	scorer scorer.Kind
-	begun  time.Time // of a run on the queue that is resumed
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -125,8 +128,11 @@ func (c *replayCmd) validateArms() error {
 	if err := distinct("--target and --baseline", slices.Concat(targetNames(c.Target), c.Baseline)); err != nil {
 		return err
 	}
-	if len(c.Accept) > 0 && len(c.Target)+len(c.Baseline) < 2 {
-		return errors.New("--accept is for what is compared: give a second --target or --baseline")
+	if (len(c.Accept) > 0 || c.Cluster != "") && len(c.Target)+len(c.Baseline) < 2 {
+		return errors.New("--accept and --cluster are for what is compared: give a second --target or --baseline")
+	}
+	if c.Cluster == compare.ByBrain && len(c.Target) == 0 {
+		return errors.New("--cluster brain: baselines have no brains; give a --target")
 	}
 	for _, key := range c.Accept {
 		if !slices.Contains(compare.KeyNames(), key) {
@@ -194,7 +200,7 @@ func (c *replayCmd) validateLimits() (err error) {
 	if err := c.validateGate(); err != nil {
 		return err
 	}
-	if c.scorer, err = scorer.Find(c.Scorer); err != nil {
+	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
 	if c.scorer.Needs == scorer.NeedChecks {
@@ -203,5 +209,5 @@ func (c *replayCmd) validateLimits() (err error) {
 	if c.scorer.Prompts == nil && c.JudgePrompts != "" {
 		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model", c.Scorer)
 	}
-	return c.validateExact(c.scorer)
+	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer))
 }

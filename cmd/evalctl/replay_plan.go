@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
@@ -14,8 +17,7 @@ import (
 	"evalctl/replay/source"
 )
 
-// plan checks everything that needs neither a daemon nor money. The caller closes the plan's
-// benchmark.
+// plan checks everything that needs neither a daemon nor money. The caller closes the plan.
 func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) {
 	targets, err := p.targets()
 	if err != nil {
@@ -25,12 +27,16 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if c.Alone != nil {
 		alone = *c.Alone
 	}
-	return replay.Open(ctx, replay.Spec{
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := replay.Open(ctx, replay.Spec{
 		Config: replay.Config{
 			Sample: sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum},
 			Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
 			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
-			Scorer: c.scorer, ExactCase: c.exactCase(c.scorer), Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate,
+			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate,
 			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,
@@ -44,4 +50,31 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		Baselines: c.Baseline, Answers: c.Model, Judges: c.Judge, Instructions: c.JudgePrompts,
 		Environ: os.Environ(), Passed: c.DaemonEnv,
 	})
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	if err := c.checkCluster(plan); err != nil {
+		return nil, errors.Join(err, plan.Close())
+	}
+	return plan, nil
+}
+
+// checkCluster returns an error if --cluster could show nothing.
+func (c *replayCmd) checkCluster(plan *replay.Plan) error {
+	clusters := map[string]bool{}
+	for _, q := range plan.Questions {
+		for _, tag := range q.Dataset().Tags {
+			if strings.HasPrefix(tag, c.Cluster+":") {
+				clusters[tag] = true
+			}
+		}
+		if c.Cluster == compare.ByBrain {
+			clusters[q.Brain] = true
+		}
+	}
+	if n := len(clusters); c.Cluster != "" && n < compare.Testable {
+		return fmt.Errorf("--cluster %s: the questions are in %s, and with fewer than %d no difference can be shown",
+			c.Cluster, count(n, "cluster"), compare.Testable)
+	}
+	return nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 
 	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
@@ -28,6 +30,10 @@ func (c *replayCmd) store(ctx context.Context, p *process, notice func(string)) 
 	if c.Queue == "" {
 		return replay.Ledgers{}, nil
 	}
+	if _, err := os.Stat(c.Resume); err == nil {
+		return nil, fmt.Errorf("%s is a file, and with a queue --resume names a run on it: "+
+			"leave out --queue and unset SVC_QUEUE to resume from a ledger", c.Resume)
+	}
 	q, err := openQueue(ctx, p, c.Queue, queue.Options{Wait: c.QueueWait})
 	if err != nil {
 		return nil, err
@@ -51,7 +57,7 @@ func (c *replayCmd) begin(
 
 // onQueue returns a command line with the queue of the replay, unless the environment names it.
 func (c *replayCmd) onQueue(args ...string) string {
-	if c.typed["queue"] {
+	if c.Typed("queue") {
 		args = append(args, "--queue", c.Queue)
 	}
 	return terminal.CommandLine(append([]string{"evalctl"}, args...)...)

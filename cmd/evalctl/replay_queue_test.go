@@ -81,7 +81,8 @@ func TestReplayQueue(t *testing.T) {
 		"a daemon for each": {
 			"--baseline=oracle", "--baseline=no-memory", "--baseline=full-context", "--baseline=random-session", "--model=fake",
 		},
-		"a daemon for all": {"--baseline=oracle", "--model=fake", "--endpoint=" + served(t)},
+		"a scorer of one's own": {"--baseline=oracle", "--model=fake", "--scorer=cmd:sh " + shortScorer(t)},
+		"a daemon for all":      {"--baseline=oracle", "--model=fake", "--endpoint=" + served(t)},
 		"the daemon answers": {
 			"--baseline=oracle", "--model=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
 		},
@@ -101,6 +102,25 @@ func TestReplayQueue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shortScorer writes a program that passes answers of up to 24 characters, and returns its path.
+func shortScorer(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "score.sh")
+	if err := os.WriteFile(path, []byte(`read -r handshake
+echo '{"protocol": 1, "name": "short", "version": "1", "needs": []}'
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/^{"id":\([0-9]*\),.*/\1/')
+  have=$(printf '%s' "$line" | sed 's/.*"answer":"\([^"]*\)".*/\1/')
+  score=0
+  if [ ${#have} -le 24 ]; then score=1; fi
+  echo "{\"id\": $id, \"score\": $score, \"reason\": \"${#have} characters\"}"
+done
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestReplayQueueResumed: a run that its only worker refuses ends and says why. Resumed in another

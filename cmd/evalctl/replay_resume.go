@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness"
+	"evalctl/harness/project"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
 )
@@ -18,7 +19,7 @@ import (
 // options returns the values of the flags, for ledgerOptions to read. The models are kept even if
 // the environment gives them: a replay is resumed with the same ones.
 func (c *replayCmd) options() (map[string]any, error) {
-	options, err := c.kept(c.addPaths(map[string]string{
+	options, err := c.Keep(c.addPaths(map[string]string{
 		"dataset": c.Dataset, "corpus": c.Corpus, "errata": c.Errata, "ids": strings.TrimPrefix(c.IDs, "@"),
 		"exclude-ids": c.ExcludeIDs, "judge-prompts": c.JudgePrompts, "prices": c.Prices,
 		"cache-dir": c.CacheDir, "report": c.Report, "history": c.history(),
@@ -52,7 +53,7 @@ func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolve
 	if err := c.sameArms(kept); err != nil {
 		return nil, err
 	}
-	return resolverOf("replay", options), nil
+	return project.Reopened("replay", options), nil
 }
 
 // sameArms returns an error if the command line names other arms than the options of the replay
@@ -76,7 +77,11 @@ func (c *replayCmd) end(t *terminal.Terminal, running *replay.Running, stopped e
 	if !resumable || errors.As(stopped, new(*replay.DifferentError)) { // it would be rejected again
 		return err
 	}
-	how, more := continuing(stopped, "judge")
+	judge := "judge"
+	if c.external != nil {
+		judge = "scorer"
+	}
+	how, more := continuing(stopped, judge)
 	if errors.Is(stopped, harness.ErrDaemonDied) && !storageFailed(stopped) && more == "" {
 		how = "once the daemon is in order, continue with"
 	}

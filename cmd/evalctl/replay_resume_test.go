@@ -10,6 +10,7 @@ import (
 
 	"time"
 
+	"evalctl/harness/project"
 	"evalctl/replay/ledger"
 )
 
@@ -20,15 +21,15 @@ var replayFlags = map[string]string{
 	"daemon-cmd": "daemon {addr}", "port": "18850", "dialect": "snake", "ingest-mode": "replay",
 	"shared-brain": "true", "limit": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",
 	"exclude-ids": "/data/not", "actor-style": "full", "model": "openai/m", "top-k": "9", "mode": "bm25",
-	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "judge": "fake", "judge-prompts": "/data/prompts",
+	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "scorer-timeout": "1m30s", "scorer-env": "VENDOR_TOKEN", "judge": "fake", "judge-prompts": "/data/prompts",
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
 	"junit": "/data/j.xml", "markdown": "/data/s.md", "html": "/data/p.html", "ci": "true",
-	"accept": "effective_modes", "latency-alone": "6",
+	"accept": "effective_modes", "cluster": "conv", "latency-alone": "6",
 }
 
-// TestReplayFlagsAreKept: a resumed replay has every flag, unless notKept says why not.
+// TestReplayFlagsAreKept: a resumed replay has every flag, unless project.NotKept says why not.
 func TestReplayFlagsAreKept(t *testing.T) {
 	withoutVariables(t)
 	var c cli
@@ -58,8 +59,8 @@ func TestReplayFlagsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range c.Replay.flags {
-		if notKept[f.Name] != "" || f.Name == "help" || f.Name == "version" {
+	for _, f := range trace.Selected().Flags {
+		if project.NotKept[f.Name] != "" || f.Name == "help" || f.Name == "version" {
 			continue
 		}
 		want, known := replayFlags[f.Name]

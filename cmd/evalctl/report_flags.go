@@ -1,7 +1,11 @@
 package main
 
 import (
+	"evalctl/harness/plan"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
+	"evalctl/harness/report/text"
+	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 
@@ -22,12 +26,20 @@ func (r *reportFlags) reportFiles() report.Files {
 		report.File{Flag: "html", Path: r.HTML})
 }
 
-// addPaths adds the files to those that keptFlags.kept makes absolute.
+// addPaths adds the files to those that project.Kept.Keep makes absolute.
 func (r *reportFlags) addPaths(paths map[string]string) map[string]string {
 	for _, f := range r.reportFiles() {
 		paths[f.Flag] = f.Path
 	}
 	return paths
+}
+
+// filesOf returns the files that the flags of a command name.
+func filesOf(flags *project.Kept) (files []report.File) {
+	for flag, path := range flags.Files() {
+		files = append(files, report.File{Flag: flag, Path: path})
+	}
+	return files
 }
 
 // prepare checks that the reports can be written at the end. others are the files that the command
@@ -63,3 +75,24 @@ func (r *reportFlags) writeProblem(p *process, t *terminal.Terminal, name string
 	}
 	return r.write(p, t, report.Arms{report.ReadArm(name, "", err)}, err)
 }
+
+// printConfigured prints the project file that is in force.
+func printConfigured(t *terminal.Terminal, p *process) {
+	if p.config != "" {
+		t.Field("config", "%s", terminal.Line(p.config))
+	}
+}
+
+// printJudging prints the judge, and what it is likely to cost.
+func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
+	if p.Judging == nil {
+		if c.Typed("max-cost-usd") { // a file may have it for runs with another scorer
+			t.Field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
+		}
+		return
+	}
+	text.Judging(t, p.Estimate, p.Judging, c.budget, "reduce --limit")
+}
+
+// count returns n and the name of a thing, with an s unless n is 1.
+func count(n int, thing string) string { return figure.Count(n, thing) }

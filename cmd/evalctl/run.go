@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
@@ -32,7 +33,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.prepare(c.files()...); err != nil {
+	if err := c.prepare(filesOf(&c.Kept)...); err != nil {
 		return err
 	}
 	release, err := journal.LockOutput(r.Dir, r.Found.Name)
@@ -64,7 +65,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 
 // plan checks everything that needs no daemon.
 func (c *runCmd) plan(p *process) (*plan.Run, error) {
-	if c.typed["margin"] && c.Baseline == "" {
+	if c.Typed("margin") && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
 	of, err := c.spec(p)
@@ -118,7 +119,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	session *harness.Session, resumed *journal.Journal) error {
 	ctx, stop := session.Watch(ctx)
 	defer stop()
-	options, err := keptJSON(c.options())
+	options, err := project.KeptJSON(c.options())
 	if err != nil {
 		return err
 	}

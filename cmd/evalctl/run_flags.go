@@ -9,6 +9,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/extern"
 	"evalctl/harness/plan"
+	"evalctl/harness/project"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/scorer"
@@ -45,7 +46,7 @@ type runCmd struct {
 	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal." group:"output"`
 	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
 
-	keptFlags
+	project.Kept
 	scenario target.Scenario
 	scorer   scorer.Kind
 }
@@ -93,7 +94,7 @@ func (c *runCmd) Validate() error {
 	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
-	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney())
+	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validatePanel(c.scorer), c.validateMoney())
 }
 
 // requirable are the values of --require-mode. The first, "", requires no mode.

@@ -9,6 +9,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/project"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
@@ -21,14 +22,14 @@ const budgetVariable = "SVC_EVAL_BUDGET_USD"
 // or the variable gives another one, so that no cap is lost.
 const inheritedCap = "inherited-budget-usd"
 
-// options returns the values of all flags but those of notKept, for journalOptions to read. Only
+// options returns the values of all flags but those of project.NotKept, for journalOptions to read. Only
 // the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
 	corpus := c.Corpus
 	if corpus == dataset.NoCorpus {
 		corpus = ""
 	}
-	options, err := c.kept(c.addPaths(map[string]string{
+	options, err := c.Keep(c.addPaths(map[string]string{
 		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf, "baseline": c.Baseline,
 	}))
 	if c.fixed != nil {
@@ -36,7 +37,7 @@ func (c *runCmd) options() (map[string]any, error) {
 		delete(options, "failed-of")
 		options["ids"] = c.fixed
 	}
-	if err == nil && !c.given["max-cost-usd"] && c.MaxCostUSD != "" {
+	if err == nil && !c.Given("max-cost-usd") && c.MaxCostUSD != "" {
 		options[inheritedCap] = c.MaxCostUSD
 	}
 	return options, err
@@ -56,7 +57,7 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	if options["max-cost-usd"] == nil && options["budget-usd"] == nil && p.env(budgetVariable) == "" {
 		options["max-cost-usd"] = options[inheritedCap]
 	}
-	return resolverOf("run", options), nil
+	return project.Reopened("run", options), nil
 }
 
 // printResumeHint prints how to resume a run that stopped, or to repair one that finished.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/journal"
+	"evalctl/harness/project"
 	"evalctl/harness/result"
 )
 
@@ -140,16 +141,16 @@ func withoutVariables(t *testing.T) {
 
 var base = []string{"--sdk=go", "--dataset=q.jsonl", "--scorer=exact"}
 
-// TestFlagsAreKept: a resume takes every flag of run from the journal, unless notKept says why not.
+// TestFlagsAreKept: a resume takes every flag of run from the journal, unless project.NotKept says why not.
 func TestFlagsAreKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")
 	}
 	withoutVariables(t)
 	_, defaults := parseRun(t, base)
-	for name := range notKept {
+	for name := range project.NotKept {
 		if defaults[name] == nil && name != "estimate" && name != "queue" && name != "queue-wait" { // of replay
-			t.Errorf("notKept has --%s, which run does not have", name)
+			t.Errorf("project.NotKept has --%s, which run does not have", name)
 		}
 	}
 	for name := range defaults {
@@ -172,7 +173,7 @@ func TestFlagsAreKept(t *testing.T) {
 		if cmp.Equal(want, defaults[name].Target.Interface()) {
 			t.Errorf("--%s: the value %v of flagSamples is the default", name, want)
 		}
-		if notKept[name] != "" {
+		if project.NotKept[name] != "" {
 			want = defaults[name].Target.Interface()
 			if strings.Contains(string(options), `"`+name+`"`) {
 				t.Errorf("--%s is in the journal: %s", name, options)

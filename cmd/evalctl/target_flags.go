@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 )
 
 // The defaults of --output and --brain.
@@ -86,4 +89,39 @@ func (s *targetFlags) spec(p *process) (plan.Spec, error) {
 		Criteria: s.criteria(), Output: s.Output, Dialect: result.Dialect(s.Dialect),
 		Concurrency: s.Concurrency, Timeout: s.Timeout, Tool: toolID(),
 	}, err
+}
+
+// targets returns the targets that have a name.
+func (p *process) targets() (plan.Targets, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return plan.Targets{}, fmt.Errorf("find this program's own file: %w", err)
+	}
+	return plan.Targets{
+		Registry: target.Registry{Self: self, Env: p.env, Defined: p.defined}, UserAgent: userAgent(),
+	}, nil
+}
+
+var errTargetMissing = errors.New("--target is missing: give go, ts, py, a target of evalctl.yaml, NAME=URL or NAME='COMMAND'")
+
+// daemonEnvFlag has the flag for what a daemon gets although evalctl counts money.
+type daemonEnvFlag struct {
+	DaemonEnv []string `name:"daemon-env" sep:"none" placeholder:"NAME" help:"Pass a variable on to the daemon that is started, although it looks like a credential or a provider's address. No cap limits what the daemon pays with it. May be repeated." group:"advanced"`
+}
+
+// validateDaemonEnv checks that only names are given.
+func (f *daemonEnvFlag) validateDaemonEnv(endpoint string) error {
+	for _, given := range f.DaemonEnv {
+		name, _, value := strings.Cut(given, "=")
+		switch {
+		case value:
+			return fmt.Errorf("--daemon-env takes only the name of a variable, because other users can read a command line: "+
+				"set %s in the environment, and give --daemon-env %[1]s", name)
+		case name == "":
+			return errors.New("--daemon-env is empty; give the name of a variable")
+		case endpoint != "":
+			return errors.New("--daemon-env is for a daemon that is started; the one at --endpoint has its own environment")
+		}
+	}
+	return nil
 }

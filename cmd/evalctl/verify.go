@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
+	"evalctl/daemon/setup"
 	"evalctl/harness/report/text"
 	"evalctl/harness/signing"
 	"evalctl/internal/sshsig"
+	"evalctl/internal/terminal"
 )
 
 // verifyCmd recomputes result files.
 type verifyCmd struct {
-	Files []string `arg:"" name:"file" help:"Result files of run or replay, or sweep files."`
+	Files []string `arg:"" name:"file" help:"Result files of run or replay, or files of a sweep or a bench."`
 	JSON  bool     `help:"Write one JSON object a file, with all differences."`
 
 	AllowedSigners string `name:"allowed-signers" placeholder:"FILE" help:"Also check that each file is signed with a key of this file (ssh-keygen(1), ALLOWED SIGNERS)."`
@@ -29,32 +30,17 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 			return fmt.Errorf("--allowed-signers: %w", err)
 		}
 	}
-	var unreadable []error
-	different, unsigned := 0, 0
-	var left []string
+	var sum signing.Sum
 	for _, path := range c.Files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		found, err := signing.Verify(path, allowed)
-		if err != nil {
-			unreadable = append(unreadable, err)
-			continue
-		}
-		if !found.OK {
-			different++
-		}
-		if s := found.Signature; s != nil && !s.OK {
-			unsigned++
-		}
-		for _, what := range found.NotChecked {
-			if !slices.Contains(left, what) {
-				left = append(left, what)
-			}
-		}
-		if c.JSON {
+		found, ok := sum.Verify(path, allowed)
+		switch {
+		case !ok: // the file cannot be read
+		case c.JSON:
 			err = json.NewEncoder(p.stdout).Encode(found)
-		} else {
+		default:
 			_, err = io.WriteString(p.stdout, text.Verified(found))
 		}
 		if err != nil {
@@ -62,19 +48,32 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 	}
 	if !c.JSON {
-		fmt.Fprint(p.stderr, text.NotVerified(left, allowed != nil))
+		fmt.Fprint(p.stderr, text.NotVerified(sum.NotChecked, allowed != nil))
 	}
-	filesAre := "1 file is"
-	if n := len(c.Files); n > 1 {
-		filesAre = fmt.Sprintf("%d files are", n)
+	return sum.Err()
+}
+
+// signCmd signs result files.
+type signCmd struct {
+	Files []string `arg:"" name:"file" help:"Result files of run or replay, or sweep files."`
+	Key   string   `required:"" env:"SVC_RESULT_KEY" placeholder:"FILE" help:"SSH private key that signs, such as an Ed25519 one (required)."`
+}
+
+// Run signs the files, the first of which that cannot be signed ends it.
+func (c *signCmd) Run(p *process) error {
+	signer, err := sshsig.Load(c.Key, []byte(p.env(setup.SignPassphrase)))
+	if errors.Is(err, sshsig.ErrPassphrase) {
+		err = fmt.Errorf("%w: set it in %s", err, setup.SignPassphrase)
 	}
-	switch {
-	case len(unreadable) > 0:
-		return errors.Join(unreadable...)
-	case different > 0:
-		return belowError{fmt.Errorf("%d of %s not what the questions say", different, filesAre)}
-	case unsigned > 0:
-		return belowError{fmt.Errorf("%d of %s without a good signature", unsigned, filesAre)}
+	if err != nil {
+		return fmt.Errorf("--key: %w", err)
+	}
+	for _, path := range c.Files {
+		signature, err := signing.Sign(signer, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.stdout, "%s  %s\n", terminal.Line(signature), signer.Fingerprint())
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"evalctl/harness/project"
 	"evalctl/internal/heap"
 	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
@@ -57,8 +57,19 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	h := &workerHandler{command: c, process: p, t: newTerminal(p, c.Quiet)}
-	h.print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), count(c.Concurrency, "question"))
+	t := newTerminal(p, c.Quiet)
+	var mu sync.Mutex
+	h := &replay.Handler{
+		Plan: func(ctx context.Context, options map[string]any) (*replay.Plan, error) {
+			return c.plan(ctx, p, options)
+		},
+		Print: func(name, format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			t.Field(name, format, args...)
+		},
+	}
+	h.Print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), count(c.Concurrency, "question"))
 	return q.Work(ctx, c.Concurrency, h)
 }
 
@@ -77,90 +88,23 @@ func (c *workerCmd) checkFolders() error {
 	return nil
 }
 
-// workerHandler prepares for the runs of a queue.
-type workerHandler struct {
-	command *workerCmd
-	process *process
-
-	mu sync.Mutex
-	t  *terminal.Terminal
-}
-
-func (h *workerHandler) print(name, format string, args ...any) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.t.Field(name, format, args...)
-}
-
-// Notice implements queue.Handler.
-func (h *workerHandler) Notice(text string) { h.print("warning", "%s", terminal.Line(text)) }
-
-// Begin implements queue.Handler.
-func (h *workerHandler) Begin(ctx context.Context, j queue.Job) (_ queue.Worker, err error) {
-	plan, err := h.plan(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	w := &runWorker{plan: plan}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.Close())
-		}
-	}()
-	if err := replay.CheckFolder(plan.Cache.Dir); err != nil {
-		return nil, err
-	}
-	if w.dir, err = os.MkdirTemp("", "evalctl-worker-*"); err != nil {
-		return nil, err
-	}
-	if w.Worker, err = plan.NewWorker(j.Books, w.dir); err != nil {
-		return nil, err
-	}
-	h.print("run", "%s  %s  %s  %s", j.ID, terminal.Line(plan.Benchmark.Path),
-		count(len(plan.Questions), "question"), count(len(plan.Arms), "arm"))
-	return w, nil
-}
-
 // plan returns the plan of a run, from the flags with which it was begun.
-func (h *workerHandler) plan(ctx context.Context, j queue.Job) (*replay.Plan, error) {
-	options := map[string]any{}
-	if err := json.Unmarshal(j.Options, &options); err != nil {
-		return nil, fmt.Errorf("its flags are those of another version of evalctl: %w", err)
-	}
+func (c *workerCmd) plan(ctx context.Context, p *process, options map[string]any) (*replay.Plan, error) {
 	// What concerns the machine that began the run, or only the process that collects the records.
 	for _, name := range []string{"port", "cache-dir", "report", "history", "junit", "markdown", "html", "ci"} {
 		delete(options, name)
 	}
-	if err := replay.Relocate(options, h.command.Files); err != nil {
+	if err := replay.Relocate(options, c.Files); err != nil {
 		return nil, err
 	}
-	p := *h.process
-	p.args = []string{"replay"}
-	if h.command.CacheDir != "" {
-		p.args = append(p.args, "--cache-dir", h.command.CacheDir)
+	here := *p
+	here.args = []string{"replay"}
+	if c.CacheDir != "" {
+		here.args = append(here.args, "--cache-dir", c.CacheDir)
 	}
-	var c cli
-	if _, err := parse(ctx, &p, &c, kong.Resolvers(resolverOf("replay", options))); err != nil {
+	var of cli
+	if _, err := parse(ctx, &here, &of, kong.Resolvers(project.Reopened("replay", options))); err != nil {
 		return nil, err
 	}
-	return c.Replay.plan(ctx, &p)
-}
-
-// runWorker works for one run.
-type runWorker struct {
-	*replay.Worker
-	plan *replay.Plan
-	dir  string
-}
-
-// Close stops the daemons and removes their logs.
-func (w *runWorker) Close() error {
-	var errs []error
-	if w.Worker != nil {
-		errs = append(errs, w.Worker.Close())
-	}
-	if w.dir != "" {
-		errs = append(errs, os.RemoveAll(w.dir))
-	}
-	return errors.Join(append(errs, w.plan.Benchmark.Close())...)
+	return of.Replay.plan(ctx, &here)
 }

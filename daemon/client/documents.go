@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -64,8 +65,8 @@ type ListOptions struct {
 	Glob             string // of base names; empty matches all
 }
 
-// List returns the entries of dir, ascending by path. The root is "". The daemon rejects listings
-// of more than protocol.MaxListItems.
+// List returns the entries of dir, ascending by path. The root is "". More than
+// protocol.MaxListItems are read in pages, with what other clients change meanwhile.
 func (b *Brain) List(
 	ctx context.Context, dir string, opts ListOptions,
 ) ([]protocol.FileInfo, error) {
@@ -83,7 +84,20 @@ func (b *Brain) List(
 		return nil, err
 	}
 	list, err := call[protocol.FileList](ctx, b.c, r)
-	return list.Items, err
+	if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusRequestEntityTooLarge {
+		return list.Items, err
+	}
+	// Only now, since other daemons need not know pages.
+	q.Set("limit", strconv.Itoa(protocol.MaxListItems))
+	var all []protocol.FileInfo
+	for {
+		list, err := call[protocol.FileList](ctx, b.c, r)
+		all = append(all, list.Items...)
+		if err != nil || list.NextCursor == "" || list.NextCursor <= q.Get("cursor") {
+			return all, err
+		}
+		q.Set("cursor", list.NextCursor)
+	}
 }
 
 // Write creates or replaces a document. Content above protocol.MaxWriteBytes is not sent.

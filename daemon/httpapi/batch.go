@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
 
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
@@ -160,8 +161,13 @@ func decodeOp(dec *json.Decoder) (store.Op, error) {
 	switch op.Kind {
 	case store.OpDelete:
 	case store.OpRename:
-		op.To, err = needText(texts, "to")
+		if op.To, err = needText(texts, "to"); err == nil {
+			err = writable(op.To)
+		}
 	case store.OpWrite, store.OpAppend:
+		if err := writable(op.Path); err != nil {
+			return op, err
+		}
 		var content string
 		if content, err = needText(texts, "content_base64"); err != nil {
 			return op, err
@@ -174,6 +180,14 @@ func decodeOp(dec *json.Decoder) (store.Op, error) {
 			"type %.64q is not one of write, append, delete, rename", kind)
 	}
 	return op, err
+}
+
+// writable is memory.CheckWritable for an op.
+func writable(path string) error {
+	if err := memory.CheckWritable(path); err != nil {
+		return requestErrorf(errInvalid, "%v", err)
+	}
+	return nil
 }
 
 // readText reads the value of a key into texts. It must be a string or null.

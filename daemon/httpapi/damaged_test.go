@@ -51,3 +51,73 @@ func TestWhoLearnsOfDamage(t *testing.T) {
 		t.Errorf("listed: %s", got)
 	}
 }
+
+// TestDamagedSession: a session whose files were damaged on disk says what to do, on each endpoint.
+func TestDamagedSession(t *testing.T) {
+	s := startFake(t)
+	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"We decided to buy the blue kettle."}`)
+	const state, messages = "sessions/trip/_session.json", "sessions/trip/_messages-0001.jsonl"
+	st := s.store(t)
+	whole, err := st.Read(t.Context(), messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage := func(path, text, remedy string, requests ...string) {
+		t.Helper()
+		if err := st.Write(t.Context(), path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range requests {
+			method, rest, _ := strings.Cut(request, " ")
+			endpoint, body, _ := strings.Cut(rest, " ")
+			got := s.expect(t, 503, method, trip+endpoint, body)
+			if !strings.Contains(got, remedy) || !strings.Contains(got, path) || !strings.Contains(got, protocol.CodeBrainUnavailable) {
+				t.Errorf("%s: %s", request, got)
+			}
+		}
+	}
+	recall, reflect := `POST /recall {"query":"kettle"}`, "POST /reflect"
+	damage(messages, "secret\n", "restore the file from a backup", recall, reflect)
+	if got := s.expect(t, 503, "POST", trip+"/reflect", ""); strings.Contains(got, "invalid character") {
+		t.Errorf("the response has content of the file: %s", got)
+	}
+	damage(messages, string(whole), "")
+	for _, text := range []string{"{", `{"version":0}`, `{"version":1,"id":"other"}`} {
+		damage(state, text, "its folder", `POST /messages {"role":"user","content":"x"}`, "GET  ", recall, reflect)
+	}
+	s.expect(t, 204, "DELETE", "/v1/brains/eval/documents?path="+state, "")
+	s.expect(t, 404, "GET", trip, "")
+}
+
+// TestOwnFiles: clients cannot damage what the daemon relies on.
+func TestOwnFiles(t *testing.T) {
+	s := startFake(t)
+	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"x"}`)
+	s.put(t, "a.md", "x")
+	const documents = "/v1/brains/eval/documents"
+	bytes, object := []string{"Content-Type", "application/octet-stream"}, []string{"Content-Type", "application/json"}
+	for _, path := range []string{
+		"sessions/trip/_session.json", "sessions/trip/_messages-0001.jsonl", "sessions/new/_session.json/x.md",
+		"jobs/_x.json", "originals/a/_x.json", "memory/consolidations/_state.json",
+	} {
+		for _, got := range []string{
+			s.expect(t, 400, "PUT", documents+"?path="+path, "{", bytes...),
+			s.expect(t, 400, "POST", documents+"/append?path="+path, "{", bytes...),
+			s.expect(t, 400, "POST", documents+"/rename", `{"from":"a.md","to":"`+path+`"}`, object...),
+			s.expect(t, 400, "POST", documents+"/batch-ops", `{"ops":[{"type":"write","path":"`+path+`","content_base64":"eA=="}]}`, object...),
+			s.expect(t, 400, "POST", documents+"/batch-ops", `{"ops":[{"type":"append","path":"`+path+`","content_base64":"eA=="}]}`, object...),
+			s.expect(t, 400, "POST", documents+"/batch-ops", `{"ops":[{"type":"rename","path":"a.md","to":"`+path+`"}]}`, object...),
+		} {
+			if !strings.Contains(got, "is a file of the daemon's own") {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+	}
+	if got := s.expect(t, 400, "POST", records, `{"title":"x","content":"x","path":"sessions/new/_session.json/x.md"}`, object...); !strings.Contains(got, "daemon's own") {
+		t.Error(got)
+	}
+	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"y"}`)
+	for _, path := range []string{"sessions/notes.md", "_x.md", "notes/_log.md", "jobs.md/_x"} {
+		s.expect(t, 204, "PUT", documents+"?path="+path, "x", bytes...)
+	}
+}

@@ -3,7 +3,10 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
+	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
@@ -74,20 +77,51 @@ func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
 	if opts.IncludeGenerated, err = q.flag("include_generated"); err != nil {
 		return err
 	}
+	if err := rejectZero("limit", q["limit"], protocol.MaxListItems); err != nil {
+		return err
+	}
+	limit, err := q.number("limit")
+	if err != nil {
+		return err
+	}
+	if limit < 0 || limit > protocol.MaxListItems {
+		return requestErrorf(errInvalid, "limit: %d is not between 1 and %d", limit, protocol.MaxListItems)
+	}
 	infos, err := st.List(r.Context(), q["dir"], opts)
 	if err != nil {
 		return err
 	}
-	if len(infos) > protocol.MaxListItems {
-		return requestErrorf(errTooLarge,
-			"the listing has %d items, the limit is %d: narrow it with dir or glob",
-			len(infos), protocol.MaxListItems)
+	list, err := pageOf(infos, q["cursor"], limit)
+	if err != nil {
+		return err
 	}
-	list := protocol.FileList{Items: make([]protocol.FileInfo, len(infos))}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+// pageOf returns the entries after a cursor, at most limit. A limit of 0 means all of them.
+func pageOf(infos []store.FileInfo, cursor string, limit int) (protocol.FileList, error) {
+	from, found := slices.BinarySearchFunc(infos, cursor, func(f store.FileInfo, cursor string) int {
+		return strings.Compare(f.Path, cursor)
+	})
+	if found {
+		from++
+	}
+	infos = infos[from:]
+	var list protocol.FileList
+	switch {
+	case limit == 0 && len(infos) > protocol.MaxListItems:
+		return list, requestErrorf(errTooLarge,
+			"the listing has %d items, and at most %d in one answer: give a limit, or narrow it with dir or glob",
+			len(infos), protocol.MaxListItems)
+	case limit > 0 && len(infos) > limit:
+		infos = infos[:limit]
+		list.NextCursor = infos[limit-1].Path
+	}
+	list.Items = make([]protocol.FileInfo, len(infos))
 	for i, info := range infos {
 		list.Items[i] = fileInfo(info)
 	}
-	return writeJSON(w, http.StatusOK, list)
+	return list, nil
 }
 
 func fileInfo(f store.FileInfo) protocol.FileInfo {
@@ -110,6 +144,9 @@ func (a *API) putBytes(
 ) error {
 	st, path, err := a.document(r)
 	if err != nil {
+		return err
+	}
+	if err := memory.CheckWritable(path); err != nil {
 		return err
 	}
 	if err := requireType(r, protocol.TypeBytes, false); err != nil {
@@ -167,6 +204,9 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	}
 	if body.From == nil || body.To == nil {
 		return requestErrorf(errInvalid, "from and to are both required")
+	}
+	if err := memory.CheckWritable(*body.To); err != nil {
+		return err
 	}
 	if err := st.Rename(r.Context(), *body.From, *body.To); err != nil {
 		return err

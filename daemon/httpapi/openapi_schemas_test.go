@@ -53,7 +53,10 @@ var components = map[reflect.Type][]rule{
 		field("size", least(0)),
 		field("mtime", date, pattern(milliseconds)),
 	},
-	reflect.TypeFor[protocol.FileList](): {field("items", count(0, protocol.MaxListItems))},
+	reflect.TypeFor[protocol.FileList](): {
+		field("items", count(0, protocol.MaxListItems)),
+		field("next_cursor", doc("Absent on the last page.")),
+	},
 	reflect.TypeFor[protocol.Rename](): {
 		open,
 		field("from", documentPath),

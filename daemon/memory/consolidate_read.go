@@ -159,7 +159,7 @@ func readState(ctx context.Context, docs documents) (compileState, error) {
 		return state, err
 	}
 	if err := json.Unmarshal(data, &state); err != nil {
-		return state, fmt.Errorf("%s is damaged: delete it, and summaries are compiled once more: %w", consolidationState, err)
+		return state, store.Damaged(err, "%s is damaged: delete it, and summaries are compiled once more", consolidationState)
 	}
 	if state.Covered == nil {
 		state.Covered = map[string]string{}

@@ -37,7 +37,7 @@ func ingestPath(given string, kind convert.Kind) (string, error) {
 	if err := store.ValidPath(target); err != nil {
 		return "", &store.Error{Op: "ingest", Path: given, Err: err}
 	}
-	return target, nil
+	return target, CheckWritable(target)
 }
 
 // longestSuffix is the longest that withSuffix adds: a hash.

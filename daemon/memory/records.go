@@ -44,6 +44,9 @@ func (s *Service) CreateDocument(
 	if err := store.ValidPath(r.Path); err != nil {
 		return protocol.DocumentRecord{}, fmt.Errorf("path %.200q: %w", r.Path, err)
 	}
+	if err := CheckWritable(r.Path); err != nil {
+		return protocol.DocumentRecord{}, err
+	}
 	text, err := documentText(r, s.cfg.Now())
 	if err != nil {
 		return protocol.DocumentRecord{}, err

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
 )
 
 // Limits of the metadata of a message.
@@ -137,14 +138,14 @@ func encodeMessages(messages []message) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodeMessages reads the messages file at path.
+// decodeMessages reads the messages file at path. One that cannot be read is store.ErrDamaged.
 func decodeMessages(path string, data []byte) ([]message, error) {
 	var out []message
 	for line := range bytes.Lines(data) {
 		var m message
 		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, fmt.Errorf("%s:%d: not a message: %w: restore the file from a backup or the history",
-				path, len(out)+1, err)
+			return nil, store.Damaged(err, "%s:%d: not a message: restore the file from a backup or the history",
+				path, len(out)+1)
 		}
 		out = append(out, m)
 	}

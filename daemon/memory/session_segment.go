@@ -101,7 +101,7 @@ func readSegment(ctx context.Context, r storeReader, session string, segment int
 const segmentsAtOnce = 4
 
 // readBackwards calls use with the messages file of each segment, the last one first, as long as
-// use returns more. A file that does not exist is store.ErrNotFound.
+// use returns more. A file that does not exist is store.ErrDamaged.
 func readBackwards(
 	ctx context.Context, r manyReader, state sessionState, use func(path string, data []byte) (more bool, err error),
 ) error {
@@ -116,7 +116,7 @@ func readBackwards(
 		}
 		for _, d := range docs {
 			if !d.Exists {
-				return fmt.Errorf("messages of session %q: %s: %w", state.ID, d.Path, store.ErrNotFound)
+				return store.Damaged(nil, "%s is missing: restore the file, or delete the folder of session %q", d.Path, state.ID)
 			}
 			if more, err := use(d.Path, d.Data); err != nil || !more {
 				return err

@@ -50,7 +50,8 @@ type storeReader interface {
 	Read(ctx context.Context, path string) ([]byte, error)
 }
 
-// readSession returns the state of a session, or store.ErrNotFound.
+// readSession returns the state of a session. Without one it is store.ErrNotFound, and a state that
+// cannot be read is store.ErrDamaged.
 func readSession(ctx context.Context, r storeReader, id string) (sessionState, error) {
 	path := statePath(id)
 	data, err := r.Read(ctx, path)
@@ -62,7 +63,7 @@ func readSession(ctx context.Context, r storeReader, id string) (sessionState, e
 	}
 	var state sessionState
 	if err := json.Unmarshal(data, &state); err != nil {
-		return state, fmt.Errorf("%s: %w: restore the file, or delete its folder", path, err)
+		return state, store.Damaged(err, "%s is damaged: restore the file, or delete its folder", path)
 	}
 	if state.Version > sessionVersion {
 		return state, store.UnsupportedSchema(
@@ -70,11 +71,11 @@ func readSession(ctx context.Context, r storeReader, id string) (sessionState, e
 				"use the newer program", id, state.Version, sessionVersion)
 	}
 	if state.Version != sessionVersion {
-		return state, fmt.Errorf("%s: version %d is not %d, the one this program reads",
+		return state, store.Damaged(nil, "%s is damaged: its version is %d, not %d: restore the file, or delete its folder",
 			path, state.Version, sessionVersion)
 	}
 	if state.ID != id {
-		return state, fmt.Errorf("%s: is of session %q, not %q: move its folder back", path, state.ID, id)
+		return state, store.Damaged(nil, "%s is damaged: it is of session %q, not %q: move its folder back", path, state.ID, id)
 	}
 	return state, nil
 }

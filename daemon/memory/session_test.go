@@ -401,7 +401,8 @@ func TestDamagedSessionFiles(t *testing.T) {
 		s.put(t, path, text)
 	}
 	for id, want := range map[string]string{
-		"s": "sessions/s/_session.json: unexpected end of JSON input: restore", "a": `is of session "s", not "a"`,
+		"s": "sessions/s/_session.json is damaged: restore the file, or delete its folder: unexpected end of JSON input",
+		"a": `it is of session "s", not "a"`,
 		"b": "written by a newer program: its state has version 2", "c": "sessions/c/_session.json",
 	} {
 		_, err := s.AddMessages(t.Context(), s.brain, id, []protocol.SessionMessage{user("y")})

@@ -97,6 +97,8 @@ type FileInfo struct {
 // FileList is the body of a listing by path, ascending by path.
 type FileList struct {
 	Items []FileInfo `json:"items"`
+	// NextCursor is the cursor of the next page, if there is one.
+	NextCursor string `json:"next_cursor,omitempty"`
 }
 
 // FormatTime returns a time in the form of the protocol's timestamps: ISO 8601, UTC, three

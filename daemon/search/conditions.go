@@ -15,6 +15,7 @@ import (
 // of them, if only is set, those that meet conditions.
 type source struct {
 	keep  func(*Document) bool
+	plain bool // keep accepts all but generated documents
 	only  bool
 	met   []metCondition // by chunk number
 	gains []float64      // of the phrases, see gain
@@ -210,6 +211,9 @@ func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondit
 // bestOf is best for the passages of a source. In one with conditions, a phrase scores like a term.
 func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
 	if !s.only {
+		if s.plain {
+			return ix.best(terms, nil, k)
+		}
 		return ix.best(terms, s.keep, k)
 	}
 	sc := ix.scratch.Get().(*scratch)

@@ -119,11 +119,10 @@ func (ix *Index) addFeedback(terms []weighedTerm, best []scored) {
 	}
 	in := ix.passages(s, chunks)
 	defer in.free()
-	var found []occurrence
 	for _, t := range terms {
 		gain := t.weight * ix.gain(t.term)
-		found = ix.frequencies(t.term, in, found[:0])
-		for _, at := range found {
+		s.occurrences = ix.frequencies(t.term, in, s.occurrences[:0])
+		for _, at := range s.occurrences {
 			best[at.place].feedback += gain * ix.saturated(at.tf)
 		}
 	}

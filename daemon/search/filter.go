@@ -49,6 +49,13 @@ func (f *Filter) keep(d *Document, asOf time.Time) bool {
 		f.keepSession(d.Metadata)
 }
 
+// plain reports whether the documents that may be found by a question asked at asOf are all but
+// generated ones.
+func (f *Filter) plain(asOf time.Time) bool {
+	return f.PathPrefix == "" && len(f.Paths)+len(f.Tags)+len(f.SessionIDs)+len(f.Except) == 0 &&
+		f.From.IsZero() && f.To.IsZero() && (f.Scope == "" || f.Scope == ScopeAll) && !f.Generated && asOf.IsZero()
+}
+
 // dayNumber orders calendar days, each in the zone of its time.
 func dayNumber(t time.Time) int {
 	year, month, day := t.Date()

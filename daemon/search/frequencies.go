@@ -35,8 +35,8 @@ func (p passages) free() {
 // place returns the place of a chunk, -1 for one that is not among the passages.
 func (p passages) place(n uint32) int { return int(p.places[n]) - 1 }
 
-// gallopCost is about how many postings are read in the time in which gallop finds one.
-const gallopCost = 16
+// farPostings is the number of postings from which gallop skips them faster than a loop.
+const farPostings = 128
 
 // frequencies appends the occurrences of a term in the passages, in their order.
 func (ix *Index) frequencies(term uint32, in passages, found []occurrence) []occurrence {
@@ -44,20 +44,29 @@ func (ix *Index) frequencies(term uint32, in passages, found []occurrence) []occ
 	tf := func(i int, n uint32) float64 {
 		return weightedCount(ix.tally(term, n, p.tallies[i]), norm(ix.textLengths[n]))
 	}
-	if len(p.chunks) <= gallopCost*len(in.chunks) {
-		for i, n := range p.chunks {
+	list := p.chunks
+	if len(list) <= 2*len(in.chunks) {
+		for i, n := range list {
 			if place := in.places[n]; place > 0 {
 				found = append(found, occurrence{int(place) - 1, tf(i, n)})
 			}
 		}
 		return found
 	}
+	far := len(list) > farPostings*len(in.chunks)
 	at := 0
 	for i, n := range in.chunks {
-		if at += gallop(p.chunks[at:], n); at == len(p.chunks) {
+		if far {
+			at += gallop(list[at:], n)
+		} else {
+			for at < len(list) && list[at] < n {
+				at++
+			}
+		}
+		if at == len(list) {
 			break
 		}
-		if p.chunks[at] == n {
+		if list[at] == n {
 			found = append(found, occurrence{i, tf(at, n)})
 		}
 	}

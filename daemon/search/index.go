@@ -48,7 +48,8 @@ type Index struct {
 	docs        map[string]*entry // by path
 	order       order
 	chunks      []chunk             // by chunk number; a deleted one keeps its number until compact
-	textLengths []uint32            // number of terms of the text, by chunk number
+	textLengths []uint16            // number of terms of the text, by chunk number
+	traits      []traits            // by chunk number
 	vectors     vectors             // by chunk number
 	live        int                 // chunks not deleted
 	languages   [language.Count]int // documents, by language
@@ -61,6 +62,7 @@ type Index struct {
 	vocabulary
 
 	scratch sync.Pool // of *scratch
+	buffers sync.Pool // of *buffers
 }
 
 // New returns an empty index. Nil options mean the defaults.
@@ -79,6 +81,7 @@ func New(opts *Options) *Index {
 			ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
 		}
 	}
+	ix.buffers.New = func() any { return &buffers{} }
 	ix.scratch.New = func() any { return &scratch{} }
 	return ix
 }

@@ -69,8 +69,11 @@ func (ix *Index) addNeighbours(query []weighedTerm, best []scored) {
 // which does not mean that they belong together.
 func (ix *Index) adjacentChunks(n uint32) (before, after uint32) {
 	before, after = noChunk, noChunk
+	if ix.traits[n]&dated == 0 {
+		return before, after
+	}
 	doc := ix.chunks[n].doc
-	if doc.Date.IsZero() || n != doc.first && n != doc.first+doc.count-1 {
+	if n != doc.first && n != doc.first+doc.count-1 {
 		return before, after
 	}
 	prev, next := ix.neighbours(doc)

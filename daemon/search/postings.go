@@ -22,7 +22,7 @@ func (ix *Index) chunksOf(doc *entry) []chunk {
 type chunk struct {
 	doc      *entry // nil once deleted
 	ordinal  uint32
-	lengths  [fieldCount]uint32 // number of terms, by field
+	lengths  [fieldCount]uint16 // number of terms, by field
 	start    uint32             // offset of text in the document's Text
 	text     string             // part of the document's Text
 	headings string
@@ -62,6 +62,7 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 		c.sequence, buf = encodeSequence(buf, c.words)
 		ix.chunks = append(ix.chunks, c.chunk)
 		ix.textLengths = append(ix.textLengths, c.lengths[textField])
+		ix.traits = append(ix.traits, traitsOf(&doc.Document))
 		ix.live++
 		for field, n := range c.lengths {
 			ix.totals[field] += uint64(n)
@@ -92,6 +93,7 @@ func (ix *Index) remove(doc *entry) {
 			ix.postings[t].live--
 		}
 		*ch = chunk{}
+		ix.traits[doc.first+uint32(i)] = 0
 	}
 	delete(ix.docs, doc.Path)
 	ix.languages[doc.Language]--
@@ -122,7 +124,7 @@ func (ix *Index) dropDeleted() {
 func (ix *Index) compactChunks(terms []uint32) []uint32 {
 	numbers := make([]uint32, len(ix.chunks))
 	chunks := make([]chunk, 0, ix.live)
-	textLengths := make([]uint32, 0, ix.live)
+	textLengths, traits := make([]uint16, 0, ix.live), make([]traits, 0, ix.live)
 	var words []uint32
 	var buf []byte
 	for n, ch := range ix.chunks {
@@ -137,9 +139,9 @@ func (ix *Index) compactChunks(terms []uint32) []uint32 {
 		words = ch.sequence.renumbered(words[:0], terms)
 		ch.sequence, buf = encodeSequence(buf, words)
 		chunks = append(chunks, ch)
-		textLengths = append(textLengths, ix.textLengths[n])
+		textLengths, traits = append(textLengths, ix.textLengths[n]), append(traits, ix.traits[n])
 	}
-	ix.chunks, ix.textLengths = chunks, textLengths
+	ix.chunks, ix.textLengths, ix.traits = chunks, textLengths, traits
 	return numbers
 }
 

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"math"
+	"slices"
 )
 
 // candidate is a chunk with its score.
@@ -21,6 +22,9 @@ type scratch struct {
 	weights  sums // by term number, see feedback
 	contents sums // by term number, of one chunk
 	gains    gains
+	rough    rough
+
+	occurrences []occurrence
 }
 
 // sums accumulates positive values by number.
@@ -56,11 +60,16 @@ func (s *sums) reset() {
 var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
 // lengthNorm returns norm, as defined at score, as a function of the number of terms in a text.
-func (ix *Index) lengthNorm() func(length uint32) float64 {
+func (ix *Index) lengthNorm() func(length uint16) float64 {
+	fixed, perTerm := ix.normParameters()
+	return func(length uint16) float64 { return fixed + perTerm*float64(length) }
+}
+
+// normParameters returns the norm of a text without terms, and what each term adds to it.
+func (ix *Index) normParameters() (fixed, perTerm float64) {
 	average := float64(ix.totals[textField]) / float64(max(ix.live, 1))
-	perTerm := ix.b / (average + ix.slack)
-	fixed := 1 - ix.b + perTerm*ix.slack
-	return func(length uint32) float64 { return fixed + perTerm*float64(length) }
+	perTerm = ix.b / (average + ix.slack)
+	return 1 - ix.b + perTerm*ix.slack, perTerm
 }
 
 // weightedCount returns tf, as defined at score. Nearly all postings count the text alone.
@@ -76,10 +85,13 @@ func weightedCount(counts tally, norm float64) float64 {
 }
 
 // best returns the k best chunks by BM25F alone, best first, of the documents that keep accepts;
-// nil accepts all. Called with mu held.
+// nil accepts all but generated ones. Called with mu held.
 func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
+	if len(terms) <= maxRoughTerms && ix.countPostings(terms) >= manyPostings {
+		return s.rough.best(ix, s, terms, keep, k)
+	}
 	ix.score(&s.scores, terms)
 	s.found = s.found[:0]
 	for _, n := range s.scores.touched {
@@ -92,14 +104,25 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 	for found := s.found; len(found) > 0 && len(top) < k; {
 		var likely []candidate
 		likely, found = s.levels.split(found, k)
+		top = slices.Grow(top, len(likely))
 		for _, c := range likely {
-			if doc := ix.chunks[c.chunk].doc; doc != nil && (keep == nil || keep(&doc.Document)) {
+			if ix.accepts(keep, c.chunk) {
 				top = append(top, c)
 			}
 		}
 	}
 	s.levels.sort(top, ix.compare)
 	return top[:min(k, len(top))]
+}
+
+// countPostings returns the number of postings of terms.
+func (ix *Index) countPostings(terms []queryTerm) (n int) {
+	for _, q := range terms {
+		if t, ok := ix.numbers[q.name]; ok {
+			n += len(ix.postings[t].chunks)
+		}
+	}
+	return n
 }
 
 // score adds to scores the BM25F score of every chunk that contains one of the terms, including

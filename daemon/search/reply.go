@@ -50,7 +50,7 @@ func (ix *Index) addReplies(from source, best []scored) (found []scored) {
 // replyTo returns the chunk that replies to a chunk, noChunk if there is none.
 func (ix *Index) replyTo(n uint32) uint32 {
 	isTurn := func(n uint32) bool { return ix.textLengths[n] <= maxTurn && ix.chunks[n].doc.count == 1 }
-	if !isTurn(n) {
+	if ix.traits[n]&dated == 0 || !isTurn(n) { // only documents with a date have neighbours
 		return noChunk
 	}
 	if _, next := ix.adjacentChunks(n); next != noChunk && isTurn(next) && ix.asks(n) {

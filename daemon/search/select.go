@@ -69,7 +69,11 @@ func (s levelScale) of(c candidate) int { return int((s.highest - c.score) * s.f
 func (l *levels) count(all []candidate) levelScale {
 	highest, lowest := all[0].score, all[0].score
 	for _, c := range all {
-		highest, lowest = max(highest, c.score), min(lowest, c.score)
+		if c.score > highest {
+			highest = c.score
+		} else if c.score < lowest {
+			lowest = c.score
+		}
 	}
 	level := levelScale{highest: highest}
 	if highest > lowest {

@@ -79,7 +79,7 @@ func (ch *chunk) terms() iter.Seq2[int, uint32] {
 }
 
 // valid reports whether a sequence, which may be any text, is one of a chunk with terms below limit.
-func (s sequence) valid(lengths [fieldCount]uint32, limit uint64) bool {
+func (s sequence) valid(lengths [fieldCount]uint16, limit uint64) bool {
 	var words uint64
 	for i := 0; i < len(s); {
 		word, size := uint64(s[i]), 1

@@ -88,7 +88,7 @@ func (d *decoder) document(doc *entry, chunks []chunk, terms uint64) int {
 			headings: d.string(),
 		}
 		for field := range ch.lengths {
-			ch.lengths[field] = uint32(d.atMost(math.MaxUint32))
+			ch.lengths[field] = uint16(d.atMost(math.MaxUint16))
 		}
 		if ch.sequence = sequence(d.string()); !ch.sequence.valid(ch.lengths, terms) {
 			d.fail()

@@ -149,7 +149,8 @@ func (r *snapshotReader) checkContents(end uint64) error {
 
 func (r *snapshotReader) allocate() {
 	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
-	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint32, r.contents.chunks)
+	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint16, r.contents.chunks)
+	r.ix.traits = make([]traits, r.contents.chunks)
 	r.ix.vectors.grow(int(r.contents.chunks))
 	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
 	r.tallies = make([]tally, r.contents.tallies)
@@ -338,7 +339,7 @@ func (r *snapshotReader) assembleChunks() error {
 		for field, length := range ix.chunks[i].lengths {
 			ix.totals[field] += uint64(length)
 		}
-		ix.textLengths[i] = ix.chunks[i].lengths[textField]
+		ix.textLengths[i], ix.traits[i] = ix.chunks[i].lengths[textField], traitsOf(&ix.chunks[i].doc.Document)
 	}
 	return nil
 }

@@ -29,12 +29,12 @@ type Batch struct {
 //
 // Other mutations wait until the batch has been committed, so what fn has read is still current
 // at the commit. fn MUST mutate only through the Batch: a mutation of the Store would deadlock.
-func (s *Store) Batch(ctx context.Context, opts BatchOptions, fn func(*Batch) error) error {
+func (s *Store) Batch(ctx context.Context, opts BatchOptions, fn func(*Batch) error) (err error) {
 	release, err := s.lockWrites(ctx)
 	if err != nil {
 		return wrap("batch", "", err)
 	}
-	defer release()
+	defer func() { release(err) }()
 	plan, end := s.plan()
 	defer end()
 	b := &Batch{j: newJournal(plan, s.now)}

@@ -34,9 +34,10 @@ type Store struct {
 	now       func() time.Time
 	hub       *hub
 	writeLock chan struct{} // holds a token during a mutation
+	stalls    atomic.Uint64 // see lockWrites
 	seq       atomic.Uint64
 	feed      *feed  // of a backend that other processes change too; otherwise nil
-	group     *group // of a backend that is a grouper; otherwise nil
+	group     *group // of a backend that is a grouper or shared; otherwise nil
 }
 
 // New returns a store on top of b, and takes ownership of b.
@@ -66,6 +67,7 @@ func New(b Backend, opts *Options) *Store {
 		s.group = &group{}
 	}
 	if b, ok := b.(shared); ok {
+		s.group = &group{}
 		s.follow(b)
 	}
 	return s
@@ -146,12 +148,12 @@ func (s *Store) List(ctx context.Context, dir string, opts ListOptions) ([]FileI
 // Batch it emits one event for each operation as given, and a rename is one Renamed event.
 // Without operations there is no commit. c.When is ignored. Errors contain the index of the
 // operation, counted from 0.
-func (s *Store) Apply(ctx context.Context, c Commit) error {
+func (s *Store) Apply(ctx context.Context, c Commit) (err error) {
 	release, err := s.lockWrites(ctx)
 	if err != nil {
 		return wrap("apply", "", err)
 	}
-	defer release()
+	defer func() { release(err) }()
 	if s.gate.remote != nil {
 		return wrap("apply", "", s.applyRemote(ctx, c))
 	}
@@ -176,7 +178,7 @@ func (s *Store) Apply(ctx context.Context, c Commit) error {
 }
 
 // mutate is Apply of one operation.
-func (s *Store) mutate(ctx context.Context, op Op) error {
+func (s *Store) mutate(ctx context.Context, op Op) (err error) {
 	if s.group != nil {
 		return wrap(string(op.Kind), op.Path, s.mutateGrouped(ctx, op))
 	}
@@ -184,16 +186,13 @@ func (s *Store) mutate(ctx context.Context, op Op) error {
 	if err != nil {
 		return wrap(string(op.Kind), op.Path, err)
 	}
-	defer release()
+	defer func() { release(err) }()
 	if s.gate.remote != nil {
 		err := op.checkRemote()
 		if err == nil {
 			err = s.gate.applyRemote(ctx, Commit{Ops: []Op{op}})
 		}
 		return wrap(string(op.Kind), op.Path, err)
-	}
-	if s.feed != nil {
-		return wrap(string(op.Kind), op.Path, s.mutateShared(ctx, op))
 	}
 	return wrap(string(op.Kind), op.Path, s.mutatePlanned(ctx, op))
 }
@@ -259,27 +258,12 @@ func (s *Store) applyExternal(ctx context.Context, reason string, change func() 
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer release(nil)
 	events, err := s.gate.applyExternal(ctx, change)
 	if len(events) > 0 {
 		s.publish(events, reason, timestamp(s.now))
 	}
 	return err
-}
-
-// lockWrites waits until no other mutation runs. It fails if the store is closed or ctx is done.
-func (s *Store) lockWrites(ctx context.Context) (release func(), err error) {
-	select {
-	case s.writeLock <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if err := s.gate.enter(ctx); err != nil {
-		<-s.writeLock
-		return nil, err
-	}
-	s.gate.mu.RUnlock()
-	return func() { <-s.writeLock }, nil
 }
 
 // Subscribe registers a sink for the events of every later commit (spec 6.2). Sinks run one after

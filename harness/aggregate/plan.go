@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"fmt"
 	"math"
 
 	"evalctl/harness/result"
@@ -37,6 +38,41 @@ type PairedDesign struct {
 
 // planAlpha is the level of the two-sided test of a comparison.
 const planAlpha = 0.05
+
+// defaultDiscordant is the share of discordant questions if nothing is known.
+const defaultDiscordant = 0.10
+
+// ParseDiscordant returns the share of questions that only one of two sides passes: the given one, else
+// that of independent answers, one side of which passes at the baseline's rate and the other at one
+// that is lower by difference, else a usual one. Both texts may be empty.
+func ParseDiscordant(given, baseline string, difference float64) (share float64, err error) {
+	share = max(defaultDiscordant, difference)
+	rate := 0.0
+	if baseline != "" {
+		if rate, err = result.ParseRate(baseline); err != nil {
+			return 0, fmt.Errorf("--baseline-rate %s: %w", baseline, err)
+		}
+		other := rate - difference
+		if other < 0 {
+			return 0, fmt.Errorf("--difference %v: no rate is so much below the --baseline-rate %s", difference, baseline)
+		}
+		share = rate*(1-other) + other*(1-rate)
+	}
+	if given == "" {
+		return share, nil
+	}
+	if share, err = result.ParseRate(given); err != nil {
+		return 0, fmt.Errorf("--discordant %s: %w", given, err)
+	}
+	if share < difference {
+		return 0, fmt.Errorf("--discordant %s: cannot be less than --difference %v, which are questions that only one passes",
+			given, difference)
+	}
+	if fixed := (share - difference) / 2; baseline != "" && (fixed > 1-rate+1e-9 || fixed+difference > rate+1e-9) {
+		return 0, fmt.Errorf("--discordant %s: is more than --baseline-rate %s leaves", given, baseline)
+	}
+	return share, nil
+}
 
 // PlanGate returns how a gate with n questions judges, and what a comparison question by question
 // shows. discordant is the share of questions that only one of the two passes.

@@ -155,13 +155,30 @@ func (a *aligned) clusterOf(tag string) []int {
 	return of
 }
 
-// clusters returns the cluster of each row by the tag Tag:X, and how many clusters there are. A
-// question without such a tag is a cluster of its own; alone counts those.
+// ByBrain is the Options.ClusterTag with which questions that were asked in the same brain are a
+// cluster, such as those about one conversation.
+const ByBrain = "brain"
+
+// clusterName returns the name of a row's cluster: X of its tag Tag:X.
+func clusterName(row []*question, tag string) (x string, ok bool) {
+	if x, ok = label(tagsOf(row), tag); ok || tag != ByBrain {
+		return x, ok
+	}
+	for _, q := range row { // baselines have no brain
+		if q.brain != "" {
+			return q.brain, true
+		}
+	}
+	return "", false
+}
+
+// clusters returns the cluster of each row by the tag, and how many clusters there are. A question
+// without such a tag is a cluster of its own; alone counts those.
 func (a *aligned) clusters(tag string) (of []int, n, alone int) {
 	numbers := map[string]int{}
 	of = make([]int, len(a.rows))
 	for i, row := range a.rows {
-		x, ok := label(tagsOf(row), tag)
+		x, ok := clusterName(row, tag)
 		if !ok {
 			of[i] = n
 			n++

@@ -16,7 +16,7 @@ type Options struct {
 	// empty for none.
 	Baseline string
 	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag
-	// ClusterTag:X.
+	// ClusterTag:X, or for ByBrain also the brain.
 	Tag        string
 	ClusterTag string
 	// Margin is the largest loss of pass rate against the baseline that is accepted, between 0 and 1,
@@ -86,7 +86,7 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 		f.Name, f.Argument = names[i], order[i]+1
 		c.Runs = append(c.Runs, f)
 	}
-	c.comparePairs(selected, opts)
+	c.comparePairs(runs, selected, opts)
 	c.Memory = c.memoryEffects(runs)
 	if opts.Tag == "" {
 		c.compareTags(a)

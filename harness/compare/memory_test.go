@@ -1,10 +1,13 @@
 package compare
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/result"
 )
@@ -134,6 +137,34 @@ func TestMemoryInClusters(t *testing.T) {
 		if other := independent.Memory[i]; *other.Difference != *e.Difference || *other.P >= *e.P {
 			t.Errorf("independent questions: %+v", other)
 		}
+	}
+}
+
+// TestClustersByBrain: questions that were asked in one brain are a cluster as those with a tag are,
+// also those of a baseline, which has no brains. Another run with other brains changes nothing.
+func TestClustersByBrain(t *testing.T) {
+	files := func(brain bool) []*file {
+		memory, none := strings.Repeat("pppff", 10), strings.Repeat("pppff", 4)+strings.Repeat("pffff", 6)
+		out := []*file{baselineArm(result.NoMemory, none), arm("go", "bm25", memory), baselineArm(result.Oracle, strings.Repeat("p", 50))}
+		for _, f := range out {
+			for i := range f.Questions {
+				if brain && f.SDK == "go" {
+					f.Questions[i].Brain = strings.TrimPrefix(f.Questions[i].Tags[0], "conv:")
+				}
+				if brain {
+					f.Questions[i].Tags = nil
+				}
+			}
+		}
+		return out
+	}
+	byTag := mustCompare(t, Options{ClusterTag: "conv"}, openAll(t, files(false))...)
+	byBrain := mustCompare(t, Options{ClusterTag: ByBrain}, openAll(t, files(true))...)
+	if diff := cmp.Diff(byTag.Memory, byBrain.Memory); diff != "" || byBrain.Memory[0].Clusters != 10 {
+		t.Errorf("%+v\n%s", byBrain.Memory, diff)
+	}
+	if _, err := Compare(openAll(t, files(false)), Options{ClusterTag: ByBrain}); !errors.Is(err, ErrOptions) {
+		t.Errorf("without brains: %v", err)
 	}
 }
 

@@ -116,8 +116,8 @@ func (n *noted) clusters(c *Comparison, a *aligned) {
 		n.add("%s without a tag %s:… count as clusters of their own", figure.Count(alone, "question"), c.ClusterTag)
 	}
 	switch {
-	case k < testable:
-		n.add("with %s no difference can be shown: %d or more are needed", figure.Count(k, "cluster"), testable)
+	case k < Testable:
+		n.add("with %s no difference can be shown: %d or more are needed", figure.Count(k, "cluster"), Testable)
 	case k < fewClusters:
 		n.add("with %s, the clustered intervals of single runs are too narrow; %d or more are needed to trust them",
 			figure.Count(k, "cluster"), fewClusters)
@@ -137,12 +137,12 @@ func (n *noted) tags(c *Comparison) {
 				units = max(units, p.Clusters)
 			}
 		}
-		if units < testable {
+		if units < Testable {
 			small++
 		}
 	}
 	if small > 0 {
 		n.add("%s of fewer than %s not tested: no result on so few could show a difference",
-			figure.Count(small, "tag"), figure.Count(testable, of))
+			figure.Count(small, "tag"), figure.Count(Testable, of))
 	}
 }

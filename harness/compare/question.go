@@ -13,6 +13,7 @@ import (
 type question struct {
 	id, text, date string
 	tags           []string
+	brain          string // if the run has several
 	// gold identifies what the answer was compared with, and documents what was to be retrieved. Each
 	// is zero if that is not recorded.
 	gold, documents [sha256.Size]byte
@@ -26,6 +27,8 @@ type attempt struct {
 	outcome result.Outcome
 	passed  bool
 	values  [measureCount]float64 // NaN for what it does not have
+	// recipes has whether it passed by each recipe that judged it, by digest; nil without a panel.
+	recipes map[string]bool
 }
 
 // The measures of an attempt.
@@ -47,7 +50,7 @@ var measureNames = [measureCount]string{
 
 // questionOf returns the question of a record, without its attempts.
 func questionOf(r *result.Record) question {
-	q := question{id: r.ID, text: strings.TrimSpace(r.Question), date: r.QuestionDate, tags: r.Tags}
+	q := question{id: r.ID, text: strings.TrimSpace(r.Question), date: r.QuestionDate, tags: r.Tags, brain: r.Brain}
 	switch {
 	case len(r.Checks) > 0:
 		q.gold = digestOf(r.Reference, r.Expected, r.CheckDefinitions())

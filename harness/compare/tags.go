@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// testable is the smallest number of questions, or of clusters, on which a test can find a
+// Testable is the smallest number of questions, or of clusters, on which a test can find a
 // difference at all: if all of six differ one way, p is 1/32 (docs/statistics.md).
-const testable = 6
+const Testable = 6
 
 // compareTags fills in Tags. Tags that select the same questions are one, which is tested once. A
-// tag of fewer than testable questions, or clusters if there are any, has figures and no test, so
+// tag of fewer than Testable questions, or clusters if there are any, has figures and no test, so
 // that it does not weaken the tests of others.
 func (c *Comparison) compareTags(a *aligned) {
 	rows := map[string][]int{}
@@ -78,7 +78,7 @@ func (c *Comparison) compareTag(tag string, a *aligned) TagComparison {
 	cluster := a.clusterOf(c.ClusterTag)
 	for _, p := range c.Pairs {
 		table := ratesOf(a.rows, p.Reference, p.Run, cluster, c.Resamples).table(c.Repeated, c.Resamples)
-		if table.N < testable || cluster != nil && table.Clusters < testable {
+		if table.N < Testable || cluster != nil && table.Clusters < Testable {
 			table.P = nil
 		}
 		t.Pairs = append(t.Pairs, TagPair{Reference: p.Reference, Run: p.Run, Table: table})

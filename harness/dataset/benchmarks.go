@@ -6,23 +6,40 @@ import "slices"
 const (
 	LongMemEval Format = "longmemeval"
 	LoCoMo      Format = "locomo"
+	BEAM        Format = "beam"
+	ConvoMem    Format = "convomem"
+	PersonaMem  Format = "personamem"
 )
 
-// Benchmark is a format in which a benchmark is published: a JSON array of objects.
+// Shape is what a file of a benchmark is.
+type Shape string
+
+// The shapes of files.
+const (
+	ArrayFile  Shape = "a JSON array of objects"
+	ObjectFile Shape = "one JSON object"
+	TableFile  Shape = "a CSV table"
+)
+
+// Benchmark is a format in which a benchmark is published.
 type Benchmark struct {
 	Format Format
 	// Title is the name of the benchmark, for people.
 	Title string
-	// Keys are keys of the first object of such a file and of no other format's. Messages name the
-	// first one.
-	Keys []string
+	// Keys are keys of the first object of such a file, or columns of its table, and of no other
+	// format's. Messages name the first one.
+	Keys  []string
+	Shape Shape
 }
 
 var benchmarks = []Benchmark{
 	{LongMemEval, "LongMemEval", []string{
 		"haystack_sessions", "haystack_session_ids", "haystack_dates", "answer_session_ids",
-	}},
-	{LoCoMo, "LoCoMo", []string{"conversation", "qa", "sample_id"}},
+	}, ArrayFile},
+	{LoCoMo, "LoCoMo", []string{"conversation", "qa", "sample_id"}, ArrayFile},
+	{BEAM, "BEAM", []string{"batch_number"}, ArrayFile},
+	{ConvoMem, "ConvoMem", []string{"evidenceItems", "contextSize"}, ObjectFile},
+	{PersonaMem, "PersonaMem", []string{"all_options"}, TableFile},
 }
 
 // Benchmarks returns the formats of benchmarks.
@@ -33,6 +50,16 @@ func Benchmarks() []Benchmark { return slices.Clone(benchmarks) }
 func BenchmarkOf(key string) Format {
 	for _, b := range benchmarks {
 		if slices.Contains(b.Keys, key) {
+			return b.Format
+		}
+	}
+	return ""
+}
+
+// benchmarkOf returns the format of a shape that has one of the keys, or an empty format.
+func benchmarkOf(shape Shape, keys ...string) Format {
+	for _, b := range benchmarks {
+		if b.Shape == shape && slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(b.Keys, k) }) {
 			return b.Format
 		}
 	}

@@ -67,7 +67,7 @@ func parseCheck(value json.RawMessage) (c scorer.Check, err error) {
 func setCheck(c *scorer.Check, key string, value json.RawMessage) error {
 	texts := map[string]*string{
 		"contains": &c.Contains, "not_contains": &c.NotContains, "regex": &c.Regex, "cites": &c.Cites,
-		"before": &c.Before, "judge": &c.Judge, "name": &c.Name,
+		"before": &c.Before, "judge": &c.Judge, "choice": &c.Choice, "name": &c.Name,
 	}
 	numbers := map[string]*float64{"max_latency_ms": &c.MaxLatencyMS, "weight": &c.Weight}
 	if into := texts[key]; into != nil {

@@ -112,6 +112,9 @@ func Detect(head []byte) Format {
 // detectObject determines the format of a text that begins with an object. One that is not complete
 // on its first line, and is valid as far as it goes, is not JSONL.
 func detectObject(text []byte) Format {
+	if f := benchmarkOf(ObjectFile, firstKey(text)); f != "" {
+		return f
+	}
 	line, _, more := bytes.Cut(text, []byte("\n"))
 	if !more || json.Valid(line) {
 		return JSONL
@@ -136,6 +139,17 @@ func detectObject(text []byte) Format {
 			}
 		}
 	}
+}
+
+// firstKey returns the first key of an object, empty if it has none.
+func firstKey(text []byte) string {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if _, err := dec.Token(); err != nil {
+		return ""
+	}
+	key, _ := dec.Token()
+	name, _ := key.(string)
+	return name
 }
 
 // detectArray determines the format of an array from the keys of its first element.
@@ -186,7 +200,11 @@ func detectText(text, bare []byte) Format {
 		format    Format
 		separator string
 	}{{TSV, "\t"}, {CSV, ","}, {CSV, ";"}} {
-		if isHeader(strings.Split(string(bytes.TrimSpace(header)), f.separator)) {
+		columns := strings.Split(string(bytes.TrimSpace(header)), f.separator)
+		if b := benchmarkOf(TableFile, columns...); b != "" && f.separator == "," {
+			return b
+		}
+		if isHeader(columns) {
 			return f.format
 		}
 	}

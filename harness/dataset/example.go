@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"embed"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,19 +14,28 @@ import (
 //go:embed example
 var example embed.FS
 
-// The names of what WriteExample writes.
-const (
-	ExampleQuestions = "questions.jsonl"
-	ExampleCorpus    = "questions.corpus"
-)
-
 // WriteExample writes a small dataset and its corpus, with comments that explain every field, to a
-// folder. It replaces files of the same names.
-func WriteExample(dir string) error {
-	files, err := fs.Sub(example, "example")
-	if err != nil {
-		return err
+// folder, and returns their paths. It replaces nothing.
+func WriteExample(dir string) (questions, corpus string, err error) {
+	questions, corpus = filepath.Join(dir, "questions.jsonl"), filepath.Join(dir, "questions.corpus")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", "", err
 	}
+	if err := errors.Join(atomicfile.CheckNew(questions), atomicfile.CheckNew(corpus)); err != nil {
+		return "", "", err
+	}
+	files, err := fs.Sub(example, "example")
+	if err == nil {
+		err = writeAll(files, dir)
+	}
+	if err != nil {
+		err = fmt.Errorf("write the example: %w", err)
+	}
+	return questions, corpus, err
+}
+
+// writeAll writes files to a folder.
+func writeAll(files fs.FS, dir string) error {
 	return fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err

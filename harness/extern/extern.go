@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -140,6 +141,12 @@ func (s *Scorer) openURL(text string) error {
 
 // Close ends the scorer's process.
 func (s *Scorer) Close() error { return s.transport.close() }
+
+// Judges reports whether the scorer needs a reference or expected texts: it says whether an answer
+// is right, and not something else about it.
+func (s *Scorer) Judges() bool {
+	return slices.Contains(s.about.needs, scorer.NeedReference) || slices.Contains(s.about.needs, scorer.NeedExpected)
+}
 
 // Identity identifies the scorer in results.
 func (s *Scorer) Identity() result.ExternalScorer { return s.id }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/internal/postgres"
+	"evalctl/internal/terminal"
 )
 
 // Where the value of a flag comes from.
@@ -63,4 +64,14 @@ func (f InForce) Source() string {
 		return fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
 	return f.From
+}
+
+// Table returns the flags of a command with their values and sources, for people. file is the project
+// file, empty for none.
+func Table(command, file string, flags []InForce) string {
+	rows := [][]string{{"flag", "value", "from"}}
+	for _, f := range flags {
+		rows = append(rows, []string{"--" + f.Flag, terminal.Short(f.Text(), 60), terminal.Line(f.Source())})
+	}
+	return fmt.Sprintf("command %s, project file %s\n\n%s", command, terminal.Line(cmp.Or(file, "none")), terminal.Table(rows, 3))
 }

@@ -5,7 +5,7 @@
 // interpreted.
 package report
 
-// Document is what can be rendered: *Run, Arms, Replay, Compared, Conformance or Comparison.
+// Document is what can be rendered: *Run, Arms, Replay, Compared, Conformance, Comparison or Bench.
 type Document interface {
 	// suites returns the test suites, with a case for everything that passes or fails.
 	suites() []suite

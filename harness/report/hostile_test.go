@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evalctl/harness/bench/record"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
@@ -66,8 +67,31 @@ func hostile(next func() string) map[string]Document {
 				check(conformance.Must, conformance.NotJudged), check(conformance.Must, conformance.Kept),
 			}},
 		"comparison": comparisonOf(next),
+		"bench":      benchOf(next),
 		"replay":     replayOf(run, next),
 	}
+}
+
+// benchOf returns a bench with texts from next.
+func benchOf(next func() string) Bench {
+	interval := 1.0
+	op := record.OpFigures{Op: next(), Rate: &record.Quantity{Value: 1, Low: &interval, High: &interval, Near: true},
+		FirstDelta: &record.Times{}, Errors: map[string]int64{next(): 1}, Offered: 1, FirstError: next()}
+	d := record.Difference{Ratio: 1, Verdict: next()}
+	return NewBench(&record.File{
+		SDK: next(), Stopped: result.Stop(next()), Targets: []record.Target{{Name: next()}, {Name: next()}},
+		Plan:     record.Plan{Search: next(), Stages: make([]record.Stage, 2), Sizes: []int{1, 2}, Arrival: record.Constant},
+		Faults:   []record.Fault{{Kind: next()}},
+		Baseline: &record.Baseline{Series: []record.Series{{Op: next(), Figure: next(), Before: []float64{1, 2}, Now: []float64{2, 3}}}},
+		Probes:   []record.Probe{{Block: record.Block{Seconds: 1, Ops: []record.OpBlock{{Op: next()}}}}},
+		Figures: record.Figures{
+			Summaries:   []record.Summary{{Ops: []record.OpFigures{op}}},
+			Comparisons: []record.Comparison{{Target: 1, Op: next(), Figure: next(), Difference: d}},
+			Growth:      []record.Growth{{Op: next(), Figure: next(), Sizes: []int{1}, Values: []float64{1}}},
+			Limits:      []record.Limit{{Rate: 1}},
+			Verdicts:    []record.Verdict{{Require: next(), Op: next(), Sentence: next()}},
+		},
+	})
 }
 
 // replayOf returns a replay whose arms have the same result, compared as texts from next say.

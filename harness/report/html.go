@@ -3,13 +3,14 @@ package report
 import (
 	"io"
 
+	"evalctl/harness/bench/record"
 	"evalctl/harness/board"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/report/page"
 )
 
-// Page is what an HTML page shows. It needs one of Run, Comparison, Compared, Conformance and Board; the
+// Page is what an HTML page shows. It needs one of Run, Comparison, Compared, Conformance, Board and Bench; the
 // other parts are optional.
 type Page struct {
 	// Run is a result. The questions of Comparison that it has are linked to its own.
@@ -22,6 +23,8 @@ type Page struct {
 	// Board has ranked results, BoardURLs their pages by their paths.
 	Board     *board.Board
 	BoardURLs map[string]string
+	// Bench is what a bench measured.
+	Bench *record.File
 	// Trend has results that are comparable with Run, the oldest first.
 	Trend []TrendPoint
 	// Links lead to other pages, for a page that is served.
@@ -40,7 +43,7 @@ type TrendPoint = page.TrendPoint
 func HTML(w io.Writer, p Page) error {
 	c := page.Content{
 		Comparison: p.Comparison, Compared: p.Compared, Conformance: p.Conformance,
-		Board: p.Board, BoardURLs: p.BoardURLs, Trend: p.Trend, Links: p.Links,
+		Board: p.Board, BoardURLs: p.BoardURLs, Bench: p.Bench, Trend: p.Trend, Links: p.Links,
 	}
 	if p.Run != nil {
 		c.Path, c.Result, c.Questions = p.Run.Path, &p.Run.Result, p.Run.Questions

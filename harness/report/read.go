@@ -5,18 +5,26 @@ import (
 	"fmt"
 	"os"
 
+	"evalctl/harness/bench/record"
 	"evalctl/harness/conformance"
 )
 
 // maxConformance is the largest report of conformance that is read, in bytes.
 const maxConformance = 64 << 20
 
-// Read reads a result file like ReadRun, or a report of conformance in JSON. The error of a file
+// Read reads a result file like ReadRun, the file of a bench, or a report of conformance in JSON. The error of a file
 // that is neither is that of the result.
 func Read(path string) (Document, error) {
 	run, err := ReadRun(path)
 	if err == nil {
 		return run, nil
+	}
+	if record.Is(path) {
+		f, err := record.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		return NewBench(f), nil
 	}
 	if c := readConformance(path); c != nil {
 		return *c, c.check(path)

@@ -12,14 +12,16 @@ import (
 const (
 	resultURN = "urn:evalctl:result:1"
 	sweepURN  = "urn:evalctl:sweep:1"
+	benchURN  = "urn:evalctl:bench:1"
 )
 
-// schemas are the schemas of the head of a result file, of a question, and of a sweep file.
-type schemas struct{ head, question, sweep *schema }
+// schemas are the schemas of the head of a result file, of a question, of a sweep file
+// and of the file of a bench.
+type schemas struct{ head, question, sweep, bench *schema }
 
 var compiled = sync.OnceValue(func() schemas {
 	byID := map[string]*schema{}
-	for _, file := range []string{"result.schema.json", "sweep.schema.json"} {
+	for _, file := range []string{"result.schema.json", "sweep.schema.json", "bench.schema.json"} {
 		s := &schema{}
 		data, err := docs.Schemas.ReadFile(file)
 		if err == nil {
@@ -34,7 +36,7 @@ var compiled = sync.OnceValue(func() schemas {
 		}
 	}
 	result := byID[resultURN]
-	return schemas{head: result, question: result.Defs["question"], sweep: byID[sweepURN]}
+	return schemas{head: result, question: result.Defs["question"], sweep: byID[sweepURN], bench: byID[benchURN]}
 })
 
 // violations calls add with each violation of a schema by a value.

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"evalctl/harness/aggregate"
+	"evalctl/harness/bench/record"
 	"evalctl/harness/result"
 )
 
@@ -20,7 +21,7 @@ const MaxDifferences = 1000
 // Report is what was found about one file.
 type Report struct {
 	Path string `json:"path"`
-	// Kind is run, replay or sweep.
+	// Kind is run, replay, sweep or bench.
 	Kind string `json:"kind"`
 	// OK is set if there are no differences.
 	OK bool `json:"ok"`
@@ -29,6 +30,7 @@ type Report struct {
 	Figures   int `json:"figures"`
 	Questions int `json:"questions"`
 	Cells     int `json:"cells,omitempty"`
+	Blocks    int `json:"blocks,omitempty"` // of a bench
 	// Differences are those found, the ones of the file's head first, then by question; in a sweep so
 	// for each cell. At most MaxDifferences of Found are listed.
 	Found       int          `json:"found"`
@@ -53,10 +55,14 @@ type Difference struct {
 	number int // of the question, from 1
 }
 
-// File verifies a result file of a run or a replay, whole or partial, or a sweep file. The error
+// File verifies a result file of a run or a replay, whole or partial, a sweep file, or the file of a
+// bench. The error
 // says why the file cannot be read: it is none of these, has been cut off, or has a schema version
 // that this program does not know.
 func File(path string) (*Report, error) {
+	if record.Is(path) {
+		return benchFile(path)
+	}
 	r, err := result.OpenUnchecked(path)
 	if errors.Is(err, result.ErrSweep) {
 		return sweepFile(path)

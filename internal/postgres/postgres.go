@@ -23,7 +23,7 @@ const MinVersion = 150000
 // Timeouts of every session of a pool. The server enforces them.
 const (
 	statementTimeout = 30 * time.Second
-	lockTimeout      = 10 * time.Second
+	lockTimeout      = 5 * time.Second
 	// idleInTransaction ends transactions of a client that has vanished without closing.
 	idleInTransaction = 60 * time.Second
 	connectTimeout    = 5 * time.Second

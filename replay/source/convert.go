@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/atomicfile"
+	"evalctl/scorer"
 )
 
 // Convert writes the questions and the documents of a benchmark as JSONL, which dataset.Open and
@@ -68,19 +69,20 @@ type documentLine struct {
 
 // questionLine is a line of a dataset.
 type questionLine struct {
-	ID        string   `json:"id"`
-	Question  string   `json:"question"`
-	Date      string   `json:"question_date,omitempty"`
-	Expected  []string `json:"expected_substrings,omitempty"`
-	Reference string   `json:"reference_answer,omitempty"`
-	Paths     []string `json:"expected_paths,omitempty"`
-	Tags      []string `json:"tags,omitempty"`
-	Brain     string   `json:"brain,omitempty"`
+	ID        string         `json:"id"`
+	Question  string         `json:"question"`
+	Date      string         `json:"question_date,omitempty"`
+	Expected  []string       `json:"expected_substrings,omitempty"`
+	Reference string         `json:"reference_answer,omitempty"`
+	Paths     []string       `json:"expected_paths,omitempty"`
+	Tags      []string       `json:"tags,omitempty"`
+	Brain     string         `json:"brain,omitempty"`
+	Checks    []scorer.Check `json:"checks,omitempty"`
 }
 
 func questionLineOf(q dataset.Question) questionLine {
 	return questionLine{
-		q.ID, q.Question, q.QuestionDate, q.ExpectedSubstrings, q.ReferenceAnswer, q.ExpectedPaths, q.Tags, q.Brain,
+		q.ID, q.Question, q.QuestionDate, q.ExpectedSubstrings, q.ReferenceAnswer, q.ExpectedPaths, q.Tags, q.Brain, q.Checks,
 	}
 }
 

@@ -26,22 +26,28 @@ type Written struct{ Path, Content string }
 // Convert converts a file to JSONL at output: a table, which dataset.Convert describes, or a benchmark,
 // whose documents are written next to the questions. The format is that of the content if it is empty.
 // Convert replaces no file.
-func Convert(ctx context.Context, file, output string, format dataset.Format) (Conversion, error) {
+func Convert(ctx context.Context, file, output string, o Options) (Conversion, error) {
 	if err := atomicfile.CheckNew(output); err != nil {
 		return Conversion{}, err
 	}
-	format, err := inputFormat(file, format)
+	format, err := inputFormat(file, dataset.Format(o.Format))
 	switch {
 	case err != nil:
 		return Conversion{}, err
 	case format.IsBenchmark():
-		return convertBenchmark(ctx, file, output, Format(format))
+		o.Format = Format(format)
+		return convertBenchmark(ctx, file, output, o)
 	}
 	return convertTable(file, output, format)
 }
 
 // inputFormat returns the format of a file, by its content unless it is given.
 func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
+	files, err := filesOf(file)
+	if err != nil {
+		return "", err
+	}
+	file = files[0]
 	info, err := os.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", file)
@@ -95,12 +101,12 @@ func convertTable(file, output string, format dataset.Format) (Conversion, error
 }
 
 // convertBenchmark converts a benchmark, with the corpus where a run finds it.
-func convertBenchmark(ctx context.Context, file, output string, format Format) (Conversion, error) {
+func convertBenchmark(ctx context.Context, file, output string, o Options) (Conversion, error) {
 	corpus := corpusOf(output)
 	if err := atomicfile.CheckNew(corpus); err != nil {
 		return Conversion{}, err
 	}
-	b, err := Open(ctx, file, Options{Format: format})
+	b, err := Open(ctx, file, o)
 	if err != nil {
 		return Conversion{}, err
 	}

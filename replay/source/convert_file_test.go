@@ -25,7 +25,7 @@ func TestConvertBenchmarks(t *testing.T) {
 	for _, name := range []string{"locomo/locomo5.json", "longmemeval/lme_mini.json", "longmemeval/longmemeval_s_3.json"} {
 		t.Run(name, func(t *testing.T) {
 			file, out := filepath.Join(data, name), filepath.Join(t.TempDir(), "out.jsonl")
-			if _, err := source.Convert(t.Context(), file, out, ""); err != nil {
+			if _, err := source.Convert(t.Context(), file, out, source.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			compareConverted(t, file, out)

@@ -19,12 +19,8 @@ func lmeDate(text string) (t time.Time, iso, weekday bool, err error) {
 			return t, false, t.Format(lmeLayout) != text, nil
 		}
 	}
-	for _, layout := range []string{
-		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", time.DateOnly,
-	} {
-		if t, err = time.Parse(layout, text); err == nil {
-			return t.UTC(), true, false, nil
-		}
+	if t, ok := isoDate(text); ok {
+		return t, true, false, nil
 	}
 	return t, false, false, fmt.Errorf("the date %q is neither like 2023/05/30 (Tue) 23:40 "+
 		"nor like 2023-05-30T23:40:00", text)
@@ -40,11 +36,28 @@ func cutWeekday(text string) (day, clock string, ok bool) {
 	return day, clock, ok
 }
 
-// locomoDate parses a date of LoCoMo, such as 1:56 pm on 8 May, 2023. It is in UTC.
+// locomoDate parses a date of LoCoMo, such as 1:56 pm on 8 May, 2023, or one of ISO 8601, as files of
+// its shape have. It is in UTC.
 func locomoDate(text string) (time.Time, error) {
-	t, err := time.Parse("3:04 pm on 2 January, 2006", strings.ToLower(strings.TrimSpace(text)))
-	if err != nil {
-		return t, fmt.Errorf("the date %q is not like 1:56 pm on 8 May, 2023", text)
+	text = strings.TrimSpace(text)
+	t, err := time.Parse("3:04 pm on 2 January, 2006", strings.ToLower(text))
+	if err == nil {
+		return t, nil
 	}
-	return t, nil
+	if t, ok := isoDate(text); ok {
+		return t, nil
+	}
+	return t, fmt.Errorf("the date %q is neither like 1:56 pm on 8 May, 2023 nor like 2023-05-08", text)
+}
+
+// isoDate parses a date of ISO 8601. No zone means UTC.
+func isoDate(text string) (time.Time, bool) {
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", time.DateOnly,
+	} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
 }

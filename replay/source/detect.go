@@ -50,6 +50,9 @@ func detect(head []byte) (Format, error) {
 	case text[0] == '{' || text[0] == '#' && bytes.Contains(text, []byte("\n{")):
 		return detectLines(text)
 	}
+	if f := dataset.Detect(head); f.IsBenchmark() {
+		return Format(f), nil
+	}
 	return "", fmt.Errorf("the file is not JSON: it begins with %q; %s; "+
 		"for CSV, TSV and YAML use evalctl dataset convert", firstLine(text), readable)
 }
@@ -107,6 +110,9 @@ func detectLines(text []byte) (Format, error) {
 			firstLine(text), readable)
 	}
 	keys, err := firstKeys(jsonstream.New(bytes.NewReader(text), 0))
+	if f := dataset.Detect(text); f.IsBenchmark() {
+		return Format(f), nil
+	}
 	for _, k := range keys {
 		if f := formatOf(k); f != "" {
 			return "", fmt.Errorf("the file begins with an object that has the key %q of %s; "+

@@ -20,7 +20,7 @@ import (
 )
 
 // Errata are known errors of a benchmark's gold. The file has a JSON object for each, one on a line
-// or in an array, with the keys id, action, answer, gold and reason.
+// or in an array, with the keys id, action, answer, gold and reason, or those of the audit of LoCoMo.
 type Errata struct {
 	Path   string
 	SHA256 string
@@ -51,6 +51,8 @@ type correction struct {
 	Erratum
 	answer *string
 	gold   *[]string // ids of the benchmark file
+	// question is the text that the question must have, empty if the file does not say.
+	question string
 }
 
 // maxErrata is the largest file of errata in bytes.
@@ -140,6 +142,9 @@ func (e *Errata) add(line int, object []byte) error {
 	members, err := jsonobj.Parse(object)
 	if err != nil {
 		return fmt.Errorf("it must be a JSON object with id and action: %w", err)
+	}
+	if slices.ContainsFunc(members, func(m jsonobj.Member) bool { return string(m.Key) == "error_type" }) {
+		return e.addAudit(line, object)
 	}
 	var id, action string
 	out := correction{Erratum: Erratum{Line: line}}
@@ -231,6 +236,10 @@ func (e *Errata) apply(q *Question, resolve func(id string) []string) error {
 		return nil
 	}
 	x := e.byID[q.ID]
+	if x.question != "" && strings.TrimSpace(x.question) != strings.TrimSpace(q.Text) {
+		return &dataset.LineError{File: e.Path, Line: x.Line, Err: fmt.Errorf(
+			"question %q is %.80q there and %.80q in the benchmark: the errata are of another file", q.ID, x.question, q.Text)}
+	}
 	x.OriginalAnswer, x.OriginalGold, x.OriginalExpected = q.Answer, q.Gold, q.ExpectedSubstrings
 	q.Erratum = &x.Erratum
 	e.IDs = append(e.IDs, q.ID)

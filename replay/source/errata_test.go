@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -142,5 +143,41 @@ func TestExpectedSHA256(t *testing.T) {
 			!strings.Contains(err.Error(), "must have 64 hexadecimal digits") {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+const auditErrors = `[
+ {"question_id": "locomo_0_qa0", "question": "How long?", "golden_answer": 18, "error_type": "TEMPORAL_ERROR",
+  "cited_evidence": ["D1:2"], "correct_evidence": ["D1:2"], "reasoning": "It was 17.", "correct_answer": "17"},
+ {"question_id": "locomo_0_qa1", "question": "Who?", "golden_answer": "Ann", "error_type": "AMBIGUOUS",
+  "cited_evidence": null, "correct_evidence": null, "reasoning": "Both are.", "correct_answer": "Bob"}]`
+
+// The layout of the audit of LoCoMo corrects by the place of a question, whose text must be the same.
+func TestAuditErrata(t *testing.T) {
+	e, err := loadErrata(writeFile(t, "errors.json", auditErrors))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := Question{ID: "conv-26-q000", Text: "How long?", Answer: "18"}
+	second := Question{ID: "conv-26-q001", Text: "Who?", Answer: "Ann"}
+	other := Question{ID: "conv-26-q001", Text: "Where?", Answer: "Ann"}
+	nowhere := func(string) []string { return nil }
+	if err := errors.Join(e.apply(&first, nowhere), e.apply(&second, nowhere)); err != nil {
+		t.Fatal(err)
+	}
+	if first.Answer != "17" || first.Erratum.OriginalAnswer != "18" || !second.Erratum.Exclude || e.Corrected != 1 || e.Excluded != 1 {
+		t.Errorf("%+v, %+v, %+v", first, second, e)
+	}
+	if err := e.apply(&other, nowhere); err == nil || !strings.Contains(err.Error(), "the errata are of another file") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSharedAuditErrata corrects a published conversation.
+func TestSharedAuditErrata(t *testing.T) {
+	errata := shared(t, "imports/audit_errors_conv_0.json")
+	b := open(t, shared(t, "locomo/locomo5.json"), Options{Errata: errata})
+	if b.Errata.Corrected+b.Errata.Excluded != 27 || b.Errata.Excluded < 3 {
+		t.Errorf("%d corrected, %d excluded, want 27, at least the 3 ambiguous ones excluded", b.Errata.Corrected, b.Errata.Excluded)
 	}
 }

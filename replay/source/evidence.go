@@ -51,7 +51,12 @@ func (c *conversation) gold(
 ) (paths []string) {
 	for _, e := range evidence {
 		turns := turnIDs(e)
+		number, named := c.named[strings.TrimSpace(e)]
+		if named {
+			turns = []turnID{{session: number}}
+		}
 		switch {
+		case named:
 		case len(turns) == 0:
 			traps.add(trapUnreadable, fmt.Sprintf("%s: %.40q", id, e))
 		case len(turns) > 1 || turns[0].String() != e:
@@ -63,7 +68,7 @@ func (c *conversation) gold(
 				traps.add(trapGoldMissing, fmt.Sprintf("%s: %s", id, t))
 				continue
 			}
-			if !c.turns[t] {
+			if !named && !c.turns[t] {
 				traps.add(trapNoTurn, fmt.Sprintf("%s: %s", id, t))
 			}
 			if !slices.Contains(paths, path) {

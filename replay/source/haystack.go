@@ -59,7 +59,7 @@ type Session struct {
 	// SourceID is the id in the file. It may say that the session is gold, and must not be sent to
 	// a daemon or a model.
 	SourceID string
-	Date     string // RFC 3339 in UTC
+	Date     string // RFC 3339 in UTC, empty if the file does not say
 	Title    string // of its document
 	Turns    []Turn
 	// When is Date as documents show it. Between separates the turns in documents.
@@ -87,7 +87,9 @@ func (t Turn) Speaker() string {
 // Text returns the transcript with its date, as documents have it below their title.
 func (s Session) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Date: %s\n\n", s.When)
+	if s.When != "" {
+		fmt.Fprintf(&b, "Date: %s\n\n", s.When)
+	}
 	for i, t := range s.Turns {
 		if i > 0 {
 			b.WriteString(s.Between)
@@ -103,7 +105,11 @@ func (s Session) Text() string {
 // title, text and date. It has no brain.
 func (s Session) Document() dataset.Doc {
 	title := strings.Join(strings.Fields(s.Title), " ")
-	data := fmt.Appendf(nil, "---\ndate: %s\n---\n\n# %s\n\n%s\n", s.Date, title, s.Text())
+	var data []byte
+	if s.Date != "" {
+		data = fmt.Appendf(data, "---\ndate: %s\n---\n\n", s.Date)
+	}
+	data = fmt.Appendf(data, "# %s\n\n%s\n", title, s.Text())
 	return dataset.Doc{Path: s.Path, Data: data}
 }
 

@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// adders have for each format of dataset.Benchmarks what adds the n-th element of a file, counted
+// adders have for each format that is read as a stream what adds the n-th element of a file, counted
 // from 1, to the questions.
 var adders = map[Format]func(b *Benchmark, w *walker, n int) error{
 	LoCoMo:      (*Benchmark).addConversation,
@@ -30,10 +30,12 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 		}
 	}
 	traps := newTraps()
-	if b.Format == JSONL {
+	switch add, read := adders[b.Format], wholes[b.Format]; {
+	case b.Format == JSONL:
 		err = b.loadJSONL(o.Corpus, traps)
-	} else {
-		add := adders[b.Format]
+	case read != nil:
+		err = b.loadWhole(ctx, read, o, traps)
+	default:
 		err = b.loadArray(ctx, traps, func(w *walker, n int) error { return add(b, w, n) })
 	}
 	if err == nil {
@@ -61,6 +63,8 @@ func (b *Benchmark) format(o Options) (Format, error) {
 		return "", err
 	case o.Format != "" && o.Format != found:
 		return "", fmt.Errorf("the format %s was expected and the content is %s", o.Format, found)
+	case len(b.others) > 0 && found != BEAM && found != ConvoMem:
+		return "", fmt.Errorf("it is a folder of files of %s; name one of them", found)
 	case o.Corpus != "" && found != JSONL:
 		return "", fmt.Errorf("a corpus was given, and a file of %s contains its documents; "+
 			"omit the corpus", found)

@@ -17,6 +17,7 @@ type conversation struct {
 	speakers [2]string
 	sessions map[int]*meeting // by number
 	turns    map[turnID]bool
+	named    map[string]int // the sessions of turns whose ids are not like D8:6
 	qa       []asked
 	given    map[string]bool
 }
@@ -79,7 +80,8 @@ func (c *conversation) name(n int) string {
 // conversation reads a conversation. Also with an error, it has what was read.
 func (w *walker) conversation(n int) (*conversation, error) {
 	c := &conversation{
-		sessions: map[int]*meeting{}, turns: make(map[turnID]bool, 512), given: map[string]bool{},
+		sessions: map[int]*meeting{}, turns: make(map[turnID]bool, 512), named: map[string]int{},
+		given: map[string]bool{},
 	}
 	w.where = c.name(n)
 	if err := w.object("a conversation"); err != nil {
@@ -143,12 +145,12 @@ func (w *walker) meetings(c *conversation) error {
 			return err
 		}
 		m.given = true
-		return w.array(key, func() error { return w.said(c, m, key) })
+		return w.array(key, func() error { return w.said(c, m, key, number) })
 	})
 }
 
 // said reads one turn of a session.
-func (w *walker) said(c *conversation, m *meeting, session string) error {
+func (w *walker) said(c *conversation, m *meeting, session string, number int) error {
 	if err := w.object("a turn"); err != nil {
 		return err
 	}
@@ -180,10 +182,12 @@ func (w *walker) said(c *conversation, m *meeting, session string) error {
 	}
 	if t, ok := plainTurnID(id.text); ok {
 		c.turns[t] = true
-	} else {
-		for _, t := range turnIDs(id.text) {
+	} else if ids := turnIDs(id.text); len(ids) > 0 {
+		for _, t := range ids {
 			c.turns[t] = true
 		}
+	} else if id.filled {
+		c.named[id.text] = number
 	}
 	const before, after = " [shares ", "]"
 	if caption.filled {

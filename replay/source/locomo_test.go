@@ -164,22 +164,22 @@ func TestLoCoMoTraps(t *testing.T) {
 // TestLoCoMoErrors checks that a file that cannot be used is refused with the place.
 func TestLoCoMoErrors(t *testing.T) {
 	for want, change := range map[string]func(c object){
-		`a.json: question "conv-7-q000": byte`:            func(c object) { delete(first(c), "answer") },
-		"the category is 6 and must be 1 to 5":            func(c object) { first(c)["category"] = 6 },
-		"the category is 0 and must be 1 to 5":            func(c object) { delete(first(c), "category") },
-		"it must not be a string":                         func(c object) { first(c)["category"] = "4" },
-		"it has no question":                              func(c object) { delete(first(c), "question") },
-		"question 1: byte":                                func(c object) { first(c)["question"] = "" },
-		"evidence must be an array of strings":            func(c object) { first(c)["evidence"] = "D1:1" },
-		"session_1 has no session_1_date_time":            func(c object) { delete(talk(c), "session_1_date_time") },
-		`session_1: the date "May" is not like 1:56 pm`:   func(c object) { talk(c)["session_1_date_time"] = "May" },
-		"session_1: the turn has no usable speaker":       func(c object) { delete(said(c)[0], "speaker") },
-		"the conversation has no speaker_a":               func(c object) { delete(talk(c), "speaker_a") },
-		"the conversation that ends here has no qa":       func(c object) { delete(c, "qa") },
-		"session_1 must be an array":                      func(c object) { talk(c)["session_1"] = "x" },
-		"conversation must be an object":                  func(c object) { c["conversation"] = nil },
-		"text must be a string, not an object":            func(c object) { said(c)[0]["text"] = object{} },
-		`conversation "conv-7": byte 1: the conversation`: func(c object) { talk(c)["speaker_b"] = nil; delete(talk(c), "speaker_b") },
+		`a.json: question "conv-7-q000": byte`:              func(c object) { delete(first(c), "answer") },
+		"the category is 6 and must be 1 to 5":              func(c object) { first(c)["category"] = 6 },
+		"the category is 0 and must be 1 to 5":              func(c object) { delete(first(c), "category") },
+		"it must not be a string":                           func(c object) { first(c)["category"] = "4" },
+		"it has no question":                                func(c object) { delete(first(c), "question") },
+		"question 1: byte":                                  func(c object) { first(c)["question"] = "" },
+		"evidence must be an array of strings":              func(c object) { first(c)["evidence"] = "D1:1" },
+		"session_1 has no session_1_date_time":              func(c object) { delete(talk(c), "session_1_date_time") },
+		`session_1: the date "May" is neither like 1:56 pm`: func(c object) { talk(c)["session_1_date_time"] = "May" },
+		"session_1: the turn has no usable speaker":         func(c object) { delete(said(c)[0], "speaker") },
+		"the conversation has no speaker_a":                 func(c object) { delete(talk(c), "speaker_a") },
+		"the conversation that ends here has no qa":         func(c object) { delete(c, "qa") },
+		"session_1 must be an array":                        func(c object) { talk(c)["session_1"] = "x" },
+		"conversation must be an object":                    func(c object) { c["conversation"] = nil },
+		"text must be a string, not an object":              func(c object) { said(c)[0]["text"] = object{} },
+		`conversation "conv-7": byte 1: the conversation`:   func(c object) { talk(c)["speaker_b"] = nil; delete(talk(c), "speaker_b") },
 	} {
 		t.Run(want, func(t *testing.T) {
 			c := locomoConversation()
@@ -199,5 +199,25 @@ func TestLoCoMoErrors(t *testing.T) {
 	_, err := Open(t.Context(), writeFile(t, "a.json", encode(t, []object{empty})), Options{})
 	if err == nil {
 		t.Error("accepted a file without questions")
+	}
+}
+
+// Files of LoCoMo's shape by others have dates of ISO 8601, and ids that all turns of a chat share.
+func TestLoCoMoShape(t *testing.T) {
+	b := open(t, writeFile(t, "life.json", `[{"sample_id": "刘伟", "conversation": {"speaker_a": "User", "speaker_b": "Phone",
+	 "session_1_date_time": "2025-01-01", "session_1": [{"speaker": "User", "dia_id": "2025-01-01_chat1", "text": "茶"},
+	  {"speaker": "Phone", "dia_id": "2025-01-01_chat1", "text": "好"}],
+	 "session_2_date_time": "2025-01-02", "session_2": [{"speaker": "Phone", "dia_id": "2025-01-02_sms", "text": "短信"}]},
+	 "qa": [{"question": "什么?", "answer": "短信", "category": 1, "evidence": ["2025-01-02_sms"]},
+	  {"question": "谁?", "answer": "x", "category": 4, "evidence": ["2025-01-09_sms"]}]}]`), Options{})
+	h := haystack(t, b, "刘伟")
+	if len(h.Sessions) != 2 || h.Sessions[1].Date != "2025-01-02T00:00:00Z" || h.Brain == "" {
+		t.Fatalf("%+v", h)
+	}
+	if got := b.Questions[0].Gold; len(got) != 1 || got[0] != h.Sessions[1].Path {
+		t.Errorf("gold %v, want the second session", got)
+	}
+	if got := b.Questions[1].Gold; len(got) != 0 {
+		t.Errorf("gold %v of an unknown turn", got)
 	}
 }

@@ -2,8 +2,13 @@ package source
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"evalctl/internal/download"
+	"evalctl/internal/llm"
 )
 
 // Published is a published benchmark that can be downloaded by name.
@@ -58,4 +63,28 @@ func FindPublished(name string) (Published, error) {
 	}
 	return Published{}, fmt.Errorf("unknown benchmark %q: must be one of %s; use --url for other files",
 		name, strings.Join(names, ", "))
+}
+
+// Fetched returns a benchmark, found by its name unless it has a URL, and the path of its file in a
+// folder, which it creates. The default folder is evalctl/datasets in the user's cache folder.
+func Fetched(b Published, dir string) (_ Published, path string, err error) {
+	if b.URL == "" {
+		if b, err = FindPublished(b.Name); err != nil {
+			return b, "", err
+		}
+	}
+	if dir == "" {
+		if dir, err = os.UserCacheDir(); err != nil {
+			return b, "", fmt.Errorf("--cache-dir: the user has no cache folder, name one: %w", err)
+		}
+		dir = filepath.Join(dir, "evalctl", "datasets")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return b, "", fmt.Errorf("--cache-dir: %w", err)
+	}
+	name, err := download.FileName(b.URL)
+	if err != nil {
+		return b, "", fmt.Errorf("--url %s: %w", llm.WithoutSecrets(b.URL), err)
+	}
+	return b, filepath.Join(dir, name), nil
 }

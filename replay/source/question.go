@@ -26,6 +26,8 @@ type Question struct {
 	// Topical is set if the gold documents are about the subject of the question and do not contain
 	// an answer. Retrieval is not measured with them.
 	Topical bool
+	// Checks are the nuggets of a rubric, or the right option of a multiple choice, nil for neither.
+	Checks []scorer.Check
 	// ExpectedSubstrings and Tags are those of a line in JSONL.
 	ExpectedSubstrings []string
 	Tags               []string
@@ -46,6 +48,10 @@ var judgeTypes = map[string]string{
 	"temporal":                  scorer.TypeTemporal,
 	"knowledge-update":          scorer.TypeKnowledgeUpdate,
 	"single-session-preference": scorer.TypePreference,
+	"temporal_reasoning":        scorer.TypeTemporal,
+	"knowledge_update":          scorer.TypeKnowledgeUpdate,
+	"preference_following":      scorer.TypePreference,
+	"instruction_following":     scorer.TypePreference,
 }
 
 // JudgeType returns how an answer to the question is judged, one of scorer.Types.
@@ -61,7 +67,7 @@ func (q Question) Dataset() dataset.Question {
 	d := dataset.Question{
 		ID: q.ID, Question: q.Text, QuestionDate: q.Date, ReferenceAnswer: q.Answer,
 		ExpectedSubstrings: q.ExpectedSubstrings, Tags: q.tags(), Brain: q.Brain, Line: q.Line,
-		Type: q.Type, JudgeType: q.JudgeType(),
+		Type: q.Type, JudgeType: q.JudgeType(), Checks: q.Checks,
 	}
 	if !q.Topical {
 		d.ExpectedPaths = q.Gold

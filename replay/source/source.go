@@ -1,9 +1,9 @@
-// Package source reads benchmarks of memory: LongMemEval, LoCoMo, and questions in JSONL with a
-// corpus. All become questions and haystacks of dated sessions, whatever the file looks like.
+// Package source reads benchmarks of memory: those of dataset.Benchmarks, and questions in JSONL with
+// a corpus. All become questions and haystacks of sessions, whatever the file looks like.
 //
 // Open reads a file once, checks all of it, and keeps the questions and where each haystack is.
-// Benchmark.Haystack reads one of them. Memory grows with the questions, not with the haystacks, so
-// files of several gigabytes can be read.
+// Benchmark.Haystack reads one of them. With LongMemEval and LoCoMo, memory grows with the questions,
+// not with the haystacks, so files of several gigabytes can be read.
 //
 // What says in a file which sessions are gold, such as the ids of sessions, does not reach paths,
 // brains, session ids or documents.
@@ -29,6 +29,9 @@ type Format string
 const (
 	LongMemEval = Format(dataset.LongMemEval)
 	LoCoMo      = Format(dataset.LoCoMo)
+	BEAM        = Format(dataset.BEAM)
+	ConvoMem    = Format(dataset.ConvoMem)
+	PersonaMem  = Format(dataset.PersonaMem)
 	JSONL       = Format(dataset.JSONL)
 )
 
@@ -52,6 +55,8 @@ type Options struct {
 	ExpectedSHA256 string
 	// Errata is the path of a file of errata, empty for none.
 	Errata string
+	// OptionSeed is the seed of the order in which the options of multiple-choice questions are shown.
+	OptionSeed uint64
 }
 
 // Benchmark is a benchmark file that Open has found usable. Its methods may be called concurrently.
@@ -68,6 +73,7 @@ type Benchmark struct {
 	CorpusSHA256 string
 
 	file    *file
+	others  []string // the other files of a folder
 	entries []entry
 	byID    map[string]int // the indexes of entries
 	offsets []int64        // of the questions in an array
@@ -95,11 +101,15 @@ func Open(ctx context.Context, path string, o Options) (*Benchmark, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	f, err := openFile(path)
+	files, err := filesOf(path)
 	if err != nil {
 		return nil, err
 	}
-	b := &Benchmark{Path: path, file: f, byID: map[string]int{}}
+	f, err := openFile(files[0])
+	if err != nil {
+		return nil, err
+	}
+	b := &Benchmark{Path: path, file: f, others: files[1:], byID: map[string]int{}}
 	err = b.load(ctx, o)
 	if o.ExpectedSHA256 != "" {
 		err = b.verify(ctx, o.ExpectedSHA256, err)

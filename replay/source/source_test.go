@@ -16,8 +16,8 @@ import (
 // TestAdders checks that the files of every benchmark can be read.
 func TestAdders(t *testing.T) {
 	for _, b := range dataset.Benchmarks() {
-		if adders[Format(b.Format)] == nil {
-			t.Errorf("nothing adds the elements of %s", b.Title)
+		if f := Format(b.Format); (adders[f] == nil) == (wholes[f] == nil) {
+			t.Errorf("%s is read as a stream, or as a whole, not by both or none", b.Title)
 		}
 	}
 }
@@ -28,23 +28,27 @@ func TestDetect(t *testing.T) {
 		`[{"question_id":"a"}]`:                   "longmemeval",
 		byteOrderMark + ` [{"haystack_dates":[`:   "longmemeval",
 		`[{"x":1,"haystack_sessions":[[{"role":"`: "longmemeval",
-		`[{"qa":[]}]`:                    "locomo",
-		`{"id":"a"}`:                     "jsonl",
-		"# c\n\n# d\n{\"id\":\"a\"}\n{}": "jsonl",
-		"":                               "the file is empty",
-		" \n":                            "the file is empty",
-		"[]":                             "the array is empty",
-		"[1]":                            "must be an object",
-		`[{"a":1}]`:                      `has the keys "a"; LongMemEval has haystack_sessions`,
-		`[{"id":1,"question":"x"}]`:      "evalctl dataset convert",
-		`{"qa":[]}`:                      "is a JSON array of such objects",
-		"id,question\n1,2\n":             `begins with "id,question"; a benchmark is`,
-		"id\tquestion\n":                 "for CSV, TSV and YAML use evalctl dataset convert",
-		"- id: 1\n":                      "evalctl dataset convert",
-		"# a comment\nid: 1":             "evalctl dataset convert",
-		"# a\nb,c\n{":                    "the first line that is no comment begins with",
-		"\x1f\x8b\x08":                   "compressed",
-		"\xff\xfe[\x00":                  "UTF-16",
+		`[{"qa":[]}]`:                   "locomo",
+		`{"id":"a"}`:                    "jsonl",
+		`[{"batch_number":1,"turns":[[`: "beam",
+		`{"evidenceItems":[{"question"`: "convomem",
+		"{\n \"contextSize\": 2,":       "convomem",
+		"question_id,question_type,question,correct_answer,all_options\n": "personamem",
+		"# c\n\n# d\n{\"id\":\"a\"}\n{}":                                  "jsonl",
+		"":                                                                "the file is empty",
+		" \n":                                                             "the file is empty",
+		"[]":                                                              "the array is empty",
+		"[1]":                                                             "must be an object",
+		`[{"a":1}]`:                                                       `has the keys "a"; LongMemEval has haystack_sessions`,
+		`[{"id":1,"question":"x"}]`:                                       "evalctl dataset convert",
+		`{"qa":[]}`:                                                       "is a JSON array of such objects",
+		"id,question\n1,2\n":                                              `begins with "id,question"; a benchmark is`,
+		"id\tquestion\n":                                                  "for CSV, TSV and YAML use evalctl dataset convert",
+		"- id: 1\n":                                                       "evalctl dataset convert",
+		"# a comment\nid: 1":                                              "evalctl dataset convert",
+		"# a\nb,c\n{":                                                     "the first line that is no comment begins with",
+		"\x1f\x8b\x08":                                                    "compressed",
+		"\xff\xfe[\x00":                                                   "UTF-16",
 	} {
 		format, err := detect([]byte(text))
 		if err != nil && !strings.Contains(err.Error(), want) || err == nil && string(format) != want {
@@ -57,16 +61,24 @@ func TestDetect(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	file := writeFile(t, "a.json", encode(t, []object{lmeInstance("q1")}))
 	for want, o := range map[string]Options{
-		"the format locomo was expected and the content is longmemeval": {Format: LoCoMo},
-		`unknown format "csv"; known are [longmemeval locomo jsonl]`:    {Format: "csv"},
+		"the format locomo was expected and the content is longmemeval":                       {Format: LoCoMo},
+		`unknown format "csv"; known are [longmemeval locomo beam convomem personamem jsonl]`: {Format: "csv"},
 		"a corpus was given": {Corpus: "x.jsonl"},
 	} {
 		if _, err := Open(t.Context(), file, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %s", o, err, want)
 		}
 	}
-	if _, err := Open(t.Context(), filepath.Dir(file), Options{}); err == nil {
-		t.Error("a folder was read")
+	again := filepath.Join(filepath.Dir(file), "b.json")
+	if err := os.WriteFile(again, []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), filepath.Dir(file), Options{})
+	if err == nil || !strings.Contains(err.Error(), "it is a folder of files of longmemeval; name one of them") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Open(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "is a folder without chat.json") {
+		t.Errorf("an empty folder: %v", err)
 	}
 	b := open(t, file, Options{})
 	if _, err := b.Haystack("q2"); err == nil || !strings.Contains(err.Error(), `no haystack "q2"`) {

@@ -31,6 +31,8 @@ const (
 	trapISODate             trap = "other-date-format"
 	trapNoDate              trap = "question-without-date"
 	trapNoGold              trap = "question-without-gold"
+	trapOwnConversation     trap = "conversation-of-a-question"
+	trapPlanMark            trap = "plan-mark-in-text"
 	trapAfter               trap = "session-after-question"
 	trapGoldID              trap = "session-id-names-gold"
 	trapRepeatedID          trap = "session-id-repeated"
@@ -66,6 +68,8 @@ var handling = map[trap]string{
 	trapISODate:             "read as UTC and written as the other dates",
 	trapNoDate:              "asked without a date",
 	trapNoGold:              "asked and judged; no retrieval metrics",
+	trapOwnConversation:     "added to those of the file",
+	trapPlanMark:            "removed: it says where the message was planned",
 	trapAfter:               "kept, as the file has it",
 	trapGoldID:              "not sent: sessions are numbered by date",
 	trapRepeatedID:          "each is a session; if the id is gold, all are gold",

@@ -17,6 +17,8 @@ import (
 const (
 	// crashDirEnv makes the test binary run as the process that is killed.
 	crashDirEnv = "FSSTORE_CRASH_DIR"
+	// togetherDirEnv is crashDirEnv for a process with many writers.
+	togetherDirEnv = "FSSTORE_TOGETHER_DIR"
 	// crashRoundsEnv sets the number of kills in TestCrash.
 	crashRoundsEnv = "FSSTORE_CRASH_ROUNDS"
 )
@@ -31,10 +33,15 @@ func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int
 	return work(s, os.Stdout, os.Stderr)
 }
 
-func TestCrash(t *testing.T) {
+func TestCrash(t *testing.T) { crash(t, crashDirEnv).Run(t) }
+
+func TestCrashTogether(t *testing.T) { crash(t, togetherDirEnv).RunTogether(t) }
+
+func crash(t *testing.T, env string) storetest.Crash {
+	t.Helper()
 	dir := t.TempDir()
-	storetest.Crash{
-		Env: crashDirEnv, Dir: dir, Rounds: os.Getenv(crashRoundsEnv), Within: 20 * time.Millisecond,
+	return storetest.Crash{
+		Env: env, Dir: dir, Rounds: os.Getenv(crashRoundsEnv), Within: 20 * time.Millisecond,
 		Open: func(t *testing.T) *store.Store {
 			s, err := fsstore.Open(t.Context(), dir, nil)
 			if err != nil {
@@ -51,6 +58,11 @@ func TestCrash(t *testing.T) {
 					t.Errorf("left behind: %q", files)
 				}
 			}
+			for _, log := range []string{".store/journal", ".store/journal.2"} {
+				if info, err := os.Stat(filepath.Join(dir, log)); err != nil || info.Size() > 0 {
+					t.Errorf("%s: %v, %v", log, info, err)
+				}
+			}
 		},
-	}.Run(t)
+	}
 }

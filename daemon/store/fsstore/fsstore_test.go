@@ -20,7 +20,8 @@ import (
 // children are the functions that the test binary calls instead of the tests when a test runs it
 // as a separate process. The key is the environment variable with the directory to pass.
 var children = map[string]func(dir string) int{
-	crashDirEnv: func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
+	crashDirEnv:    func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
+	togetherDirEnv: func(dir string) int { return inChild(dir, storetest.WriteTogetherUntilKilled) },
 }
 
 func TestMain(m *testing.M) {

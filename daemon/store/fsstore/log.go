@@ -32,7 +32,9 @@ type log struct {
 	info fs.FileInfo // of the file when it was opened
 	salt uint64
 	end  int64 // of the last record
-	size int64 // of the file
+	// first is the number of the first record that readRecords has found.
+	first uint64
+	size  int64 // of the file
 }
 
 // newLog opens a log whose content was read before, or is to be overwritten.
@@ -162,7 +164,9 @@ func readRecords(l *log) (found []record, err error) {
 		for i := range r.ops {
 			r.ops[i].offset += l.end
 		}
-		l.salt = r.salt
+		if len(found) == 0 {
+			l.salt, l.first = r.salt, r.number
+		}
 		l.end += r.size
 		found = append(found, r)
 	}

@@ -55,7 +55,12 @@ func (b *backend) replay() error {
 			return err
 		}
 	}
-	for _, l := range []*log{b.active, b.spare} {
+	// The older one first: without the newer one, it would bring back what that has replaced.
+	logs := []*log{b.active, b.spare}
+	if b.spare != nil && b.spare.first < b.active.first {
+		slices.Reverse(logs)
+	}
+	for _, l := range logs {
 		if l == nil || l.size == 0 {
 			continue
 		}

@@ -391,6 +391,10 @@ func TestLargeListing(t *testing.T) {
 	if diff := cmp.Diff(top, []store.FileInfo{dir}); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
+	all, err := docs.List(t.Context(), "", store.ListOptions{Recursive: true})
+	if err != nil || len(all) != protocol.MaxListItems+1 || !slices.IsSortedFunc(all, func(a, b store.FileInfo) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Errorf("%d files, %v", len(all), err)
+	}
 	if files, err := docs.List(t.Context(), "d", store.ListOptions{Glob: "0000?.md"}); err != nil || len(files) != 10 {
 		t.Errorf("%d, %v", len(files), err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,6 +156,56 @@ func TestLocked(t *testing.T) {
 		}
 		if err := errors.Join(s.Write(t.Context(), "a", nil), batch()); err != nil {
 			t.Errorf("%s: writes afterwards: %v", timeout, err)
+		}
+	}
+}
+
+// TestManyLocked has many writers wait while another client holds a lock. They fail together: only
+// the first has asked the database, and none waits for its own timeout after that of another.
+func TestManyLocked(t *testing.T) {
+	url := postgrestest.Database(t)
+	db := openDB(t, url+"&lock_timeout=1500")
+	s := openStore(t, db, newBrain(t, db))
+	if err := s.Write(t.Context(), "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"heads", "documents"} {
+		tx, err := openDB(t, url).Pool().Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), "SELECT FROM evalctl."+table+" FOR UPDATE"); err != nil {
+			t.Fatal(err)
+		}
+		var writers sync.WaitGroup
+		var asked atomic.Int32
+		for i := range 16 {
+			writers.Go(func() {
+				var err error
+				switch i % 3 {
+				case 0:
+					err = s.Write(t.Context(), "a", nil)
+				case 1:
+					err = s.Batch(t.Context(), store.BatchOptions{}, func(b *store.Batch) error { return b.Write(t.Context(), "a", nil) })
+				default:
+					err = s.Apply(t.Context(), store.Commit{Ops: []store.Op{{Kind: store.OpWrite, Path: "a"}}})
+				}
+				if !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("%s: %v", table, err)
+				} else if !strings.Contains(err.Error(), "the write before this one took too long") {
+					asked.Add(1)
+				}
+			})
+		}
+		writers.Wait()
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%s: %d writers have waited for the lock", table, n)
+		}
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(t.Context(), "a", nil); err != nil {
+			t.Errorf("%s: a write afterwards: %v", table, err)
 		}
 	}
 }

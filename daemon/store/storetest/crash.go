@@ -87,8 +87,8 @@ func testBinary(t *testing.T, env, value string) (cmd *exec.Cmd, stderr *bytes.B
 
 // Kill runs the test binary with an environment variable set, and waits until it has written some
 // lines to its standard output. After a random time of at most within it kills the process and
-// its children.
-func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
+// its children. It returns the whole lines that the process has written.
+func Kill(t *testing.T, env, value string, lines int, within time.Duration) (output []string) {
 	t.Helper()
 	cmd, stderr := testBinary(t, env, value)
 	startGroup(cmd)
@@ -104,6 +104,7 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
 		if !scanner.Scan() {
 			t.Fatalf("the process ended: %v: %s", cmd.Wait(), stderr.Bytes())
 		}
+		output = append(output, scanner.Text())
 	}
 	time.Sleep(rand.N(within)) // the instant is the test's input
 	if err := killGroup(cmd); err != nil {
@@ -113,11 +114,13 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) {
 	// and a moment longer than its output. A process that stays in the group is a zombie where no
 	// init process waits for orphans, and holds no lock.
 	for scanner.Scan() {
+		output = append(output, scanner.Text())
 	}
 	_ = cmd.Wait() // reports the kill
 	for deadline := time.Now().Add(200 * time.Millisecond); groupAlive(cmd) && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
+	return output
 }
 
 const crashDocs = 20

@@ -17,6 +17,8 @@ type Outcome struct {
 	// Err is nil for a request that succeeded. Kind is then empty, and otherwise the kind of the error.
 	Err  error
 	Kind string
+	// Ended is when the reply was complete, zero for when Do returned.
+	Ended time.Time
 	// FirstDelta and Stream are those of a stream: the time to its first delta, and from that to its
 	// end. Gaps are the times between deltas. They are 0 and nil otherwise.
 	FirstDelta, Stream time.Duration
@@ -194,7 +196,10 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 	rctx, cancel := context.WithTimeout(ctx, l.profile.Timeout)
 	began := time.Now()
 	o := r.Do(rctx)
-	ended := time.Now()
+	ended := o.Ended
+	if ended.IsZero() {
+		ended = time.Now()
+	}
 	cancel()
 	if ctx.Err() != nil && o.Err != nil {
 		return // it was cut off, which says nothing about the target

@@ -6,7 +6,9 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"regexp"
 	"time"
 
 	"evalctl/harness/result"
@@ -235,6 +237,20 @@ type Series struct {
 	Now    []float64 `json:"now"`
 }
 
+// Is reports whether a file says that it is one of a bench. It reads only its beginning.
+func Is(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head) // a shorter file is judged by what it has
+	return kindForm.Match(head[:n])
+}
+
+var kindForm = regexp.MustCompile(`^\s*\{\s*"schema_version"\s*:\s*[0-9]+\s*,\s*"kind"\s*:\s*"bench"`)
+
 // maxFile limits a file that is read: one of a bench has some MiB.
 const maxFile = 1 << 30
 
@@ -258,7 +274,7 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Parse reads the content of a file of a bench.
+// Parse reads the content of a file of a bench. Its figures are computed again.
 func Parse(data []byte) (*File, error) {
 	var f File
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -270,12 +286,22 @@ func Parse(data []byte) (*File, error) {
 	case f.Version != Version:
 		return nil, fmt.Errorf("its schema version is %d, and this program knows %d", f.Version, Version)
 	}
-	return &f, f.check()
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f.Compute()
+	return &f, nil
 }
+
+// maxRounds is the number of blocks of a target, stage and size.
+const maxRounds = 10_000
 
 // check returns an error for a file whose parts contradict each other.
 func (f *File) check() error {
 	inTargets := func(i int) bool { return i >= 0 && i < len(f.Targets) }
+	if f.Plan.Rounds < 0 || f.Plan.Rounds > maxRounds {
+		return fmt.Errorf("the plan has %d rounds", f.Plan.Rounds)
+	}
 	for i, b := range f.Blocks {
 		if !inTargets(b.Target) || b.Stage < 0 || b.Stage >= len(f.Plan.Stages) || b.Seconds <= 0 {
 			return fmt.Errorf("block %d is of no target or stage, or has no time", i)

@@ -202,9 +202,16 @@ func (o Objective) describe(v float64) string {
 	return fmt.Sprintf("%s is %s (required: %s)", o.Figure, shown, o.text)
 }
 
+// served is the share of errors from which on a rate is not kept, unless an objective says another
+// one: a service that answers a few requests fast does not keep the rate of those that were dropped.
+const served = 0.01
+
 // Keeps reports whether a block keeps objectives. An operation with too few requests for a figure
 // does not count, but one must have enough.
 func Keeps(objectives []Objective, b Block) bool {
+	if !slices.ContainsFunc(objectives, func(o Objective) bool { return o.Figure == "errors" }) {
+		objectives = append(slices.Clip(objectives), Objective{Figure: "errors", Limit: served})
+	}
 	s := summarise([]Block{b})
 	return len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
 		known, kept := false, true

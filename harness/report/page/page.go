@@ -17,13 +17,14 @@ import (
 	"sync"
 	"time"
 
+	"evalctl/harness/bench/record"
 	"evalctl/harness/board"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
 )
 
-// Content is what a page shows. It needs one of Result, Comparison, Compared, Conformance and Board; the
+// Content is what a page shows. It needs one of Result, Comparison, Compared, Conformance, Board and Bench; the
 // other parts are optional.
 type Content struct {
 	// Path is that of the result file, as it was given, and Questions are those of Result.
@@ -38,6 +39,8 @@ type Content struct {
 	// Board has ranked results, BoardURLs their pages by their paths.
 	Board     *board.Board
 	BoardURLs map[string]string
+	// Bench is what a bench measured.
+	Bench *record.File
 	// Trend has results that are comparable with Result, the oldest first.
 	Trend []TrendPoint
 	// Links lead to other pages.
@@ -133,6 +136,8 @@ func Write(w io.Writer, c Content) error {
 		doc.addConformance(c.Conformance)
 	case c.Board != nil:
 		doc.addBoard(c.Board, c.BoardURLs)
+	case c.Bench != nil:
+		doc.addBench(c.Bench)
 	default:
 		return errors.New("an HTML page needs a result, a comparison or a conformance report")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"evalctl/harness/bench/record"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/report/page"
@@ -107,7 +108,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	*report = report.WithFindings()
 	for name, c := range map[string]page.Content{
 		"result": hostileContent(), "comparison": {Comparison: hostileComparison()}, "conformance": {Conformance: report},
-		"arms": {Compared: hostileArms()},
+		"arms": {Compared: hostileArms()}, "bench": {Bench: hostileBench()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := write(t, c)
@@ -127,6 +128,19 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 	if answers < 4 { // question, reference, answer, reason
 		t.Errorf("%d texts are shown as they are, want at least 4", answers)
+	}
+}
+
+// hostileBench returns a bench whose texts are hostile.
+func hostileBench() *record.File {
+	return &record.File{
+		SDK: hostile, Stopped: hostile, Targets: []record.Target{{Name: hostile}}, Faults: []record.Fault{{Kind: hostile}},
+		Plan: record.Plan{Stages: make([]record.Stage, 1), Sizes: []int{1}},
+		Figures: record.Figures{
+			Summaries:   []record.Summary{{Ops: []record.OpFigures{{Op: hostile, Rate: &record.Quantity{Near: true}}}}},
+			Comparisons: []record.Comparison{{Op: hostile, Figure: hostile, Difference: record.Difference{Verdict: hostile}}},
+			Verdicts:    []record.Verdict{{Require: hostile, Sentence: hostile}},
+		},
 	}
 }
 

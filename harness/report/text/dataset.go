@@ -31,7 +31,7 @@ func Description(t *terminal.Terminal, s dataset.Description, in dataset.Input) 
 			figure.Bytes(int64(c.Bytes)), c.Gold)
 	}
 	printBrains(t, in.Brains)
-	printInputWarnings(t, in.Dataset, in.Corpus)
+	printIgnored(t, in)
 	t.Blank()
 	t.Table(spreads(s))
 	if len(s.Tags) > 0 {

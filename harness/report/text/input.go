@@ -41,7 +41,7 @@ func Inputs(t *terminal.Terminal, path string, p dataset.Input) {
 		t.Field("corpus", "%s", line)
 	}
 	printBrains(t, p.Brains)
-	printInputWarnings(t, p.Dataset, p.Corpus)
+	printIgnored(t, p)
 	Warnings(t, p.Gold.Warnings)
 }
 
@@ -92,33 +92,33 @@ func printBrains(t *terminal.Terminal, brains []dataset.Brain) {
 	t.Field("brains", "%d: %s", len(brains), strings.Join(named, ", "))
 }
 
-// printIgnored prints which keys of dataset and corpus have no meaning.
-func printIgnored(t *terminal.Terminal, path string, unknown map[string]int) {
-	if len(unknown) > 0 {
-		t.Field("warning", "%s: unknown fields are ignored: %s", terminal.Line(path), KeyCounts(unknown))
-	}
-}
-
-// listedKeys is the maximum number of keys that keyCounts names.
+// listedKeys is the maximum number of keys that Ignored names.
 const listedKeys = 8
 
-// KeyCounts returns the keys with the number of their lines.
-func KeyCounts(counts map[string]int) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		if len(out) == listedKeys {
-			out = append(out, fmt.Sprintf("and %d more", len(counts)-listedKeys))
-			break
+// Ignored says which keys of dataset and corpus have no meaning, a line for each of the two files.
+func Ignored(in dataset.Input) (lines []string) {
+	add := func(path string, unknown map[string]int) {
+		var keys []string
+		for _, k := range slices.Sorted(maps.Keys(unknown)) {
+			if len(keys) == listedKeys {
+				keys = append(keys, fmt.Sprintf("and %d more", len(unknown)-listedKeys))
+				break
+			}
+			keys = append(keys, fmt.Sprintf("%s (%s)", terminal.Short(k, 40), figure.Count(unknown[k], "line")))
 		}
-		out = append(out, fmt.Sprintf("%s (%s)", terminal.Short(k, 40), figure.Count(counts[k], "line")))
+		if len(keys) > 0 {
+			lines = append(lines, fmt.Sprintf("%s: unknown fields are ignored: %s", terminal.Line(path), strings.Join(keys, ", ")))
+		}
 	}
-	return strings.Join(out, ", ")
+	add(in.Dataset.Path, in.Dataset.Unknown)
+	if in.Corpus != nil {
+		add(in.Corpus.Path, in.Corpus.Unknown)
+	}
+	return lines
 }
 
-// printInputWarnings prints what run and validate say about the fields of the input.
-func printInputWarnings(t *terminal.Terminal, d dataset.Dataset, c *dataset.Corpus) {
-	printIgnored(t, d.Path, d.Unknown)
-	if c != nil {
-		printIgnored(t, c.Path, c.Unknown)
+func printIgnored(t *terminal.Terminal, in dataset.Input) {
+	for _, line := range Ignored(in) {
+		t.Field("warning", "%s", line)
 	}
 }

@@ -40,7 +40,10 @@ func writeDifferences(b *strings.Builder, rep *verify.Report) {
 func Verified(v signing.Verified) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s of %s", figure.Count(v.Figures, "figure"), figure.Count(v.Questions, "question"))
-	if v.Kind == "sweep" {
+	switch v.Kind {
+	case "bench":
+		what = fmt.Sprintf("%s of %s", figure.Count(v.Figures, "figure"), figure.Count(v.Blocks, "block"))
+	case "sweep":
 		what += " in " + figure.Count(v.Cells, "cell")
 	}
 	what += " recomputed"

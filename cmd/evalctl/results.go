@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"evalctl/harness/board"
+	"evalctl/harness/history"
+	"evalctl/harness/report"
+	"evalctl/harness/report/text"
+	"evalctl/harness/result"
+	"evalctl/internal/terminal"
+)
+
+// historyFlags select results in a folder.
+type historyFlags struct {
+	Dir    string `arg:"" optional:"" default:"results/" help:"Folder of results (${default})."`
+	Target string `aliases:"sdk" placeholder:"NAME" help:"Only results of this target or baseline."`
+}
+
+// folder reads the folder of the command.
+func (c *historyFlags) folder() (*history.Folder, error) {
+	f, err := history.Read(c.Dir, time.Time{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s: evalctl run writes one, or name another", c.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Target != "" {
+		f.Entries = slices.DeleteFunc(f.Entries, func(e *history.Entry) bool { return e.Name != c.Target })
+	}
+	return f, nil
+}
+
+type listCmd struct {
+	historyFlags
+	Kind  string `enum:"run,replay,sweep," default:"" placeholder:"KIND" help:"Only results of this kind: run, replay or sweep."`
+	Limit int    `default:"50" placeholder:"N" help:"Print at most N results. 0: all of them (${default})."`
+	JSON  bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *listCmd) Validate() error {
+	if c.Limit < 0 {
+		return fmt.Errorf("--limit %d: must be at least 0", c.Limit)
+	}
+	return nil
+}
+
+// Run prints the list to stdout, and what is not in it to stderr.
+func (c *listCmd) Run(p *process) error {
+	f, err := c.folder()
+	if err != nil {
+		return err
+	}
+	if c.Kind != "" {
+		f.Entries = slices.DeleteFunc(f.Entries, func(e *history.Entry) bool { return string(e.Kind) != c.Kind })
+	}
+	all := len(f.Entries)
+	if c.Limit > 0 && all > c.Limit {
+		f.Entries = f.Entries[:c.Limit]
+	}
+	if c.JSON {
+		return writeJSON(p.stdout, f)
+	}
+	if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
+		return err
+	}
+	text.NotListed(newTerminal(p, false), f, all-len(f.Entries), c.Target, c.Kind)
+	return nil
+}
+
+type showCmd struct {
+	File    string `arg:"" optional:"" default:"results/latest" placeholder:"FILE" help:"Result file, or a folder of results for its newest run; the name latest in a folder means the same (${default})."`
+	Quiet   bool   `help:"Print only errors on stderr."`
+	Verbose bool   `help:"Also print the tags whose questions all passed."`
+	JSON    bool   `name:"json" help:"Print the summary as one JSON object."`
+}
+
+// Run prints the report.
+func (c *showCmd) Run(ctx context.Context, p *process) error {
+	path, err := history.Resolve(c.File)
+	if err != nil {
+		return err
+	}
+	r, err := result.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	res := r.Result()
+	t := newTerminal(p, c.Quiet)
+	var f text.Failures
+	if !c.Quiet {
+		if f = text.FailuresOf(r, text.ListedFailures); f.Err != nil {
+			return f.Err
+		}
+	}
+	text.Stored(t, path, res)
+	if res.Replay != nil {
+		t.Blank()
+		text.Losses(t, res.Identity, f)
+		text.ArmReport(t, res, path)
+	} else {
+		text.Run(t, res, f, 0, path, c.Verbose)
+	}
+	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
+}
+
+type trendCmd struct {
+	historyFlags
+	Last int  `default:"30" placeholder:"N" help:"Show the last N nights of each line. 0: all of them (${default})."`
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *trendCmd) Validate() error {
+	if c.Last < 0 {
+		return fmt.Errorf("--last %d: must be at least 0", c.Last)
+	}
+	return nil
+}
+
+// Run prints the trend to stdout.
+func (c *trendCmd) Run(p *process) error {
+	f, err := c.folder()
+	if err != nil {
+		return err
+	}
+	trend := f.Trend(c.Last)
+	if c.JSON {
+		return writeJSON(p.stdout, trend)
+	}
+	err = output(p, func(t *terminal.Terminal) {
+		for _, l := range trend.Lines {
+			text.Trend(t, l)
+		}
+	})
+	if err == nil {
+		text.NotInTrend(newTerminal(p, false), f, trend, c.Target)
+	}
+	return err
+}
+
+type boardCmd struct {
+	historyFlags
+	HTML string `name:"html" placeholder:"FILE" help:"Also write the board as an HTML page, and the page of each result into a folder next to it."`
+	JSON bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Run prints the board to stdout, and what is not in it to stderr.
+func (c *boardCmd) Run(p *process) error {
+	if c.HTML == "-" {
+		return errors.New("--html: the pages of the results need a folder: name a file")
+	}
+	f, err := c.folder()
+	if err != nil {
+		return err
+	}
+	b, err := board.New(f)
+	if err != nil {
+		return err
+	}
+	if c.HTML != "" {
+		if err := report.WriteBoard(c.HTML, b); err != nil {
+			return fmt.Errorf("--html: %w", err)
+		}
+	}
+	if c.JSON {
+		return writeJSON(p.stdout, b)
+	}
+	if err := output(p, func(t *terminal.Terminal) { text.Board(t, b) }); err != nil {
+		return err
+	}
+	text.NotRanked(newTerminal(p, false), b, c.Dir)
+	return nil
+}

@@ -1,0 +1,29 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ownFolders are the folders in which the daemon keeps files of its own, and what clients use
+// instead of writing those.
+var ownFolders = map[string]string{
+	sessionsDir + "/":    "add messages to the session",
+	jobsDir + "/":        "ask for what the job does",
+	originalsDir + "/":   "ingest the file",
+	consolidationsFolder: "consolidate the brain",
+}
+
+// CheckWritable returns an *ArgumentError for a path that clients must not write: a file of the
+// daemon's own, whose content it relies on, or below one. In the folders of sessions, jobs,
+// originals and consolidations, these are the generated files, whose names begin with an
+// underscore. Clients may read and delete them.
+func CheckWritable(path string) error {
+	for folder, instead := range ownFolders {
+		rest, in := strings.CutPrefix(path, folder)
+		if in && (strings.HasPrefix(rest, "_") || strings.Contains(rest, "/_")) {
+			return &ArgumentError{"path", fmt.Sprintf("%.200q is a file of the daemon's own: %s instead", path, instead)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package search
+
+// rough adds up approximate scores, to find the chunks whose scores are worth computing. Between
+// searches, all scores are zero.
+type rough struct {
+	scores  []float32 // by chunk number
+	touched []uint32  // numbers whose score is not zero
+	// rows have what a term adds to the score of a chunk, as a share of its gain, by the number of the
+	// tally and the length of the text, for chunks with the norm of these parameters.
+	rows           [maxTallies]*[roughLengths]float32
+	fixed, perTerm float64
+}
+
+const (
+	roughLengths = 256
+	// manyPostings is the number of postings from which approximate scores save time.
+	manyPostings = 4096
+	// maxRoughTerms bounds the terms, each of which is looked up a second time.
+	maxRoughTerms = 24
+	// roughLevels is the number of levels into which approximate scores are sorted. Their error is
+	// less than a level: each of at most maxQueryTerms summands has that of a few roundings.
+	roughLevels = len(levels{}.counts)
+)
+
+// best is Index.best for many postings.
+func (r *rough) best(ix *Index, s *scratch, terms []queryTerm, keep func(*Document) bool, k int) []candidate {
+	highest := r.score(ix, terms)
+	found := r.choose(ix, s, float32(roughLevels-1)/highest, keep, k)
+	for _, n := range r.touched {
+		r.scores[n] = 0
+	}
+	r.touched = r.touched[:0]
+	top := ix.exact(s, terms, found)
+	s.levels.sort(top, ix.compare)
+	return top[:min(k, len(top))]
+}
+
+// score adds up the scores of all chunks with one of the terms, and returns a bound that none exceeds.
+func (r *rough) score(ix *Index, terms []queryTerm) (highest float32) {
+	if missing := len(ix.chunks) - len(r.scores); missing > 0 {
+		r.scores = append(r.scores, make([]float32, missing)...)
+	}
+	if fixed, perTerm := ix.normParameters(); fixed != r.fixed || perTerm != r.perTerm {
+		r.fixed, r.perTerm = fixed, perTerm
+		clear(r.rows[:])
+	}
+	for _, q := range terms {
+		t, ok := ix.numbers[q.name]
+		if !ok {
+			continue
+		}
+		gain := float32(q.weight * ix.gain(t))
+		highest += gain
+		r.add(ix, t, gain)
+	}
+	return highest * 1.001
+}
+
+// add adds the scores of one term.
+func (r *rough) add(ix *Index, term uint32, gain float32) {
+	p := &ix.postings[term]
+	scores, touched, lengths, tallies := r.scores, r.touched, ix.textLengths, p.tallies[:len(p.chunks)]
+	for i, n := range p.chunks {
+		var share float32
+		if row, length := r.rows[tallies[i]], lengths[n]; row != nil && length < roughLengths {
+			share = row[length]
+		} else {
+			share = r.share(ix, term, n, tallies[i])
+		}
+		was := scores[n]
+		if was == 0 {
+			touched = append(touched, n)
+		}
+		scores[n] = was + gain*share
+	}
+	r.touched = touched
+}
+
+// share returns what a term adds to the score of a chunk, and makes the row that was missing.
+func (r *rough) share(ix *Index, term, chunk uint32, number uint8) float32 {
+	norm := func(length int) float64 { return r.fixed + r.perTerm*float64(length) }
+	if number != uncounted && r.rows[number] == nil {
+		row := &[roughLengths]float32{}
+		for length := range row {
+			row[length] = float32(ix.saturated(weightedCount(ix.tallies.list[number], norm(length))))
+		}
+		r.rows[number] = row
+	}
+	return float32(ix.saturated(weightedCount(ix.tally(term, chunk, number), norm(int(ix.textLengths[chunk])))))
+}
+
+// choose returns the chunks that may be among the k best of the documents that keep accepts.
+func (r *rough) choose(ix *Index, s *scratch, scale float32, keep func(*Document) bool, k int) []uint32 {
+	counts := &s.levels.counts
+	clear(counts[:])
+	for _, n := range r.touched {
+		counts[int(r.scores[n]*scale)]++
+	}
+	for wanted := k; ; wanted *= 4 {
+		lowest, above := roughLevels-1, int(counts[roughLevels-1])
+		for above < wanted && lowest > 0 {
+			lowest--
+			above += int(counts[lowest])
+		}
+		found, certain := make([]uint32, 0, above+int(counts[max(0, lowest-1)])), 0
+		for _, n := range r.touched {
+			level := int(r.scores[n] * scale)
+			if level < lowest-1 {
+				continue
+			}
+			if !ix.accepts(keep, n) {
+				continue
+			}
+			if found = append(found, n); level >= lowest {
+				certain++
+			}
+		}
+		if certain >= k || lowest == 0 {
+			return found
+		}
+	}
+}
+
+// exact returns the chunks with their scores, as defined at Index.score.
+func (ix *Index) exact(s *scratch, terms []queryTerm, chunks []uint32) []candidate {
+	s.numbers.sort(chunks)
+	in := ix.passages(s, chunks)
+	defer in.free()
+	found := make([]candidate, len(chunks))
+	for i, n := range chunks {
+		found[i].chunk = n
+	}
+	for _, q := range terms {
+		t, ok := ix.numbers[q.name]
+		if !ok {
+			continue
+		}
+		gain := q.weight * ix.gain(t)
+		s.occurrences = ix.frequencies(t, in, s.occurrences[:0])
+		for _, at := range s.occurrences {
+			found[at.place].score += gain * at.tf / (at.tf + ix.k1)
+		}
+	}
+	return found
+}

@@ -1,0 +1,277 @@
+package fsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
+)
+
+// chooser returns a number from 0 to n-1.
+type chooser func(n int, what string) int
+
+// TestPowerLoss makes random commits, lets the power fail at a random instant, loses any of what was
+// not synced, and opens the store again: every acknowledged commit must be there, and the one that
+// was being made completely or not at all. The power can also fail while the store is being opened.
+func TestPowerLoss(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	round := 0
+	rapid.Check(t, func(r *rapid.T) {
+		round++
+		choose := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(r, what) }
+		if err := losePower(filepath.Join(dir, fmt.Sprint(round)), choose, nil); err != nil {
+			r.Fatal(err)
+		}
+	})
+}
+
+// TestPowerLossFindsDefects: the test above fails if the store does not sync what it must.
+func TestPowerLossFindsDefects(t *testing.T) {
+	for name, skips := range map[string]func(c change) bool{
+		"a commit does not sync the log":               func(c change) bool { return c.kind == datasyncs && !c.settling },
+		"files are not synced before a log is cleared": func(c change) bool { return c.kind == syncs },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := storetest.MemoryDir(t)
+			random := rand.New(rand.NewPCG(1, 2))
+			choose := func(n int, _ string) int { return random.IntN(n) }
+			for i := range 3000 {
+				if err := losePower(filepath.Join(dir, fmt.Sprint(i)), choose, skips); err != nil {
+					t.Logf("found in round %d: %v", i, err)
+					return
+				}
+			}
+			t.Error("it was not found")
+		})
+	}
+}
+
+// losePower makes a random history in a new store in dir, and removes it.
+func losePower(dir string, choose chooser, skips func(change) bool) error {
+	defer os.RemoveAll(dir)
+	h := &history{dir: dir, choose: choose, skips: skips, docs: map[string]string{}, start: []map[string]string{{}}}
+	if err := h.play(); err != nil {
+		return err
+	}
+	for range 1 + choose(2, "failures while it is opened") {
+		at := choose(len(h.changes)+1, "changes before the power fails")
+		next := &history{dir: h.dir + "-lost", choose: choose, skips: skips, start: h.possible(at)}
+		defer os.RemoveAll(next.dir)
+		if err := h.materialize(next.dir, at); err != nil {
+			return err
+		}
+		if err := next.reopen(); err != nil {
+			return fmt.Errorf("after %d of %d changes (%v): %w", at, len(h.changes), h.changes, err)
+		}
+		h = next
+	}
+	return nil
+}
+
+type changeKind string
+
+const (
+	writes    changeKind = "write"
+	truncates changeKind = "truncate"
+	creates   changeKind = "create"
+	renames   changeKind = "rename"
+	removes   changeKind = "remove"
+	datasyncs changeKind = "datasync"
+	syncs     changeKind = "sync"
+	begins    changeKind = "commit begins"
+	ends      changeKind = "commit ends"
+)
+
+// change is what was done to a disk, or where a commit begins or ends.
+type change struct {
+	kind     changeKind
+	name, to string
+	data     []byte
+	offset   int64
+	when     time.Time
+	settling bool
+	docs     map[string]string // after the commit that begins or ends
+}
+
+func (c change) String() string {
+	return fmt.Sprintf("%s %s %s %d+%d %v", c.kind, c.name, c.to, c.offset, len(c.data), c.docs)
+}
+
+// history is a store in dir whose changes are recorded.
+type history struct {
+	dir      string
+	choose   chooser
+	skips    func(change) bool     // says which changes are not made
+	start    []map[string]string   // the documents that the store can have at first
+	base     map[string]*fileState // what the disk has at first
+	changes  []change
+	docs     map[string]string // after the last commit
+	settling bool
+	during   func() // called by changes while a log is emptied
+}
+
+var powerPaths = []string{"a", "b", "d/a", "d/e/a", "d"}
+
+// play makes commits, and empties the logs now and then.
+func (h *history) play() error {
+	b, err := h.open()
+	if err != nil {
+		return err
+	}
+	h.base, h.changes = readState(h.dir), nil // a new store is synced
+	b.settling <- struct{}{}                  // only this test settles
+	defer abandon(b)
+	for range 1 + h.choose(8, "steps") {
+		switch step := h.choose(4, "step"); {
+		case step < 2:
+			err = h.commit(b)
+		case step == 2:
+			h.settling = true
+			if h.choose(2, "commit meanwhile") == 1 {
+				wait := h.choose(4, "changes before it")
+				h.during = func() {
+					if wait--; wait < 0 {
+						h.during, h.settling = nil, false
+						err = h.commit(b)
+						h.settling = true
+					}
+				}
+			}
+			err = errors.Join(b.settleAll(), err)
+			h.settling, h.during = false, nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandon ends a store without what Close writes. It requires the token.
+func abandon(b *backend) {
+	b.mu.Lock()
+	b.closed = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.mu.Unlock()
+	b.release()
+	<-b.settling
+}
+
+// commit makes a random commit.
+func (h *history) commit(b *backend) error {
+	next := maps.Clone(h.docs)
+	var ops []store.Op
+	for range 1 + h.choose(3, "operations") {
+		path := powerPaths[h.choose(len(powerPaths), "path")]
+		if slices.ContainsFunc(ops, func(op store.Op) bool { return op.Path == path }) || conflicts(next, path) {
+			continue
+		}
+		if _, ok := next[path]; ok && h.choose(3, "delete") == 0 {
+			delete(next, path)
+			ops = append(ops, deleteOp(path))
+			continue
+		}
+		sizes := []int{0, 1, 700, 5000, ownPiece + 1}
+		next[path] = strings.Repeat(string(rune('a'+h.choose(26, "content"))), sizes[h.choose(len(sizes), "size")])
+		ops = append(ops, writeOp(path, next[path]))
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	h.add(change{kind: begins, docs: next})
+	c := store.Commit{When: time.Now().Round(0), Ops: ops, Alone: h.choose(2, "alone") == 1}
+	if err := b.Commit(context.Background(), c); err != nil {
+		return err
+	}
+	h.docs = next
+	h.add(change{kind: ends, docs: next})
+	return nil
+}
+
+// conflicts reports whether a document is above or below path.
+func conflicts(docs map[string]string, path string) bool {
+	for other := range docs {
+		if strings.HasPrefix(other, path+"/") || strings.HasPrefix(path, other+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// possible returns the documents that the store can have if the power fails after some changes.
+func (h *history) possible(at int) []map[string]string {
+	states := h.start
+	for _, c := range h.changes[:at] {
+		switch c.kind {
+		case begins:
+			states = []map[string]string{states[len(states)-1], c.docs}
+		case ends:
+			states = []map[string]string{c.docs}
+		}
+	}
+	if h.docs != nil && at == len(h.changes) {
+		states = []map[string]string{h.docs} // which a caller has seen
+	}
+	return states
+}
+
+// reopen opens the store after the power has failed, and compares it with the states that it can
+// have.
+func (h *history) reopen() error {
+	b, err := h.open()
+	if err != nil {
+		return err
+	}
+	defer b.release()
+	found := map[string]string{}
+	files, err := b.List(context.Background(), "")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		data, err := b.Read(context.Background(), f.Path)
+		if err != nil {
+			return err
+		}
+		found[f.Path] = string(data)
+	}
+	if !slices.ContainsFunc(h.start, func(docs map[string]string) bool { return maps.Equal(docs, found) }) {
+		return fmt.Errorf("documents (-last acknowledged +found):\n%s", cmp.Diff(h.start[0], found))
+	}
+	h.docs = found
+	return nil
+}
+
+// open opens the store, and records its changes.
+func (h *history) open() (*backend, error) {
+	return open(context.Background(), h.dir, func(d disk) disk {
+		h.base = readState(h.dir)
+		return &recorder{d, h}
+	})
+}
+
+// add records a change before it is made.
+func (h *history) add(c change) {
+	if h.during != nil && c.kind != removes {
+		h.during()
+	}
+	c.settling = h.settling
+	if h.skips == nil || !h.skips(c) {
+		h.changes = append(h.changes, c)
+	}
+}

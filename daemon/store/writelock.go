@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// stall is after which time a mutation that fails because its backend is unavailable has stalled.
+const stall = time.Second
+
+// lockWrites waits until no other mutation runs. It fails if the store is closed or ctx is done.
+// The caller passes the outcome of its mutation to release.
+//
+// If a mutation stalls meanwhile, those that wait for it fail with it: each of them would stall as
+// long as the first, one after the other. So a row that another client of a database keeps locked
+// delays no writer for longer than a lock may.
+func (s *Store) lockWrites(ctx context.Context) (release func(outcome error), err error) {
+	stalls := s.stalls.Load()
+	select {
+	case s.writeLock <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	err = s.gate.enter(ctx)
+	if err == nil {
+		s.gate.mu.RUnlock()
+		if s.stalls.Load() != stalls {
+			err = Unavailable(nil, "the write before this one took too long: try again")
+		}
+	}
+	if err != nil {
+		<-s.writeLock
+		return nil, err
+	}
+	begin := time.Now()
+	return func(outcome error) {
+		if time.Since(begin) >= stall && errors.Is(outcome, ErrUnavailable) {
+			s.stalls.Add(1)
+		}
+		<-s.writeLock
+	}, nil
+}

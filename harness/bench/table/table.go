@@ -1,0 +1,316 @@
+// Package table has what a bench found as tables of texts, which each form of a report escapes and
+// draws in its own way.
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/bench/record"
+	"evalctl/internal/figure"
+)
+
+// Table is a table whose first row is the header.
+type Table struct {
+	Title string
+	// Columns has a letter for each column: l for texts, r for figures.
+	Columns string
+	Rows    [][]string
+	Below   []string // sentences
+}
+
+// Of returns the tables of a bench that have rows.
+func Of(f *record.File) []Table {
+	all := []Table{
+		latency(f), streams(f), resources(f), comparison(f), growth(f), limits(f), faults(f), baseline(f),
+	}
+	return slices.DeleteFunc(all, func(t Table) bool { return len(t.Rows) < 2 })
+}
+
+// NearNote says what the mark of figures near the limit of the generator means.
+const NearNote = "* is within 2 × of what the null daemon reaches: the generator may be what is measured"
+
+// Near reports whether a figure has that mark.
+func Near(f *record.File) bool {
+	for _, s := range f.Summaries {
+		for _, o := range s.Ops {
+			near := o.Rate.Near
+			for _, t := range []*record.Times{o.Latency, o.Service, o.FirstDelta} {
+				near = near || t != nil && slices.ContainsFunc([]*record.Quantity{t.P50, t.P90, t.P99, t.P999},
+					func(q *record.Quantity) bool { return q != nil && q.Near })
+			}
+			if near {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// head returns a table with the columns of key and others, which are given with their letters.
+func head(f *record.File, title string, columns string, names ...string) Table {
+	t := Table{Title: title, Columns: "l"}
+	header := []string{"target"}
+	if len(f.Plan.Stages) > 1 {
+		header, t.Columns = append(header, "rate"), t.Columns+"l"
+	}
+	if len(f.Plan.Sizes) > 1 {
+		header, t.Columns = append(header, "documents"), t.Columns+"r"
+	}
+	t.Columns += columns
+	t.Rows = [][]string{append(header, names...)}
+	return t
+}
+
+// key are the first columns of a row: target, and stage and size if there are several.
+func key(f *record.File, target, stage, size int) []string {
+	row := []string{f.Targets[target].Name}
+	if len(f.Plan.Stages) > 1 {
+		row = append(row, stageName(f.Plan.Stages[stage]))
+	}
+	if len(f.Plan.Sizes) > 1 {
+		row = append(row, fmt.Sprint(size))
+	}
+	return row
+}
+
+func (t *Table) add(first []string, more ...string) { t.Rows = append(t.Rows, append(first, more...)) }
+
+func stageName(s record.Stage) string {
+	if s.From == s.To {
+		return fmt.Sprintf("%g/s", s.From)
+	}
+	return fmt.Sprintf("%g/s..%g/s", s.From, s.To)
+}
+
+// quantity returns a figure with its interval, "-" if it is not known.
+func quantity(q *record.Quantity) string {
+	if q == nil {
+		return "-"
+	}
+	if q.Low == nil || q.High == nil {
+		return plain(q)
+	}
+	return plain(q) + fmt.Sprintf(" [%s, %s]", number(*q.Low), number(*q.High))
+}
+
+// plain returns a figure without its interval.
+func plain(q *record.Quantity) string {
+	switch {
+	case q == nil:
+		return "-"
+	case q.Near:
+		return number(q.Value) + "*"
+	}
+	return number(q.Value)
+}
+
+// number returns a value with three digits.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+func latency(f *record.File) Table {
+	t := head(f, "Latency", "lrrrrrrrr", "operation", "done/s", "errors", "dropped", "p50 ms", "p90", "p99 ms", "p99.9", "max")
+	open := f.Plan.Arrival != record.Closed
+	if open {
+		t.Columns += "rr"
+		t.Rows[0] = append(t.Rows[0], "service p50", "service p99")
+	}
+	for _, s := range f.Summaries {
+		for _, o := range s.Ops {
+			row := append(key(f, s.Target, s.Stage, s.Size), o.Op, quantity(o.Rate), errorsOf(o), fmt.Sprint(o.Dropped))
+			row = append(row, quantiles(o.Latency)...)
+			if open {
+				row = append(row, plain(times(o.Service).P50), plain(times(o.Service).P99))
+			}
+			t.add(row)
+		}
+	}
+	return t
+}
+
+// times returns t, or one without quantiles.
+func times(t *record.Times) *record.Times {
+	if t == nil {
+		return &record.Times{}
+	}
+	return t
+}
+
+func quantiles(t *record.Times) []string {
+	if t == nil {
+		return []string{"-", "-", "-", "-", "-"}
+	}
+	return []string{quantity(t.P50), plain(t.P90), quantity(t.P99), plain(t.P999), number(t.Max)}
+}
+
+// errorsOf returns the number of errors with their share of what was offered.
+func errorsOf(o record.OpFigures) string {
+	n := int64(0)
+	for _, k := range o.Errors {
+		n += k
+	}
+	if n == 0 || o.Offered == 0 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d (%.2g %%)", n, 100*float64(n)/float64(o.Offered))
+}
+
+func streams(f *record.File) Table {
+	t := head(f, "Streams", "lrrrrrrrr", "operation", "first delta p50 ms", "p99", "gap p50 ms", "p99", "stream p50 ms", "p99", "bytes", "$ per 1,000")
+	for _, s := range f.Summaries {
+		for _, o := range s.Ops {
+			if o.FirstDelta == nil {
+				continue
+			}
+			cost := "not reported"
+			if o.CostPer1000 != nil {
+				cost = fmt.Sprintf("%.4g", *o.CostPer1000)
+			}
+			gap, stream := times(o.Gap), times(o.Stream)
+			t.add(key(f, s.Target, s.Stage, s.Size), o.Op, quantity(o.FirstDelta.P50), plain(o.FirstDelta.P99),
+				plain(gap.P50), plain(gap.P99), plain(stream.P50), plain(stream.P99), fmt.Sprintf("%.0f", o.BytesMean), cost)
+		}
+	}
+	return t
+}
+
+func resources(f *record.File) Table {
+	t := head(f, "Daemons", "rrr", "processors", "resident memory", "open files")
+	for _, s := range f.Summaries {
+		if r := s.Resources; r != nil {
+			t.add(key(f, s.Target, s.Stage, s.Size), quantity(r.CPU), figure.Bytes(r.RSSBytes), fmt.Sprint(r.OpenFiles))
+		}
+	}
+	return t
+}
+
+func comparison(f *record.File) Table {
+	t := head(f, "Comparison", "lllrrrrl", "operation", "figure", "relative to", "ratio", "95 % interval", "p", "adjusted", "")
+	for _, c := range f.Comparisons {
+		t.add(key(f, c.Target, c.Stage, c.Size), append([]string{c.Op, c.Figure, f.Targets[c.Reference].Name}, difference(c.Difference)...)...)
+	}
+	return t
+}
+
+func difference(d record.Difference) []string {
+	within := "-"
+	if d.Low != nil && d.High != nil {
+		within = fmt.Sprintf("×%.3f to ×%.3f", *d.Low, *d.High)
+	}
+	return []string{fmt.Sprintf("×%.3f", d.Ratio), within, probability(d.P), probability(d.Adjusted), d.Verdict}
+}
+
+func probability(p *float64) string {
+	if p == nil {
+		return "-"
+	}
+	return figure.Probability(*p)
+}
+
+func growth(f *record.File) Table {
+	t := Table{Title: "Growth", Columns: "ll" + strings.Repeat("r", len(f.Plan.Sizes)+2)}
+	header := []string{"target", "figure"}
+	for _, n := range f.Plan.Sizes {
+		header = append(header, fmt.Sprint(n))
+	}
+	t.add(header, "grows as documents^", "95 % interval")
+	for _, g := range f.Growth {
+		row := []string{f.Targets[g.Target].Name, strings.TrimSpace(g.Op + " " + g.Figure)}
+		for _, size := range f.Plan.Sizes {
+			cell := "-"
+			if i := slices.Index(g.Sizes, size); i >= 0 && i < len(g.Values) {
+				cell = grown(g.Figure, g.Values[i])
+			}
+			row = append(row, cell)
+		}
+		interval := "-"
+		if g.Low != nil && g.High != nil {
+			interval = fmt.Sprintf("%.2f to %.2f", *g.Low, *g.High)
+		}
+		t.add(row, fmt.Sprintf("%.2f", g.Exponent), interval)
+	}
+	return t
+}
+
+// grown returns a value of a growth in its unit.
+func grown(name string, v float64) string {
+	switch name {
+	case "rss", "disk", "index":
+		return figure.Bytes(int64(v))
+	}
+	return figure.Duration(v)
+}
+
+func limits(f *record.File) Table {
+	t := Table{Title: "Rates", Columns: "lrrrrrrl"}
+	t.add([]string{"target", "offered/s", "done/s", "errors", "p50 ms", "p99 ms", "max", "kept"})
+	for _, p := range f.Probes {
+		s := record.Summarise(p.Block)
+		if len(s.Ops) == 0 {
+			continue
+		}
+		o := s.Ops[len(s.Ops)-1] // all together, if there are several
+		q := quantiles(o.Latency)
+		kept := map[bool]string{true: "yes", false: "no"}[p.Kept]
+		if p.Confirm {
+			kept += " (confirming)"
+		}
+		t.add([]string{f.Targets[p.Target].Name}, number(p.Rate), number(o.Rate.Value), fmt.Sprintf("%.2g %%", 100*o.ErrorShare), q[0], q[2], q[4], kept)
+	}
+	for _, l := range f.Limits {
+		t.Below = append(t.Below, limit(f, l))
+	}
+	return t
+}
+
+func limit(f *record.File, l record.Limit) string {
+	name := f.Targets[l.Target].Name
+	switch {
+	case l.Rate == 0:
+		return fmt.Sprintf("%s keeps %s at no rate that was tried", name, f.Plan.Search)
+	case !l.Confirmed:
+		return fmt.Sprintf("%s kept %s at %s/s once, and not each time again", name, f.Plan.Search, number(l.Rate))
+	case l.Above == 0:
+		return fmt.Sprintf("%s keeps %s at %s/s, the highest rate that was tried, confirmed %d times", name, f.Plan.Search, number(l.Rate), record.Confirmations)
+	}
+	return fmt.Sprintf("%s keeps %s up to %s/s, confirmed %d times; not at %s/s", name, f.Plan.Search, number(l.Rate), record.Confirmations, number(l.Above))
+}
+
+func faults(f *record.File) Table {
+	t := Table{Title: "Faults", Columns: "llrrrrrr"}
+	t.add([]string{"target", "fault", "at s", "lasted s", "recovery s", "acknowledged writes", "checked", "lost"})
+	for _, x := range f.Faults {
+		recovery := "never"
+		if x.RecoverySeconds != nil {
+			recovery = fmt.Sprintf("%.2f", *x.RecoverySeconds)
+		}
+		t.add([]string{f.Targets[x.Target].Name}, x.Kind, fmt.Sprintf("%.1f", x.AtSeconds), fmt.Sprintf("%.2f", x.LastedSeconds), recovery,
+			fmt.Sprint(x.Acknowledged), fmt.Sprint(x.Checked), fmt.Sprint(x.Lost))
+	}
+	return t
+}
+
+func baseline(f *record.File) Table {
+	t := Table{Title: "Baseline", Columns: "llrrrrl"}
+	t.add([]string{"against the baseline", "figure", "ratio", "95 % interval", "p", "adjusted", ""})
+	if f.Baseline == nil {
+		return t
+	}
+	add := func(name string, series []record.Series) {
+		for i, d := range record.Differences(series) {
+			t.add([]string{name + series[i].Op, series[i].Figure}, difference(d)...)
+		}
+	}
+	add("", f.Baseline.Series)
+	add("null daemon ", f.Baseline.Null)
+	return t
+}

@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"evalctl/harness/bench/record"
+)
+
+// benchFile verifies the file of a bench: every figure is computed again from its blocks.
+func benchFile(path string) (*Report, error) {
+	f, err := record.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("open bench: %w", err)
+	}
+	v, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	rep := &Report{Path: path, Kind: record.Kind, NotChecked: []string{"what was measured: the blocks and their histograms"}}
+	violations(compiled().bench, "", v, func(path, problem string) {
+		rep.add(Difference{Path: orRoot(path), Problem: problem})
+	})
+	if f.Baseline != nil {
+		rep.leaveOut("the figures by block of the baseline")
+	}
+	for i, b := range f.Blocks {
+		rep.block(fmt.Sprintf(".blocks[%d]", i), b)
+	}
+	for i, p := range f.Probes {
+		rep.block(fmt.Sprintf(".probes[%d].block", i), p.Block)
+	}
+	again, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	want, err := decode(again)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	file, _ := v.(map[string]any)
+	computed, _ := want.(map[string]any)
+	for _, key := range []string{"probes", "summaries", "comparisons", "growth", "limits", "verdicts"} {
+		walk("."+key, member(file, key), member(computed, key), func(path string, file, want any, same bool) {
+			if rep.Figures++; !same {
+				rep.add(Difference{Path: path, InFile: leaf(file), Recomputed: leaf(want)})
+			}
+		})
+	}
+	rep.Blocks = len(f.Blocks) + len(f.Probes)
+	return rep.finish(), nil
+}
+
+// block checks that the counts of a block agree with each other and with its histograms.
+func (r *Report) block(path string, b record.Block) {
+	for i, o := range b.Ops {
+		failed := int64(0)
+		for _, n := range o.Errors {
+			failed += n
+		}
+		r.Figures += 3
+		at := fmt.Sprintf("%s.ops[%d]", path, i)
+		if o.Offered != o.OK+failed+o.Dropped {
+			r.add(Difference{Path: at + ".offered", InFile: text(o.Offered), Recomputed: text(o.OK + failed + o.Dropped)})
+		}
+		if o.Latency.N() != o.OK {
+			r.add(Difference{Path: at + ".latency", Problem: fmt.Sprintf("it has %d values, and %d requests succeeded", o.Latency.N(), o.OK)})
+		}
+		if o.InTime > o.OK {
+			r.add(Difference{Path: at + ".in_time", Problem: fmt.Sprintf("%d ended in time, and %d requests succeeded", o.InTime, o.OK)})
+		}
+	}
+}

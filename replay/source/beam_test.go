@@ -1,0 +1,151 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/scorer"
+)
+
+// beamChat has two batches; the second turn of the first has no words of its own.
+const beamChat = `[
+ {"batch_number": 1, "time_anchor": null, "turns": [
+  [{"role": "user", "id": 0, "time_anchor": "March-15-2024", "index": "1,1", "content": "I have 3 goats. ->-> 1,1"},
+   {"role": "assistant", "id": 1, "content": "Fine."}],
+  [{"role": "user", "id": 2, "time_anchor": null, "content": "And a cat."}]]},
+ {"batch_number": 2, "time_anchor": null, "turns": [
+  [{"role": "user", "id": 3, "time_anchor": "April-02-2024", "content": "Now I have 4 goats."}]]}]`
+
+const beamQuestions = `{
+ "knowledge_update": [{"question": "How many goats?", "answer": 4, "rubric": ["states: 4"],
+   "source_chat_ids": {"original_info": [0], "updated_info": [3]}}],
+ "abstention": [{"question": "And how many sheep?", "ideal_response": "It was not said.", "rubric": "['says that it was not said']"}],
+ "instruction_following": [{"question": "List them.", "expected_compliance": "A table.", "rubric": ["is a table", "has goats"],
+   "source_chat_ids": "[2, 2, 9]"}]}`
+
+func beamFolder(t *testing.T, root, name, chat, questions string) string {
+	t.Helper()
+	dir := filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Join(dir, "probing_questions"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{"chat.json": chat, beamProbes: questions} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestBEAM(t *testing.T) {
+	dir := beamFolder(t, t.TempDir(), "7", beamChat, beamQuestions)
+	b := open(t, filepath.Join(dir, "chat.json"), Options{})
+	if b.Format != BEAM {
+		t.Fatalf("format %s", b.Format)
+	}
+	h := haystack(t, b, "beam-7")
+	path := func(n int) string { return h.Sessions[n].Path }
+	want := []Question{
+		{
+			ID: "beam-7-abstention-1", Type: "abstention", Text: "And how many sheep?", Answer: "It was not said.",
+			Abstention: true, Checks: []scorer.Check{{Judge: "says that it was not said", Name: "rubric", Weight: 1}},
+		},
+		{
+			ID: "beam-7-instruction_following-1", Type: "instruction_following", Text: "List them.", Answer: "A table.",
+			Gold: []string{path(1)}, Checks: []scorer.Check{
+				{Judge: "is a table", Name: "rubric", Weight: 1}, {Judge: "has goats", Name: "rubric", Weight: 1},
+			},
+		},
+		{
+			ID: "beam-7-knowledge_update-1", Type: "knowledge_update", Text: "How many goats?", Answer: "4",
+			Gold: []string{path(0), path(2)}, Checks: []scorer.Check{{Judge: "states: 4", Name: "rubric", Weight: 1}},
+		},
+	}
+	for i := range want {
+		want[i].Haystack, want[i].Brain, want[i].Date = "beam-7", h.Brain, "2024-04-02T00:00:00Z"
+	}
+	if d := cmp.Diff(want, b.Questions); d != "" {
+		t.Error(d)
+	}
+	if got := string(h.Documents()[0].Data); !strings.Contains(got, "date: 2024-03-15T00:00:00Z") ||
+		!strings.Contains(got, "user: I have 3 goats.\n\nassistant: Fine.") || strings.Contains(got, "->->") {
+		t.Errorf("document:\n%s", got)
+	}
+	var kinds []string
+	for _, trap := range b.Report.Traps {
+		kinds = append(kinds, trap.Kind)
+	}
+	if d := cmp.Diff([]string{"abstention-question", "answer-not-text", "gold-not-in-haystack", "plan-mark-in-text"}, kinds); d != "" {
+		t.Error(d)
+	}
+}
+
+// A folder of chats is one benchmark. Its digest is that of all its files.
+func TestBEAMFolder(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"10", "9"} {
+		beamFolder(t, root, name, beamChat, beamQuestions)
+	}
+	b := open(t, root, Options{})
+	var ids []string
+	for _, info := range b.Infos() {
+		ids = append(ids, info.ID)
+	}
+	if !slices.Equal(ids, []string{"beam-9", "beam-10"}) || len(b.Questions) != 6 {
+		t.Errorf("haystacks %v, %d questions", ids, len(b.Questions))
+	}
+	beamFolder(t, root, "10", beamChat, strings.Replace(beamQuestions, "sheep", "ducks", 1))
+	if again := open(t, root, Options{}); again.SHA256 == b.SHA256 {
+		t.Error("the digest does not depend on the questions of the last chat")
+	}
+}
+
+func TestBEAMErrors(t *testing.T) {
+	for want, files := range map[string][2]string{
+		"the first message has no time_anchor":                  {strings.Replace(beamChat, `"March-15-2024"`, "null", 1), beamQuestions},
+		`the time_anchor "15.3." is not like March-15-2024`:     {strings.Replace(beamChat, "March-15-2024", "15.3.", 1), beamQuestions},
+		"two messages have the id 0":                            {strings.Replace(beamChat, `"id": 1`, `"id": 0`, 1), beamQuestions},
+		`question "beam-x-knowledge_update-1": rubric: it must`: {beamChat, strings.Replace(beamQuestions, `["states: 4"]`, `4`, 1)},
+	} {
+		dir := beamFolder(t, t.TempDir(), "x", files[0], files[1])
+		_, err := Open(t.Context(), filepath.Join(dir, "chat.json"), Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	dir := beamFolder(t, t.TempDir(), "x", beamChat, beamQuestions)
+	if err := os.Remove(filepath.Join(dir, beamProbes)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), dir, Options{}); err == nil || !strings.Contains(err.Error(), "the questions of the chat") {
+		t.Errorf("without questions: %v", err)
+	}
+}
+
+// TestSharedBEAM reads published chats.
+func TestSharedBEAM(t *testing.T) {
+	b := open(t, shared(t, "beam"), Options{})
+	if len(b.Questions) != 80 || len(b.Infos()) != 4 {
+		t.Errorf("%d questions of %d chats, want 80 of 4", len(b.Questions), len(b.Infos()))
+	}
+	gold := 0
+	for _, q := range b.Questions {
+		if len(q.Checks) == 0 || q.Answer == "" {
+			t.Errorf("%s has no rubric or no answer", q.ID)
+		}
+		if len(q.Gold) > 0 {
+			gold++
+		}
+	}
+	for _, trap := range b.Report.Traps {
+		t.Logf("%s ×%d: %s", trap.Kind, trap.Count, trap.Examples[0])
+	}
+	if gold != 72 { // all but the 8 about what was not said
+		t.Errorf("%d questions have gold, want 72", gold)
+	}
+}

@@ -1,0 +1,70 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// auditError is an error of LoCoMo's key as its audit publishes them (locomo-audit, errors.json).
+type auditError struct {
+	ID        string   `json:"question_id"`
+	Question  string   `json:"question"`
+	Golden    any      `json:"golden_answer"`
+	Type      string   `json:"error_type"`
+	Cited     []string `json:"cited_evidence"`
+	Evidence  []string `json:"correct_evidence"`
+	Reasoning string   `json:"reasoning"`
+	Answer    any      `json:"correct_answer"`
+}
+
+// auditID is an id of the audit: the place of the conversation and of the question, from 0.
+var auditID = regexp.MustCompile(`^locomo_([0-9]{1,2})_qa([0-9]{1,4})$`)
+
+// locomoConversations are the conversations of LoCoMo in the order of its file, by which others number
+// them.
+var locomoConversations = []string{
+	"conv-26", "conv-30", "conv-41", "conv-42", "conv-43", "conv-44", "conv-47", "conv-48", "conv-49", "conv-50",
+}
+
+// ambiguous is the type of error for which no answer is right.
+const ambiguous = "AMBIGUOUS"
+
+// addAudit adds an error of the audit: the answer and the evidence that differ are corrected, and a
+// question that is ambiguous, or that nothing corrects, is excluded.
+func (e *Errata) addAudit(line int, object []byte) error {
+	var a auditError
+	if err := json.Unmarshal(object, &a); err != nil {
+		return err
+	}
+	m := auditID.FindStringSubmatch(a.ID)
+	if m == nil {
+		return fmt.Errorf("the question_id %.40q is not like locomo_0_qa1", a.ID)
+	}
+	conversation, _ := strconv.Atoi(m[1]) // the pattern has few digits
+	number, _ := strconv.Atoi(m[2])
+	if conversation >= len(locomoConversations) {
+		return fmt.Errorf("%s: LoCoMo has %d conversations", a.ID, len(locomoConversations))
+	}
+	id := fmt.Sprintf("%s-q%03d", locomoConversations[conversation], number)
+	if first := e.byID[id]; first != nil {
+		return fmt.Errorf("question %q already has an erratum on line %d", id, first.Line)
+	}
+	out := &correction{Erratum: Erratum{Line: line, Reason: a.Type + ": " + a.Reasoning}, question: a.Question}
+	answer := strings.TrimSpace(fmt.Sprint(a.Answer))
+	if a.Answer != nil && answer != "" && answer != strings.TrimSpace(fmt.Sprint(a.Golden)) {
+		out.answer = &answer
+	}
+	evidence := slices.DeleteFunc(slices.Clone(a.Evidence), func(t string) bool { return len(turnIDs(t)) == 0 })
+	if len(evidence) > 0 && !slices.Equal(evidence, a.Cited) {
+		out.gold = &evidence
+	}
+	if out.Exclude = a.Type == ambiguous || out.answer == nil && out.gold == nil; out.Exclude {
+		out.answer, out.gold = nil, nil
+	}
+	e.byID[id] = out
+	return nil
+}

@@ -1,0 +1,239 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evalctl/scorer"
+)
+
+// personaColumns are the columns that a table of PersonaMem must have.
+var personaColumns = []string{"question_id", "question_type", "correct_answer", "all_options"}
+
+// personaQuestions are the names of the column with the question.
+var personaQuestions = []string{"question", "user_question_or_message"}
+
+// personaTable is a table of PersonaMem.
+type personaTable struct {
+	header []string
+	rows   [][]string
+}
+
+func (t personaTable) column(names ...string) int {
+	return slices.IndexFunc(t.header, func(h string) bool { return slices.Contains(names, h) })
+}
+
+// readPersonaMem reads a table of PersonaMem, with the contexts next to it: a file in JSONL whose
+// lines are objects from the id of a context to its messages. Only the messages before the end index
+// of a question may be known, so each context up to each end is a haystack.
+func readPersonaMem(in wholeFile) (w whole, err error) {
+	t, err := readPersonaTable(in.data)
+	if err != nil {
+		return w, err
+	}
+	contexts, err := readContexts(in)
+	if err != nil {
+		return w, err
+	}
+	context, end := t.column("shared_context_id"), t.column("end_index_in_shared_context")
+	haystacks := map[string]bool{}
+	for i, row := range t.rows {
+		q, err := t.question(row, in.seed)
+		if err != nil {
+			return w, fmt.Errorf("row %d: %w", i+2, err)
+		}
+		messages, id, err := contexts.of(row, context, end)
+		if err != nil {
+			return w, fmt.Errorf("row %d: question %q: %w", i+2, q.ID, err)
+		}
+		if q.Haystack = id; !haystacks[id] {
+			haystacks[id] = true
+			h := Haystack{ID: id, Brain: nameOf(id), Sessions: sessionsOf(messages, id, in.traps)}
+			h.numbered(PersonaMem)
+			w.haystacks = append(w.haystacks, h)
+		}
+		in.traps.add(trapNoGold, q.ID)
+		w.questions = append(w.questions, q)
+	}
+	return w, nil
+}
+
+func readPersonaTable(data []byte) (t personaTable, err error) {
+	r := csv.NewReader(bytes.NewReader(data))
+	if t.header, err = r.Read(); err != nil {
+		return t, err
+	}
+	for i, h := range t.header {
+		t.header[i] = strings.TrimSpace(h)
+	}
+	for _, need := range personaColumns {
+		if t.column(need) < 0 {
+			return t, fmt.Errorf("the table has no column %s; its header is %s", need, quoted(t.header))
+		}
+	}
+	if t.column(personaQuestions...) < 0 {
+		return t, fmt.Errorf("the table has none of the columns %s; its header is %s",
+			strings.Join(personaQuestions, " and "), quoted(t.header))
+	}
+	t.rows, err = r.ReadAll()
+	return t, err
+}
+
+// optionLabel is what an option begins with.
+var optionLabel = regexp.MustCompile(`^\s*\(([a-z])\)\s*`)
+
+// question returns a question, whose options are in an order by the seed and its id.
+func (t personaTable) question(row []string, seed uint64) (q Question, err error) {
+	q.ID, q.Type = row[t.column("question_id")], row[t.column("question_type")]
+	options, err := pythonStrings(row[t.column("all_options")])
+	if err != nil {
+		return q, fmt.Errorf("all_options: %w", err)
+	}
+	correct := optionLabel.FindStringSubmatch(row[t.column("correct_answer")])
+	if correct == nil {
+		return q, fmt.Errorf("correct_answer is %.20q and must be like (a)", row[t.column("correct_answer")])
+	}
+	var texts []string
+	right := -1
+	for i, o := range options {
+		label := optionLabel.FindStringSubmatch(o)
+		if label == nil {
+			return q, fmt.Errorf("option %d begins with no letter such as (a): %.40q", i+1, o)
+		}
+		if label[1] == correct[1] {
+			right = i
+		}
+		texts = append(texts, strings.TrimSpace(o[len(label[0]):]))
+	}
+	if right < 0 || len(texts) < 2 || len(texts) > 26 {
+		return q, fmt.Errorf("the %d options have no (%s)", len(texts), correct[1])
+	}
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, q.ID) // it cannot fail
+	order := rand.New(rand.NewPCG(seed, hash.Sum64())).Perm(len(texts))
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(row[t.column(personaQuestions...)]))
+	b.WriteString("\n\nWhich of these answers is the best? Reply with its letter, such as (a).")
+	for at, i := range order {
+		letter := string(rune('a' + at))
+		fmt.Fprintf(&b, "\n(%s) %s", letter, texts[i])
+		if i == right {
+			q.Answer = fmt.Sprintf("(%s) %s", letter, texts[i])
+			q.Checks = []scorer.Check{{Choice: letter}}
+			q.Tags = append(q.Tags, "position:"+letter)
+		}
+	}
+	q.Text = b.String()
+	return q, nil
+}
+
+// personaMessage is a message of a context.
+type personaMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type personaContexts map[string][]personaMessage
+
+// readContexts reads the contexts, which are in the only file in JSONL next to the table with context
+// in its name, or in the one that has the size in the table's name, such as 32k.
+func readContexts(in wholeFile) (personaContexts, error) {
+	dir := filepath.Dir(in.path)
+	found, err := globIn(dir, "*context*.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	if size := contextSize.FindString(filepath.Base(in.path)); size != "" && len(found) > 1 {
+		found = slices.DeleteFunc(found, func(f string) bool {
+			return !strings.EqualFold(contextSize.FindString(filepath.Base(f)), size)
+		})
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("there must be one file with contexts next to the table, such as "+
+			"shared_contexts_32k.jsonl, and there are %d in %s", len(found), dir)
+	}
+	data, err := in.beside(found[0])
+	if err != nil {
+		return nil, err
+	}
+	contexts := personaContexts{}
+	lines := bufio.NewReader(bytes.NewReader(data))
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			var c map[string][]personaMessage
+			if err := json.Unmarshal(line, &c); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", found[0], n, err)
+			}
+			for id, messages := range c {
+				contexts[id] = messages
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return contexts, nil
+		}
+	}
+}
+
+var contextSize = regexp.MustCompile(`(?i)[0-9]+[km]\b`)
+
+// of returns the messages that may be known, and the id of their haystack.
+func (c personaContexts) of(row []string, context, end int) ([]personaMessage, string, error) {
+	var id string
+	switch {
+	case context >= 0:
+		id = row[context]
+	case len(c) == 1:
+		for id = range c {
+		}
+	default:
+		return nil, "", fmt.Errorf("the table has no column shared_context_id, which says which of the %d contexts it is about", len(c))
+	}
+	messages, ok := c[id]
+	if !ok {
+		return nil, "", fmt.Errorf("there is no context %.80q", id)
+	}
+	name := fmt.Sprintf("personamem-%.12s", id)
+	if end < 0 {
+		return messages, name, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(row[end]))
+	if err != nil || n < 1 || n > len(messages) {
+		return nil, "", fmt.Errorf("end_index_in_shared_context is %.20q and must be from 1 to %d, the messages of its context",
+			row[end], len(messages))
+	}
+	return messages[:n], fmt.Sprintf("%s-%d", name, n), nil
+}
+
+// sessionsOf returns the sessions of messages. Each message of the system begins one.
+func sessionsOf(messages []personaMessage, id string, traps *traps) (list []Session) {
+	for i, m := range messages {
+		where := fmt.Sprintf("%s: message %d", id, i+1)
+		if strings.TrimSpace(m.Content) == "" {
+			traps.add(trapEmptyTurn, where)
+			continue
+		}
+		if len(list) == 0 || m.Role == "system" {
+			n := len(list) + 1
+			list = append(list, Session{
+				SourceID: fmt.Sprintf("session_%d", n), Title: fmt.Sprintf("Conversation %d", n),
+			})
+		}
+		role, name := roleOf(m.Role, where, traps)
+		s := &list[len(list)-1]
+		s.Turns = append(s.Turns, Turn{Role: role, Name: name, Text: m.Content})
+	}
+	return list
+}

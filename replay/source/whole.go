@@ -1,0 +1,228 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evalctl/daemon/protocol"
+)
+
+// wholes have for each format that is read as a whole what returns its questions and haystacks from
+// one file.
+var wholes = map[Format]func(in wholeFile) (whole, error){
+	BEAM:       readBEAM,
+	ConvoMem:   readConvoMem,
+	PersonaMem: readPersonaMem,
+}
+
+// wholeFile is a file to be read.
+type wholeFile struct {
+	path  string
+	data  []byte
+	seed  uint64 // of the order of options
+	traps *traps
+	// beside reads another file that belongs to it, whose digest becomes part of the benchmark's.
+	beside func(path string) ([]byte, error)
+}
+
+// whole is what a file has.
+type whole struct {
+	questions []Question
+	haystacks []Haystack
+}
+
+// maxWhole is the largest file that is read as a whole.
+const maxWhole = 1 << 30
+
+// filesOf returns the files of a benchmark: the path itself, or those of a folder in natural order.
+func filesOf(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, nil // openFile reports what is wrong
+	}
+	for _, pattern := range []string{"chat.json", "*/chat.json", "*.json"} {
+		found, err := globIn(path, pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is a folder without chat.json, of BEAM, and without files in JSON", path)
+}
+
+// globIn returns the files of a folder that match a pattern. The folder's own name is no pattern.
+func globIn(dir, pattern string) ([]string, error) {
+	names, err := fs.Glob(os.DirFS(dir), pattern)
+	slices.SortFunc(names, natural)
+	for i, n := range names {
+		names[i] = filepath.Join(dir, filepath.FromSlash(n))
+	}
+	return names, err
+}
+
+// natural compares names so that 2 comes before 10.
+func natural(a, b string) int {
+	first, errA := strconv.Atoi(strings.Split(a, "/")[0])
+	second, errB := strconv.Atoi(strings.Split(b, "/")[0])
+	if errA == nil && errB == nil && first != second {
+		return cmp.Compare(first, second)
+	}
+	return strings.Compare(a, b)
+}
+
+// loadWhole reads the files with read.
+func (b *Benchmark) loadWhole(ctx context.Context, read func(wholeFile) (whole, error), o Options, traps *traps) error {
+	src, err := b.file.sequential(ctx)
+	if err != nil {
+		return err
+	}
+	if b.file.size > maxWhole {
+		return fmt.Errorf("%s has %d bytes; a file of %s has at most %d", b.Path, b.file.size, b.Format, maxWhole)
+	}
+	data, err := io.ReadAll(src)
+	if err != nil {
+		return err
+	}
+	if b.SHA256, err = b.file.sum(); err != nil {
+		return err
+	}
+	digests := digestLines{}
+	main := b.file.Name()
+	for i, path := range append([]string{main}, b.others...) {
+		if i > 0 {
+			if data, err = readWhole(path); err != nil {
+				return err
+			}
+			b.file.size += int64(len(data))
+		}
+		digests.add(path, data)
+		w, err := read(wholeFile{
+			path: path, data: []byte(strings.TrimPrefix(string(data), byteOrderMark)), seed: o.OptionSeed, traps: traps,
+			beside: func(path string) ([]byte, error) {
+				data, err := readWhole(path)
+				digests.add(path, data)
+				b.file.size += int64(len(data))
+				return data, err
+			},
+		})
+		if err == nil {
+			err = b.addWhole(w, traps)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if len(digests) > 1 {
+		b.SHA256 = digests.sum()
+	}
+	if len(b.Questions) == 0 {
+		return fmt.Errorf("%s: there are no questions", b.Path)
+	}
+	return nil
+}
+
+func readWhole(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxWhole+1))
+	if err == nil && len(data) > maxWhole {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxWhole)
+	}
+	return data, err
+}
+
+// digestLines are the digests of several files, as sha256sum prints them.
+type digestLines []string
+
+func (d *digestLines) add(path string, data []byte) {
+	sum := sha256.Sum256(data)
+	*d = append(*d, hex.EncodeToString(sum[:])+"  "+filepath.Base(path)+"\n")
+}
+
+func (d digestLines) sum() string {
+	sum := sha256.Sum256([]byte(strings.Join(d, "")))
+	return hex.EncodeToString(sum[:])
+}
+
+// addWhole adds the questions and haystacks of a file.
+func (b *Benchmark) addWhole(w whole, traps *traps) error {
+	haystacks := map[string]Haystack{}
+	for _, h := range w.haystacks {
+		if len(h.Sessions) == 0 {
+			return fmt.Errorf("haystack %q: %w", h.ID, errNoSessions)
+		}
+		info := HaystackInfo{ID: h.ID, Brain: h.Brain, Sessions: len(h.Sessions)}
+		for _, s := range h.Sessions {
+			size := 0
+			for _, t := range s.Turns {
+				size += len(t.Text)
+			}
+			if size > protocol.MaxBatchBytes-protocol.MaxBatchText {
+				return fmt.Errorf("session %s has %d bytes of text, and a document may have %d",
+					s.SourceID, size, protocol.MaxBatchBytes)
+			}
+			info.Turns += len(s.Turns)
+			info.TextBytes += int64(size)
+		}
+		if err := b.add(info, func() (Haystack, error) { return h, nil }); err != nil {
+			return err
+		}
+		haystacks[h.ID] = h
+	}
+	for _, q := range w.questions {
+		switch {
+		case strings.TrimSpace(q.Text) == "":
+			return fmt.Errorf("question %q has no text", q.ID)
+		case strings.TrimSpace(q.Answer) == "":
+			return fmt.Errorf("question %q has no answer", q.ID)
+		case len(q.Gold) == 0 && !q.Abstention && q.Checks == nil:
+			traps.add(trapNoGold, q.ID)
+		}
+		h := haystacks[q.Haystack]
+		q.Brain = h.Brain
+		if err := b.Errata.apply(&q, h.evidencePaths); err != nil {
+			return err
+		}
+		b.Questions = append(b.Questions, q)
+	}
+	return nil
+}
+
+// numbered gives the sessions of a haystack their paths and ids, in their order.
+func (h *Haystack) numbered(format Format) {
+	for i := range h.Sessions {
+		s := &h.Sessions[i]
+		s.Path = fmt.Sprintf("%s/%s/session-%03d.md", format, h.Brain, i+1)
+		s.ID = fmt.Sprintf("%s-session-%03d", h.Brain, i+1)
+		if s.Between == "" {
+			s.Between = "\n\n"
+		}
+	}
+}
+
+// roleOf returns the role and the name of a turn. A role that is neither user nor assistant is counted.
+func roleOf(role, where string, traps *traps) (known, name string) {
+	switch strings.ToLower(role) {
+	case "user", "human":
+		return "user", ""
+	case "assistant", "ai", "model":
+		return "assistant", ""
+	}
+	traps.add(trapRole, fmt.Sprintf("%s: %.40q", where, role))
+	return "user", role
+}
