@@ -81,20 +81,27 @@ func (a *arm) open(ctx context.Context) (err error) {
 
 // close removes the brains that were created, and ends what was started.
 func (b *Bench) close() error {
+	b.Observer.Doing("removing what was written", nil)
 	var errs []error
 	for _, a := range b.arms {
 		if a.session != nil {
-			if a.session.Service() != nil {
-				for _, brain := range a.created {
-					if err := brain.Remove(context.Background()); err != nil && a.session.Process() == nil {
-						errs = append(errs, fmt.Errorf("target %s: brain %q could not be removed: %w", a.target.Name, brain.ID(), err))
-					}
-				}
+			if a.temp == "" { // otherwise all brains end with the home of the daemon
+				errs = append(errs, a.removeBrains())
 			}
 			errs = append(errs, a.session.Close())
 		}
 		if a.temp != "" {
 			_ = os.RemoveAll(a.temp) // a daemon may have created files as another user
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (a *arm) removeBrains() error {
+	var errs []error
+	for _, brain := range a.created {
+		if err := brain.Remove(context.Background()); err != nil {
+			errs = append(errs, fmt.Errorf("target %s: brain %q could not be removed: %w", a.target.Name, brain.ID(), err))
 		}
 	}
 	return errors.Join(errs...)
