@@ -94,7 +94,7 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 	defer release()
 	file := bench.NewFile(dir, name, started)
 	shown := progress.NewLoad(t)
-	config.Observer = benchObserver{shown, file}
+	config.Observer = benchObserver{shown, file, name}
 	measured, stopped := bench.Run(ctx, config)
 	shown.Done()
 	measured.SDK = name
@@ -122,10 +122,14 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 type benchObserver struct {
 	*progress.Load
 	file *bench.File
+	name string
 }
 
 // Save implements bench.Observer.
-func (o benchObserver) Save(f *record.File) error { return o.file.Save(f) }
+func (o benchObserver) Save(f *record.File) error {
+	f.SDK = o.name
+	return o.file.Save(f)
+}
 
 // print writes the tables to stdout, or one JSON object with --json.
 func (c *benchCmd) print(p *process, f *record.File, path string) error {
