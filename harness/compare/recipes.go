@@ -128,6 +128,9 @@ func (p *Pair) RecipesText() string {
 	said := "not robust: the difference has not the same sign under every recipe"
 	if *p.Robust {
 		said = fmt.Sprintf("robust: the difference has the same sign under all %s", figure.Count(len(p.Recipes), "recipe"))
+		if p.Verdict == NotSeen {
+			said += ", and is not shown by the test"
+		}
 	}
 	return said + ": " + strings.Join(each, ", ")
 }

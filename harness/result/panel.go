@@ -37,6 +37,22 @@ type RecipeVerdict struct {
 	Reason string   `json:"reason,omitempty"`
 }
 
+// RecipesText says what each recipe decided on the answer, empty without a panel.
+func (r *Record) RecipesText() string {
+	var out []string
+	for _, v := range r.Panel {
+		word := "failed"
+		switch {
+		case v.Score == nil:
+			word = "no verdict"
+		case v.Passed:
+			word = "passed"
+		}
+		out = append(out, v.Recipe+" "+word)
+	}
+	return strings.Join(out, ", ")
+}
+
 // Panel has the figures of a result that several recipes judged. The figures of the result itself are
 // those of the headline.
 type Panel struct {
