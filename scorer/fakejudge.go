@@ -10,8 +10,15 @@ import (
 
 // fakeReply returns the offline judge's reply, which compares the words of the answer and the
 // reference.
-func fakeReply(item Item) string {
-	score, reason := fakeVerdict(item)
+func (p Prompts) fakeReply(item Item) string {
+	verdict := fakeVerdict
+	if p.offline != nil {
+		verdict = p.offline
+	}
+	score, reason := verdict(item)
+	if p.Labels != nil {
+		return p.Labels.reply(score >= PassMark)
+	}
 	return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason)
 }
 

@@ -28,7 +28,7 @@ func TestFakeJudge(t *testing.T) {
 		{"abstention quoted later", "Agnes was unsure", "Agnes was unsure. She said: I don't know.", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := fakeReply(Item{Question: "q", Reference: tt.reference, Answer: tt.candidate})
+			text := Prompts{}.fakeReply(Item{Question: "q", Reference: tt.reference, Answer: tt.candidate})
 			var got struct {
 				Score  *float64
 				Reason string

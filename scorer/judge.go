@@ -46,6 +46,8 @@ type Judge struct {
 	prompts  Prompts   // of all items, or those of TypeStandard
 	byType   PromptSet // nil if all items have the same prompts
 	timeout  time.Duration
+	// temperature is that of requests, from 0 to 2.
+	temperature float64
 
 	// maxUnusable is how many verdicts in a row may be unusable, 0 for any number; inRow counts them.
 	maxUnusable int64
@@ -90,6 +92,10 @@ func NewTyped(p llm.Provider, model string, byType PromptSet) (*Judge, error) {
 // limit. It must be called before Score.
 func (j *Judge) LimitUnusable(n int) { j.maxUnusable = int64(n) }
 
+// SetTemperature sets the temperature of requests, which is 0 otherwise. It must be called before
+// Score.
+func (j *Judge) SetTemperature(t float64) { j.temperature = t }
+
 // Name returns the name in the judge's prompts, by default "judge".
 func (j *Judge) Name() string { return cmp.Or(j.prompts.Scorer, judgeName) }
 
@@ -125,11 +131,11 @@ func (j *Judge) Request(item Item) llm.Request {
 			{Role: llm.RoleSystem, Content: prompts.System},
 			{Role: llm.RoleUser, Content: prompts.User(item)},
 		},
-		Temperature: 0,
+		Temperature: j.temperature,
 		MaxTokens:   replyTokens,
-		JSON:        true,
+		JSON:        prompts.Labels == nil || prompts.Labels.Key != "",
 		Timeout:     j.timeout,
-		Fake:        func() string { return fakeReply(item) },
+		Fake:        func() string { return prompts.fakeReply(item) },
 	}
 	if llm.IsReasoningModel(j.model) {
 		r.MaxTokens = reasoningTokens
@@ -149,7 +155,8 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	}
 	var v Verdict
 	req := j.Request(item)
-	text, problem, err := j.ask(ctx, req, &v)
+	parse := j.promptsFor(item).parse
+	text, problem, err := j.ask(ctx, req, parse, &v)
 	if err == nil && problem != nil {
 		if strings.TrimSpace(text) == "" {
 			text = noReply
@@ -157,7 +164,7 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 		req.Messages = append(req.Messages,
 			llm.Message{Role: llm.RoleAssistant, Content: text},
 			llm.Message{Role: llm.RoleUser, Content: j.promptsFor(item).repair(problem)})
-		_, problem, err = j.ask(ctx, req, &v)
+		_, problem, err = j.ask(ctx, req, parse, &v)
 	}
 	switch {
 	case err != nil && j.isFatal(err):
@@ -191,8 +198,11 @@ func (j *Judge) countUnusable(item Item, v Verdict) error {
 		ErrUnusable, n, j.model, item.ID, v.Reason)
 }
 
+// parser reads a reply.
+type parser func(text string) (score float64, reason string, problem error)
+
 // ask makes one request and fills in the verdict. problem is what was wrong with the reply's text.
-func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text string, problem, err error) {
+func (j *Judge) ask(ctx context.Context, req llm.Request, parse parser, v *Verdict) (text string, problem, err error) {
 	resp, err := j.provider.Complete(ctx, req)
 	v.Attempts += resp.Attempts
 	v.Cached = resp.Cached && v.Attempts == 0
@@ -215,7 +225,7 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, v *Verdict) (text stri
 	if resp.Refusal != "" {
 		return "", fmt.Errorf("the model refuses: %.200q", resp.Refusal), nil
 	}
-	score, reason, problem := parseReply(resp.Text)
+	score, reason, problem := parse(resp.Text)
 	if problem == nil {
 		v.Score, v.Scored, v.Reason = score, true, reason
 	}

@@ -21,6 +21,10 @@ const (
 // table: what it needs, it says itself.
 const External = "external"
 
+// Imported is the name of the scorer of answers whose verdicts another harness gave. It scores
+// nothing.
+const Imported = "imported"
+
 // Kind describes a scorer that is selected by name. Offline is set unless every question needs a
 // model, Prompts unless none does.
 type Kind struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // Prompts are the texts that a judge sends to its model. Whatever they say, the reply must be
-// {"score": <number from 0 to 1>, "reason": "<text>"}.
+// {"score": <number from 0 to 1>, "reason": "<text>"}, unless they have Labels.
 type Prompts struct {
 	// Scorer is the name of the scorer that uses the prompts (see Kind); empty means "judge".
 	Scorer string
@@ -25,6 +25,10 @@ type Prompts struct {
 	// Repair is sent after a reply that could not be used. It contains %v once, which is replaced
 	// with the problem.
 	Repair string
+	// Labels is set if the model replies with a word for right or wrong.
+	Labels *Labels
+	// offline is the verdict of the offline judge, nil for that by the type of the question.
+	offline func(Item) (score float64, reason string)
 }
 
 // DefaultPrompts returns the prompts of the judge scorer. The user message is one JSON object, so
@@ -51,6 +55,8 @@ func (p Prompts) check() error {
 		return fmt.Errorf("the judge's prompts %q need a system prompt and a user message", p.Name)
 	case strings.Count(p.Repair, "%v") != 1:
 		return fmt.Errorf("the judge's prompts %q need a repair text with one %%v for the reason", p.Name)
+	case p.Labels != nil:
+		return p.Labels.check()
 	}
 	return nil
 }

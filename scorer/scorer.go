@@ -65,6 +65,9 @@ type Verdict struct {
 	Saved  llm.USD
 	// Checks has the outcome of each check of the item, in order, and is nil for other scorers.
 	Checks []CheckResult
+	// Recipes are the verdicts of a Panel, in its order, and nil for other scorers. The verdict itself is
+	// the first of them; Attempts, Usage, Cost, Cached and Saved are those of all.
+	Recipes []RecipeVerdict
 	// Original is the verdict by the reference that the dataset has, if the answer was scored by a
 	// corrected one (see NewDual). Attempts, Usage, Cost, Cached and Saved of this verdict then
 	// include its own.

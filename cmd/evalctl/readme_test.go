@@ -52,6 +52,7 @@ func commandLines(t *testing.T, page string) [][]string {
 var shownPages = []string{
 	"../../README.md",
 	"../../docs/adding.md",
+	"../../docs/audit.md",
 	"../../docs/comparing.md",
 	"../../docs/conformance.md",
 	"../../docs/datasets.md",

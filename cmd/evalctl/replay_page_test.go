@@ -18,6 +18,9 @@ func TestReplayPage(t *testing.T) { testSession(t, "../../docs/replay.md", worki
 // TestTutorial runs the session in docs/tutorial.md.
 func TestTutorial(t *testing.T) { testSession(t, "../../docs/tutorial.md", working, compared) }
 
+// TestAuditPage runs the session in docs/audit.md.
+func TestAuditPage(t *testing.T) { testSession(t, "../../docs/audit.md", working, failing) }
+
 // TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of scripts/mcp/memories.
 func TestAnyMemoryPage(t *testing.T) {
 	for _, program := range []string{"node", "npm", "npx"} {

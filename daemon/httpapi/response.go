@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"evalctl/daemon/brain"
@@ -19,16 +20,33 @@ import (
 // HTML. It panics on values that JSON cannot represent, which is a bug.
 func encode(v any) []byte {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	encodeTo(&b, v)
+	return b.Bytes()
+}
+
+func encodeTo(b *bytes.Buffer, v any) {
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		panic(err)
 	}
-	return b.Bytes()
 }
 
+// bodies are buffers of responses of at most maxReused bytes.
+var bodies = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+const maxReused = 64 << 10
+
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	return writeBody(w, status, protocol.TypeJSON, encode(v))
+	b := bodies.Get().(*bytes.Buffer)
+	defer func() {
+		if b.Cap() <= maxReused {
+			bodies.Put(b)
+		}
+	}()
+	b.Reset()
+	encodeTo(b, v)
+	return writeBody(w, status, protocol.TypeJSON, b.Bytes())
 }
 
 func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) error {

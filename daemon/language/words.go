@@ -17,6 +17,10 @@ const maxWord = 64
 func Words(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(text); {
+			if text[i] < utf8.RuneSelf && !plainWord[text[i]] {
+				i++
+				continue
+			}
 			r, size := decode(text, i)
 			switch {
 			case !isWord(r):
@@ -86,6 +90,11 @@ func letterEnd(text string, i int) int {
 func wordStop(text string, start int) int {
 	end := start
 	for i := start; i < len(text) && i-start < maxWord; {
+		if text[i] < utf8.RuneSelf && plainWord[text[i]] {
+			i++
+			end = i
+			continue
+		}
 		r, size := decode(text, i)
 		switch {
 		case isWord(r) && (r < firstUnspaced || !scriptOf(r).unspaced()):
@@ -100,9 +109,17 @@ func wordStop(text string, start int) int {
 	return end
 }
 
+// plainWord tells which ASCII characters belong to words.
+var plainWord = func() (is [utf8.RuneSelf]bool) {
+	for r := range is {
+		is[r] = 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return is
+}()
+
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return plainWord[r]
 	}
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }

@@ -23,13 +23,13 @@ func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
 // no surrounding white space. Called with mu held.
 func (ix *Index) collapse(ranked []candidate, n int) []group {
 	groups := make([]group, 0, min(n, len(ranked)))
-	byText := make(map[string]int, cap(groups))
+	texts := newTextTable(min(n, len(ranked)))
 	for _, c := range ranked {
 		text := ix.chunks[c.chunk].text
-		if i, ok := byText[text]; ok {
+		if i := texts.find(text); i >= 0 {
 			groups[i].duplicates = append(groups[i].duplicates, c)
 		} else if len(groups) < n {
-			byText[text] = len(groups)
+			texts.add(text)
 			groups = append(groups, group{candidate: c})
 		}
 	}

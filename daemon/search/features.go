@@ -61,11 +61,13 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) (
 	[]candidate, []features,
 ) {
 	best := ix.bestOf(from, terms, max(k, rescoreDepth))
-	all := make([]scored, len(best))
-	for i, c := range best {
-		all[i] = scored{c, features{bm25: c.score}}
+	b := ix.buffers.Get().(*buffers)
+	defer ix.buffers.Put(b)
+	b.scored = b.scored[:0]
+	for _, c := range best {
+		b.scored = append(b.scored, scored{c, features{bm25: c.score}})
 	}
-	all = ix.rescored(q, terms, from, all)
+	all := ix.rescored(q, terms, from, b.scored, b)
 
 	top, parts := make([]candidate, min(k, len(all))), make([]features, min(k, len(all)))
 	for i := range top {
@@ -76,11 +78,11 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) (
 
 // rescored adds the further features of the best chunks, and sorts the chunks by their new scores. The
 // result has the replies to them that were not found.
-func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored) []scored {
+func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored, b *buffers) []scored {
 	best, rest := all[:min(rescoreDepth, len(all))], all[min(rescoreDepth, len(all)):]
 	query := ix.known(terms)
 	more := ix.feedback(query, best)
-	ordered := ix.byChunk(best)
+	ordered := ix.byChunk(best, b)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
 	ix.addDates(mentionedPeriods(q.Text, q.AsOf), ordered)
@@ -110,8 +112,11 @@ func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored)
 	return all
 }
 
+// buffers are the memory of the candidates of a search.
+type buffers struct{ scored, ordered []scored }
+
 // byChunk returns the chunks in the order of their numbers.
-func (ix *Index) byChunk(best []scored) []scored {
+func (ix *Index) byChunk(best []scored, b *buffers) []scored {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	numbers := make([]uint32, len(best))
@@ -121,11 +126,11 @@ func (ix *Index) byChunk(best []scored) []scored {
 	in := ix.passages(s, numbers)
 	defer in.free()
 	s.numbers.sort(numbers)
-	ordered := make([]scored, len(best))
-	for i, n := range numbers {
-		ordered[i] = best[in.place(n)]
+	b.ordered = b.ordered[:0]
+	for _, n := range numbers {
+		b.ordered = append(b.ordered, best[in.place(n)])
 	}
-	return ordered
+	return b.ordered
 }
 
 // known returns the terms that occur in live chunks, in order.

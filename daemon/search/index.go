@@ -62,6 +62,7 @@ type Index struct {
 	vocabulary
 
 	scratch sync.Pool // of *scratch
+	buffers sync.Pool // of *buffers
 }
 
 // New returns an empty index. Nil options mean the defaults.
@@ -80,6 +81,7 @@ func New(opts *Options) *Index {
 			ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
 		}
 	}
+	ix.buffers.New = func() any { return &buffers{} }
 	ix.scratch.New = func() any { return &scratch{} }
 	return ix
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"math"
+	"slices"
 )
 
 // candidate is a chunk with its score.
@@ -103,6 +104,7 @@ func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []can
 	for found := s.found; len(found) > 0 && len(top) < k; {
 		var likely []candidate
 		likely, found = s.levels.split(found, k)
+		top = slices.Grow(top, len(likely))
 		for _, c := range likely {
 			if ix.accepts(keep, c.chunk) {
 				top = append(top, c)

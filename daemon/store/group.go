@@ -156,6 +156,10 @@ func (g *group) ended(members int, took time.Duration) {
 // commitMembers commits mutations in one commit, each with its own number and its own outcome. The
 // caller holds the write lock.
 func (s *Store) commitMembers(members []*member) {
+	if s.feed != nil {
+		s.mutateMembers(members)
+		return
+	}
 	err := s.commitTogether(members)
 	if err == nil {
 		return

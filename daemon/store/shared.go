@@ -17,6 +17,11 @@ type shared interface {
 	// fails. An error means that nothing has changed, unless it says that the outcome is unknown.
 	Mutate(ctx context.Context, op Op, when time.Time) (ev ChangeEvent, ok bool, err error)
 
+	// MutateTogether is Mutate of several operations, in their order and in one transaction. Without an
+	// error it returns the outcome of each. ErrUnavailable concerns all of them; of any other error one
+	// can be the reason.
+	MutateTogether(ctx context.Context, ops []Op, when time.Time) ([]Mutated, error)
+
 	// Begin locks the documents against all other mutations until Commit or Rollback.
 	Begin(ctx context.Context) (Transaction, error)
 
@@ -36,6 +41,13 @@ type shared interface {
 	// Server changes when the backend reaches another server, or one that was restarted, which may
 	// lack commits. It has changed before anything is done there. It is not 0.
 	Server() uint64
+}
+
+// Mutated is the outcome of an operation: what Mutate returns.
+type Mutated struct {
+	Event ChangeEvent
+	OK    bool
+	Err   error
 }
 
 // Position is a commit. A server that lacks it can have another commit with the same number, at
@@ -324,6 +336,55 @@ func (s *Store) inTurn(ctx context.Context, use func() error) error {
 	}
 	defer func() { <-s.feed.turn }()
 	return use()
+}
+
+// mutateMembers sets the outcomes of mutations on a shared backend. The caller holds the write lock.
+func (s *Store) mutateMembers(members []*member) {
+	var alone, together []*member
+	for _, m := range members {
+		if m.op.Kind == OpRename || m.op.Expect != "" || m.op.check() != nil || m.ctx.Err() != nil {
+			alone = append(alone, m)
+		} else {
+			together = append(together, m)
+		}
+	}
+	if len(together) > 1 && s.mutateTogether(together) {
+		together = nil
+	}
+	for _, m := range append(together, alone...) {
+		m.err = s.mutateShared(m.ctx, m.op)
+	}
+}
+
+// mutateTogether reports whether it has set the outcomes of mutations. If not, nothing has changed.
+func (s *Store) mutateTogether(members []*member) bool {
+	ops := make([]Op, len(members))
+	for i, m := range members {
+		ops[i] = m.op
+	}
+	ctx := context.Background() // who gives up must not take the others along
+	if s.gate.enter(ctx) != nil {
+		return false
+	}
+	server := s.feed.backend.Server()
+	outcomes, err := s.feed.backend.MutateTogether(ctx, ops, timestamp(s.now))
+	s.gate.mu.RUnlock()
+	if err != nil && !errors.Is(err, ErrUnavailable) {
+		return false
+	}
+	for i, m := range members {
+		switch {
+		case err != nil:
+			m.err = err
+		case outcomes[i].Err != nil:
+			m.err = outcomes[i].Err
+		case outcomes[i].OK:
+			s.published(ctx, server, outcomes[i].Event.Seq, []ChangeEvent{outcomes[i].Event})
+		default:
+			m.err = s.mutatePlanned(m.ctx, m.op)
+		}
+	}
+	return true
 }
 
 // mutateShared is mutate on a shared backend. The caller holds the write lock.

@@ -37,7 +37,7 @@ type Store struct {
 	stalls    atomic.Uint64 // see lockWrites
 	seq       atomic.Uint64
 	feed      *feed  // of a backend that other processes change too; otherwise nil
-	group     *group // of a backend that is a grouper; otherwise nil
+	group     *group // of a backend that is a grouper or shared; otherwise nil
 }
 
 // New returns a store on top of b, and takes ownership of b.
@@ -67,6 +67,7 @@ func New(b Backend, opts *Options) *Store {
 		s.group = &group{}
 	}
 	if b, ok := b.(shared); ok {
+		s.group = &group{}
 		s.follow(b)
 	}
 	return s
@@ -192,9 +193,6 @@ func (s *Store) mutate(ctx context.Context, op Op) (err error) {
 			err = s.gate.applyRemote(ctx, Commit{Ops: []Op{op}})
 		}
 		return wrap(string(op.Kind), op.Path, err)
-	}
-	if s.feed != nil {
-		return wrap(string(op.Kind), op.Path, s.mutateShared(ctx, op))
 	}
 	return wrap(string(op.Kind), op.Path, s.mutatePlanned(ctx, op))
 }

@@ -28,6 +28,7 @@ type Sum struct {
 	first  struct{ passed, total, again int }
 	tags   map[string]*result.TagFigures
 	checks map[string]*checkSum // by label
+	panel  panelSum
 	// both counts the questions that have two tags, the second of which may name a cluster.
 	both  map[[2]string]*attempts
 	modes map[string]int
@@ -82,6 +83,7 @@ func (s *Sum) Add(r result.Record) {
 		s.addBoth(tag, r)
 	}
 	s.addChecks(r)
+	s.panel.add(&r)
 	if r.Score != nil {
 		s.score.add(*r.Score)
 	}
@@ -207,6 +209,7 @@ func (s *Sum) Fill(res *result.Result) {
 	res.FirstTryRate = s.firstTryRate()
 	res.Tags, res.EffectiveModes, res.ModesUnknown = s.tags, s.modes, s.modesUnknown
 	res.Checks = s.checkFigures(res)
+	res.Panel = s.panel.figures(res.Identity.Panel, n)
 	if res.Fusions = nil; len(s.fusions) > 0 {
 		res.Fusions = s.fusions
 	}

@@ -86,7 +86,7 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 		f.Name, f.Argument = names[i], order[i]+1
 		c.Runs = append(c.Runs, f)
 	}
-	c.comparePairs(selected, opts)
+	c.comparePairs(runs, selected, opts)
 	c.Memory = c.memoryEffects(runs)
 	if opts.Tag == "" {
 		c.compareTags(a)

@@ -251,6 +251,10 @@ type Pair struct {
 	Power *Power `json:"power"`
 	// Margin is nil without a margin.
 	Margin *MarginTest `json:"margin,omitempty"`
+	// Recipes has the difference by each recipe that judged both runs, and is nil unless there are two
+	// or more. Robust is then whether the difference has the same sign under every one, and is not 0.
+	Recipes []RecipeDifference `json:"recipes,omitempty"`
+	Robust  *bool              `json:"robust,omitempty"`
 	// Measures are differences of means, Latencies ratios, of what both runs record.
 	Measures  []MeasureDifference `json:"measures"`
 	Latencies []LatencyRatio      `json:"latencies"`

@@ -102,6 +102,8 @@ var rules = []rule{
 	{name: "external_scorer", matters: true, value: external},
 	{name: "exact_case", matters: true, value: exactCase},
 	{name: "judge", matters: true, value: judge},
+	{name: "judge_panel", note: "differences are compared under the recipes that both have",
+		value: func(r *result.Result) string { return cmp.Or(r.Identity.RecipesText(), none) }},
 	{name: "judge_prompt", matters: true, value: judgePrompt},
 	{name: "reader", matters: true, value: reader},
 	{name: "reader_prompt", matters: true, value: readerPrompt},

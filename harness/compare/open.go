@@ -69,6 +69,9 @@ func Open(path string) (*Run, error) {
 		}
 		q := &run.questions[i]
 		a := attemptOf(&rec)
+		if src.res != nil {
+			a.recipes = verdictsBy(&rec, src.res.Identity.Panel)
+		}
 		if src.res != nil && src.res.Mapped.Unranked() {
 			a.without(measureNDCG, measureRR, measureAP)
 		}

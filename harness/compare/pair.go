@@ -21,10 +21,17 @@ type rates struct {
 
 // ratesOf pairs two runs. cluster is that of each row, nil for none.
 func ratesOf(rows [][]*question, reference, run int, cluster []int, resamples int) rates {
+	return ratesBy(rows, reference, run, cluster, resamples, (*question).passes)
+}
+
+// ratesBy is ratesOf by verdicts that passes counts.
+func ratesBy(
+	rows [][]*question, reference, run int, cluster []int, resamples int, passes func(*question) (passed, judged int),
+) rates {
 	var out rates
 	for i, row := range rows {
-		x, n := row[run].passes()
-		y, m := row[reference].passes()
+		x, n := passes(row[run])
+		y, m := passes(row[reference])
 		if n == 0 || m == 0 {
 			out.unscored++
 			continue
@@ -151,7 +158,7 @@ func clusterInterval(f stats.ClusterFlips) *result.Interval {
 }
 
 // comparePairs fills in Pairs and their p-values.
-func (c *Comparison) comparePairs(a *aligned, opts Options) {
+func (c *Comparison) comparePairs(runs []*Run, a *aligned, opts Options) {
 	for reference := range c.Runs {
 		if c.Baseline != "" && reference > 0 {
 			break
@@ -165,7 +172,9 @@ func (c *Comparison) comparePairs(a *aligned, opts Options) {
 	tables := make([]*Table, len(c.Pairs))
 	for i := range c.Pairs {
 		c.Pairs[i].compare(a.rows, cluster, c.Repeated, opts)
-		tables[i] = &c.Pairs[i].Table
+		p := &c.Pairs[i]
+		p.compareRecipes(bothHave(recipesOf(runs[p.Reference]), recipesOf(runs[p.Run])), a.rows, cluster, c.Repeated, opts.Resamples)
+		tables[i] = &p.Table
 	}
 	adjust(tables)
 	adjustMeasures(c.Pairs)

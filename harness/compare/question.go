@@ -27,6 +27,8 @@ type attempt struct {
 	outcome result.Outcome
 	passed  bool
 	values  [measureCount]float64 // NaN for what it does not have
+	// recipes has whether it passed by each recipe that judged it, by digest; nil without a panel.
+	recipes map[string]bool
 }
 
 // The measures of an attempt.

@@ -22,6 +22,9 @@ func OpenScorer(kind scorer.Kind, o scorer.Options, plan *Plan, spent llm.USD) (
 	if plan == nil {
 		return kind.Offline(o), nil
 	}
+	if kind.Offline == nil {
+		return plan.Open(spent)
+	}
 	judge, err := plan.NewScorer(spent)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ package judging
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"evalctl/harness/result"
@@ -24,6 +26,13 @@ type Config struct {
 	// Prompts are those of all questions, unless ByType has prompts for each type of question.
 	Prompts scorer.Prompts
 	ByType  scorer.PromptSet
+	// Recipe is the name of the recipe in a panel, and Others are the further ones, of which only
+	// Recipe, Provider, Model, BaseURL, ByType, Temperature and PricesDate count. Both are empty for one
+	// judge.
+	Recipe string
+	Others []Config
+	// Temperature is that of requests, from 0 to 2.
+	Temperature float64
 	// Judged returns the items that the judge gets for one item. If it is nil, that is the item itself.
 	Judged func(scorer.Item) []scorer.Item
 	Prices llm.Prices
@@ -45,6 +54,8 @@ type Plan struct {
 	// meter and judge have no budget. They build requests and price them, and send none.
 	meter *llm.Meter
 	judge *scorer.Judge
+	// others are the further judges of a panel.
+	others []*Plan
 }
 
 // New checks c. It returns an error for prompts that cannot be used, and for a model whose price is
@@ -58,10 +69,60 @@ func New(c Config) (*Plan, error) {
 	if p.meter, p.judge, err = p.metered(nil); err != nil {
 		return nil, err
 	}
-	if _, err = p.NewScorer(0); err != nil {
+	for _, other := range c.Others {
+		other.Judged, other.Prices, other.MaxUnusable, other.Metered = c.Judged, c.Prices, c.MaxUnusable, c.Metered
+		// The cap is only checked: OpenScorer shares that of the headline.
+		other.Cap, other.Others = c.Cap, nil
+		member, err := New(other)
+		if err != nil {
+			return nil, fmt.Errorf("recipe %s: %w", other.Recipe, err)
+		}
+		p.others = append(p.others, member)
+	}
+	if _, err = p.Open(0); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// Panel returns the recipes of a panel, the headline first, and nil for one judge.
+func (p *Plan) Panel() []result.Recipe {
+	if len(p.others) == 0 {
+		return nil
+	}
+	var out []result.Recipe
+	for _, m := range p.members() {
+		out = append(out, result.NewRecipe(m.config.Recipe, m.Identity()))
+	}
+	return out
+}
+
+// members returns the plans of all judges.
+func (p *Plan) members() []*Plan { return append([]*Plan{p}, p.others...) }
+
+// Open returns the judge, or the panel, as NewScorer does. All judges of a panel share the cap.
+func (p *Plan) Open(spent llm.USD) (scorer.Scorer, error) {
+	if len(p.others) == 0 {
+		return p.NewScorer(spent)
+	}
+	b, err := p.budget(spent)
+	if err != nil {
+		return nil, err
+	}
+	var members []scorer.Member
+	for _, m := range p.members() {
+		var j *scorer.Judge
+		if p.config.Metered {
+			j, err = m.newJudge(m.config.Provider)
+		} else {
+			_, j, err = m.metered(b)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("recipe %s: %w", m.config.Recipe, err)
+		}
+		members = append(members, scorer.Member{Recipe: m.config.Recipe, Judge: j})
+	}
+	return scorer.NewPanel(members...)
 }
 
 // unmetered hides that a provider is a meter. It serves to price requests that are not sent.
@@ -94,10 +155,11 @@ func (p *Plan) newJudge(provider llm.Provider) (j *scorer.Judge, err error) {
 		return nil, err
 	}
 	j.LimitUnusable(p.config.MaxUnusable)
+	j.SetTemperature(p.config.Temperature)
 	return j, nil
 }
 
-// NewScorer returns a scorer that stops with llm.ErrBudgetExceeded before it would exceed the cap.
+// NewScorer returns the judge, or the headline of a panel, as a scorer that stops with llm.ErrBudgetExceeded before it would exceed the cap.
 // spent counts against the cap; it is what an interrupted run has spent already. For a metered
 // provider, which counts by itself, spent is ignored.
 func (p *Plan) NewScorer(spent llm.USD) (*scorer.Judge, error) {
@@ -151,7 +213,9 @@ func (p *Plan) Worst(item scorer.Item) llm.USD {
 	const requests = 3 * llm.DefaultMaxAttempts
 	var sum llm.USD
 	for _, part := range p.judged(item) {
-		sum = sum.Plus(p.meter.WorstCase(p.judge.Request(part)).Times(requests))
+		for _, m := range p.members() {
+			sum = sum.Plus(m.meter.WorstCase(m.judge.Request(part)).Times(requests))
+		}
 	}
 	return sum
 }
@@ -162,12 +226,14 @@ func (p *Plan) Estimate(item scorer.Item) llm.USD {
 	item.Answer = strings.Repeat("x", ordinaryAnswer)
 	var sum llm.USD
 	for _, part := range p.judged(item) {
-		sum = sum.Plus(p.meter.Likely(p.judge.Request(part)))
+		for _, m := range p.members() {
+			sum = sum.Plus(m.meter.Likely(m.judge.Request(part)))
+		}
 	}
 	return sum
 }
 
-// Identity identifies the judge in results.
+// Identity identifies the judge in results, or the headline of a panel.
 func (p *Plan) Identity() result.JudgeModel {
 	id := result.JudgeModel{
 		Provider: p.config.Provider.Name(), Model: p.config.Model, BaseURL: p.config.BaseURL,
@@ -177,32 +243,45 @@ func (p *Plan) Identity() result.JudgeModel {
 		id.PromptVersion, id.PromptSHA256 = byType.Name(), byType.SHA256()
 	}
 	if !llm.IsReasoningModel(p.config.Model) {
-		id.Temperature = new(0.0)
+		id.Temperature = new(p.config.Temperature)
 	}
 	return id
 }
 
-// UnpricedModel returns the model if its price is not known, else "". Its cost is missing from
+// UnpricedModel returns the first model whose price is not known, else "". Its cost is missing from
 // estimates and results.
 func (p *Plan) UnpricedModel() string {
-	if _, ok := p.config.Prices.Of(p.config.Provider.Name(), p.config.Model); ok {
-		return ""
+	for _, m := range p.members() {
+		if _, ok := p.config.Prices.Of(m.config.Provider.Name(), m.config.Model); !ok {
+			return m.config.Model
+		}
 	}
-	return p.config.Model
+	return ""
 }
 
 // Free reports whether the judge is known to cost nothing.
 func (p *Plan) Free() bool {
-	price, ok := p.config.Prices.Of(p.config.Provider.Name(), p.config.Model)
-	return ok && price == llm.Price{}
+	return !slices.ContainsFunc(p.members(), func(m *Plan) bool {
+		price, ok := p.config.Prices.Of(m.config.Provider.Name(), m.config.Model)
+		return !ok || price != llm.Price{}
+	})
 }
 
-// PricesDate returns the day of the model's price, "" if the day or the price is not known, and for
-// a model that costs nothing.
+// PricesDate returns the day of the models' prices, "" if the day or a price is not known, if they
+// are of several days, and for models that cost nothing.
 func (p *Plan) PricesDate() string {
-	price, ok := p.config.Prices.Of(p.config.Provider.Name(), p.config.Model)
-	if !ok || price == (llm.Price{}) {
-		return ""
+	var dates []string
+	for _, m := range p.members() {
+		price, ok := p.config.Prices.Of(m.config.Provider.Name(), m.config.Model)
+		if !ok {
+			return ""
+		}
+		if price != (llm.Price{}) && !slices.Contains(dates, m.config.PricesDate) {
+			dates = append(dates, m.config.PricesDate)
+		}
 	}
-	return p.config.PricesDate
+	if len(dates) == 1 {
+		return dates[0]
+	}
+	return ""
 }

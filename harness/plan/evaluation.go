@@ -86,7 +86,7 @@ func (r *Run) Identity(daemon result.DaemonID) result.Identity {
 	id.MaxPerDocument = r.MaxPerDocument
 	id.Reader = r.readerID(daemon)
 	if r.Judging != nil {
-		id.Judge = new(r.Judging.Identity())
+		id.Judge, id.Panel = new(r.Judging.Identity()), r.Judging.Panel()
 	}
 	return id
 }

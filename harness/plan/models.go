@@ -24,6 +24,8 @@ type Models struct {
 	Prices      llm.Prices
 	// Priced are the beginnings of the names of models whose price the user gives.
 	Priced []string
+	// Panel are the recipes of a panel of judges, nil for one judge.
+	Panel []judging.Recipe
 	// Cap limits what the judge may cost, nil for no limit.
 	Cap *llm.USD
 }
@@ -55,21 +57,39 @@ func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.P
 	case judge.Name == "":
 		return nil, errors.New("the judge needs a model: give --model or --judge, or set SVC_EVAL_JUDGE_MODEL or SVC_LLM_MODEL")
 	}
+	first, err := m.config(env, judge)
+	if err != nil {
+		return nil, err
+	}
+	first.Prompts, first.Judged, first.Prices, first.Cap, first.MaxUnusable = kind.Prompts(), kind.Judged, m.Prices, m.Cap, m.MaxUnusable
+	if len(m.Panel) == 0 {
+		return judging.New(first)
+	}
+	if kind.Offline != nil {
+		return nil, fmt.Errorf("--judge-panel needs --scorer judge: a panel judges answers, not checks")
+	}
+	return judging.NewPanel(first, m.Panel, func(model string) (judging.Config, error) {
+		ref := llm.RefOf(env, m.Provider, model)
+		if ref.Provider == llm.ProviderFake {
+			ref.Name = llm.FakeModel
+		}
+		return m.config(env, ref)
+	})
+}
+
+// config returns how a model is reached, and the day of its price.
+func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, error) {
 	config := judge.Config(env)
 	config.PerSecond = m.PerSecond
 	provider, err := llm.Open(config)
 	if err != nil {
-		return nil, fmt.Errorf("judge: %w", err)
+		return judging.Config{}, fmt.Errorf("judge: %w", err)
 	}
 	date := llm.PricesDate
 	if slices.ContainsFunc(m.Priced, func(named string) bool { return strings.HasPrefix(judge.Name, named) }) {
 		date = ""
 	}
-	return judging.New(judging.Config{
-		Provider: provider, Model: judge.Name, BaseURL: llm.RecordedURL(config),
-		Prompts: kind.Prompts(), Judged: kind.Judged, Prices: m.Prices, Cap: m.Cap, MaxUnusable: m.MaxUnusable,
-		PricesDate: date,
-	})
+	return judging.Config{Provider: provider, Model: judge.Name, BaseURL: llm.RecordedURL(config), PricesDate: date}, nil
 }
 
 // offlineScorers returns the names of the scorers that never need a model.

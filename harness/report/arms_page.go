@@ -34,6 +34,7 @@ func (a *Arm) write(p *summary, common map[part]bool) {
 	if a.Run == nil {
 		return
 	}
+	a.panel(p)
 	a.rates(p)
 	a.tags(p)
 	a.checks(p)

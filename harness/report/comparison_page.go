@@ -159,6 +159,9 @@ func (c Comparison) pairNotes(p *summary, pair *compare.Pair) {
 	if text := pair.PowerText(); text != "" {
 		p.printf("- %s: %s\n", name, text)
 	}
+	if text := pair.RecipesText(); text != "" {
+		p.printf("- %s: %s\n", name, markdown.Span(text, 1000))
+	}
 }
 
 // measures writes the differences of scores and of retrieval.

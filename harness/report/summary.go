@@ -11,7 +11,7 @@ func Summary(r result.Result, own, latest string, code int) map[string]any {
 	}
 	return named(own, latest, code, map[string]any{
 		"sdk": r.SDK, "total": r.Total, "passed": r.Passed, "pass_rate": r.PassRate, "mean_score": r.MeanScore,
-		"pass_rate_interval": r.Interval, "clustered": r.Clustered, "repeats": r.Repeats, "tags": r.Tags, "checks": r.Checks,
+		"pass_rate_interval": r.Interval, "clustered": r.Clustered, "repeats": r.Repeats, "tags": r.Tags, "checks": r.Checks, "judge_panel": r.Panel,
 		"latency": r.Latency, "felt": r.Felt, "first_delta": r.FirstDelta, "first_try_rate": r.FirstTryRate,
 		"scored": r.Counts.Scored, "errors": r.Counts.Errors, "unscored": r.Counts.Unscored, "no_gold": r.Counts.NoGold,
 		"not_measurable": r.Counts.NotMeasurable, "planned": r.Planned, "stopped": r.Stopped,

@@ -66,7 +66,7 @@ func Plan(s Spec) (*Rescoring, error) {
 	was := &r.Identity
 	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge, External: was.External}
 	was.Scorer, was.ExactCase, was.Judge, was.Tool = s.Scorer.Name, nil, nil, s.Tool
-	was.External = s.External
+	was.External, was.Panel = s.External, nil
 	if s.Scorer.ComparesText() {
 		was.ExactCase = &s.ExactCase
 	}
@@ -80,7 +80,7 @@ func Plan(s Spec) (*Rescoring, error) {
 		if r.Judging, err = s.OpenJudge(); err != nil {
 			return nil, err
 		}
-		was.Judge = new(r.Judging.Identity())
+		was.Judge, was.Panel = new(r.Judging.Identity()), r.Judging.Panel()
 	}
 	sc, err := r.scorer(0)
 	if err != nil {

@@ -44,7 +44,9 @@ type Identity struct {
 	Daemon         DaemonID    `json:"daemon"`
 	Reader         *ModelID    `json:"reader"`
 	Judge          *JudgeModel `json:"judge"`
-	Tool           ToolID      `json:"tool"`
+	// Panel are the recipes that judged, Judge being that of the first. It is nil for one judge.
+	Panel []Recipe `json:"judge_panel,omitempty"`
+	Tool  ToolID   `json:"tool"`
 	// Rescored is nil unless the answers are those of an earlier result.
 	Rescored *Rescored `json:"rescored,omitempty"`
 	// Imported is nil unless the answers are those that another harness stored.

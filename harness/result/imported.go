@@ -3,10 +3,12 @@ package result
 import (
 	"fmt"
 	"strings"
+
+	"evalctl/scorer"
 )
 
 // ScorerImported is the scorer of a result whose verdicts are those of another harness.
-const ScorerImported = "imported"
+const ScorerImported = scorer.Imported
 
 // ImportedID identifies answers that another harness stored.
 type ImportedID struct {

@@ -20,6 +20,8 @@ const (
 	// MethodClusterBootstrap is the bootstrap interval over clusters, by expanded percentiles
 	// (Hesterberg 2015).
 	MethodClusterBootstrap = "cluster_bootstrap"
+	// MethodLinearised is Student's t on the linearised values of a coefficient (Gwet 2014).
+	MethodLinearised = "linearised_t"
 	// MethodOrder is the interval of a percentile by order statistics.
 	MethodOrder = "order_statistics"
 )
@@ -28,6 +30,7 @@ const (
 var methodNames = map[string]string{
 	MethodWilson: "Wilson", MethodExact: "Clopper-Pearson", MethodClustered: "clustered t", MethodT: "t",
 	MethodBCa: "BCa bootstrap", MethodClusterBootstrap: "cluster bootstrap", MethodOrder: "order statistics",
+	MethodLinearised:  "linearised t",
 	"wilson_clusters": "Wilson over clusters", "wilson_stratified": "stratified Wilson",
 	"newcombe_paired": "paired Newcombe", "student_t_clustered": "clustered t", "student_t_paired": "paired t",
 	"sign_flip_clusters": "cluster sign flips", "sign_flip_clusters_wider": "cluster sign flips, or the pairs' where wider",

@@ -79,9 +79,12 @@ type Record struct {
 	Brain    string   `json:"brain,omitempty"` // if the run has several
 	Line     int      `json:"line"`
 	// JudgeUnanswered is set if the answer has no verdict because the judge did not answer.
-	JudgeUnanswered bool            `json:"judge_unanswered,omitempty"`
-	JudgeAttempts   int             `json:"judge_attempts,omitempty"`
-	JudgeUsage      *protocol.Usage `json:"judge_usage,omitempty"`
+	JudgeUnanswered bool `json:"judge_unanswered,omitempty"`
+	// Panel has the verdict of each recipe, in the order of Identity.Panel, whose first is the headline:
+	// the verdict of the record. It is nil for one judge, and without an answer.
+	Panel         []RecipeVerdict `json:"judge_panel,omitempty"`
+	JudgeAttempts int             `json:"judge_attempts,omitempty"`
+	JudgeUsage    *protocol.Usage `json:"judge_usage,omitempty"`
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
@@ -144,6 +147,15 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	}
 	if v.Scored {
 		r.Outcome, r.Score = Scored, &v.Score
+	}
+	r.Panel = nil
+	for _, one := range v.Recipes {
+		given := r.Conditioned(one.Verdict)
+		rv := RecipeVerdict{Recipe: one.Recipe, Passed: given.Passed(), Reason: given.Reason}
+		if given.Scored {
+			rv.Score = new(given.Score)
+		}
+		r.Panel = append(r.Panel, rv)
 	}
 	if o := v.Original; o != nil {
 		r.Original = &Original{Passed: o.Passed(), Reason: o.Reason, USD: o.Cost}

@@ -56,6 +56,8 @@ type Result struct {
 	// Checks has the outcomes of the questions that have checks, by Check.Label, and is nil unless the
 	// scorer applies checks. A question passed if all its checks of the label hold.
 	Checks map[string]*TagFigures `json:"checks,omitempty"`
+	// Panel is nil unless several recipes judged.
+	Panel *Panel `json:"judge_panel,omitempty"`
 	// Clustered is nil unless the questions have clusters or were asked several times.
 	Clustered *Clustered `json:"clustered,omitempty"`
 	// Repeats is nil if each question was asked once.

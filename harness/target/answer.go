@@ -49,8 +49,6 @@ type Answer struct {
 	// FirstDelta is the time from the start of the answering attempt to the first text, 0 if none was
 	// streamed.
 	FirstDelta time.Duration
-	// Gaps are the times between the deltas of the last attempt's stream, nil unless Target.Gaps is set.
-	Gaps []time.Duration
 	// Timeline has the events of the last attempt's stream, nil if nothing was streamed.
 	Timeline result.Timeline
 	Attempts int
@@ -68,7 +66,6 @@ type Answer struct {
 
 	spelled spellings
 	listens bool // Events are kept
-	gaps    bool // Gaps are kept
 
 	// The remaining fields are set if the answer was not written by the daemon. Search is the part of
 	// Latency that the daemon's search took. Actor is what the model used that wrote it. DeepRank is
@@ -103,8 +100,6 @@ type Target struct {
 	// MaxPerDocument is sent unless it is nil.
 	MaxPerDocument *int
 	Dialect        result.Dialect
-	// Gaps is set if answers have the times between their deltas.
-	Gaps bool
 }
 
 // Health returns an error unless the service is alive (see Service.Health).
@@ -125,7 +120,7 @@ func (t *Target) once(ctx context.Context, q dataset.Question) (Answer, error) {
 
 // Answer implements Service.
 func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a Answer, err error) {
-	a.listens, a.gaps = len(q.Forbidden) > 0, t.Gaps
+	a.listens = len(q.Forbidden) > 0
 	scenario, err := ScenarioOf(t.Scenario)
 	if err == nil {
 		err = scenario.exchange(ctx, e, scenario.request(t, q), &a, time.Now())
@@ -198,8 +193,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	}()
 	a.Citations = []json.RawMessage{}
 	kept, retrieved := 0, false
-	var last time.Duration // when the delta before came
-	var o jsonobj.Object   // of one event at a time
+	var o jsonobj.Object // of one event at a time
 	var others otherEvents
 	for {
 		ev, err := r.Next()
@@ -237,10 +231,6 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			if a.FirstDelta == 0 && delta != "" {
 				a.FirstDelta = came
 			}
-			if a.gaps && last > 0 {
-				a.Gaps = append(a.Gaps, came-last)
-			}
-			last = came
 			kept += len(delta)
 			text.WriteString(delta)
 		case protocol.EventCitation:

@@ -49,6 +49,7 @@ func plausible(r *result.Record) bool {
 		!slices.ContainsFunc(r.Retrieved, func(c result.Chunk) bool { return slices.Contains(c.Duplicates, "") }) &&
 		!slices.ContainsFunc(r.Failed, implausibleFailure) && distinct(r.Tags) &&
 		plausibleLeaks(r.Leaks) && plausibleUsage(r.Usage) && plausibleUsage(r.JudgeUsage) && plausibleReplay(r) &&
+		!slices.ContainsFunc(r.Panel, implausibleVerdict) &&
 		!slices.ContainsFunc(r.Checks, func(c result.Check) bool { return c.Valid() != nil })
 }
 
@@ -107,6 +108,10 @@ func plausibleReplay(r *result.Record) bool {
 
 func implausibleFailure(f result.Failure) bool {
 	return !slices.Contains(failures, f.Kind) || f.Message == "" || f.Status != 0 && (f.Status < 100 || f.Status > 999)
+}
+
+func implausibleVerdict(v result.RecipeVerdict) bool {
+	return v.Recipe == "" || v.Score != nil && !(*v.Score >= 0 && *v.Score <= 1)
 }
 
 func plausibleUsage(u *protocol.Usage) bool {

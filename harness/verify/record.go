@@ -25,6 +25,8 @@ type checker struct {
 	// repeats is how often each question was asked, 0 for once.
 	repeats int
 	replay  bool
+	// recipes are those of the panel, nil for one judge.
+	recipes []result.Recipe
 	// unretrieved is set if the target does not say what answers rest on.
 	unretrieved bool
 	// byText is set if documents were found by the texts of passages.
@@ -40,7 +42,7 @@ func newChecker(res *result.Result) (*checker, error) {
 	id := res.Identity
 	c := &checker{
 		topK: max(1, id.TopK), repeats: id.Dataset.Repeats,
-		replay: res.Replay != nil, unretrieved: res.Mapped.Unretrieved(), byText: res.Mapped != nil && res.Mapped.ByText > 0, corpus: id.Corpus != nil, brains: []string{""},
+		replay: res.Replay != nil, recipes: id.Panel, unretrieved: res.Mapped.Unretrieved(), byText: res.Mapped != nil && res.Mapped.ByText > 0, corpus: id.Corpus != nil, brains: []string{""},
 	}
 	if len(res.Brains) > 1 {
 		c.brains = nil
@@ -97,6 +99,7 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 	if want := r.JudgeVerdict; c.replay && want != "" {
 		c.verdict(r, add)
 	}
+	c.panel(r, add)
 	c.retrieval(r, add)
 	c.lost(r, add)
 	c.leaks(r, add)

@@ -149,6 +149,11 @@ func (a *Actor) checkHaystacks() error {
 				"give the corpus, or leave the baseline out", a.cfg.Style, info.ID, a.cfg.Benchmark.Path)
 		}
 	}
+	hasGold := func(q source.Question) bool { return len(q.Gold) > 0 }
+	if a.cfg.Style == Oracle && !slices.ContainsFunc(a.cfg.Benchmark.Questions, hasGold) {
+		return fmt.Errorf("the baseline %s reads the gold sessions, which no question of %s has; leave the baseline out",
+			a.cfg.Style, a.cfg.Benchmark.Path)
+	}
 	return nil
 }
 

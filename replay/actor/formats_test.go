@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,10 +18,11 @@ import (
 // sessionsOf is how many sessions the haystacks of benchmarks have.
 const sessionsOf = 6
 
-// benchmarks write for each format a benchmark of questions about one haystack, of whose sessions
-// the second and the fifth are gold.
-var benchmarks = map[source.Format]func(questions int) (files map[string]string){
-	source.LongMemEval: func(questions int) map[string]string {
+// benchmarks have for each format the files of a benchmark of questions about one haystack, of whose
+// sessions the second and the fifth are gold, if the format has gold. The first file is the one to
+// open.
+var benchmarks = map[source.Format]func(questions int) [][2]string{
+	source.LongMemEval: func(questions int) [][2]string {
 		type object = map[string]any
 		var ids, dates []string
 		var sessions [][]object
@@ -37,9 +39,9 @@ var benchmarks = map[source.Format]func(questions int) (files map[string]string)
 				"haystack_session_ids": ids, "haystack_dates": dates, "haystack_sessions": sessions,
 			})
 		}
-		return map[string]string{"b.json": encoded(all)}
+		return [][2]string{{"b.json", encoded(all)}}
 	},
-	source.LoCoMo: func(questions int) map[string]string {
+	source.LoCoMo: func(questions int) [][2]string {
 		type object = map[string]any
 		talk := object{"speaker_a": "Ann", "speaker_b": "Bob"}
 		for i := range sessionsOf {
@@ -50,9 +52,53 @@ var benchmarks = map[source.Format]func(questions int) (files map[string]string)
 		for range questions {
 			qa = append(qa, object{"question": "What does Ann like?", "answer": "tea", "evidence": []string{"D2:1", "D5:1"}, "category": 1})
 		}
-		return map[string]string{"b.json": encoded([]object{{"sample_id": "conv-7", "conversation": talk, "qa": qa}})}
+		return [][2]string{{"b.json", encoded([]object{{"sample_id": "conv-7", "conversation": talk, "qa": qa}})}}
 	},
-	source.JSONL: func(questions int) map[string]string {
+	source.BEAM: func(questions int) [][2]string {
+		type object = map[string]any
+		var turns [][]object
+		for i := range sessionsOf {
+			turns = append(turns, []object{{"role": "user", "id": i, "content": text(i), "time_anchor": "March-15-2024"}})
+		}
+		var probes []object
+		for range questions {
+			probes = append(probes, object{"question": "What do I like?", "answer": "tea", "rubric": []string{"says tea"}, "source_chat_ids": []int{1, 4}})
+		}
+		return [][2]string{
+			{"7/chat.json", encoded([]object{{"batch_number": 1, "turns": turns}})},
+			{"7/probing_questions/probing_questions.json", encoded(map[string][]object{"summarization": probes})},
+		}
+	},
+	source.ConvoMem: func(questions int) [][2]string {
+		type object = map[string]any
+		says := func(i int) []object { return []object{{"speaker": "User", "text": text(i)}} }
+		var conversations, items []object
+		for i := range sessionsOf {
+			conversations = append(conversations, object{"id": fmt.Sprint(i), "messages": says(i)})
+		}
+		for range questions {
+			items = append(items, object{
+				"question": "What do I like?", "answer": "tea", "category": "facts",
+				"message_evidences": append(says(1), says(4)...), "conversations": conversations[1:2],
+			})
+		}
+		return [][2]string{{"facts.json", encoded(object{"evidenceItems": items, "conversations": conversations, "contextSize": 6})}}
+	},
+	source.PersonaMem: func(questions int) [][2]string {
+		var messages []map[string]string
+		for i := range sessionsOf {
+			messages = append(messages, map[string]string{"role": "system", "content": text(i)})
+		}
+		rows := []string{"question_id,question_type,question,correct_answer,all_options,shared_context_id,end_index_in_shared_context"}
+		for q := range questions {
+			rows = append(rows, fmt.Sprintf(`q%d,facts,What do I like?,(b),"['(a) Milk.', '(b) Tea.']",c0ffee,%d`, q, sessionsOf))
+		}
+		return [][2]string{
+			{"questions_32k.csv", strings.Join(rows, "\n") + "\n"},
+			{"shared_contexts_32k.jsonl", encoded(map[string]any{"c0ffee": messages}) + "\n"},
+		}
+	},
+	source.JSONL: func(questions int) [][2]string {
 		var lines, docs []string
 		for q := range questions {
 			lines = append(lines, fmt.Sprintf(`{"id":"q%d","question":"What?","reference_answer":"tea","expected_paths":["raw/documents/1.md","4.md"]}`, q))
@@ -60,7 +106,7 @@ var benchmarks = map[source.Format]func(questions int) (files map[string]string)
 		for i := range sessionsOf {
 			docs = append(docs, fmt.Sprintf(`{"path":"%d.md","title":"T","text":"%s"}`, i, text(i)))
 		}
-		return map[string]string{"b.jsonl": strings.Join(lines, "\n") + "\n", "b.corpus.jsonl": strings.Join(docs, "\n") + "\n"}
+		return [][2]string{{"b.jsonl", strings.Join(lines, "\n") + "\n"}, {"b.corpus.jsonl", strings.Join(docs, "\n") + "\n"}}
 	},
 }
 
@@ -75,35 +121,58 @@ func encoded(v any) string {
 	return string(data)
 }
 
+// writeFormat writes a benchmark of a format and returns the path of the file to open.
+func writeFormat(t *testing.T, format source.Format, questions int) (path string) {
+	t.Helper()
+	write := benchmarks[format]
+	if write == nil {
+		t.Fatal("the format is new: add a benchmark of it to benchmarks")
+	}
+	dir := t.TempDir()
+	for _, f := range write(questions) {
+		to := filepath.Join(dir, filepath.FromSlash(f[0]))
+		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		if err == nil {
+			err = os.WriteFile(to, []byte(f[1]), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path = cmp.Or(path, to)
+	}
+	return path
+}
+
 // TestBaselinesOfEveryBenchmark: each baseline gives the reader what it says of each format.
-// Sessions are drawn the same again, differently for questions that differ, and none is preferred.
+// Sessions are drawn the same again, differently for questions that differ, and none is preferred. A
+// format without gold has no oracle.
 func TestBaselinesOfEveryBenchmark(t *testing.T) {
 	const questions = 240
 	for _, format := range source.Formats() {
 		t.Run(string(format), func(t *testing.T) {
-			write := benchmarks[format]
-			if write == nil {
-				t.Fatal("the format is new: add a benchmark of it to benchmarks")
-			}
-			dir := t.TempDir()
-			for name, content := range write(questions) {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			names, err := filepath.Glob(filepath.Join(dir, "b.json*"))
-			if err != nil || len(names) == 0 {
-				t.Fatal(names, err)
-			}
-			b := open(t, names[0])
+			path := writeFormat(t, format, questions)
+			b := open(t, path)
 			if b.Format != format || len(b.Questions) != questions {
 				t.Fatalf("%s with %d questions", b.Format, len(b.Questions))
 			}
 			want := map[Style]string{NoMemory: "", FullContext: "0 1 2 3 4 5", Oracle: "1 4"}
+			gold := len(b.Questions[0].Gold)
+			draws := max(1, gold)
+			if gold == 0 != (format == source.PersonaMem) || gold != 0 && gold != 2 {
+				t.Fatalf("%d gold", gold)
+			}
 			drawn, how := map[string]int{}, map[string]bool{}
 			for _, style := range Baselines {
-				a := newActor(t, Config{Style: style, Reader: llm.NewFake(), Model: "fake", Benchmark: b})
-				again := newActor(t, Config{Style: style, Reader: llm.NewFake(), Model: "fake", Benchmark: open(t, names[0])})
+				config := Config{Style: style, Reader: llm.NewFake(), Model: "fake", Benchmark: b}
+				if style == Oracle && gold == 0 {
+					if _, err := New(config); err == nil || !strings.Contains(err.Error(), "no question") {
+						t.Errorf("an oracle without gold: %v", err)
+					}
+					continue
+				}
+				a := newActor(t, config)
+				config.Benchmark = open(t, path)
+				again := newActor(t, config)
 				for _, q := range b.Questions {
 					got := sessionsShown(t, a, q)
 					if style != RandomSession {
@@ -112,24 +181,23 @@ func TestBaselinesOfEveryBenchmark(t *testing.T) {
 						}
 						continue
 					}
-					one := strings.Fields(got)
-					if len(one) != 2 || one[0] == one[1] || sessionsShown(t, again, q) != got {
+					if one := strings.Fields(got); len(slices.Compact(one)) != draws || sessionsShown(t, again, q) != got {
 						t.Fatalf("drew %q, and again %q", got, sessionsShown(t, again, q))
 					}
 					how[got] = true
-					for _, s := range one {
+					for _, s := range strings.Fields(got) {
 						drawn[s]++
 					}
 				}
 			}
-			// Each of 6 sessions is drawn for a third of the questions, with a standard deviation of 7.3.
+			// The standard deviation of how often each of 6 sessions is drawn is at most 7.3.
 			for s := range sessionsOf {
-				if n := drawn[fmt.Sprint(s)]; n < 80-4*8 || n > 80+4*8 {
+				if n, mean := drawn[fmt.Sprint(s)], draws*questions/sessionsOf; n < mean-4*8 || n > mean+4*8 {
 					t.Errorf("session %d was drawn %d times of %d", s, n, questions)
 				}
 			}
-			if len(how) != 15 {
-				t.Errorf("%d of 15 pairs were drawn: %v", len(how), slices.Sorted(maps.Keys(how)))
+			if ways := map[int]int{1: 6, 2: 15}[draws]; len(how) != ways {
+				t.Errorf("%d of %d sets were drawn: %v", len(how), ways, slices.Sorted(maps.Keys(how)))
 			}
 		})
 	}

@@ -20,19 +20,22 @@ const benchSize = 1024
 func BenchmarkWrite(b *testing.B) {
 	db := openDB(b, postgrestest.Database(b)+"&pool_max_conns=20")
 	for _, clients := range []int{1, 16} {
-		b.Run(fmt.Sprintf("pgstore/%d", clients), func(b *testing.B) { benchStores(b, db, clients) })
+		b.Run(fmt.Sprintf("pgstore/%d", clients), func(b *testing.B) { benchStores(b, db, clients, clients) })
+		if clients > 1 {
+			b.Run(fmt.Sprintf("pgstore-one-brain/%d", clients), func(b *testing.B) { benchStores(b, db, clients, 1) })
+		}
 		b.Run(fmt.Sprintf("pgx/%d", clients), func(b *testing.B) { benchInserts(b, db, clients) })
 	}
 }
 
-// benchStores writes new documents, each client to a brain of its own.
-func benchStores(b *testing.B, db *pgstore.DB, clients int) {
+// benchStores writes new documents: each client to a brain of its own, or all to the same one.
+func benchStores(b *testing.B, db *pgstore.DB, clients, brains int) {
 	var stores []*store.Store
-	for range clients {
+	for range brains {
 		stores = append(stores, openStore(b, db, newBrain(b, db)))
 	}
 	benchClients(b, clients, func(ctx context.Context, client, i int, data []byte) error {
-		return stores[client].Write(ctx, fmt.Sprintf("notes/%d.md", i), data)
+		return stores[client%brains].Write(ctx, fmt.Sprintf("notes/%d-%d.md", client, i), data)
 	})
 }
 
@@ -68,6 +71,7 @@ func benchClients(b *testing.B, clients int, write func(ctx context.Context, cli
 	run(-50*clients, 0) // every connection has its plans then
 	b.ResetTimer()
 	run(0, b.N)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 }
 
 // BenchmarkBatch writes 1,024 documents: in one commit, and one after the other.

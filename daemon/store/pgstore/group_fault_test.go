@@ -12,23 +12,31 @@ import (
 )
 
 // TestGroupFaults cuts and stalls the network, and crashes the server, while many brains are
-// written to. Acknowledged writes must be there, and failed ones must not, unless their outcome is
-// unknown.
+// written to, or one by many. Acknowledged writes must be there, and failed ones must not, unless
+// their outcome is unknown.
 func TestGroupFaults(t *testing.T) {
 	t.Parallel()
-	const brains = 16
+	t.Run("many brains", func(t *testing.T) { groupFaults(t, 16, 1) })
+	t.Run("one brain", func(t *testing.T) { groupFaults(t, 1, 16) })
+}
+
+func groupFaults(t *testing.T, brains, writers int) {
+	t.Helper()
 	cluster := postgrestest.New(t)
 	conn := cluster.Database()
 	p, proxied := postgrestest.Behind(t, conn)
 	db, direct := openDB(t, proxied), openDB(t, conn)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	var seen []*store.Store
+	var used, seen []*store.Store
+	var mu sync.Mutex // guards the outcomes
 	outcomes := make([]map[string]error, brains)
 	for i := range brains {
 		brain := newBrain(t, direct)
-		s := openStore(t, db, brain)
 		seen, outcomes[i] = append(seen, openStore(t, direct, brain)), map[string]error{}
+		used = append(used, openStore(t, db, brain))
+	}
+	for i := range brains * writers {
 		wg.Go(func() {
 			for n := 0; ; n++ {
 				select {
@@ -36,7 +44,11 @@ func TestGroupFaults(t *testing.T) {
 					return
 				default:
 				}
-				outcomes[i][fmt.Sprint(n)] = s.Write(t.Context(), fmt.Sprint("one/", n), []byte("content"))
+				name := fmt.Sprint(i, "-", n)
+				err := used[i%brains].Write(t.Context(), "one/"+name, []byte("content"))
+				mu.Lock()
+				outcomes[i%brains][name] = err
+				mu.Unlock()
 			}
 		})
 	}

@@ -37,6 +37,15 @@ func (b *backend) Mutate(ctx context.Context, op store.Op, when time.Time) (stor
 	return m.event, m.ok, failure(context.WithoutCancel(ctx), err)
 }
 
+const mutate = "SELECT number, event FROM evalctl.mutate($1, $2, $3, $4, $5, $6, $7, $8)"
+
+// arguments returns the parameters of mutate.
+func (m *mutation) arguments() []any {
+	return []any{
+		m.b.brain, m.b.fence.Load(), string(m.op.Kind), m.op.Path, above(m.op.Path), m.op.Data, m.when.UnixNano(), m.id,
+	}
+}
+
 // commit commits the operation with one statement, which is one round trip and one transaction. It
 // waits for the lock of the brain.
 func (m *mutation) commit(ctx context.Context) error {
@@ -52,10 +61,7 @@ func (m *mutation) commit(ctx context.Context) error {
 	var seq *int64
 	var kind *string
 	m.sent = true
-	err = conn.QueryRow(limited, "SELECT number, event FROM evalctl.mutate($1, $2, $3, $4, $5, $6, $7, $8)",
-		m.b.brain, m.b.fence.Load(), string(m.op.Kind), m.op.Path, above(m.op.Path), m.op.Data,
-		m.when.UnixNano(), m.id).
-		Scan(&seq, &kind)
+	err = conn.QueryRow(limited, mutate, m.arguments()...).Scan(&seq, &kind)
 	if err == nil {
 		m.committed(seq, kind)
 	}

@@ -26,6 +26,12 @@ var concurrentCases = []scenario{
 		}
 		return firstErr(err, p.Delete(p.ctx, "a"))
 	}, events: "created a" + strings.Repeat(", updated a", 159) + ", deleted a"},
+	{name: "each caller has an outcome of its own", do: func(p *probe) error {
+		for round := range 10 {
+			wantOwnOutcomes(p, round)
+		}
+		return p.Close() // documents and events depend on who was first
+	}},
 	{name: "batches are isolated", before: "n=x", do: func(p *probe) error {
 		parallel(p, 8, func(int) error {
 			return batch(func(p *probe, b *store.Batch) error {
@@ -115,6 +121,41 @@ var concurrentCases = []scenario{
 		workers.Wait()
 		return err
 	}},
+}
+
+// wantOwnOutcomes lets callers at the same time write a document, documents below it, and delete one
+// that does not exist. Either the document is there or those below it, and the others have failed.
+func wantOwnOutcomes(p *probe, round int) {
+	const callers = 12
+	errs := make([]error, callers)
+	path := func(i int) string {
+		if i%3 == 0 {
+			return fmt.Sprintf("n%d/x%d", round, i)
+		}
+		return fmt.Sprintf("n%d", round)
+	}
+	parallel(p, callers, func(i int) error {
+		if i%3 == 2 {
+			errs[i] = p.Delete(p.ctx, "missing")
+		} else {
+			errs[i] = p.Write(p.ctx, path(i), []byte{byte('a' + i)})
+		}
+		return nil
+	})
+	info, err := p.Stat(p.ctx, path(1))
+	if err != nil {
+		p.Fatal(err)
+	}
+	for i, err := range errs {
+		switch {
+		case i%3 == 2 && !store.IsNotFound(err):
+			p.Errorf("caller %d: delete: %v", i, err)
+		case i%3 < 2 && info.IsDir == (i%3 == 0) && err != nil:
+			p.Errorf("caller %d: write %s: %v", i, path(i), err)
+		case i%3 < 2 && info.IsDir != (i%3 == 0) && !store.IsInvalidPath(err):
+			p.Errorf("caller %d: write %s: %v, want an invalid path", i, path(i), err)
+		}
+	}
 }
 
 // wantWholeBatch takes a listing, in which no batch may be half visible.

@@ -2,13 +2,13 @@ package work
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/bench/load"
@@ -39,6 +39,7 @@ type Config struct {
 // a daemon is started again.
 type Requests struct {
 	config  Config
+	queries []query
 	brains  []string // ids, the most popular first
 	service atomic.Pointer[target.Service]
 	// Written is called for every write that was acknowledged, if it is set.
@@ -51,6 +52,9 @@ func NewRequests(c Config, s target.Service, brains []string) *Requests {
 		c.Queries = drawQueries(c)
 	}
 	r := &Requests{config: c, brains: brains}
+	for _, text := range c.Queries {
+		r.queries = append(r.queries, newQuery(c, text))
+	}
 	r.Use(s)
 	return r
 }
@@ -66,13 +70,13 @@ func (r *Requests) Request(number uint64) load.Request {
 	random := numbered(r.config.Seed, number)
 	op := choose(r.config.Mix, random.Float64())
 	brain := r.brains[zipf(random, brainExponent, len(r.brains))]
-	var query string
+	var q query
 	switch op {
 	case Search, Ask, Recall:
-		query = r.config.Queries[random.IntN(len(r.config.Queries))]
+		q = r.queries[random.IntN(len(r.queries))]
 	}
 	return load.Request{Op: op, Do: func(ctx context.Context) load.Outcome {
-		o := r.do(ctx, *r.service.Load(), op, brain, query, number)
+		o := r.do(ctx, *r.service.Load(), op, brain, q, number)
 		if o.Err != nil {
 			o.Kind = kindOf(ctx, o.Err)
 		}
@@ -126,17 +130,23 @@ func kindOf(ctx context.Context, err error) string {
 }
 
 // do makes a request once, and is not tried again: a user would have felt the failure.
-func (r *Requests) do(ctx context.Context, s target.Service, op, brain, query string, number uint64) (o load.Outcome) {
+func (r *Requests) do(ctx context.Context, s target.Service, op, brain string, q query, number uint64) (o load.Outcome) {
 	switch op {
-	case Search:
-		return r.answer(ctx, s, result.SearchOnly, brain, query)
-	case Ask:
-		return r.answer(ctx, s, result.AskBasic, brain, query)
+	case Search, Ask:
+		e, daemon := s.(*target.Endpoint)
+		whole := number%readEvery == 0
+		switch {
+		case !daemon:
+			return r.answer(ctx, s, op, brain, q)
+		case op == Ask:
+			return ask(ctx, e, brain, q, r.config.Prices, whole)
+		}
+		return search(ctx, e, brain, q, whole)
 	case Recall:
 		e := s.(*target.Endpoint) // or Has has left it out
 		reply, err := e.Object(ctx, target.Request{
 			Method: http.MethodPost, Path: target.BrainPath(brain) + "/sessions/" + sessionOf(number) + "/recall", ContentType: protocol.TypeJSON,
-			Body: target.Encode(r.config.Dialect, map[string]any{"query": query, "top_k": r.config.TopK}, nil),
+			Body: target.Encode(r.config.Dialect, map[string]any{"query": q.text, "top_k": r.config.TopK}, nil),
 		})
 		o.Err, o.Bytes = err, int64(len(reply.Get("chunks")))
 		return o
@@ -145,7 +155,11 @@ func (r *Requests) do(ctx context.Context, s target.Service, op, brain, query st
 		for i := range docs {
 			docs[i] = r.newDoc(number, i)
 		}
-		o.Err = s.Store(r.config.Dialect).Write(ctx, brain, docs, 1)
+		if e, daemon := s.(*target.Endpoint); daemon {
+			o.Err = batch(ctx, e, brain, docs)
+		} else {
+			o.Err = s.Store(r.config.Dialect).Write(ctx, brain, docs, 1)
+		}
 		r.acknowledge(o.Err, brain, number, len(docs))
 		return o
 	}
@@ -207,32 +221,38 @@ func put(ctx context.Context, e *target.Endpoint, brain string, doc dataset.Doc)
 	return res.Body.Close()
 }
 
+// batch writes documents with one request.
+func batch(ctx context.Context, e *target.Endpoint, brain string, docs []dataset.Doc) error {
+	b := protocol.Batch{Reason: "evalctl bench"}
+	for _, d := range docs {
+		b.Ops = append(b.Ops, protocol.BatchOp{Type: protocol.OpWrite, Path: result.SeedRoot + d.Path, Content: d.Data})
+	}
+	body, err := json.Marshal(b)
+	if err != nil {
+		return fmt.Errorf("encode a batch: %w", err)
+	}
+	reply, err := e.Object(ctx, target.Request{
+		Method: http.MethodPost, Path: target.BrainPath(brain) + "/documents/batch-ops", ContentType: protocol.TypeJSON, Body: body,
+	})
+	if n := reply.Number("committed"); err == nil && n != float64(len(docs)) {
+		err = target.NewFailure(result.KindProtocol, fmt.Sprintf("the daemon reports %v committed documents of %d", n, len(docs)))
+	}
+	return err
+}
+
 func documentPath(brain, below, path string) string {
 	return target.BrainPath(brain) + "/documents" + below + "?path=" + url.QueryEscape(result.SeedRoot+path)
 }
 
-// answer searches or asks.
-func (r *Requests) answer(ctx context.Context, s target.Service, scenario result.Scenario, brain, query string) (o load.Outcome) {
+// answer searches or asks a service that does not speak the protocol.
+func (r *Requests) answer(ctx context.Context, s target.Service, op, brain string, q query) (o load.Outcome) {
 	t := &target.Target{
-		Service: s, Brains: map[string]string{"": brain}, Scenario: scenario, Mode: r.config.Mode, TopK: r.config.TopK,
-		Dialect: r.config.Dialect, Gaps: true,
+		Service: s, Brains: map[string]string{"": brain}, Scenario: result.SearchOnly, Mode: r.config.Mode, TopK: r.config.TopK,
+		Dialect: r.config.Dialect,
 	}
-	began := time.Now()
-	a, err := s.Answer(ctx, t, dataset.Question{Question: query})
-	o.Err, o.Bytes = err, int64(len(a.Text))
-	if scenario == result.SearchOnly {
-		return o
+	if op == Ask {
+		t.Scenario = result.AskBasic
 	}
-	o.Gaps, o.FirstDelta = a.Gaps, a.FirstDelta
-	if o.FirstDelta > 0 {
-		o.Stream = time.Since(began) - o.FirstDelta
-	}
-	if u := a.Usage; u != nil {
-		o.InputTokens, o.OutputTokens = int64(u.InputTokens), int64(u.OutputTokens)
-		if price, ok := r.config.Prices.Of(llm.ProviderOpenAI, a.Model); ok {
-			o.Priced = true
-			o.CostNanoUSD = int64(price.Cost(llm.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens}))
-		}
-	}
-	return o
+	a, err := s.Answer(ctx, t, dataset.Question{Question: q.text})
+	return load.Outcome{Err: err, Bytes: int64(len(a.Text))}
 }

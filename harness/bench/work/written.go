@@ -94,9 +94,7 @@ func (r *Requests) Hold(ctx context.Context, n int) (release func(), err error) 
 	for i := range n {
 		res, err := e.Do(ctx, target.Request{ //nolint:bodyclose // release closes it
 			Method: http.MethodPost, Path: target.BrainPath(r.brains[0]) + "/ask", ContentType: protocol.TypeJSON, Accept: protocol.TypeEvents,
-			Body: target.Encode(r.config.Dialect, map[string]any{
-				"question": r.config.Queries[i%len(r.config.Queries)], "top_k": r.config.TopK, "mode": r.config.Mode,
-			}, nil),
+			Body: r.queries[i%len(r.queries)].ask,
 		})
 		if err != nil {
 			release()

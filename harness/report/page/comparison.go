@@ -212,6 +212,9 @@ func pairNotes(c *compare.Comparison, p compare.Pair) []block {
 	if text := p.PowerText(); text != "" {
 		parts = append(parts, text)
 	}
+	if text := p.RecipesText(); text != "" {
+		parts = append(parts, clean(text))
+	}
 	if m := p.Margin; m != nil {
 		words := map[result.BaselineVerdict]string{result.NotWorse: "not worse", result.Worse: "worse", result.Unknown: "not known to be worse or not"}[m.Verdict]
 		parts = append(parts, fmt.Sprintf("with a margin of %.1f pp, %s is %s (one-sided p %s of a loss of %.1f pp or more)",

@@ -257,6 +257,7 @@ func (d *detail) addFacts(q *result.Record) {
 	if q.JudgeAttempts > 0 || q.JudgeVerdict != "" {
 		add("Judge", judgeWords(q))
 	}
+	add("Recipes", clean(q.RecipesText()))
 	if r := q.Retrieval; r != nil {
 		add("Retrieval", fmt.Sprintf("recall %.3f, nDCG %.3f, reciprocal rank %.3f", r.Recall, r.NDCG, r.ReciprocalRank))
 	}

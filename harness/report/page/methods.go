@@ -29,6 +29,8 @@ var methods = map[string]string{
 	"student_t_paired":            "Mean of the differences ± t·s/√n.",
 	"bootstrap_percentile_paired": "Percentiles of the mean difference over resampled questions, or clusters.",
 	"student_t_welch_log":         "Difference of the mean logarithms of the runs ± t·√(s₁²/n₁ + s₂²/n₂), as a ratio; each run is one value.",
+	result.MethodLinearised: "Coefficient ± t·s/√n of the linearised values of the answers, with n−1 degrees of freedom " +
+		"(Gwet 2014).",
 	result.MethodOrder: "The values at two ranks that enclose the percentile with at least this " +
 		"probability, by the binomial distribution.",
 }

@@ -12,6 +12,7 @@ import (
 // rateSection shows the pass rate, overall and by tag. The stratum X of a replay is the tag type:X.
 func rateSection(res *result.Result) section {
 	s := section{ID: "rate", Title: "Pass rate"}
+	s.add(panelBlocks(res.Panel)...)
 	floor := math.NaN()
 	if res.Gate != nil {
 		floor = res.Gate.Floor

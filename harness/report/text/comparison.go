@@ -35,6 +35,7 @@ func printComparison(t *terminal.Terminal, c *compare.Comparison) {
 	printLegend(t, c)
 	printClusteredRates(t, c)
 	printMargins(t, c)
+	printRecipes(t, c)
 	printPower(t, c)
 	printDisagreements(t, c)
 	printMeasures(t, c)

@@ -116,6 +116,9 @@ func printSideFigures(t *terminal.Terminal, sides []side) {
 		if why != "" {
 			t.Field("reason", "%s: %s", terminal.Short(s.name, 32), terminal.Line(why))
 		}
+		if text := s.rec.RecipesText(); text != "" {
+			t.Field("recipes", "%s: %s", terminal.Short(s.name, 32), terminal.Line(text))
+		}
 	}
 }
 

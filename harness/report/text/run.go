@@ -41,6 +41,7 @@ func Run(t *terminal.Terminal, res result.Result, f Failures, warned int, path s
 	if t.Quiet() {
 		return
 	}
+	printPanel(t, res)
 	printFailures(t, res.Identity, f)
 	printSelection(t, res)
 	printFirstTry(t, res)

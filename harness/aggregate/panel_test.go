@@ -1,0 +1,98 @@
+package aggregate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"evalctl/harness/result"
+)
+
+var recipes = []result.Recipe{{Name: "head"}, {Name: "strict"}, {Name: "mild"}}
+
+// judgedBy returns a record with the verdicts of a pattern: + passed, - failed, ? without a verdict.
+func judgedBy(id, pattern string) result.Record {
+	r := result.Record{ID: id, Outcome: result.Unscored}
+	for i, c := range pattern {
+		v := result.RecipeVerdict{Recipe: recipes[i].Name, Passed: c == '+'}
+		if c != '?' {
+			v.Score = new(map[bool]float64{true: 1}[v.Passed])
+		}
+		r.Panel = append(r.Panel, v)
+	}
+	if first := r.Panel[0]; first.Score != nil {
+		r.Outcome, r.Score, r.Passed = result.Scored, first.Score, first.Passed
+	}
+	return r
+}
+
+// TestPanel computes the figures of three recipes by hand.
+func TestPanel(t *testing.T) {
+	s := New(1)
+	for id, pattern := range map[string]string{"a": "+++", "b": "+-+", "c": "--+", "d": "---", "e": "?-+", "f": "+-+"} {
+		s.Add(judgedBy(id, pattern))
+	}
+	s.Add(result.Record{ID: "g", Outcome: result.Errored})
+	var res result.Result
+	res.Identity.Panel = recipes
+	s.Fill(&res)
+	p := res.Panel
+	var passed []int
+	for _, r := range p.Recipes {
+		passed = append(passed, r.Counts.Passed)
+	}
+	if diff := cmp.Diff([]int{3, 1, 5}, passed); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := p.Recipes[0].Counts, res.Counts; got != want {
+		t.Errorf("the headline has %+v, the result %+v", got, want)
+	}
+	if p.Recipes[1].Counts != (result.Counts{Total: 7, Passed: 1, Scored: 6, Errors: 1}) || *p.Low != 1.0/7 || *p.High != 5.0/7 || p.Judged != 5 {
+		t.Errorf("%+v, %v to %v, %d", p.Recipes[1].Counts, *p.Low, *p.High, p.Judged)
+	}
+	if pair := p.Pairs[0]; pair.First != "head" || pair.Second != "strict" || pair.N != 5 || *pair.Agreement != 0.6 {
+		t.Errorf("%+v", pair)
+	}
+	// Five answers passed 3, 2, 1, 0 and 2 of 3 verdicts: Po is (1 + 1/3 + 1/3 + 1 + 1/3)/5, and 8 of 15
+	// verdicts passed.
+	po, pe := 3.0/5, (8*8+7*7)/225.0
+	if got, want := *p.Fleiss.Value, (po-pe)/(1-pe); math.Abs(got-want) > 1e-12 {
+		t.Errorf("Fleiss' kappa is %v, want %v", got, want)
+	}
+	var ids []string
+	for _, d := range p.Disputed {
+		ids = append(ids, d.ID)
+	}
+	if diff := cmp.Diff([]string{"e", "b", "c", "f"}, ids); diff != "" {
+		t.Errorf("disputed, the most evenly split first: %s", diff)
+	}
+	if got := p.Disputed[1].String(); got != "b: passed by head, mild, failed by strict" {
+		t.Error(got)
+	}
+}
+
+// TestPanelOrder adds records in any order: the figures are the same.
+func TestPanelOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		patterns := rapid.SliceOf(rapid.StringMatching(`[+?-]{3}`)).Draw(t, "patterns")
+		var records []result.Record
+		for i, p := range patterns {
+			records = append(records, judgedBy(string(rune('a'+i%26))+string(rune('a'+i/26)), p))
+		}
+		figures := func(list []result.Record) *result.Panel {
+			s := New(1)
+			for _, r := range list {
+				s.Add(r)
+			}
+			res := result.Result{}
+			res.Identity.Panel = recipes
+			s.Fill(&res)
+			return res.Panel
+		}
+		if diff := cmp.Diff(figures(records), figures(rapid.Permutation(records).Draw(t, "order"))); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

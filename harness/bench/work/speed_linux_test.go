@@ -1,0 +1,219 @@
+package work_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/bench/load"
+	"evalctl/harness/bench/null"
+	"evalctl/harness/bench/record"
+	"evalctl/harness/bench/work"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/llm"
+)
+
+const clients = 8
+
+// requests returns the requests of one operation to a null daemon, and its URL.
+func requests(tb testing.TB, op string) (load.Work, string) {
+	tb.Helper()
+	d, err := null.Start()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	e, err := target.NewEndpoint(d.URL(), "", "test", 256)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(e.Close)
+	r := work.NewRequests(work.Config{
+		Mix: []record.Share{{Op: op, Weight: 1}}, TopK: 10, Mode: protocol.ModeAuto, Dialect: result.Auto,
+		Queries: []string{"what is it about?"}, Documents: work.Synthetic(1), Prices: llm.DefaultPrices(),
+	}, e, []string{"null"})
+	return r.Request, d.URL()
+}
+
+func closed() load.Profile {
+	return load.Profile{Arrival: record.Closed, Concurrency: clients, Timeout: time.Minute}
+}
+
+// rate runs load and returns how many requests succeeded a second.
+func rate(tb testing.TB, p load.Profile, w load.Work, while time.Duration) float64 {
+	tb.Helper()
+	blocks, err := load.Run(tb.Context(), p, load.Span{Block: while, Blocks: 1}, w, new(atomic.Uint64), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o := blocks[0].Ops[0]
+	if len(o.Errors) > 0 {
+		tb.Fatalf("errors: %v, %s", o.Errors, o.FirstError)
+	}
+	return float64(o.InTime) / while.Seconds()
+}
+
+const turn = 500 * time.Millisecond
+
+// race adds up what ours and theirs did in turns. Besides the rates, it reports what they took of the
+// processors for each request, the server included, which does not depend on what else runs.
+type race struct{ ours, theirs lap }
+
+type lap struct {
+	rate, requests float64
+	cpu            time.Duration
+}
+
+func (l *lap) run(turn func() float64) {
+	before := processor()
+	r := turn()
+	l.cpu += processor() - before
+	l.rate, l.requests = l.rate+r, l.requests+r
+}
+
+// processor returns the time of the processors that this process has used.
+func processor() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // which cannot fail with these arguments
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func (r *race) report(b *testing.B, theirs string) {
+	b.ReportMetric(r.ours.rate/float64(b.N), "req/s")
+	b.ReportMetric(r.theirs.rate/float64(b.N), theirs+"-req/s")
+	b.ReportMetric(r.ours.rate/r.theirs.rate, "share")
+	each := func(l lap) float64 { return float64(l.cpu) / l.requests }
+	b.ReportMetric(each(r.theirs)/each(r.ours), "cpu-share")
+}
+
+// BenchmarkClosedLoop takes turns with vegeta at the same endpoint. share is the part of its rate that
+// the closed loop reaches, which also reads the passages of each reply.
+func BenchmarkClosedLoop(b *testing.B) {
+	w, url := requests(b, work.Search)
+	body, _ := json.Marshal(map[string]any{"query": "what is it about?", "top_k": 10, "mode": "auto"})
+	targeter := vegeta.NewStaticTargeter(vegeta.Target{
+		Method: http.MethodPost, URL: url + "/v1/brains/null/search", Body: body, Header: http.Header{"Content-Type": {protocol.TypeJSON}},
+	})
+	attacker := vegeta.NewAttacker(vegeta.Workers(clients), vegeta.MaxWorkers(clients))
+	var r race
+	for b.Loop() {
+		r.ours.run(func() float64 { return rate(b, closed(), w, turn) })
+		r.theirs.run(func() float64 {
+			n := 0
+			for r := range attacker.Attack(targeter, vegeta.Rate{}, turn, "") {
+				if r.Code != http.StatusOK {
+					b.Fatalf("vegeta: %d %s", r.Code, r.Error)
+				}
+				n++
+			}
+			return float64(n) / turn.Seconds()
+		})
+	}
+	r.report(b, "vegeta")
+}
+
+// BenchmarkConstantRate asks for 5,000 requests a second. kept is the part that began.
+func BenchmarkConstantRate(b *testing.B) {
+	w, _ := requests(b, work.Search)
+	const wanted = 5000
+	p := load.Profile{Arrival: record.Constant, MaxInFlight: 1024, Stage: record.Stage{From: wanted, To: wanted}, Timeout: time.Minute}
+	offered, dropped, inTime := int64(0), int64(0), int64(0)
+	for b.Loop() {
+		blocks, err := load.Run(b.Context(), p, load.Span{Block: turn, Blocks: 1}, w, new(atomic.Uint64), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		o := blocks[0].Ops[0]
+		offered, dropped, inTime = offered+o.Offered, dropped+o.Dropped, inTime+o.InTime
+	}
+	want := wanted * turn.Seconds() * float64(b.N)
+	b.ReportMetric(float64(offered-dropped)/want, "kept")
+	b.ReportMetric(float64(inTime)/want, "answered-in-time")
+}
+
+// BenchmarkAskStreams takes turns with a bare client that reads the same streams and does not look at
+// them.
+func BenchmarkAskStreams(b *testing.B) {
+	w, url := requests(b, work.Ask)
+	transport := &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	body, _ := json.Marshal(map[string]any{"question": "what is it about?", "top_k": 10, "mode": "auto"})
+	bare := func() float64 {
+		var n atomic.Int64
+		var clientsDone sync.WaitGroup
+		end := time.Now().Add(turn)
+		for range clients {
+			clientsDone.Go(func() {
+				for time.Now().Before(end) {
+					req, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, url+"/v1/brains/null/ask", bytes.NewReader(body))
+					req.Header.Set("Content-Type", protocol.TypeJSON)
+					res, err := client.Do(req)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					_, _ = io.Copy(io.Discard, res.Body)
+					_ = res.Body.Close()
+					n.Add(1)
+				}
+			})
+		}
+		clientsDone.Wait()
+		return float64(n.Load()) / turn.Seconds()
+	}
+	var r race
+	for b.Loop() {
+		r.ours.run(func() float64 { return rate(b, closed(), w, turn) })
+		r.theirs.run(bare)
+	}
+	r.report(b, "bare")
+}
+
+// TestMemoryIsFlat looks at the heap during load, after few requests and after many.
+func TestMemoryIsFlat(t *testing.T) {
+	const few, many = 10_000, 1_000_000
+	heap := map[uint64]uint64{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := func(number uint64) load.Request {
+		return load.Request{Op: "search", Do: func(context.Context) load.Outcome {
+			if number == few || number == many {
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				heap[number] = m.HeapAlloc
+			}
+			if number == many {
+				cancel()
+			}
+			return load.Outcome{FirstDelta: time.Duration(number), Stream: 1, Bytes: 1}
+		}}
+	}
+	p := closed()
+	p.Concurrency = 1
+	_, err := load.Run(ctx, p, load.Span{Block: time.Hour, Blocks: 1}, w, new(atomic.Uint64), nil)
+	if err == nil || heap[many] == 0 {
+		t.Fatalf("the load ended before its last request: %v", err)
+	}
+	t.Logf("%d kB after %d requests, %d kB after %d", heap[few]>>10, few, heap[many]>>10, many)
+	if heap[many] > heap[few]+256<<10 {
+		t.Errorf("the heap has %d kB after %d requests and %d kB after %d", heap[few]>>10, few, heap[many]>>10, many)
+	}
+}

@@ -1,0 +1,136 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+)
+
+// RecipeDifference is the difference between two runs by one recipe that judged both.
+type RecipeDifference struct {
+	// Recipe is the name of the recipe in the reference, SHA256 its digest, which both have.
+	Recipe string `json:"recipe"`
+	SHA256 string `json:"sha256"`
+	// N is the number of questions with a verdict of the recipe in both runs.
+	N             int      `json:"n"`
+	ReferenceRate *float64 `json:"reference_rate"`
+	RunRate       *float64 `json:"run_rate"`
+	// Difference, its Interval and P are as in Table, and not adjusted for the number of recipes.
+	Difference *float64         `json:"difference"`
+	Interval   *result.Interval `json:"interval"`
+	P          *float64         `json:"p"`
+}
+
+// recipesOf returns the recipes that all files of a side have, in the order of its first file.
+func recipesOf(side *Run) []result.Recipe {
+	var common []result.Recipe
+	for i, f := range side.files() {
+		if f.res == nil {
+			return nil
+		}
+		if i == 0 {
+			common = f.res.Identity.Panel
+			continue
+		}
+		common = bothHave(common, f.res.Identity.Panel)
+	}
+	return common
+}
+
+// bothHave returns the recipes of a that b has, by their digests.
+func bothHave(a, b []result.Recipe) []result.Recipe {
+	var out []result.Recipe
+	for _, r := range a {
+		for _, other := range b {
+			if r.SHA256 == other.SHA256 {
+				out = append(out, r)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// compareRecipes compares the pair under each recipe that judged both runs. Robust is set if there are
+// two or more.
+func (p *Pair) compareRecipes(recipes []result.Recipe, rows [][]*question, cluster []int, repeated bool, resamples int) {
+	if len(recipes) < 2 {
+		return
+	}
+	signs := 0
+	for _, r := range recipes {
+		rates := ratesBy(rows, p.Reference, p.Run, cluster, resamples, func(q *question) (int, int) { return q.passesBy(r.SHA256) })
+		t := rates.table(repeated, resamples)
+		d := RecipeDifference{Recipe: r.Name, SHA256: r.SHA256, N: t.N, Difference: t.Difference, Interval: t.Interval, P: t.P}
+		if t.N > 0 {
+			d.RunRate, d.ReferenceRate = known(mean(rates.run)), known(mean(rates.reference))
+		}
+		if d.Difference != nil && *d.Difference > 0 {
+			signs++
+		} else if d.Difference != nil && *d.Difference < 0 {
+			signs--
+		}
+		p.Recipes = append(p.Recipes, d)
+	}
+	p.Robust = new(max(signs, -signs) == len(recipes))
+}
+
+// passesBy is passes by one recipe.
+func (q *question) passesBy(sha256 string) (passed, judged int) {
+	for _, a := range q.attempts {
+		if a.outcome == result.Errored {
+			judged++
+			continue
+		}
+		if pass, ok := a.recipes[sha256]; ok {
+			judged++
+			if pass {
+				passed++
+			}
+		}
+	}
+	return passed, judged
+}
+
+// verdictsBy returns whether an answer passed by each recipe that judged it, by digest.
+func verdictsBy(r *result.Record, recipes []result.Recipe) map[string]bool {
+	if len(r.Panel) == 0 {
+		return nil
+	}
+	out := map[string]bool{}
+	for i, v := range r.Panel {
+		if i < len(recipes) && v.Score != nil {
+			out[recipes[i].SHA256] = v.Passed
+		}
+	}
+	return out
+}
+
+// RecipesText says whether the difference of a pair has the same sign under every recipe, and how
+// large it is under each. It is empty unless two recipes or more judged both runs.
+func (p *Pair) RecipesText() string {
+	if p.Robust == nil {
+		return ""
+	}
+	var each []string
+	for _, r := range p.Recipes {
+		text := r.Recipe + " –"
+		if r.Difference != nil {
+			text = r.Recipe + " " + figure.Points(*r.Difference) + " pp"
+			if r.Interval != nil {
+				text += fmt.Sprintf(" [%s %s]", figure.Points(r.Interval.Low), figure.Points(r.Interval.High))
+			}
+		}
+		each = append(each, text)
+	}
+	said := "not robust: the difference has not the same sign under every recipe"
+	if *p.Robust {
+		said = fmt.Sprintf("robust: the difference has the same sign under all %s", figure.Count(len(p.Recipes), "recipe"))
+		if p.Verdict == NotSeen {
+			said += ", and is not shown by the test"
+		}
+	}
+	return said + ": " + strings.Join(each, ", ")
+}

@@ -1,0 +1,82 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/harness/result"
+)
+
+// judgedBy returns a result in which each recipe has a digest and the verdicts on q000, q001 …: p, f,
+// or u for none. The first is the headline.
+func judgedBy(sdk string, verdicts ...string) *file {
+	f := newFile(sdk, verdicts[0])
+	for i := range verdicts {
+		f.Identity.Panel = append(f.Identity.Panel, result.Recipe{
+			Name: string(rune('a' + i)), SHA256: strings.Repeat(string(rune('a'+i)), 64), Judge: *f.Identity.Judge,
+		})
+	}
+	for q := range f.Questions {
+		for i, list := range verdicts {
+			v := result.RecipeVerdict{Recipe: f.Identity.Panel[i].Name, Passed: list[q] == 'p'}
+			if list[q] != 'u' {
+				v.Score = new(map[bool]float64{true: 1}[v.Passed])
+			}
+			f.Questions[q].Panel = append(f.Questions[q].Panel, v)
+		}
+	}
+	return f
+}
+
+// TestRecipes compares runs that several recipes judged. A difference is robust only if all recipes
+// see it with the same sign.
+func TestRecipes(t *testing.T) {
+	low, high, mid := "pppfffffff", "ppppppppff", "pppppfffff"
+	for _, tt := range []struct {
+		name      string
+		old, new  []string
+		robust    bool
+		wants     []float64
+		sentences string
+	}{
+		{"same sign", []string{low, low, mid}, []string{high, mid, high}, true, []float64{0.5, 0.2, 0.3}, "robust: the difference has the same sign under all 3 recipes"},
+		{"other sign", []string{low, high, low}, []string{high, low, high}, false, []float64{0.5, -0.5, 0.5}, "b -50.0 pp"},
+		{"no difference", []string{low, mid}, []string{high, mid}, false, []float64{0.5, 0}, "not robust"},
+		{"unscored", []string{low, "uuppffffff"}, []string{high, "pppppppuuu"}, true, []float64{0.5, 0.6}, "robust"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := mustCompare(t, Options{Baseline: "old"}, judgedBy("old", tt.old...).open(t), judgedBy("new", tt.new...).open(t))
+			p := c.Pairs[0]
+			if p.Robust == nil || *p.Robust != tt.robust || !strings.Contains(p.RecipesText(), tt.sentences) {
+				t.Errorf("%s", p.RecipesText())
+			}
+			for i, want := range tt.wants {
+				if d := *p.Recipes[i].Difference; d-want > 1e-9 || want-d > 1e-9 {
+					t.Errorf("recipe %d: %v, want %v", i, d, want)
+				}
+			}
+			if d := p.Recipes[0]; *d.Difference != *p.Difference || *d.P != *p.P || *d.Interval != *p.Interval {
+				t.Errorf("the headline is %+v, the pair %+v", d, p.Table)
+			}
+		})
+	}
+	// Only recipes with the same digest are compared, and one is no panel.
+	other := judgedBy("new", high, high, high)
+	other.Identity.Panel[2].SHA256 = strings.Repeat("9", 64)
+	c := mustCompare(t, Options{}, judgedBy("old", low, low, low).open(t), other.open(t))
+	if len(c.Pairs[0].Recipes) != 2 || c.Key("judge_panel").State != Differs {
+		t.Errorf("%+v", c.Pairs[0].Recipes)
+	}
+	if c = mustCompare(t, Options{}, newFile("old", low).open(t), other.open(t)); c.Pairs[0].Robust != nil || c.Pairs[0].RecipesText() != "" {
+		t.Errorf("%+v", c.Pairs[0])
+	}
+	// Of a side with several runs, their means are compared under each recipe.
+	second := judgedBy("x", low, mid)
+	second.StartedAt = second.StartedAt.Add(time.Hour)
+	side := Side("new", []*Run{judgedBy("x", high, mid).open(t), second.open(t)})
+	c = mustCompare(t, Options{Baseline: "old"}, judgedBy("old", low, low).open(t), side)
+	if d := *c.Pairs[0].Recipes[0].Difference; d != 0.25 || !*c.Pairs[0].Robust {
+		t.Errorf("%v: %s", d, c.Pairs[0].RecipesText())
+	}
+}

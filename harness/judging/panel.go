@@ -1,0 +1,24 @@
+package judging
+
+import "fmt"
+
+// NewPanel plans a panel. first is the judge of recipes without a model, with all that the panel
+// shares; model opens the model of a recipe that names one.
+func NewPanel(first Config, recipes []Recipe, model func(name string) (Config, error)) (*Plan, error) {
+	var members []Config
+	for _, r := range recipes {
+		c := first
+		if r.Model != "" {
+			own, err := model(r.Model)
+			if err != nil {
+				return nil, fmt.Errorf("recipe %s: %w", r.Name, err)
+			}
+			c.Provider, c.Model, c.BaseURL, c.PricesDate = own.Provider, own.Model, own.BaseURL, own.PricesDate
+		}
+		c.Recipe, c.ByType, c.Temperature = r.Name, r.Prompts, r.Temperature
+		members = append(members, c)
+	}
+	headline := members[0]
+	headline.Others = members[1:]
+	return New(headline)
+}

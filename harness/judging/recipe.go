@@ -1,0 +1,185 @@
+package judging
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"evalctl/scorer"
+)
+
+// Recipe is a way to judge, as it is named or described in a file.
+type Recipe struct {
+	Name string
+	// Prompts are by the type of the question.
+	Prompts scorer.PromptSet
+	// Model is [PROVIDER/]MODEL, empty for that of the run.
+	Model       string
+	Temperature float64
+}
+
+// recipeFile is a file that describes a recipe.
+type recipeFile struct {
+	Name        string   `yaml:"name"`
+	Prompt      string   `yaml:"prompt"`
+	System      string   `yaml:"system"`
+	User        string   `yaml:"user"`
+	Model       string   `yaml:"model"`
+	Temperature *float64 `yaml:"temperature"`
+	Reply       *struct {
+		Key   string   `yaml:"key"`
+		Right []string `yaml:"right"`
+		Wrong []string `yaml:"wrong"`
+	} `yaml:"reply"`
+}
+
+// Recipes returns the recipes of a panel: built-in ones by name, others by the path of a file, which
+// has a slash in it or ends in .yaml. The first is the headline. Their names are different.
+func Recipes(list []string) ([]Recipe, error) {
+	var out []Recipe
+	for _, text := range list {
+		r, err := recipeOf(strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(out, func(o Recipe) bool { return o.Name == r.Name }) {
+			return nil, fmt.Errorf("two recipes are called %q; name each once", r.Name)
+		}
+		out = append(out, r)
+	}
+	if len(out) == 1 {
+		return nil, fmt.Errorf("a panel has two recipes or more, and %q is one", out[0].Name)
+	}
+	return out, nil
+}
+
+func recipeOf(text string) (Recipe, error) {
+	if ext := filepath.Ext(text); ext == ".yaml" || ext == ".yml" || strings.ContainsRune(text, '/') {
+		return readRecipe(text)
+	}
+	set, err := scorer.RecipePrompts(text)
+	return Recipe{Name: text, Prompts: set}, err
+}
+
+// maxRecipe is the largest recipe file, in bytes.
+const maxRecipe = 64 << 10
+
+var recipeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$`)
+
+// readRecipe reads a recipe file. Errors have its path.
+func readRecipe(path string) (Recipe, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Recipe{}, fmt.Errorf("read the recipe: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxRecipe+1))
+	if err == nil && len(data) > maxRecipe {
+		err = fmt.Errorf("larger than %d KiB", maxRecipe>>10)
+	}
+	if err != nil {
+		return Recipe{}, fmt.Errorf("%s: %w", path, err)
+	}
+	var file recipeFile
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&file); errors.Is(err, io.EOF) {
+		return Recipe{}, fmt.Errorf("%s is empty; a recipe has a prompt, or user and reply", path)
+	} else if err != nil {
+		return Recipe{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if file.Name == "" {
+		file.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+	sum := sha256.Sum256(data)
+	r, err := file.recipe(hex.EncodeToString(sum[:]))
+	if err != nil {
+		return Recipe{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// recipe checks the file. digest is that of its bytes.
+func (f recipeFile) recipe(digest string) (Recipe, error) {
+	r := Recipe{Name: f.Name, Model: f.Model}
+	if f.Temperature != nil {
+		r.Temperature = *f.Temperature
+	}
+	switch {
+	case !recipeName.MatchString(f.Name):
+		return r, fmt.Errorf("the name %.60q must be up to 40 lower-case letters, digits, dots, hyphens and underscores", f.Name)
+	case !(r.Temperature >= 0 && r.Temperature <= 2):
+		return r, fmt.Errorf("temperature %v: must be from 0 to 2", r.Temperature)
+	case f.Prompt != "" && (f.System != "" || f.User != "" || f.Reply != nil):
+		return r, errors.New("prompt names a built-in recipe, and excludes system, user and reply")
+	case f.Prompt != "":
+		var err error
+		r.Prompts, err = scorer.RecipePrompts(f.Prompt)
+		return r, err
+	case f.User == "" || f.Reply == nil:
+		return r, errors.New("a recipe has prompt, the name of a built-in one, or user and reply")
+	}
+	p, err := f.prompts(digest)
+	if err != nil {
+		return r, err
+	}
+	r.Prompts = scorer.PromptSet{}
+	for _, t := range scorer.Types() {
+		r.Prompts[t] = p
+	}
+	return r, nil
+}
+
+// placeholder matches what a user message may contain of an item.
+var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+
+// prompts returns the prompts of a file with a message of its own.
+func (f recipeFile) prompts(digest string) (scorer.Prompts, error) {
+	known := map[string]func(scorer.Item) string{
+		"question":         func(i scorer.Item) string { return i.Question },
+		"question_date":    func(i scorer.Item) string { return i.QuestionDate },
+		"reference_answer": func(i scorer.Item) string { return i.Reference },
+		"candidate_answer": func(i scorer.Item) string { return i.Answer },
+	}
+	used := map[string]bool{}
+	for _, m := range placeholder.FindAllStringSubmatch(f.User, -1) {
+		if known[m[1]] == nil {
+			return scorer.Prompts{}, fmt.Errorf("user has {{%.40s}}; there are {{question}}, {{question_date}}, {{reference_answer}} "+
+				"and {{candidate_answer}}", m[1])
+		}
+		used[m[1]] = true
+	}
+	if !used["candidate_answer"] || !used["reference_answer"] {
+		return scorer.Prompts{}, errors.New("user lacks {{reference_answer}} or {{candidate_answer}}, without which nothing can be judged")
+	}
+	system := f.System
+	if system == "" {
+		system = "You grade answers."
+	}
+	labels := &scorer.Labels{Key: f.Reply.Key, Right: f.Reply.Right, Wrong: f.Reply.Wrong}
+	form := "Reply with one word alone: " + strings.Join(append(slices.Clone(labels.Right), labels.Wrong...), " or ") + "."
+	if labels.Key != "" {
+		form = fmt.Sprintf("Reply with one JSON object alone, whose key %q has one of the words %s.", labels.Key,
+			strings.Join(append(slices.Clone(labels.Right), labels.Wrong...), ", "))
+	}
+	form = strings.ReplaceAll(form, "%", "")
+	return scorer.Prompts{
+		Name: "file:" + f.Name + "-" + digest[:12], System: system, Labels: labels,
+		Repair: "Your reply could not be used: %v. Grade the same answer again. " + form,
+		User: func(item scorer.Item) string {
+			return placeholder.ReplaceAllStringFunc(f.User, func(text string) string {
+				return known[placeholder.FindStringSubmatch(text)[1]](item)
+			})
+		},
+	}, nil
+}

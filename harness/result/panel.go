@@ -1,0 +1,136 @@
+package result
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Recipe is one way to judge: prompts, a model and a temperature.
+type Recipe struct {
+	// Name is unique in a panel.
+	Name string `json:"name"`
+	// SHA256 identifies the judge. Two recipes with the same digest judge alike, whatever their names.
+	SHA256 string     `json:"sha256"`
+	Judge  JudgeModel `json:"judge"`
+}
+
+// NewRecipe returns a recipe with its digest.
+func NewRecipe(name string, j JudgeModel) Recipe {
+	j.PromptVersion = strings.TrimSpace(j.PromptVersion)
+	data, err := json.Marshal(j)
+	if err != nil {
+		panic(fmt.Sprintf("encode a judge: %v", err)) // plain fields only
+	}
+	sum := sha256.Sum256(data)
+	return Recipe{Name: name, SHA256: hex.EncodeToString(sum[:]), Judge: j}
+}
+
+// RecipeVerdict is the verdict on an answer by one recipe.
+type RecipeVerdict struct {
+	Recipe string `json:"recipe"`
+	// Score is nil without a usable verdict; Reason then says why.
+	Score  *float64 `json:"score"`
+	Passed bool     `json:"passed"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// RecipesText says what each recipe decided on the answer, empty without a panel.
+func (r *Record) RecipesText() string {
+	var out []string
+	for _, v := range r.Panel {
+		word := "failed"
+		switch {
+		case v.Score == nil:
+			word = "no verdict"
+		case v.Passed:
+			word = "passed"
+		}
+		out = append(out, v.Recipe+" "+word)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Panel has the figures of a result that several recipes judged. The figures of the result itself are
+// those of the headline.
+type Panel struct {
+	Headline string `json:"headline"`
+	// Recipes are in the order of the identity, the headline first.
+	Recipes []RecipeFigures `json:"recipes"`
+	// Low and High are the lowest and the highest pass rate over the recipes, nil without questions.
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+	// Pairs have the agreement of every two recipes, over the answers that both judged.
+	Pairs []RecipePair `json:"pairs"`
+	// Judged is the number of answers that all recipes judged, over which Fleiss and AC1 are.
+	Judged int         `json:"judged"`
+	Fleiss Coefficient `json:"fleiss_kappa"`
+	AC1    Coefficient `json:"ac1"`
+	// Disputed are the answers that some recipes pass and others do not, the most evenly split first.
+	Disputed []Dispute `json:"disputed"`
+}
+
+// RecipeFigures are the outcomes by one recipe.
+type RecipeFigures struct {
+	Recipe   string    `json:"recipe"`
+	Counts   Counts    `json:"counts"`
+	PassRate *float64  `json:"pass_rate"`
+	Interval *Interval `json:"pass_rate_interval"`
+}
+
+// RecipePair is how two recipes agree on the answers that both judged.
+type RecipePair struct {
+	First  string `json:"first"`
+	Second string `json:"second"`
+	N      int    `json:"n"`
+	// Agreement is the share of N with the same verdict, nil if N is 0.
+	Agreement *float64    `json:"agreement"`
+	Kappa     Coefficient `json:"kappa"`
+	AC1       Coefficient `json:"ac1"`
+}
+
+// Coefficient is a measure of agreement. Value is nil where it is not defined, and Interval where
+// nothing is known of its variance.
+type Coefficient struct {
+	Value    *float64  `json:"value"`
+	Interval *Interval `json:"interval"`
+}
+
+// String returns the coefficient with its interval, or a dash.
+func (c Coefficient) String() string {
+	switch {
+	case c.Value == nil:
+		return "–"
+	case c.Interval == nil:
+		return fmt.Sprintf("%.3f", *c.Value)
+	}
+	return fmt.Sprintf("%.3f [%.3f %.3f]", *c.Value, c.Interval.Low, c.Interval.High)
+}
+
+// Dispute is an answer on which recipes disagree.
+type Dispute struct {
+	ID     string   `json:"id"`
+	Repeat int      `json:"repeat,omitempty"`
+	Passed []string `json:"passed"`
+	Failed []string `json:"failed"`
+}
+
+// String returns the dispute for people.
+func (d Dispute) String() string {
+	id := d.ID
+	if d.Repeat > 0 {
+		id += fmt.Sprintf(" (repeat %d)", d.Repeat)
+	}
+	return fmt.Sprintf("%s: passed by %s, failed by %s", id, strings.Join(d.Passed, ", "), strings.Join(d.Failed, ", "))
+}
+
+// RecipesText returns the names of recipes with the beginnings of their digests.
+func (id Identity) RecipesText() string {
+	var out []string
+	for _, r := range id.Panel {
+		out = append(out, fmt.Sprintf("%s %.8s", r.Name, r.SHA256))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,31 @@
+package verify
+
+import (
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// panel checks that a record has the verdicts of the panel's recipes, and that its own is that of the
+// first.
+func (c *checker) panel(r *result.Record, add func(Difference)) {
+	if len(r.Panel) == 0 && (len(c.recipes) == 0 || r.Outcome != result.Scored) {
+		return
+	}
+	if len(r.Panel) != len(c.recipes) {
+		add(Difference{Path: ".judge_panel", InFile: text(len(r.Panel)), Recomputed: text(len(c.recipes)),
+			Problem: "it has not one verdict for each recipe of the panel"})
+		return
+	}
+	for i, v := range r.Panel {
+		path := ".judge_panel[" + text(i) + "]"
+		if v.Recipe != c.recipes[i].Name {
+			differ(add, path+".recipe", v.Recipe, c.recipes[i].Name)
+		}
+		if want := v.Score != nil && *v.Score >= scorer.PassMark; v.Passed != want {
+			differ(add, path+".passed", v.Passed, want)
+		}
+	}
+	if first := r.Panel[0].Score; r.Outcome != result.Errored && text(first) != text(r.Score) {
+		differ(add, ".score", r.Score, first)
+	}
+}

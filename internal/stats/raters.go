@@ -1,0 +1,190 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Coefficient is a measure of agreement with its standard error and interval. All are NaN if the
+// measure is not defined; SE, Lo and Hi are also NaN if nothing is known of the variance, because all
+// items are alike.
+type Coefficient struct{ Value, SE, Lo, Hi float64 }
+
+// Ratings has for each item how many raters put it in each category. All items have the same number
+// of raters, at least 2, and all rows the same number of categories, at least 2.
+type Ratings [][]int
+
+// Fleiss returns Fleiss' kappa, (Po-Pe)/(1-Pe) with Pe the sum of the squares of the categories'
+// shares (Fleiss 1971). Its variance is that of the linearised coefficient over the items (Gwet 2014,
+// 5.3), and its interval is Student's t with n-1 degrees of freedom. Items are taken as independent.
+func (r Ratings) Fleiss(conf float64) Coefficient {
+	share := r.shares()
+	pe := 0.0
+	for _, p := range share {
+		pe += p * p
+	}
+	return r.coefficient(pe, conf, func(item []float64) float64 {
+		d := 0.0
+		for k, p := range share {
+			d += 2 * p * (item[k] - p)
+		}
+		return d
+	})
+}
+
+// AC1 returns Gwet's AC1 of any number of raters, with Pe the sum of p(1-p) over the categories by
+// the number of categories less one (Gwet 2008). Variance and interval are as those of Fleiss.
+func (r Ratings) AC1(conf float64) Coefficient {
+	share := r.shares()
+	pe, others := 0.0, float64(len(share)-1)
+	for _, p := range share {
+		pe += p * (1 - p) / others
+	}
+	return r.coefficient(pe, conf, func(item []float64) float64 {
+		d := 0.0
+		for k, p := range share {
+			d += (1 - 2*p) * (item[k] - p) / others
+		}
+		return d
+	})
+}
+
+// shares returns the share of each category of all ratings, nil for ratings without any.
+func (r Ratings) shares() []float64 {
+	if !r.valid() {
+		return nil
+	}
+	share := make([]float64, len(r[0]))
+	for _, item := range r {
+		for k, p := range item {
+			share[k] += float64(p)
+		}
+	}
+	all := float64(len(r) * raters(r[0]))
+	for k := range share {
+		share[k] /= all
+	}
+	return share
+}
+
+func (r Ratings) valid() bool {
+	if len(r) == 0 || len(r[0]) < 2 || raters(r[0]) < 2 {
+		return false
+	}
+	for _, item := range r {
+		if len(item) != len(r[0]) || raters(item) != raters(r[0]) {
+			return false
+		}
+		for _, n := range item {
+			if n < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func raters(item []int) (n int) {
+	for _, k := range item {
+		n += k
+	}
+	return n
+}
+
+// coefficient returns (Po-Pe)/(1-Pe). slope returns by how much an item with these shares moves Pe.
+func (r Ratings) coefficient(pe, conf float64, slope func(item []float64) float64) Coefficient {
+	if !r.valid() {
+		return undefined()
+	}
+	m := float64(raters(r[0]))
+	agree, slopes := make([]float64, len(r)), make([]float64, len(r))
+	for i, item := range r {
+		share := make([]float64, len(item))
+		for k, n := range item {
+			agree[i] += float64(n) * float64(n-1) / (m * (m - 1))
+			share[k] = float64(n) / m
+		}
+		slopes[i] = slope(share)
+	}
+	return corrected(agree, slopes, pe, conf)
+}
+
+// corrected returns a coefficient that corrects agreement for chance. slopes are by how much each
+// item moves Pe, with a mean of 0.
+func corrected(agree, slopes []float64, pe, conf float64) Coefficient {
+	n := float64(len(agree))
+	po := 0.0
+	for _, a := range agree {
+		po += a
+	}
+	po /= n
+	c := undefined()
+	if !(1-pe > 1e-12) {
+		return c
+	}
+	if c.Value = (po - pe) / (1 - pe); math.Abs(c.Value) < 1e-12 {
+		c.Value = 0 // and not a rounding error below it
+	}
+	sum := 0.0
+	for i, a := range agree {
+		d := ((a-po)*(1-pe) - (1-po)*slopes[i]) / ((1 - pe) * (1 - pe))
+		sum += d * d
+	}
+	if se := math.Sqrt(sum / (n * (n - 1))); n > 1 && se > 1e-9 {
+		c.SE = se
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1+conf)/2) * se
+		c.Lo, c.Hi = max(-1, c.Value-half), min(1, c.Value+half)
+	}
+	return c
+}
+
+func undefined() Coefficient {
+	nan := math.NaN()
+	return Coefficient{nan, nan, nan, nan}
+}
+
+// ratings returns the items of two raters, as Ratings of failed and passed.
+func (a Agreement) ratings() Ratings {
+	var r Ratings
+	for _, cell := range []struct {
+		n    int
+		item []int
+	}{{a.BothPassed, []int{0, 2}}, {a.FirstPassed + a.SecondPassed, []int{1, 1}}, {a.BothFailed, []int{2, 0}}} {
+		for range cell.n {
+			r = append(r, cell.item)
+		}
+	}
+	return r
+}
+
+// AC1Interval returns AC1 with its interval. It is not defined as Kappa is not.
+func (a Agreement) AC1Interval(conf float64) Coefficient {
+	if math.IsNaN(a.total()) {
+		return undefined()
+	}
+	return a.ratings().AC1(conf)
+}
+
+// KappaInterval returns Kappa with its interval, by the delta method (Fleiss, Cohen and Everitt 1969)
+// with Student's t. It is not defined as Kappa is not.
+func (a Agreement) KappaInterval(conf float64) Coefficient {
+	n := a.total()
+	if math.IsNaN(n) {
+		return undefined()
+	}
+	both, first, second, _ := a.floats()
+	p, q := (both+first)/n, (both+second)/n
+	pe := p*q + (1-p)*(1-q)
+	var agree, slopes []float64
+	for _, cell := range []struct {
+		n    int
+		x, y float64
+	}{{a.BothPassed, 1, 1}, {a.FirstPassed, 1, 0}, {a.SecondPassed, 0, 1}, {a.BothFailed, 0, 0}} {
+		for range cell.n {
+			agree = append(agree, 1-math.Abs(cell.x-cell.y))
+			slopes = append(slopes, (cell.x-p)*(2*q-1)+(cell.y-q)*(2*p-1))
+		}
+	}
+	return corrected(agree, slopes, pe, conf)
+}

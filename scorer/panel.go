@@ -1,0 +1,73 @@
+package scorer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Member is a judge of a Panel, with the name of its recipe.
+type Member struct {
+	Recipe string
+	*Judge
+}
+
+// RecipeVerdict is the verdict of one judge of a panel.
+type RecipeVerdict struct {
+	Recipe string
+	Verdict
+}
+
+// Panel judges every answer by several judges. The verdict is that of the first, the headline; those
+// of all are in Verdict.Recipes. It is safe for concurrent use if its judges are.
+type Panel struct{ members []Member }
+
+// NewPanel returns a panel of two judges or more, whose recipes have different names.
+func NewPanel(members ...Member) (*Panel, error) {
+	if len(members) < 2 {
+		return nil, errors.New("a panel has two judges or more")
+	}
+	names := map[string]bool{}
+	for _, m := range members {
+		if names[m.Recipe] {
+			return nil, fmt.Errorf("two recipes of the panel are called %q; rename one", m.Recipe)
+		}
+		names[m.Recipe] = true
+	}
+	return &Panel{members}, nil
+}
+
+// Name implements Scorer.
+func (p *Panel) Name() string { return p.members[0].Name() }
+
+// Check implements Scorer.
+func (p *Panel) Check(item Item) error {
+	for _, m := range p.members {
+		if err := m.Check(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Score implements Scorer. An error of any judge is one of the panel: the verdict is then unscored,
+// and has what all have used.
+func (p *Panel) Score(ctx context.Context, item Item) (Verdict, error) {
+	var sum Verdict
+	cached, recipes := true, make([]RecipeVerdict, 0, len(p.members))
+	for _, m := range p.members {
+		v, err := m.Score(ctx, item)
+		sum.Attempts += v.Attempts
+		sum.Usage = sum.Usage.Plus(v.Usage)
+		sum.Cost, sum.Saved = sum.Cost.Plus(v.Cost), sum.Saved.Plus(v.Saved)
+		cached = cached && v.Cached
+		if err != nil {
+			return sum, fmt.Errorf("recipe %s: %w", m.Recipe, err)
+		}
+		recipes = append(recipes, RecipeVerdict{m.Recipe, v})
+	}
+	v := recipes[0].Verdict
+	v.Attempts, v.Usage, v.Cost, v.Saved, v.Cached = sum.Attempts, sum.Usage, sum.Cost, sum.Saved, cached
+	v.Recipes = recipes
+	return v, nil
+}

@@ -1,0 +1,165 @@
+package scorer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"evalctl/internal/llm"
+)
+
+// words is a model that replies with one text for each model name, and counts its requests.
+type words map[string]string
+
+func (words) Name() string { return "words" }
+
+func (w words) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
+	text, ok := w[r.Model]
+	if !ok {
+		return llm.Response{Attempts: 1}, llm.ErrBudgetExceeded
+	}
+	return llm.Response{Text: text, Model: r.Model, Attempts: 1, Usage: llm.Usage{InputTokens: 10, OutputTokens: 1}, Cost: 5}, nil
+}
+
+func (w words) Stream(ctx context.Context, r llm.Request, _ func(string) error) (llm.Response, error) {
+	return w.Complete(ctx, r)
+}
+
+func panelOf(t *testing.T, w words, models ...string) *Panel {
+	t.Helper()
+	var members []Member
+	for _, m := range models {
+		j, err := NewTyped(w, m, StrictPrompts())
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, Member{Recipe: m, Judge: j})
+	}
+	p, err := NewPanel(members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var panelItem = Item{ID: "q1", Question: "What colour?", Reference: "Blue", Answer: "It is blue."}
+
+// TestPanel scores an answer by three judges, of which one has no usable verdict.
+func TestPanel(t *testing.T) {
+	w := words{"a": `{"score": 0, "reason": "no"}`, "b": `{"score": 1, "reason": "yes"}`, "c": "perhaps"}
+	v, err := panelOf(t, w, "a", "b", "c").Score(t.Context(), panelItem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Passed() || v.Reason != "no" || v.Attempts != 4 || v.Cost != 20 || v.Usage.InputTokens != 40 {
+		t.Errorf("the headline is %+v", v)
+	}
+	if len(v.Recipes) != 3 || !v.Recipes[1].Passed() || v.Recipes[1].Cost != 5 || v.Recipes[2].Scored || v.Recipes[2].Recipe != "c" {
+		t.Errorf("recipes %+v", v.Recipes)
+	}
+	v, err = panelOf(t, w, "a", "gone").Score(t.Context(), panelItem)
+	if !errors.Is(err, llm.ErrBudgetExceeded) || !strings.Contains(err.Error(), "recipe gone") || v.Scored || v.Recipes != nil || v.Attempts != 2 {
+		t.Errorf("after an error: %+v, %v", v, err)
+	}
+	if err := panelOf(t, w, "a", "b").Check(Item{ID: "q2"}); err == nil {
+		t.Error("an item without a reference passes the check")
+	}
+	if _, err := NewPanel(Member{Recipe: "a"}, Member{Recipe: "a"}); err == nil {
+		t.Error("two recipes have one name")
+	}
+	if _, err := NewPanel(Member{Recipe: "a"}); err == nil {
+		t.Error("a panel has one judge")
+	}
+}
+
+// TestLabels reads replies of a word alone and of an object. A word within a sentence is no verdict.
+func TestLabels(t *testing.T) {
+	word := &Labels{Right: []string{"yes"}, Wrong: []string{"no"}}
+	object := &Labels{Key: "label", Right: []string{"CORRECT"}, Wrong: []string{"WRONG"}}
+	for _, tt := range []struct {
+		labels *Labels
+		text   string
+		score  float64
+		ok     bool
+	}{
+		{word, "Yes.", 1, true}, {word, " **no**\n", 0, true}, {word, "yes and no", 0, false}, {word, "", 0, false},
+		{word, "not yes", 0, false},
+		{object, `{"reasoning": "r", "label": "correct"}`, 1, true}, {object, `{"label": "WRONG"}`, 0, true},
+		{object, `{"label": true}`, 0, false}, {object, `so {"label": "CORRECT"}`, 0, false}, {object, `CORRECT`, 0, false},
+	} {
+		score, reason, err := tt.labels.parse(tt.text)
+		if (err == nil) != tt.ok || score != tt.score || tt.ok && reason == "" {
+			t.Errorf("%q is %v, %q, %v", tt.text, score, reason, err)
+		}
+	}
+	for _, right := range []bool{true, false} {
+		for _, l := range []*Labels{word, object} {
+			if score, _, err := l.parse(l.reply(right)); err != nil || (score == 1) != right {
+				t.Errorf("its own reply %q is %v, %v", l.reply(right), score, err)
+			}
+		}
+	}
+	for _, bad := range []*Labels{{}, {Right: []string{"a"}}, {Right: []string{"a"}, Wrong: []string{"A"}}, {Right: []string{" a"}, Wrong: []string{"b"}}} {
+		if bad.check() == nil {
+			t.Errorf("%+v passes the check", bad)
+		}
+	}
+}
+
+// TestRecipePrompts pins the built-in prompts: a change of any text needs another version.
+func TestRecipePrompts(t *testing.T) {
+	for name, want := range map[string]string{
+		RecipeStrict:    "strict-1 14dc015a",
+		RecipeBenchmark: "replay-1 51824ba5",
+		RecipeGenerous:  "generous-1 4e8d0c18",
+	} {
+		set, err := RecipePrompts(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.check(); err != nil {
+			t.Error(err)
+		}
+		if got := fmt.Sprintf("%s %.8s", set.Name(), set.SHA256()); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if _, err := RecipePrompts("lax"); err == nil || !strings.Contains(err.Error(), "strict, benchmark, generous") {
+		t.Error(err)
+	}
+}
+
+// TestOfflineRecipes has answers that the offline recipes judge differently: each passes what a
+// stricter one passes.
+func TestOfflineRecipes(t *testing.T) {
+	for _, tt := range []struct {
+		reference, answer, kind    string
+		strict, standard, generous bool
+	}{
+		{"7 May 2023", "On 7 May 2023.", "", true, true, true},
+		{"7 May 2023", "In May 2023.", "", false, true, true},
+		{"the blue cup from Spain", "a cup", "", false, false, true},
+		{"Berlin", "Paris", "", false, false, false},
+		{"Berlin", "I don't know.", "", false, false, false},
+		{"It was never mentioned.", "I don't know.", TypeAbstention, true, true, true},
+		{"It was never mentioned.", "Berlin", TypeAbstention, false, false, false},
+	} {
+		for name, want := range map[string]bool{RecipeStrict: tt.strict, RecipeBenchmark: tt.standard, RecipeGenerous: tt.generous} {
+			set, err := RecipePrompts(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			item := Item{Question: "q", Reference: tt.reference, Answer: tt.answer, Type: tt.kind}
+			p := set[TypeStandard]
+			if tt.kind != "" {
+				p = set[tt.kind]
+			}
+			score, _, err := p.parse(p.fakeReply(item))
+			if err != nil || (score >= PassMark) != want {
+				t.Errorf("%s: %q for %q is %v, %v", name, tt.answer, tt.reference, score, err)
+			}
+		}
+	}
+}
