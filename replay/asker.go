@@ -77,25 +77,23 @@ type cached func(m *llm.Meter, baseURL string) llm.Provider
 
 // scorer returns the scorer whose money is an arm's.
 func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
-	if sc := r.plan.offline(); sc != nil {
-		return sc, nil
+	if r.plan.judging == nil {
+		return r.plan.scoredBy(nil)
 	}
 	provider, err := r.counted(r.plan.judge, r.plan.Judge, ledger.Judge, arm, wrap)
 	if err != nil {
 		return nil, err
 	}
-	most := r.plan.MaxUnusable
-	if arm == controlArm {
-		most = 0 // package control has a limit of its own
+	c := r.plan.judgedBy(provider)
+	c.Metered = true
+	if arm != controlArm { // package control has a limit of its own
+		c.MaxUnusable = r.plan.MaxUnusable
 	}
-	plan, err := judging.New(judging.Config{
-		Provider: provider, Model: r.plan.Judge.Model, BaseURL: r.plan.Judge.URL,
-		ByType: r.plan.Prompts, Prices: r.plan.Prices, Metered: true, MaxUnusable: most,
-	})
+	plan, err := judging.New(c)
 	if err != nil {
 		return nil, err
 	}
-	return plan.NewScorer(0)
+	return r.plan.scoredBy(plan)
 }
 
 // counted returns a model whose calls are in the ledger and whose replies are cached, nil for nil.

@@ -197,7 +197,7 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 	add := func(item scorer.Item, times int) {
 		e.USD[Likely] = e.USD[Likely].Plus(p.judging.Estimate(item).Times(times))
 		e.USD[Worst] = e.USD[Worst].Plus(p.judging.Worst(item).Times(times))
-		e.Calls += times
+		e.Calls += times * p.Scorer.Asks(item)
 	}
 	for _, q := range p.Questions {
 		times := len(p.Arms)
@@ -206,7 +206,11 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 		}
 		add(judging.Longest(q.Dataset().Item()), times)
 	}
-	for _, item := range control.Items(p.Questions, p.Drawn.Seed) {
+	var controls []control.Item
+	if p.checked() {
+		controls = control.Items(p.Questions, p.Drawn.Seed)
+	}
+	for _, item := range controls {
 		add(item.Item, 1)
 		e.USD[Worst] = e.USD[Worst].Plus((controlRounds - 1) * p.judging.Worst(item.Item))
 	}
@@ -249,13 +253,15 @@ func (p *Plan) largestCall() (most llm.USD, whose string) {
 		if p.judging == nil {
 			continue
 		}
-		// judging.Plan.Worst is that of all requests of a judgement.
-		if call := p.judging.Worst(judging.Longest(q.Dataset().Item())) / judgeRequests; call > most {
+		// judging.Plan.Worst is that of all requests of all judgements of an answer.
+		item := judging.Longest(q.Dataset().Item())
+		n := max(1, p.Scorer.Asks(item))
+		if call := p.judging.Worst(item) / llm.USD(n*judgeRequests); call > most {
 			most, whose = call, "judge"
 		}
 	}
 	return most, whose
 }
 
-// judgeRequests is the number of requests in judging.Plan.Worst.
+// judgeRequests is the number of requests of a judgement in judging.Plan.Worst.
 const judgeRequests = 3 * llm.DefaultMaxAttempts

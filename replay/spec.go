@@ -132,7 +132,10 @@ func (s *Spec) findModels() error {
 		return nil
 	}
 	judge := cmp.Or(s.Judges, s.Answers)
-	if judge == "" {
+	switch {
+	case judge == "" && s.Scorer.Offline != nil: // some benchmarks need none
+		return nil
+	case judge == "":
 		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
 	}
 	ref, err := llm.ParseRef(env, "judge", judge)
@@ -140,6 +143,9 @@ func (s *Spec) findModels() error {
 		return err
 	}
 	s.Judge = modelOf(ref.JudgeConfig(env))
+	if s.Scorer.Offline != nil {
+		return nil // whose prompts are its own
+	}
 	if s.Prompts = scorer.ReplayPrompts(); s.Instructions != "" {
 		if s.Prompts, err = scorer.LoadPrompts(s.Instructions); err != nil {
 			return fmt.Errorf("--judge-prompts: %w", err)

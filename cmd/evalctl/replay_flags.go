@@ -203,11 +203,8 @@ func (c *replayCmd) validateLimits() (err error) {
 	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
-	if c.scorer.Needs == scorer.NeedChecks {
-		return fmt.Errorf("--scorer %s is for evalctl run: the questions of a benchmark have no checks", c.Scorer)
-	}
-	if c.scorer.Prompts == nil && c.JudgePrompts != "" {
-		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model", c.Scorer)
+	if (c.scorer.Prompts == nil || c.scorer.Offline != nil) && c.JudgePrompts != "" {
+		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model so", c.Scorer)
 	}
 	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer))
 }
