@@ -39,7 +39,7 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 		id.Replay.Errata = e.SHA256
 	}
 	if p.judging != nil {
-		id.Judge = new(p.judging.Identity())
+		id.Judge, id.Panel = new(p.judging.Identity()), p.judging.Panel()
 	}
 	if p.External != nil {
 		id.External = new(p.External.Identity())

@@ -180,10 +180,13 @@ func (p *Plan) openJudge() (err error) {
 	if p.judge, err = llm.Open(p.Judge.Config); err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
-	p.judging, err = judging.New(judging.Config{
+	if err := p.openPanel(); err != nil {
+		return err
+	}
+	p.judging, err = p.plannedJudge(judging.Config{
 		Provider: p.judge, Model: p.Judge.Model, BaseURL: p.Judge.URL, ByType: p.Prompts,
 		Prices: p.Prices, Cap: p.Cap,
-	})
+	}, func(opened llm.Provider, _ *Model) (llm.Provider, error) { return opened, nil })
 	if err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
@@ -204,7 +207,7 @@ func (p *Plan) checkQuestions() error {
 	}
 	sc := p.offline()
 	if p.judging != nil {
-		if sc, err = p.judging.NewScorer(0); err != nil {
+		if sc, err = p.judging.Open(0); err != nil {
 			return err
 		}
 	}

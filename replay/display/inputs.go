@@ -40,7 +40,8 @@ func Inputs(t *terminal.Terminal, p *replay.Plan) {
 	if p.Reader != nil {
 		t.Field("actor", "%s %s", p.Reader.Provider, terminal.Line(p.Reader.Model))
 	}
-	if p.Judge != nil {
+	text.Recipes(t, p.Recipes())
+	if p.Judge != nil && len(p.Panel) == 0 {
 		t.Field("judge", "%s %s  prompts %s %s", p.Judge.Provider, terminal.Line(p.Judge.Model),
 			terminal.Line(p.Prompts.Name()), terminal.Short(p.Prompts.SHA256(), 9))
 	}
