@@ -76,8 +76,8 @@ type cached func(m *llm.Meter, baseURL string) llm.Provider
 
 // scorer returns the scorer whose money is an arm's.
 func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
-	if sc := r.plan.offline(); sc != nil {
-		return sc, nil
+	if r.plan.judging == nil {
+		return r.plan.scoredBy(nil)
 	}
 	if arm == controlArm {
 		// The items check the headline, and package control has a limit of its own.
@@ -91,7 +91,7 @@ func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return judge.Open(0)
+	return r.plan.scoredBy(judge)
 }
 
 // counted returns a model whose calls are in the ledger and whose replies are cached, nil for nil.

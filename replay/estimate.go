@@ -202,7 +202,7 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 	add := func(item scorer.Item, times int) {
 		e.USD[Likely] = e.USD[Likely].Plus(p.judging.Estimate(item).Times(times))
 		e.USD[Worst] = e.USD[Worst].Plus(p.judging.Worst(item).Times(times))
-		e.Calls += times
+		e.Calls += times * p.Scorer.Asks(item)
 	}
 	for _, q := range p.Questions {
 		times := len(p.Arms)
@@ -211,7 +211,11 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 		}
 		add(judging.Longest(q.Dataset().Item()), times)
 	}
-	for _, item := range control.Items(p.Questions, p.Drawn.Seed) {
+	var controls []control.Item
+	if p.checked() {
+		controls = control.Items(p.Questions, p.Drawn.Seed)
+	}
+	for _, item := range controls {
 		add(item.Item, 1)
 		e.USD[Worst] = e.USD[Worst].Plus((controlRounds - 1) * p.judging.Worst(item.Item))
 	}

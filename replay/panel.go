@@ -90,8 +90,7 @@ func (r *replaying) openedJudge(arm string, wrap cached, maxUnusable int) (*judg
 	if err != nil {
 		return nil, err
 	}
-	return r.plan.plannedJudge(judging.Config{
-		Provider: provider, Model: r.plan.Judge.Model, BaseURL: r.plan.Judge.URL,
-		ByType: r.plan.Prompts, Prices: r.plan.Prices, Metered: true, MaxUnusable: maxUnusable,
-	}, counted)
+	c := r.plan.judgedBy(provider)
+	c.Metered, c.MaxUnusable = true, maxUnusable
+	return r.plan.plannedJudge(c, counted)
 }

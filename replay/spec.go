@@ -134,7 +134,10 @@ func (s *Spec) findModels() error {
 		return nil
 	}
 	judge := cmp.Or(s.Judges, s.Answers)
-	if judge == "" {
+	switch {
+	case judge == "" && s.Scorer.Offline != nil: // some benchmarks need none
+		return nil
+	case judge == "":
 		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
 	}
 	ref, err := llm.ParseRef(env, "judge", judge)
@@ -142,6 +145,9 @@ func (s *Spec) findModels() error {
 		return err
 	}
 	s.Judge = modelOf(ref.JudgeConfig(env))
+	if s.Scorer.Offline != nil {
+		return nil // whose prompts are its own
+	}
 	if s.Panel, err = panelOf(env, s.Recipes); err != nil {
 		return fmt.Errorf("--judge-panel: %w", err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // drawFlags say how answers are drawn for labelling.
 type drawFlags struct {
-	Sample string `default:"random" enum:"random,stratified" help:"How answers are drawn: random, or stratified by type of question, else by first tag. Default: random."`
+	Sample string `default:"random" enum:"random,stratified,disagreement" help:"How answers are drawn: ${enum}. Stratified is by type of question, else by first tag; disagreement needs a result of --judge-panel. Default: random."`
 	Seed   uint64 `default:"1" placeholder:"N" help:"Seed of the draw. Default: 1."`
 }
 

@@ -206,11 +206,8 @@ func (c *replayCmd) validateLimits() (err error) {
 	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
-	if c.scorer.Needs == scorer.NeedChecks {
-		return fmt.Errorf("--scorer %s is for evalctl run: the questions of a benchmark have no checks", c.Scorer)
-	}
-	if c.scorer.Prompts == nil && c.JudgePrompts != "" {
-		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model", c.Scorer)
+	if (c.scorer.Prompts == nil || c.scorer.Offline != nil) && c.JudgePrompts != "" {
+		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model so", c.Scorer)
 	}
 	return errors.Join(c.validatePanel(), c.validateExtern(c.Scorer), c.validateExact(c.scorer))
 }
@@ -219,8 +216,8 @@ func (c *replayCmd) validateLimits() (err error) {
 // replay may be resumed in another folder.
 func (c *replayCmd) validatePanel() (err error) {
 	switch {
-	case len(c.JudgePanel) > 0 && c.scorer.Prompts == nil:
-		return fmt.Errorf("--judge-panel needs --scorer judge, and --scorer %s asks no model", c.Scorer)
+	case len(c.JudgePanel) > 0 && (c.scorer.Prompts == nil || c.scorer.Offline != nil):
+		return fmt.Errorf("--judge-panel needs --scorer judge: the %s scorer has no judge of whole answers", c.Scorer)
 	case len(c.JudgePanel) > 0 && c.JudgePrompts != "":
 		return errors.New("--judge-panel and --judge-prompts exclude each other: a recipe file has prompts of your own")
 	}

@@ -3,6 +3,7 @@ package language
 import (
 	"iter"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -72,16 +73,18 @@ func readEvidence(text string) evidence {
 	if e.script.unspaced() {
 		return e
 	}
-	seen := map[string][]Language{}
+	shown, seen := languagesOf()[e.script], map[string]bool{}
 	for start, end := range Words(text) {
 		for part := range functionParts(text[start:end]) {
-			languages, known := seen[part]
-			if !known {
-				languages = e.languagesOf(part)
-				seen[part] = languages
-			}
+			languages := shown[part]
 			for _, l := range languages {
 				e.weight[l] += 1 / float64(len(languages))
+			}
+			if len(part) > 1 && len(languages) > 0 && !seen[part] {
+				seen[part] = true
+				for _, l := range languages {
+					e.words[l]++
+				}
 			}
 		}
 	}
@@ -100,18 +103,22 @@ func (e *evidence) excluded(text string) Language {
 	return None
 }
 
-// languagesOf counts a function word for the languages that have it, and returns them.
-func (e *evidence) languagesOf(word string) (of []Language) {
-	for l, spec := range languages {
-		if spec.script == e.script && Language(l).shows(word) {
-			of = append(of, Language(l))
-			if len(word) > 1 {
-				e.words[l]++
+// languagesOf returns the languages of each script that have a function word with all its accents, by
+// the script and the word in lower case. Without them, it may be any word of another language.
+var languagesOf = sync.OnceValue(func() (of [southeast + 1]map[string][]Language) {
+	for l, words := range stopWords() {
+		s := languages[l].script
+		if of[s] == nil {
+			of[s] = map[string][]Language{}
+		}
+		for word, written := range words {
+			if written {
+				of[s][word] = append(of[s][word], Language(l))
 			}
 		}
 	}
 	return of
-}
+})
 
 // functionParts yields the words that an apostrophe joins, in lower case. An English short form is
 // the word before it and an English function word.

@@ -80,7 +80,3 @@ func (l Language) isStop(word string) bool {
 	_, ok := stopWords()[l][word]
 	return ok
 }
-
-// shows reports whether a word in lower case is a function word with all its accents. Without them, it
-// may be any word of another language.
-func (l Language) shows(word string) bool { return stopWords()[l][word] }

@@ -2,7 +2,8 @@ package labels
 
 import (
 	"fmt"
-	"strings"
+	"math"
+	"slices"
 
 	"evalctl/harness/result"
 )
@@ -22,7 +23,12 @@ const (
 	Random Sample = "random"
 	// Stratified draws from each type of question, or each first tag, by its share of the answers.
 	Stratified Sample = "stratified"
+	// Disagreement draws answers about which the recipes of a judge panel disagree more often.
+	Disagreement Sample = "disagreement"
 )
+
+// samples are all ways to draw answers.
+var samples = []Sample{Random, Stratified, Disagreement}
 
 func (d Design) String() string { return fmt.Sprintf("%s, seed %d", d.Sample, d.Seed) }
 
@@ -39,17 +45,40 @@ func (d Design) stratum(rec *result.Record) (string, error) {
 			return rec.Tags[0], nil
 		}
 		return "untagged", nil
+	case Disagreement:
+		if len(rec.Panel) < 2 {
+			return "", fmt.Errorf("question %q has no verdicts of a judge panel: --sample %s needs a result of --judge-panel", rec.ID, Disagreement)
+		}
+		passed := 0
+		for _, v := range rec.Panel {
+			if v.Passed {
+				passed++
+			}
+		}
+		return fmt.Sprintf("%d of %d recipes passed it", passed, len(rec.Panel)), nil
 	}
-	return "", fmt.Errorf("unknown sample %q: use %s or %s", d.Sample, Random, Stratified)
+	return "", d.check()
 }
 
-// weight returns how much more often than others the answers of a stratum are drawn.
-func (d Design) weight(stratum string) float64 { return 1 }
+// leastSpread is the standard deviation of labels that is assumed where all recipes agree: one of
+// twenty is wrong.
+const leastSpread = 0.22
+
+// weight returns how much more often than others the answers of a stratum are drawn: in proportion to
+// the standard deviation of their labels (Neyman 1934), which is assumed to be that of the verdicts.
+func (d Design) weight(stratum string) float64 {
+	var passed, of float64
+	if _, err := fmt.Sscanf(stratum, "%f of %f recipes", &passed, &of); d.Sample != Disagreement || err != nil {
+		return 1
+	}
+	share := passed / of
+	return max(leastSpread, math.Sqrt(share*(1-share)))
+}
 
 // check returns an error for a design that no file of labels has.
 func (d Design) check() error {
-	if d.Sample != Random && d.Sample != Stratified {
-		return fmt.Errorf("sample is %.20q: it must be %s", d.Sample, strings.Join([]string{string(Random), string(Stratified)}, " or "))
+	if !slices.Contains(samples, d.Sample) {
+		return fmt.Errorf("the sample is %.20q and must be one of %v", d.Sample, samples)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 type answer struct {
 	passed, right, failed bool
 	tag                   string
+	recipes               []bool // the verdicts of a panel, nil for one judge
 }
 
 // save writes a result with the answers. The answer's text says whether it is right.
@@ -47,6 +48,13 @@ func save(t *testing.T, answers []answer) string {
 		}
 		if a.tag != "" {
 			r.Tags = []string{a.tag}
+		}
+		for _, passed := range a.recipes {
+			v := result.RecipeVerdict{Passed: passed, Score: new(0.0)}
+			if passed {
+				v.Score = new(1.0)
+			}
+			r.Panel = append(r.Panel, v)
 		}
 		if a.failed {
 			r.Outcome, r.Score, r.Answer = result.Errored, nil, ""
@@ -345,5 +353,51 @@ func write(t *testing.T, path string, list []labels.Label) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Answers about which the recipes disagree are drawn more often than their share, and the estimate is
+// right on average all the same.
+func TestDrawByDisagreement(t *testing.T) {
+	answers := lenient(200, 7)
+	random := rand.New(rand.NewPCG(8, 1))
+	disputed := 0
+	for i := range answers {
+		a := &answers[i]
+		strict := a.right && random.Float64() < .9
+		if a.recipes = []bool{a.passed, strict}; a.passed != strict {
+			disputed++
+		}
+	}
+	_, right := rateOf(answers)
+	path := save(t, answers)
+	const seeds = 200
+	mean, drawn := 0.0, 0.0
+	for seed := range uint64(seeds) {
+		p := open(t, path, labels.Design{Sample: labels.Disagreement, Seed: seed})
+		e, err := p.Estimate(truth(p, 60))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean += e.Rate.Rate / seeds
+		for _, a := range p.Answers[:60] {
+			if r := answers[number(t, a.ID)].recipes; r[0] != r[1] {
+				drawn += 1. / seeds
+			}
+		}
+	}
+	if share := 60 * float64(disputed) / 200; drawn < 1.2*share {
+		t.Errorf("%.1f of 60 drawn are disputed, and %.1f would be at random", drawn, share)
+	}
+	if math.Abs(mean-right) > 4*.04/math.Sqrt(seeds) {
+		t.Errorf("mean of the estimates %v, want %v", mean, right)
+	}
+	p := open(t, path, labels.Design{Sample: labels.Disagreement, Seed: 1})
+	if _, err := labels.Compare(p, p, truth(p, 60), truth(p, 60)); err == nil {
+		t.Error("a difference by samples of other questions")
+	}
+	if _, err := labels.Open(save(t, lenient(5, 1)), labels.Design{Sample: labels.Disagreement}); err == nil ||
+		!strings.Contains(err.Error(), "--judge-panel") {
+		t.Errorf("without a panel: %v", err)
 	}
 }

@@ -22,12 +22,14 @@ type Reader struct {
 	next int    // the first unread byte of buf
 	base int64  // the offset of buf[0]
 	text []byte // the last value that was kept
+	// keys has decoded keys by how they are written: an array of objects repeats a few of them.
+	keys map[string]string
 }
 
 // New returns a Reader of src, whose first byte is at this offset of a file. Offsets of the Reader
 // are those of the file.
 func New(src io.Reader, offset int64) *Reader {
-	return &Reader{src: src, buf: make([]byte, 0, bufferSize), base: offset}
+	return &Reader{src: src, buf: make([]byte, 0, bufferSize), base: offset, keys: map[string]string{}}
 }
 
 // Offset returns the offset of the next unread byte.
@@ -183,11 +185,23 @@ func (r *Reader) key() (key string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if key, known := r.keys[string(r.text)]; known {
+		return key, nil
+	}
 	if err := json.Unmarshal(r.text, &key); err != nil {
 		return "", r.errorf("the key before it is not valid: %w", err)
 	}
+	if len(r.keys) < maxKeys && len(key) <= maxKey {
+		r.keys[string(r.text)] = key
+	}
 	return key, nil
 }
+
+// maxKeys and maxKey bound the keys that are remembered, and the bytes of each.
+const (
+	maxKeys = 256
+	maxKey  = 64
+)
 
 // read reads a value, into r.text if keep is set.
 func (r *Reader) read(keep bool) error {

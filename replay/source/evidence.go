@@ -11,13 +11,21 @@ import (
 // turnID is a turn of a conversation of LoCoMo: D8:6 is the 6th turn of session 8.
 type turnID struct{ session, turn int }
 
-func (t turnID) String() string { return fmt.Sprintf("D%d:%d", t.session, t.turn) }
+func (t turnID) String() string { return string(t.append(nil)) }
+
+func (t turnID) append(to []byte) []byte {
+	to = strconv.AppendInt(append(to, 'D'), int64(t.session), 10)
+	return strconv.AppendInt(append(to, ':'), int64(t.turn), 10)
+}
 
 // turnPattern finds a turn in evidence that people wrote, such as D8:6, D:11:26 or D30:05.
 var turnPattern = regexp.MustCompile(`D:?([0-9]{1,6}):([0-9]{1,6})`)
 
 // turnIDs returns the turns that text names.
 func turnIDs(text string) (ids []turnID) {
+	if t, ok := plainTurnID(text); ok {
+		return []turnID{t}
+	}
 	for _, m := range turnPattern.FindAllStringSubmatch(text, -1) {
 		session, _ := strconv.Atoi(m[1]) // the pattern has up to six digits
 		turn, _ := strconv.Atoi(m[2])
@@ -26,9 +34,20 @@ func turnIDs(text string) (ids []turnID) {
 	return ids
 }
 
+// plainTurnID reads a text that is the id of one turn and nothing else, as nearly all are.
+func plainTurnID(text string) (turnID, bool) {
+	session, turn, colon := strings.Cut(strings.TrimPrefix(text, "D"), ":")
+	s, err := strconv.ParseUint(session, 10, 16)
+	t, err2 := strconv.ParseUint(turn, 10, 16)
+	id := turnID{int(s), int(t)}
+	var plain [16]byte // without zeros before a number
+	return id, colon && err == nil && err2 == nil && string(id.append(plain[:0])) == text
+}
+
 // gold returns the documents of the sessions that the evidence of a question names, in its order.
+// documents has those of the haystack by the number of their session.
 func (c *conversation) gold(
-	id string, evidence []string, h Haystack, traps *traps,
+	id string, evidence []string, documents map[int]string, traps *traps,
 ) (paths []string) {
 	for _, e := range evidence {
 		turns := turnIDs(e)
@@ -44,8 +63,8 @@ func (c *conversation) gold(
 			traps.add(trapEvidence, fmt.Sprintf("%s: %.60q", id, e))
 		}
 		for _, t := range turns {
-			path := sessionPath(h.Brain, t.session)
-			if !slices.ContainsFunc(h.Sessions, func(s Session) bool { return s.Path == path }) {
+			path, ok := documents[t.session]
+			if !ok {
 				traps.add(trapGoldMissing, fmt.Sprintf("%s: %s", id, t))
 				continue
 			}

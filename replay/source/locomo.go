@@ -25,8 +25,8 @@ type conversation struct {
 // meeting is one session of a conversation.
 type meeting struct {
 	date  string
-	given bool // its turns
-	turns []Turn
+	given bool   // its turns
+	turns []Turn // without texts, unless the walker keeps them
 	count int
 	size  int64
 }
@@ -61,7 +61,8 @@ func (b *Benchmark) addConversation(w *walker, n int) error {
 		info.TextBytes += m.size
 	}
 	if err == nil {
-		err = b.add(info, func() (Haystack, error) { return b.conversation(c.id, n, start, length) })
+		id := c.id // not c, whose turns would stay in memory
+		err = b.add(info, func() (Haystack, error) { return b.conversation(id, n, start, length) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name(n), jsonstream.At(start, err))
@@ -79,7 +80,8 @@ func (c *conversation) name(n int) string {
 // conversation reads a conversation. Also with an error, it has what was read.
 func (w *walker) conversation(n int) (*conversation, error) {
 	c := &conversation{
-		sessions: map[int]*meeting{}, turns: map[turnID]bool{}, named: map[string]int{}, given: map[string]bool{},
+		sessions: map[int]*meeting{}, turns: make(map[turnID]bool, 512), named: map[string]int{},
+		given: map[string]bool{},
 	}
 	w.where = c.name(n)
 	if err := w.object("a conversation"); err != nil {
@@ -135,7 +137,7 @@ func (w *walker) meetings(c *conversation) error {
 		}
 		m := c.sessions[number]
 		if m == nil {
-			m = &meeting{}
+			m = &meeting{turns: make([]Turn, 0, 32)}
 			c.sessions[number] = m
 		}
 		if isDate {
@@ -159,9 +161,9 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 		case "speaker":
 			speaker, err = w.scalar(key, true)
 		case "text":
-			text, err = w.scalar(key, true)
+			text, err = w.scalar(key, w.keep)
 		case "blip_caption":
-			caption, err = w.scalar(key, true)
+			caption, err = w.scalar(key, w.keep)
 		case "dia_id":
 			id, err = w.scalar(key, true)
 		case "img_url", "query", "re-download":
@@ -178,15 +180,19 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 		len([]rune(speaker.text)) > protocol.MaxMessageName {
 		return jsonstream.At(start, fmt.Errorf("%s: the turn has no usable speaker", session))
 	}
-	ids := turnIDs(id.text)
-	for _, t := range ids {
+	if t, ok := plainTurnID(id.text); ok {
 		c.turns[t] = true
-	}
-	if len(ids) == 0 && id.filled {
+	} else if ids := turnIDs(id.text); len(ids) > 0 {
+		for _, t := range ids {
+			c.turns[t] = true
+		}
+	} else if id.filled {
 		c.named[id.text] = number
 	}
+	const before, after = " [shares ", "]"
 	if caption.filled {
-		text.text += " [shares " + caption.text + "]"
+		text.text += before + caption.text + after
+		text.size += len(before) + caption.size + len(after)
 	} else if !text.filled {
 		w.traps.add(trapEmptyTurn, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
 		return nil
@@ -195,7 +201,7 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 		w.traps.add(trapContentType, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
 	}
 	m.count++
-	m.size += int64(len(text.text))
+	m.size += int64(text.size)
 	m.turns = append(m.turns, Turn{Name: speaker.text, Text: text.text, SourceID: id.text})
 	return nil
 }

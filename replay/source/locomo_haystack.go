@@ -103,6 +103,13 @@ func (b *Benchmark) addQuestions(c *conversation, h Haystack, traps *traps) erro
 	for _, s := range h.Sessions {
 		last = max(last, s.Date)
 	}
+	documents := map[int]string{}
+	for n := range c.sessions {
+		path := sessionPath(h.Brain, n)
+		if slices.ContainsFunc(h.Sessions, func(s Session) bool { return s.Path == path }) {
+			documents[n] = path
+		}
+	}
 	for i, a := range c.qa {
 		q := Question{
 			ID: fmt.Sprintf("%s-q%03d", c.id, i), Type: categories[a.category], Text: a.question,
@@ -112,7 +119,7 @@ func (b *Benchmark) addQuestions(c *conversation, h Haystack, traps *traps) erro
 		if err != nil {
 			return fmt.Errorf("question %q: %w", q.ID, jsonstream.At(a.offset, err))
 		}
-		q.Gold = c.gold(q.ID, a.evidence, h, traps)
+		q.Gold = c.gold(q.ID, a.evidence, documents, traps)
 		if err := b.Errata.apply(&q, h.evidencePaths); err != nil {
 			return err
 		}

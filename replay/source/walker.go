@@ -20,6 +20,8 @@ type walker struct {
 	traps *traps
 	where string // what is being read, for examples
 	keep  bool   // whether the texts of turns are kept
+	// keys are those of the objects that are being read, the outer ones first.
+	keys []string
 }
 
 // end returns an error unless nothing but space follows the array.
@@ -34,12 +36,13 @@ func (w *walker) end() error {
 // members reads an object. A key that occurs twice is an error, because either value could be
 // meant.
 func (w *walker) members(each func(key string) error) error {
-	var seen []string
+	first := len(w.keys)
+	defer func() { w.keys = w.keys[:first] }()
 	return w.r.Members(func(key string) error {
-		if slices.Contains(seen, key) {
+		if slices.Contains(w.keys[first:], key) {
 			return w.errorf("the key %.40q is given twice in one object", key)
 		}
-		seen = append(seen, key)
+		w.keys = append(w.keys, key)
 		return each(key)
 	})
 }
@@ -58,11 +61,10 @@ func (w *walker) unknown(key string) error {
 // skip checks and skips a value.
 func (w *walker) skip() error {
 	raw, at, err := w.value()
-	if err != nil {
+	if err != nil || json.Valid(raw) {
 		return err
 	}
-	var any json.RawMessage
-	return jsonstream.Decode(raw, at, &any)
+	return jsonstream.Decode(raw, at, new(json.RawMessage))
 }
 
 // value returns a value, which may be invalid, and its offset.

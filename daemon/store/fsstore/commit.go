@@ -25,10 +25,12 @@ const (
 	// maxLog the size from which on commits wait for that.
 	fullLog = 16 << 20
 	maxLog  = 2 * fullLog
+	// maxAtOnce is the most operations of a commit whose documents are written to their files at once.
+	maxAtOnce = 64
 )
 
 // Commit implements store.Backend. It appends the operations to the log. If no other caller waits for
-// a commit and no document for its file, it also writes the documents to their files.
+// a commit and no document for its file, it also writes a few documents to their files.
 func (b *backend) Commit(_ context.Context, c store.Commit) error {
 	writes := false
 	for _, op := range c.Ops {
@@ -79,7 +81,7 @@ func (b *backend) log(c store.Commit) error {
 		b.pending.put(doc)
 	}
 	b.files.Unlock()
-	if c.Alone && first && b.laying.TryLock() {
+	if c.Alone && first && len(docs) <= maxAtOnce && b.laying.TryLock() {
 		b.failed = b.layOut(docs, c.Ops) // the commit was made all the same; settle tries again
 		b.laying.Unlock()
 	}

@@ -47,7 +47,7 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 	if err != nil {
 		return err
 	}
-	if err := b.advance(next, changes, c.When); err != nil {
+	if err := b.advance(next, changes, changes, c.When); err != nil {
 		return err
 	}
 	if b.sinceCheckpoint++; b.sinceCheckpoint >= checkpointEvery {

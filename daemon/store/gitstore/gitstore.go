@@ -13,8 +13,7 @@
 //	undo/       documents that the commit being made has replaced
 //
 // While the store is open, .git/index.lock prevents other programs from changing the index and
-// the worktree. The index is not updated until Close. Before that, git status compares with the
-// index as it was at Open.
+// the worktree. Each commit also updates the index, which is a split index until Close.
 package gitstore
 
 import (
@@ -119,7 +118,8 @@ type backend struct {
 
 	// The fields below are used only during a mutation.
 
-	head tip
+	head  tip
+	index *splitIndex // nil if the next commit writes all of it
 	// sinceCheckpoint is the number of commits since the files were last synced to disk.
 	sinceCheckpoint int
 	// broken is the error after which the files may differ from what was committed, or nil.

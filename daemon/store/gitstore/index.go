@@ -1,13 +1,13 @@
 package gitstore
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/index"
 
 	"evalctl/daemon/store"
 )
@@ -21,8 +21,8 @@ const (
 	indexMark = "held by gitstore while the store is open\n"
 )
 
-// lockIndex prevents git programs from committing the index. While the store is open, the index
-// is out of date, so such a commit would revert the store's commits.
+// lockIndex prevents git programs from changing the index, the branch and the files while the store
+// does.
 //
 // The lock is created with the mark in it and then linked into place. If it were created empty, a
 // crash or a full disk could leave an empty lock, which looks like that of a git program: git
@@ -64,17 +64,33 @@ func (b *backend) unlockIndex() error { return removeFile(b.git, indexLock) }
 
 // writeIndex sets the index to HEAD, as git read-tree HEAD does.
 func (b *backend) writeIndex() error {
-	documents, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
+	entries, err := b.headEntries()
 	if err != nil {
 		return err
 	}
-	idx := index.Index{Version: 2}
-	for _, c := range documents {
-		idx.Entries = append(idx.Entries, &index.Entry{Name: c.path, Hash: c.hash, Mode: c.mode})
-	}
-	var data bytes.Buffer
-	if err := index.NewEncoder(&data).Encode(&idx); err != nil {
+	data, _ := encodeIndex(entries, nil)
+	if err := b.replaceFile(indexFile, data); err != nil {
 		return err
 	}
-	return b.replaceFile(indexFile, data.Bytes())
+	b.index = nil
+	return b.removeShared("")
+}
+
+// headEntries returns the entries of an index that is equal to HEAD.
+func (b *backend) headEntries() ([]change, error) {
+	documents, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
+	slices.SortFunc(documents, func(a, b change) int { return cmp.Compare(a.path, b.path) })
+	return documents, err
+}
+
+// removeShared removes the shared indexes, which only an index that was replaced refers to, except
+// one.
+func (b *backend) removeShared(except string) error {
+	names, err := fs.Glob(b.git.FS(), sharedPrefix+"*")
+	for _, name := range names {
+		if name != except {
+			err = errors.Join(err, removeFile(b.git, name))
+		}
+	}
+	return err
 }

@@ -244,5 +244,5 @@ func (b *backend) bootstrap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.advance(next, nil, first.When)
+	return b.advance(next, nil, nil, first.When)
 }

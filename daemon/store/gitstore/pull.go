@@ -47,6 +47,7 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 		return nil, err
 	}
 	events := changeEvents(changes)
+	committed := changes
 	changes, conflict, err := b.keepEdits(ctx, next, changes)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 	if err := b.checkpoint(stateOpen); err != nil {
 		return nil, err
 	}
-	if err := b.advance(next, changes, tipCommit.Committer.When); err != nil {
+	if err := b.advance(next, changes, committed, tipCommit.Committer.When); err != nil {
 		return nil, err
 	}
 	if err := b.checkpoint(stateOpen); err != nil {

@@ -97,12 +97,17 @@ func (b *backend) repair() error {
 	if err := b.restore(restore); err != nil {
 		return err
 	}
+	if state == stateOpen {
+		// So that git status shows only what was changed by hand.
+		if err := b.writeIndex(); err != nil {
+			return err
+		}
+	}
 	if len(edited) == 0 {
 		return nil
 	}
 	if state == stateOpen {
-		// So that git status shows only what was changed by hand.
-		if err := errors.Join(b.writeIndex(), b.checkpoint(stateClean)); err != nil {
+		if err := b.checkpoint(stateClean); err != nil {
 			return err
 		}
 	}

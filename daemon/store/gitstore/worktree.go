@@ -15,8 +15,8 @@ import (
 )
 
 // advance moves the branch to next and applies changes to the worktree, or returns an error and
-// changes nothing.
-func (b *backend) advance(next tip, changes []change, when time.Time) error {
+// changes nothing. committed is what differs between the branch and next.
+func (b *backend) advance(next tip, changes, committed []change, when time.Time) error {
 	if err := b.stage(changes, when); err != nil {
 		return errors.Join(err, b.unstage(changes))
 	}
@@ -38,6 +38,7 @@ func (b *backend) advance(next tip, changes []change, when time.Time) error {
 		return errors.Join(err, b.unstage(changes))
 	}
 	b.head = next
+	b.updateIndex(committed)
 	if err := undo.Discard(); err != nil {
 		_ = b.markBroken(err) // reported by the next commit, because this one has succeeded
 	}
