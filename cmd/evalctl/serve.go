@@ -37,7 +37,7 @@ type gitFlags struct {
 
 // Run serves until ctx is canceled.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
-	defer heap.HoldSpare()()
+	defer heap.HoldData()()
 	if c.Ping <= 0 {
 		return fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)
 	}
