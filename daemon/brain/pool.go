@@ -193,6 +193,21 @@ func (p *pool) dropIndexes() {
 	}
 }
 
+// indexBytes returns the memory of all indexes, each as it was last measured. One that is being
+// opened or closed does not count.
+func (p *pool) indexBytes() (sum int64) {
+	for _, e := range p.list() {
+		if !e.mu.TryLock() {
+			continue
+		}
+		if e.indexer != nil {
+			sum += e.indexer.size.bytes.Load()
+		}
+		e.mu.Unlock()
+	}
+	return sum
+}
+
 func (p *pool) list() []*entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -185,6 +185,9 @@ func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
 // that the indexes were built from their documents.
 func (s *Service) UnusableSnapshots() int64 { return s.unusable.Load() }
 
+// IndexBytes returns about how much memory the search indexes have that are loaded.
+func (s *Service) IndexBytes() int64 { return s.pool.indexBytes() }
+
 // Close closes every brain. Later calls do nothing; later operations fail
 // with ErrClosed.
 func (s *Service) Close() error {

@@ -92,6 +92,8 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			}),
 		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.",
 			func() float64 { return float64(a.metrics.openStreams.Load()) }),
+		gauge("evalctl_index_bytes", "Memory of the search indexes that are loaded, about.",
+			func() float64 { return float64(a.brains.IndexBytes()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "evalctl_slow_event_clients_dropped_total",
 			Help: "Clients of change streams that were disconnected because they did not keep up.",

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -80,20 +81,27 @@ func (a *arm) open(ctx context.Context) (err error) {
 
 // close removes the brains that were created, and ends what was started.
 func (b *Bench) close() error {
+	b.Observer.Doing("removing what was written", nil)
 	var errs []error
 	for _, a := range b.arms {
 		if a.session != nil {
-			if a.session.Service() != nil {
-				for _, brain := range a.created {
-					if err := brain.Remove(context.Background()); err != nil && a.session.Process() == nil {
-						errs = append(errs, fmt.Errorf("target %s: brain %q could not be removed: %w", a.target.Name, brain.ID(), err))
-					}
-				}
+			if a.temp == "" { // otherwise all brains end with the home of the daemon
+				errs = append(errs, a.removeBrains())
 			}
 			errs = append(errs, a.session.Close())
 		}
 		if a.temp != "" {
 			_ = os.RemoveAll(a.temp) // a daemon may have created files as another user
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (a *arm) removeBrains() error {
+	var errs []error
+	for _, brain := range a.created {
+		if err := brain.Remove(context.Background()); err != nil {
+			errs = append(errs, fmt.Errorf("target %s: brain %q could not be removed: %w", a.target.Name, brain.ID(), err))
 		}
 	}
 	return errors.Join(errs...)
@@ -117,7 +125,7 @@ func (a *arm) fill(ctx context.Context, size int) error {
 			return fmt.Errorf("target %s: %w; leave out --brains", a.target.Name, err)
 		}
 	}
-	held := a.held()
+	held := a.held(ctx)
 	began := time.Now()
 	for i := range b.Plan.Brains {
 		if err := a.brain(ctx, size, i, docs); err != nil {
@@ -125,7 +133,7 @@ func (a *arm) fill(ctx context.Context, size int) error {
 		}
 	}
 	if len(docs) > 0 {
-		b.file.Fills = append(b.file.Fills, a.filled(size, docs, time.Since(began), held))
+		b.file.Fills = append(b.file.Fills, a.filled(ctx, size, docs, time.Since(began), held))
 	}
 	mode := b.Plan.Mode
 	if a.target.Mode != "" {
@@ -168,9 +176,12 @@ func (a *arm) brain(ctx context.Context, size, i int, docs []dataset.Doc) error 
 }
 
 // held are what a daemon holds, nil where it is not known.
-type held struct{ rss, disk *int64 }
+type held struct{ rss, disk, index *int64 }
 
-func (a *arm) held() (h held) {
+func (a *arm) held(ctx context.Context) (h held) {
+	if e, ok := a.session.Service().(*target.Endpoint); ok && !a.target.Null {
+		h.index = work.IndexBytes(ctx, e)
+	}
 	if p := a.session.Process(); p != nil {
 		if u, ok := p.Usage(); ok {
 			h.rss = &u.RSS
@@ -208,13 +219,13 @@ func ignoreMissing(err error) error {
 }
 
 // filled returns what the writing of documents took and left behind.
-func (a *arm) filled(size int, docs []dataset.Doc, took time.Duration, before held) record.Fill {
+func (a *arm) filled(ctx context.Context, size int, docs []dataset.Doc, took time.Duration, before held) record.Fill {
 	n := a.bench.Plan.Brains
 	f := record.Fill{Target: a.index, Size: size, Documents: len(docs) * n, Seconds: took.Seconds()}
 	for _, d := range docs {
 		f.Bytes += int64(len(d.Data) * n)
 	}
-	after := a.held()
+	after := a.held(ctx)
 	more := func(before, after *int64) *int64 {
 		if before == nil || after == nil || *after <= *before {
 			return nil // memory that the daemon had already
@@ -222,7 +233,7 @@ func (a *arm) filled(size int, docs []dataset.Doc, took time.Duration, before he
 		d := *after - *before
 		return &d
 	}
-	f.RSSBytes, f.DiskBytes = more(before.rss, after.rss), more(before.disk, after.disk)
+	f.RSSBytes, f.DiskBytes, f.IndexBytes = more(before.rss, after.rss), more(before.disk, after.disk), more(before.index, after.index)
 	return f
 }
 
@@ -253,22 +264,65 @@ func (a *arm) warm(ctx context.Context) error {
 	return nil
 }
 
-// blocks measures blocks of a size.
-func (a *arm) blocks(ctx context.Context, span load.Span, p load.Profile, size int, first uint64, what string) ([]record.Block, error) {
+// run is load on one target.
+type run struct {
+	span               load.Span
+	profile            load.Profile
+	stage, size, round int    // of the first block
+	first              uint64 // number of the first request
+	what               string // for the display
+}
+
+// blocks measures blocks of a size. While it does, those that are over are kept.
+func (a *arm) blocks(ctx context.Context, r run) ([]record.Block, error) {
 	var live load.Live
-	a.bench.Observer.Doing(what, &live)
+	a.bench.Observer.Doing(r.what, &live)
 	var n atomic.Uint64
-	n.Store(first)
-	at := a.bench.since() + span.Lead.Seconds()
-	sampled := a.sample(ctx, span)
-	found, err := load.Run(ctx, p, span, a.requests[size].Request, &n, &live)
+	n.Store(r.first)
+	at := a.bench.since() + r.span.Lead.Seconds()
+	sampled := a.sample(ctx, r.span)
+	saved := make(chan struct{})
+	over, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer close(saved)
+		a.keep(over, func() []record.Block { return a.placed(live.Blocks(), r, at) })
+	}()
+	found, err := load.Run(ctx, r.profile, r.span, a.requests[r.size].Request, &n, &live)
+	stop()
+	<-saved
 	usage := sampled()
-	for i := range found {
-		found[i].Target, found[i].Size = a.index, size
-		found[i].AtSeconds = at + float64(i)*span.Block.Seconds()
-		if i < len(usage) {
-			found[i].Resources = usage[i]
-		}
+	found = a.placed(found, r, at)
+	for i := range min(len(found), len(usage)) {
+		found[i].Resources = usage[i]
 	}
 	return found, err
+}
+
+// placed sets of which target, stage, size and round blocks are, and when they began.
+func (a *arm) placed(found []record.Block, r run, at float64) []record.Block {
+	for i := range found {
+		found[i].Target, found[i].Stage, found[i].Size, found[i].Round = a.index, r.stage, r.size, r.round+i
+		found[i].AtSeconds = at + float64(i)*r.span.Block.Seconds()
+	}
+	return found
+}
+
+// keep saves the bench with the blocks so far from time to time, until ctx ends. Nothing else may
+// change the file meanwhile.
+func (a *arm) keep(ctx context.Context, blocks func() []record.Block) {
+	tick := time.NewTicker(saveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if found := blocks(); len(found) > 0 {
+			f := *a.bench.file
+			f.Blocks = append(slices.Clip(f.Blocks), found...)
+			_ = a.bench.save(&f) // what is not kept now is reported at the end
+		}
+	}
 }

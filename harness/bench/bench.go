@@ -63,6 +63,7 @@ type Bench struct {
 	start  time.Time
 	arms   []*arm
 	random *rand.Rand // of the order of blocks
+	saved  time.Time  // when the file was written last
 }
 
 // Run measures. If it is stopped, it returns what was measured until then with the error. The
@@ -171,11 +172,27 @@ func (b *Bench) stage(ctx context.Context, stage int) error {
 				return err
 			}
 		}
-		if err := b.Observer.Save(b.file); err != nil {
+		if err := b.save(b.file); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// saveEvery is how often a bench is kept that goes on. Its figures are computed each time.
+const saveEvery = 15 * time.Second
+
+// save keeps what was measured so far, unless it did a while ago. If the process is killed, the file says that the bench was
+// interrupted.
+func (b *Bench) save(f *record.File) error {
+	if time.Since(b.saved) < saveEvery {
+		return nil
+	}
+	defer func() { b.saved = time.Now() }()
+	kept := *f
+	kept.Stopped, kept.FinishedAt = result.StopInterrupted, time.Now().UTC()
+	kept.Compute()
+	return b.Observer.Save(&kept)
 }
 
 // nullBlock is the longest block of the null daemon, whose requests all take the same time.
@@ -191,10 +208,9 @@ func (b *Bench) run(ctx context.Context, a *arm, stage, size, round, blocks int)
 	if len(b.Plan.Sizes) > 1 {
 		what = fmt.Sprintf("%s, %d documents: %d of %d", a.target.Name, size, round+1, b.Plan.Rounds)
 	}
-	found, err := a.blocks(ctx, span, b.profile(stage, round), size, number(stage, round), what)
-	for i := range found {
-		found[i].Stage, found[i].Round = stage, round+i
-	}
+	found, err := a.blocks(ctx, run{
+		span: span, profile: b.profile(stage, round), stage: stage, size: size, round: round, first: number(stage, round), what: what,
+	})
 	b.file.Blocks = append(b.file.Blocks, found...)
 	return err
 }

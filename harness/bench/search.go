@@ -27,7 +27,9 @@ func (b *Bench) search(ctx context.Context) error {
 				p := b.profile(0, tried)
 				p.Stage = record.Stage{From: rate, To: rate}
 				what := fmt.Sprintf("%s: %.4g/s", a.target.Name, rate)
-				blocks, err := a.blocks(ctx, load.Span{Block: length, Blocks: 1}, p, b.Plan.Sizes[0], number(0, tried), what)
+				blocks, err := a.blocks(ctx, run{
+					span: load.Span{Block: length, Blocks: 1}, profile: p, size: b.Plan.Sizes[0], first: number(0, tried), what: what,
+				})
 				tried++
 				if err != nil {
 					return record.Block{}, err
@@ -37,7 +39,7 @@ func (b *Bench) search(ctx context.Context) error {
 			found: func(p record.Probe) error {
 				p.Target = a.index
 				b.file.Probes = append(b.file.Probes, p)
-				return b.Observer.Save(b.file)
+				return b.save(b.file)
 			},
 		}
 		if err := f.find(ctx); err != nil {

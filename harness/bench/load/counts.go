@@ -108,15 +108,15 @@ func add(h **record.Histogram, d time.Duration) {
 	(*h).Add(int64(d))
 }
 
-// blocks returns what was counted, the operations by name.
-func (c *counts) blocks(s Span) []record.Block {
+// blocks returns a copy of what was counted in the first n blocks, the operations by name.
+func (c *counts) blocks(s Span, n int) []record.Block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]record.Block, len(c.by))
-	for i, by := range c.by {
+	out := make([]record.Block, n)
+	for i, by := range c.by[:n] {
 		out[i] = record.Block{Seconds: s.Block.Seconds(), Ops: []record.OpBlock{}}
 		for _, o := range by {
-			out[i].Ops = append(out[i].Ops, *o)
+			out[i].Ops = append(out[i].Ops, o.Clone())
 		}
 		slices.SortFunc(out[i].Ops, func(a, b record.OpBlock) int {
 			if a.Op < b.Op {

@@ -62,6 +62,7 @@ func (s Span) whole() time.Duration { return s.Lead + time.Duration(s.Blocks)*s.
 
 // Live is what happens at the moment, for a display. Its methods may be called concurrently.
 type Live struct {
+	load                                   atomic.Pointer[Load] // that goes on, nil before
 	started, ok, failed, dropped, inFlight atomic.Int64
 
 	mu     sync.Mutex
@@ -80,6 +81,16 @@ func (l *Live) Recent() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]time.Duration(nil), l.recent[:min(l.n, len(l.recent))]...)
+}
+
+// Blocks returns a copy of the blocks that are over. Requests that began in them may still be in
+// flight.
+func (l *Live) Blocks() []record.Block {
+	load := l.load.Load()
+	if load == nil {
+		return nil
+	}
+	return load.counts.blocks(load.span, load.over())
 }
 
 func (l *Live) add(took time.Duration) {
@@ -113,18 +124,22 @@ func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Ui
 	}
 	l := &Load{profile: p, span: span, work: work, live: live, number: number, start: time.Now()}
 	l.counts = newCounts(span.Blocks, p.Arrival == record.Closed)
+	live.load.Store(l)
 	if p.Arrival == record.Closed {
 		l.closed(ctx)
 	} else {
 		l.open(ctx)
 	}
 	l.requests.Wait()
-	blocks := l.counts.blocks(span)
 	if ctx.Err() != nil {
-		done := int((time.Since(l.start) - span.Lead) / span.Block)
-		return blocks[:max(0, min(done, len(blocks)))], context.Cause(ctx)
+		return l.counts.blocks(span, l.over()), context.Cause(ctx)
 	}
-	return blocks, nil
+	return l.counts.blocks(span, span.Blocks), nil
+}
+
+// over returns how many blocks are over.
+func (l *Load) over() int {
+	return max(0, min(l.block(time.Now()), l.span.Blocks))
 }
 
 // closed runs workers, each of which begins a request when its last one has ended.

@@ -34,7 +34,8 @@ type Comparison struct {
 }
 
 // Difference is a ratio over pairs of blocks: the geometric mean, its t interval from the logarithms,
-// and the p-value of the paired t test, as it is and adjusted for all that the bench compares (Holm).
+// and the p-value of the paired t test, as it is and adjusted for all figures of a target at one stage
+// and size (Holm).
 type Difference struct {
 	Pairs    int      `json:"pairs"`
 	Ratio    float64  `json:"ratio"`
@@ -58,20 +59,13 @@ func (f *File) compare() {
 			}
 		}
 	}
-	tested := make([]*Difference, len(f.Comparisons))
-	for i := range f.Comparisons {
-		tested[i] = &f.Comparisons[i].Difference
-	}
-	adjust(tested)
-	for i := range f.Comparisons {
-		c := &f.Comparisons[i]
-		c.Verdict = verdict(c.Difference, c.Figure == "rate")
-	}
 }
 
+// comparePair adds the figures of a target at a stage and size. Together they say whether it differs,
+// so that their p-values are adjusted together.
 func (f *File) comparePair(reference, target, stage, size int) {
 	a, b := paired(f.blocks(reference, stage, size), f.blocks(target, stage, size))
-	ops := names(slices.Concat(a, b))
+	ops, first := names(slices.Concat(a, b)), len(f.Comparisons)
 	for _, op := range ops {
 		for _, figure := range f.comparable(op, op == ops[len(ops)-1]) {
 			if d := difference(series(a, op, figure), series(b, op, figure)); d.Pairs > 0 {
@@ -80,6 +74,15 @@ func (f *File) comparePair(reference, target, stage, size int) {
 				})
 			}
 		}
+	}
+	var tested []*Difference
+	for i := first; i < len(f.Comparisons); i++ {
+		tested = append(tested, &f.Comparisons[i].Difference)
+	}
+	adjust(tested)
+	for i := first; i < len(f.Comparisons); i++ {
+		c := &f.Comparisons[i]
+		c.Verdict = verdict(c.Difference, c.Figure == "rate")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"time"
@@ -182,6 +183,17 @@ type OpBlock struct {
 	InputTokens  int64  `json:"input_tokens,omitempty"`
 	OutputTokens int64  `json:"output_tokens,omitempty"`
 	FirstError   string `json:"first_error,omitempty"`
+}
+
+// Clone returns a copy that shares nothing with o.
+func (o OpBlock) Clone() OpBlock {
+	o.Errors = maps.Clone(o.Errors)
+	for _, h := range []**Histogram{&o.Latency, &o.Service, &o.FirstDelta, &o.Gap, &o.Stream} {
+		if *h != nil {
+			*h = &Histogram{(*h).h.Clone()}
+		}
+	}
+	return o
 }
 
 // failed returns the number of requests that ended with an error.

@@ -261,3 +261,22 @@ func TestHeldStreamsAreReleased(t *testing.T) {
 		t.Errorf("the stream asks %s", d.Calls()[0].Raw)
 	}
 }
+
+func TestIndexBytes(t *testing.T) {
+	for page, want := range map[string]int64{
+		"# HELP x_index_bytes y\nx_index_bytes 1.5e+06\nother_bytes 7\n":   1_500_000,
+		"x_index_bytes{brain=\"a\"} 1\nx_index_bytes{brain=\"b\"} 2\n":     3,
+		"other 1\nx_index_bytes NaN\nindex_bytes_total 4\nx_index_bytes\n": -1,
+	} {
+		d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { fmt.Fprint(w, page) })
+		e, err := target.NewEndpoint(d.URL, "", "test", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		got := work.IndexBytes(t.Context(), e)
+		if got == nil && want >= 0 || got != nil && *got != want {
+			t.Errorf("%q: %v, want %d", page, got, want)
+		}
+	}
+}

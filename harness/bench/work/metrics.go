@@ -1,0 +1,40 @@
+package work
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"evalctl/harness/target"
+)
+
+// maxMetrics is how much of a page of metrics is read.
+const maxMetrics = 16 << 20
+
+// IndexBytes returns the sum of the metrics of a daemon whose names end in index_bytes, in the text
+// format of Prometheus. It is nil if there is none.
+func IndexBytes(ctx context.Context, e *target.Endpoint) *int64 {
+	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
+	defer cancel()
+	res, err := e.Do(ctx, target.Request{Method: http.MethodGet, Path: "/metrics"})
+	if err != nil {
+		return nil
+	}
+	defer res.Body.Close()
+	var sum *int64
+	lines := bufio.NewScanner(io.LimitReader(res.Body, maxMetrics))
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		name, _, _ = strings.Cut(name, "{")
+		if v, err := strconv.ParseFloat(value, 64); err == nil && strings.HasSuffix(name, "index_bytes") && v >= 0 && v < 1<<60 {
+			if sum == nil {
+				sum = new(int64)
+			}
+			*sum += int64(v)
+		}
+	}
+	return sum
+}
