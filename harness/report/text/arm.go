@@ -69,6 +69,7 @@ func ArmReport(t *terminal.Terminal, res result.Result, path string) {
 	if r == nil {
 		return
 	}
+	printPanel(t, res)
 	printStrata(t, res)
 	printEstimates(t, r)
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
