@@ -232,6 +232,7 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 		return config, err
 	}
 	if c.Baseline != "" {
+		config.BaselinePath = c.Baseline
 		if config.Baseline, err = record.Read(c.Baseline); err == nil {
 			if err = config.Baseline.Plan.Same(config.Plan); err != nil {
 				err = fmt.Errorf("%w: %w", compare.ErrIncomparable, err)

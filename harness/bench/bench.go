@@ -46,8 +46,9 @@ type Config struct {
 	// Step is how long a rate is tried for in the search for the highest.
 	Step time.Duration
 	// Baseline is an earlier bench to compare with, nil for none.
-	Baseline *record.File
-	Observer Observer
+	Baseline     *record.File
+	BaselinePath string
+	Observer     Observer
 }
 
 // Observer sees how far a bench is. Its methods are not called concurrently.
@@ -82,6 +83,9 @@ func Run(ctx context.Context, c Config) (file *record.File, err error) {
 		b.file.Compute()
 		if err == nil && c.Baseline != nil {
 			b.file.Baseline, err = record.NewBaseline(c.Baseline, b.file)
+			if err == nil {
+				b.file.Baseline.Path = c.BaselinePath
+			}
 			b.file.Compute()
 		}
 	}()

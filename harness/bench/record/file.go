@@ -237,7 +237,6 @@ type Probe struct {
 type Baseline struct {
 	Path      string    `json:"path"`
 	StartedAt time.Time `json:"started_at"`
-	SHA256    string    `json:"sha256"`
 	// Series are the figures by block of both benches, paired by round.
 	Series []Series `json:"series"`
 	// Null are those of the null daemon: how much the machine differs.
