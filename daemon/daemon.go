@@ -113,6 +113,7 @@ func open(ctx context.Context, cfg Config) (*Daemon, error) {
 		}
 		apiConfig.Metrics = remote.Metrics()
 	}
+	apiConfig.Metrics = append(apiConfig.Metrics, embedMetrics(cfg.Search.Embedder)...)
 	api := httpapi.New(apiConfig)
 	tools, err := toolsOf(api, cfg.Version, logger)
 	if err != nil {

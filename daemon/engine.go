@@ -135,14 +135,14 @@ func hasAny(dir string, parts []string) func(id string) (bool, error) {
 	}
 }
 
-// maxOpenStores returns a limit for open stores, 0 for the default. Each uses 4 files. All together
+// maxOpenStores returns a limit for open stores, 0 for the default. Each uses 5 files. All together
 // may use a quarter of the files that the process may open, because connections need some too.
 func maxOpenStores() int {
 	limit := fileLimit()
 	if limit == 0 {
 		return 0
 	}
-	return int(min(max(limit/16, 8), 1024))
+	return int(min(max(limit/20, 8), 1024))
 }
 
 // claim records the engine of a new home, and returns an error for the home of another engine.

@@ -6,7 +6,6 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
-	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -77,25 +76,22 @@ type cached func(m *llm.Meter, baseURL string) llm.Provider
 
 // scorer returns the scorer whose money is an arm's.
 func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
-	if sc := r.plan.offline(); sc != nil {
-		return sc, nil
+	if r.plan.judging == nil {
+		return r.plan.scoredBy(nil)
 	}
-	provider, err := r.counted(r.plan.judge, r.plan.Judge, ledger.Judge, arm, wrap)
-	if err != nil {
-		return nil, err
-	}
-	most := r.plan.MaxUnusable
 	if arm == controlArm {
-		most = 0 // package control has a limit of its own
+		// The items check the headline, and package control has a limit of its own.
+		judge, err := r.openedJudge(arm, wrap, 0)
+		if err != nil {
+			return nil, err
+		}
+		return judge.NewScorer(0)
 	}
-	plan, err := judging.New(judging.Config{
-		Provider: provider, Model: r.plan.Judge.Model, BaseURL: r.plan.Judge.URL,
-		ByType: r.plan.Prompts, Prices: r.plan.Prices, Metered: true, MaxUnusable: most,
-	})
+	judge, err := r.openedJudge(arm, wrap, r.plan.MaxUnusable)
 	if err != nil {
 		return nil, err
 	}
-	return plan.NewScorer(0)
+	return r.plan.scoredBy(judge)
 }
 
 // counted returns a model whose calls are in the ledger and whose replies are cached, nil for nil.

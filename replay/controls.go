@@ -70,10 +70,10 @@ func (e *ControlsError) Unwrap() error {
 	return harness.ErrControls
 }
 
-// check checks the scorer with answers that are known to be right or wrong, nil for one that only
-// compares paths, or that says something else of answers. It is done again when a replay is resumed: what judges may have changed since.
+// check checks the scorer with answers that are known to be right or wrong, nil for one that is not
+// checked. It is done again when a replay is resumed: what judges may have changed since.
 func (r *replaying) check(ctx context.Context) (*result.Controls, error) {
-	if r.plan.Scorer.Needs == scorer.NeedGold || r.plan.External != nil && !r.plan.External.Judges() {
+	if !r.plan.checked() {
 		return nil, nil
 	}
 	c, err := r.judgeControls(ctx, r.cache.Wrap)

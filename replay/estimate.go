@@ -102,6 +102,11 @@ func (p *Plan) unpriced() (out []string) {
 	}
 	if p.judging != nil {
 		models = append(models, llm.Config{Provider: p.judge.Name(), Model: p.Judge.Model})
+		for _, r := range p.Panel {
+			if r.Model != nil {
+				models = append(models, llm.Config{Provider: r.provider.Name(), Model: r.Model.Model})
+			}
+		}
 	}
 	for _, a := range p.Arms {
 		models = append(models, a.models()...)
@@ -197,7 +202,7 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 	add := func(item scorer.Item, times int) {
 		e.USD[Likely] = e.USD[Likely].Plus(p.judging.Estimate(item).Times(times))
 		e.USD[Worst] = e.USD[Worst].Plus(p.judging.Worst(item).Times(times))
-		e.Calls += times
+		e.Calls += times * p.Scorer.Asks(item)
 	}
 	for _, q := range p.Questions {
 		times := len(p.Arms)
@@ -206,7 +211,11 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 		}
 		add(judging.Longest(q.Dataset().Item()), times)
 	}
-	for _, item := range control.Items(p.Questions, p.Drawn.Seed) {
+	var controls []control.Item
+	if p.checked() {
+		controls = control.Items(p.Questions, p.Drawn.Seed)
+	}
+	for _, item := range controls {
 		add(item.Item, 1)
 		e.USD[Worst] = e.USD[Worst].Plus((controlRounds - 1) * p.judging.Worst(item.Item))
 	}
@@ -249,13 +258,9 @@ func (p *Plan) largestCall() (most llm.USD, whose string) {
 		if p.judging == nil {
 			continue
 		}
-		// judging.Plan.Worst is that of all requests of a judgement.
-		if call := p.judging.Worst(judging.Longest(q.Dataset().Item())) / judgeRequests; call > most {
+		if call := p.judging.WorstCall(judging.Longest(q.Dataset().Item())); call > most {
 			most, whose = call, "judge"
 		}
 	}
 	return most, whose
 }
-
-// judgeRequests is the number of requests in judging.Plan.Worst.
-const judgeRequests = 3 * llm.DefaultMaxAttempts

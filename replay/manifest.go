@@ -38,9 +38,7 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 	if e := p.Benchmark.Errata; e != nil {
 		id.Replay.Errata = e.SHA256
 	}
-	if p.judging != nil {
-		id.Judge = new(p.judging.Identity())
-	}
+	id.Judge, id.Panel = p.JudgeID(), p.Recipes()
 	if p.External != nil {
 		id.External = new(p.External.Identity())
 	}
@@ -48,6 +46,14 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 		id.Brain = dataset.BrainName(brains, "")
 	}
 	return id
+}
+
+// JudgeID identifies the model that judges and its prompts, nil for none.
+func (p *Plan) JudgeID() *result.JudgeModel {
+	if p.judging == nil {
+		return nil
+	}
+	return new(p.judging.Identity())
 }
 
 // actorID returns what writes the arm's answers.

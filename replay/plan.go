@@ -171,7 +171,9 @@ func (p *Plan) baselines() bool {
 }
 
 func (p *Plan) openJudge() (err error) {
-	if p.Scorer.Prompts == nil {
+	asks := func(q source.Question) bool { return p.Scorer.Asks(q.Dataset().Item()) > 0 }
+	if !slices.ContainsFunc(p.Questions, asks) {
+		p.Judge = nil
 		return nil
 	}
 	if p.Judge == nil {
@@ -180,14 +182,42 @@ func (p *Plan) openJudge() (err error) {
 	if p.judge, err = llm.Open(p.Judge.Config); err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
-	p.judging, err = judging.New(judging.Config{
-		Provider: p.judge, Model: p.Judge.Model, BaseURL: p.Judge.URL, ByType: p.Prompts,
-		Prices: p.Prices, Cap: p.Cap,
-	})
+	if err := p.openPanel(); err != nil {
+		return err
+	}
+	c := p.judgedBy(p.judge)
+	c.Cap = p.Cap
+	p.judging, err = p.plannedJudge(c, func(opened llm.Provider, _ *Model) (llm.Provider, error) { return opened, nil })
 	if err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
 	return nil
+}
+
+// judgedBy says how the judge judges.
+func (p *Plan) judgedBy(provider llm.Provider) judging.Config {
+	c := judging.Config{
+		Provider: provider, Model: p.Judge.Model, BaseURL: p.Judge.URL, ByType: p.Prompts, Prices: p.Prices,
+	}
+	if p.Prompts == nil {
+		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged
+	}
+	return c
+}
+
+// scoredBy returns the scorer with what judges. judge is nil if no model does.
+func (p *Plan) scoredBy(judge *judging.Plan) (scorer.Scorer, error) {
+	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, judge, 0)
+}
+
+// checked reports whether the scorer is checked with answers that are known to be right or wrong. One
+// that compares paths, holds checks or says something else of answers is not.
+func (p *Plan) checked() bool {
+	switch p.Scorer.Needs {
+	case scorer.NeedGold, scorer.NeedChecks:
+		return false
+	}
+	return p.External == nil || p.External.Judges()
 }
 
 // checkQuestions checks that every question can be asked and scored.
@@ -202,11 +232,9 @@ func (p *Plan) checkQuestions() error {
 	if p.TopK < 1 || p.TopK > scenario.MaxTopK {
 		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
 	}
-	sc := p.offline()
-	if p.judging != nil {
-		if sc, err = p.judging.NewScorer(0); err != nil {
-			return err
-		}
+	sc, err := p.scoredBy(p.judging)
+	if err != nil {
+		return err
 	}
 	withGold := 0
 	for _, q := range p.Questions {
@@ -226,14 +254,6 @@ func (p *Plan) checkQuestions() error {
 			"use another scorer", p.Benchmark.Path, p.Scorer.Name, len(p.Questions))
 	}
 	return nil
-}
-
-// offline returns the scorer that asks no model, nil for one that does.
-func (p *Plan) offline() scorer.Scorer {
-	if p.Scorer.Offline == nil {
-		return nil
-	}
-	return p.Scorer.Offline(scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase})
 }
 
 // checkActors creates the actors that price answers.

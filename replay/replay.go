@@ -48,9 +48,12 @@ type Config struct {
 	ExactCase *bool
 	// Reader writes the answers where no daemon does. It may be nil for a scorer of retrieval.
 	Reader *Model
-	// Judge and Prompts are needed for a scorer that asks a model.
+	// Judge is needed for a scorer that asks a model. Prompts are nil for one whose prompts are its own.
 	Judge   *Model
 	Prompts scorer.PromptSet
+	// Panel are the recipes of a panel of judges, the headline first, nil for one judge. Prompts is then
+	// not used.
+	Panel []Recipe
 	// MaxUnusable is how many verdicts of an arm in a row may be unusable, 0 for any number.
 	MaxUnusable int
 

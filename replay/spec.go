@@ -38,6 +38,8 @@ type Spec struct {
 
 	// Answers and Judges are [PROVIDER/]MODEL. Answers judges if Judges is empty.
 	Answers, Judges string
+	// Recipes are those of a panel of judges, as judging.Recipes takes them, nil for one judge.
+	Recipes []string
 	// Instructions is a folder with instructions of the judge, empty for those of this program.
 	Instructions string
 
@@ -132,7 +134,10 @@ func (s *Spec) findModels() error {
 		return nil
 	}
 	judge := cmp.Or(s.Judges, s.Answers)
-	if judge == "" {
+	switch {
+	case judge == "" && s.Scorer.Offline != nil: // some benchmarks need none
+		return nil
+	case judge == "":
 		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
 	}
 	ref, err := llm.ParseRef(env, "judge", judge)
@@ -140,6 +145,12 @@ func (s *Spec) findModels() error {
 		return err
 	}
 	s.Judge = modelOf(ref.JudgeConfig(env))
+	if s.Scorer.Offline != nil {
+		return nil // whose prompts are its own
+	}
+	if s.Panel, err = panelOf(env, s.Recipes); err != nil {
+		return fmt.Errorf("--judge-panel: %w", err)
+	}
 	if s.Prompts = scorer.ReplayPrompts(); s.Instructions != "" {
 		if s.Prompts, err = scorer.LoadPrompts(s.Instructions); err != nil {
 			return fmt.Errorf("--judge-prompts: %w", err)

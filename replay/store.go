@@ -109,7 +109,7 @@ type onQueue struct {
 
 var _ Store = onQueue{}
 
-// OnQueue keeps replays on a queue, and has its workers ask and score, see Plan.NewWorker. A process
+// OnQueue keeps replays on a queue, and has its workers ask and score, see Handler. A process
 // that begins or resumes a replay checks the scorer, fills the brains of daemons that are running
 // already, and collects the records. Its other files may be missing in a replay that is resumed on
 // another machine. Arms are only roughly at the same question. notice is that of queue.Queue.Create.

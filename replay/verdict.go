@@ -41,7 +41,7 @@ func (r verdicts) complete(rec *result.Record) {
 		o.Verdict = originalOf(o, abstention)
 	}
 	rec.JudgeVerdict = verdictOf(rec, abstention)
-	reads, judged := r.plan.scenario(r.arm).Reads(), r.plan.judging != nil
+	reads, judged := r.plan.scenario(r.arm).Reads(), r.plan.judging != nil && r.plan.Prompts != nil
 	rec.Cause = causeOf(rec, abstention, reads, judged, r.arm.daemon(), r.plan.TopK)
 	if q.Erratum != nil && q.Erratum.Exclude {
 		*rec = setAside(*rec, abstention)
@@ -110,6 +110,6 @@ func setAside(r result.Record, abstention bool) result.Record {
 	}
 	r.Outcome, r.Score, r.Passed, r.Error = result.NoGold, nil, false, nil
 	r.Reason, r.JudgeVerdict, r.Cause = "excluded by errata", "", ""
-	r.ExpectedPaths, r.Retrieval, r.DeepRank = nil, nil, nil
+	r.ExpectedPaths, r.Retrieval, r.DeepRank, r.Panel = nil, nil, nil, nil
 	return r
 }

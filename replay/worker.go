@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"sync"
 
 	"evalctl/harness"
@@ -19,27 +20,21 @@ import (
 	"evalctl/scorer"
 )
 
-// Worker answers questions of a run that another process has put on the queue. It opens an arm's
+// worker answers questions of a run that another process has put on the queue. It opens an arm's
 // daemon before it takes questions of the arm, and fills a brain with the first question about its
 // haystack. Brains of a daemon that was running already are filled by the process that has the run.
 // It is safe for concurrent use.
-type Worker struct {
+type worker struct {
 	*replaying
 	arms map[string]*workerArm
 }
 
-var _ queue.Worker = (*Worker)(nil)
+var _ queue.Worker = (*worker)(nil)
 
-// NewWorker returns a worker for the plan of a run whose money is in books. The logs of daemons
-// that it starts go to dir. The caller must call Close.
-func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
-	w := &Worker{
-		replaying: &replaying{plan: p, files: Files{Dir: dir}, ledger: books, place: here{}}, arms: map[string]*workerArm{},
-	}
-	var err error
-	if w.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {
-		return nil, err
-	}
+// newWorker returns a worker for the plan of a run whose money is in books. The caller must call
+// Close, which closes the plan too.
+func (p *Plan) newWorker(books ledger.Books) (_ *worker, err error) {
+	w := &worker{replaying: &replaying{plan: p, ledger: books, place: here{}}, arms: map[string]*workerArm{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
@@ -47,12 +42,19 @@ func (p *Plan) NewWorker(books ledger.Books, dir string) (*Worker, error) {
 		}
 		w.arms[a.Name] = &workerArm{worker: w, arm: a, data: d}
 	}
-	return w, nil
+	if err := CheckFolder(p.Cache.Dir); err != nil {
+		return nil, err
+	}
+	if w.cache, err = llm.OpenCache(p.Cache.Dir, p.Cache.Mode, p.Cache.MaxBytes); err != nil {
+		return nil, err
+	}
+	w.files.Dir, err = os.MkdirTemp("", "evalctl-worker-*") // for the logs of daemons
+	return w, err
 }
 
 // Ready implements queue.Worker. It opens the arm's daemon, and checks that the arm is what the
 // process measures that has the run.
-func (w *Worker) Ready(ctx context.Context, arm string, identity json.RawMessage) error {
+func (w *worker) Ready(ctx context.Context, arm string, identity json.RawMessage) error {
 	a := w.arms[arm]
 	if a == nil {
 		return fmt.Errorf("this worker has no daemon or baseline %q; install the same evalctl", arm)
@@ -74,7 +76,7 @@ func (w *Worker) Ready(ctx context.Context, arm string, identity json.RawMessage
 }
 
 // Work implements queue.Worker.
-func (w *Worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
+func (w *worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	a := w.arms[t.Arm]
 	if t.Index < 0 || t.Index >= len(w.plan.Questions) || w.plan.Questions[t.Index].ID != t.Question {
 		return queue.Outcome{Refused: fmt.Errorf("question %q of %s is not the one that this worker has as number %d; "+
@@ -93,8 +95,9 @@ func (w *Worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	return a.failed(ctx, o, err)
 }
 
-// Close stops the daemons. No call of Work may be in progress.
-func (w *Worker) Close() error {
+// Close stops the daemons, removes their logs, and closes the plan. No call of Work may be in
+// progress.
+func (w *worker) Close() error {
 	var errs []error
 	for _, a := range w.arms {
 		a.mu.Lock()
@@ -105,12 +108,12 @@ func (w *Worker) Close() error {
 		a.closing.Wait()
 		errs = append(errs, a.closed)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, os.RemoveAll(w.files.Dir), w.plan.Close())...)
 }
 
 // workerArm is an arm on a worker.
 type workerArm struct {
-	worker *Worker
+	worker *worker
 	arm    Arm
 	data   dataset.Dataset
 	want   armIdentity // of Ready

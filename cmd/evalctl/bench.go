@@ -1,23 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"evalctl/harness/bench"
-	"evalctl/harness/bench/null"
 	"evalctl/harness/bench/record"
-	"evalctl/harness/bench/work"
-	"evalctl/harness/compare"
-	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/progress"
 	"evalctl/harness/report"
@@ -118,7 +111,7 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	t.Field("result", "%s", file.Path())
 	if stopped == nil {
-		stopped = benchVerdict(measured)
+		stopped = bench.Verdict(measured)
 	}
 	if !c.wanted() {
 		return stopped
@@ -155,141 +148,31 @@ func (c *benchCmd) print(p *process, f *record.File, path string) error {
 	}{own, latest, f.Plan, f.Targets, f.Figures})
 }
 
-// benchVerdict returns the error that determines the exit code.
-func benchVerdict(f *record.File) error {
-	if !slices.ContainsFunc(f.Summaries, func(s record.Summary) bool {
-		return (!f.Targets[s.Target].Null || len(f.Targets) == 1) && slices.ContainsFunc(s.Ops, func(o record.OpFigures) bool { return o.OK > 0 })
-	}) && len(f.Probes) == 0 {
-		return daemonError{errors.New("no request succeeded")}
-	}
-	for _, v := range f.Verdicts {
-		if v.Unjudged {
-			return fmt.Errorf("%w: %s", compare.ErrIncomparable, v.Sentence)
-		}
-	}
-	var failed []string
-	for _, v := range f.Verdicts {
-		if !v.Held {
-			failed = append(failed, v.Sentence)
-		}
-	}
-	if len(failed) > 0 {
-		return belowError{errors.New(strings.Join(failed, "\n"))}
-	}
-	return nil
-}
-
 // config checks the flags and reads the files that they name.
 func (c *benchCmd) config(p *process) (bench.Config, error) {
-	config := bench.Config{
-		Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: llm.DefaultPrices(),
-		Documents: work.Synthetic(c.Seed),
-	}
+	config := bench.Config{Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: llm.DefaultPrices()}
 	if err := addPrices(config.Prices, c.Price); err != nil {
 		return config, err
 	}
-	wanted := bench.Wanted{
-		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: c.Concurrency, MaxInFlight: c.MaxInFlight,
-		Duration: c.Duration, Rounds: c.Rounds, Timeout: c.Timeout, Seed: c.Seed, TopK: c.TopK, Mode: c.Mode,
-		Documents: c.Documents, Brains: c.Brains, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos,
-		FailOver: c.FailOver, Restart: c.Restart, ExistingBrain: c.Brain, Queries: "words of the documents", CorpusName: "synthetic",
-		Baseline: c.Baseline != "",
-	}
-	if wanted.Documents == "" {
-		wanted.Documents = "1k"
-	}
-	if c.Corpus != "" {
-		corpus, err := dataset.LoadCorpus(c.Corpus)
-		if err != nil {
-			return config, err
-		}
-		config.Documents = work.Corpus(&corpus)
-		wanted.CorpusSize, wanted.CorpusName, wanted.CorpusSHA256 = len(corpus.Docs), c.Corpus, corpus.SHA256
-		if c.Documents == "" {
-			wanted.Documents = fmt.Sprint(len(corpus.Docs))
-		}
-	}
-	if c.Grow != "" {
-		wanted.Documents = c.Grow
-	}
-	if c.Dataset != "" {
-		var err error
-		if config.Queries, wanted.QueriesSHA256, err = queriesOf(c.Dataset); err != nil {
-			return config, err
-		}
-		wanted.Queries = c.Dataset
-	}
-	if err := c.findTargets(p, &config); err != nil {
-		return config, err
-	}
-	for _, t := range config.Targets {
-		if !t.Null {
-			wanted.Targets++
-		}
-	}
-	var err error
-	if config.Plan, err = bench.NewPlan(wanted); err != nil {
-		return config, err
-	}
-	if c.Baseline != "" {
-		config.BaselinePath = c.Baseline
-		if config.Baseline, err = record.Read(c.Baseline); err == nil {
-			if err = config.Baseline.Plan.Same(config.Plan); err != nil {
-				err = fmt.Errorf("%w: %w", compare.ErrIncomparable, err)
-			}
-		}
-		if err != nil {
-			return config, fmt.Errorf("--baseline: %w", err)
-		}
-	}
-	return config, nil
-}
-
-// findTargets finds the targets, and adds the null daemon.
-func (c *benchCmd) findTargets(p *process, config *bench.Config) error {
 	targets, err := p.targets()
 	if err != nil {
-		return err
+		return config, err
 	}
-	seen := map[string]bool{}
-	for _, given := range c.Targets {
-		if given == null.Name {
-			continue // it always is one
-		}
+	find := func(given string) (bench.Target, error) {
 		d, err := targets.FindOne(given, c.DaemonCmd, c.Endpoint)
 		if err != nil {
-			return err
+			return bench.Target{}, err
 		}
-		if seen[d.Name] || d.Name == null.Name {
-			return fmt.Errorf("--target %s: the name is taken; write NAME=%[1]s with another NAME", d.Name)
-		}
-		seen[d.Name] = true
 		s, err := targets.Session(d, c.Token, 0)
-		if err != nil {
-			return err
-		}
-		if err := s.Check(); s.Endpoint == "" && err != nil {
-			return fmt.Errorf("target %s: %w", d.Name, err)
-		}
-		t := bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: result.Dialect(c.Dialect)}
-		if d.Settings.Dialect != "" {
-			t.Dialect = d.Settings.Dialect
-		}
-		config.Targets = append(config.Targets, t)
+		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect}, err
 	}
-	config.Targets = append(config.Targets, bench.Target{Name: null.Name, Null: true, Dialect: result.Dialect(c.Dialect)})
-	return nil
-}
-
-// queriesOf returns the texts of the questions of a dataset, each once, and its digest.
-func queriesOf(path string) (queries []string, digest string, err error) {
-	found := map[string]bool{}
-	data, err := dataset.Open(path, dataset.Options{
-		Naming: dataset.BrainNaming{Default: defaultBrain},
-		Check: func(q dataset.Question) error {
-			found[q.Question] = true
-			return nil
-		},
-	})
-	return slices.Sorted(maps.Keys(found)), data.SHA256, err
+	err = config.Configure(bench.Wanted{
+		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: c.Concurrency, MaxInFlight: c.MaxInFlight,
+		Duration: c.Duration, Rounds: c.Rounds, Timeout: c.Timeout, Seed: c.Seed, TopK: c.TopK, Mode: c.Mode,
+		Brains: c.Brains, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos, FailOver: c.FailOver, Restart: c.Restart, ExistingBrain: c.Brain,
+	}, bench.Inputs{
+		Targets: c.Targets, Dialect: result.Dialect(c.Dialect), Corpus: c.Corpus, Dataset: c.Dataset, Baseline: c.Baseline,
+		Sizes: cmp.Or(c.Grow, c.Documents),
+	}, find)
+	return config, err
 }

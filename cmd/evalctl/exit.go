@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"evalctl/harness"
+	"evalctl/harness/bench"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
@@ -149,7 +150,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.Is(err, llm.ErrBudgetExceeded):
 		return exitBudget
 	case errors.As(err, new(daemonError)), errors.Is(err, harness.ErrDaemonDied),
-		errors.Is(err, harness.ErrNoWorkers), errors.Is(err, harness.ErrMode), errors.Is(err, sweep.ErrNoAnswers):
+		errors.Is(err, harness.ErrNoWorkers), errors.Is(err, harness.ErrMode), errors.Is(err, sweep.ErrNoAnswers), errors.Is(err, bench.ErrNoAnswers):
 		return exitDaemon
 	case errors.As(err, new(*harness.SystematicError)):
 		return systematicCode(err)
@@ -157,7 +158,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.Is(err, sweep.ErrLost), isJudge && judge.Uncertain:
 		return exitUnscored
-	case errors.As(err, new(belowError)), errors.As(err, new(*signing.FailedError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
+	case errors.As(err, new(belowError)), errors.As(err, new(*signing.FailedError)), errors.As(err, new(*bench.FailedError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
 		return exitBelowFloor
 	case errors.Is(err, compare.ErrIncomparable):
 		return exitDifferent

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evalctl/harness"
+	"evalctl/harness/bench"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
@@ -32,6 +33,7 @@ func TestExitCodes(t *testing.T) {
 		{&conformance.BrokenError{}, exitBelowFloor},
 		{&judging.BelowError{}, exitBelowFloor},
 		{&signing.FailedError{}, exitBelowFloor},
+		{&bench.FailedError{}, exitBelowFloor},
 		{verdict(result.Gate{Reason: result.ReasonFloor}, nil), exitBelowFloor},
 		{errors.New("unknown flag"), exitUsage},
 		{&fs.PathError{Op: "open", Path: "q.jsonl", Err: fs.ErrNotExist}, exitUsage},
@@ -41,6 +43,7 @@ func TestExitCodes(t *testing.T) {
 		{daemonError{errors.New("refused")}, exitDaemon},
 		{harness.ErrDaemonDied, exitDaemon},
 		{sweep.ErrNoAnswers, exitDaemon},
+		{bench.ErrNoAnswers, exitDaemon},
 		{&harness.SystematicError{}, exitDaemon},
 		{sweep.ErrLost, exitUnscored},
 		{&judging.BelowError{Uncertain: true}, exitUnscored},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os/signal"
@@ -127,7 +126,7 @@ func (c *mcpCmd) home(p *process, logger *slog.Logger) (*home.Home, error) {
 			return nil, err
 		}
 	}
-	config := func() (daemon.Config, io.Closer, error) { return c.settings().Daemon(p.setup(), dir, slog.LevelWarn) }
+	config := func() (daemon.Config, error) { return c.settings().Daemon(p.setup(), dir, slog.LevelWarn) }
 	return home.New(dir, config, home.FirstBrain(c.Default, userAgent()), logger), nil
 }
 

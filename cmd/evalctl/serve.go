@@ -37,7 +37,7 @@ type gitFlags struct {
 
 // Run serves until ctx is canceled.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
-	defer heap.HoldSpare()()
+	defer heap.HoldData()()
 	if c.Ping <= 0 {
 		return fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)
 	}
@@ -47,11 +47,10 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Default != "" && !brain.ValidID(c.Default) {
 		return fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)
 	}
-	config, cache, err := c.settings().Daemon(p.setup(), c.Home, slog.LevelInfo)
+	config, err := c.settings().Daemon(p.setup(), c.Home, slog.LevelInfo)
 	if err != nil {
 		return err
 	}
-	defer cache.Close()
 	if err := (*setup.Git)(&c.gitFlags).Apply(ctx, p.env, c.Keys != "", &config); err != nil {
 		return err
 	}
@@ -96,6 +95,7 @@ type daemonFlags struct {
 	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. With one, auto mode is hybrid; without, bm25."`
 	EmbedModel     string   `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
 	EmbedRPS       float64  `name:"embed-rps" default:"0" placeholder:"N" help:"Maximum embedding requests per second; 0 for no limit (${default})."`
+	EmbedCache     string   `name:"embed-cache" env:"SVC_EMBED_CACHE" placeholder:"DIR" help:"Folder for vectors, which any number of daemons share. Default: cache/embeddings in the home; without a home, memory."`
 	RerankProvider string   `name:"rerank-provider" env:"SVC_RERANK_PROVIDER" placeholder:"NAME" help:"Reranking provider of hybrid-rerank mode: http (a /rerank endpoint) or llm (the provider of the reader)."`
 	RerankModel    string   `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
 	Fusion         string   `env:"SVC_FUSION" placeholder:"METHOD" help:"How hybrid mode combines bm25 and semantic: score (by scores, the default) or rrf (by ranks)."`

@@ -26,6 +26,9 @@ var (
 	ErrSearchSlow = search.ErrSlow
 )
 
+// UnfinishedError is an ErrSearchSlow of passages that are still to be embedded.
+type UnfinishedError = search.UnfinishedError
+
 // isContextError reports whether an operation failed because its caller gave up.
 func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

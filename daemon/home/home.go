@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -40,7 +39,7 @@ type Home struct {
 	// dir is the home. If it is empty, the daemon keeps its data in memory, for this process alone.
 	dir string
 	// config opens the models of a daemon.
-	config func() (daemon.Config, io.Closer, error)
+	config func() (daemon.Config, error)
 	// prepare is called when this process has started the daemon, before anything else connects.
 	prepare func(ctx context.Context, dial DialFunc) error
 	logger  *slog.Logger
@@ -55,7 +54,7 @@ type Home struct {
 // New returns the home in folder dir. If dir is empty, the daemon is for this process alone. config
 // opens the models of a daemon, and is called when this process starts it. Then prepare is called,
 // before anything else connects. No daemon is started before the first Dial.
-func New(dir string, config func() (daemon.Config, io.Closer, error),
+func New(dir string, config func() (daemon.Config, error),
 	prepare func(context.Context, DialFunc) error, logger *slog.Logger) *Home {
 	return &Home{dir: dir, config: config, prepare: prepare, logger: logger, ending: make(chan struct{})}
 }
@@ -121,7 +120,7 @@ func (h *Home) start(ctx context.Context) (started bool, err error) {
 	if unlock == nil || err != nil {
 		return false, err
 	}
-	config, cache, err := h.config()
+	config, err := h.config()
 	if err != nil {
 		return false, errors.Join(err, unlock())
 	}
@@ -130,14 +129,14 @@ func (h *Home) start(ctx context.Context) (started bool, err error) {
 		if errors.Is(err, brain.ErrInUse) {
 			err = fmt.Errorf("%w, or reach that daemon with --endpoint", err)
 		}
-		return false, errors.Join(err, cache.Close(), unlock())
+		return false, errors.Join(err, unlock())
 	}
 	own := &ownDaemon{lobby: newLobby(), served: make(chan error, 1)}
 	// The daemon ends in Close, not with the request that started it.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	own.stop = stop
 	go func() {
-		own.served <- errors.Join(d.Serve(serving, own.lobby), cache.Close(), unlock())
+		own.served <- errors.Join(d.Serve(serving, own.lobby), unlock())
 	}()
 	if err := h.prepare(ctx, own.lobby.dialFunc()); err != nil {
 		return false, errors.Join(err, own.close())

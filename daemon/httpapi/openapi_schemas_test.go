@@ -17,6 +17,7 @@ var components = map[reflect.Type][]rule{
 		require("status", "title", "code"),
 		field("status", between(400, 599)),
 		field("code", doc("Accept unknown codes, and fall back to the status.")),
+		field("pending", least(1), doc("What is still to be done until the request can succeed, such as passages to embed.")),
 	},
 	reflect.TypeFor[protocol.Health](): {
 		field("ok", doc("The daemon responds.")),

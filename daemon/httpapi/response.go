@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 )
 
@@ -68,9 +70,11 @@ func writeError(r *http.Request, err error) {
 	if o.status == http.StatusServiceUnavailable && o.retryable {
 		w.Header().Set("Retry-After", "1")
 	}
-	body := encode(protocol.Problem{
-		Status: o.status, Title: o.title, Code: o.code, Detail: o.detail(err, state.id),
-	})
+	problem := protocol.Problem{Status: o.status, Title: o.title, Code: o.code, Detail: o.detail(err, state.id)}
+	if e, ok := errors.AsType[*brain.UnfinishedError](err); ok {
+		problem.Pending = e.Missing
+	}
+	body := encode(problem)
 	_ = writeBody(w, o.status, protocol.TypeProblem, body) // fails when the client is gone
 }
 

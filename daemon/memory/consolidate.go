@@ -62,6 +62,13 @@ func (s *Service) consolidate(ctx context.Context, h brain.Handle, dryRun bool) 
 		ctx = held
 	}
 	now := s.cfg.Now()
+	state, err := s.stateOf(ctx, h, st)
+	if err != nil {
+		return none, err
+	}
+	if s.isSettled(h, state) {
+		return newPlan(holdings{}, now).result(dryRun, "", ""), nil
+	}
 	before, err := readHoldings(ctx, st)
 	if err != nil {
 		return none, err
@@ -72,6 +79,7 @@ func (s *Service) consolidate(ctx context.Context, h brain.Handle, dryRun bool) 
 		return none, err
 	}
 	if dryRun {
+		s.settle(ctx, h, st, state, before)
 		p.addSummaries(summaries)
 		return p.result(true, "", use.Model), p.err
 	}
@@ -89,6 +97,12 @@ func (s *Service) consolidate(ctx context.Context, h brain.Handle, dryRun bool) 
 	})
 	if err != nil {
 		return none, err
+	}
+	// What was done is done, whether or not the next one can be spared its reading.
+	if state, err := s.stateOf(ctx, h, st); err == nil {
+		if after, err := readHoldings(ctx, st); err == nil {
+			s.settle(ctx, h, st, state, after)
+		}
 	}
 	return p.result(false, record, use.Model), nil
 }

@@ -24,7 +24,8 @@
 //     finishes what a request began when its client is gone
 //   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
 //     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
-//     consolidate_summaries.go what becomes of it, consolidate_record.go writes it
+//     consolidate_summaries.go what becomes of it, consolidate_record.go writes it, and
+//     consolidate_news.go knows whether there is anything to do
 //   - jobs.go: work that continues after the response; jobs_scan.go finds it, jobs_run.go runs it
 //
 // Further operations follow the same pattern: a file that documents the operation's
@@ -37,6 +38,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evalctl/daemon/distill"
@@ -67,6 +69,7 @@ type Service struct {
 	consolidating sync.Map
 	// reflecting has a reflectingKey for each session that is being reflected on.
 	reflecting    locks
+	settled       perBrain[atomic.Pointer[settled]]
 	groups        perBrain[group]
 	messageGroups perBrain[group]
 	originals     perBrain[originals]

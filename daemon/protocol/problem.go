@@ -6,6 +6,9 @@ type Problem struct {
 	Title  string `json:"title,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	Code   string `json:"code,omitempty"`
+	// Pending is how much is still to be done until the same request can succeed, such as passages
+	// to embed. While it falls, a client has reason to wait.
+	Pending int `json:"pending,omitempty"`
 }
 
 // Codes of a Problem (spec 7.1 and 7.3). A client must accept unknown codes and fall back to the

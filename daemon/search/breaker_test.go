@@ -119,13 +119,13 @@ func TestSlowIsNoOutage(t *testing.T) {
 			time.Sleep(5 * time.Second / 2)
 			return nil
 		}}
-		s := NewSearcher(cats(5*embedBatch), Config{Embedder: e})
+		s := NewSearcher(cats(2*embedBatch), Config{Embedder: e})
 		prepared := make(chan error)
 		go func() { prepared <- s.Prepare(t.Context()) }()
 		synctest.Wait()
 		q := Query{Text: "kitten", Mode: ModeHybrid}
 		_, took, err := timed(t, s, q)
-		if err == nil || !strings.Contains(err.Error(), "of 1280 passages have no vector yet") || took != modelTime {
+		if err == nil || !strings.Contains(err.Error(), "of 512 passages have no vector yet") || took != modelTime {
 			t.Errorf("%v after %v", err, took)
 		}
 		if _, took, err := timed(t, s, q); err != nil || took != 6*5*time.Second/2-modelTime {

@@ -7,11 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
-// embedBatch is the number of passages in one call of the embedder, and so the number that is lost
-// if the call fails.
-const embedBatch = 256
+// The number of passages in one call of the embedder, and so the number that is lost if the call
+// fails: firstBatch, then twice as many after each call of less than slowBatch, and half as many
+// after the others. So clients see a slow embedder make progress.
+const (
+	minBatch, firstBatch, embedBatch = 8, 32, 256
+	slowBatch                        = 5 * time.Second
+)
 
 // passage is a chunk that is waiting for its vector. If its document is replaced meanwhile, doc is
 // no longer the document in the index.
@@ -115,16 +120,24 @@ func (s *Searcher) runEmbedding(ctx context.Context, run *embedding) {
 
 // embedAll embeds the passages that have no vector when it is called.
 func (s *Searcher) embedAll(ctx context.Context) error {
-	for batch := range slices.Chunk(s.index.unembedded(), embedBatch) {
-		batch = s.index.current(batch)
+	rest, size := s.index.unembedded(), firstBatch
+	for len(rest) > 0 {
+		batch := s.index.current(rest[:min(size, len(rest))])
+		rest = rest[min(size, len(rest)):]
 		if len(batch) == 0 {
 			continue
 		}
+		begin := time.Now()
 		texts := make([]string, len(batch))
 		for i, p := range batch {
 			texts[i] = passageText(p.doc.Title, p.headings, p.text)
 		}
 		units, err := s.embed(ctx, texts)
+		if time.Since(begin) < slowBatch {
+			size = min(2*size, embedBatch)
+		} else {
+			size = max(size/2, minBatch)
+		}
 		s.cfg.CircuitBreaker.embedder.recordOutcome(err)
 		refusal, partly := errors.AsType[Refusal](err)
 		if err != nil && !partly {
@@ -221,11 +234,21 @@ func (ix *Index) Embedded(path string) int {
 	return n
 }
 
+// UnfinishedError is an ErrSlow of passages that are still to be embedded: Missing of all.
+type UnfinishedError struct{ Missing, All int }
+
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("%v: %d of %d passages have no vector yet", ErrSlow, e.Missing, e.All)
+}
+
+// Unwrap returns ErrSlow.
+func (e *UnfinishedError) Unwrap() error { return ErrSlow }
+
 // unfinishedError reports how many passages are still to be embedded.
 func (ix *Index) unfinishedError() error {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	return fmt.Errorf("%w: %d of %d passages have no vector yet", ErrSlow, ix.missing(), ix.live)
+	return &UnfinishedError{ix.missing(), ix.live}
 }
 
 // unembedded returns the chunks that are still to be embedded.

@@ -38,7 +38,7 @@ func testEmbeddingGoesOn(t *testing.T) {
 	if err := s.Prepare(t.Context()); !errors.Is(err, errModel) {
 		t.Fatalf("got %v", err)
 	}
-	if e.calls.Load() != 3 || ix.vectors.count != 2*embedBatch {
+	if e.calls.Load() != 3 || ix.vectors.count != 3*firstBatch {
 		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
 	}
 	time.Sleep(retryPause)
@@ -50,9 +50,27 @@ func testEmbeddingGoesOn(t *testing.T) {
 		t.Errorf("embedded %d texts, want %d", embedded, want)
 	}
 	search(t, s, Query{Text: "kitten", Mode: ModeSemantic})
-	if e.calls.Load() != 3+3+1+1 {
+	if e.calls.Load() != 3+7+1+1 {
 		t.Errorf("%d calls", e.calls.Load())
 	}
+}
+
+// A slow embedder gets less at a time, so that progress can be seen.
+func TestSlowEmbedderMakesProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int
+		e := &meanings{before: func(_ context.Context, _ int64, texts []string) error {
+			time.Sleep(time.Duration(len(texts)) * time.Second)
+			sizes = append(sizes, len(texts))
+			return nil
+		}}
+		if err := NewSearcher(cats(80), Config{Embedder: e}).Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{32, 16, 8, 8, 8, 8}; !slices.Equal(sizes, want) {
+			t.Errorf("%d at a time, want %d", sizes, want)
+		}
+	})
 }
 
 func TestPrepareWithoutAnEmbedder(t *testing.T) {

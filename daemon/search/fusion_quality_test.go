@@ -34,11 +34,10 @@ func servedEmbedder(tb testing.TB) Embedder {
 	if path == "" {
 		return llm.NewEmbedCache(e)
 	}
-	cache, err := llm.OpenEmbedCache(e, path, slog.Default())
+	cache, err := llm.OpenEmbedCache(e, path, 0, slog.Default())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { cache.Close() })
 	return cache
 }
 

@@ -35,6 +35,7 @@ type Settings struct {
 	EmbedProvider  string
 	EmbedModel     string
 	EmbedRPS       float64
+	EmbedCache     string // a folder
 	RerankProvider string
 	RerankModel    string
 	Fusion         string
@@ -50,38 +51,37 @@ type From struct {
 	Version string
 }
 
-// Daemon returns the configuration of a daemon with its data in home, without keys. The caller must
-// close the embedding cache, which is the second result.
-func (f *Settings) Daemon(from From, home string, level slog.Level) (daemon.Config, io.Closer, error) {
+// Daemon returns the configuration of a daemon with its data in home, without keys.
+func (f *Settings) Daemon(from From, home string, level slog.Level) (daemon.Config, error) {
 	var cfg daemon.Config
 	if f.IndexMemory <= 0 {
-		return cfg, nil, fmt.Errorf("--index-memory %d: must be above 0", f.IndexMemory)
+		return cfg, fmt.Errorf("--index-memory %d: must be above 0", f.IndexMemory)
 	}
 	if f.ChunkSize < search.MinChunkSize || f.ChunkSize > search.MaxChunkSize {
-		return cfg, nil, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, search.MinChunkSize, search.MaxChunkSize)
+		return cfg, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, search.MinChunkSize, search.MaxChunkSize)
 	}
 	spoken := language.Parse(f.Language)
 	if f.Language != "" && spoken == language.None {
-		return cfg, nil, fmt.Errorf("--language %s: must be one of %s; leave it out for other languages",
+		return cfg, fmt.Errorf("--language %s: must be one of %s; leave it out for other languages",
 			f.Language, strings.Join(language.Codes(), ", "))
 	}
 	if err := f.checkStore(from, home); err != nil {
-		return cfg, nil, err
+		return cfg, err
 	}
 	reader, model, err := f.reader(from)
 	if err != nil {
-		return cfg, nil, err
+		return cfg, err
 	}
 	logger := f.NewLogger(from.Stderr, level)
-	searching, cache, err := f.search(from, home, logger)
+	searching, err := f.search(from, home, logger)
 	if err != nil {
-		return cfg, nil, err
+		return cfg, err
 	}
 	return daemon.Config{
 		Home: home, Store: f.Store, Reader: reader, ReaderModel: model, Logger: logger, AllowPrivateFetch: f.Private,
 		IndexConfig: brain.IndexConfig{Search: searching, ChunkSize: f.ChunkSize, Language: spoken, IndexMemory: f.IndexMemory << 20},
 		Options:     httpapi.Options{Version: from.Version},
-	}, cache, nil
+	}, nil
 }
 
 // checkStore checks the storage engine.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"evalctl/harness"
@@ -119,7 +121,27 @@ func (p *Plan) Place() (err error) {
 		p.Session.Launch.Home = p.Targets.Env("SVC_HOME") // its brains are evaluated as they are
 	}
 	p.Session.Launch.LogPath, err = journal.DaemonLog(p.Dir, p.Found.Name)
+	p.shareVectors()
 	return err
+}
+
+// shareVectors lets a daemon of this program with a temporary home keep vectors for later runs, in the
+// user's cache folder, unless a variable names another one.
+func (p *Plan) shareVectors() {
+	provider := p.env("SVC_EMBED_PROVIDER")
+	embeds := provider != "" && provider != llm.ProviderFake
+	if !p.Found.Own || !embeds || p.Session.Launch.Home != "" || p.env("SVC_EMBED_CACHE") != "" {
+		return
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return // its log says that vectors are cached in memory
+	}
+	dir = filepath.Join(dir, "evalctl", "embeddings")
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	p.Session.Profile.Env = append(slices.Clip(p.Session.Profile.Env), "SVC_EMBED_CACHE="+dir)
 }
 
 // Identity returns the part of a run's identity that the daemon and the questions determine.

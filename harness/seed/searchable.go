@@ -19,7 +19,8 @@ import (
 )
 
 // How long the last document may take to be found: searchableWithin, and timeToIndex more for each
-// document, since a daemon may have a model embed them.
+// document, since a daemon may have a model embed them. While the daemon says how much it still has
+// to do, and that falls, it may take as long as it takes: searchableWithin for each step.
 const (
 	searchableWithin = 30 * time.Second
 	timeToIndex      = 25 * time.Millisecond
@@ -79,8 +80,10 @@ type probe struct {
 // await polls until a search finds the probe, because a daemon may index after it has answered a
 // write, or keep a search waiting for longer than a call may take.
 func (b *Brain) await(ctx context.Context, p probe) error {
-	start, within := time.Now(), searchableWithin+time.Duration(p.written)*timeToIndex
-	wait := 5 * time.Millisecond
+	start := time.Now()
+	within := searchableWithin + time.Duration(p.written)*timeToIndex
+	progress := start // the end of the time that has been well spent
+	pending, wait := 0, 5*time.Millisecond
 	for {
 		chunks, err := b.Search(ctx, p.query, protocol.MaxAskTopK)
 		f, ok := errors.AsType[*target.Failure](err)
@@ -93,8 +96,18 @@ func (b *Brain) await(ctx context.Context, p probe) error {
 		var asked time.Duration // the wait that the daemon asks for
 		if ok {
 			asked = f.RetryAfter()
+			if n := f.Pending(); n > 0 && (pending == 0 || n < pending) {
+				pending, progress = n, time.Now()
+			}
 		}
-		switch over := time.Since(start)+asked > within; {
+		spent := time.Since(start)
+		over := spent+asked > within
+		switch stalled := time.Since(progress)+asked > searchableWithin; {
+		case over && !stalled:
+		case over && pending > 0 && err != nil:
+			return fmt.Errorf("document %s was written but could not be searched for within %v, and the %d passages "+
+				"that the daemon has to prepare first did not become fewer for %v: %w",
+				p.doc, spent.Round(time.Second), pending, searchableWithin, err)
 		case over && err != nil:
 			return fmt.Errorf("document %s was written but could not be searched for within %v: %w",
 				p.doc, within, err)

@@ -59,6 +59,51 @@ func TestSearchIsRepeated(t *testing.T) {
 	})
 }
 
+// TestProgress checks that a daemon may take any time while it says that less is left to do, and not
+// much longer once it no longer says so.
+func TestProgress(t *testing.T) {
+	const step = 20 * time.Second
+	for _, c := range []struct {
+		name string
+		left func(since time.Duration) int
+		took time.Duration // until it ends
+		err  string
+	}{
+		{"slow", func(since time.Duration) int { return 100 - int(since/step) }, 100 * step, ""},
+		{"stuck", func(since time.Duration) int { return max(100-int(since/step), 90) }, 10*step + searchableWithin,
+			"the 90 passages that the daemon has to prepare first did not become fewer for 30s"},
+		{"up and down", func(since time.Duration) int { return 2 + int(since/time.Second)%2 }, searchableWithin, "2 passages"},
+		{"never less", func(time.Duration) int { return 7 }, searchableWithin, "7 passages"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var begin time.Time
+			e := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, "/search") {
+					single(w, r, `{"id":"b"}`)
+					return
+				}
+				if begin.IsZero() {
+					begin = time.Now()
+				}
+				left := c.left(time.Since(begin))
+				if left == 0 {
+					_, _ = io.WriteString(w, `{"chunks":[{"path":"a.md"}]}`)
+					return
+				}
+				reply{status: 502, body: fmt.Sprintf(`{"title":"slow","pending":%d}`, left)}.write(w)
+			})
+			_, err := seedOne(t.Context(), e, corpusOf("a.md"))
+			took := time.Since(begin)
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if took < c.took || took > c.took+10*time.Second {
+				t.Errorf("%s: it took %v, want %v", c.name, took, c.took)
+			}
+		})
+	}
+}
+
 // single answers every request with body, except batches, which it does not serve.
 func single(w http.ResponseWriter, r *http.Request, body string) {
 	if strings.HasSuffix(r.URL.Path, "/batch-ops") {

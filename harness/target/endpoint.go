@@ -237,6 +237,7 @@ func statusFailure(r Request, res *http.Response) *Failure {
 	var p protocol.Problem
 	if json.Unmarshal(data, &p) == nil && (p.Detail != "" || p.Title != "" || p.Code != "") {
 		f.Message += ": " + clip([]byte(strings.Join(nonEmpty(p.Code, p.Title, p.Detail), ": ")))
+		f.pending = p.Pending
 	} else if text := clip(data); text != "" {
 		f.Message += ": " + text
 	}

@@ -13,6 +13,7 @@ type Failure struct {
 
 	retry      bool
 	retryAfter time.Duration // what the daemon asks for, 0 for nothing
+	pending    int           // what the daemon still has to do, 0 if it does not say
 	shape      bool          // the answer has another form than the protocol's
 }
 
@@ -44,6 +45,10 @@ func (f *Failure) Retryable() bool { return f.retry }
 // RetryAfter returns how long the daemon asks its client to wait before the request is sent again,
 // or 0 if it does not say.
 func (f *Failure) RetryAfter() time.Duration { return f.retryAfter }
+
+// Pending returns how much the daemon still has to do until the same request can succeed, or 0 if it
+// does not say.
+func (f *Failure) Pending() int { return f.pending }
 
 // AsFailure returns err as a failure of one question; ok is false for errors that concern the whole
 // run, such as the end of its context.

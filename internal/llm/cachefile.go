@@ -14,10 +14,12 @@ import (
 	"time"
 )
 
+var errDamaged = errors.New("the file is damaged")
+
 // block is what the smallest file takes on most disks.
 const block = 4 << 10
 
-// replyFiles is the folder of a cache.
+// replyFiles is the folder of a cache, of replies or of vectors.
 type replyFiles struct {
 	dir   string
 	limit int64 // 0 for none
@@ -97,7 +99,7 @@ func (f *replyFiles) makeRoom(bytes int64) error {
 		return nil
 	}
 	if bytes > f.limit {
-		return fmt.Errorf("a reply of %d bytes is larger than the cache, %d bytes", bytes, f.limit)
+		return fmt.Errorf("%d bytes are more than the cache may have, %d", bytes, f.limit)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 )
 
 // missBatch is how many texts are embedded before their vectors are stored, so that a later failure
@@ -22,16 +23,16 @@ type cacheKey [sha256.Size]byte
 type vectors interface {
 	get(keys []cacheKey) ([][]float32, error)
 	put(keys []cacheKey, vectors [][]float32) error
-	close() error
 }
 
 // EmbedCache is an Embedder that asks another one only for texts that it has not seen before.
 // Vectors are stored under the embedder's name and the text, so a cache must be deleted when the
-// model behind a name changes; a change of dimensions is detected. It is safe for concurrent use.
+// model behind a name changes; a change of dimensions is an error. It is safe for concurrent use.
 type EmbedCache struct {
-	embedder Embedder
-	kept     vectors
-	where    string
+	embedder         Embedder
+	kept             vectors
+	where            string
+	cached, embedded atomic.Int64 // texts
 }
 
 // NewEmbedCache returns a cache in memory. It keeps the most recently used vectors, about 64 MB of
@@ -40,17 +41,25 @@ func NewEmbedCache(e Embedder) *EmbedCache {
 	return &EmbedCache{embedder: e, kept: newMemoryVectors(memoryCacheBytes), where: "the cache in memory"}
 }
 
-// OpenEmbedCache returns a cache in the file at path, which is created if it does not exist and
-// grows without limit. The file contains only what can be computed again, so it may be deleted
-// while no process has it open. Only one process can open it at a time: another gets an error after
-// a second. A damaged file is renamed to path + ".damaged" and replaced with a new one, and a
-// warning is logged.
-func OpenEmbedCache(e Embedder, path string, log *slog.Logger) (*EmbedCache, error) {
-	kept, err := openFileVectors(path, log)
+// OpenEmbedCache returns a cache in a folder, which is created if it does not exist. Each vector is
+// a file named by the hash of its text and its embedder. The files unused for longest are removed
+// when all of them exceed maxBytes, 0 for no limit. Several processes may use a folder at once, and
+// it may be deleted at any time. A damaged file is removed with a warning in the log, and its vector
+// is computed again.
+func OpenEmbedCache(e Embedder, dir string, maxBytes int64, log *slog.Logger) (*EmbedCache, error) {
+	kept, err := openVectorFiles(dir, maxBytes, log)
 	if err != nil {
-		return nil, fmt.Errorf("embedding cache %s: %w", path, err)
+		return nil, fmt.Errorf("embedding cache %s: %w", dir, err)
 	}
-	return &EmbedCache{embedder: e, kept: kept, where: path}, nil
+	return &EmbedCache{embedder: e, kept: kept, where: dir}, nil
+}
+
+// EmbedStats counts the texts that a cache was asked for.
+type EmbedStats struct{ Cached, Embedded int64 }
+
+// Stats returns the counts so far.
+func (c *EmbedCache) Stats() EmbedStats {
+	return EmbedStats{Cached: c.cached.Load(), Embedded: c.embedded.Load()}
 }
 
 // Name is the embedder's.
@@ -63,9 +72,6 @@ func (c *EmbedCache) FusionWeight() float64 {
 	}
 	return 0
 }
-
-// Close closes the file. Embed must not be running, and must not be called again.
-func (c *EmbedCache) Close() error { return c.kept.close() }
 
 // Embed also stores the vectors that the embedder returns together with an error.
 func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -85,6 +91,7 @@ func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, er
 			missing = append(missing, i)
 		}
 	}
+	c.cached.Add(int64(len(texts) - len(missing)))
 	refused := make([]error, len(texts))
 	for places := range slices.Chunk(missing, missBatch) {
 		if err := c.embedMissing(ctx, texts, keys, out, refused, places); err != nil {
@@ -135,6 +142,7 @@ func (c *EmbedCache) embedMissing(ctx context.Context, texts []string, keys []ca
 			madeKeys, made = append(madeKeys, keys[at]), append(made, got[i])
 		}
 	}
+	c.embedded.Add(int64(len(made)))
 	if err := c.kept.put(madeKeys, made); err != nil {
 		return fmt.Errorf("write %s: %w", c.where, err)
 	}

@@ -69,5 +69,3 @@ func (m *memoryVectors) remove(e *list.Element) {
 	delete(m.byKey, v.key)
 	m.bytes -= v.bytes()
 }
-
-func (m *memoryVectors) close() error { return nil }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
 	"evalctl/internal/llm/llmtest"
@@ -55,7 +55,7 @@ func newCounting(name string) *countingEmbedder {
 
 func openCache(t *testing.T, e Embedder, path string, log io.Writer) *EmbedCache {
 	t.Helper()
-	c, err := OpenEmbedCache(e, path, slog.New(slog.NewTextHandler(log, nil)))
+	c, err := OpenEmbedCache(e, path, 0, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,6 @@ func TestEmbedCache(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			e := newCounting("e")
 			c := open(t, e)
-			defer c.Close()
 			if none, err := c.Embed(t.Context(), nil); err != nil || len(none) != 0 {
 				t.Errorf("no texts: %v, %v", none, err)
 			}
@@ -103,27 +102,57 @@ func TestEmbedCache(t *testing.T) {
 }
 
 func TestEmbedCacheLasts(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "e.db")
-	c := openCache(t, newCounting("e"), path, t.Output())
-	embed(t, c, "a", "b")
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
+	dir := filepath.Join(t.TempDir(), "a", "embeddings")
+	c := openCache(t, newCounting("e"), dir, t.Output())
+	embed(t, c, "a", "b", "a")
+	if got := c.Stats(); got != (EmbedStats{Cached: 1, Embedded: 2}) {
+		t.Errorf("got %+v", got)
 	}
 	e := newCounting("e")
-	c = openCache(t, e, path, t.Output())
+	c = openCache(t, e, dir, t.Output()) // at the same time
 	embed(t, c, "b", "a")
-	if err := c.Close(); err != nil || len(e.asked) != 0 {
-		t.Errorf("asked %q again, %v", e.asked, err)
+	if got := c.Stats(); got != (EmbedStats{Cached: 2}) || len(e.asked) != 0 {
+		t.Errorf("asked %q again, %+v", e.asked, got)
 	}
 	other := newCounting("other") // has its own vectors
-	c = openCache(t, other, path, t.Output())
-	defer c.Close()
+	c = openCache(t, other, dir, t.Output())
 	if embed(t, c, "a"); len(other.asked) != 1 {
 		t.Errorf("asked %q", other.asked)
 	}
-	if _, err := OpenEmbedCache(e, path, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), path+": another process has had it open") {
-		t.Errorf("a second opening: %v", err)
+}
+
+// TestEmbedCacheLimit: the vectors unused for longest make room.
+func TestEmbedCacheLimit(t *testing.T) {
+	dir := t.TempDir()
+	e := newCounting("e")
+	c, err := OpenEmbedCache(e, dir, 16*block, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
 	}
+	for i := range 100 {
+		embed(t, c, fmt.Sprint(i))
+	}
+	files := cacheFiles(t, dir)
+	if len(files) == 0 || len(files) > 16 {
+		t.Errorf("%d files are kept", len(files))
+	}
+	if embed(t, c, "99"); len(e.asked) != 100 {
+		t.Errorf("the last vector was embedded again")
+	}
+}
+
+func cacheFiles(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // Texts that were embedded before a failure are not paid for again.
@@ -141,7 +170,6 @@ func TestEmbedCacheKeepsPartOfAFailedCall(t *testing.T) {
 		return nil
 	}
 	c := openCache(t, e, filepath.Join(t.TempDir(), "e.db"), t.Output())
-	defer c.Close()
 	if _, err := c.Embed(t.Context(), texts); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
@@ -163,7 +191,6 @@ func TestEmbedCacheChecksDimensions(t *testing.T) {
 
 func TestEmbedCacheConcurrently(t *testing.T) {
 	c := openCache(t, newCounting("e"), filepath.Join(t.TempDir(), "e.db"), t.Output())
-	defer c.Close()
 	var group sync.WaitGroup
 	for g := range 4 {
 		group.Go(func() {
@@ -178,102 +205,55 @@ func TestEmbedCacheConcurrently(t *testing.T) {
 	group.Wait()
 }
 
-// Damaging any byte of a small file costs at most the cache: the process goes on, and no vector is
-// wrong.
+// A damaged file costs its vector only: it is computed again, and none is wrong.
 func TestEmbedCacheDamaged(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "e.db")
-	c := openCache(t, newCounting("e"), path, t.Output())
-	var texts []string
-	for i := range 40 {
-		texts = append(texts, fmt.Sprint(i))
+	embed(t, openCache(t, newCounting("e"), dir, t.Output()), "a")
+	files := cacheFiles(t, dir)
+	if len(files) != 1 {
+		t.Fatalf("files %q", files)
 	}
-	embed(t, c, texts...)
-	for range 2 { // further commits move the list of free pages away from the end
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
-		c = openCache(t, newCounting("e"), path, t.Output())
-	}
-	var used int64
-	if err := c.kept.(*fileVectors).db.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(path)
+	whole, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	damage := map[string][]byte{
-		"garbage": bytes.Repeat([]byte("no database "), 5000), "short garbage": []byte("x"), "zeros": make([]byte, len(whole)),
+		"empty": {}, "garbage": []byte("no vector"), "longer": append(bytes.Clone(whole), 0, 0, 0, 0),
 	}
-	for size := 4096; size < len(whole); size += 4096 {
-		damage[fmt.Sprintf("cut at %d", size)] = whole[:size]
-		holed := slices.Clone(whole)
-		copy(holed[size:], bytes.Repeat([]byte{0xA5}, 4096))
-		damage[fmt.Sprintf("hole at %d", size)] = holed
+	for i := range whole {
+		damage[fmt.Sprintf("cut at %d", i)] = whole[:i]
+		flipped := bytes.Clone(whole)
+		flipped[i] ^= 1
+		if i != 64 { // the line feed after the hash
+			damage[fmt.Sprintf("flipped at %d", i)] = flipped
+		}
 	}
 	for name, content := range damage {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
+		if err := os.WriteFile(files[0], content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		c := openCache(t, newCounting("e"), path, &log)
-		got, err := c.Embed(t.Context(), texts)
-		switch {
-		case err != nil && !strings.Contains(err.Error(), "damaged"):
-			t.Errorf("%s: %v", name, err)
-		case err == nil && !cmp.Equal(got, wantVectors(texts)):
-			t.Errorf("%s: wrong vectors", name)
+		e := newCounting("e")
+		embed(t, openCache(t, e, dir, &log), "a")
+		if len(e.asked) != 1 || !strings.Contains(log.String(), "damaged") {
+			t.Errorf("%s: asked %q, log %q", name, e.asked, log.String())
 		}
-		if err := c.Close(); err != nil {
-			t.Errorf("%s: close: %v", name, err)
+		if embed(t, openCache(t, e, dir, &log), "a"); len(e.asked) != 1 {
+			t.Errorf("%s: asked again", name)
 		}
-		if strings.Contains(name, "garbage") || strings.Contains(name, "cut") && int64(len(content)) < used {
-			aside, err := os.ReadFile(path + ".damaged")
-			if err != nil || !bytes.Equal(aside, content) || !strings.Contains(log.String(), "was replaced") {
-				t.Errorf("%s: not renamed: %v, log %q", name, err, log.String())
-			}
-		}
-	}
-}
-
-func TestEmbedCacheDamagedVector(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "e.db")
-	e := newCounting("e")
-	c := openCache(t, e, path, t.Output())
-	defer c.Close()
-	embed(t, c, "a")
-	err := c.kept.(*fileVectors).db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(vectorBucket)
-		key, value := b.Cursor().First()
-		flipped := slices.Clone(value)
-		flipped[5] ^= 1
-		return b.Put(slices.Clone(key), flipped)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	embed(t, c, "a")
-	if embed(t, c, "a"); len(e.asked) != 2 {
-		t.Errorf("asked %q", e.asked)
 	}
 }
 
 func TestEmbedCacheCannotBeMade(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{filepath.Join(dir, "file", "e.db"), dir} {
-		_, err := OpenEmbedCache(newCounting("e"), path, slog.New(slog.DiscardHandler))
+	for _, path := range []string{filepath.Join(file, "embeddings"), file} {
+		_, err := OpenEmbedCache(newCounting("e"), path, 0, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
-		}
-		if _, err := os.Stat(dir + ".damaged"); err == nil {
-			t.Error("a directory was renamed")
 		}
 	}
 }
@@ -321,11 +301,10 @@ func FuzzDecodeVector(f *testing.F) {
 }
 
 func BenchmarkEmbedCacheHits(b *testing.B) {
-	c, err := OpenEmbedCache(NewFakeEmbedder(), filepath.Join(b.TempDir(), "e.db"), slog.New(slog.DiscardHandler))
+	c, err := OpenEmbedCache(NewFakeEmbedder(), filepath.Join(b.TempDir(), "e"), 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer c.Close()
 	texts := make([]string, 128)
 	for i := range texts {
 		texts[i] = fmt.Sprint("text ", i)

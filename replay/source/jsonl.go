@@ -63,9 +63,14 @@ func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 
 // checkLine checks what a replay needs of a line.
 func checkLine(q dataset.Question) error {
-	if q.ReferenceAnswer == "" && len(q.ExpectedSubstrings) == 0 && len(q.ExpectedPaths) == 0 {
+	if q.ReferenceAnswer == "" && len(q.ExpectedSubstrings) == 0 && len(q.ExpectedPaths) == 0 && len(q.Checks) == 0 {
 		return fmt.Errorf(`question %q has neither "reference_answer" nor "expected_substrings" `+
-			`nor "expected_paths"; without one of them it cannot be scored`, q.ID)
+			`nor "expected_paths" nor "checks"; without one of them it cannot be scored`, q.ID)
+	}
+	for key, has := range map[string]bool{"before": len(q.Before) > 0, "forbidden": len(q.Forbidden) > 0, "must_cite": len(q.MustCite) > 0} {
+		if has {
+			return fmt.Errorf("question %q has %q, which only evalctl run applies: remove it, or use that", q.ID, key)
+		}
 	}
 	return nil
 }
@@ -112,7 +117,7 @@ func questionOf(q dataset.Question) Question {
 	out := Question{
 		ID: q.ID, Type: noType, Text: q.Question, Date: dateOf(q.QuestionDate),
 		Answer: q.ReferenceAnswer, Haystack: q.Brain, Brain: q.Brain,
-		ExpectedSubstrings: q.ExpectedSubstrings, Tags: q.Tags, Line: q.Line,
+		ExpectedSubstrings: q.ExpectedSubstrings, Checks: q.Checks, Tags: q.Tags, Line: q.Line,
 		Abstention: slices.Contains(q.Tags, tagAbstention), Gold: q.ExpectedPaths,
 	}
 	for _, prefix := range []string{tagType, "category:"} {

@@ -14,21 +14,24 @@ import (
 )
 
 const (
-	// settleAfter is how long no commit must come until the documents of a log are written to their
-	// files, and settleWithin the longest time that they wait while commits keep coming. What is
+	// layOutAfter is how long no commit must come until documents are written to their files. What is
 	// written later need not be written at all if it is replaced before.
-	settleAfter  = 50 * time.Millisecond
-	settleWithin = 3 * time.Second
+	layOutAfter = 50 * time.Millisecond
+	// settleAfter is when a log is emptied after its first commit, which needs a sync of the whole file
+	// system, also while commits keep coming.
+	settleAfter = 3 * time.Second
 	// retryAfter is when it is tried again after an error.
 	retryAfter = time.Second
 	// fullLog is the size of a log from which on its documents are written to their files, and
 	// maxLog the size from which on commits wait for that.
 	fullLog = 16 << 20
 	maxLog  = 2 * fullLog
+	// maxAtOnce is the most operations of a commit whose documents are written to their files at once.
+	maxAtOnce = 64
 )
 
 // Commit implements store.Backend. It appends the operations to the log. If no other caller waits for
-// a commit and no document for its file, it also writes the documents to their files.
+// a commit and no document for its file, it also writes a few documents to their files.
 func (b *backend) Commit(_ context.Context, c store.Commit) error {
 	writes := false
 	for _, op := range c.Ops {
@@ -79,7 +82,7 @@ func (b *backend) log(c store.Commit) error {
 		b.pending.put(doc)
 	}
 	b.files.Unlock()
-	if c.Alone && first && b.laying.TryLock() {
+	if c.Alone && first && len(docs) <= maxAtOnce && b.laying.TryLock() {
 		b.failed = b.layOut(docs, c.Ops) // the commit was made all the same; settle tries again
 		b.laying.Unlock()
 	}
@@ -117,8 +120,7 @@ func (b *backend) admit(writes bool) error {
 	return nil
 }
 
-// schedule sets the timer, unless documents are being written: then it is set afterwards. It requires
-// mu.
+// schedule sets the timer, unless a log is being emptied: then it is set afterwards. It requires mu.
 func (b *backend) schedule() {
 	if b.full != nil {
 		return
@@ -127,19 +129,24 @@ func (b *backend) schedule() {
 	if b.dirty.IsZero() {
 		b.dirty = now
 	}
-	wait := min(settleAfter, b.dirty.Add(settleWithin).Sub(now))
+	wait := b.dirty.Add(settleAfter).Sub(now)
+	b.files.RLock()
+	if len(b.pending.docs) > 0 {
+		wait = min(wait, layOutAfter)
+	}
+	b.files.RUnlock()
 	if b.active.end >= fullLog {
 		wait = 0
 	}
-	b.settleIn(max(wait, 0))
+	b.workIn(max(wait, 0))
 }
 
-// settleIn requires mu.
-func (b *backend) settleIn(wait time.Duration) {
+// workIn requires mu.
+func (b *backend) workIn(wait time.Duration) {
 	switch {
 	case b.closed:
 	case b.timer == nil:
-		b.timer = time.AfterFunc(wait, func() { _ = b.settle() }) // the next write reports the error
+		b.timer = time.AfterFunc(wait, b.work)
 	default:
 		b.timer.Reset(wait)
 	}

@@ -13,9 +13,9 @@
 //	                       there are documents
 //
 // A commit is durable once it is in a log, which takes one sync of one file for all callers that
-// wait. Its documents are then written to their files, a moment later if there are several callers,
-// and until all are synced together, reads are answered from the log. While the store is closed, the
-// logs are empty.
+// wait. Its documents are then written to their files, a moment later if there are several callers.
+// Until then reads are answered from the log, which is emptied once all files were synced together.
+// While the store is closed, the logs are empty.
 package fsstore
 
 import (
@@ -100,7 +100,7 @@ type backend struct {
 	// broken is the error after which the log may have a commit that failed, or nil. Reopening the
 	// store repairs it. Only Commit and Replaced set it.
 	broken error
-	// timer settles; it is stopped while there is nothing to do. dirty is when it was first due to.
+	// timer calls work. dirty is when the first commit came to an empty log, or zero.
 	timer  *time.Timer
 	dirty  time.Time
 	closed bool

@@ -152,6 +152,10 @@ func (h *history) play() error {
 			}
 			err = errors.Join(b.settleAll(), err)
 			h.settling, h.during = false, nil
+		default:
+			b.laying.Lock()
+			err = b.layOut(b.waiting(), nil)
+			b.laying.Unlock()
 		}
 		if err != nil {
 			return err

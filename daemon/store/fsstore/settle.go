@@ -11,6 +11,34 @@ import (
 	"evalctl/daemon/store"
 )
 
+// work does what is due: it writes documents to their files, or empties a log. The next write reports
+// an error.
+func (b *backend) work() {
+	b.settling <- struct{}{}
+	defer func() { <-b.settling }()
+	b.mu.Lock()
+	closed := b.closed
+	due := b.full != nil || b.active.end >= fullLog || time.Since(b.dirty) >= settleAfter
+	b.mu.Unlock()
+	if closed {
+		return
+	}
+	if due {
+		_ = b.settleAll()
+		return
+	}
+	b.laying.Lock()
+	err := b.layOut(b.waiting(), nil)
+	b.laying.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed = err; err != nil {
+		b.workIn(retryAfter)
+	} else {
+		b.schedule()
+	}
+}
+
 // settle writes the documents of the logs to their files, and empties the logs. It waits if that is
 // already being done. It does nothing once the store is closed.
 func (b *backend) settle() error {
@@ -36,7 +64,7 @@ func (b *backend) settleAll() error {
 		b.failed = err
 		switch {
 		case err != nil:
-			b.settleIn(retryAfter)
+			b.workIn(retryAfter)
 		case full != nil:
 			b.spare, b.full = full, nil
 			if b.active.end > 0 {

@@ -110,8 +110,12 @@ func Losses(t *terminal.Terminal, id result.Identity, f Failures) {
 	}
 	for _, r := range f.failed {
 		mark := t.Tint(false, "FAIL")
-		text := fmt.Sprintf("%s %s  expected \"%s\"  got \"%s\"  → %s%s", terminal.Short(r.ID, 40), terminal.Short(r.Type, 26),
-			terminal.Short(r.Reference, 48), terminal.Short(r.Answer, 72), terminal.Short(string(r.Cause), 40), instead(id, r))
+		want := fmt.Sprintf("expected \"%s\"", terminal.Short(r.Reference, 48))
+		if r.Reference == "" { // a scorer that needs none says what it found
+			want = terminal.Short(r.Reason, 200)
+		}
+		text := fmt.Sprintf("%s %s  %s  got \"%s\"  → %s%s", terminal.Short(r.ID, 40), terminal.Short(r.Type, 26),
+			want, terminal.Short(r.Answer, 72), terminal.Short(string(r.Cause), 40), instead(id, r))
 		switch r.Outcome {
 		case result.Errored:
 			mark, text = t.Tint(false, "ERR "), fmt.Sprintf("%s %s  %s", terminal.Short(r.ID, 40), terminal.Short(r.Type, 26), errorText(r))

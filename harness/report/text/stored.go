@@ -28,7 +28,7 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 	if j := id.Judge; j != nil {
 		t.Field("judge", "%s", judgeName(*j))
 	}
-	panelOf(t, id.Panel)
+	Recipes(t, id.Panel)
 	Imported(t, &res)
 	daemon := id.Daemon.Program
 	if daemon == "" {

@@ -1,0 +1,68 @@
+package memory
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"time"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/store"
+)
+
+// newsEvery is after which time a consolidation looks again although nothing was written: episodes
+// become stale.
+const newsEvery = time.Hour
+
+// settled is the state of a brain in which a consolidation would do nothing, so that another one need
+// not read all documents to find that out.
+type settled struct {
+	store *store.Store
+	seq   uint64 // of the last commit
+	// files are the paths, sizes and times of what a consolidation reads. Programs other than the
+	// daemon can change them without a commit.
+	files [sha256.Size]byte
+	time  time.Time
+}
+
+// stateOf returns the state of a brain at present.
+func (s *Service) stateOf(ctx context.Context, h brain.Handle, st *store.Store) (settled, error) {
+	if err := h.Sync(ctx); err != nil {
+		return settled{}, err
+	}
+	now := settled{store: st, seq: st.Seq(), time: s.cfg.Now().Truncate(newsEvery)}
+	hash := sha256.New()
+	for _, folder := range []string{factsFolder, episodesFolder, summariesFolder, notesFolder, consolidationsFolder} {
+		files, err := st.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
+		if err != nil {
+			return settled{}, err
+		}
+		for _, f := range files {
+			fmt.Fprintf(hash, "%q %d %d %q\n", f.Path, f.Size, f.ModTime.UnixNano(), f.Version)
+		}
+	}
+	hash.Sum(now.files[:0])
+	return now, nil
+}
+
+// isSettled reports whether a consolidation of the state would do nothing.
+func (s *Service) isSettled(h brain.Handle, state settled) bool {
+	known := s.settled.of(h).Load()
+	return known != nil && *known == state
+}
+
+// settle remembers the state before what was read if a consolidation of that would do nothing.
+func (s *Service) settle(ctx context.Context, h brain.Handle, st *store.Store, state settled, read holdings) {
+	p := newPlan(read, s.cfg.Now())
+	if units := p.unitsToCompile(); len(units) > 0 {
+		return
+	}
+	p.addSummaries(compilation{})
+	if !p.nothingToDo() || p.err != nil || !p.next.equal(p.state) {
+		return
+	}
+	if again, err := s.stateOf(ctx, h, st); err == nil && again == state {
+		s.settled.of(h).Store(&state)
+	}
+}

@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"evalctl/harness/bench/null"
+	"evalctl/harness/bench/record"
+	"evalctl/harness/bench/work"
+	"evalctl/harness/compare"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+)
+
+// Inputs names what a bench reads and measures.
+type Inputs struct {
+	Targets []string // as on a command line; null.Name always is one
+	Dialect result.Dialect
+	// Corpus, Dataset and Baseline are files, empty for none.
+	Corpus, Dataset, Baseline string
+	// Sizes are the documents of the brains, empty for all of the corpus or 1k synthetic ones.
+	Sizes string
+}
+
+// Configure adds to c the plan, documents, queries and targets, and the earlier bench to compare with. find
+// returns a target that is not null. The error of a baseline with another plan is
+// compare.ErrIncomparable.
+func (c *Config) Configure(w Wanted, in Inputs, find func(given string) (Target, error)) (err error) {
+	w.Queries, w.CorpusName, w.Baseline = "words of the documents", "synthetic", in.Baseline != ""
+	c.Documents = work.Synthetic(w.Seed)
+	if w.Documents = in.Sizes; w.Documents == "" {
+		w.Documents = "1k"
+	}
+	if in.Corpus != "" {
+		corpus, err := dataset.LoadCorpus(in.Corpus)
+		if err != nil {
+			return err
+		}
+		c.Documents = work.Corpus(&corpus)
+		w.CorpusSize, w.CorpusName, w.CorpusSHA256 = len(corpus.Docs), in.Corpus, corpus.SHA256
+		if in.Sizes == "" {
+			w.Documents = fmt.Sprint(len(corpus.Docs))
+		}
+	}
+	if in.Dataset != "" {
+		if c.Queries, w.QueriesSHA256, err = queriesOf(in.Dataset); err != nil {
+			return err
+		}
+		w.Queries = in.Dataset
+	}
+	if err := c.findTargets(in, find); err != nil {
+		return err
+	}
+	w.Targets = len(c.Targets) - 1 // null is the last
+	if c.Plan, err = NewPlan(w); err != nil || in.Baseline == "" {
+		return err
+	}
+	c.BaselinePath = in.Baseline
+	if c.Baseline, err = record.Read(in.Baseline); err == nil {
+		if err = c.Baseline.Plan.Same(c.Plan); err != nil {
+			err = fmt.Errorf("%w: %w", compare.ErrIncomparable, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--baseline: %w", err)
+	}
+	return nil
+}
+
+// findTargets finds the targets, and adds the null daemon.
+func (c *Config) findTargets(in Inputs, find func(given string) (Target, error)) error {
+	seen := map[string]bool{null.Name: true}
+	for _, given := range in.Targets {
+		if given == null.Name {
+			continue
+		}
+		t, err := find(given)
+		if err != nil {
+			return err
+		}
+		if seen[t.Name] {
+			return fmt.Errorf("--target %s: the name is taken; write NAME=%[1]s with another NAME", t.Name)
+		}
+		seen[t.Name] = true
+		if err := t.Session.Check(); t.Session.Endpoint == "" && err != nil {
+			return fmt.Errorf("target %s: %w", t.Name, err)
+		}
+		if t.Dialect == "" {
+			t.Dialect = in.Dialect
+		}
+		c.Targets = append(c.Targets, t)
+	}
+	c.Targets = append(c.Targets, Target{Name: null.Name, Null: true, Dialect: in.Dialect})
+	return nil
+}
+
+// queriesOf returns the texts of the questions of a dataset, each once, and its digest.
+func queriesOf(path string) (queries []string, digest string, err error) {
+	found := map[string]bool{}
+	data, err := dataset.Open(path, dataset.Options{
+		Naming: dataset.BrainNaming{Default: "bench"},
+		Check: func(q dataset.Question) error {
+			found[q.Question] = true
+			return nil
+		},
+	})
+	return slices.Sorted(maps.Keys(found)), data.SHA256, err
+}
+
+// ErrNoAnswers means that no request to a target succeeded.
+var ErrNoAnswers = errors.New("no request succeeded")
+
+// FailedError lists what was required and does not hold.
+type FailedError struct{ message string }
+
+func (e *FailedError) Error() string { return e.message }
+
+// Verdict returns nil if all that is required holds. Otherwise it returns ErrNoAnswers,
+// compare.ErrIncomparable for what could not be judged, or a *FailedError.
+func Verdict(f *record.File) error {
+	if !slices.ContainsFunc(f.Summaries, func(s record.Summary) bool {
+		return (!f.Targets[s.Target].Null || len(f.Targets) == 1) && slices.ContainsFunc(s.Ops, func(o record.OpFigures) bool { return o.OK > 0 })
+	}) && len(f.Probes) == 0 {
+		return ErrNoAnswers
+	}
+	var failed []string
+	for _, v := range f.Verdicts {
+		if v.Unjudged {
+			return fmt.Errorf("%w: %s", compare.ErrIncomparable, v.Sentence)
+		}
+		if !v.Held {
+			failed = append(failed, v.Sentence)
+		}
+	}
+	if len(failed) > 0 {
+		return &FailedError{strings.Join(failed, "\n")}
+	}
+	return nil
+}
