@@ -6,7 +6,6 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
-	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -80,20 +79,19 @@ func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
 	if r.plan.judging == nil {
 		return r.plan.scoredBy(nil)
 	}
-	provider, err := r.counted(r.plan.judge, r.plan.Judge, ledger.Judge, arm, wrap)
+	if arm == controlArm {
+		// The items check the headline, and package control has a limit of its own.
+		judge, err := r.openedJudge(arm, wrap, 0)
+		if err != nil {
+			return nil, err
+		}
+		return judge.NewScorer(0)
+	}
+	judge, err := r.openedJudge(arm, wrap, r.plan.MaxUnusable)
 	if err != nil {
 		return nil, err
 	}
-	c := r.plan.judgedBy(provider)
-	c.Metered = true
-	if arm != controlArm { // package control has a limit of its own
-		c.MaxUnusable = r.plan.MaxUnusable
-	}
-	plan, err := judging.New(c)
-	if err != nil {
-		return nil, err
-	}
-	return r.plan.scoredBy(plan)
+	return r.plan.scoredBy(judge)
 }
 
 // counted returns a model whose calls are in the ledger and whose replies are cached, nil for nil.

@@ -102,6 +102,11 @@ func (p *Plan) unpriced() (out []string) {
 	}
 	if p.judging != nil {
 		models = append(models, llm.Config{Provider: p.judge.Name(), Model: p.Judge.Model})
+		for _, r := range p.Panel {
+			if r.Model != nil {
+				models = append(models, llm.Config{Provider: r.provider.Name(), Model: r.Model.Model})
+			}
+		}
 	}
 	for _, a := range p.Arms {
 		models = append(models, a.models()...)
@@ -253,15 +258,9 @@ func (p *Plan) largestCall() (most llm.USD, whose string) {
 		if p.judging == nil {
 			continue
 		}
-		// judging.Plan.Worst is that of all requests of all judgements of an answer.
-		item := judging.Longest(q.Dataset().Item())
-		n := max(1, p.Scorer.Asks(item))
-		if call := p.judging.Worst(item) / llm.USD(n*judgeRequests); call > most {
+		if call := p.judging.WorstCall(judging.Longest(q.Dataset().Item())); call > most {
 			most, whose = call, "judge"
 		}
 	}
 	return most, whose
 }
-
-// judgeRequests is the number of requests of a judgement in judging.Plan.Worst.
-const judgeRequests = 3 * llm.DefaultMaxAttempts

@@ -38,7 +38,7 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 	if e := p.Benchmark.Errata; e != nil {
 		id.Replay.Errata = e.SHA256
 	}
-	id.Judge = p.JudgeID()
+	id.Judge, id.Panel = p.JudgeID(), p.Recipes()
 	if p.External != nil {
 		id.External = new(p.External.Identity())
 	}

@@ -182,9 +182,13 @@ func (p *Plan) openJudge() (err error) {
 	if p.judge, err = llm.Open(p.Judge.Config); err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
+	if err := p.openPanel(); err != nil {
+		return err
+	}
 	c := p.judgedBy(p.judge)
 	c.Cap = p.Cap
-	if p.judging, err = judging.New(c); err != nil {
+	p.judging, err = p.plannedJudge(c, func(opened llm.Provider, _ *Model) (llm.Provider, error) { return opened, nil })
+	if err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
 	return nil

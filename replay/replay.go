@@ -51,6 +51,9 @@ type Config struct {
 	// Judge is needed for a scorer that asks a model. Prompts are nil for one whose prompts are its own.
 	Judge   *Model
 	Prompts scorer.PromptSet
+	// Panel are the recipes of a panel of judges, the headline first, nil for one judge. Prompts is then
+	// not used.
+	Panel []Recipe
 	// MaxUnusable is how many verdicts of an arm in a row may be unusable, 0 for any number.
 	MaxUnusable int
 

@@ -38,6 +38,8 @@ type Spec struct {
 
 	// Answers and Judges are [PROVIDER/]MODEL. Answers judges if Judges is empty.
 	Answers, Judges string
+	// Recipes are those of a panel of judges, as judging.Recipes takes them, nil for one judge.
+	Recipes []string
 	// Instructions is a folder with instructions of the judge, empty for those of this program.
 	Instructions string
 
@@ -146,6 +148,9 @@ func (s *Spec) findModels() error {
 	if s.Scorer.Offline != nil {
 		return nil // whose prompts are its own
 	}
+	if s.Panel, err = panelOf(env, s.Recipes); err != nil {
+		return fmt.Errorf("--judge-panel: %w", err)
+	}
 	if s.Prompts = scorer.ReplayPrompts(); s.Instructions != "" {
 		if s.Prompts, err = scorer.LoadPrompts(s.Instructions); err != nil {
 			return fmt.Errorf("--judge-prompts: %w", err)
@@ -169,6 +174,22 @@ func (s *Spec) findArms() error {
 		s.Arms = append(s.Arms, Arm{Name: b, Baseline: actor.Style(b)})
 	}
 	return nil
+}
+
+// CheckFolders finds folders of a worker that no replay could use: that of its files, and that of the
+// cache. Either may be empty.
+func CheckFolders(files, cache string) error {
+	if files != "" {
+		if info, err := os.Stat(files); err != nil {
+			return fmt.Errorf("--files: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("--files %s is a file; give the folder with the files of replays", files)
+		}
+	}
+	if cache == "" {
+		return nil
+	}
+	return CheckFolder(cache)
 }
 
 // CheckFolder creates the cache folder if it does not exist, and returns an error unless files can

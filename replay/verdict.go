@@ -110,6 +110,6 @@ func setAside(r result.Record, abstention bool) result.Record {
 	}
 	r.Outcome, r.Score, r.Passed, r.Error = result.NoGold, nil, false, nil
 	r.Reason, r.JudgeVerdict, r.Cause = "excluded by errata", "", ""
-	r.ExpectedPaths, r.Retrieval, r.DeepRank = nil, nil, nil
+	r.ExpectedPaths, r.Retrieval, r.DeepRank, r.Panel = nil, nil, nil, nil
 	return r
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/extern"
+	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/target"
@@ -53,7 +55,8 @@ type replayCmd struct {
 	Judge  string     `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model." group:"scoring"`
 	exactFlag
 	externFlags
-	JudgePrompts string `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace." group:"advanced"`
+	JudgePanel   []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"scoring"`
+	JudgePrompts string   `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace." group:"advanced"`
 
 	moneyFlags
 	daemonEnvFlag
@@ -206,5 +209,22 @@ func (c *replayCmd) validateLimits() (err error) {
 	if (c.scorer.Prompts == nil || c.scorer.Offline != nil) && c.JudgePrompts != "" {
 		return fmt.Errorf("--judge-prompts is for --scorer judge, and --scorer %s asks no model so", c.Scorer)
 	}
-	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer))
+	return errors.Join(c.validatePanel(), c.validateExtern(c.Scorer), c.validateExact(c.scorer))
+}
+
+// validatePanel checks the flags of a panel, and makes the paths of its files absolute, because the
+// replay may be resumed in another folder.
+func (c *replayCmd) validatePanel() (err error) {
+	switch {
+	case len(c.JudgePanel) > 0 && (c.scorer.Prompts == nil || c.scorer.Offline != nil):
+		return fmt.Errorf("--judge-panel needs --scorer judge: the %s scorer has no judge of whole answers", c.Scorer)
+	case len(c.JudgePanel) > 0 && c.JudgePrompts != "":
+		return errors.New("--judge-panel and --judge-prompts exclude each other: a recipe file has prompts of your own")
+	}
+	for i, r := range c.JudgePanel {
+		if judging.IsRecipeFile(r) && err == nil {
+			c.JudgePanel[i], err = filepath.Abs(r)
+		}
+	}
+	return err
 }

@@ -18,8 +18,12 @@ func TestReplayPage(t *testing.T) { testSession(t, "../../docs/replay.md", worki
 // TestTutorial runs the session in docs/tutorial.md.
 func TestTutorial(t *testing.T) { testSession(t, "../../docs/tutorial.md", working, compared) }
 
-// TestAuditPage runs the session in docs/audit.md.
-func TestAuditPage(t *testing.T) { testSession(t, "../../docs/audit.md", working, failing) }
+// TestAuditPage runs the session in docs/audit.md, of which the figures by tag and what is the same in
+// every run are left out.
+func TestAuditPage(t *testing.T) {
+	testSession(t, "../../docs/audit.md", working, failing, regexp.MustCompile(
+		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl diff)|not checked)`))
+}
 
 // TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of scripts/mcp/memories.
 func TestAnyMemoryPage(t *testing.T) {

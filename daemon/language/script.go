@@ -34,7 +34,7 @@ var tables = []struct {
 	{devanagariScript, []*unicode.RangeTable{unicode.Devanagari}},
 	{southeast, []*unicode.RangeTable{
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tai_Le, unicode.New_Tai_Lue,
-		unicode.Tai_Tham, unicode.Tai_Viet, unicode.Javanese, unicode.Balinese,
+		unicode.Tai_Tham, unicode.Tai_Viet, unicode.Javanese, unicode.Balinese, unicode.Yi,
 	}},
 	{greekScript, []*unicode.RangeTable{unicode.Greek}},
 	{hebrewScript, []*unicode.RangeTable{unicode.Hebrew}},

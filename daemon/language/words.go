@@ -74,16 +74,26 @@ func pairs(text string, i int, yield func(start, end int) bool) (int, bool) {
 	return second, true
 }
 
-// letterEnd returns the end of the letter at i and the marks that belong to it.
+// letterEnd returns the end of the letter at i and the marks that belong to it. A decomposed syllable
+// of Korean is one letter.
 func letterEnd(text string, i int) int {
-	_, size := decode(text, i)
+	last, size := decode(text, i)
 	for i += size; i < len(text); i += size {
 		var r rune
-		if r, size = decode(text, i); !unicode.IsMark(r) {
+		if r, size = decode(text, i); !unicode.IsMark(r) && !joinsSyllable(last, r) {
 			break
 		}
+		last = r
 	}
 	return i
+}
+
+// joinsSyllable reports whether two letters of Korean are parts of one syllable: an initial consonant
+// and a vowel, or a vowel and a final consonant.
+func joinsSyllable(a, b rune) bool {
+	const initial, vowel, final, end = 0x1100, 0x1160, 0x11A8, 0x1200
+	return initial <= a && a < vowel && vowel <= b && b < final ||
+		vowel <= a && a < end && final <= b && b < end
 }
 
 // wordStop returns the end of the word that begins at start.

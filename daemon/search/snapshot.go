@@ -28,7 +28,7 @@ import (
 //	counts     of the postings: the number of the tally, a byte
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 7 // to be raised when the layout or the result of Parse changes
+	snapshotVersion = 8 // to be raised when the layout or the result of Parse changes
 	trailerSize     = 8 + 4 + 4 + 4 + 8
 	contentsSize    = 8 * 8       // without parts
 	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents

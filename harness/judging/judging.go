@@ -220,6 +220,17 @@ func (p *Plan) Worst(item scorer.Item) llm.USD {
 	return sum
 }
 
+// WorstCall returns what the dearest single request of judging item can cost, without a repair. It is 0
+// if the price is not known.
+func (p *Plan) WorstCall(item scorer.Item) (most llm.USD) {
+	for _, part := range p.judged(item) {
+		for _, m := range p.members() {
+			most = max(most, m.meter.WorstCase(m.judge.Request(part)))
+		}
+	}
+	return most
+}
+
 // Estimate returns what judging item is likely to cost if its answer has an ordinary length. The
 // item's own answer is ignored.
 func (p *Plan) Estimate(item scorer.Item) llm.USD {

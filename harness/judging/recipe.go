@@ -63,8 +63,14 @@ func Recipes(list []string) ([]Recipe, error) {
 	return out, nil
 }
 
+// IsRecipeFile reports whether a recipe is the path of a file, and not the name of a built-in one.
+func IsRecipeFile(text string) bool {
+	ext := filepath.Ext(text)
+	return ext == ".yaml" || ext == ".yml" || strings.ContainsRune(text, '/')
+}
+
 func recipeOf(text string) (Recipe, error) {
-	if ext := filepath.Ext(text); ext == ".yaml" || ext == ".yml" || strings.ContainsRune(text, '/') {
+	if IsRecipeFile(text) {
 		return readRecipe(text)
 	}
 	set, err := scorer.RecipePrompts(text)

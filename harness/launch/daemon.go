@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,9 @@ const stopGrace = 5 * time.Second // from SIGTERM to SIGKILL
 // killWait is how long the kernel may take to carry out a SIGKILL. Tests raise it.
 var killWait = 5 * time.Second
 
+// markPrefix is that of the variable by which the processes of a daemon are known.
+const markPrefix = "EVALCTL_DAEMON_"
+
 // Daemon is a running daemon process. Its methods may be called concurrently.
 type Daemon struct {
 	url       string
@@ -26,7 +30,8 @@ type Daemon struct {
 
 	what     string // it is called
 	cmd      *exec.Cmd
-	groups   []int // ids of the process groups that its processes may be in
+	groups   []int  // ids of the process groups that its processes may be in
+	mark     string // a variable in the environment of its processes
 	watchdog *watchdog
 	log      *capture
 	started  time.Time
@@ -91,8 +96,19 @@ func (d *Daemon) signal(sig syscall.Signal) error {
 	return errors.Join(errs...)
 }
 
-// processes returns the daemon's live processes.
-func (d *Daemon) processes() []int { return d.watchdog.exclude(groupMembers(d.groups)) }
+// processes returns the daemon's live processes, those included that have left its groups.
+func (d *Daemon) processes() []int {
+	return d.watchdog.exclude(append(groupMembers(d.groups), strays(d.mark, d.groups)...))
+}
+
+// signalAll sends a signal to every process of the daemon, and to the watchdog. It ignores errors;
+// the caller checks which processes remain.
+func (d *Daemon) signalAll(sig syscall.Signal) {
+	signalGroups(d.groups, sig)
+	for _, pid := range strays(d.mark, d.groups) {
+		_ = signalProcess(pid, sig)
+	}
+}
 
 // Done returns a channel that is closed when the daemon has ended for any reason and no process of
 // its group is left.
@@ -129,6 +145,7 @@ func (d *Daemon) stop(grace time.Duration) error {
 func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.File, attach func(*exec.Cmd)) (*Daemon, error) {
 	d := &Daemon{
 		what:     cmp.Or(o.what, "daemon"),
+		mark:     markPrefix + rand.Text(),
 		cmd:      exec.Command(args[0], args[1:]...), //nolint:noctx // it outlives ctx; Stop ends its group
 		exited:   make(chan struct{}),
 		stopping: make(chan time.Duration, 1),
@@ -143,6 +160,7 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.Fil
 	d.cmd.Dir = p.Dir
 	d.cmd.Stdout, d.cmd.Stderr = output, output
 	attach(d.cmd)
+	d.cmd.Env = append(d.cmd.Environ(), d.mark+"=1")
 	if len(o.Watchdog) > 0 {
 		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, output); err != nil {
 			_ = output.Close() // nothing is lost: only children write to it
@@ -166,7 +184,7 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.Fil
 	// Commands such as setsid and timeout create a group of their own, with their own id.
 	d.groups = []int{d.PID()}
 	if d.watchdog != nil {
-		d.watchdog.watch(d.PID())
+		d.watchdog.watch(d.PID(), d.mark)
 		d.groups = append(d.groups, d.watchdog.group())
 	}
 	go d.supervise()
@@ -199,12 +217,12 @@ func (d *Daemon) supervise() {
 		case <-d.exited:
 			exited = true
 		default:
-			signalGroups(d.groups, syscall.SIGTERM)
+			d.signalAll(syscall.SIGTERM)
 			d.awaitExit(grace)
 		}
 	}
 	// This also kills the watchdog, which has watched until now.
-	signalGroups(d.groups, syscall.SIGKILL)
+	d.signalAll(syscall.SIGKILL)
 	left := d.awaitExit(killWait)
 	d.watchdog.release()
 	d.log.finish()

@@ -3,7 +3,9 @@
 // A daemon is a process group: the command, which is often a wrapper such as npx or sh, and all
 // processes below it. No process of the group outlives Stop or a failed Start. A watchdog process
 // ends the group when the launching process dies (see Watchdog). The command may create a group of
-// its own, as setsid and timeout do. A process below it that leaves both groups is not stopped.
+// its own, as setsid and timeout do. On Linux, processes below it that leave both groups belong to
+// the daemon too, whatever their parents: they are known by a variable of their environment. One
+// that has left the groups and been given another environment is not stopped.
 //
 // Linux and macOS are supported. On other systems Start returns errors.ErrUnsupported.
 package launch

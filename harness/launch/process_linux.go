@@ -46,6 +46,28 @@ func groupMembers(groups []int) []int {
 	return pids
 }
 
+// strays returns the live processes outside the groups whose environment has the mark. Those of other
+// users, whose environment cannot be read, are not found.
+func strays(mark string, groups []int) []int {
+	if mark == "" {
+		return nil
+	}
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
+	inside := groupMembers(groups)
+	var pids []int
+	for _, path := range environs {
+		environ, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(environ, []byte(mark+"=")) {
+			continue // it has ended, or is another user's; that of a zombie is empty
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && !slices.Contains(inside, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // peakMemory returns the sum of the peaks of the resident memory of processes in bytes, 0 if none
 // of them exists any more.
 func peakMemory(pids []int) (sum int64) {

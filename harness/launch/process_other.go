@@ -27,6 +27,8 @@ func usageOf([]int) (Usage, bool) { return Usage{}, false }
 
 func groupMembers([]int) []int { return nil }
 
+func strays(string, []int) []int { return nil }
+
 func peakMemory([]int) int64 { return 0 }
 
 func foreignListener([]int, int) bool { return false }

@@ -7,7 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +33,41 @@ func TestCommandWithItsOwnGroup(t *testing.T) {
 				t.Error(err)
 			}
 			e.requireNoProcesses(t)
+		})
+	}
+}
+
+// A process that leaves the groups of the daemon belongs to it nevertheless, also if its parent has
+// ended, and if evalctl itself is killed.
+func TestStrays(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs Linux with setsid(1)")
+	}
+	for _, watched := range []bool{true, false} {
+		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) {
+			e := newTestEnv(t)
+			pids := filepath.Join(t.TempDir(), "pids")
+			p := e.profile("healthy")
+			p.Command = append([]string{"sh", "-c",
+				`(setsid sh -c 'trap "" TERM; echo $$ >>"$0"; while :; do sleep 1; done' "$0" &); exec "$@"`, pids}, p.Command...)
+			d := e.start(t, p)
+			var stray int
+			waitFor(t, "the stray", func() bool {
+				text, _ := os.ReadFile(pids)
+				stray, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+				return stray > 0
+			})
+			if !slices.Contains(d.processes(), stray) {
+				t.Errorf("the stray %d is not one of %v", stray, d.processes())
+			}
+			if watched {
+				_ = d.watchdog.stdin.Close() // as when evalctl is killed
+			} else if err := d.stop(50 * time.Millisecond); err != nil {
+				t.Error(err)
+			}
+			<-d.Done()
+			waitFor(t, "the end of the stray", func() bool { return len(strays(d.mark, nil)) == 0 })
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -26,7 +27,8 @@ var watchdogTimeout = 10 * time.Second
 // never unwatched.
 //
 // A number on stdin is the id of another group to kill, for a command that creates a group of its
-// own. Watchdog prints one line to stdout when it is ready. It returns only with an error.
+// own. Another line is the variable that the daemon's processes have in their environment, also those
+// that have left both groups. Watchdog prints one line to stdout when it is ready. It returns only with an error.
 func Watchdog(stdin io.Reader, stdout io.Writer) error {
 	if !leadsGroup() {
 		return errors.New("watchdog: it does not lead its process group; only evalctl can start it")
@@ -37,11 +39,17 @@ func Watchdog(stdin io.Reader, stdout io.Writer) error {
 		return fmt.Errorf("watchdog: report ready: %w", err)
 	}
 	var groups []int
+	mark := ""
 	// A read error is treated like the end of the pipe.
 	for lines := bufio.NewScanner(stdin); lines.Scan(); {
 		if group, err := strconv.Atoi(lines.Text()); err == nil && group > 1 {
 			groups = append(groups, group)
+		} else if strings.HasPrefix(lines.Text(), markPrefix) {
+			mark = lines.Text()
 		}
+	}
+	for _, pid := range strays(mark, groups) {
+		_ = signalProcess(pid, syscall.SIGKILL)
 	}
 	signalGroups(append(groups, os.Getpid()), syscall.SIGKILL)
 	return errors.New("watchdog: it survived its own SIGKILL")
@@ -95,10 +103,10 @@ func (w *watchdog) group() int {
 	return w.cmd.Process.Pid
 }
 
-// watch adds a group to those that the watchdog kills.
-func (w *watchdog) watch(group int) {
+// watch adds a group, and the processes with a mark, to those that the watchdog kills.
+func (w *watchdog) watch(group int, mark string) {
 	// The write fails only if the watchdog has ended, and then its group has been killed.
-	_, _ = fmt.Fprintln(w.stdin, group)
+	_, _ = fmt.Fprintf(w.stdin, "%d\n%s\n", group, mark)
 }
 
 // exclude returns a list of processes without the watchdog.

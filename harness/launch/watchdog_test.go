@@ -142,7 +142,7 @@ func TestWatchdogKillsItsGroup(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	g.watch(other.Process.Pid)
+	g.watch(other.Process.Pid, "")
 	signalGroups([]int{g.group()}, syscall.SIGTERM)
 	_ = member.Wait()
 	if got := groupMembers([]int{g.group()}); len(got) != 1 || got[0] != g.group() {

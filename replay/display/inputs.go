@@ -40,7 +40,8 @@ func Inputs(t *terminal.Terminal, p *replay.Plan) {
 	if p.Reader != nil {
 		t.Field("actor", "%s %s", p.Reader.Provider, terminal.Line(p.Reader.Model))
 	}
-	if id := p.JudgeID(); id != nil {
+	text.Recipes(t, p.Recipes())
+	if id := p.JudgeID(); id != nil && len(p.Panel) == 0 {
 		t.Field("judge", "%s %s  prompts %s %s", id.Provider, terminal.Line(id.Model),
 			terminal.Line(id.PromptVersion), terminal.Short(id.PromptSHA256, 9))
 	}

@@ -69,6 +69,7 @@ func ArmReport(t *terminal.Terminal, res result.Result, path string) {
 	if r == nil {
 		return
 	}
+	printPanel(t, res)
 	printStrata(t, res)
 	printEstimates(t, r)
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
@@ -269,12 +270,11 @@ func printCost(t *terminal.Terminal, res result.Result) {
 	}
 	parts := []string{c.Amount() + OfCap(c.CapUSD)}
 	if c.TotalUSD > 0 {
-		judge := c.JudgeUSD.String()
-		if res.Cost.UnpricedModel != "" {
-			judge = "unknown"
+		var phases []string
+		for _, p := range res.CostParts() {
+			phases = append(phases, p.Name+" "+p.String())
 		}
-		parts = append(parts, fmt.Sprintf("ingest %s, actor %s, judge %s, embed %s", c.IngestUSD, c.ActorUSD,
-			judge, c.EmbedUSD))
+		parts = append(parts, strings.Join(phases, ", "))
 	}
 	if c.List == nil {
 		parts = append(parts, perCorrect(c)...)

@@ -141,7 +141,7 @@ func roughly(u llm.USD) string {
 // else to stay below it.
 func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *llm.USD, fewer string) {
 	t.Field("judge", "%s  %s", judgeName(p.Identity()), forecast(f, p, limit))
-	panelOf(t, p.Panel())
+	Recipes(t, p.Panel())
 	if limit != nil && f.Likely > *limit {
 		t.Field("warning", "the estimated cost exceeds the cap: raise --max-cost-usd, or %s", fewer)
 	}

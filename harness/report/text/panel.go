@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// panelOf prints the recipes of a panel, nothing for one judge.
-func panelOf(t *terminal.Terminal, recipes []result.Recipe) {
+// Recipes prints the recipes of a panel, nothing for one judge.
+func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
 	for i, r := range recipes {
 		role := ""
 		if i == 0 {
