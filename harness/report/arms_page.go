@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -139,60 +138,39 @@ func (a *Arm) clusters(p *summary, c *result.Clustered) {
 
 // checks writes the figures by check.
 func (a *Arm) checks(p *summary) {
-	res := &a.Run.Result
-	if len(res.Checks) == 0 {
-		return
-	}
-	labels := slices.Sorted(maps.Keys(res.Checks))
-	header := []string{"check", "questions", "passed", "pass rate", withinTitle(res), "errors", "unscored"}
-	p.rows(markdown.NewTable("lrrrrrr", header...), len(labels), "checks", func(i int) []string {
-		f := res.Checks[labels[i]]
-		return []string{markdown.Cell(labels[i]), fmt.Sprint(f.Total), fmt.Sprint(f.Passed), markdown.Rate(f.PassRate),
-			within95(res, f.Interval), fmt.Sprint(f.Errors), fmt.Sprint(f.Unscored)}
-	})
+	a.table(p, "check", a.Run.Result.CheckRows(), true, false)
 }
 
 // tags writes the figures by tag, with the floors of tags.
 func (a *Arm) tags(p *summary) {
+	rows := a.Run.Result.TagRows()
+	floors := slices.ContainsFunc(rows, func(r result.TagRow) bool { return r.Floor != nil })
+	a.table(p, "tag", rows, a.Run.scored(), floors)
+}
+
+// table writes the figures of tags or checks, without rates unless these are scores.
+func (a *Arm) table(p *summary, of string, rows []result.TagRow, scored, floors bool) {
 	res := &a.Run.Result
-	floors := map[string]*result.TagGate{}
-	for i := range res.Gate.Tags {
-		floors[res.Gate.Tags[i].Tag] = &res.Gate.Tags[i]
-	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(res.Tags)), func(tag string) bool {
-		return floors[tag] == nil && res.Duplicate(tag)
-	})
-	for _, g := range res.Gate.Tags {
-		if res.Tags[g.Tag] == nil {
-			names = append(names, g.Tag) // no question has it
-		}
-	}
-	align, header := "lrrrrrr", []string{"tag", "questions", "passed", "pass rate", withinTitle(res), "errors", "unscored"}
-	if len(floors) > 0 {
+	align, header := "lrrrrrr", []string{of, "questions", "passed", "pass rate", withinTitle(res), "errors", "unscored"}
+	if floors {
 		align, header = align+"rl", append(header, "floor", "verdict")
 	}
-	p.rows(markdown.NewTable(align, header...), len(names), "tags", func(i int) []string {
-		f := res.Tags[names[i]]
-		if f == nil {
-			f = &result.TagFigures{}
-		}
+	p.rows(markdown.NewTable(align, header...), len(rows), of+"s", func(i int) []string {
+		f := &rows[i]
 		rate, within := markdown.None, markdown.None
-		if a.Run.scored() {
+		if scored {
 			rate, within = markdown.Rate(f.PassRate), within95(res, f.Interval)
 		}
-		row := []string{markdown.Cell(names[i]), fmt.Sprint(f.Total), fmt.Sprint(f.Passed), rate, within,
-			fmt.Sprint(f.Errors), fmt.Sprint(f.Unscored)}
-		if len(floors) == 0 {
-			return row
-		}
-		g := floors[names[i]]
+		row := []string{markdown.Cell(f.Tag), fmt.Sprint(f.Total), fmt.Sprint(f.Passed), rate, within, fmt.Sprint(f.Errors), fmt.Sprint(f.Unscored)}
 		switch {
-		case g == nil:
+		case !floors:
+			return row
+		case f.Floor == nil:
 			return append(row, markdown.None, "")
-		case g.Met:
-			return append(row, fmt.Sprint(g.Floor), "reached")
+		case f.Floor.Met:
+			return append(row, fmt.Sprint(f.Floor.Floor), "reached")
 		}
-		return append(row, fmt.Sprint(g.Floor), "**not reached**")
+		return append(row, fmt.Sprint(f.Floor.Floor), "**not reached**")
 	})
 }
 
@@ -309,15 +287,10 @@ func basis(b *result.IntervalBasis) string {
 func (a *Arm) latency(p *summary) {
 	known := false
 	t := markdown.NewTable("lrrrr", "latency", "answers", "p50 [95% CI]", "p95 [95% CI]", "p99 [95% CI]")
-	for _, l := range []struct {
-		name string
-		q    *result.Quantiles
-	}{{"first token", &a.Run.Result.FirstDelta}, {"complete answer", &a.Run.Result.Latency}, {"complete answer, with waits", a.Run.Result.Felt}} {
-		if q := l.q; q != nil && q.N > 0 {
-			t.Row(l.name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval, result.NeededForP50),
-				percentile(q.P95, q.P95Interval, result.NeededForP95), percentile(q.P99, q.P99Interval, result.NeededForP99))
-			known = known || q.P50Interval != nil
-		}
+	for _, q := range a.Run.Result.Timings() {
+		t.Row(q.Name, fmt.Sprint(q.N), percentile(q.P50, q.P50Interval, result.NeededForP50),
+			percentile(q.P95, q.P95Interval, result.NeededForP95), percentile(q.P99, q.P99Interval, result.NeededForP99))
+		known = known || q.P50Interval != nil
 	}
 	p.part(t.Write)
 	var notes []string
@@ -325,13 +298,10 @@ func (a *Arm) latency(p *summary) {
 		notes = append(notes, "Intervals of percentiles are by order statistics.")
 	}
 	if a.Run.Result.Felt != nil {
-		notes = append(notes, "Times are those of the answering attempts; with waits, failed attempts and the pauses between them are included.")
+		notes = append(notes, result.FeltNote)
 	}
-	if r := a.Run.Result.Replay; r != nil && r.Together != nil {
-		notes = append(notes, markdown.Span(r.Together.Text(), sentenceLength))
-	}
-	if r := a.Run.Result.Replay; r != nil && r.Alone != nil {
-		notes = append(notes, "Alone: "+markdown.Span(r.Alone.Text(), sentenceLength))
+	for _, note := range a.Run.Result.TimingNotes() {
+		notes = append(notes, markdown.Span(note, sentenceLength))
 	}
 	if len(notes) > 0 {
 		p.printf("%s\n\n", strings.Join(notes, " "))

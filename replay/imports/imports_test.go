@@ -134,7 +134,7 @@ func TestTwins(t *testing.T) {
 	row := func(id, question, gold string) string {
 		return fmt.Sprintf(`{"question_id": %q, "question": %q, "answer": "a", "golden_answer": %q, "grade": true}`, id, question, gold)
 	}
-	im := answers(row("", "who?", "x"), row("", " What? ", "One"), row("c-2", "What?", "two"), row("", "What?", "two"))
+	im := answers(row("", "who?", "x"), row("", " What? ", "One"), row("c-2", "What?", "two"), row("", "Where?", ""), row("", "What?", "two"))
 	var ids []string
 	for _, r := range im.Records {
 		ids = append(ids, r.ID)
@@ -145,8 +145,13 @@ func TestTwins(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{byText: 2, byPosition: 1}, im.Report.MatchedBy); diff != "" {
 		t.Error(diff)
 	}
-	if u := im.Report.Unmatched; len(u) != 1 || u[0].Place != "$['c'][3]" || !strings.Contains(u[0].Reason, "2 questions have this text") {
-		t.Errorf("the fourth answer is unmatched as %+v", u)
+	if u := im.Report.Unmatched; len(u) != 2 || u[1].Place != "$['c'][4]" || !strings.Contains(u[1].Reason, "2 questions have this text") {
+		t.Errorf("the last answer is unmatched as %+v", u)
+	}
+	// An id that names the conversation, and the place in the list, tell questions apart.
+	im = answers(row("", "Where?", ""), row("", "Where?", ""), row("", "Where?", ""), row("", "What?", "two"), row("s/2", "What?", "none"))
+	if got := im.Report.MatchedBy; got[byPosition] != 2 || len(im.Report.Unmatched) != 3 {
+		t.Errorf("matched by %v", got)
 	}
 	im = answers(row("", "who?", "y"), row("", "Who?", "x"), row("", "Where?", "z"))
 	if u := im.Report.Unmatched; len(u) != 2 || !strings.Contains(u[0].Reason, `"s-q001" has an answer earlier`) ||
@@ -366,4 +371,37 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%d records and %d unmatched of %d answers", len(im.Records), len(rep.Unmatched), rep.Answers)
 		}
 	})
+}
+
+// TestWrapped has answers below further keys, in one list, and without the answer of one that failed.
+func TestWrapped(t *testing.T) {
+	b := benchmark(t, own+"talks.json")
+	rows := `{"question": "What does Jon bake?", "golden_answer": "rye bread", "answer": "rye", "grade": true},
+		{"question": "Who wired the engine?", "golden_answer": "her neighbour Piet", "error": "timeout", "grade": false}`
+	for name, text := range map[string]string{
+		"list": "[" + rows + "]", "wrapped": `{"meta": {"n": 2}, "runs": {"first": {"results": [` + rows + `]}}}`,
+	} {
+		im := read(t, Spec{Files: []string{file(t, "a.json", text)}, Dataset: b})
+		if res := writes(t, im); res.Passed != 1 || res.Total != 2 || im.Report.Files[0].Format != "zep" {
+			t.Errorf("%s: %d of %d passed, format %s", name, res.Passed, res.Total, im.Report.Files[0].Format)
+		}
+	}
+	im := read(t, Spec{System: "m", Files: []string{file(t, "o.json", `{"outputs": `+outputs+`}`)}, Dataset: b})
+	if len(im.Records) != 2 || im.Report.Conversations["mara-jon"] != "" || im.Report.Files[0].Format != "locomo" {
+		t.Errorf("%+v", im.Report)
+	}
+}
+
+// TestOneAnswer maps a file that is one answer.
+func TestOneAnswer(t *testing.T) {
+	mapping := file(t, "m.yaml", "conversations: $.it\nanswers: $\nquestion: $.q\nanswer: $.a\n")
+	im := read(t, Spec{Mapping: mapping, Files: []string{file(t, "a.json", `{"it": {"q": "Q?", "a": "A", "more": [{"x": 1}]}}`)}})
+	if r := im.Records[0]; r.Question != "Q?" || r.Answer != "A" {
+		t.Errorf("%+v", r)
+	}
+	mapping = file(t, "m.yaml", "answers: $\nquestion: $.q\nanswer: $.a\n")
+	im = read(t, Spec{Mapping: mapping, Files: []string{file(t, "a.json", `{"q": "Q?", "a": "A", "more": [{"x": 1}]}`)}})
+	if len(im.Records) != 1 || im.Records[0].ID != "q000" {
+		t.Errorf("%+v", im.Records)
+	}
 }

@@ -53,11 +53,13 @@ type layout struct {
 	// title is what the layout is of, for people.
 	title string
 	// conversations are the parts of the file that have the answers of one conversation each, and
-	// answers is relative to them. A conversation is called like its key, unless a field names it.
+	// answers is relative to them. A conversation is called like the last key on the way to its part, or
+	// to the answer if the part is the file, unless a field names it.
 	conversations, answers string
 	// fields are the paths of the fields in an answer, the first that is there counts.
 	fields map[string][]string
-	// needs are the keys by which an answer is recognised, lacks those that it must not have.
+	// needs are the keys by which a file is recognised, of which some answer has all. No answer has any
+	// of lacks.
 	needs, lacks []string
 	// right and wrong are words of verdicts besides the usual ones.
 	right, wrong []string
@@ -69,7 +71,7 @@ type layout struct {
 var layouts = []layout{
 	{
 		name: LoCoMoAudit, title: "the LoCoMo audit",
-		conversations: "$.detailed_results.*", answers: "$[*]",
+		conversations: "$", answers: "$..[?@.question && @.golden_answer]",
 		needs: []string{"question", "golden_answer", "generated_answer", "llm_judgments"},
 		fields: map[string][]string{
 			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.golden_answer"},
@@ -78,17 +80,17 @@ var layouts = []layout{
 	},
 	{
 		name: Zep, title: "Zep's LoCoMo experiment",
-		conversations: "$.*", answers: "$[*]",
+		conversations: "$", answers: "$..[?@.question && @.golden_answer]",
 		needs: []string{"question", "answer", "golden_answer"}, lacks: []string{"response", "generated_answer"},
 		fields: map[string][]string{
 			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.golden_answer"},
 			fieldAnswer: {"$.answer"}, fieldVerdict: {"$.grade", "$.llm_judgments.*"}, fieldType: {"$.category"},
-			fieldMS: {"$.duration_ms", "$.response_duration_ms", "$.total_duration_ms"},
+			fieldMS: {"$.duration_ms", "$.total_duration_ms", "$.response_duration_ms"},
 		},
 	},
 	{
 		name: Memobase, title: "Memobase's LoCoMo evaluation",
-		conversations: "$.*", answers: "$[*]",
+		conversations: "$", answers: "$..[?@.question && @.answer]",
 		needs: []string{"question", "answer", "response"}, lacks: []string{"golden_answer"},
 		fields: map[string][]string{
 			fieldQuestion: {"$.question"}, fieldGold: {"$.answer"}, fieldAnswer: {"$.response"},
@@ -135,7 +137,7 @@ func locomoLayout(system string) layout {
 	key := func(suffix string) string { return pathOf(system + suffix) }
 	return layout{
 		name: LoCoMo, title: "LoCoMo's reference outputs",
-		conversations: "$[*]", answers: "$.qa[*]",
+		conversations: "$..[?@.qa]", answers: "$.qa[*]",
 		needs: []string{"question", system + predictionSuffix},
 		fields: map[string][]string{
 			fieldConversation: {"$.sample_id"}, fieldQuestion: {"$.question"},
@@ -245,19 +247,22 @@ func joined(formats []Format) string {
 // sampled is how many answers decide which layout a file has.
 const sampled = 20
 
-// fits reports whether the first answers of a file have the keys of the layout.
+// fits reports whether the first answers of a file have the keys of the layout. Single ones may lack
+// some, such as that of an answer that failed.
 func (l layout) fits(v any) bool {
 	rows, err := l.rows(v)
-	if err != nil || len(rows) == 0 {
+	if err != nil {
 		return false
 	}
+	found := false
 	for _, r := range rows[:min(sampled, len(rows))] {
 		object, ok := r.value.(map[string]any)
-		if !ok || !hasAll(object, l.needs) || slices.ContainsFunc(l.lacks, func(key string) bool { return has(object, key) }) {
+		if !ok || slices.ContainsFunc(l.lacks, func(key string) bool { return has(object, key) }) {
 			return false
 		}
+		found = found || hasAll(object, l.needs)
 	}
-	return true
+	return found
 }
 
 func has(object map[string]any, key string) bool { _, ok := object[key]; return ok }
@@ -268,12 +273,8 @@ func hasAll(object map[string]any, keys []string) bool {
 
 // locomoOf looks for the outputs of LoCoMo. Their keys contain the names of the systems.
 func locomoOf(c *content, system string) (layout, bool, error) {
-	list, ok := c.value.([]any)
-	if !ok || len(list) == 0 {
-		return layout{}, false, nil
-	}
 	var systems []string
-	for _, q := range jsonpath.MustParse("$[*].qa[*]").Select(c.value) {
+	for _, q := range jsonpath.MustParse("$..[?@.qa].qa[*]").Select(c.value) {
 		object, ok := q.(map[string]any)
 		if !ok {
 			return layout{}, false, nil

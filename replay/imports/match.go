@@ -157,20 +157,29 @@ func (m *matcher) idsOf(questions []int) string {
 
 var trailingNumber = regexp.MustCompile(`(\d{1,9})$`)
 
-// narrow returns which of several questions with the same text an answer is to: by the number with
-// which its id ends, else by its gold.
+// narrow returns which of several questions with the same text an answer is to: of the conversation
+// that its id names, by the number with which its id ends, by its gold, or by its place in the list.
+// Each decides only if some question fits it.
 func (m *matcher) narrow(candidates []int, a answer) ([]int, string) {
-	if number := trailingNumber.FindString(a.id); number != "" {
-		n, _ := strconv.Atoi(number) // of at most nine digits
-		at := keep(candidates, func(i int) bool { return m.position[i] == n })
-		if len(at) == 1 {
-			return at, byPosition
-		}
+	number := -1
+	if digits := trailingNumber.FindString(a.id); digits != "" {
+		number, _ = strconv.Atoi(digits) // of at most nine digits
 	}
-	if a.gold != "" {
-		same := keep(candidates, func(i int) bool { return fold(m.questions[i].Answer) == fold(a.gold) })
-		if len(same) > 0 {
-			return same, byText
+	for _, step := range []struct {
+		how string
+		is  func(int) bool
+	}{
+		{byText, func(i int) bool { h := m.questions[i].Haystack; return h != "" && strings.Contains(a.id, h) }},
+		{byPosition, func(i int) bool { return m.position[i] == number }},
+		{byText, func(i int) bool { return a.gold != "" && fold(m.questions[i].Answer) == fold(a.gold) }},
+		{byPosition, func(i int) bool { return m.position[i] == a.index }},
+	} {
+		some := keep(candidates, step.is)
+		if len(some) == 1 {
+			return some, step.how
+		}
+		if len(some) > 1 {
+			candidates = some
 		}
 	}
 	return candidates, byText

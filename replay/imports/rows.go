@@ -3,6 +3,7 @@ package imports
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,11 +20,14 @@ type row struct {
 	// part.
 	place, conversation string
 	part                any
+	// index is the number of the answer in its list, from 0, and -1 in none.
+	index int
 }
 
 // answer is one answer, as a file has it.
 type answer struct {
 	path, place string
+	index       int // see row
 	// id, conversation, question and gold are empty if the file does not have them.
 	id, conversation, question, gold string
 	text                             string
@@ -48,22 +52,33 @@ func (l layout) rows(v any) ([]row, error) {
 	parts := outer.SelectLocated(v)
 	parts.Sort() // the members of an object have no order
 	for _, part := range parts {
-		name := ""
-		if n := len(part.Path); n > 0 {
-			if key, ok := part.Path[n-1].(spec.Name); ok {
-				name = string(key)
-			}
-		}
 		located := inner.SelectLocated(part.Node)
 		located.Sort()
 		for _, a := range located {
-			out = append(out, row{
-				value: a.Node, place: part.Path.String() + strings.TrimPrefix(a.Path.String(), "$"),
-				conversation: name, part: part.Node,
-			})
+			way := slices.Concat(part.Path, a.Path)
+			r := row{value: a.Node, place: way.String(), part: part.Node, index: -1, conversation: lastKey(part.Path)}
+			if len(part.Path) == 0 {
+				r.conversation = lastKey(a.Path)
+			}
+			if len(way) > 0 {
+				if i, ok := way[len(way)-1].(spec.Index); ok {
+					r.index = int(i)
+				}
+			}
+			out = append(out, r)
 		}
 	}
 	return out, nil
+}
+
+// lastKey returns the last key of an object in a path, empty if it has none.
+func lastKey(path spec.NormalizedPath) (key string) {
+	for _, step := range path {
+		if name, ok := step.(spec.Name); ok {
+			key = string(name)
+		}
+	}
+	return key
 }
 
 // reader reads the answers of one file.
@@ -160,7 +175,7 @@ func (r *reader) answer(in row) (answer, error) {
 		return answer{}, fmt.Errorf("it is no object: %.60q", textOf(v))
 	}
 	a := answer{
-		path: r.path, place: in.place, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
+		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
 		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), kind: r.text(fieldType, v),
 		model: r.text(fieldModel, v), conversation: r.text(fieldConversation, v),
 	}

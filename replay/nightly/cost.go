@@ -20,26 +20,13 @@ func (m *measured) cost(w io.Writer) {
 	}
 	fmt.Fprint(w, "### Cost\n\n")
 	t := markdown.NewTable("lr", "for", "USD")
-	t.Row("ingest", exact(c.IngestUSD))
-	t.Row("actor", exact(c.ActorUSD))
-	t.Row("judge", known(c.JudgeUSD, m.res.Cost.UnpricedModel == ""))
-	t.Row("embeddings", exact(c.EmbedUSD))
+	for _, p := range m.res.CostParts() {
+		t.Row(p.Name, plain(p.String()))
+	}
 	t.Row("**spent**", "**"+known(c.TotalUSD, c.SpentKnown() || c.TotalUSD > 0)+"**")
-	if c.LostUSD > 0 {
-		t.Row("may have been charged, part of what was spent", exact(c.LostUSD))
+	for _, item := range m.res.CostItems() {
+		t.Row(item.Name, plain(item.Text))
 	}
-	t.Row("cap of all arms together", limit(c))
-	t.Row("saved by cached replies", strings.TrimPrefix(c.SavedText(), "$"))
-	if c.SharedUSD > 0 {
-		t.Row("what all arms share, such as controls", exact(c.SharedUSD))
-	}
-	if l := c.List; l != nil && l.ReusedUSD > 0 {
-		t.Row("filling the brains that were reused", exact(l.ReusedUSD))
-	}
-	if l := c.List; l != nil && l.ReusedUnrecorded > 0 {
-		t.Row("filling "+markdown.Count(l.ReusedUnrecorded, "reused brain"), "not recorded")
-	}
-	t.Row("**list cost**: alone, with an empty cache", "**"+strings.TrimPrefix(c.ListText(), "$")+"**")
 	t.Row("each correct answer, by the list cost (95% Wilson)", perCorrect(c))
 	t.Write(w)
 	tokens(w, c)
@@ -67,13 +54,6 @@ func listCost(c *result.CostAccounting) string {
 		return c.ListText()
 	}
 	return markdown.Dollars(float64(*c.List.USD) / float64(llm.Dollar))
-}
-
-func limit(c *result.CostAccounting) string {
-	if c.CapUSD == nil {
-		return "no cap"
-	}
-	return exact(*c.CapUSD)
 }
 
 // perCorrect formats what a correct answer cost by the list cost.

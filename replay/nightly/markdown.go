@@ -19,4 +19,7 @@ func interval(i *result.Interval) string {
 }
 
 // exact formats an amount of dollars with all its decimals and without the sign.
-func exact(u llm.USD) string { return strings.Replace(u.String(), "$", "", 1) }
+func exact(u llm.USD) string { return plain(u.String()) }
+
+// plain returns an amount for a column of dollars.
+func plain(amount string) string { return strings.Replace(amount, "$", "", 1) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,13 +58,10 @@ func constant(rate float64) load.Profile {
 
 // freezing answers in 5 ms, but stands still for one second in every ten.
 func freezing() load.Work {
-	var start time.Time
+	start := sync.OnceValue(time.Now)
 	return stub(func(uint64) time.Duration {
-		if start.IsZero() {
-			start = time.Now()
-		}
 		const every, frozen, work = 10 * time.Second, time.Second, 5 * time.Millisecond
-		if in := (time.Since(start) + every/2) % every; in < frozen {
+		if in := (time.Since(start()) + every/2) % every; in < frozen {
 			return frozen - in + work
 		}
 		return work

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/internal/svg"
 )
 
@@ -14,7 +14,7 @@ import (
 func costSection(res *result.Result) section {
 	s := section{ID: "cost", Title: "Cost"}
 	if a := res.CostAccounting; a != nil {
-		s.add(accounting(a, res.Cost.UnpricedModel)...)
+		s.add(accounting(res)...)
 		if res.Replay != nil {
 			s.add(modelRequests(res.Replay.ModelRequests)...)
 		}
@@ -69,53 +69,23 @@ func modelRequests(m *result.ModelRequests) (out []block) {
 	return out
 }
 
-// accounting shows the cost of a replay: its parts, and the tokens of each model. judge is the
-// judge's model if its price is not known.
-func accounting(a *result.CostAccounting, judge string) []block {
+// accounting shows the cost of a replay: its parts, and the tokens of each model.
+func accounting(res *result.Result) []block {
+	a := res.CostAccounting
 	parts := &table{Caption: "Cost of this arm", Columns: columns("for", ">USD", "share")}
-	for _, p := range []struct {
-		name string
-		usd  llm.USD
-	}{
-		{"ingest", a.IngestUSD}, {"reader", a.ActorUSD}, {"judge", a.JudgeUSD}, {"embeddings", a.EmbedUSD}, {"spent", a.TotalUSD},
-	} {
-		text := p.usd.String()
-		switch {
-		case p.name == "spent":
-			text = a.Amount()
-		case p.name == "judge" && judge != "":
-			text = "unknown"
-		}
-		row := cells(p.name, text)
-		if a.TotalUSD > 0 && p.name != "spent" {
-			share := svg.Interval{Value: float64(p.usd) / float64(a.TotalUSD), Low: math.NaN(), High: math.NaN()}
-			row = append(row, cell{Bar: svg.Bar(share, math.NaN())})
-		} else {
-			row = append(row, cell{})
+	for _, p := range res.CostParts() {
+		row := append(cells(p.Name, p.String()), cell{})
+		if a.TotalUSD > 0 {
+			share := svg.Interval{Value: float64(p.USD) / float64(a.TotalUSD), Low: math.NaN(), High: math.NaN()}
+			row[2].Bar = svg.Bar(share, math.NaN())
 		}
 		parts.row(row...)
 	}
-	facts := []fact{
-		{Name: "Requests from the cache", Value: fmt.Sprintf("%d of %d", a.CacheHits, a.CacheHits+a.CacheMisses)},
-		{Name: "Saved by the cache", Value: a.SavedText()},
+	parts.row(append(cells("spent", a.Amount()), cell{})...)
+	facts := []fact{{Name: "Requests from the cache", Value: fmt.Sprintf("%d of %d", a.CacheHits, a.CacheHits+a.CacheMisses)}}
+	for _, item := range res.CostItems() {
+		facts = append(facts, fact{Name: strings.ToUpper(item.Name[:1]) + item.Name[1:], Value: clean(item.Text)})
 	}
-	add := func(what, value string) { facts = append(facts, fact{Name: what, Value: value}) }
-	if a.CapUSD != nil {
-		add("Cap", a.CapUSD.String()+" for all arms together")
-	}
-	if a.SharedUSD > 0 {
-		add("Shared by all arms", a.SharedUSD.String())
-	}
-	if a.LostUSD > 0 {
-		add("May have been charged", a.LostUSD.String()+" of what was spent, for requests whose tokens the provider did not count")
-	}
-	if l := a.List; l != nil && l.ReusedUSD > 0 {
-		add("Filling reused brains", l.ReusedUSD.String())
-	}
-	if l := a.List; l != nil && l.ReusedUnrecorded > 0 {
-		add("Filling "+count(l.ReusedUnrecorded, "reused brain"), "not recorded")
-	}
-	add("List cost", a.ListText()+": what this arm would have cost alone with an empty cache")
 	if a.PerCorrectUSD != nil {
 		text := a.PerCorrectUSD.String()
 		if i := a.PerCorrectInterval; i != nil {
@@ -124,7 +94,7 @@ func accounting(a *result.CostAccounting, judge string) []block {
 		if a.List != nil {
 			text += ", by the list cost"
 		}
-		add("Per correct answer", text)
+		facts = append(facts, fact{Name: "Per correct answer", Value: text})
 	}
 	out := []block{{Table: parts}, {Facts: facts}}
 	if len(a.Unpriced) > 0 {

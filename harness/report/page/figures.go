@@ -142,33 +142,21 @@ func metricName(s string) string { return result.MetricName(name(s)) }
 // latencySection shows the distribution of latencies.
 func latencySection(c Content) section {
 	s := section{ID: "latency", Title: "Latency"}
-	var done, first, felt []float64
-	for i := range c.Questions {
-		q := &c.Questions[i]
-		if q.Outcome == result.Scored || q.Outcome == result.Unscored {
-			done, felt = append(done, q.LatencyMS), append(felt, q.Felt())
-			if q.FirstDeltaMS != nil {
-				first = append(first, *q.FirstDeltaMS)
-			}
-		}
-	}
 	t := &table{Caption: "Percentiles of the questions that were answered, with 95% intervals by order statistics", Columns: columns("until", ">n", ">p50", ">p95", ">p99")}
 	var series []svg.Series
-	for _, l := range []struct {
-		name   string
-		q      *result.Quantiles
-		values []float64
-	}{{"first token", &c.Result.FirstDelta, first}, {"done", &c.Result.Latency, done}, {"done, with waits", c.Result.Felt, felt}} {
-		if l.q == nil {
-			continue
+	for _, l := range c.Result.Timings() {
+		t.row(cells(l.Name, fmt.Sprint(l.N), percentile(l.P50, l.P50Interval, l.N, result.NeededForP50),
+			percentile(l.P95, l.P95Interval, l.N, result.NeededForP95), percentile(l.P99, l.P99Interval, l.N, result.NeededForP99))...)
+		var values []float64
+		for i := range c.Questions {
+			q := &c.Questions[i]
+			if v := l.Of(q); v != nil && (q.Outcome == result.Scored || q.Outcome == result.Unscored) {
+				values = append(values, *v)
+			}
 		}
-		if l.q.N > 0 {
-			t.row(cells(l.name, fmt.Sprint(l.q.N), percentile(l.q.P50, l.q.P50Interval, l.q.N, result.NeededForP50),
-				percentile(l.q.P95, l.q.P95Interval, l.q.N, result.NeededForP95), percentile(l.q.P99, l.q.P99Interval, l.q.N, result.NeededForP99))...)
-		}
-		if len(l.values) > 0 {
-			slices.Sort(l.values)
-			series = append(series, svg.Series{Name: l.name, Sorted: l.values})
+		if len(values) > 0 {
+			slices.Sort(values)
+			series = append(series, svg.Series{Name: l.Name, Sorted: values})
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -182,16 +170,10 @@ func latencySection(c Content) section {
 		}})
 	}
 	if c.Result.Felt != nil {
-		s.add(block{Text: "Done and first token are times of the answering attempts; with waits, failed attempts and the pauses between them are included."})
+		s.add(block{Text: result.FeltNote})
 	}
-	if r := c.Result.Replay; r != nil && r.Together != nil {
-		s.add(block{Text: clean(r.Together.Text()) + "."})
-	}
-	if r := c.Result.Replay; r != nil && r.Alone != nil {
-		s.add(block{Text: "Alone: " + clean(r.Alone.Text()) + "."})
-	}
-	if c.Result.Retried > 0 {
-		s.add(block{Text: count(c.Result.Retried, "question") + " needed more than one attempt."})
+	for _, note := range c.Result.TimingNotes() {
+		s.add(block{Text: clean(note)})
 	}
 	return s
 }

@@ -81,11 +81,11 @@ func TestReplay(t *testing.T) {
 	if n := strings.Count(strings.Join(rows(t, c, "rate"), "\n"), "temporal"); n != 1 {
 		t.Errorf("the stratum appears %d times", n)
 	}
-	contains(t, rows(t, c, "cost"), "reader | $3.00", "spent | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
+	contains(t, rows(t, c, "cost"), "actor | $3.00", "spent | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
 	contains(t, rows(t, c, "losses"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
 	for section, want := range map[string]map[string]string{
 		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (stratified Wilson)", "Mean of the types": "0.710"},
-		"cost": {"Cap": "$20.00 for all arms together", "Requests from the cache": "3 of 12", "Saved by the cache": "$2.00", "List cost": "not recorded: "},
+		"cost": {"Cap of all arms together": "$20.00", "Requests from the cache": "3 of 12", "Saved by cached replies": "$2.00", "List cost: alone, with an empty cache": "not recorded"},
 		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 got no verdict"},
 	} {
 		got := facts(t, c, section)
@@ -105,10 +105,10 @@ func TestListCost(t *testing.T) {
 		want map[string]string
 	}{
 		{result.CostAccounting{TotalUSD: 4 * llm.Dollar, CachedSavingsUSD: 3 * llm.Dollar, CacheHits: 3}, map[string]string{
-			"Requests from the cache": "3 of 3", "Saved by the cache": "$2.00", "List cost": "$6.50: ", "Per correct answer": "$3.25, by the list cost",
+			"Requests from the cache": "3 of 3", "Saved by cached replies": "$2.00", "List cost: alone, with an empty cache": "$6.50", "Per correct answer": "$3.25, by the list cost",
 		}},
 		{result.CostAccounting{CacheHits: 3, Unpriced: []string{"odd"}}, map[string]string{
-			"Saved by the cache": "unknown", "List cost": "unknown: ", "Per correct answer": "",
+			"Saved by cached replies": "unknown", "List cost: alone, with an empty cache": "unknown", "Per correct answer": "",
 		}},
 	} {
 		c := contentOf(6)

@@ -19,19 +19,18 @@ func rateSection(res *result.Result) section {
 	}
 	t := newRates("Pass rates, with their 95% intervals")
 	t.add("all questions", res.Counts, res.PassRate, res.Believed(), floor)
-	for _, tag := range sortedKeys(res.Tags) {
-		if res.Duplicate(tag) {
-			continue
+	for _, row := range res.TagRows() {
+		least := math.NaN()
+		if row.Floor != nil {
+			least = row.Floor.Floor
 		}
-		f := res.Tags[tag]
-		t.add(name(tag), f.Counts, f.PassRate, f.Interval, tagFloor(res, tag))
+		t.add(name(row.Tag), row.Counts, row.PassRate, row.Interval, least)
 	}
 	s.add(block{Table: &t.table})
-	if len(res.Checks) > 0 {
+	if rows := res.CheckRows(); len(rows) > 0 {
 		checks := newRates("Pass rates by check, with their 95% intervals")
-		for _, label := range sortedKeys(res.Checks) {
-			f := res.Checks[label]
-			checks.add(name(label), f.Counts, f.PassRate, f.Interval, math.NaN())
+		for _, row := range rows {
+			checks.add(name(row.Tag), row.Counts, row.PassRate, row.Interval, math.NaN())
 		}
 		s.add(block{Table: &checks.table})
 	}
@@ -68,18 +67,6 @@ func rateSection(res *result.Result) section {
 	s.add(estimates(res)...)
 	s.add(repeatBlocks(res.Repeats)...)
 	return s
-}
-
-// tagFloor returns the floor of a tag, NaN without one.
-func tagFloor(res *result.Result, tag string) float64 {
-	if res.Gate != nil {
-		for _, g := range res.Gate.Tags {
-			if g.Tag == tag {
-				return g.Floor
-			}
-		}
-	}
-	return math.NaN()
 }
 
 // rates is a table of pass rates.

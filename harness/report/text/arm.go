@@ -270,12 +270,11 @@ func printCost(t *terminal.Terminal, res result.Result) {
 	}
 	parts := []string{c.Amount() + OfCap(c.CapUSD)}
 	if c.TotalUSD > 0 {
-		judge := c.JudgeUSD.String()
-		if res.Cost.UnpricedModel != "" {
-			judge = "unknown"
+		var phases []string
+		for _, p := range res.CostParts() {
+			phases = append(phases, p.Name+" "+p.String())
 		}
-		parts = append(parts, fmt.Sprintf("ingest %s, actor %s, judge %s, embed %s", c.IngestUSD, c.ActorUSD,
-			judge, c.EmbedUSD))
+		parts = append(parts, strings.Join(phases, ", "))
 	}
 	if c.List == nil {
 		parts = append(parts, perCorrect(c)...)

@@ -48,7 +48,7 @@ func Run(t *terminal.Terminal, res result.Result, f Failures, warned int, path s
 	printClustered(t, res)
 	printRepeats(t, res)
 	printTags(t, res, verbose)
-	printRates(t, res, "check", res.Checks, true)
+	printRates(t, res, "check", res.CheckRows(), true)
 	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && res.Identity.Imported == nil && !res.Mapped.Unretrieved() {
 		t.Field("grounded", "%s", res.GroundedText())
 	}
@@ -235,24 +235,23 @@ func printVersus(t *terminal.Terminal, b *result.BaselineGate) {
 // printTags prints a table of the results by tag: of the tags in which questions did not pass, or with
 // --verbose of all.
 func printTags(t *terminal.Terminal, res result.Result, verbose bool) {
-	printRates(t, res, "tag", res.Tags, verbose)
+	printRates(t, res, "tag", res.TagRows(), verbose)
 }
 
 // printRates prints a table of groups of questions, without those that all passed unless all is set.
-func printRates(t *terminal.Terminal, res result.Result, of string, figures map[string]*result.TagFigures, all bool) {
+func printRates(t *terminal.Terminal, res result.Result, of string, figures []result.TagRow, all bool) {
 	method := result.MethodWilson
 	if res.Clustered != nil {
 		method = result.MethodClustered
 	}
 	within := result.Interval{Method: method, Confidence: 0.95}
 	rows := [][]string{{of, "n", "pass", "rate", within.Name(), "errors", "unscored"}}
-	for _, tag := range slices.Sorted(maps.Keys(figures)) {
-		c := figures[tag]
-		if c == nil || c.PassRate == nil || c.Passed == c.Total && !all {
+	for _, c := range figures {
+		if c.PassRate == nil || c.Passed == c.Total && !all {
 			continue
 		}
 		rows = append(rows, []string{
-			terminal.Short(tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
+			terminal.Short(c.Tag, 32), fmt.Sprint(c.Total), fmt.Sprint(c.Passed), fmt.Sprintf("%.3f", *c.PassRate),
 			withMethod(c.Interval, method), fmt.Sprint(c.Errors), fmt.Sprint(c.Unscored),
 		})
 	}
@@ -276,19 +275,12 @@ func withMethod(i *result.Interval, titled string) string {
 // printLatency prints the percentiles with their intervals: of the answering attempts, and, if that is
 // longer, as the callers felt them.
 func printLatency(t *terminal.Terminal, res result.Result) {
-	lines := []struct {
-		what string
-		q    *result.Quantiles
-	}{{"first token", &res.FirstDelta}, {"done", &res.Latency}, {"with waits", res.Felt}}
 	name, n, within := "latency", 0, ""
-	for _, l := range lines {
-		if l.q == nil || l.q.N == 0 {
-			continue
-		}
-		FieldParts(t, name, percentiles(l.what, l.q))
-		name, n = "", l.q.N
-		if l.q.P50Interval != nil {
-			within = "   brackets: " + l.q.P50Interval.Name()
+	for _, l := range res.Timings() {
+		FieldParts(t, name, percentiles(l))
+		name, n = "", l.N
+		if l.P50Interval != nil {
+			within = "   brackets: " + l.P50Interval.Name()
 		}
 	}
 	if n == 0 {
@@ -306,9 +298,9 @@ func printLatency(t *terminal.Terminal, res result.Result) {
 
 // percentiles formats the percentiles, or how many answers they need. p99 is left out if it needs
 // more, because p95 is then the highest to know.
-func percentiles(what string, q *result.Quantiles) []string {
+func percentiles(q result.Timing) []string {
 	parts := []string{
-		what, percentile("p50", q.P50, q.P50Interval, result.NeededForP50),
+		q.Name, percentile("p50", q.P50, q.P50Interval, result.NeededForP50),
 		percentile("p95", q.P95, q.P95Interval, result.NeededForP95),
 	}
 	if q.P99 != nil {
