@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -49,7 +48,7 @@ func (c *workerCmd) Validate() error {
 // Run works until ctx ends.
 func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
-	if err := c.checkFolders(); err != nil {
+	if err := replay.CheckFolders(c.Files, c.CacheDir); err != nil {
 		return err
 	}
 	q, err := openQueue(ctx, p, c.Queue, queue.Options{Lease: c.Lease, Works: true})
@@ -71,21 +70,6 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	h.Print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), count(c.Concurrency, "question"))
 	return q.Work(ctx, c.Concurrency, h)
-}
-
-// checkFolders finds folders that no replay could use, before there is one.
-func (c *workerCmd) checkFolders() error {
-	if c.Files != "" {
-		if info, err := os.Stat(c.Files); err != nil {
-			return fmt.Errorf("--files: %w", err)
-		} else if !info.IsDir() {
-			return fmt.Errorf("--files %s is a file; give the folder with the files of replays", c.Files)
-		}
-	}
-	if c.CacheDir != "" {
-		return replay.CheckFolder(c.CacheDir)
-	}
-	return nil
 }
 
 // plan returns the plan of a run, from the flags with which it was begun.
