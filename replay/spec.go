@@ -176,6 +176,22 @@ func (s *Spec) findArms() error {
 	return nil
 }
 
+// CheckFolders finds folders of a worker that no replay could use: that of its files, and that of the
+// cache. Either may be empty.
+func CheckFolders(files, cache string) error {
+	if files != "" {
+		if info, err := os.Stat(files); err != nil {
+			return fmt.Errorf("--files: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("--files %s is a file; give the folder with the files of replays", files)
+		}
+	}
+	if cache == "" {
+		return nil
+	}
+	return CheckFolder(cache)
+}
+
 // CheckFolder creates the cache folder if it does not exist, and returns an error unless files can
 // be created in it.
 func CheckFolder(dir string) error {

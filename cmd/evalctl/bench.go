@@ -41,6 +41,7 @@ type benchCmd struct {
 	MaxInFlight int           `name:"max-in-flight" default:"1024" placeholder:"N" help:"Drop and count requests that should begin while so many are in flight (${default})." group:"advanced"`
 	Duration    time.Duration `default:"30s" help:"Time that is measured for each target, size and rate (${default})." group:"questions"`
 	Rounds      int           `default:"20" placeholder:"N" help:"Number of blocks of that time, in which targets take turns (${default})." group:"advanced"`
+	Restart     bool          `help:"Start the daemons again before each round, so that intervals include how much processes of one program differ." group:"advanced"`
 	WarmUp      time.Duration `name:"warm-up" default:"20s" help:"Maximum time to wait until the latency is steady. 0: do not wait (${default})." group:"advanced"`
 	Timeout     time.Duration `default:"30s" help:"Time limit of a request (${default})." group:"advanced"`
 	Seed        uint64        `default:"1" help:"Seed of documents, queries and order (${default})." group:"advanced"`
@@ -168,7 +169,7 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 	err = config.Configure(bench.Wanted{
 		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: c.Concurrency, MaxInFlight: c.MaxInFlight,
 		Duration: c.Duration, Rounds: c.Rounds, Timeout: c.Timeout, Seed: c.Seed, TopK: c.TopK, Mode: c.Mode,
-		Brains: c.Brains, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos, FailOver: c.FailOver, ExistingBrain: c.Brain,
+		Brains: c.Brains, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos, FailOver: c.FailOver, Restart: c.Restart, ExistingBrain: c.Brain,
 	}, bench.Inputs{
 		Targets: c.Targets, Dialect: result.Dialect(c.Dialect), Corpus: c.Corpus, Dataset: c.Dataset, Baseline: c.Baseline,
 		Sizes: cmp.Or(c.Grow, c.Documents),

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io"
 
+	"evalctl/docs"
 	"evalctl/harness/dataset"
 	"evalctl/harness/report/text"
 	"evalctl/harness/target"
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
+	"evalctl/replay/sample"
+	"evalctl/replay/source"
 )
 
 type datasetCmd struct {
@@ -124,5 +128,71 @@ func (c *datasetValidateCmd) Run(p *process) error {
 	if !c.JSON {
 		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", terminal.Line(c.File))
 	}
+	return err
+}
+
+type datasetSampleCmd struct {
+	File   string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
+	Limit  int    `name:"limit" aliases:"size" required:"" placeholder:"N" help:"Number of questions to draw."`
+	Seed   uint64 `default:"1" placeholder:"N" help:"Seed; the same seed draws the same questions (${default})."`
+	By     string `placeholder:"PREFIX" help:"A question belongs to the stratum of its first tag with this prefix, such as type:. Default: its first tag."`
+	Min    int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each stratum (${default})."`
+	Output string `placeholder:"FILE" help:"File to write instead of stdout."`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *datasetSampleCmd) Validate() error {
+	switch {
+	case c.Limit < 1:
+		return fmt.Errorf("--limit %d: must be at least 1", c.Limit)
+	case c.Min < 0:
+		return fmt.Errorf("--min-per-stratum %d: must not be negative", c.Min)
+	}
+	return nil
+}
+
+// Run draws and writes the lines.
+func (c *datasetSampleCmd) Run(p *process) error {
+	s, err := source.DrawSubset(c.File, c.Output, defaultBrain, c.By, sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.Min})
+	if err != nil {
+		return err
+	}
+	out, err := atomicfile.OpenOutput(c.Output, p.stdout)
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	if err := s.WriteQuestions(out); err != nil {
+		return err
+	}
+	if err := out.Keep(); err != nil {
+		return err
+	}
+	t := newTerminal(p, false)
+	text.Sample(t, s.Sample)
+	if err := s.WriteDocuments(); err != nil {
+		return err
+	}
+	if field, about := s.Documents(); about != "" {
+		t.Field(field, "%s", terminal.Line(about))
+	}
+	return nil
+}
+
+type datasetSchemaCmd struct {
+	Name string `arg:"" optional:"" enum:"questions,corpus,result,sweep,bench,table" default:"questions" name:"name" help:"What the schema describes: ${enum} (${default})."`
+}
+
+// Run prints the schema.
+func (c *datasetSchemaCmd) Run(p *process) error {
+	file := c.Name
+	if file == "questions" {
+		file = "dataset"
+	}
+	data, err := docs.Schemas.ReadFile(file + ".schema.json")
+	if err != nil {
+		return err
+	}
+	_, err = p.stdout.Write(data)
 	return err
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/user"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/labels"
 	"evalctl/harness/report/text"
+	"evalctl/internal/terminal"
 )
 
 // judgeCmd has the commands about judges.
@@ -81,4 +84,135 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return minimum.Reached(&checked.Accuracy)
+}
+
+// drawFlags say how answers are drawn for labelling.
+type drawFlags struct {
+	Sample string `default:"random" enum:"random,stratified,disagreement" help:"How answers are drawn: ${enum}. Stratified is by type of question, else by first tag; disagreement needs a result of --judge-panel. Default: random."`
+	Seed   uint64 `default:"1" placeholder:"N" help:"Seed of the draw. Default: 1."`
+}
+
+func (f drawFlags) design() labels.Design {
+	return labels.Design{Sample: labels.Sample(f.Sample), Seed: f.Seed}
+}
+
+// judgeLabelCmd asks a person for labels.
+type judgeLabelCmd struct {
+	File     string `arg:"" name:"result" help:"Result file."`
+	Labels   string `required:"" placeholder:"FILE" help:"JSONL file of the labels. It is continued if it exists."`
+	Size     int    `default:"100" placeholder:"N" help:"Number of answers to label. Default: 100."`
+	Labeller string `placeholder:"NAME" help:"Name that the labels are kept under. Default: the name of the user."`
+	drawFlags
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *judgeLabelCmd) Validate() error {
+	if c.Size < 1 {
+		return fmt.Errorf("--size %d: must be at least 1", c.Size)
+	}
+	return nil
+}
+
+// Run asks about the answers that have no label yet.
+func (c *judgeLabelCmd) Run(ctx context.Context, p *process) (err error) {
+	if c.Labeller == "" {
+		u, err := user.Current()
+		if err != nil {
+			return fmt.Errorf("the name of the user is not known (%w): give --labeller", err)
+		}
+		c.Labeller = u.Username
+	}
+	population, err := labels.Open(c.File, c.design())
+	if err != nil {
+		return err
+	}
+	file, err := labels.OpenFile(c.Labels, c.Labeller, c.design())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	t := terminal.New(p.stdout, p.env, false)
+	size := min(c.Size, len(population.Answers))
+	session := labels.Session{
+		Population: population, File: file, Labeller: c.Labeller, Size: size,
+		Show:    func(number int, a *labels.Answer) { text.Answer(t, number, size, a) },
+		Unclear: func(string) { fmt.Fprintf(t, "reply with %s: ", labels.Replies) },
+	}
+	if err := session.Run(ctx, p.stdin); err != nil {
+		return err
+	}
+	t.Blank()
+	t.Field("labels", "%d of %d in %s", len(file.Labels), size, c.Labels)
+	return nil
+}
+
+// judgeEstimateCmd estimates pass rates from labels.
+type judgeEstimateCmd struct {
+	File        string   `arg:"" name:"result" help:"Result file."`
+	Other       string   `arg:"" optional:"" name:"other" help:"Second result file, whose difference from the first is estimated."`
+	Labels      []string `required:"" sep:"none" placeholder:"FILE" help:"Labels of the first result. Repeatable, a file for each labeller."`
+	OtherLabels []string `name:"other-labels" sep:"none" placeholder:"FILE" help:"Labels of the second result. Repeatable."`
+	JSON        bool     `name:"json" help:"Print the figures as one JSON object."`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *judgeEstimateCmd) Validate() error {
+	if (c.Other == "") != (len(c.OtherLabels) == 0) {
+		return errors.New("a second result needs --other-labels, and these need a second result")
+	}
+	return nil
+}
+
+// Run prints the estimate, or the difference of two.
+func (c *judgeEstimateCmd) Run(p *process) error {
+	first, list, err := labels.OpenLabelled(c.File, c.Labels...)
+	if err != nil {
+		return err
+	}
+	t := terminal.New(p.stdout, p.env, false)
+	if c.Other == "" {
+		e, err := first.Estimate(list)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return json.NewEncoder(p.stdout).Encode(e)
+		}
+		text.Estimated(t, e)
+		return nil
+	}
+	second, others, err := labels.OpenLabelled(c.Other, c.OtherLabels...)
+	if err != nil {
+		return err
+	}
+	d, err := labels.Compare(first, second, list, others)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(p.stdout).Encode(d)
+	}
+	text.EstimatedDifference(t, d)
+	return nil
+}
+
+// judgePlanCmd says how many labels an interval needs.
+type judgePlanCmd struct {
+	File   string   `arg:"" name:"result" help:"Result file."`
+	Width  float64  `required:"" placeholder:"WIDTH" help:"Width of the 95 % interval, such as 0.05."`
+	Labels []string `sep:"none" placeholder:"FILE" help:"Labels that there are already: they say how good the scorer is. Repeatable."`
+	JSON   bool     `name:"json" help:"Print the figures as one JSON object."`
+}
+
+// Run prints the plan.
+func (c *judgePlanCmd) Run(p *process) error {
+	plan, err := labels.PlanFor(c.File, c.Width, c.Labels...)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(p.stdout).Encode(plan)
+	}
+	text.LabelPlan(terminal.New(p.stdout, p.env, false), plan)
+	return nil
 }

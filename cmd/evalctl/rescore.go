@@ -70,15 +70,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer j.Close()
-	was := r.Stored.Result
-	t.Field("answers", "%s  %s, scored by %s", terminal.Line(c.File), count(was.Planned, "answer"), terminal.Line(was.Identity.ScoredBy()))
-	if g := was.Gate; g != nil && g.Baseline != nil {
-		t.Field("note", "the comparison with the baseline %s is not made again; use evalctl compare",
-			terminal.Line(g.Baseline.Path))
-	}
-	if c.Dataset != "" {
-		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(c.Dataset))
-	}
+	text.Answers(t, c.File, &r.Stored.Result, c.Dataset)
 	text.Scorer(t, c.externID())
 	if r.Judging != nil {
 		text.Judging(t, r.Estimate, r.Judging, c.budget, "use a cheaper judge")

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
+	"evalctl/internal/figure"
 	"evalctl/internal/heap"
 	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
@@ -49,7 +49,7 @@ func (c *workerCmd) Validate() error {
 // Run works until ctx ends.
 func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
-	if err := c.checkFolders(); err != nil {
+	if err := replay.CheckFolders(c.Files, c.CacheDir); err != nil {
 		return err
 	}
 	q, err := openQueue(ctx, p, c.Queue, queue.Options{Lease: c.Lease, Works: true})
@@ -69,23 +69,8 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 			t.Field(name, format, args...)
 		},
 	}
-	h.Print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), count(c.Concurrency, "question"))
+	h.Print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), figure.Count(c.Concurrency, "question"))
 	return q.Work(ctx, c.Concurrency, h)
-}
-
-// checkFolders finds folders that no replay could use, before there is one.
-func (c *workerCmd) checkFolders() error {
-	if c.Files != "" {
-		if info, err := os.Stat(c.Files); err != nil {
-			return fmt.Errorf("--files: %w", err)
-		} else if !info.IsDir() {
-			return fmt.Errorf("--files %s is a file; give the folder with the files of replays", c.Files)
-		}
-	}
-	if c.CacheDir != "" {
-		return replay.CheckFolder(c.CacheDir)
-	}
-	return nil
 }
 
 // plan returns the plan of a run, from the flags with which it was begun.

@@ -19,6 +19,8 @@ const (
 	maxGroupBytes = 4 << 20
 	// maxGroupWait is the longest time that a group is kept open for callers who may come back.
 	maxGroupWait = 2 * time.Millisecond
+	// callersFor is how long after a commit its callers are expected to come back.
+	callersFor = 100 * time.Millisecond
 )
 
 // group collects mutations that are committed together. Whoever gets the write lock commits all that
@@ -29,9 +31,10 @@ type group struct {
 	want    int           // full is closed once as many wait; 0: nobody is waiting for them
 	full    chan struct{} // see want
 	// callers is an estimate: those of the last commit, and those who waited when it ended. took is
-	// how long it took.
+	// how long it took, and at when it ended.
 	callers int
 	took    time.Duration
+	at      time.Time
 }
 
 // member is a single mutation in a group.
@@ -107,7 +110,7 @@ func (s *Store) commitWaiting(m *member) {
 // short compared with a commit, and a caller who is alone does not wait.
 func (g *group) gather() {
 	g.mu.Lock()
-	if len(g.waiting) >= g.callers {
+	if time.Since(g.at) > callersFor || len(g.waiting) >= g.callers {
 		g.mu.Unlock()
 		return
 	}
@@ -144,13 +147,16 @@ func (g *group) take() []*member {
 func (g *group) callersNow() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if time.Since(g.at) > callersFor {
+		return len(g.waiting)
+	}
 	return max(g.callers, len(g.waiting))
 }
 
 func (g *group) ended(members int, took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.callers, g.took = members+len(g.waiting), took
+	g.callers, g.took, g.at = members+len(g.waiting), took, time.Now()
 }
 
 // commitMembers commits mutations in one commit, each with its own number and its own outcome. The

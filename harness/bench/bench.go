@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/internal/llm"
 )
 
@@ -44,8 +46,9 @@ type Config struct {
 	// Step is how long a rate is tried for in the search for the highest.
 	Step time.Duration
 	// Baseline is an earlier bench to compare with, nil for none.
-	Baseline *record.File
-	Observer Observer
+	Baseline     *record.File
+	BaselinePath string
+	Observer     Observer
 }
 
 // Observer sees how far a bench is. Its methods are not called concurrently.
@@ -80,6 +83,9 @@ func Run(ctx context.Context, c Config) (file *record.File, err error) {
 		b.file.Compute()
 		if err == nil && c.Baseline != nil {
 			b.file.Baseline, err = record.NewBaseline(c.Baseline, b.file)
+			if err == nil {
+				b.file.Baseline.Path = c.BaselinePath
+			}
 			b.file.Compute()
 		}
 	}()
@@ -166,6 +172,11 @@ func (b *Bench) stage(ctx context.Context, stage int) error {
 		return nil
 	}
 	for round := range b.Plan.Rounds {
+		if b.Plan.Restart && stage+round > 0 {
+			if err := b.restart(ctx); err != nil {
+				return err
+			}
+		}
 		b.random.Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
 		for _, t := range turns {
 			if err := b.run(ctx, t.arm, stage, t.size, round, 1); err != nil {
@@ -193,6 +204,30 @@ func (b *Bench) save(f *record.File) error {
 	kept.Stopped, kept.FinishedAt = result.StopInterrupted, time.Now().UTC()
 	kept.Compute()
 	return b.Observer.Save(&kept)
+}
+
+// restart starts all started daemons again, and warms them up.
+func (b *Bench) restart(ctx context.Context) error {
+	for _, a := range b.arms {
+		if a.session.Process() == nil {
+			continue
+		}
+		b.Observer.Doing("restarting "+a.target.Name, nil)
+		if err := a.session.Restart(ctx); err != nil {
+			return fmt.Errorf("target %s: %w", a.target.Name, err)
+		}
+		for _, size := range b.Plan.Sizes {
+			a.requests[size].Use(a.session.Service())
+			brain := seed.NewBrain(a.session.Service(), a.target.Dialect, cmp.Or(b.Brain, b.brainName(size, 0)))
+			if err := brain.Find(ctx); err != nil {
+				return fmt.Errorf("target %s: --restart needs a daemon that keeps its brains: %w", a.target.Name, err)
+			}
+		}
+		if err := a.warm(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nullBlock is the longest block of the null daemon, whose requests all take the same time.

@@ -58,6 +58,7 @@ func (c *Config) Configure(w Wanted, in Inputs, find func(given string) (Target,
 	if c.Plan, err = NewPlan(w); err != nil || in.Baseline == "" {
 		return err
 	}
+	c.BaselinePath = in.Baseline
 	if c.Baseline, err = record.Read(in.Baseline); err == nil {
 		if err = c.Baseline.Plan.Same(c.Plan); err != nil {
 			err = fmt.Errorf("%w: %w", compare.ErrIncomparable, err)

@@ -40,6 +40,7 @@ type Wanted struct {
 	Objectives, Search          string
 	Chaos                       string
 	FailOver                    string
+	Restart                     bool
 	Targets                     int // without the null daemon
 	ExistingBrain               string
 	CorpusSize                  int // 0 for a synthetic corpus
@@ -52,7 +53,7 @@ type Wanted struct {
 func NewPlan(w Wanted) (p record.Plan, err error) {
 	p = record.Plan{
 		Arrival: record.Closed, Concurrency: w.Concurrency, Rounds: w.Rounds, TimeoutSeconds: w.Timeout.Seconds(), Seed: w.Seed,
-		TopK: w.TopK, Mode: w.Mode, Brains: w.Brains, Objectives: w.Objectives, Search: w.Search, Chaos: w.Chaos,
+		TopK: w.TopK, Mode: w.Mode, Brains: w.Brains, Objectives: w.Objectives, Search: w.Search, Chaos: w.Chaos, Restart: w.Restart,
 		Corpus: w.CorpusName, CorpusSHA256: w.CorpusSHA256, Queries: w.Queries, QueriesSHA256: w.QueriesSHA256, Stages: []record.Stage{{}},
 	}
 	if p.Mix, err = work.ParseMix(w.Mix); err != nil {
@@ -88,7 +89,7 @@ func NewPlan(w Wanted) (p record.Plan, err error) {
 		}
 	}
 	p.BlockSeconds = w.Duration.Seconds() / float64(w.Rounds)
-	if w.Targets > 1 || len(p.Sizes) > 1 {
+	if w.Targets > 1 || len(p.Sizes) > 1 || w.Restart {
 		// What a target did not do while others had their turn is not measured: connections, caches.
 		p.LeadSeconds = min(0.5, p.BlockSeconds/5)
 	}
@@ -118,6 +119,8 @@ func (w Wanted) check(p record.Plan) error {
 		return errors.New("--chaos is for one target at one rate and size, and excludes --find-limit")
 	case w.Chaos != "" && w.Chaos != SlowClient && !writes(p.Mix):
 		return fmt.Errorf("--chaos %s checks that no acknowledged write is lost: have put or batch in --mix, such as search=4,put=1", w.Chaos)
+	case w.Restart && (w.Search != "" || w.Chaos != ""):
+		return errors.New("--restart is for rounds, which --find-limit and --chaos do not have")
 	case w.Search != "" && (len(p.Sizes) > 1 || len(p.Stages) > 1 || p.Stages[0].From != p.Stages[0].To):
 		return errors.New("--find-limit is for one size and chooses the rates itself; --rate may say where to begin")
 	case w.Baseline && w.FailOver == "":

@@ -2,12 +2,14 @@ package source
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"strings"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/figure"
 	"evalctl/replay/sample"
 )
 
@@ -25,6 +27,21 @@ type Subset struct {
 	dataset      dataset.Dataset
 	ids, brains  map[string]bool
 	defaultBrain string
+}
+
+// Documents says where the documents of the sample are, or warns of a corpus that does not suit it. Both
+// are empty without a corpus.
+func (s *Subset) Documents() (field, about string) {
+	switch {
+	case s.Copied != "":
+		return "documents", fmt.Sprintf("%s, those of %s", s.Copied, figure.Count(s.Brains-s.Missing, "brain"))
+	case s.Corpus != "" && s.Missing > 0:
+		return "warning", fmt.Sprintf("%d of %d brains have no question in the sample, and run rejects their documents: "+
+			"give --output, and a corpus in JSONL", s.Missing, s.Brains)
+	case s.Corpus != "":
+		return "documents", "--corpus " + s.Corpus
+	}
+	return "", ""
 }
 
 // noStratum is the stratum of questions without a tag that names one.

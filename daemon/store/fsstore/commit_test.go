@@ -59,12 +59,15 @@ func commit(t *testing.T, b *backend, ops ...store.Op) {
 	}
 }
 
-// TestReservedNames: a name that no file can have is rejected before it is in the log.
-func TestReservedNames(t *testing.T) {
+// TestLongNames: a name that no file can have is rejected before it is in the log.
+func TestLongNames(t *testing.T) {
 	b := openBackend(t, t.TempDir())
 	long := writeOp("d/"+strings.Repeat("x", b.maxName+1), "1")
 	if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "1"), long}}); !store.IsInvalidPath(err) {
 		t.Errorf("got %v", err)
+	}
+	if _, err := b.Stat(t.Context(), long.Path); !store.IsInvalidPath(err) {
+		t.Errorf("stat: %v", err)
 	}
 	if _, err := b.Read(t.Context(), "a"); !store.IsNotFound(err) || b.active.end > 0 {
 		t.Errorf("read: %v; the log has %d bytes", err, b.active.end)

@@ -104,8 +104,12 @@ func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, s
 	return b.files.OpenLocked(path)
 }
 
-// Stat implements store.Backend. It leaves the time of a directory to the store.
+// Stat implements store.Backend. It leaves the time of a directory to the store. Every mutation is
+// planned with it, so a path that no file can have is rejected before it is in a commit with others.
 func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {
+	if err := b.checkNames(path); err != nil {
+		return store.FileInfo{}, err
+	}
 	b.files.RLock()
 	defer b.files.RUnlock()
 	directory := store.FileInfo{Path: path, IsDir: true}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,13 +58,10 @@ func constant(rate float64) load.Profile {
 
 // freezing answers in 5 ms, but stands still for one second in every ten.
 func freezing() load.Work {
-	var start time.Time
+	start := sync.OnceValue(time.Now)
 	return stub(func(uint64) time.Duration {
-		if start.IsZero() {
-			start = time.Now()
-		}
 		const every, frozen, work = 10 * time.Second, time.Second, 5 * time.Millisecond
-		if in := (time.Since(start) + every/2) % every; in < frozen {
+		if in := (time.Since(start()) + every/2) % every; in < frozen {
 			return frozen - in + work
 		}
 		return work
@@ -212,4 +210,24 @@ func TestInterruptedLoadKeepsWholeBlocks(t *testing.T) {
 			t.Errorf("%d blocks, %v; want the two whole ones and the cause", len(blocks), err)
 		}
 	})
+}
+
+// A request that begins late because the generator was busy has a latency from when it should have
+// begun, and a service time from when it did.
+func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
+	answer := stub(func(uint64) time.Duration { return 5 * time.Millisecond })
+	busy := func(number uint64) load.Request {
+		if number == 100 {
+			time.Sleep(time.Second) // in the loop that begins requests
+		}
+		return answer(number)
+	}
+	o := run(t, constant(100), load.Span{Block: 5 * time.Second, Blocks: 1}, busy)
+	if o.Offered != 500 || o.Latency.Max < 990 || o.Latency.P90.Value < 400 {
+		t.Errorf("of %d requests the slowest took %.0f ms, p90 is %.0f ms; a fifth of them should have begun during a second",
+			o.Offered, o.Latency.Max, o.Latency.P90.Value)
+	}
+	if o.Service.Max > 6 {
+		t.Errorf("the service time is at most %.0f ms, want 5 ms", o.Service.Max)
+	}
 }

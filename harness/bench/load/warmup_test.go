@@ -2,6 +2,7 @@ package load_test
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,13 +14,10 @@ import (
 func TestWarmUp(t *testing.T) {
 	// since returns a latency of 10 ms times a factor that depends on the seconds since the first.
 	since := func(factor func(seconds float64) float64) func(uint64) time.Duration {
-		var start time.Time
+		start := sync.OnceValue(time.Now)
 		noise := exponential(5*time.Millisecond, 2)
 		return func(number uint64) time.Duration {
-			if start.IsZero() {
-				start = time.Now()
-			}
-			return noise(number) + time.Duration(10e6*factor(time.Since(start).Seconds()))
+			return noise(number) + time.Duration(10e6*factor(time.Since(start()).Seconds()))
 		}
 	}
 	for _, c := range []struct {

@@ -70,7 +70,10 @@ type Plan struct {
 	Rounds       int     `json:"rounds"`
 	BlockSeconds float64 `json:"block_seconds"`
 	// LeadSeconds is how much of the beginning of each block is left out.
-	LeadSeconds    float64 `json:"lead_seconds"`
+	LeadSeconds float64 `json:"lead_seconds"`
+	// Restart is set if started daemons are started again before each round, so that rounds differ by
+	// what processes of one program differ by.
+	Restart        bool    `json:"restart,omitempty"`
 	TimeoutSeconds float64 `json:"timeout_seconds"`
 	Seed           uint64  `json:"seed"`
 	TopK           int     `json:"top_k"`
@@ -234,7 +237,6 @@ type Probe struct {
 type Baseline struct {
 	Path      string    `json:"path"`
 	StartedAt time.Time `json:"started_at"`
-	SHA256    string    `json:"sha256"`
 	// Series are the figures by block of both benches, paired by round.
 	Series []Series `json:"series"`
 	// Null are those of the null daemon: how much the machine differs.

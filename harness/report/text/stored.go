@@ -38,3 +38,15 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 		t.Field("daemon", "%s  %s", terminal.Short(daemon, 120), terminal.Short(id.Daemon.Version, 80))
 	}
 }
+
+// Answers prints which answers of a result are scored again, and the dataset with what is right now,
+// empty for that of the result.
+func Answers(t *terminal.Terminal, path string, was *result.Result, dataset string) {
+	t.Field("answers", "%s  %s, scored by %s", terminal.Line(path), figure.Count(was.Planned, "answer"), terminal.Line(was.Identity.ScoredBy()))
+	if g := was.Gate; g != nil && g.Baseline != nil {
+		t.Field("note", "the comparison with the baseline %s is not made again; use evalctl compare", terminal.Line(g.Baseline.Path))
+	}
+	if dataset != "" {
+		t.Field("dataset", "%s has the expected_substrings, reference_answers and checks", terminal.Line(dataset))
+	}
+}

@@ -1,0 +1,163 @@
+package bench_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness"
+	"evalctl/harness/bench"
+	"evalctl/harness/bench/load"
+	"evalctl/harness/bench/record"
+	"evalctl/harness/bench/work"
+	"evalctl/harness/daemontest"
+	"evalctl/harness/result"
+	"evalctl/internal/longtest"
+)
+
+// daemon returns a daemon whose searches end when wait returns.
+func daemon(t *testing.T, wait func()) *daemontest.Daemon {
+	return daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+		switch {
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusNoContent)
+		case strings.HasSuffix(r.URL.Path, "/v1/brains"):
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, `{"brain_id":"b"}`)
+		case strings.HasSuffix(r.URL.Path, "/search"):
+			wait()
+			fmt.Fprint(w, `{"chunks":[{"path":"raw/documents/bench/000/000000.md","text":"nothing"}]}`)
+		case strings.HasSuffix(r.URL.Path, "/batch-ops"):
+			fmt.Fprint(w, `{"committed":1}`)
+		default:
+			fmt.Fprint(w, `{"ok":true}`)
+		}
+	})
+}
+
+type silent struct{}
+
+func (silent) Doing(string, *load.Live) {}
+func (silent) Save(*record.File) error  { return nil }
+
+// measure runs a bench of daemons, the null daemon included.
+func measure(t *testing.T, w bench.Wanted, daemons ...*daemontest.Daemon) *record.File {
+	t.Helper()
+	w.Mix, w.MaxInFlight, w.Timeout, w.TopK, w.Mode, w.Documents, w.Brains = "search", 1000, time.Minute, 10, protocol.ModeAuto, "1", 1
+	w.Targets = len(daemons)
+	plan, err := bench.NewPlan(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := bench.Config{
+		Plan: plan, Brain: "", Queries: []string{"nothing"}, Documents: work.Synthetic(1), Step: 2 * time.Second, Observer: silent{},
+	}
+	for i, d := range daemons {
+		c.Targets = append(c.Targets, bench.Target{
+			Name: fmt.Sprint("d", i), Dialect: result.Snake, Session: harness.SessionConfig{Endpoint: d.URL, UserAgent: "test"},
+		})
+	}
+	c.Targets = append(c.Targets, bench.Target{Name: "null", Null: true, Dialect: result.Snake})
+	f, err := bench.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestKnownAnswersOverSockets repeats what other tests show in simulated time, with a real daemon. It
+// needs a machine with time to spare.
+func TestKnownAnswersOverSockets(t *testing.T) {
+	longtest.Skip(t)
+	start := time.Now()
+	freezing := daemon(t, func() {
+		if in := time.Since(start) % (10 * time.Second); in > 9*time.Second {
+			time.Sleep(10*time.Second - in)
+		}
+		time.Sleep(5 * time.Millisecond)
+	})
+	w := bench.Wanted{Rate: "100/s", Duration: 30 * time.Second, Rounds: 10}
+	open := measure(t, w, freezing).Summaries[0].Ops[0].Latency
+	w.Rate, w.Concurrency = "", 8
+	loop := measure(t, w, freezing).Summaries[0].Ops[0].Latency
+	t.Logf("freezing daemon: p99 %.0f ms at a constant rate, %.1f ms in a closed loop", open.P99.Value, loop.P99.Value)
+	if open.P99.Value < 800 || loop.P99.Value > 50 {
+		t.Error("want above 800 ms and below 50 ms")
+	}
+
+	exponential := daemon(t, func() { time.Sleep(time.Duration(rand.ExpFloat64() * float64(100*time.Millisecond))) })
+	o := measure(t, bench.Wanted{Rate: "500/s", Duration: 60 * time.Second, Rounds: 10}, exponential).Summaries[0].Ops[0].Latency
+	for p, q := range map[float64]*record.Quantity{0.5: o.P50, 0.9: o.P90, 0.99: o.P99} {
+		want := -100 * math.Log(1-p)
+		t.Logf("exponential daemon: quantile %v is %.1f ms, and should be %.1f ms", p, q.Value, want)
+		if math.Abs(q.Value/want-1) > 0.03 { // 2 % of its own, and what timers and sockets add
+			t.Error("want it within 3 %")
+		}
+	}
+
+	var mu sync.Mutex
+	var free time.Time
+	limited := daemon(t, func() {
+		mu.Lock()
+		if now := time.Now(); free.Before(now) {
+			free = now
+		}
+		free = free.Add(2 * time.Millisecond)
+		until := free
+		mu.Unlock()
+		time.Sleep(time.Until(until))
+	})
+	found := measure(t, bench.Wanted{Search: "p99<50ms,errors<0.1%", Duration: time.Second, Rounds: 1}, limited)
+	t.Logf("daemon of 500/s: the limit is %.0f/s, confirmed %v", found.Limits[0].Rate, found.Limits[0].Confirmed)
+	if l := found.Limits[0]; !l.Confirmed || math.Abs(l.Rate/500-1) > 0.05 {
+		t.Errorf("%+v, want 500/s within 5 %%", l)
+	}
+}
+
+// TestBenchOfEqualDaemons measures two daemons in turns, and removes what it has created.
+func TestBenchOfEqualDaemons(t *testing.T) {
+	a, b := daemon(t, func() { time.Sleep(time.Millisecond) }), daemon(t, func() { time.Sleep(time.Millisecond) })
+	f := measure(t, bench.Wanted{Rate: "50/s", Duration: time.Second, Rounds: 4, FailOver: "300%"}, a, b)
+	if len(f.Blocks) != 12 || len(f.Summaries) != 3 || len(f.Comparisons) != 2 {
+		t.Fatalf("%d blocks, %d summaries, %d comparisons", len(f.Blocks), len(f.Summaries), len(f.Comparisons))
+	}
+	order := map[string]bool{}
+	for i := 0; i < len(f.Blocks); i += 3 {
+		order[fmt.Sprint(f.Blocks[i].Target, f.Blocks[i+1].Target, f.Blocks[i+2].Target)] = true
+		for _, b := range f.Blocks[i : i+3] {
+			if b.Round != i/3 || b.LeftOut == 0 && !f.Targets[b.Target].Null && f.Plan.LeadSeconds > 0.04 {
+				t.Errorf("block %+v", b)
+			}
+		}
+	}
+	if len(order) < 2 {
+		t.Error("the order of the targets is the same in all rounds")
+	}
+	for i := range 4 {
+		if x, y := ops(f, 0, i), ops(f, 1, i); x != y {
+			t.Errorf("round %d: the targets were offered %d and %d requests", i, x, y)
+		}
+	}
+	for _, d := range []*daemontest.Daemon{a, b} {
+		calls := d.Calls()
+		if last := calls[len(calls)-1]; last.Method != http.MethodDelete {
+			t.Errorf("the last request is %s %s, want that the brain is removed", last.Method, last.Path)
+		}
+	}
+}
+
+// ops returns how many requests a target was offered in a round.
+func ops(f *record.File, target, round int) (n int64) {
+	for _, b := range f.Blocks {
+		if b.Target == target && b.Round == round {
+			n += record.Offered(b)
+		}
+	}
+	return n
+}
