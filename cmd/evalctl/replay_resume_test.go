@@ -41,7 +41,7 @@ func TestReplayFlagsAreKept(t *testing.T) {
 			args = append(args, "--"+name+"="+value)
 		}
 	}
-	parser, err := kong.New(&c, scorerVars(), scenarioVars(), benchmarkVars(), kong.Vars{"modes": "auto,bm25"})
+	parser, err := kong.New(&c, tagVars())
 	if err != nil {
 		t.Fatal(err)
 	}
