@@ -75,7 +75,7 @@ func TestOverload(t *testing.T) {
 }
 
 // startProcess starts a daemon in memory, with an empty brain.
-func startProcess(t *testing.T, args ...string) *overloaded {
+func startProcess(t testing.TB, args ...string) *overloaded {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "evalctl", append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Env = append(os.Environ(), "SVC_HOME=", "SVC_STORE=", "SVC_LLM_PROVIDER=fake")
@@ -114,8 +114,18 @@ func startProcess(t *testing.T, args ...string) *overloaded {
 func startOverloaded(t *testing.T) *overloaded {
 	t.Helper()
 	d := startProcess(t, "--pprof")
+	d.fill(t, 40, 120)
+	if status, err := d.search(t.Context()); err != nil || status != 200 { // builds the index
+		t.Fatal(status, err)
+	}
+	return d
+}
+
+// fill writes batches of 1,000 documents.
+func (d *overloaded) fill(t testing.TB, batches, words int) {
+	t.Helper()
 	d.words = newZipf(20_000)
-	for from := range 40 {
+	for from := range batches {
 		var body strings.Builder
 		body.WriteString(`{"reason":"load","ops":[`)
 		for i := range 1000 {
@@ -123,18 +133,14 @@ func startOverloaded(t *testing.T) *overloaded {
 				body.WriteByte(',')
 			}
 			fmt.Fprintf(&body, `{"type":"write","path":"d%d/n%d.md","content_base64":%q}`, from, i,
-				base64.StdEncoding.EncodeToString([]byte(d.words.text(120))))
+				base64.StdEncoding.EncodeToString([]byte(d.words.text(words))))
 		}
 		body.WriteString(`]}`)
 		d.post(t, "/v1/brains/notes/documents/batch-ops", body.String())
 	}
-	if status, err := d.search(t.Context()); err != nil || status != 200 { // builds the index
-		t.Fatal(status, err)
-	}
-	return d
 }
 
-func (d *overloaded) post(t *testing.T, path, body string) {
+func (d *overloaded) post(t testing.TB, path, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", d.url+path, strings.NewReader(body))
 	if err != nil {
@@ -279,7 +285,7 @@ func processorTime(t *testing.T, pid int) time.Duration {
 var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
 // resident returns the memory of a process.
-func resident(t *testing.T, pid int) int64 {
+func resident(t testing.TB, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	m := residentLine.FindSubmatch(status)
