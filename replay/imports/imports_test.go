@@ -405,3 +405,31 @@ func TestOneAnswer(t *testing.T) {
 		t.Errorf("%+v", im.Records)
 	}
 }
+
+// TestConversations finds conversations of other names by their questions, if most of them fit, and
+// does not trust an id whose question has another text.
+func TestConversations(t *testing.T) {
+	b := benchmark(t, own+"talks.json")
+	row := func(id, question string) string {
+		return fmt.Sprintf(`{"question_id": %q, "question": %q, "answer": "a", "golden_answer": "g", "grade": true}`, id, question)
+	}
+	im := read(t, Spec{Dataset: b, Files: []string{file(t, "a.json", `{"c": [`+strings.Join([]string{
+		row("", "What does Jon bake?"), row("", "Who?"), row("", "Where?"),
+	}, ",")+`], "d": [`+strings.Join([]string{
+		row("", "Who wired the engine?"), row("mara-jon-q005", "What did Tariq lose?"), row("mara-jon-q001", "Never asked?"),
+	}, ",")+`]}`)}})
+	if diff := cmp.Diff(map[string]string{"d": "lena-tariq"}, im.Report.Conversations); diff != "" {
+		t.Error(diff)
+	}
+	var ids []string
+	for _, r := range im.Records {
+		ids = append(ids, r.ID)
+	}
+	if diff := cmp.Diff([]string{"mara-jon-q005", "lena-tariq-q003", "lena-tariq-q007"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	u := im.Report.Unmatched
+	if len(u) != 3 || !strings.Contains(u[2].Reason, `the question with the id "mara-jon-q001" has another text`) {
+		t.Errorf("%+v", u)
+	}
+}
