@@ -35,7 +35,7 @@ type benchCmd struct {
 	Brain     string `placeholder:"NAME" help:"Use this brain as it is. Default: create and remove one." group:"advanced"`
 	Brains    int    `default:"1" placeholder:"N" help:"Number of brains, which are used with the frequencies of Zipf (${default})." group:"advanced"`
 
-	Concurrency int           `default:"8" placeholder:"N" help:"Closed loop: requests at a time, without --rate (${default})." group:"questions"`
+	Concurrency *int          `placeholder:"N" help:"Closed loop: requests at a time, without --rate (8)." group:"questions"`
 	Rate        string        `placeholder:"N/s" help:"Open model: requests a second. Steps: 100/s,200/s. A ramp: 100/s..500/s." group:"questions"`
 	Poisson     bool          `help:"Let requests arrive at random times with the mean rate --rate." group:"questions"`
 	MaxInFlight int           `name:"max-in-flight" default:"1024" placeholder:"N" help:"Drop and count requests that should begin while so many are in flight (${default})." group:"advanced"`
@@ -71,6 +71,8 @@ func (c *benchCmd) Validate() error {
 		return errors.New("--endpoint and --daemon-cmd are for one target; write NAME=URL or NAME='COMMAND' for each of several")
 	case c.Grow != "" && c.Documents != "":
 		return errors.New("--grow and --documents exclude each other: --grow has the sizes")
+	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
+		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}
 	return nil
 }
@@ -167,7 +169,7 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect}, err
 	}
 	err = config.Configure(bench.Wanted{
-		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: c.Concurrency, MaxInFlight: c.MaxInFlight,
+		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: *cmp.Or(c.Concurrency, new(8)), MaxInFlight: c.MaxInFlight,
 		Duration: c.Duration, Rounds: c.Rounds, Timeout: c.Timeout, Seed: c.Seed, TopK: c.TopK, Mode: c.Mode,
 		Brains: c.Brains, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos, FailOver: c.FailOver, Restart: c.Restart, ExistingBrain: c.Brain,
 	}, bench.Inputs{

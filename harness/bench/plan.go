@@ -77,10 +77,8 @@ func NewPlan(w Wanted) (p record.Plan, err error) {
 		return p, err
 	}
 	for _, text := range []string{w.Objectives, w.Search} {
-		if text != "" {
-			if _, err := record.ParseObjectives(text); err != nil {
-				return p, err
-			}
+		if err := checkObjectives(text, p.Mix); err != nil {
+			return p, err
 		}
 	}
 	if w.FailOver != "" {
@@ -123,6 +121,10 @@ func (w Wanted) check(p record.Plan) error {
 		return errors.New("--restart is for rounds, which --find-limit and --chaos do not have")
 	case w.Search != "" && (len(p.Sizes) > 1 || len(p.Stages) > 1 || p.Stages[0].From != p.Stages[0].To):
 		return errors.New("--find-limit is for one size and chooses the rates itself; --rate may say where to begin")
+	case w.Search != "" && (w.Objectives != "" || w.FailOver != ""):
+		return errors.New("--find-limit has the objectives itself, and compares nothing; leave out --require and --fail-over")
+	case w.FailOver != "" && !w.Baseline && w.Targets < 2:
+		return errors.New("--fail-over needs something to compare with: --baseline FILE, or a second --target")
 	case w.Baseline && w.FailOver == "":
 		return errors.New("--baseline needs --fail-over, such as --fail-over 10%")
 	case w.Baseline && (w.Targets > 1 || w.Search != "" || w.Chaos != ""):
@@ -131,6 +133,28 @@ func (w Wanted) check(p record.Plan) error {
 	for _, n := range p.Sizes {
 		if w.CorpusSize > 0 && n > w.CorpusSize {
 			return fmt.Errorf("--documents %d: the corpus has %d", n, w.CorpusSize)
+		}
+	}
+	return nil
+}
+
+// checkObjectives returns an error if the objectives cannot be read, or if one is for an operation
+// that is not in the mix, which would only be noticed after the measurement.
+func checkObjectives(text string, mix []record.Share) error {
+	if text == "" {
+		return nil
+	}
+	objectives, err := record.ParseObjectives(text)
+	if err != nil {
+		return err
+	}
+	names := []string{record.All}
+	for _, s := range mix {
+		names = append(names, s.Op)
+	}
+	for _, o := range objectives {
+		if o.Op != "" && !slices.Contains(names, o.Op) {
+			return fmt.Errorf("objective %q: operation %q is not in --mix, which has %s", o, o.Op, strings.Join(names[1:], ", "))
 		}
 	}
 	return nil

@@ -115,7 +115,9 @@ func (p *Pair) RecipesText() string {
 		return ""
 	}
 	var each []string
+	equal := true
 	for _, r := range p.Recipes {
+		equal = equal && r.Difference != nil && *r.Difference == 0
 		text := r.Recipe + " –"
 		if r.Difference != nil {
 			text = r.Recipe + " " + figure.Points(*r.Difference) + " pp"
@@ -126,7 +128,10 @@ func (p *Pair) RecipesText() string {
 		each = append(each, text)
 	}
 	said := "not robust: the difference has not the same sign under every recipe"
-	if *p.Robust {
+	switch {
+	case equal:
+		said = "no difference under any recipe"
+	case *p.Robust:
 		said = fmt.Sprintf("robust: the difference has the same sign under all %s", figure.Count(len(p.Recipes), "recipe"))
 		if p.Verdict == NotSeen {
 			said += ", and is not shown by the test"

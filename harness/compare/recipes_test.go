@@ -43,6 +43,7 @@ func TestRecipes(t *testing.T) {
 		{"same sign", []string{low, low, mid}, []string{high, mid, high}, true, []float64{0.5, 0.2, 0.3}, "robust: the difference has the same sign under all 3 recipes"},
 		{"other sign", []string{low, high, low}, []string{high, low, high}, false, []float64{0.5, -0.5, 0.5}, "b -50.0 pp"},
 		{"no difference", []string{low, mid}, []string{high, mid}, false, []float64{0.5, 0}, "not robust"},
+		{"equal", []string{low, mid}, []string{low, mid}, false, []float64{0, 0}, "no difference under any recipe: a +0.0 pp"},
 		{"unscored", []string{low, "uuppffffff"}, []string{high, "pppppppuuu"}, true, []float64{0.5, 0.6}, "robust"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -173,8 +173,8 @@ func (p *Population) whole(verdicts map[string]*verdict) error {
 		}
 	}
 	if missing > 0 {
-		return fmt.Errorf("%s of %s that were drawn before a labelled one have no label, the first is %q: run evalctl judge label again, which asks for them",
-			figure.Count(missing, "answer"), p.Path, first)
+		return fmt.Errorf("%s: no label for %s drawn before a labelled one, the first is %q: run evalctl judge label again, which asks for what is missing",
+			p.Path, figure.Count(missing, "answer"), first)
 	}
 	return nil
 }
