@@ -26,6 +26,7 @@ import (
 	"evalctl/internal/postgres"
 	"evalctl/internal/roots"
 	"evalctl/internal/terminal"
+	"evalctl/scorer"
 )
 
 // cli is the grammar of the command line: one field per command. See newParser.
@@ -206,12 +207,9 @@ func newParser(ctx context.Context, p *process, c *cli, commands []string, more 
 		kong.ExplicitGroups(helpGroups),
 		kong.Writers(p.stdout, p.stderr),
 		kong.BindFor(ctx),
-		scenarioVars(),
 		kong.Bind(p),
 		kong.Bind(c),
-		scorerVars(),
-		benchmarkVars(),
-		kong.Vars{"modes": strings.Join(protocol.Modes, ",")},
+		tagVars(),
 	}, more...)
 	grammar := any(c)
 	for _, name := range commands {
@@ -243,22 +241,25 @@ func (*cli) field(command string) int {
 	return -1
 }
 
-// benchmarkVars returns the formats of benchmarks for the flags' tags.
-func benchmarkVars() kong.Vars {
-	var formats, titles []string
+// tagVars returns the variables in the tags of flags: the names of all scenarios, modes, scorers and
+// formats, and phrases that describe them.
+func tagVars() kong.Vars {
+	var scenarios, help, formats, titles []string
+	for _, s := range target.Scenarios() {
+		scenarios = append(scenarios, string(s.Name))
+	}
+	for _, k := range scorer.Kinds() {
+		help = append(help, fmt.Sprintf("%s (%s)", k.Name, k.Help))
+	}
 	for _, b := range dataset.Benchmarks() {
 		formats, titles = append(formats, string(b.Format)), append(titles, b.Title)
 	}
-	return kong.Vars{"import_formats": importFormats(), "benchmarks": strings.Join(formats, ","), "benchmark_titles": strings.Join(titles, ", ")}
-}
-
-// scenarioVars returns the names of the scenarios for the flags' tags.
-func scenarioVars() kong.Vars {
-	var names []string
-	for _, s := range target.Scenarios() {
-		names = append(names, string(s.Name))
+	list := func(names []string) string { return strings.Join(names, ",") }
+	return kong.Vars{
+		"scenarios": list(scenarios), "default_scenario": scenarios[0], "modes": list(protocol.Modes),
+		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": importFormats(),
+		"benchmarks": list(formats), "benchmark_titles": strings.Join(titles, ", "),
 	}
-	return kong.Vars{"scenarios": strings.Join(names, ","), "default_scenario": names[0]}
 }
 
 // unconnected lists the commands that connect to nothing.

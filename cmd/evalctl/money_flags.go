@@ -86,6 +86,7 @@ type judgeFlags struct {
 	Model       string   `aliases:"llm-model" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and judges unless --judge is given. The provider is openai, ollama or fake. Default: SVC_LLM_PROVIDER, else openai." group:"scoring"`
 	Judge       string   `aliases:"judge-model" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges." group:"scoring"`
 	JudgePanel  []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"advanced"`
+	JudgeCache  string   `name:"judge-cache" placeholder:"DIR" help:"Keep the replies of judges in a folder, and use them again for the same requests." group:"advanced"`
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})." group:"advanced"`
 	MaxCostUSD  string   `name:"max-cost-usd" aliases:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge, or off. Default: off." group:"scoring"`
 	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
@@ -135,7 +136,7 @@ func (c *judgeFlags) validatePanel(k scorer.Kind) error {
 func (c *judgeFlags) models() plan.Models {
 	m := plan.Models{
 		Provider: c.LLMProvider, Reader: c.Model, Judge: c.Judge, PerSecond: c.JudgeRPS, MaxUnusable: c.MaxUnusable,
-		Prices: c.prices, Cap: c.budget, Panel: c.panel,
+		Prices: c.prices, Cap: c.budget, Panel: c.panel, CacheDir: c.JudgeCache,
 	}
 	for _, v := range c.Price {
 		if named, _, err := llm.ParsePrice(v); err == nil {

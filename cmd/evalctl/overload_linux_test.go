@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/longtest"
@@ -53,7 +55,8 @@ func TestOverload(t *testing.T) {
 	before := d.load(t, capacity/2)
 	for _, factor := range []float64{1, 2, 4} {
 		got := d.load(t, factor*capacity)
-		t.Logf("%v × capacity: p99 %.1f × that of half load", factor, float64(got.p99)/float64(before.p99))
+		t.Logf("%v × capacity: p99 %.1f × that of half load, %.2f × as much answered in a second of processor time", factor,
+			float64(got.p99)/float64(before.p99), got.perSecond()/before.perSecond())
 		if got.strange > 0 {
 			t.Errorf("%v × capacity: %d responses are neither 200 nor 503 with Retry-After", factor, got.strange)
 		}
@@ -72,7 +75,7 @@ func TestOverload(t *testing.T) {
 }
 
 // startProcess starts a daemon in memory, with an empty brain.
-func startProcess(t *testing.T, args ...string) *overloaded {
+func startProcess(t testing.TB, args ...string) *overloaded {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "evalctl", append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Env = append(os.Environ(), "SVC_HOME=", "SVC_STORE=", "SVC_LLM_PROVIDER=fake")
@@ -111,8 +114,18 @@ func startProcess(t *testing.T, args ...string) *overloaded {
 func startOverloaded(t *testing.T) *overloaded {
 	t.Helper()
 	d := startProcess(t, "--pprof")
+	d.fill(t, 40, 120)
+	if status, err := d.search(t.Context()); err != nil || status != 200 { // builds the index
+		t.Fatal(status, err)
+	}
+	return d
+}
+
+// fill writes batches of 1,000 documents.
+func (d *overloaded) fill(t testing.TB, batches, words int) {
+	t.Helper()
 	d.words = newZipf(20_000)
-	for from := range 40 {
+	for from := range batches {
 		var body strings.Builder
 		body.WriteString(`{"reason":"load","ops":[`)
 		for i := range 1000 {
@@ -120,18 +133,14 @@ func startOverloaded(t *testing.T) *overloaded {
 				body.WriteByte(',')
 			}
 			fmt.Fprintf(&body, `{"type":"write","path":"d%d/n%d.md","content_base64":%q}`, from, i,
-				base64.StdEncoding.EncodeToString([]byte(d.words.text(120))))
+				base64.StdEncoding.EncodeToString([]byte(d.words.text(words))))
 		}
 		body.WriteString(`]}`)
 		d.post(t, "/v1/brains/notes/documents/batch-ops", body.String())
 	}
-	if status, err := d.search(t.Context()); err != nil || status != 200 { // builds the index
-		t.Fatal(status, err)
-	}
-	return d
 }
 
-func (d *overloaded) post(t *testing.T, path, body string) {
+func (d *overloaded) post(t testing.TB, path, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", d.url+path, strings.NewReader(body))
 	if err != nil {
@@ -199,6 +208,7 @@ type loaded struct {
 	answered, shed, left, strange int
 	p50, p99                      time.Duration // of the answered, from their intended beginnings
 	memory                        int64         // the most resident bytes
+	cpu                           time.Duration // of the daemon
 }
 
 // load offers requests at a rate per second.
@@ -208,6 +218,7 @@ func (d *overloaded) load(t *testing.T, rate float64) loaded {
 	var got loaded
 	var took []time.Duration
 	var requests sync.WaitGroup
+	cpu := processorTime(t, d.pid)
 	begin, next, sampled := time.Now(), time.Duration(0), time.Time{}
 	for {
 		next += time.Duration(rand.ExpFloat64() / rate * float64(time.Second))
@@ -241,21 +252,40 @@ func (d *overloaded) load(t *testing.T, rate float64) loaded {
 		})
 	}
 	requests.Wait()
+	got.cpu = processorTime(t, d.pid) - cpu
 	slices.Sort(took)
 	if len(took) == 0 {
 		t.Fatalf("nothing was answered: %+v", got)
 	}
 	got.p50, got.p99 = took[len(took)/2], took[len(took)*99/100]
-	t.Logf("%5.0f/s offered: %5.0f/s answered, %5.0f/s shed, %5.0f/s left; p50 %v, p99 %v; %d MiB", rate,
+	t.Logf("%5.0f/s offered: %5.0f/s answered, %5.0f/s shed, %5.0f/s left; p50 %v, p99 %v; %d MiB; %.0f answered in a second of processor time", rate,
 		float64(got.answered)/loadTime.Seconds(), float64(got.shed)/loadTime.Seconds(), float64(got.left)/loadTime.Seconds(),
-		got.p50.Round(10*time.Microsecond), got.p99.Round(10*time.Microsecond), got.memory>>20)
+		got.p50.Round(10*time.Microsecond), got.p99.Round(10*time.Microsecond), got.memory>>20, got.perSecond())
 	return got
+}
+
+// perSecond is how many requests were answered in a second of the daemon's processor time. Unlike the
+// rates, it does not depend on what else the machine does.
+func (l loaded) perSecond() float64 { return float64(l.answered) / l.cpu.Seconds() }
+
+// processorTime returns the time that a process has used so far.
+func processorTime(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, err := p.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(stat.CPUTime() * float64(time.Second))
 }
 
 var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
 // resident returns the memory of a process.
-func resident(t *testing.T, pid int) int64 {
+func resident(t testing.TB, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	m := residentLine.FindSubmatch(status)

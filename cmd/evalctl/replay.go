@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/journal"
@@ -83,8 +82,8 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Termina
 	if err != nil {
 		return errors.Join(err, c.end(t, running, err))
 	}
-	compared := c.compared(outcomes)
-	text.Arms(t, measuredArms(outcomes), compared)
+	compared := replay.Compare(outcomes, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster})
+	display.Arms(t, outcomes, compared)
 	display.Spent(t, plan, running)
 	worst := c.worst(ctx, outcomes)
 	if err := c.writeReport(outcomes, compared); err != nil {
@@ -134,33 +133,6 @@ func armError(o replay.Outcome) error {
 	return verdict(*o.Result.Gate, err)
 }
 
-// compared compares several arms, also if some did not finish. It is nil for one arm.
-func (c *replayCmd) compared(outcomes []replay.Outcome) *compare.Arms {
-	if len(outcomes) < 2 {
-		return nil
-	}
-	var arms []compare.Arm
-	accept, modes := c.Accept, map[string]bool{}
-	for _, o := range outcomes {
-		if o.Arm.Baseline == "" {
-			modes[o.Arm.Mode] = true
-		}
-		arms = append(arms, compare.Arm{Name: o.Arm.Name, Path: resultPath(o)})
-	}
-	if len(modes) > 1 { // the targets were given modes of their own, to be compared in
-		accept = slices.Concat(accept, []string{"mode", "effective_modes", "fusions"})
-	}
-	return compare.OfArms(arms, compare.Options{Accept: accept, ClusterTag: c.Cluster})
-}
-
-// resultPath returns the path of an arm's result, empty if there is none.
-func resultPath(o replay.Outcome) string {
-	if o.Result == nil {
-		return ""
-	}
-	return o.Path
-}
-
 // printSummaries writes the only thing that goes to stdout: a line for each arm, and as JSON one
 // for how several arms compare.
 func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []replay.Outcome, compared *compare.Arms) error {
@@ -187,13 +159,4 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 		Sentences []string `json:"sentences"`
 		*compare.Arms
 	}{compared.Sentences(), compared})
-}
-
-// measuredArms returns what became of the arms, as the report has it.
-func measuredArms(outcomes []replay.Outcome) []text.Arm {
-	var arms []text.Arm
-	for _, o := range outcomes {
-		arms = append(arms, text.Arm{Name: o.Arm.Name, Result: o.Result, Path: o.Path, Err: o.Err})
-	}
-	return arms
 }

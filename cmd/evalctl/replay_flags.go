@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,9 +15,14 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
+	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/llm"
 	"evalctl/internal/postgres"
+	"evalctl/replay"
 	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/sample"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -227,4 +234,46 @@ func (c *replayCmd) validatePanel() (err error) {
 		}
 	}
 	return err
+}
+
+// plan checks everything that needs neither a daemon nor money. The caller closes the plan.
+func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) {
+	targets, err := p.targets()
+	if err != nil {
+		return nil, err
+	}
+	alone := 0
+	if c.Alone != nil {
+		alone = *c.Alone
+	}
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := replay.Open(ctx, replay.Spec{
+		Config: replay.Config{
+			Sample: sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum},
+			Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
+			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
+			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate,
+			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable,
+			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
+			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,
+			Gate: c.settings(result.Settings{}), Tool: toolID(),
+		},
+		Dataset: c.Dataset, IDs: strings.TrimPrefix(c.IDs, "@"), Excluded: c.ExcludeIDs,
+		Source: source.Options{
+			Format: source.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
+		},
+		Targets: targets, Target: c.Target, Command: c.DaemonCmd, Endpoint: c.Endpoint, Token: c.Token, Port: c.Port,
+		Baselines: c.Baseline, Answers: c.Model, Judges: c.Judge, Instructions: c.JudgePrompts, Recipes: c.JudgePanel,
+		Environ: os.Environ(), Passed: c.DaemonEnv,
+	})
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	if err := plan.CheckCluster(c.Cluster); err != nil {
+		return nil, errors.Join(err, plan.Close())
+	}
+	return plan, nil
 }

@@ -62,7 +62,7 @@ func (c *replayCmd) writeReport(outcomes []replay.Outcome, compared *compare.Arm
 	}
 	var arms []nightly.Arm
 	for _, o := range outcomes {
-		arm := nightly.Arm{Name: o.Arm.Name, Path: resultPath(o)}
+		arm := nightly.Arm{Name: o.Arm.Name, Path: o.File()}
 		if o.Err != nil {
 			arm.Problem = o.Err.Error()
 		}
@@ -81,7 +81,7 @@ func (c *replayCmd) writeArms(p *process, t *terminal.Terminal, outcomes []repla
 	}
 	var arms report.Arms
 	for _, o := range outcomes {
-		arms = append(arms, report.ReadArm(o.Arm.Name, resultPath(o), o.Err))
+		arms = append(arms, report.ReadArm(o.Arm.Name, o.File(), o.Err))
 	}
 	if compared != nil {
 		return c.write(p, t, report.Replay{Arms: arms, Compared: compared}, worst)

@@ -21,7 +21,7 @@ var replayFlags = map[string]string{
 	"daemon-cmd": "daemon {addr}", "port": "18850", "dialect": "snake", "ingest-mode": "replay",
 	"shared-brain": "true", "limit": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",
 	"exclude-ids": "/data/not", "actor-style": "full", "model": "openai/m", "top-k": "9", "mode": "bm25",
-	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "scorer-timeout": "1m30s", "scorer-env": "VENDOR_TOKEN", "judge": "fake", "judge-prompts": "/data/prompts",
+	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "scorer-timeout": "1m30s", "scorer-env": "VENDOR_TOKEN", "judge": "fake", "judge-panel": "strict", "judge-prompts": "/data/prompts",
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
@@ -41,7 +41,7 @@ func TestReplayFlagsAreKept(t *testing.T) {
 			args = append(args, "--"+name+"="+value)
 		}
 	}
-	parser, err := kong.New(&c, scorerVars(), scenarioVars(), benchmarkVars(), kong.Vars{"modes": "auto,bm25"})
+	parser, err := kong.New(&c, tagVars())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
-	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 
@@ -95,9 +94,6 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 	}
 	text.Judging(t, p.Estimate, p.Judging, c.budget, "reduce --limit")
 }
-
-// count returns n and the name of a thing, with an s unless n is 1.
-func count(n int, thing string) string { return figure.Count(n, thing) }
 
 // reportCmd renders a stored result or report of conformance.
 type reportCmd struct {

@@ -72,6 +72,8 @@ var flagSamples = map[string][]string{
 	"require-mode":     {"same", "--mode=bm25"},
 	"llm-provider":     {"ollama"},
 	"model":            {"m"},
+	"judge-panel":      {"strict,generous", "--scorer=judge"},
+	"judge-cache":      {"replies"},
 	"judge":            {"j"},
 	"judge-rps":        {"0.25"},
 	"max-cost-usd":     {"1.5"},

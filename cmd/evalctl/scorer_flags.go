@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"evalctl/harness/extern"
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
@@ -109,14 +107,4 @@ func (f exactFlag) exactCase(k scorer.Kind) *bool {
 		return nil
 	}
 	return &f.ExactCase
-}
-
-// scorerVars returns the variables in the tags of --scorer: the names of all scorers, and a phrase
-// that describes each of them.
-func scorerVars() kong.Vars {
-	var help []string
-	for _, k := range scorer.Kinds() {
-		help = append(help, fmt.Sprintf("%s (%s)", k.Name, k.Help))
-	}
-	return kong.Vars{"scorers": strings.Join(scorer.Names(), ","), "scorer_help": strings.Join(help, ", ")}
 }

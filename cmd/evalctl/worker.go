@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
+	"evalctl/internal/figure"
 	"evalctl/internal/heap"
 	"evalctl/internal/postgres"
 	"evalctl/internal/terminal"
@@ -68,7 +69,7 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 			t.Field(name, format, args...)
 		},
 	}
-	h.Print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), count(c.Concurrency, "question"))
+	h.Print("worker", "%s  %s  %s at a time", q.ID(), terminal.Line(postgres.Address(c.Queue)), figure.Count(c.Concurrency, "question"))
 	return q.Work(ctx, c.Concurrency, h)
 }
 

@@ -67,6 +67,7 @@ type API struct {
 	defaultName string
 	metrics     *metrics
 	moreMetrics []prometheus.Collector
+	refusals    refusalLog
 	database    func(context.Context) error // pings it; nil: none
 	version     string
 	logger      *slog.Logger

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +81,52 @@ func TestOverloaded(t *testing.T) {
 		t.Errorf("the stream of changes begins with %+v, %v", e, err)
 	}
 }
+
+// BenchmarkRejection compares the rejection of a search by a full gate with a handler that only
+// responds with 503.
+func BenchmarkRejection(b *testing.B) {
+	s := startFake(b)
+	s.limit(admission.Config{})
+	logged := slog.New(slog.NewTextHandler(io.Discard, nil)) // as serve has it, but for the disk
+	s.api.logger = logged
+	bare := http.NewServeMux()
+	bare.HandleFunc("POST /v1/brains/{id}/search", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", protocol.TypeProblem)
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"status":503,"title":"Overloaded","code":"overloaded"}`)
+	})
+	for _, handler := range []struct {
+		name string
+		http.Handler
+	}{{"bare", bare}, {"daemon", s.api}} {
+		b.Run(handler.name, func(b *testing.B) {
+			b.ReportAllocs()
+			body := strings.NewReader("")
+			r := httptest.NewRequest("POST", "/v1/brains/eval/search", body)
+			r.Host = "127.0.0.1"
+			r.Header.Set("Content-Type", protocol.TypeJSON)
+			for b.Loop() {
+				body.Reset(`{"query":"who lives in the street behind the harbour office","top_k":10}`)
+				w := discarding{header: http.Header{}}
+				handler.ServeHTTP(&w, r)
+				if w.status != http.StatusServiceUnavailable {
+					b.Fatal(w.status)
+				}
+			}
+		})
+	}
+}
+
+// discarding is a response that remembers its status only.
+type discarding struct {
+	header http.Header
+	status int
+}
+
+func (d *discarding) Header() http.Header         { return d.header }
+func (d *discarding) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discarding) WriteHeader(status int)      { d.status = status }
 
 // TestEveryKindHasAGate: a route of a kind that newGates does not know would be unlimited.
 func TestEveryKindHasAGate(t *testing.T) {

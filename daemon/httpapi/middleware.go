@@ -98,6 +98,10 @@ func (a *API) finish(r *http.Request, took time.Duration) {
 		a.metrics.openStreams.Add(-1)
 	}
 	a.metrics.observe(r, response.sentStatus(), took)
+	if requestOf(r).refused {
+		a.refusals.add(context.WithoutCancel(r.Context()), a.logger, time.Now())
+		return
+	}
 	a.log(r, took)
 }
 

@@ -31,6 +31,8 @@ type request struct {
 	// response is what was sent so far. err is why it failed, for the log.
 	response recorder
 	err      error
+	// refused means that the request was rejected before anything was done for it.
+	refused bool
 }
 
 type requestKey struct{}

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 	"strings"
+
+	"evalctl/internal/admission"
 )
 
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
@@ -118,6 +120,10 @@ func (a *API) handle(rt route) {
 		}
 		if err := a.authorize(w, r, rt.scope); err != nil {
 			return err
+		}
+		if gate := a.gates[rt.kind]; gate != nil && gate.Refuse(requestOf(r).tenant()) {
+			requestOf(r).refused = true
+			return admission.ErrOverloaded
 		}
 		r, leave, err := a.arrive(r, rt)
 		if err != nil {

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -281,6 +284,59 @@ func TestSchemaOfSearchIsItsParser(t *testing.T) {
 		s.expect(t, status, "POST", searchURL, body)
 		if _, top := value.(map[string]any)["sort"]; !top && !strings.Contains(body, "_k") && !strings.Contains(body, "top_n") && !strings.Contains(body, "explain") {
 			s.expect(t, status, "POST", "/v1/brains/eval/ask", strings.Replace(body, `"query"`, `"question"`, 1))
+		}
+	}
+}
+
+// TestSearchOperators: operators are read in the body and in the URL, each mode applies them, and a
+// query that only excludes is rejected with what to do.
+func TestSearchOperators(t *testing.T) {
+	d := readDocument(t)
+	s := startSearch(t, search.Config{Embedder: letters{}, Reranker: shortest{}})
+	s.put(t, "c.md", "Cleo lives near Rome, in Ostia.")
+	for _, mode := range protocol.EffectiveModes {
+		for query, want := range map[string]string{
+			`\"lives in Rome\"`:          "b1.md",
+			`Rome -Ben`:                  "",
+			`lives \"in Oslo\" OR Osti*`: "a.md c.md",
+			`Where does Ben -Rome live?`: "",
+		} {
+			answer := s.expect(t, 200, "POST", searchURL, `{"query":"`+query+`","mode":"`+mode+`"}`)
+			value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
+			if err == nil {
+				err = d.validate(schema(`{"$ref": "#/components/schemas/SearchResponse"}`), value)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", answer, err)
+			}
+			got := searchFor(t, s, `{"query":"`+query+`","mode":"`+mode+`"}`)
+			paths := map[string]bool{}
+			for _, c := range got.Chunks {
+				paths[c.Path] = true
+			}
+			found := strings.Join(slices.Sorted(maps.Keys(paths)), " ")
+			switch {
+			case strings.HasSuffix(query, "?"):
+				if len(got.Operators) > 0 || !paths["b1.md"] {
+					t.Errorf("%s finds %s in mode %s with %q", query, found, mode, got.Operators)
+				}
+			case want == "": // an exclusion
+				if paths["b1.md"] || !paths["c.md"] {
+					t.Errorf("%s finds %s in mode %s", query, found, mode)
+				}
+			case found != want:
+				t.Errorf("%s finds %s in mode %s, want %s", query, found, mode, want)
+			}
+		}
+	}
+	answer := s.expect(t, 200, "GET", searchURL+"?q="+url.QueryEscape(`"lives in Rome"`), "")
+	if !strings.Contains(answer, `"operators":["\"lives in Rome\""]`) {
+		t.Errorf("the answer has no operators: %s", answer)
+	}
+	for _, query := range []string{"-Rome", `-\"in Rome\" -Ben*`} {
+		answer := s.expect(t, 400, "POST", searchURL, `{"query":"`+query+`"}`)
+		if !strings.Contains(answer, "add what they should contain") {
+			t.Errorf("%s is answered with %s", query, answer)
 		}
 	}
 }

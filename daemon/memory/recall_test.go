@@ -197,3 +197,29 @@ func TestFuseRecall(t *testing.T) {
 		t.Error(order)
 	}
 }
+
+// TestRecallReadsOperators: what the conversation finds must meet the operators of the query, too.
+func TestRecallReadsOperators(t *testing.T) {
+	for mode, cfg := range map[string]brain.Config{"words": {}, "hybrid": embedded()} {
+		t.Run(mode, func(t *testing.T) {
+			s := openWith(t, cfg, Config{})
+			purchases(t, s)
+			s.say(t, "lamp", user("Do you remember my lamp, which I bought in a shop?"))
+			for query, want := range map[string][]string{
+				`cost "the carpet in"`:   {"bought/carpet.md"},
+				`"kettle" OR "umbrella"`: {"bought/kettle.md", "bought/umbrella.md"},
+			} {
+				got := s.recall(t, "lamp", protocol.RecallRequest{Query: query})
+				if slices.Sort(got); !slices.Equal(got, want) {
+					t.Errorf("%s recalls %q, want %q", query, got, want)
+				}
+			}
+			if got := s.recall(t, "lamp", protocol.RecallRequest{Query: "cost -lamp"}); slices.Contains(got, "bought/lamp.md") {
+				t.Errorf("what is excluded is recalled: %q", got)
+			}
+			if _, err := s.Recall(t.Context(), s.brain, "lamp", protocol.RecallRequest{Query: "-lamp"}); !isArgument(err, "query") {
+				t.Errorf("a query that only excludes: %v", err)
+			}
+		})
+	}
+}

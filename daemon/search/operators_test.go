@@ -36,7 +36,7 @@ func TestParseOperators(t *testing.T) {
 		{`green tea OR coffee -milk`, `green tea coffee`, []string{`tea OR coffee`, `-milk`}},
 		{`"TCP" OR "UDP"`, `TCP UDP`, []string{`"TCP" OR "UDP"`}},
 		{`-говорить слово`, `слово`, []string{`-говорить`}},
-		{`می‌خواهم -نمی‌خواهم`, `می‌خواهم`, []string{`-نمی‌خواهم`}},
+		{"می\u200cخواهم -نمی\u200cخواهم", "می\u200cخواهم", []string{"-نمی\u200cخواهم"}},
 	} {
 		words, _, operators := ParseOperators(c.text)
 		if words != c.words || !slices.Equal(operators, c.operators) {

@@ -45,7 +45,7 @@ const documentsFolder = "raw/documents/"
 // The required figures are a little below the measured ones.
 var tasks = []task{
 	{name: "locomo-turn", dir: "locomo-turn", brainOf: oneBrain},
-	{name: "locomo-turn-per-conversation", dir: "locomo-turn", brainOf: conversation, recall: .76, ndcg: .580},
+	{name: "locomo-turn-per-conversation", dir: "locomo-turn", brainOf: conversation, recall: .776, ndcg: .61},
 	{name: "locomo-session-per-conversation", dir: "locomo-session", brainOf: conversation, recall: .947, ndcg: .846},
 	{name: "lme-mixed-turn", dir: "lme-mixed-turn", brainOf: oneBrain, recall: .83, ndcg: .724},
 	{name: "lme-evidence-turn", dir: "lme-evidence-turn", brainOf: oneBrain, recall: .915, ndcg: .836},

@@ -43,6 +43,9 @@ type Config struct {
 	MaxUnusable int
 	// Cap is the limit on what one scorer spends, nil for none.
 	Cap *llm.USD
+	// Cache has replies of earlier judgements, nil for none. They cost nothing. A metered Provider has
+	// one of its own.
+	Cache *llm.Cache
 	// Metered is set if Provider sets the cost of its responses and limits it. The judge then calls
 	// it as it is, and Cap must be nil. Prices still serve estimates.
 	Metered bool
@@ -70,7 +73,8 @@ func New(c Config) (*Plan, error) {
 		return nil, err
 	}
 	for _, other := range c.Others {
-		other.Judged, other.Prices, other.MaxUnusable, other.Metered = c.Judged, c.Prices, c.MaxUnusable, c.Metered
+		other.Judged, other.Prices, other.MaxUnusable = c.Judged, c.Prices, c.MaxUnusable
+		other.Metered, other.Cache = c.Metered, c.Cache
 		// The cap is only checked: OpenScorer shares that of the headline.
 		other.Cap, other.Others = c.Cap, nil
 		member, err := New(other)
@@ -141,7 +145,11 @@ func (p *Plan) metered(b *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
 	if err := m.CheckModel(p.config.Model); err != nil {
 		return nil, nil, err
 	}
-	j, err := p.newJudge(m)
+	provider = m
+	if p.config.Cache != nil {
+		provider = p.config.Cache.Wrap(m, p.config.BaseURL)
+	}
+	j, err := p.newJudge(provider)
 	return m, j, err
 }
 

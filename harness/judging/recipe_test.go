@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"evalctl/harness/judging"
 	"evalctl/internal/llm"
+	"evalctl/internal/llm/llmtest"
 	"evalctl/scorer"
 )
 
@@ -124,5 +126,58 @@ func TestPanelCap(t *testing.T) {
 	}
 	if spent > limit || spent < limit/2 {
 		t.Errorf("%v was spent of %v", spent, limit)
+	}
+}
+
+// TestPanelCache judges twice with a cache: the second time, only the recipe that is new asks its
+// model, and the verdicts are the same.
+func TestPanelCache(t *testing.T) {
+	var calls atomic.Int64
+	stub := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply {
+		calls.Add(1)
+		return llmtest.Reply{Text: `{"score": 1, "reason": "r"}`, Input: 100, Output: 10}
+	})
+	config := llm.Config{Provider: llm.ProviderOpenAI, Model: "gpt-4o", BaseURL: stub.URL, APIKey: "k"}
+	provider, err := llm.Open(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	judged := func(names ...string) scorer.Verdict {
+		t.Helper()
+		cache, err := llm.OpenCache(dir, llm.CacheWrite, llm.DefaultCacheBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recipes, err := judging.Recipes(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := judging.Config{Provider: provider, Model: "gpt-4o", BaseURL: stub.URL, Prices: llm.DefaultPrices(), Cache: cache}
+		p, err := judging.NewPanel(first, recipes, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := p.Open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := sc.Score(t.Context(), item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	first := judged("benchmark", "strict")
+	if calls.Load() != 2 || first.Cost == 0 || first.Cached {
+		t.Errorf("%d calls: %+v", calls.Load(), first)
+	}
+	again := judged("strict", "benchmark")
+	if calls.Load() != 2 || again.Cost != 0 || !again.Cached || again.Saved != first.Cost || !again.Passed() {
+		t.Errorf("%d calls: %+v", calls.Load(), again)
+	}
+	more := judged("strict", "generous", "benchmark")
+	if calls.Load() != 3 || more.Cached || more.Cost == 0 || more.Cost >= first.Cost || more.Saved != first.Cost {
+		t.Errorf("%d calls: %+v", calls.Load(), more)
 	}
 }

@@ -26,6 +26,8 @@ type Models struct {
 	Priced []string
 	// Panel are the recipes of a panel of judges, nil for one judge.
 	Panel []judging.Recipe
+	// CacheDir is the folder of replies of judges that are kept and used again, empty for none.
+	CacheDir string
 	// Cap limits what the judge may cost, nil for no limit.
 	Cap *llm.USD
 }
@@ -62,6 +64,11 @@ func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.P
 		return nil, err
 	}
 	first.Prompts, first.Judged, first.Prices, first.Cap, first.MaxUnusable = kind.Prompts(), kind.Judged, m.Prices, m.Cap, m.MaxUnusable
+	if m.CacheDir != "" {
+		if first.Cache, err = llm.OpenCache(m.CacheDir, llm.CacheWrite, llm.DefaultCacheBytes); err != nil {
+			return nil, fmt.Errorf("--judge-cache: %w", err)
+		}
+	}
 	if len(m.Panel) == 0 {
 		return judging.New(first)
 	}

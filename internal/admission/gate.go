@@ -22,8 +22,11 @@ var ErrOverloaded = errors.New("overloaded: more work waits than can be done soo
 const (
 	// patience is how long work may wait. It is less than the 30 s that a client waits.
 	patience = 10 * time.Second
-	// calm is how long the queue of a tenant is served newest first after the last sign of overload.
+	// calm is how long the queue of a tenant is served newest first after the last sign of overload,
+	// and how long it is short.
 	calm = time.Second
+	// crowd is how much more work than slots waits while work is refused.
+	crowd = 8
 )
 
 // Config of a Gate.
@@ -56,6 +59,7 @@ type Gate struct {
 	queued    int
 	tenants   map[string]*tenant
 	turns     []*tenant // of tenants; the first one is served next
+	crowded   time.Time // when work was refused last
 	shed      uint64
 	abandoned uint64
 }
@@ -126,6 +130,40 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 	// requests takes far less time than the work does, and must not wait for it.
 	runtime.Gosched()
 	return release, nil
+}
+
+// Refuse reports whether work that arrives now is too much: there is no slot for it, the queue is
+// full, and no other tenant has a longer one. Such work is counted as shed. A caller that asks
+// before it spends anything on the work rejects it nearly for free; Enter would let it wait, and shed
+// work that has been prepared.
+//
+// For a second after work was refused, the queue is full with crowd times as much as there are slots.
+// That suffices to keep them busy, and what waits is admitted soon.
+func (g *Gate) Refuse(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	mine, inFlight := 0, 0
+	if t := g.tenants[name]; t != nil {
+		mine, inFlight = t.queue.Len(), t.inFlight
+	}
+	if g.inFlight < g.cfg.Slots && inFlight < g.cfg.PerTenant {
+		return false
+	}
+	room := g.cfg.Queue
+	if time.Since(g.crowded) < calm {
+		room = min(room, crowd*g.cfg.Slots)
+	}
+	if g.queued < room {
+		return false
+	}
+	for _, other := range g.turns {
+		if other.queue.Len() > mine {
+			return false
+		}
+	}
+	g.crowded = time.Now()
+	g.shed++
+	return true
 }
 
 // wait returns when it is decided about w.

@@ -141,6 +141,71 @@ func TestAbandoned(t *testing.T) {
 	})
 }
 
+// TestRefuse: work is refused once it would have others shed, unless these are of a tenant with more.
+func TestRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(Config{Slots: 2, PerTenant: 1, Queue: 3})
+		expect := func(tenant string, want bool) {
+			t.Helper()
+			if got := s.gate.Refuse(tenant); got != want {
+				t.Errorf("work of %s is refused: %t, with %+v", tenant, got, s.gate.Stats())
+			}
+		}
+		expect("a", false)
+		s.arrive(t.Context(), "a1")
+		expect("a", false) // it may wait
+		s.arrive(t.Context(), "a2", "a3")
+		expect("a", false)
+		s.arrive(t.Context(), "a4")
+		expect("a", true)
+		expect("b", false) // has a slot
+		s.arrive(t.Context(), "b1")
+		expect("b", false) // has less than a
+		expect("a", true)
+		s.arrive(t.Context(), "b2")
+		if !errors.Is(s.ended["a2"], ErrOverloaded) {
+			t.Errorf("a2 ended with %v", s.ended["a2"])
+		}
+		expect("b", false)
+		if got := s.gate.Stats(); got != (Stats{InFlight: 2, Queued: 3, Shed: 3}) {
+			t.Errorf("got %+v", got)
+		}
+		s.finishAll()
+		s.empty(t)
+	})
+	// For a second, less may wait.
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(Config{Slots: 1, Queue: crowd + 2})
+		refused := func() bool { return s.gate.Refuse("a") }
+		for i := range 1 + crowd + 2 {
+			if refused() {
+				t.Errorf("work %d is refused", i)
+			}
+			s.arrive(t.Context(), "a"+string(rune('A'+i)))
+		}
+		if !refused() {
+			t.Error("the queue is full")
+		}
+		s.finish("aA", "aB", "aC")
+		if s.gate.queued != crowd-1 || refused() {
+			t.Errorf("with %d that wait, work is refused", s.gate.queued)
+		}
+		s.arrive(t.Context(), "ax")
+		if !refused() {
+			t.Errorf("with %d that wait, work is not refused", s.gate.queued)
+		}
+		time.Sleep(calm)
+		if refused() {
+			t.Error("work is refused later")
+		}
+		s.finishAll()
+		s.empty(t)
+	})
+	if g := New(Config{}); !g.Refuse("a") || g.Stats() != (Stats{Shed: 1}) || len(g.tenants) != 0 {
+		t.Errorf("a gate without slots has %+v", g.Stats())
+	}
+}
+
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(Config{Slots: 1, Queue: 1})
@@ -239,6 +304,12 @@ func TestInvariants(t *testing.T) {
 				case step == 4:
 					time.Sleep(calm)
 					synctest.Wait()
+				case step == 5 && i%2 == 0:
+					before := s.gate.Stats()
+					refused := s.gate.Refuse("a")
+					if after := s.gate.Stats(); refused && after.Shed != before.Shed+1 || !refused && after != before {
+						t.Errorf("refused %t with %+v, then %+v", refused, before, after)
+					}
 				default:
 					for _, name := range s.began {
 						if s.leave[name] != nil {

@@ -188,6 +188,12 @@ func (r *Reader) key() (key string, err error) {
 	if key, known := r.keys[string(r.text)]; known {
 		return key, nil
 	}
+	return r.decodeKey()
+}
+
+// decodeKey decodes and remembers the key in r.text.
+func (r *Reader) decodeKey() (string, error) {
+	var key string
 	if err := json.Unmarshal(r.text, &key); err != nil {
 		return "", r.errorf("the key before it is not valid: %w", err)
 	}

@@ -90,10 +90,18 @@ func TestPublishedRates(t *testing.T) {
 		{"own wrong", own + "talks.json", []string{own + "wrong.json"}, 4, 28, "locomo-audit", 0, 2},
 		{"zep", "", []string{"zep_locomo_grades.json", "zep_locomo_responses.json"}, 551, 719, "zep", 719, 216},
 		{"memobase", "", []string{"memobase_eval_0503_3000.json"}, 507, 719, "memobase", 0, 216},
+		{"lines", "none", []string{"published-runs/evermemos.jsonl"}, 1425, 1540, "lines", 0, 0},
 		{"wrong on purpose", "", []string{"audit_wrong_on_purpose_v1_scored.json"}, 92, 719, "locomo-audit", 0, 216},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dataset, files := tt.dataset, tt.files
+			if dataset == "none" {
+				res := writes(t, read(t, Spec{Files: []string{shared(t, files[0])}}))
+				if res.Passed != tt.passed || res.Total != tt.total {
+					t.Errorf("%d of %d passed, and their authors count %d of %d", res.Passed, res.Total, tt.passed, tt.total)
+				}
+				return
+			}
 			if dataset == "" {
 				dataset = shared(t, "locomo/locomo5.json")
 				for i := range files {
@@ -403,5 +411,33 @@ func TestOneAnswer(t *testing.T) {
 	im = read(t, Spec{Mapping: mapping, Files: []string{file(t, "a.json", `{"q": "Q?", "a": "A", "more": [{"x": 1}]}`)}})
 	if len(im.Records) != 1 || im.Records[0].ID != "q000" {
 		t.Errorf("%+v", im.Records)
+	}
+}
+
+// TestConversations finds conversations of other names by their questions, if most of them fit, and
+// does not trust an id whose question has another text.
+func TestConversations(t *testing.T) {
+	b := benchmark(t, own+"talks.json")
+	row := func(id, question string) string {
+		return fmt.Sprintf(`{"question_id": %q, "question": %q, "answer": "a", "golden_answer": "g", "grade": true}`, id, question)
+	}
+	im := read(t, Spec{Dataset: b, Files: []string{file(t, "a.json", `{"c": [`+strings.Join([]string{
+		row("", "What does Jon bake?"), row("", "Who?"), row("", "Where?"),
+	}, ",")+`], "d": [`+strings.Join([]string{
+		row("", "Who wired the engine?"), row("mara-jon-q005", "What did Tariq lose?"), row("mara-jon-q001", "Never asked?"),
+	}, ",")+`]}`)}})
+	if diff := cmp.Diff(map[string]string{"d": "lena-tariq"}, im.Report.Conversations); diff != "" {
+		t.Error(diff)
+	}
+	var ids []string
+	for _, r := range im.Records {
+		ids = append(ids, r.ID)
+	}
+	if diff := cmp.Diff([]string{"mara-jon-q005", "lena-tariq-q003", "lena-tariq-q007"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	u := im.Report.Unmatched
+	if len(u) != 3 || !strings.Contains(u[2].Reason, `the question with the id "mara-jon-q001" has another text`) {
+		t.Errorf("%+v", u)
 	}
 }

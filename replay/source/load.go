@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"evalctl/harness/dataset"
@@ -47,6 +48,7 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	b.Questions, b.offsets = slices.Clone(b.Questions), slices.Clip(b.offsets)
 	b.report(traps)
 	return nil
 }

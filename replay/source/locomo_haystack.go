@@ -110,6 +110,9 @@ func (b *Benchmark) addQuestions(c *conversation, h Haystack, traps *traps) erro
 			documents[n] = path
 		}
 	}
+	if len(c.qa) > cap(b.Questions)-len(b.Questions) { // doubled, as files have thousands of them
+		b.Questions = slices.Grow(b.Questions, len(c.qa)+len(b.Questions))
+	}
 	for i, a := range c.qa {
 		q := Question{
 			ID: fmt.Sprintf("%s-q%03d", c.id, i), Type: categories[a.category], Text: a.question,

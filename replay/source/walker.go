@@ -21,7 +21,8 @@ type walker struct {
 	where string // what is being read, for examples
 	keep  bool   // whether the texts of turns are kept
 	// keys are those of the objects that are being read, the outer ones first.
-	keys []string
+	keys  []string
+	short map[string]string // decoded texts by how they are written, see decode
 }
 
 // end returns an error unless nothing but space follows the array.
@@ -103,7 +104,7 @@ func (w *walker) scalar(name string, decode bool) (scalar, error) {
 		}
 		s := scalar{size: info.size, filled: info.filled}
 		if decode {
-			s.text, err = unquote(raw, info)
+			s.text, err = w.decode(raw, info)
 		}
 		return s, err
 	case string(raw) == "null":
@@ -116,6 +117,28 @@ func (w *walker) scalar(name string, decode bool) (scalar, error) {
 		return scalar{}, jsonstream.At(at, fmt.Errorf("%s must be a string, not %s", name, kindOf(raw)))
 	}
 	return scalar{text: string(raw), size: len(raw), filled: true, number: true}, nil
+}
+
+// maxShort and maxShorts bound the short texts that are shared, and how many there are.
+const maxShort, maxShorts = 32, 4096
+
+// decode decodes a string. Short ones, such as names and ids, recur in every conversation and are
+// shared.
+func (w *walker) decode(raw []byte, info stringInfo) (string, error) {
+	if info.escaped || len(raw) > maxShort {
+		return unquote(raw, info)
+	}
+	if text, known := w.short[string(raw)]; known {
+		return text, nil
+	}
+	text, err := unquote(raw, info)
+	if w.short == nil {
+		w.short = map[string]string{}
+	}
+	if len(w.short) < maxShorts {
+		w.short[string(raw)] = text
+	}
+	return text, err
 }
 
 // text reads a string that must not be empty, a number included, as ids may be numbers.

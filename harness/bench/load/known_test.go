@@ -211,3 +211,23 @@ func TestInterruptedLoadKeepsWholeBlocks(t *testing.T) {
 		}
 	})
 }
+
+// A request that begins late because the generator was busy has a latency from when it should have
+// begun, and a service time from when it did.
+func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
+	answer := stub(func(uint64) time.Duration { return 5 * time.Millisecond })
+	busy := func(number uint64) load.Request {
+		if number == 100 {
+			time.Sleep(time.Second) // in the loop that begins requests
+		}
+		return answer(number)
+	}
+	o := run(t, constant(100), load.Span{Block: 5 * time.Second, Blocks: 1}, busy)
+	if o.Offered != 500 || o.Latency.Max < 990 || o.Latency.P90.Value < 400 {
+		t.Errorf("of %d requests the slowest took %.0f ms, p90 is %.0f ms; a fifth of them should have begun during a second",
+			o.Offered, o.Latency.Max, o.Latency.P90.Value)
+	}
+	if o.Service.Max > 6 {
+		t.Errorf("the service time is at most %.0f ms, want 5 ms", o.Service.Max)
+	}
+}

@@ -176,6 +176,7 @@ func TestFailures(t *testing.T) {
 		"a put that is denied": {work.Put, "status 403", func(w http.ResponseWriter) { w.WriteHeader(403) }},
 		"no connection":        {work.Search, "transport", daemontest.HangUp},
 		"no JSON":              {work.Search, "protocol", func(w http.ResponseWriter) { fmt.Fprint(w, "<html>") }},
+		"no object":            {work.Search, "protocol", func(w http.ResponseWriter) { fmt.Fprint(w, `x"}`) }},
 		"another protocol":     {work.Search, "protocol", func(w http.ResponseWriter) { fmt.Fprint(w, `{"results":[{"text":"x"}]}`) }},
 		"no stream":            {work.Ask, "protocol", func(w http.ResponseWriter) { fmt.Fprint(w, `{}`) }},
 		"an error event": {work.Ask, "daemon", func(w http.ResponseWriter) {
@@ -193,11 +194,17 @@ func TestFailures(t *testing.T) {
 	} {
 		d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { c.answer(w) })
 		r := requestsOf(t, d, work.Config{Mix: []record.Share{{Op: c.op, Weight: 1}}, Size: 1})
+		if n := uint64(1); name != "another protocol" && name != "a bad event" { // which only a whole reading sees
+			if o := do(t, r, n); o.Err == nil || o.Kind != c.kind {
+				t.Errorf("%s, not read as a whole: kind %q, want %q (%v)", name, o.Kind, c.kind, o.Err)
+			}
+		}
+		before := len(d.Calls())
 		o := do(t, r, 0) // which is read as a whole
 		if o.Err == nil || o.Kind != c.kind {
 			t.Errorf("%s: kind %q, want %q (%v)", name, o.Kind, c.kind, o.Err)
 		}
-		if n := len(d.Calls()); n != 1 {
+		if n := len(d.Calls()) - before; n != 1 {
 			t.Errorf("%s: the request was sent %d times", name, n)
 		}
 	}

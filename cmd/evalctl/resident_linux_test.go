@@ -1,0 +1,23 @@
+package main
+
+import "testing"
+
+// BenchmarkResident reports the memory of a daemon with 100,000 documents of 60 words, after 1,000
+// searches: with the documents in memory, and in a home on disk.
+func BenchmarkResident(b *testing.B) {
+	for name, args := range map[string][]string{"memory": nil, "home": {"--home", b.TempDir()}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				d := startProcess(b, args...)
+				d.fill(b, 100, 60)
+				for range 1000 {
+					if status, err := d.search(b.Context()); err != nil || status != 200 {
+						b.Fatal(status, err)
+					}
+				}
+				b.ReportMetric(float64(resident(b, d.pid))/(1<<20), "MiB")
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
+}
