@@ -2,7 +2,6 @@
 package heap
 
 import (
-	"os"
 	"runtime"
 	"runtime/debug"
 )
@@ -23,10 +22,10 @@ func HoldSpare() (release func()) {
 // HoldData is HoldSpare for a service that holds its data in memory. The garbage collector starts when
 // the heap has grown by half, so that the process takes half as much memory again as its data, not as
 // much again. The spare heap is larger, so that a small process collects garbage as often as with
-// HoldSpare. The environment variable GOGC decides if it is set.
+// HoldSpare. A percentage of GOGC other than the default stays as it is.
 func HoldData() (release func()) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
+	if was := debug.SetGCPercent(50); was != 100 {
+		debug.SetGCPercent(was)
 	}
 	held := make([]byte, 2*spare)
 	return func() { runtime.KeepAlive(held) }
