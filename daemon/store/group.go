@@ -43,11 +43,13 @@ type member struct {
 	op   Op
 	done chan struct{} // closed when err is set
 	err  error
+	// stalls is how many mutations had stalled when it began to wait, see lockWrites.
+	stalls uint64
 }
 
 // mutateGrouped is mutate on a backend with groups.
 func (s *Store) mutateGrouped(ctx context.Context, op Op) error {
-	m := &member{ctx: ctx, op: op, done: make(chan struct{})}
+	m := &member{ctx: ctx, op: op, done: make(chan struct{}), stalls: s.stalls.Load()}
 	s.group.join(m)
 	for {
 		select {
@@ -98,11 +100,24 @@ func (s *Store) commitWaiting(m *member) {
 	s.group.gather()
 	members := s.group.take()
 	begun := time.Now()
-	s.commitMembers(members)
+	if current := s.notStalled(members); len(current) > 0 {
+		s.commitMembers(current)
+	}
 	s.group.ended(len(members), time.Since(begun))
 	for _, m := range members {
 		close(m.done)
 	}
+}
+
+// notStalled returns the mutations without those that have waited for one that stalled, which fail.
+func (s *Store) notStalled(members []*member) []*member {
+	stalls := s.stalls.Load()
+	return slices.DeleteFunc(slices.Clone(members), func(m *member) bool {
+		if m.stalls != stalls {
+			m.err = errStalled
+		}
+		return m.stalls != stalls
+	})
 }
 
 // gather waits for the callers of the last commit, which often come back at once with another

@@ -348,11 +348,19 @@ func (s *Store) mutateMembers(members []*member) {
 			together = append(together, m)
 		}
 	}
+	begin := time.Now()
 	if len(together) > 1 && s.mutateTogether(together) {
+		s.noteStall(begin, together[0].err)
 		together = nil
 	}
 	for _, m := range append(together, alone...) {
+		if s.stalls.Load() != m.stalls {
+			m.err = errStalled // while it waited
+			continue
+		}
+		begin := time.Now()
 		m.err = s.mutateShared(m.ctx, m.op)
+		s.noteStall(begin, m.err)
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *Store) lockWrites(ctx context.Context) (release func(outcome error), er
 	if err == nil {
 		s.gate.mu.RUnlock()
 		if s.stalls.Load() != stalls {
-			err = Unavailable(nil, "the write before this one took too long: try again")
+			err = errStalled
 		}
 	}
 	if err != nil {
@@ -35,9 +35,19 @@ func (s *Store) lockWrites(ctx context.Context) (release func(outcome error), er
 	}
 	begin := time.Now()
 	return func(outcome error) {
-		if time.Since(begin) >= stall && errors.Is(outcome, ErrUnavailable) {
-			s.stalls.Add(1)
-		}
+		s.noteStall(begin, outcome)
 		<-s.writeLock
 	}, nil
+}
+
+var errStalled = Unavailable(nil, "the write before this one took too long: try again")
+
+// noteStall counts a mutation if it has stalled, and reports whether it has. The caller holds the
+// write lock.
+func (s *Store) noteStall(begin time.Time, outcome error) bool {
+	stalled := time.Since(begin) >= stall && errors.Is(outcome, ErrUnavailable)
+	if stalled {
+		s.stalls.Add(1)
+	}
+	return stalled
 }

@@ -154,13 +154,7 @@ func (s *Sum) addBoth(tag string, r result.Record) {
 // addAnswer counts what only the record of an answer contains.
 func (s *Sum) addAnswer(r result.Record) {
 	if !r.Untimed {
-		s.total = append(s.total, r.LatencyMS)
-	}
-	if r.FeltMS != nil && s.felt == nil {
-		s.felt = slices.Clone(s.total[:len(s.total)-1]) // before, nobody waited
-	}
-	if r.FeltMS != nil || s.felt != nil {
-		s.felt = append(s.felt, r.Felt())
+		s.addTime(r)
 	}
 	if r.FirstDeltaMS != nil {
 		s.text = append(s.text, *r.FirstDeltaMS)
@@ -181,6 +175,17 @@ func (s *Sum) addAnswer(r result.Record) {
 	}
 	addTokens(&s.reader, r.Usage)
 	addReader(s.readers, r.Model, r.Usage)
+}
+
+// addTime counts how long an answer took.
+func (s *Sum) addTime(r result.Record) {
+	s.total = append(s.total, r.LatencyMS)
+	if r.FeltMS != nil && s.felt == nil {
+		s.felt = slices.Clone(s.total[:len(s.total)-1]) // before, nobody waited
+	}
+	if r.FeltMS != nil || s.felt != nil {
+		s.felt = append(s.felt, r.Felt())
+	}
 }
 
 // addReader adds what a reader used for an answer, unless no model was called.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -173,68 +172,6 @@ func (a *arm) brain(ctx context.Context, size, i int, docs []dataset.Doc) error 
 		return nil
 	}
 	return brain.Seed(ctx, docs, writers)
-}
-
-// held are what a daemon holds, nil where it is not known.
-type held struct{ rss, disk, index *int64 }
-
-func (a *arm) held(ctx context.Context) (h held) {
-	if e, ok := a.session.Service().(*target.Endpoint); ok && !a.target.Null {
-		h.index = work.IndexBytes(ctx, e)
-	}
-	if p := a.session.Process(); p != nil {
-		if u, ok := p.Usage(); ok {
-			h.rss = &u.RSS
-		}
-	}
-	if a.home != "" {
-		h.disk = sizeOf(a.home)
-	}
-	return h
-}
-
-// sizeOf returns the bytes of the files in a folder, nil if it cannot be read.
-func sizeOf(dir string) *int64 {
-	sum := int64(0)
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return ignoreMissing(err)
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
-	if err != nil {
-		return nil
-	}
-	return &sum
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the daemon has replaced it meanwhile
-	}
-	return err
-}
-
-// filled returns what the writing of documents took and left behind.
-func (a *arm) filled(ctx context.Context, size int, docs []dataset.Doc, took time.Duration, before held) record.Fill {
-	n := a.bench.Plan.Brains
-	f := record.Fill{Target: a.index, Size: size, Documents: len(docs) * n, Seconds: took.Seconds()}
-	for _, d := range docs {
-		f.Bytes += int64(len(d.Data) * n)
-	}
-	after := a.held(ctx)
-	more := func(before, after *int64) *int64 {
-		if before == nil || after == nil || *after <= *before {
-			return nil // memory that the daemon had already
-		}
-		d := *after - *before
-		return &d
-	}
-	f.RSSBytes, f.DiskBytes, f.IndexBytes = more(before.rss, after.rss), more(before.disk, after.disk), more(before.index, after.index)
-	return f
 }
 
 // warm sends requests until a target is warm. They are those of the largest size, and no others of

@@ -31,7 +31,7 @@ func (a *Arm) panel(p *summary) {
 		t.Row("all (Fleiss' kappa)", fmt.Sprint(panel.Judged), "", panel.Fleiss.String(), panel.AC1.String())
 	}
 	p.part(t.Write)
-	if panel.Low != nil {
+	if panel.Low != nil && panel.High != nil {
 		p.printf("The pass rate spans %.3f to %.3f over the recipes; the headline is %s.\n\n", *panel.Low, *panel.High, markdown.Code(panel.Headline))
 	}
 }

@@ -90,10 +90,18 @@ func TestPublishedRates(t *testing.T) {
 		{"own wrong", own + "talks.json", []string{own + "wrong.json"}, 4, 28, "locomo-audit", 0, 2},
 		{"zep", "", []string{"zep_locomo_grades.json", "zep_locomo_responses.json"}, 551, 719, "zep", 719, 216},
 		{"memobase", "", []string{"memobase_eval_0503_3000.json"}, 507, 719, "memobase", 0, 216},
+		{"lines", "none", []string{"published-runs/evermemos.jsonl"}, 1425, 1540, "lines", 0, 0},
 		{"wrong on purpose", "", []string{"audit_wrong_on_purpose_v1_scored.json"}, 92, 719, "locomo-audit", 0, 216},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dataset, files := tt.dataset, tt.files
+			if dataset == "none" {
+				res := writes(t, read(t, Spec{Files: []string{shared(t, files[0])}}))
+				if res.Passed != tt.passed || res.Total != tt.total {
+					t.Errorf("%d of %d passed, and their authors count %d of %d", res.Passed, res.Total, tt.passed, tt.total)
+				}
+				return
+			}
 			if dataset == "" {
 				dataset = shared(t, "locomo/locomo5.json")
 				for i := range files {

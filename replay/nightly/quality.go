@@ -38,7 +38,7 @@ func (m *measured) verdict(w io.Writer) {
 		fmt.Fprintf(w, "That is %s. ", t)
 	}
 	fmt.Fprint(w, m.controls())
-	if p := m.res.Panel; p != nil && p.Low != nil {
+	if p := m.res.Panel; p != nil && p.Low != nil && p.High != nil {
 		fmt.Fprintf(w, " Over %s the pass rate is %.3f to %.3f, the headline being %s; they disagree about %s, Fleiss' kappa %s.",
 			markdown.Count(len(p.Recipes), "recipe"), *p.Low, *p.High, markdown.Code(p.Headline),
 			markdown.Count(len(p.Disputed), "answer"), p.Fleiss)

@@ -16,15 +16,15 @@ import (
 const (
 	// layOutAfter is how long no commit must come until documents are written to their files. What is
 	// written later need not be written at all if it is replaced before.
-	layOutAfter = 50 * time.Millisecond
+	layOutAfter = 250 * time.Millisecond
 	// settleAfter is when a log is emptied after its first commit, which needs a sync of the whole file
 	// system, also while commits keep coming.
-	settleAfter = 3 * time.Second
+	settleAfter = 10 * time.Second
 	// retryAfter is when it is tried again after an error.
 	retryAfter = time.Second
 	// fullLog is the size of a log from which on its documents are written to their files, and
 	// maxLog the size from which on commits wait for that.
-	fullLog = 16 << 20
+	fullLog = 32 << 20
 	maxLog  = 2 * fullLog
 	// maxAtOnce is the most operations of a commit whose documents are written to their files at once.
 	maxAtOnce = 64

@@ -63,7 +63,7 @@ var logFiles = [2]string{stateDir + "/journal", stateDir + "/journal.2"}
 // ones cannot be written to their files, except that on a full disk the log takes what it has room for.
 //
 // Other programs may read the files that LocalPath names, but must not change them while the store
-// is open. They see a change at once, or within a few seconds while several callers write, and can
+// is open. They see a change at once, or within ten seconds while several callers write, and can
 // see files that are not yet complete. Symbolic links are not documents and are not followed.
 func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, error) {
 	b, err := open(ctx, dir, nil)

@@ -309,52 +309,6 @@ func resources(blocks []Block) *Resources {
 	return &r
 }
 
-// mark sets Near of the figures that the generator may limit.
-func (f *File) mark() {
-	null := slices.IndexFunc(f.Targets, func(t Target) bool { return t.Null })
-	if null < 0 {
-		return
-	}
-	for i := range f.Summaries {
-		s := &f.Summaries[i]
-		limit := slices.IndexFunc(f.Summaries, func(l Summary) bool {
-			return l.Target == null && l.Stage == s.Stage // it is measured at one size
-		})
-		if s.Target == null || limit < 0 {
-			continue
-		}
-		for j := range s.Ops {
-			markOp(&s.Ops[j], f.Summaries[limit].Ops, f.Plan.Arrival == Closed)
-		}
-	}
-}
-
-// markOp marks the figures of an operation that are near those of the null daemon.
-func markOp(o *OpFigures, limits []OpFigures, closed bool) {
-	at := slices.IndexFunc(limits, func(l OpFigures) bool { return l.Op == o.Op })
-	if at < 0 {
-		return
-	}
-	limit := limits[at]
-	// In an open model the rate is what was asked for.
-	if closed && o.Rate.Value*near > limit.Rate.Value {
-		o.Rate.Near = true
-	}
-	for _, pair := range [][2]*Times{{o.Latency, limit.Latency}, {o.Service, limit.Service}, {o.FirstDelta, limit.FirstDelta}} {
-		if pair[0] == nil || pair[1] == nil {
-			continue
-		}
-		own, null := pair[0].list(), pair[1].list()
-		for i := range own {
-			if own[i] != nil && null[i] != nil && own[i].Value < near*null[i].Value {
-				own[i].Near = true
-			}
-		}
-	}
-}
-
-func (t *Times) list() []*Quantity { return []*Quantity{t.P50, t.P90, t.P99, t.P999} }
-
 // finite returns nil for a value that JSON does not have.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {

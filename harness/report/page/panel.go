@@ -40,7 +40,7 @@ func panelBlocks(p *result.Panel) []block {
 		t.row(cells("all (Fleiss’ kappa)", fmt.Sprint(p.Judged), "", p.Fleiss.String(), p.AC1.String())...)
 	}
 	out = append(out, block{Table: &rates.table}, block{Table: t})
-	if p.Low != nil {
+	if p.Low != nil && p.High != nil {
 		out = append(out, block{Text: fmt.Sprintf("The pass rate spans %.3f to %.3f over the recipes; the headline is %s.", *p.Low, *p.High, name(p.Headline))})
 	}
 	return out

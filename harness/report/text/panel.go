@@ -70,7 +70,7 @@ func printPanel(t *terminal.Terminal, res result.Result) {
 		rows = append(rows, []string{"all, Fleiss' kappa", fmt.Sprint(p.Judged), "", p.Fleiss.String(), p.AC1.String()})
 	}
 	t.Table(rows)
-	if p.Low != nil {
+	if p.Low != nil && p.High != nil {
 		t.Field("span", "%.3f to %.3f over %s; the headline is %s", *p.Low, *p.High, figure.Count(len(p.Recipes), "recipe"),
 			terminal.Line(p.Headline))
 	}
