@@ -161,7 +161,7 @@ func errorsOf(o record.OpFigures) string {
 	if n == 0 || o.Offered == 0 {
 		return fmt.Sprint(n)
 	}
-	return fmt.Sprintf("%d (%.2g %%)", n, 100*float64(n)/float64(o.Offered))
+	return fmt.Sprintf("%d (%.3g %%)", n, 100*float64(n)/float64(o.Offered))
 }
 
 func streams(f *record.File) Table {
@@ -264,7 +264,7 @@ func limits(f *record.File) Table {
 		if p.Confirm {
 			kept += " (confirming)"
 		}
-		t.add([]string{f.Targets[p.Target].Name}, number(p.Rate), number(o.Rate.Value), fmt.Sprintf("%.2g %%", 100*o.ErrorShare), q[0], q[2], q[4], kept)
+		t.add([]string{f.Targets[p.Target].Name}, number(p.Rate), number(o.Rate.Value), fmt.Sprintf("%.3g %%", 100*o.ErrorShare), q[0], q[2], q[4], kept)
 	}
 	for _, l := range f.Limits {
 		t.Below = append(t.Below, limit(f, l))
