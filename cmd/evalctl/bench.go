@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"evalctl/harness/bench"
@@ -71,6 +72,8 @@ func (c *benchCmd) Validate() error {
 		return errors.New("--endpoint and --daemon-cmd are for one target; write NAME=URL or NAME='COMMAND' for each of several")
 	case c.Grow != "" && c.Documents != "":
 		return errors.New("--grow and --documents exclude each other: --grow has the sizes")
+	case c.Grow != "" && !strings.Contains(c.Grow, ","):
+		return errors.New("--grow needs two sizes or more, such as 1k,10k; --documents is for one")
 	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
 		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}

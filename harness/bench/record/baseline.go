@@ -1,8 +1,13 @@
 package record
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 )
 
 // Differences returns how much benches differ in each of their series.
@@ -37,12 +42,33 @@ func NewBaseline(before, now *File) (*Baseline, error) {
 // Same returns an error unless both plans are the same work.
 func (p Plan) Same(other Plan) error {
 	// What is required of the figures, and what only says where data came from, is no part of the work.
-	work := func(p Plan) string {
+	work := func(p Plan) (keys map[string]json.RawMessage, err error) {
 		p.Objectives, p.Search, p.FailOver, p.Corpus, p.Queries = "", "", 0, "", ""
-		return fmt.Sprintf("%+v", p)
+		data, err := json.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		err = json.Unmarshal(data, &keys)
+		return keys, err
 	}
-	if work(p) != work(other) {
-		return fmt.Errorf("the benches did different work: %s, and now %s; use the same flags", work(p), work(other))
+	before, err := work(p)
+	if err != nil {
+		return err
+	}
+	now, err := work(other)
+	if err != nil {
+		return err
+	}
+	keys := maps.Clone(before)
+	maps.Copy(keys, now)
+	var differ []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if b, n := before[key], now[key]; !bytes.Equal(b, n) {
+			differ = append(differ, fmt.Sprintf("%s was %s and is %s", key, cmp.Or(string(b), "none"), cmp.Or(string(n), "none")))
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("the benches did different work: %s; use the same flags", strings.Join(differ, ", "))
 	}
 	return nil
 }
