@@ -72,12 +72,12 @@ func TestWaits(t *testing.T) {
 	if l, f := summary.Latency, summary.Felt; l.P50 == nil || f.P50 == nil || *f.P50 < *l.P50+50 || f.N != 8 {
 		t.Errorf("latency %+v, felt %+v", l, f)
 	}
-	for _, want := range []string{"\n              with waits  p50 ", "brackets: 95% order statistics", "8 questions needed more than one attempt"} {
+	for _, want := range []string{"\n              done, with waits  p50 ", "brackets: 95% order statistics", "8 questions needed more than one attempt"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("no %q in %s", want, &errs)
 		}
 	}
-	if text := read(t, page); !strings.Contains(text, "complete answer, with waits") {
+	if text := read(t, page); !strings.Contains(text, "| done, with waits |") {
 		t.Errorf("no waits in %s", text)
 	}
 	out.Reset()

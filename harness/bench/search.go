@@ -56,24 +56,35 @@ type finder struct {
 	step       time.Duration
 	try        func(ctx context.Context, rate float64, length time.Duration) (record.Block, error)
 	found      func(record.Probe) error
+	failed     int // the rates in a row at which no request succeeded
 }
+
+// need returns the number of requests that the figures need.
+func (f *finder) need() float64 { return float64(record.Need(f.objectives)) * 1.05 }
 
 const (
 	// close is how much the rate that is not kept may be above the one that is.
 	closeEnough = 1.02
 	// lower is what a rate is divided by that was not kept each time again, at most times.
 	lower, times = 1.03, 12
-	// lowest is the lowest rate that is tried.
+	// lowest is the lowest rate that is tried. If a figure needs many requests, it is the one at which
+	// they take longest.
 	lowest = 0.1
 	// longest is the longest time that a rate is tried for.
 	longest = time.Minute
+	// dead is the number of rates in a row without any success after which the target is given up.
+	dead = 3
 )
+
+// errDead reports a target that answers nothing at any rate.
+var errDead = fmt.Errorf("no request succeeded at %d rates in a row: see that the target answers, and that its brain can be searched", dead)
 
 // find doubles the rate until it is not kept, or halves it until it is, halves the ratio of the
 // bounds, and tries the lower one again. If it is not kept each time, a lower one is.
-func (f finder) find(ctx context.Context) error {
+func (f *finder) find(ctx context.Context) error {
 	kept, lost := 0.0, math.Inf(1)
-	for rate := f.start; rate <= maxRate && rate >= lowest && (kept == 0 || math.IsInf(lost, 1)); {
+	least := max(lowest, f.need()/longest.Seconds())
+	for rate := f.start; rate <= maxRate && rate >= least && (kept == 0 || math.IsInf(lost, 1)); {
 		ok, err := f.probe(ctx, rate, false)
 		if err != nil {
 			return err
@@ -112,7 +123,7 @@ func (f finder) find(ctx context.Context) error {
 }
 
 // confirm tries a rate again, and reports whether it was kept each time.
-func (f finder) confirm(ctx context.Context, rate float64) (bool, error) {
+func (f *finder) confirm(ctx context.Context, rate float64) (bool, error) {
 	for range record.Confirmations {
 		if ok, err := f.probe(ctx, rate, true); !ok || err != nil {
 			return false, err
@@ -122,14 +133,20 @@ func (f finder) confirm(ctx context.Context, rate float64) (bool, error) {
 }
 
 // probe tries a rate, for as long as it takes to know the figures.
-func (f finder) probe(ctx context.Context, rate float64, confirm bool) (bool, error) {
+func (f *finder) probe(ctx context.Context, rate float64, confirm bool) (bool, error) {
 	length := f.step
-	if need := float64(record.Need(f.objectives)) * 1.05 / rate; need > length.Seconds() {
+	if need := f.need() / rate; need > length.Seconds() {
 		length = min(seconds(need), longest)
 	}
 	b, err := f.try(ctx, rate, length)
 	if err != nil {
 		return false, err
+	}
+	if f.failed++; b.Succeeded() {
+		f.failed = 0
+	}
+	if f.failed == dead {
+		return false, errDead
 	}
 	p := record.Probe{Rate: rate, Confirm: confirm, Block: b, Kept: record.Keeps(f.objectives, b)}
 	return p.Kept, f.found(p)

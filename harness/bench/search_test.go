@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -95,6 +96,23 @@ func TestFindLimitThatIsNever(t *testing.T) {
 	}
 	if l := find(t, "p50<50ms", 50, slow).Limits[0]; l.Rate != 0 || l.Confirmed {
 		t.Errorf("a stub that is too slow at any rate has the limit %+v", l)
+	}
+}
+
+// A target that answers nothing is given up after three rates.
+func TestFindLimitOfNothing(t *testing.T) {
+	objectives, _ := record.ParseObjectives("p99<50ms")
+	tried := 0
+	f := finder{
+		objectives: objectives, start: 50, step: time.Second,
+		try: func(context.Context, float64, time.Duration) (record.Block, error) {
+			tried++
+			return record.Block{Seconds: 1, Ops: []record.OpBlock{{Op: "search", Offered: 9, Latency: record.NewHistogram()}}}, nil
+		},
+		found: func(record.Probe) error { return nil },
+	}
+	if err := f.find(t.Context()); !errors.Is(err, errDead) || tried != 3 {
+		t.Errorf("%v after %d rates", err, tried)
 	}
 }
 
