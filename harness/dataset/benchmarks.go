@@ -1,6 +1,10 @@
 package dataset
 
-import "slices"
+import (
+	"bytes"
+	"regexp"
+	"slices"
+)
 
 // The formats in which benchmarks of memory are published.
 const (
@@ -9,6 +13,8 @@ const (
 	BEAM        Format = "beam"
 	ConvoMem    Format = "convomem"
 	PersonaMem  Format = "personamem"
+
+	MemoryAgentBench Format = "memoryagentbench"
 )
 
 // Shape is what a file of a benchmark is.
@@ -19,6 +25,7 @@ const (
 	ArrayFile  Shape = "a JSON array of objects"
 	ObjectFile Shape = "one JSON object"
 	TableFile  Shape = "a CSV table"
+	LinesFile  Shape = "JSON lines or an array"
 )
 
 // Benchmark is a format in which a benchmark is published.
@@ -40,6 +47,7 @@ var benchmarks = []Benchmark{
 	{BEAM, "BEAM", []string{"batch_number"}, ArrayFile},
 	{ConvoMem, "ConvoMem", []string{"evidenceItems", "contextSize"}, ObjectFile},
 	{PersonaMem, "PersonaMem", []string{"all_options"}, TableFile},
+	{MemoryAgentBench, "MemoryAgentBench", []string{"questions"}, LinesFile},
 }
 
 // Benchmarks returns the formats of benchmarks.
@@ -64,6 +72,17 @@ func benchmarkOf(shape Shape, keys ...string) Format {
 		}
 	}
 	return ""
+}
+
+// agentRow matches the beginning of rows of MemoryAgentBench.
+var agentRow = regexp.MustCompile(`^\[?\s*\{\s*"(context|questions|answers|metadata)"\s*:`)
+
+// isAgentBench reports whether a text begins as a file of MemoryAgentBench does. Its context may be
+// longer than the head of the file. Tables of other questions about a context have the key question.
+func isAgentBench(text []byte) bool {
+	has := func(key string) bool { return bytes.Contains(text, []byte(key)) }
+	return agentRow.Match(text) && !has(`"question":`) &&
+		(has(`"questions":`) || has(`"context":`) && len(text) > headBytes-1024)
 }
 
 // IsBenchmark reports whether f is one of Benchmarks.

@@ -100,6 +100,9 @@ func Detect(head []byte) Format {
 	if len(bare) == 0 {
 		return ""
 	}
+	if isAgentBench(bare) {
+		return MemoryAgentBench
+	}
 	switch bare[0] {
 	case '{':
 		return detectObject(bare)

@@ -98,6 +98,20 @@ var benchmarks = map[source.Format]func(questions int) [][2]string{
 			{"shared_contexts_32k.jsonl", encoded(map[string]any{"c0ffee": messages}) + "\n"},
 		}
 	},
+	source.MemoryAgentBench: func(questions int) [][2]string {
+		var context strings.Builder
+		for i := range sessionsOf { // each is more than half of a part
+			context.WriteString(text(i) + strings.Repeat(" x", 5<<10) + "\n")
+		}
+		row := map[string]any{"context": context.String(), "metadata": map[string]any{"source": "eventqa"}}
+		var asked []string
+		var answers [][]string
+		for range questions {
+			asked, answers = append(asked, "What do I like?"), append(answers, []string{"tea"})
+		}
+		row["questions"], row["answers"] = asked, answers
+		return [][2]string{{"rows.jsonl", encoded(row) + "\n"}}
+	},
 	source.JSONL: func(questions int) [][2]string {
 		var lines, docs []string
 		for q := range questions {
@@ -158,7 +172,8 @@ func TestBaselinesOfEveryBenchmark(t *testing.T) {
 			want := map[Style]string{NoMemory: "", FullContext: "0 1 2 3 4 5", Oracle: "1 4"}
 			gold := len(b.Questions[0].Gold)
 			draws := max(1, gold)
-			if gold == 0 != (format == source.PersonaMem) || gold != 0 && gold != 2 {
+			withoutGold := format == source.PersonaMem || format == source.MemoryAgentBench
+			if gold == 0 != withoutGold || gold != 0 && gold != 2 {
 				t.Fatalf("%d gold", gold)
 			}
 			drawn, how := map[string]int{}, map[string]bool{}

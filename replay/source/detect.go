@@ -45,6 +45,8 @@ func detect(head []byte) (Format, error) {
 		return "", errors.New("the file is compressed; unpack it first")
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return "", errors.New("the file is in UTF-16; save it as UTF-8")
+	case dataset.Detect(head) == dataset.MemoryAgentBench:
+		return MemoryAgentBench, nil
 	case text[0] == '[':
 		return detectArray(text)
 	case text[0] == '{' || text[0] == '#' && bytes.Contains(text, []byte("\n{")):

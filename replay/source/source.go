@@ -32,7 +32,10 @@ const (
 	BEAM        = Format(dataset.BEAM)
 	ConvoMem    = Format(dataset.ConvoMem)
 	PersonaMem  = Format(dataset.PersonaMem)
-	JSONL       = Format(dataset.JSONL)
+
+	MemoryAgentBench = Format(dataset.MemoryAgentBench)
+
+	JSONL = Format(dataset.JSONL)
 )
 
 // Formats returns all formats.

@@ -34,6 +34,9 @@ func TestDetect(t *testing.T) {
 		`{"evidenceItems":[{"question"`: "convomem",
 		"{\n \"contextSize\": 2,":       "convomem",
 		"question_id,question_type,question,correct_answer,all_options\n": "personamem",
+		`{"context":"a","questions":["b"]}`:                               "memoryagentbench",
+		`[{"context":"` + strings.Repeat("a", 1<<16):                      "memoryagentbench",
+		`[{"context":"a","question":"b"}]`:                                "evalctl dataset convert",
 		"# c\n\n# d\n{\"id\":\"a\"}\n{}":                                  "jsonl",
 		"":                                                                "the file is empty",
 		" \n":                                                             "the file is empty",
@@ -61,8 +64,8 @@ func TestDetect(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	file := writeFile(t, "a.json", encode(t, []object{lmeInstance("q1")}))
 	for want, o := range map[string]Options{
-		"the format locomo was expected and the content is longmemeval":                       {Format: LoCoMo},
-		`unknown format "csv"; known are [longmemeval locomo beam convomem personamem jsonl]`: {Format: "csv"},
+		"the format locomo was expected and the content is longmemeval":                                        {Format: LoCoMo},
+		`unknown format "csv"; known are [longmemeval locomo beam convomem personamem memoryagentbench jsonl]`: {Format: "csv"},
 		"a corpus was given": {Corpus: "x.jsonl"},
 	} {
 		if _, err := Open(t.Context(), file, o); err == nil || !strings.Contains(err.Error(), want) {

@@ -23,6 +23,8 @@ var wholes = map[Format]func(in wholeFile) (whole, error){
 	BEAM:       readBEAM,
 	ConvoMem:   readConvoMem,
 	PersonaMem: readPersonaMem,
+
+	MemoryAgentBench: readMemoryAgentBench,
 }
 
 // wholeFile is a file to be read.
@@ -98,7 +100,7 @@ func (b *Benchmark) loadWhole(ctx context.Context, read func(wholeFile) (whole, 
 	if b.SHA256, err = b.file.sum(); err != nil {
 		return err
 	}
-	digests := digestLines{}
+	digests, ids := digestLines{}, map[string]bool{}
 	main := b.file.Name()
 	for i, path := range append([]string{main}, b.others...) {
 		if i > 0 {
@@ -118,7 +120,7 @@ func (b *Benchmark) loadWhole(ctx context.Context, read func(wholeFile) (whole, 
 			},
 		})
 		if err == nil {
-			err = b.addWhole(w, traps)
+			err = b.addWhole(w, ids, traps)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -159,8 +161,8 @@ func (d digestLines) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// addWhole adds the questions and haystacks of a file.
-func (b *Benchmark) addWhole(w whole, traps *traps) error {
+// addWhole adds the questions and haystacks of a file. ids are those of the questions so far.
+func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 	haystacks := map[string]Haystack{}
 	for _, h := range w.haystacks {
 		if len(h.Sessions) == 0 {
@@ -186,6 +188,8 @@ func (b *Benchmark) addWhole(w whole, traps *traps) error {
 	}
 	for _, q := range w.questions {
 		switch {
+		case ids[q.ID]:
+			return fmt.Errorf("the question id %q occurs twice; ids must be unique", q.ID)
 		case strings.TrimSpace(q.Text) == "":
 			return fmt.Errorf("question %q has no text", q.ID)
 		case strings.TrimSpace(q.Answer) == "":
@@ -193,6 +197,7 @@ func (b *Benchmark) addWhole(w whole, traps *traps) error {
 		case len(q.Gold) == 0 && !q.Abstention && q.Checks == nil:
 			traps.add(trapNoGold, q.ID)
 		}
+		ids[q.ID] = true
 		h := haystacks[q.Haystack]
 		q.Brain = h.Brain
 		if err := b.Errata.apply(&q, h.evidencePaths); err != nil {

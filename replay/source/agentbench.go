@@ -1,0 +1,155 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// agentRow is a row of MemoryAgentBench: a long text with its questions. Answers are lists of texts,
+// each of which is right, in the order of the questions.
+type agentRow struct {
+	Context   string   `json:"context"`
+	Questions []string `json:"questions"`
+	Answers   []any    `json:"answers"`
+	Metadata  struct {
+		Source  string   `json:"source"`
+		PairIDs []string `json:"qa_pair_ids"`
+		IDs     []string `json:"question_ids"`
+		Types   []string `json:"question_types"`
+		Dates   []string `json:"question_dates"`
+	} `json:"metadata"`
+}
+
+// contextPart is the largest part of a context that becomes one document, about 4,000 tokens.
+const contextPart = 16 << 10
+
+// readMemoryAgentBench reads rows in JSON lines, as the dataset is exported, or in an array. Every
+// context is a haystack, divided into documents.
+func readMemoryAgentBench(in wholeFile) (w whole, err error) {
+	name := strings.TrimSuffix(filepath.Base(in.path), filepath.Ext(in.path))
+	n := 0
+	add := func(data []byte) error {
+		n++
+		var row agentRow
+		if err := json.Unmarshal(data, &row); err != nil {
+			return fmt.Errorf("row %d: %w", n, err)
+		}
+		if len(row.Questions) != len(row.Answers) {
+			return fmt.Errorf("row %d: it has %d questions and %d answers", n, len(row.Questions), len(row.Answers))
+		}
+		h := Haystack{ID: fmt.Sprintf("%s-%03d", name, n)}
+		h.Brain = nameOf(h.ID)
+		for i, part := range partsOf(row.Context) {
+			h.Sessions = append(h.Sessions, Session{
+				SourceID: fmt.Sprintf("part_%d", i+1), Title: fmt.Sprintf("Part %d", i+1),
+				Turns: []Turn{{Role: "user", Text: part}},
+			})
+		}
+		h.numbered(MemoryAgentBench)
+		w.haystacks = append(w.haystacks, h)
+		for i := range row.Questions {
+			q, err := row.question(i, h.ID)
+			if err != nil {
+				return fmt.Errorf("row %d: question %d: %w", n, i+1, err)
+			}
+			w.questions = append(w.questions, q)
+		}
+		return nil
+	}
+	if data := bytes.TrimSpace(in.data); len(data) > 0 && data[0] == '[' {
+		var rows []json.RawMessage
+		if err := json.Unmarshal(data, &rows); err != nil {
+			return w, err
+		}
+		for _, row := range rows {
+			if err := add(row); err != nil {
+				return w, err
+			}
+		}
+		return w, nil
+	}
+	return w, eachJSONLine(in.data, add)
+}
+
+// eachJSONLine calls each for every line that is not blank.
+func eachJSONLine(data []byte, each func([]byte) error) error {
+	lines := bufio.NewReader(bytes.NewReader(data))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if err := each(line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+	}
+}
+
+// question returns the i-th question of a row.
+func (r *agentRow) question(i int, haystack string) (q Question, err error) {
+	at := func(list []string, other string) string {
+		if i < len(list) && strings.TrimSpace(list[i]) != "" {
+			return list[i]
+		}
+		return other
+	}
+	q = Question{
+		ID:   at(r.Metadata.PairIDs, at(r.Metadata.IDs, fmt.Sprintf("%s-q%03d", haystack, i+1))),
+		Text: r.Questions[i], Haystack: haystack,
+		Type: at(r.Metadata.Types, r.Metadata.Source),
+	}
+	if q.Type == "" {
+		q.Type = noType
+	}
+	if date := at(r.Metadata.Dates, ""); date != "" {
+		when, _, _, err := lmeDate(date)
+		if err != nil {
+			return q, err
+		}
+		q.Date = utc(when)
+	}
+	answers, err := textsOf(r.Answers[i])
+	if text, ok := r.Answers[i].(string); ok {
+		answers, err = []string{text}, nil
+	}
+	if err != nil {
+		return q, fmt.Errorf("answers: %w", err)
+	}
+	for _, a := range answers {
+		if a = strings.TrimSpace(a); a != "" && !slices.Contains(q.ExpectedSubstrings, a) {
+			q.ExpectedSubstrings = append(q.ExpectedSubstrings, a)
+		}
+	}
+	q.Answer = strings.Join(q.ExpectedSubstrings, " or ")
+	return q, nil
+}
+
+// partsOf divides a text at the ends of lines, or of words where a line is too long.
+func partsOf(text string) (parts []string) {
+	for len(text) > contextPart {
+		end := strings.LastIndexByte(text[:contextPart], '\n')
+		if end <= 0 {
+			end = strings.LastIndexByte(text[:contextPart], ' ')
+		}
+		if end <= 0 {
+			end = len(strings.ToValidUTF8(text[:contextPart], ""))
+		}
+		if part := strings.TrimSpace(text[:end]); part != "" {
+			parts = append(parts, part)
+		}
+		text = text[end:]
+	}
+	if text = strings.TrimSpace(text); text != "" {
+		parts = append(parts, text)
+	}
+	return parts
+}
