@@ -120,13 +120,13 @@ func (f *File) blocks(target, stage, size int) []Block {
 	return out
 }
 
-// op returns what a block has about an operation, with the sum of all for All. ok is false if it
-// has nothing.
 // Succeeded reports whether any request of the block did.
 func (b Block) Succeeded() bool {
 	return slices.ContainsFunc(b.Ops, func(o OpBlock) bool { return o.OK > 0 })
 }
 
+// op returns what a block has about an operation, with the sum of all for All. ok is false if it
+// has nothing.
 func (b Block) op(name string) (sum OpBlock, ok bool) {
 	if name != All {
 		i := slices.IndexFunc(b.Ops, func(o OpBlock) bool { return o.Op == name })
