@@ -23,8 +23,8 @@ const (
 	callersFor = 100 * time.Millisecond
 )
 
-// group collects mutations that are committed together. Whoever gets the write lock commits all that
-// wait by then.
+// group collects mutations that are committed together. The caller with the write lock commits all
+// that wait by then.
 type group struct {
 	mu      sync.Mutex
 	waiting []*member

@@ -101,9 +101,5 @@ func effect(items []stats.Judged) float64 {
 	for i, it := range items {
 		values[i], clusters[i] = it.Judge, it.Cluster
 	}
-	c := stats.Clustered(values, clusters, confidence)
-	if !(c.NaiveSE > 0) || !(c.SE > c.NaiveSE) {
-		return 1
-	}
-	return c.SE * c.SE / (c.NaiveSE * c.NaiveSE)
+	return stats.DesignEffect(values, clusters)
 }

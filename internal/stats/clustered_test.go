@@ -119,3 +119,13 @@ func TestClusteredProperties(t *testing.T) {
 		}
 	})
 }
+
+// The design effect is the squared ratio of the standard errors with clusters and without
+// (statistics.md B.3), and never below 1.
+func TestDesignEffect(t *testing.T) {
+	alike := []float64{1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1}
+	expect(t, "design effect of clusters that are alike within",
+		DesignEffect(alike, []int{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}), 5.5, 1e-9)
+	expect(t, "of clusters that balance", DesignEffect([]float64{1, 0, 1, 0}, []int{0, 0, 1, 1}), 1, 0)
+	expect(t, "of one cluster", DesignEffect(alike, make([]int, 12)), 1, 0)
+}

@@ -153,9 +153,7 @@ func (p *ppiPopulation) itemVariance() float64 {
 		for i, it := range p.items {
 			verdicts[i] = it.Judge
 		}
-		if c := Clustered(verdicts, p.clusterLabels(), 0.95); c.NaiveSE > 0 {
-			effect = max(1, c.SE*c.SE/(c.NaiveSE*c.NaiveSE))
-		}
+		effect = DesignEffect(verdicts, p.clusterLabels())
 	}
 	return effect * variance / n
 }

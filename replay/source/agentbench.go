@@ -1,12 +1,9 @@
 package source
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,23 +72,12 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 		}
 		return w, nil
 	}
-	return w, eachJSONLine(in.data, add)
-}
-
-// eachJSONLine calls each for every line that is not blank.
-func eachJSONLine(data []byte, each func([]byte) error) error {
-	lines := bufio.NewReader(bytes.NewReader(data))
-	for {
-		line, err := lines.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if err := each(line); err != nil {
-				return err
-			}
+	eachLine(in.data, func(_ int, row []byte) {
+		if err == nil {
+			err = add(row)
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-	}
+	})
+	return w, err
 }
 
 // question returns the i-th question of a row.

@@ -1,14 +1,13 @@
 package source
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
@@ -169,22 +168,14 @@ func readContexts(in wholeFile) (personaContexts, error) {
 		return nil, err
 	}
 	contexts := personaContexts{}
-	lines := bufio.NewReader(bytes.NewReader(data))
-	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			var c map[string][]personaMessage
-			if err := json.Unmarshal(line, &c); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", found[0], n, err)
-			}
-			for id, messages := range c {
-				contexts[id] = messages
-			}
+	eachLine(data, func(n int, line []byte) {
+		var c map[string][]personaMessage
+		if bad := json.Unmarshal(line, &c); bad != nil && err == nil {
+			err = fmt.Errorf("%s:%d: %w", found[0], n, bad)
 		}
-		if errors.Is(err, io.EOF) {
-			return contexts, nil
-		}
-	}
+		maps.Copy(contexts, c)
+	})
+	return contexts, err
 }
 
 var contextSize = regexp.MustCompile(`(?i)[0-9]+[km]\b`)
