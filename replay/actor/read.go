@@ -40,7 +40,9 @@ func (a *Actor) read(
 	req.Retried = func(e *llm.Error) { retried(readerFailure(e)) }
 	for reading := 1; ; reading++ {
 		ans.FirstDelta, ans.Timeline = 0, nil
-		sent.restart()
+		if reading > 1 {
+			sent.restart()
+		}
 		resp, err := a.cfg.Reader.Stream(rctx, req, func(string) error {
 			came := before + time.Since(sent.began())
 			ans.Timeline.Add(protocol.EventDelta, came)
