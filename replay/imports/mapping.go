@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 
+	"evalctl/harness/result"
+
 	"github.com/theory/jsonpath"
 	"go.yaml.in/yaml/v3"
 )
@@ -37,6 +39,9 @@ type mappingFile struct {
 
 // readMapping reads a mapping file. Errors have its path, and the line where one is to blame.
 func readMapping(path string) (layout, error) {
+	if err := result.Unexpected(path, "a mapping of answers in YAML"); err != nil {
+		return layout{}, err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return layout{}, fmt.Errorf("read the mapping: %w", err)

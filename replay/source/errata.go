@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/jsonstream"
 )
@@ -91,6 +92,9 @@ func loadErrata(path string) (*Errata, error) {
 }
 
 func readErrata(path string) ([]byte, error) {
+	if err := result.Unexpected(path, "errata, which are JSON objects with id and action"); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open errata: %w", err)
