@@ -72,9 +72,9 @@ func (b *backend) log(c store.Commit) error {
 	if err != nil {
 		return err
 	}
-	docs := make([]logged, len(ops))
+	docs := make([]*logged, len(ops))
 	for i, op := range ops {
-		docs[i] = logged{loggedOp: op, log: b.active, when: c.When}
+		docs[i] = &logged{loggedOp: op, log: b.active, when: c.When}
 	}
 	b.files.Lock()
 	first := len(b.pending.docs) == 0

@@ -12,7 +12,7 @@ import (
 
 // pending has what the logs say about documents that are not in their files.
 type pending struct {
-	docs map[string]logged
+	docs map[string]*logged
 	// For each directory, the numbers of documents and of deletions in docs below it.
 	written, deleted map[string]int
 }
@@ -25,7 +25,7 @@ type logged struct {
 }
 
 func newPending() pending {
-	return pending{docs: map[string]logged{}, written: map[string]int{}, deleted: map[string]int{}}
+	return pending{docs: map[string]*logged{}, written: map[string]int{}, deleted: map[string]int{}}
 }
 
 func (p *pending) has(path string) bool {
@@ -34,7 +34,7 @@ func (p *pending) has(path string) bool {
 }
 
 // put replaces what is known of a document.
-func (p *pending) put(doc logged) {
+func (p *pending) put(doc *logged) {
 	p.remove(doc.path)
 	p.docs[doc.path] = doc
 	p.count(doc, +1)
@@ -47,7 +47,7 @@ func (p *pending) remove(path string) {
 	}
 }
 
-func (p *pending) count(doc logged, n int) {
+func (p *pending) count(doc *logged, n int) {
 	counts := p.written
 	if doc.deleted {
 		counts = p.deleted
@@ -59,12 +59,12 @@ func (p *pending) count(doc logged, n int) {
 	}
 }
 
-func (d logged) info() store.FileInfo {
+func (d *logged) info() store.FileInfo {
 	return store.FileInfo{Path: d.path, Size: d.size, ModTime: d.when}
 }
 
 // content reads the document.
-func (d logged) content() ([]byte, error) { return d.log.content(d.offset, d.size) }
+func (d *logged) content() ([]byte, error) { return d.log.content(d.offset, d.size) }
 
 // Read implements store.Backend.
 func (b *backend) Read(ctx context.Context, path string) ([]byte, error) {
@@ -87,7 +87,7 @@ const largeSize = 1 << 20
 // whole, because the log changes.
 func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	b.files.RLock()
-	if b.pending.docs[path].size >= largeSize {
+	if doc, ok := b.pending.docs[path]; ok && doc.size >= largeSize {
 		b.files.RUnlock()
 		_ = b.settle() // if it fails, the next write reports it
 		b.files.RLock()

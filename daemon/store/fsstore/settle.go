@@ -124,16 +124,16 @@ func (b *backend) settleLog(l *log) error {
 }
 
 // waiting returns what is pending.
-func (b *backend) waiting() []logged {
+func (b *backend) waiting() []*logged {
 	b.files.RLock()
 	defer b.files.RUnlock()
-	return slices.Collect(maps.Values(b.pending.docs))
+	return slices.AppendSeq(make([]*logged, 0, len(b.pending.docs)), maps.Values(b.pending.docs))
 }
 
 // sortDocs puts deletions first, because a document can be below one that was deleted, and documents
 // of a directory next to each other.
-func sortDocs(docs []logged) {
-	slices.SortFunc(docs, func(a, b logged) int {
+func sortDocs(docs []*logged) {
+	slices.SortFunc(docs, func(a, b *logged) int {
 		if a.deleted != b.deleted {
 			if a.deleted {
 				return -1
@@ -146,7 +146,7 @@ func sortDocs(docs []logged) {
 
 // layOut writes documents to their files. It can be repeated after an error or a crash. The contents
 // are read from the logs, unless ops has the operations with them. It requires laying.
-func (b *backend) layOut(docs []logged, ops []store.Op) (err error) {
+func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
 	defer b.disk.release()
 	contents := make(map[string][]byte, len(ops))
 	for _, op := range ops {
@@ -179,6 +179,9 @@ func (b *backend) layOut(docs []logged, ops []store.Op) (err error) {
 			b.pending.remove(doc.path)
 		}
 	}
+	if len(b.pending.docs) == 0 {
+		b.pending = newPending() // maps keep the memory of their largest size
+	}
 	return err
 }
 
@@ -202,7 +205,7 @@ func (b *backend) removeFile(path string) error {
 }
 
 // writeFile creates or replaces the file of a document.
-func (b *backend) writeFile(doc logged, data []byte) error {
+func (b *backend) writeFile(doc *logged, data []byte) error {
 	target := documentsDir + "/" + doc.path
 	err := b.disk.create(target, data, doc.when)
 	if !errors.Is(err, fs.ErrExist) {
