@@ -22,7 +22,7 @@ type file struct {
 
 // readFile reads a JSON file except for the questions in it.
 func readFile(path string) file {
-	if record.Is(path) {
+	if result.KindOfFile(path) == result.BenchFile {
 		f, err := record.Outline(path)
 		if err != nil {
 			return file{err: err}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
 )
@@ -48,6 +49,9 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 		return "", err
 	}
 	file = files[0]
+	if err := result.Unexpected(file, "questions or documents in another format than JSONL, or a benchmark"); err != nil {
+		return "", err
+	}
 	info, err := os.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", file)

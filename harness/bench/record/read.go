@@ -4,34 +4,23 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"regexp"
 	"slices"
 	"time"
 
 	"evalctl/harness/result"
 )
 
-// Is reports whether a file says that it is one of a bench. It reads only its beginning.
-func Is(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 256)
-	n, _ := io.ReadFull(f, head) // a shorter file is judged by what it has
-	return kindForm.Match(head[:n])
-}
-
-var kindForm = regexp.MustCompile(`^\s*\{\s*"schema_version"\s*:\s*[0-9]+\s*,\s*"kind"\s*:\s*"bench"`)
-
 // maxFile limits a file that is read: one of a bench has some MiB.
 const maxFile = 1 << 30
 
 // Read reads the file of a bench.
 func Read(path string) (*File, error) {
+	if result.KindOfFile(path) != result.BenchFile {
+		if err := result.Unexpected(path, "the file of a bench"); err != nil {
+			return nil, err
+		}
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open bench: %w", err)
