@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -236,7 +235,7 @@ func preparing(tool string, args object) step { return calling(tool, args, (*rep
 // that only this check uses.
 func (c *client) inToolBrain(tool string, args object) object {
 	sent := object{}
-	if !slices.Contains(brainlessTools, tool) {
+	if hasBrain(tool) {
 		sent["brain"] = c.brain
 	}
 	for name, v := range args {

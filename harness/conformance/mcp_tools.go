@@ -136,8 +136,6 @@ func toolCalls() []exampleCall {
 	}
 }
 
-func toolID(tool string) string { return toolSchema{name: tool}.idOf() }
-
 // mcpShapeChecks are about the structured content of calls that succeed.
 func mcpShapeChecks() []check {
 	searchFields := map[string]matcher{
