@@ -64,7 +64,7 @@ func (j *journal) readMany(ctx context.Context, files []FileInfo) ([]Document, e
 		if err := ValidPath(f.Path); err != nil {
 			return nil, wrap("read", f.Path, err)
 		}
-		if _, changed := j.docs[f.Path]; !changed {
+		if _, changed := j.changes.Docs[f.Path]; !changed {
 			stored = append(stored, f)
 		}
 	}
@@ -95,7 +95,7 @@ func firstOf(files []FileInfo) []FileInfo {
 func (j *journal) merge(files []FileInfo, stored []Document) []Document {
 	var docs []Document
 	for _, f := range files {
-		p, changed := j.docs[f.Path]
+		p, changed := j.changes.Docs[f.Path]
 		switch {
 		case !changed && len(stored) == 0:
 			return docs
@@ -104,7 +104,7 @@ func (j *journal) merge(files []FileInfo, stored []Document) []Document {
 		case p.deleted:
 			docs = append(docs, missing(f.Path))
 		default:
-			info := FileInfo{Path: f.Path, Size: int64(len(p.data)), ModTime: p.when}
+			info, _ := p.Now()
 			docs = append(docs, Document{FileInfo: info, Content: string(p.data), Exists: true})
 		}
 	}
@@ -114,22 +114,16 @@ func (j *journal) merge(files []FileInfo, stored []Document) []Document {
 func missing(path string) Document { return Document{FileInfo: FileInfo{Path: path}} }
 
 func (g *gate) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
-	if err := g.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer g.mu.RUnlock()
-	if m, ok := g.backend.(manyReader); ok {
-		return m.ReadMany(ctx, pathsOf(files), manyBytes)
-	}
-	return readEach(ctx, g.backend, files)
+	return within(ctx, g, func() ([]Document, error) {
+		if m, ok := g.backend.(manyReader); ok {
+			return m.ReadMany(ctx, pathsOf(files), manyBytes)
+		}
+		return readEach(ctx, g.backend, files)
+	})
 }
 
 func (h *held) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
-	if err := h.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.ReadMany(ctx, pathsOf(files), manyBytes)
+	return inTx(ctx, h, func() ([]Document, error) { return h.tx.ReadMany(ctx, pathsOf(files), manyBytes) })
 }
 
 func pathsOf(files []FileInfo) []string {

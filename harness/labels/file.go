@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/jsonstream"
 	"evalctl/internal/lockfile"
 )
 
@@ -170,13 +171,13 @@ func parse(path string, data []byte) ([]Label, error) {
 	var bad []error
 	seen := map[string]int{}
 	number := 0
-	for line := range bytes.Lines(data) {
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) {
 		number++
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var l Label
-		err := json.Unmarshal(line, &l)
+		err := jsonstream.Decode(line, 0, &l)
 		if err == nil {
 			err = l.check()
 		}

@@ -68,7 +68,7 @@ func (b *backend) replay() error {
 			return err
 		}
 	}
-	b.pending = newPending()
+	b.pending = store.NewOverlay[*logged]()
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (b *backend) readLogs(versions map[string][]*logged) error {
 		for _, op := range r.ops {
 			doc := &logged{loggedOp: op, log: r.log, when: r.when}
 			versions[op.path] = append(versions[op.path], doc)
-			b.pending.put(doc)
+			b.pending.Put(doc.path, doc)
 		}
 	}
 	return nil
@@ -130,13 +130,13 @@ func (b *backend) readLogs(versions map[string][]*logged) error {
 // restore writes what is pending to the files of the documents, except to files that somebody has
 // changed since.
 func (b *backend) restore(versions map[string][]*logged) error {
-	for path, doc := range b.pending.docs {
+	for path, doc := range b.pending.Docs {
 		edited, err := b.edited(doc, versions[path])
 		if err != nil {
 			return err
 		}
 		if edited {
-			b.pending.remove(path)
+			b.pending.Remove(path)
 		}
 	}
 	if err := b.layOut(b.waiting(), nil); err != nil {

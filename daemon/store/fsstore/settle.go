@@ -127,7 +127,7 @@ func (b *backend) settleLog(l *log) error {
 func (b *backend) waiting() []*logged {
 	b.files.RLock()
 	defer b.files.RUnlock()
-	return slices.AppendSeq(make([]*logged, 0, len(b.pending.docs)), maps.Values(b.pending.docs))
+	return slices.AppendSeq(make([]*logged, 0, len(b.pending.Docs)), maps.Values(b.pending.Docs))
 }
 
 // sortDocs puts deletions first, because a document can be below one that was deleted, and documents
@@ -175,12 +175,12 @@ func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
 	b.files.Lock()
 	defer b.files.Unlock()
 	for _, doc := range docs[:done] {
-		if b.pending.docs[doc.path] == doc { // otherwise it was changed again
-			b.pending.remove(doc.path)
+		if b.pending.Docs[doc.path] == doc { // otherwise it was changed again
+			b.pending.Remove(doc.path)
 		}
 	}
-	if len(b.pending.docs) == 0 {
-		b.pending = newPending() // maps keep the memory of their largest size
+	if len(b.pending.Docs) == 0 {
+		b.pending = store.NewOverlay[*logged]() // maps keep the memory of their largest size
 	}
 	return err
 }
