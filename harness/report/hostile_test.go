@@ -87,7 +87,7 @@ func benchOf(next func() string) Bench {
 		SDK: next(), Stopped: result.Stop(next()), Targets: []record.Target{{Name: next()}, {Name: next()}},
 		Plan:     record.Plan{Search: next(), Stages: make([]record.Stage, 2), Sizes: []int{1, 2}, Arrival: record.Constant},
 		Faults:   []record.Fault{{Kind: next()}},
-		Baseline: &record.Baseline{Series: []record.Series{{Op: next(), Figure: next(), Before: []float64{1, 2}, Now: []float64{2, 3}}}},
+		Baseline: &record.Baseline{Series: []record.Change{{Series: record.Series{Op: next(), Figure: next()}}}},
 		Probes:   []record.Probe{{Block: record.Block{Seconds: 1, Ops: []record.OpBlock{{Op: next()}}}}},
 		Figures: record.Figures{
 			Summaries:   []record.Summary{{Ops: []record.OpFigures{op}}},
