@@ -98,14 +98,16 @@ func (d *Daemon) signal(sig syscall.Signal) error {
 
 // processes returns the daemon's live processes, those included that have left its groups.
 func (d *Daemon) processes() []int {
-	return d.watchdog.exclude(append(groupMembers(d.groups), strays(d.mark, d.groups)...))
+	members, strays := live(d.groups, d.mark)
+	return d.watchdog.exclude(append(members, strays...))
 }
 
 // signalAll sends a signal to every process of the daemon, and to the watchdog. It ignores errors;
 // the caller checks which processes remain.
 func (d *Daemon) signalAll(sig syscall.Signal) {
 	signalGroups(d.groups, sig)
-	for _, pid := range strays(d.mark, d.groups) {
+	_, strays := live(d.groups, d.mark)
+	for _, pid := range strays {
 		_ = signalProcess(pid, sig)
 	}
 }
