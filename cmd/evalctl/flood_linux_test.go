@@ -14,6 +14,7 @@ import (
 
 // TestFloodingDaemon checks what 40 questions to a daemon cost that floods its clients and its log.
 func TestFloodingDaemon(t *testing.T) {
+	t.Parallel()
 	if raceDetector {
 		t.Skip("the race detector needs several times as much memory")
 	}

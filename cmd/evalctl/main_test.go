@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 type withDatabase struct{ m *testing.M }
 
 func (w withDatabase) Run() int {
-	longtest.Parallel(3) // most tests wait for processes as often as these compute
+	longtest.Parallel(4) // most tests wait for processes as often as these compute
 	return postgrestest.Main(w.m)
 }
 
@@ -70,6 +70,7 @@ var concurrentScripts = []string{
 
 // TestScripts runs the commands of testdata/script as real processes.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
