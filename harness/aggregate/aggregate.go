@@ -153,8 +153,8 @@ func (s *Sum) addBoth(tag string, r result.Record) {
 
 // addAnswer counts what only the record of an answer contains.
 func (s *Sum) addAnswer(r result.Record) {
-	if !r.Untimed {
-		s.addTime(r)
+	if took := r.Took(); took != nil {
+		s.addTime(&r, *took)
 	}
 	if r.FirstDeltaMS != nil {
 		s.text = append(s.text, *r.FirstDeltaMS)
@@ -178,13 +178,13 @@ func (s *Sum) addAnswer(r result.Record) {
 }
 
 // addTime counts how long an answer took.
-func (s *Sum) addTime(r result.Record) {
-	s.total = append(s.total, r.LatencyMS)
+func (s *Sum) addTime(r *result.Record, took float64) {
+	s.total = append(s.total, took)
 	if r.FeltMS != nil && s.felt == nil {
 		s.felt = slices.Clone(s.total[:len(s.total)-1]) // before, nobody waited
 	}
 	if r.FeltMS != nil || s.felt != nil {
-		s.felt = append(s.felt, r.Felt())
+		s.felt = append(s.felt, *r.Felt())
 	}
 }
 
