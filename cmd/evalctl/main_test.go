@@ -71,7 +71,7 @@ func buildProgram(file string) error {
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"}) {
 		args = append(args, "-trimpath") // or every package would be compiled again
 	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil { //nolint:noctx // no test runs yet
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build evalctl: %w\n%s", err, out)
 	}
 	return nil

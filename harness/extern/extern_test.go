@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, launch.Watchdog(os.Stdin, os.Stdout))
 		os.Exit(1)
 	}
-	longtest.Parallel(6) // most tests wait for a process
+	longtest.Parallel(6)                                          // most tests wait for a process
 	if err := os.Setenv("OPENAI_API_KEY", "secret"); err != nil { // which no scorer may see
 		panic(err)
 	}
