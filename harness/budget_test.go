@@ -157,11 +157,11 @@ func TestScorerItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "{ID:q1 Question:question 1 QuestionDate: Expected:[answer 1] Reference:answer 1 " +
-		"Gold:[{Path:d1.md Gain:1 Rank:0}] Type: Checks:[] Answer:" + hostile + " LatencyMS:0 Cited:[] Retrieved:[]}"
-	if seen.LatencyMS <= 0 {
+		"Gold:[{Path:d1.md Gain:1 Rank:0}] Type: Checks:[] Answer:" + hostile + " LatencyMS:<nil> Cited:[] Retrieved:[]}"
+	if seen.LatencyMS == nil || *seen.LatencyMS <= 0 {
 		t.Errorf("the scorer saw a latency of %v ms", seen.LatencyMS)
 	}
-	seen.LatencyMS = 0
+	seen.LatencyMS = nil
 	if got := fmt.Sprintf("%+v", seen); got != want {
 		t.Errorf("the scorer saw %s", got)
 	}

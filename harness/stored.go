@@ -118,7 +118,9 @@ func (s *Stored) Answer(q dataset.Question) (target.Answer, error) {
 	if a.Citations == nil {
 		a.Citations = []json.RawMessage{}
 	}
-	a.Waited = duration(r.Felt()) - a.Latency
+	if felt := r.Felt(); felt != nil {
+		a.Waited = duration(*felt) - a.Latency
+	}
 	if r.FirstDeltaMS != nil {
 		a.FirstDelta = duration(*r.FirstDeltaMS)
 	}

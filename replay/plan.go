@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -38,7 +39,8 @@ type Plan struct {
 	answers map[string]daemonAnswers // of daemons that answer by themselves
 }
 
-// New checks a replay. It makes no request and starts nothing.
+// New checks a replay: first what is asked of whom, then the models. It makes no request and starts
+// nothing.
 func New(c Config) (*Plan, error) {
 	p := &Plan{
 		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
@@ -50,7 +52,8 @@ func New(c Config) (*Plan, error) {
 		a.Mode, a.Dialect = cmp.Or(a.Mode, c.Mode), cmp.Or(a.Dialect, c.Dialect)
 	}
 	for _, step := range []func() error{
-		p.checkArms, p.draw, p.checkHaystacks, p.openReader, p.openJudge, p.checkQuestions, p.checkAlone, p.checkActors, p.checkMoney,
+		p.checkArms, p.checkTopK, p.draw, p.checkHaystacks, p.checkFloors, p.checkAlone, p.checkModels,
+		p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -152,12 +155,60 @@ func (p *Plan) checkHaystacks() error {
 	return nil
 }
 
+// checkTopK checks the number of passages.
+func (p *Plan) checkTopK() error {
+	scenario, err := p.asks()
+	if err == nil && (p.TopK < 1 || p.TopK > scenario.MaxTopK) {
+		err = fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
+	}
+	return err
+}
+
+// asks returns how the questions are asked.
+func (p *Plan) asks() (target.Scenario, error) {
+	if p.Style == actor.Full {
+		return target.ScenarioOf(result.AskBasic)
+	}
+	return target.ScenarioOf(result.SearchOnly)
+}
+
+// checkFloors checks that the floors are of tags that questions have.
+func (p *Plan) checkFloors() error {
+	tags := map[string]int{}
+	for _, q := range p.Questions {
+		for _, tag := range q.Dataset().Tags {
+			tags[tag]++
+		}
+	}
+	if err := plan.CheckTagFloors(p.Gate.TagFloors, tags); err != nil {
+		return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
+	}
+	return nil
+}
+
+// checkModels checks that there is a model for everything that needs one.
+func (p *Plan) checkModels() error {
+	reads := p.Reader == nil && p.Scorer.Needs != scorer.NeedGold && (p.Style != actor.Full || p.baselines())
+	judges := p.Judge == nil && p.judged()
+	switch {
+	case reads && judges:
+		return errors.New("the judge needs a model: give --judge MODEL, and --model MODEL for the answers")
+	case reads:
+		return errors.New("no model writes the answers: give --model MODEL, or use --scorer retrieval")
+	case judges:
+		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
+	}
+	return nil
+}
+
+// judged reports whether a model judges an answer.
+func (p *Plan) judged() bool {
+	return slices.ContainsFunc(p.Questions, func(q source.Question) bool { return p.Scorer.Asks(q.Dataset().Item()) > 0 })
+}
+
 func (p *Plan) openReader() (err error) {
 	if p.Reader == nil {
-		if p.Style == actor.Full && !p.baselines() || p.Scorer.Needs == scorer.NeedGold {
-			return nil
-		}
-		return errors.New("no model writes the answers: give --model MODEL, or use --scorer retrieval")
+		return nil
 	}
 	if p.reader, err = llm.Open(p.Reader.Config); err != nil {
 		return fmt.Errorf("--model: %w", err)
@@ -171,13 +222,9 @@ func (p *Plan) baselines() bool {
 }
 
 func (p *Plan) openJudge() (err error) {
-	asks := func(q source.Question) bool { return p.Scorer.Asks(q.Dataset().Item()) > 0 }
-	if !slices.ContainsFunc(p.Questions, asks) {
+	if !p.judged() {
 		p.Judge = nil
 		return nil
-	}
-	if p.Judge == nil {
-		return errors.New("no model judges the answers: give --judge MODEL, or use --scorer exact or retrieval")
 	}
 	if p.judge, err = llm.Open(p.Judge.Config); err != nil {
 		return fmt.Errorf("--judge: %w", err)
@@ -222,15 +269,9 @@ func (p *Plan) checked() bool {
 
 // checkQuestions checks that every question can be asked and scored.
 func (p *Plan) checkQuestions() error {
-	scenario, err := target.ScenarioOf(result.SearchOnly)
-	if p.Style == actor.Full {
-		scenario, err = target.ScenarioOf(result.AskBasic)
-	}
+	scenario, err := p.asks()
 	if err != nil {
 		return err
-	}
-	if p.TopK < 1 || p.TopK > scenario.MaxTopK {
-		return fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
 	}
 	sc, err := p.scoredBy(p.judging)
 	if err != nil {

@@ -51,7 +51,7 @@ type Spec struct {
 // Open checks everything that needs neither a daemon nor money. The caller closes the plan,
 // which closes External too.
 func Open(ctx context.Context, s Spec) (*Plan, error) {
-	for _, step := range []func() error{s.placeCache, s.findModels, s.findArms} {
+	for _, step := range []func() error{s.findFiles, s.placeCache, s.findModels, s.findArms} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -87,20 +87,22 @@ func (s *Spec) draw(drawn, excluded dataset.IDs) (*Plan, error) {
 	if err := excluded.Check(known, s.Benchmark.Path); err != nil {
 		return nil, fmt.Errorf("--exclude-ids: %w", err)
 	}
-	p, err := New(s.Config)
-	if err != nil {
-		return nil, err
-	}
-	tags := map[string]int{}
-	for _, q := range p.Questions {
-		for _, tag := range q.Dataset().Tags {
-			tags[tag]++
+	return New(s.Config)
+}
+
+// findFiles looks for the files to read, so that a missing one is reported before a missing model.
+func (s *Spec) findFiles() error {
+	for _, f := range []struct{ what, path string }{
+		{"benchmark", s.Dataset}, {"errata", s.Source.Errata}, {"corpus", s.Source.Corpus},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if _, err := os.Stat(f.path); err != nil {
+			return fmt.Errorf("open %s: %w", f.what, err)
 		}
 	}
-	if err := plan.CheckTagFloors(s.Gate.TagFloors, tags); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Dataset, err)
-	}
-	return p, nil
+	return nil
 }
 
 // placeCache finds the folder for cached replies and filled brains.
@@ -133,21 +135,17 @@ func (s *Spec) findModels() error {
 	if s.Scorer.Prompts == nil {
 		return nil
 	}
-	judge := cmp.Or(s.Judges, s.Answers)
-	switch {
-	case judge == "" && s.Scorer.Offline != nil: // some benchmarks need none
-		return nil
-	case judge == "":
-		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
+	if judge := cmp.Or(s.Judges, s.Answers); judge != "" { // some benchmarks need none
+		ref, err := llm.ParseRef(env, "judge", judge)
+		if err != nil {
+			return err
+		}
+		s.Judge = modelOf(ref.JudgeConfig(env))
 	}
-	ref, err := llm.ParseRef(env, "judge", judge)
-	if err != nil {
-		return err
-	}
-	s.Judge = modelOf(ref.JudgeConfig(env))
 	if s.Scorer.Offline != nil {
 		return nil // whose prompts are its own
 	}
+	var err error
 	if s.Panel, err = panelOf(env, s.Recipes); err != nil {
 		return fmt.Errorf("--judge-panel: %w", err)
 	}

@@ -152,6 +152,9 @@ func (s *checkSum) outcome() Verdict {
 
 // apply applies a check that needs no judge, which is valid.
 func (s Checks) apply(c Check, item Item) CheckResult {
+	if c.Kind() == kindLatency && item.LatencyMS == nil {
+		return CheckResult{Reason: "the time of the answer was not recorded"}
+	}
 	holds, reason := s.holds(c, item)
 	return CheckResult{Holds: holds, Scored: true, Reason: reason}
 }
@@ -172,7 +175,7 @@ func (s Checks) holds(c Check, item Item) (holds bool, reason string) {
 	case kindBefore:
 		return before(item, c.Before)
 	case kindLatency:
-		return item.LatencyMS <= c.MaxLatencyMS, fmt.Sprintf("the answer took %.0f ms", item.LatencyMS)
+		return *item.LatencyMS <= c.MaxLatencyMS, fmt.Sprintf("the answer took %.0f ms", *item.LatencyMS)
 	}
 	return false, "this check is not known"
 }

@@ -43,8 +43,8 @@ func TestEachCheck(t *testing.T) {
 		{scorer.Check{Before: "2025-03-12"}, scorer.Item{Cited: []scorer.Document{doc("", "b.md")}}, false, `"b.md" has no date`},
 		{scorer.Check{Before: "2025-03-12"}, scorer.Item{Cited: []scorer.Document{doc("soon")}}, false, `cannot be read: "soon"`},
 		{scorer.Check{Before: "2025-03-12"}, scorer.Item{}, true, "(0)"},
-		{scorer.Check{MaxLatencyMS: 20}, scorer.Item{LatencyMS: 20}, true, "took 20 ms"},
-		{scorer.Check{MaxLatencyMS: 20}, scorer.Item{LatencyMS: 20.6}, false, "took 21 ms"},
+		{scorer.Check{MaxLatencyMS: 20}, scorer.Item{LatencyMS: new(20.0)}, true, "took 20 ms"},
+		{scorer.Check{MaxLatencyMS: 20}, scorer.Item{LatencyMS: new(20.6)}, false, "took 21 ms"},
 	} {
 		c.item.Checks = []scorer.Check{c.check}
 		v, err := scorer.Checks{}.Score(t.Context(), c.item)
@@ -52,7 +52,13 @@ func TestEachCheck(t *testing.T) {
 			t.Errorf("%s on %+v: %+v %v", c.check, c.item, v, err)
 		}
 	}
-	v, err := scorer.Checks{Case: true}.Score(t.Context(), scorer.Item{Checks: []scorer.Check{{Contains: "GREEN"}}, Answer: "green"})
+	untimed := scorer.Item{Checks: []scorer.Check{{MaxLatencyMS: 20}, {Contains: "green"}}, Answer: "green"}
+	v, err := scorer.Checks{}.Score(t.Context(), untimed)
+	if err != nil || v.Scored || v.Passed() || v.Reason != "max_latency_ms 20: the time of the answer was not recorded" ||
+		!cmp.Equal(v, scorer.Checks{}.Recompute(untimed, v.Checks)) {
+		t.Errorf("an answer whose time is not known: %+v %v", v, err)
+	}
+	v, err = scorer.Checks{Case: true}.Score(t.Context(), scorer.Item{Checks: []scorer.Check{{Contains: "GREEN"}}, Answer: "green"})
 	if err != nil || v.Passed() {
 		t.Errorf("with case: %+v %v", v, err)
 	}

@@ -32,8 +32,8 @@ type Item struct {
 	Checks []Check
 	// Answer is the answer to score.
 	Answer string
-	// LatencyMS is how long the answer took, in milliseconds.
-	LatencyMS float64
+	// LatencyMS is how long the answer took, in milliseconds, nil if it is not known.
+	LatencyMS *float64
 	// Cited and Retrieved are the documents that the answer cites, and those of all passages that were
 	// retrieved for it.
 	Cited, Retrieved []Document

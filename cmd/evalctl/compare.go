@@ -93,7 +93,7 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	case "markdown":
 		return report.Markdown(p.stdout, report.Comparison{Comparison: comparison}, report.MaxSummary)
 	}
-	return output(p, func(t *terminal.Terminal) { text.Comparison(t, comparison) })
+	return output(p, func(t *terminal.Terminal) { report.Text(t, report.Comparison{Comparison: comparison}) })
 }
 
 // regression returns a belowError if --fail-on asks for it and a run is worse than the baseline.

@@ -75,7 +75,7 @@ func (d *plainDaemon) write(w http.ResponseWriter, r *http.Request) {
 	b := d.brains[r.PathValue("brain")]
 	b.bm25 = nil
 	for _, op := range batch.Ops {
-		doc, ok := search.Parse(op.Path, op.Content)
+		doc, ok := search.Parse(op.Path, string(op.Content))
 		if !ok {
 			http.Error(w, op.Path+" is not indexed", http.StatusBadRequest)
 			return

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"evalctl/daemon/setup"
@@ -43,7 +44,7 @@ func (c *historyFlags) folder() (*history.Folder, error) {
 
 type listCmd struct {
 	historyFlags
-	Kind  string `enum:"run,replay,sweep," default:"" placeholder:"KIND" help:"Only results of this kind: run, replay or sweep."`
+	Kind  string `enum:"run,replay,sweep,bench," default:"" placeholder:"KIND" help:"Only results of this kind: run, replay, sweep or bench."`
 	Limit int    `default:"50" placeholder:"N" help:"Print at most N results. 0: all of them (${default})."`
 	JSON  bool   `name:"json" help:"Print one JSON object."`
 }
@@ -72,7 +73,8 @@ func (c *listCmd) Run(p *process) error {
 	if c.JSON {
 		return writeJSON(p.stdout, f)
 	}
-	if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
+	tables := slices.DeleteFunc([]string{text.Entries(f), text.Benches(f)}, func(t string) bool { return t == "" })
+	if _, err := io.WriteString(p.stdout, strings.Join(tables, "\n")); err != nil {
 		return err
 	}
 	text.NotListed(newTerminal(p, false), f, all-len(f.Entries), c.Target, c.Kind)
@@ -143,6 +145,9 @@ func (c *trendCmd) Run(p *process) error {
 	err = output(p, func(t *terminal.Terminal) {
 		for _, l := range trend.Lines {
 			text.Trend(t, l)
+		}
+		for _, l := range trend.Benches {
+			text.BenchTrend(t, l)
 		}
 	})
 	if err == nil {

@@ -55,7 +55,7 @@ func (d documents) read(ctx context.Context, files []store.FileInfo, parts chan<
 		for _, f := range found {
 			doc, ok := search.Document{}, false
 			if f.Exists {
-				doc, ok = search.Parse(f.Path, f.Data)
+				doc, ok = search.Parse(f.Path, f.Content)
 			}
 			if ok {
 				doc.Source = sourceOf(f.FileInfo)

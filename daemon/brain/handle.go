@@ -124,7 +124,7 @@ func (h Handle) Sync(ctx context.Context) error {
 // them have a vector at present. A passage gets its vector in the background, after the first
 // search.
 func (h Handle) Passages(path string, data []byte) (count, embedded int) {
-	doc, ok := search.Parse(path, data)
+	doc, ok := search.Parse(path, string(data))
 	if !ok {
 		return 0, 0
 	}

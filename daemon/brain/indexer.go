@@ -11,6 +11,7 @@ import (
 
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
+	"evalctl/internal/heap"
 )
 
 // indexer keeps the search index of a store up to date. Change events mark paths
@@ -149,6 +150,7 @@ func (x *indexer) build(ctx context.Context) error {
 	x.embedding = newEmbedding(x.searcher, index, &x.size)
 	x.mirror.measure(&x.size)
 	x.advance(1)
+	go heap.Settle(x.size.bytes.Load())
 	return nil
 }
 

@@ -94,7 +94,7 @@ func TestPassagesReadLikeTheText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed, ok := search.Parse("notes.md", []byte(doc.Markdown))
+		parsed, ok := search.Parse("notes.md", doc.Markdown)
 		if !ok {
 			t.Fatal("not indexed")
 		}

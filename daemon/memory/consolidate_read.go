@@ -91,9 +91,9 @@ func (h *holdings) readFolder(ctx context.Context, docs documents, folder string
 		if !d.Exists {
 			return nil // deleted in the meantime
 		}
-		text := string(d.Data)
+		text := d.Content
 		list = append(list, holding{
-			path: d.Path, text: text, doc: frontmatter.Parse(text), facts: parseFacts(text), sealed: isSealed(d.Data),
+			path: d.Path, text: text, doc: frontmatter.Parse(text), facts: parseFacts(text), sealed: isSealed(text),
 		})
 		return nil
 	})

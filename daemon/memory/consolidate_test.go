@@ -143,12 +143,12 @@ func TestConsolidate(t *testing.T) {
 				t.Error("wrong documents were changed")
 			}
 			wantFacts := said("Ana: My boat Clara needs a new sail.", "Ana: The sail was expensive.")
-			if diff := cmp.Diff(wantFacts, parseFacts(after[s1])); diff != "" || !isSealed([]byte(after[s1])) {
+			if diff := cmp.Diff(wantFacts, parseFacts(after[s1])); diff != "" || !isSealed(after[s1]) {
 				t.Errorf("facts left: %s", diff)
 			}
 			for _, path := range []string{note, summary} {
 				doc := frontmatter.Parse(after[path])
-				if doc.Source != "compile" || !isSealed([]byte(after[path])) || doc.Metadata["sources"] == nil {
+				if doc.Source != "compile" || !isSealed(after[path]) || doc.Metadata["sources"] == nil {
 					t.Errorf("%s: %s", path, after[path])
 				}
 			}

@@ -54,13 +54,13 @@ func sealOf(text string) string {
 }
 
 // isSealed reports whether the daemon wrote a document and nobody has changed it since.
-func isSealed(text []byte) bool {
-	doc := frontmatter.Parse(string(text))
+func isSealed(text string) bool {
+	doc := frontmatter.Parse(text)
 	seal, _ := doc.Metadata[keySeal].(string)
 	if len(seal) != len(noSeal) || doc.Source == "" || doc.Source == protocol.SourceIngest {
 		return false
 	}
-	return sealOf(strings.Replace(string(text), sealLine(seal), sealLine(noSeal), 1)) == seal
+	return sealOf(strings.Replace(text, sealLine(seal), sealLine(noSeal), 1)) == seal
 }
 
 // fact is one line of a document of facts: "- 2024-05-08: text", or "- text" without a date.
@@ -131,7 +131,7 @@ func addFacts(old []byte, session string, when time.Time, facts []fact, actors .
 			all = append(all, f)
 		}
 	}
-	if old == nil || isSealed(old) {
+	if old == nil || isSealed(string(old)) {
 		merged := actorsOf(frontmatter.Parse(string(old)))
 		for _, actor := range actors {
 			if !slices.Contains(merged, actor) {

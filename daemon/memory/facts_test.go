@@ -26,7 +26,7 @@ func TestFactsDocument(t *testing.T) {
 	if doc.Source != "extract" || !doc.Date.Equal(day) || doc.Metadata["session_id"] != "s 1\n" || doc.Title != "Facts from session s 1" {
 		t.Errorf("front matter %+v", doc.Fields)
 	}
-	if !isSealed([]byte(text)) {
+	if !isSealed(text) {
 		t.Error("what the daemon wrote is not recognized")
 	}
 }
@@ -39,7 +39,7 @@ func TestSealBreaks(t *testing.T) {
 	}
 	for i := range len(text) {
 		changed := text[:i] + string(text[i]^1) + text[i+1:]
-		if isSealed([]byte(changed)) {
+		if isSealed(changed) {
 			t.Errorf("byte %d changed, and still sealed: %q", i, changed)
 		}
 	}
@@ -48,7 +48,7 @@ func TestSealBreaks(t *testing.T) {
 		strings.Replace(text, "\n---\n", "\ntags: mine\n---\n", 1), strings.ReplaceAll(text, "\n", "\r\n"),
 		"---\nsource: extract\ncontent_sha256: \"" + noSeal + "\"\n---\nx",
 	} {
-		if isSealed([]byte(changed)) {
+		if isSealed(changed) {
 			t.Errorf("still sealed: %q", changed)
 		}
 	}
@@ -65,13 +65,13 @@ func TestAddFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []fact{{"a", day}, {"b", time.Time{}}, {"c", day}}
-	if diff := cmp.Diff(want, parseFacts(second)); diff != "" || !isSealed([]byte(second)) {
-		t.Errorf("sealed %v: %s", isSealed([]byte(second)), diff)
+	if diff := cmp.Diff(want, parseFacts(second)); diff != "" || !isSealed(second) {
+		t.Errorf("sealed %v: %s", isSealed(second), diff)
 	}
 	edited := strings.TrimRight(second, "\n") + "\nmy own line"
 	third, err := addFacts([]byte(edited), "s1", day, []fact{{"c", day}, {"d", day}})
-	if want := edited + "\n- 2024-05-08: d\n"; err != nil || third != want || isSealed([]byte(third)) {
-		t.Errorf("%v, sealed %v: got %q, want %q", err, isSealed([]byte(third)), third, want)
+	if want := edited + "\n- 2024-05-08: d\n"; err != nil || third != want || isSealed(third) {
+		t.Errorf("%v, sealed %v: got %q, want %q", err, isSealed(third), third, want)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestFactsRoundTrip(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if !isSealed([]byte(doc)) {
+		if !isSealed(doc) {
 			rt.Fatalf("not sealed: %q", doc)
 		}
 		var want, got []string
@@ -129,10 +129,10 @@ func FuzzFacts(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !isSealed([]byte(text)) && !strings.HasPrefix(got, text) {
+		if !isSealed(text) && !strings.HasPrefix(got, text) {
 			t.Fatalf("%q lost something: %q", text, got)
 		}
-		if isSealed([]byte(text)) != isSealed([]byte(got)) {
+		if isSealed(text) != isSealed(got) {
 			t.Fatalf("%q changed owner: %q", text, got)
 		}
 	})

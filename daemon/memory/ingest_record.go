@@ -116,13 +116,13 @@ func isIngested(
 	if err != nil {
 		return nil, false, err
 	}
-	got, gotKind := ingestedFrom(data)
+	got, gotKind := ingestedFrom(string(data))
 	return data, got == sha256 && gotKind == kind, nil
 }
 
 // ingestedFrom returns the hash and the kind of the file that a document is made of.
-func ingestedFrom(data []byte) (sha256 string, kind convert.Kind) {
-	metadata := frontmatter.Parse(string(data)).Metadata
+func ingestedFrom(text string) (sha256 string, kind convert.Kind) {
+	metadata := frontmatter.Parse(text).Metadata
 	sha256, _ = metadata[keySourceSHA256].(string)
 	media, _ := metadata[keySourceType].(string)
 	kind, err := convert.KindOf("", media, "")

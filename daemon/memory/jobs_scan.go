@@ -192,7 +192,7 @@ func (s *Service) newJobs(ctx context.Context, h brain.Handle, b *brainJobs) ([]
 		if !d.Exists {
 			return nil // deleted in the meantime
 		}
-		if j, err := s.parseJob(jobIDOf(d.Path), d.Data); err == nil {
+		if j, err := s.parseJob(jobIDOf(d.Path), []byte(d.Content)); err == nil {
 			found = append(found, j)
 		}
 		return nil

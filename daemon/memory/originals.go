@@ -195,7 +195,7 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 		candidates := slices.Concat(slices.Collect(maps.Values(stale))...)
 		documents := slices.Clone(candidates)
 		err := readEach(ctx, b, filesAt(names...), func(d store.Document) error {
-			record := parseIngestRecord(d.Path, d.Data)
+			record := parseIngestRecord(d.Path, []byte(d.Content))
 			records = append(records, record)
 			if record.Document != "" {
 				documents = append(documents, record.Document)
@@ -230,7 +230,7 @@ func recordsOf(ctx context.Context, r manyReader, documents []string) (map[strin
 	slices.Sort(documents)
 	records := map[string]string{}
 	err := readEach(ctx, r, filesAt(slices.Compact(documents)...), func(d store.Document) error {
-		if sha256, kind := ingestedFrom(d.Data); len(sha256) == 64 {
+		if sha256, kind := ingestedFrom(d.Content); len(sha256) == 64 {
 			records[d.Path] = recordPath(sha256, kind)
 		}
 		return nil

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"path"
@@ -57,7 +56,7 @@ func (o *originals) readRecords(
 ) error {
 	documents := map[string]string{} // by path of the record
 	err := readEach(ctx, st, files, func(d store.Document) error {
-		record := parseIngestRecord(d.Path, d.Data)
+		record := parseIngestRecord(d.Path, []byte(d.Content))
 		if record.Document == "" { // damaged
 			missing[d.Path] = nil
 			return nil
@@ -148,10 +147,10 @@ func findMoved(ctx context.Context, st *store.Store, missing map[string][]string
 	}
 	files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return !frontmatter.IsMarkdown(f.Path) })
 	return readEach(ctx, st, files, func(d store.Document) error {
-		if !bytes.Contains(d.Data, []byte(keySourceSHA256)) {
+		if !strings.Contains(d.Content, keySourceSHA256) {
 			return nil
 		}
-		sha256, kind := ingestedFrom(d.Data)
+		sha256, kind := ingestedFrom(d.Content)
 		if len(sha256) != 64 {
 			return nil
 		}

@@ -203,5 +203,5 @@ func readRecord(ctx context.Context, st *store.Store, id, path string) (protocol
 // may have new content with an old time, and a client that compares times reads it again. The other
 // way round, the client would keep old content with the new time.
 func storedRecord(id string, d store.Document) protocol.DocumentRecord {
-	return recordOf(id, d.Path, d.Data, d.ModTime.Truncate(time.Millisecond))
+	return recordOf(id, d.Path, []byte(d.Content), d.ModTime.Truncate(time.Millisecond))
 }

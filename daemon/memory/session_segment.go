@@ -118,7 +118,7 @@ func readBackwards(
 			if !d.Exists {
 				return store.Damaged(nil, "%s is missing: restore the file, or delete the folder of session %q", d.Path, state.ID)
 			}
-			if more, err := use(d.Path, d.Data); err != nil || !more {
+			if more, err := use(d.Path, []byte(d.Content)); err != nil || !more {
 				return err
 			}
 		}

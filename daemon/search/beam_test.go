@@ -48,7 +48,7 @@ func beam(tb testing.TB) (docs []Document, questions []neutralQuestion) {
 				}
 				path := fmt.Sprintf("%s%s/batch-%02d/%04d.md", documentsFolder, folder.Name(), b, m.ID)
 				text := fmt.Sprintf("---\ndate: %s\n---\n\n# %s message, %s\n\n%s\n", date, m.Role, date, m.Content)
-				doc, _ := Parse(path, []byte(text))
+				doc, _ := Parse(path, text)
 				docs, paths[strconv.Itoa(m.ID)] = append(docs, doc), path
 			}
 		}

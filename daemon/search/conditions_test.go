@@ -28,7 +28,7 @@ func garage() *Index {
 			"Its second part has the blue whale, and much about the sea.\n\nIts third part is about the harbour only, and boats.",
 		"i/red-car/x.md": "What is here is named by its folder.",
 	} {
-		doc, _ := Parse(path, []byte(text))
+		doc, _ := Parse(path, text)
 		ix.Put(doc)
 	}
 	ix.Put(Document{Path: "j/titled.txt", Title: "Blue Moon", Tags: []string{"old song"}, Text: strings.Repeat("Nothing of it is in the text. ", 8)})

@@ -22,22 +22,22 @@ type Document struct {
 	Title string
 	Tags  []string
 	Date  time.Time // zero = undated
-	// BadDate reports that the document has a date which could not be read; Date is zero then. Such
-	// a document is found neither by a query with AsOf, because its date may be later, nor by a
-	// query for a range of dates.
-	BadDate bool
 	// Metadata is returned with every hit and must not be modified after Put. Parse sets it as
 	// described at frontmatter.Fields.
 	Metadata map[string]any
 	Text     string // valid UTF-8; it is split into chunks, searched and quoted
-	// Language is that of the words. If it is None, Put detects it from title and text.
-	Language language.Language
-	// Generated documents (their base name begins with "_", as that of a brain's own indexes and
-	// digests) are found only with Filter.Generated.
-	Generated bool
 	// Source is the caller's: it identifies the version of the file from which the document was
 	// made. Snapshots keep it.
 	Source string
+	// Language is that of the words. If it is None, Put detects it from title and text.
+	Language language.Language
+	// BadDate reports that the document has a date which could not be read; Date is zero then. Such
+	// a document is found neither by a query with AsOf, because its date may be later, nor by a
+	// query for a range of dates.
+	BadDate bool
+	// Generated documents (their base name begins with "_", as that of a brain's own indexes and
+	// digests) are found only with Filter.Generated.
+	Generated bool
 }
 
 // maxTitle bounds a title, in code points.
@@ -50,15 +50,15 @@ const maxTitle = 512
 // Invalid UTF-8 is replaced by U+FFFD, because one bad byte should not hide a note, and a leading
 // byte order mark is dropped. The front matter of a Markdown file (see frontmatter.Parse) sets
 // title, date (or else created_at), tags and Metadata, and is not part of Text.
-func Parse(name string, data []byte) (Document, bool) {
+func Parse(name, content string) (Document, bool) {
 	if !Indexed(name) {
 		return Document{}, false
 	}
 	var file frontmatter.Document
 	if frontmatter.IsMarkdown(name) {
-		file = frontmatter.Parse(string(data))
+		file = frontmatter.Parse(content)
 	} else {
-		text := strings.ToValidUTF8(string(data), string(utf8.RuneError))
+		text := strings.ToValidUTF8(content, string(utf8.RuneError))
 		file.Body = strings.TrimPrefix(text, "\uFEFF")
 	}
 	doc := Document{

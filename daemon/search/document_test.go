@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ok := Parse(tt.path, []byte(tt.data))
+			got, ok := Parse(tt.path, tt.data)
 			tt.want.Path = tt.path
 			if diff := cmp.Diff(tt.want, got); !ok || diff != "" {
 				t.Errorf("Parse = %v, differs (-want +got):\n%s", ok, diff)
@@ -67,7 +67,7 @@ func TestParseSkips(t *testing.T) {
 		"a.png", "a.", ".md.bak", "v1.2 plan", "jobs/_1.json", "originals/_a.md",
 		"sessions/s/_session.json", "sessions/s/_messages-0001.jsonl",
 	} {
-		if doc, ok := Parse(path, []byte("hello")); ok {
+		if doc, ok := Parse(path, "hello"); ok {
 			t.Errorf("Parse(%q) = %+v, want it skipped", path, doc)
 		}
 	}
@@ -75,11 +75,11 @@ func TestParseSkips(t *testing.T) {
 
 func TestParseGenerated(t *testing.T) {
 	for _, path := range []string{"_a.md", "sessionsx/_a.md", "x/sessions/_a.md", "memory/_index.json"} {
-		if doc, ok := Parse(path, []byte("hello")); !ok || !doc.Generated {
+		if doc, ok := Parse(path, "hello"); !ok || !doc.Generated {
 			t.Errorf("Parse(%q) = %+v, %v", path, doc, ok)
 		}
 	}
-	if doc, ok := Parse("sessions/s/transcript-0001.md", []byte("hello")); !ok || doc.Generated {
+	if doc, ok := Parse("sessions/s/transcript-0001.md", "hello"); !ok || doc.Generated {
 		t.Errorf("a transcript is %+v, %v", doc, ok)
 	}
 }
@@ -92,7 +92,7 @@ func FuzzParse(f *testing.F) {
 		f.Add("n.md", []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, path string, data []byte) {
-		doc, ok := Parse(path, data)
+		doc, ok := Parse(path, string(data))
 		if !ok {
 			return
 		}

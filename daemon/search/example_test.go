@@ -12,7 +12,7 @@ func Example() {
 		"garden.md":       "---\ntags: [plants]\n---\nThe tomatoes need water.\n",
 	}
 	for path, content := range files {
-		if doc, ok := Parse(path, []byte(content)); ok {
+		if doc, ok := Parse(path, content); ok {
 			index.Put(doc)
 		}
 	}

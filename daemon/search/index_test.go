@@ -46,7 +46,7 @@ func TestScores(t *testing.T) {
 
 func TestHit(t *testing.T) {
 	ix := New(nil)
-	doc, _ := Parse("notes/trip.md", []byte("---\ntitle: Großer Trip\ntags: [sea]\ndate: 2024-05-08\nmood: good\n---\n# Day 1\nÜber café, naïve CAFÉS.\n"))
+	doc, _ := Parse("notes/trip.md", "---\ntitle: Großer Trip\ntags: [sea]\ndate: 2024-05-08\nmood: good\n---\n# Day 1\nÜber café, naïve CAFÉS.\n")
 	ix.Put(doc)
 	want := Hit{
 		ChunkID: "notes/trip.md#0", Path: "notes/trip.md", Title: "Großer Trip", HeadingPath: "Day 1",
@@ -112,7 +112,7 @@ func TestManyOccurrences(t *testing.T) {
 func TestGenerated(t *testing.T) {
 	ix := New(nil)
 	for _, path := range []string{"a.md", "notes/_digest.md"} {
-		doc, _ := Parse(path, []byte("cat"))
+		doc, _ := Parse(path, "cat")
 		ix.Put(doc)
 	}
 	if got := paths(ix.Search(Query{Text: "cat"})); !slices.Equal(got, []string{"a.md"}) {

@@ -21,7 +21,7 @@ func TestLanguages(t *testing.T) {
 		"ko.md": "그녀는 2021년에 서울에서 리스본으로 이사했다.",
 		"ru.md": "Она переехала в новый дом.",
 	} {
-		doc, _ := Parse(path, []byte(text))
+		doc, _ := Parse(path, text)
 		ix.Put(doc)
 	}
 	for question, want := range map[string]string{
@@ -55,7 +55,7 @@ func TestGivenLanguage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ix := New(c.opts)
-			doc, _ := Parse("a.md", []byte(c.front+text))
+			doc, _ := Parse("a.md", c.front+text)
 			ix.Put(doc)
 			if got := ix.docs["a.md"].Language; got != c.want {
 				t.Errorf("the language is %q, want %q", got, c.want)
@@ -70,7 +70,7 @@ func TestGivenLanguage(t *testing.T) {
 // A snapshot keeps the languages of documents, and is not used with another option.
 func TestLanguageSnapshot(t *testing.T) {
 	ix := New(nil)
-	doc, _ := Parse("a.md", []byte("Die Häuser am Fluss sind alt."))
+	doc, _ := Parse("a.md", "Die Häuser am Fluss sind alt.")
 	ix.Put(doc)
 	var file bytes.Buffer
 	if err := ix.WriteSnapshot(&file, time.Now()); err != nil {

@@ -52,6 +52,15 @@ type postings struct {
 	live    int      // document frequency: the number of live chunks
 }
 
+// withRoom returns the list with room for another element. A full list that is not short gets an eighth
+// of its length, where append adds a quarter and more: the lists are the largest part of an index.
+func withRoom[T any](list []T) []T {
+	if len(list) < cap(list) || len(list) < 32 {
+		return list
+	}
+	return append(slices.Grow([]T(nil), len(list)+len(list)/8), list...)
+}
+
 // add adds a new document to the index. Called with mu held for writing, as are remove and compact.
 func (ix *Index) add(doc *entry, chunks []counted) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
@@ -69,8 +78,8 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 		}
 		for _, t := range c.terms {
 			p := &ix.postings[t.term]
-			p.chunks = append(p.chunks, doc.first+uint32(i))
-			p.tallies = append(p.tallies, ix.tallies.number(t.counts))
+			p.chunks = append(withRoom(p.chunks), doc.first+uint32(i))
+			p.tallies = append(withRoom(p.tallies), ix.tallies.number(t.counts))
 			p.live++
 		}
 	}

@@ -158,7 +158,7 @@ func (tk task) documents(tb testing.TB) []Document {
 			fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", l.Date)
 		}
 		fmt.Fprintf(&b, "# %s\n\n%s\n", oneLine(l.Title), l.Text)
-		doc, ok := Parse(documentsFolder+l.Path, []byte(b.String()))
+		doc, ok := Parse(documentsFolder+l.Path, b.String())
 		if !ok {
 			tb.Fatalf("%s is not indexed", l.Path)
 		}
@@ -178,7 +178,7 @@ func folder(tb testing.TB, root string) (docs []Document) {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
-		doc, ok := Parse(documentsFolder+filepath.ToSlash(name), data)
+		doc, ok := Parse(documentsFolder+filepath.ToSlash(name), string(data))
 		if !ok {
 			tb.Errorf("%s is not indexed", path)
 		}

@@ -24,7 +24,7 @@ type vectors struct {
 	dimension int         // of all rows; 0 before the first
 	blocks    [][]float32 // of blockRows rows each, nil before the first row
 	codes     [][]uint8   // of the same rows, see encode
-	shapes    []codeShape // of the codes
+	shapes    []codeShape // of the codes; those behind the last known row may be missing
 	known     []bool
 	count     int             // of known rows
 	refused   map[uint32]bool // chunks that have no row because the embedder refused them
@@ -33,7 +33,6 @@ type vectors struct {
 // grow adds n chunks, whose vectors are not known.
 func (v *vectors) grow(n int) {
 	v.known = append(v.known, make([]bool, n)...)
-	v.shapes = append(v.shapes, make([]codeShape, n)...)
 	if missing := (len(v.known)+blockRows-1)/blockRows - len(v.blocks); missing > 0 {
 		v.blocks = append(v.blocks, make([][]float32, missing)...)
 		v.codes = append(v.codes, make([][]uint8, missing)...)
@@ -77,6 +76,9 @@ func (v *vectors) set(n uint32, unit []float32) {
 	copy(v.row(n), unit)
 	codes := v.codesOf(n)
 	clear(codes)
+	if missing := len(v.known) - len(v.shapes); missing > 0 {
+		v.shapes = append(v.shapes, make([]codeShape, missing)...)
+	}
 	v.shapes[n] = encode(unit, codes)
 	if !v.known[n] {
 		v.known[n] = true
@@ -101,7 +103,7 @@ func (v *vectors) compact(numbers []uint32, live int) {
 	moved := vectors{dimension: v.dimension}
 	moved.blocks = slices.Clone(v.blocks[:(live+blockRows-1)/blockRows])
 	moved.codes = slices.Clone(v.codes[:len(moved.blocks)])
-	moved.known, moved.shapes = make([]bool, live), make([]codeShape, live)
+	moved.known = make([]bool, live)
 	for old, n := range numbers {
 		if n != deletedChunk && v.known[old] {
 			moved.set(n, v.row(uint32(old)))

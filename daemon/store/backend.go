@@ -163,12 +163,17 @@ func (g *gate) enter(ctx context.Context) error {
 	return nil
 }
 
-func (g *gate) read(ctx context.Context, path string) ([]byte, error) {
+// within calls use while the gate is open.
+func within[T any](ctx context.Context, g *gate, use func() (T, error)) (result T, err error) {
 	if err := g.enter(ctx); err != nil {
-		return nil, err
+		return result, err
 	}
 	defer g.mu.RUnlock()
-	return g.backend.Read(ctx, path)
+	return use()
+}
+
+func (g *gate) read(ctx context.Context, path string) ([]byte, error) {
+	return within(ctx, g, func() ([]byte, error) { return g.backend.Read(ctx, path) })
 }
 
 func (g *gate) open(ctx context.Context, path string) (io.ReadCloser, int64, error) {
@@ -187,19 +192,11 @@ func (g *gate) open(ctx context.Context, path string) (io.ReadCloser, int64, err
 }
 
 func (g *gate) stat(ctx context.Context, path string) (FileInfo, error) {
-	if err := g.enter(ctx); err != nil {
-		return FileInfo{}, err
-	}
-	defer g.mu.RUnlock()
-	return g.backend.Stat(ctx, path)
+	return within(ctx, g, func() (FileInfo, error) { return g.backend.Stat(ctx, path) })
 }
 
 func (g *gate) list(ctx context.Context, dir string) ([]FileInfo, error) {
-	if err := g.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer g.mu.RUnlock()
-	return g.backend.List(ctx, dir)
+	return within(ctx, g, func() ([]FileInfo, error) { return g.backend.List(ctx, dir) })
 }
 
 func (g *gate) commit(ctx context.Context, c Commit) error {
@@ -212,12 +209,10 @@ func (g *gate) commit(ctx context.Context, c Commit) error {
 }
 
 func (g *gate) applyExternal(ctx context.Context, change func() ([]ChangeEvent, error)) ([]ChangeEvent, error) {
-	if err := g.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer g.mu.RUnlock()
-	defer g.checkBroken()
-	return change()
+	return within(ctx, g, func() ([]ChangeEvent, error) {
+		defer g.checkBroken()
+		return change()
+	})
 }
 
 func (g *gate) replaced() bool {

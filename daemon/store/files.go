@@ -31,13 +31,17 @@ type Files struct {
 
 // Read implements Backend.
 func (f *Files) Read(ctx context.Context, path string) ([]byte, error) {
-	file, size, err := f.Open(ctx, path)
+	return ReadOpened(f.Open(ctx, path))
+}
+
+// ReadOpened reads and closes what an Open returned.
+func ReadOpened(content io.ReadCloser, size int64, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
 	data := make([]byte, size)
-	_, err = io.ReadFull(file, data)
-	return data, errors.Join(err, file.Close())
+	_, err = io.ReadFull(content, data)
+	return data, errors.Join(err, content.Close())
 }
 
 // Open implements Store.Open. It holds the lock only until the file is open: a commit replaces

@@ -26,42 +26,30 @@ func (h *held) end() {
 	}
 }
 
-// enter is gate.enter.
-func (h *held) enter(ctx context.Context) error {
-	if err := h.gate.enter(ctx); err != nil || h.tx != nil {
-		return err
-	}
-	tx, err := h.backend.Begin(ctx)
-	if err != nil {
-		h.gate.mu.RUnlock()
-		return err
-	}
-	h.tx = tx
-	return nil
+// inTx is within for uses of the transaction, which the first one begins.
+func inTx[T any](ctx context.Context, h *held, use func() (T, error)) (T, error) {
+	return within(ctx, h.gate, func() (result T, err error) {
+		if h.tx == nil {
+			tx, err := h.backend.Begin(ctx)
+			if err != nil {
+				return result, err
+			}
+			h.tx = tx
+		}
+		return use()
+	})
 }
 
 func (h *held) read(ctx context.Context, path string) ([]byte, error) {
-	if err := h.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Read(ctx, path)
+	return inTx(ctx, h, func() ([]byte, error) { return h.tx.Read(ctx, path) })
 }
 
 func (h *held) stat(ctx context.Context, path string) (FileInfo, error) {
-	if err := h.enter(ctx); err != nil {
-		return FileInfo{}, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Stat(ctx, path)
+	return inTx(ctx, h, func() (FileInfo, error) { return h.tx.Stat(ctx, path) })
 }
 
 func (h *held) list(ctx context.Context, dir string) ([]FileInfo, error) {
-	if err := h.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.List(ctx, dir)
+	return inTx(ctx, h, func() ([]FileInfo, error) { return h.tx.List(ctx, dir) })
 }
 
 // prefetch announces which documents operations concern.
@@ -74,17 +62,10 @@ func (h *held) prefetch(ctx context.Context, ops []Op) error {
 			}
 		}
 	}
-	if err := h.enter(ctx); err != nil {
-		return err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Prefetch(ctx, paths)
+	_, err := inTx(ctx, h, func() (struct{}, error) { return struct{}{}, h.tx.Prefetch(ctx, paths) })
+	return err
 }
 
 func (h *held) commit(ctx context.Context, c Commit, events []ChangeEvent) (seq uint64, err error) {
-	if err := h.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.Commit(ctx, c, events)
+	return inTx(ctx, h, func() (uint64, error) { return h.tx.Commit(ctx, c, events) })
 }

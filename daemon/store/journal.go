@@ -22,19 +22,17 @@ type documents interface {
 // journal holds pending mutations on top of a backend and answers reads as if they had been made
 // (spec 4.3, batch merging rules). Appends and renames are converted into writes and deletes at
 // once, so each path is left with one write or delete to commit. A journal that is only read may
-// have nil maps.
+// have the zero value of changes.
 type journal struct {
-	base documents
-	now  func() time.Time
-	docs map[string]pending
-	// For each directory, the number of pending documents and of pending deletions below it.
-	pendingBelow map[string]int
-	deletedBelow map[string]int
-	steps        int // mutations so far
+	base    documents
+	now     func() time.Time
+	changes Overlay[pending]
+	steps   int // mutations so far
 }
 
 // pending is the document, or the deletion, at a path that the journal has changed.
 type pending struct {
+	path    string
 	data    []byte
 	deleted bool
 	stored  bool   // the backend has a document at this path
@@ -43,16 +41,18 @@ type pending struct {
 	step    int // number of the path's last mutation
 }
 
+// Now implements Change.
+func (p pending) Now() (info FileInfo, deleted bool) {
+	return FileInfo{Path: p.path, Size: int64(len(p.data)), ModTime: p.when}, p.deleted
+}
+
 func newJournal(base documents, now func() time.Time) *journal {
-	return &journal{
-		base: base, now: now,
-		docs: map[string]pending{}, pendingBelow: map[string]int{}, deletedBelow: map[string]int{},
-	}
+	return &journal{base: base, now: now, changes: NewOverlay[pending]()}
 }
 
 // read returns the content of a document, which the caller must not change.
 func (j *journal) read(ctx context.Context, path string) ([]byte, error) {
-	p, ok := j.docs[path]
+	p, ok := j.changes.Docs[path]
 	switch {
 	case !ok:
 		return j.base.read(ctx, path)
@@ -65,25 +65,9 @@ func (j *journal) read(ctx context.Context, path string) ([]byte, error) {
 // statEntry describes the document or directory at path. It can leave the time of a directory
 // zero, because finding it needs a listing.
 func (j *journal) statEntry(ctx context.Context, path string) (FileInfo, error) {
-	directory := FileInfo{Path: path, IsDir: true}
-	p, ok := j.docs[path]
-	switch {
-	case ok && !p.deleted:
-		return FileInfo{Path: path, Size: int64(len(p.data)), ModTime: p.when}, nil
-	case j.pendingBelow[path] > 0:
-		return directory, nil
-	case ok:
-		return FileInfo{}, ErrNotFound
-	}
-	info, err := j.base.stat(ctx, path)
-	if err != nil || !info.IsDir || j.deletedBelow[path] == 0 {
-		return info, err
-	}
-	left, err := j.files(ctx, path)
-	if err == nil && len(left) == 0 {
-		err = ErrNotFound
-	}
-	return directory, err
+	return j.changes.Stat(path,
+		func(path string) (FileInfo, error) { return j.base.stat(ctx, path) },
+		func(dir string) ([]FileInfo, error) { return j.base.list(ctx, dir) })
 }
 
 // stat is statEntry with the time of a directory filled in.
@@ -108,20 +92,7 @@ func (j *journal) stat(ctx context.Context, path string) (FileInfo, error) {
 
 // files returns every document below dir: those of the backend with the pending changes applied.
 func (j *journal) files(ctx context.Context, dir string) ([]FileInfo, error) {
-	files, err := j.base.list(ctx, dir)
-	if err != nil || len(j.docs) == 0 {
-		return files, err
-	}
-	files = slices.DeleteFunc(files, func(f FileInfo) bool {
-		_, changed := j.docs[f.Path]
-		return changed
-	})
-	for path, p := range j.docs {
-		if !p.deleted && isBelow(path, dir) {
-			files = append(files, FileInfo{Path: path, Size: int64(len(p.data)), ModTime: p.when})
-		}
-	}
-	return files, nil
+	return j.changes.List(dir, func(dir string) ([]FileInfo, error) { return j.base.list(ctx, dir) })
 }
 
 // apply makes one mutation and returns the event for it.
@@ -151,9 +122,9 @@ func (j *journal) apply(ctx context.Context, op Op) (ChangeEvent, error) {
 		ev.Kind = Created
 	}
 	if err == nil && op.Expect != "" {
-		p := j.docs[op.Path]
+		p := j.changes.Docs[op.Path]
 		p.expect = op.Expect
-		j.docs[op.Path] = p
+		j.changes.Put(op.Path, p)
 	}
 	return ev, err
 }
@@ -252,44 +223,24 @@ func (j *journal) checkTarget(ctx context.Context, path string) (exists bool, er
 
 // put sets the pending state of path. exists reports whether there was a document before.
 func (j *journal) put(path string, p pending, exists bool) {
-	old, changed := j.docs[path]
-	if changed {
-		j.countBelow(path, old, -1)
+	p.stored = exists
+	if old, changed := j.changes.Docs[path]; changed {
 		p.stored, p.expect = old.stored, old.expect
-	} else {
-		p.stored = exists
 	}
 	j.steps++
-	p.step = j.steps
-	p.when = timestamp(j.now)
-	j.docs[path] = p
-	j.countBelow(path, p, +1)
-}
-
-// countBelow adds n to the counts of the directories above path.
-func (j *journal) countBelow(path string, p pending, n int) {
-	counts := j.pendingBelow
-	if p.deleted {
-		counts = j.deletedBelow
-	}
-	for dir := parent(path); dir != ""; dir = parent(dir) {
-		counts[dir] += n
-	}
+	p.path, p.step, p.when = path, j.steps, timestamp(j.now)
+	j.changes.Put(path, p)
 }
 
 // merged returns the operations to commit, at most one for each path, in the order of each path's
 // last mutation. It also returns an event for each, as a batch publishes them. A document that
 // was created and deleted again has neither.
 func (j *journal) merged() ([]Op, []ChangeEvent) {
-	paths := slices.SortedFunc(maps.Keys(j.docs), func(a, b string) int {
-		return cmp.Compare(j.docs[a].step, j.docs[b].step)
-	})
 	var ops []Op
 	var events []ChangeEvent
-	for _, path := range paths {
-		p := j.docs[path]
-		op := Op{Kind: OpWrite, Path: path, Data: p.data, Expect: p.expect}
-		ev := ChangeEvent{Kind: Created, Path: path}
+	for _, p := range slices.SortedFunc(maps.Values(j.changes.Docs), func(a, b pending) int { return cmp.Compare(a.step, b.step) }) {
+		op := Op{Kind: OpWrite, Path: p.path, Data: p.data, Expect: p.expect}
+		ev := ChangeEvent{Kind: Created, Path: p.path}
 		switch {
 		case p.deleted && !p.stored:
 			continue

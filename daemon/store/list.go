@@ -34,7 +34,7 @@ func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]Fil
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := j.base.(*gate); ok && g.remote != nil && len(j.docs) == 0 {
+	if g, ok := j.base.(*gate); ok && g.remote != nil && len(j.changes.Docs) == 0 {
 		return g.listRemote(ctx, dir, opts)
 	}
 	entries, err := j.files(ctx, dir)

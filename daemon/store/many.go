@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"runtime"
 	"sync"
@@ -11,8 +10,8 @@ import (
 // Document is a document with its content, as ReadMany returns it.
 type Document struct {
 	FileInfo
-	Data   []byte
-	Exists bool // if not, the document has only a Path
+	Content string // may be the copy that the store itself has in memory
+	Exists  bool   // if not, the document has only a Path
 }
 
 // The most that ReadMany returns, unless a single document is larger.
@@ -21,17 +20,17 @@ const (
 	manyDocuments = 1024
 )
 
-// manyReader is implemented by backends to which every call is a round trip to a server.
+// manyReader is implemented by backends to which every call is a round trip to a server, and by those
+// that have the contents in memory.
 type manyReader interface {
 	// ReadMany reads the documents at the beginning of paths, in their order: the first one, and
-	// further ones as long as all together have at most maxBytes. The caller owns what it returns.
+	// further ones as long as all together have at most maxBytes.
 	ReadMany(ctx context.Context, paths []string, maxBytes int) ([]Document, error)
 }
 
 // ReadMany reads the documents at the beginning of files, in their order, and returns an element
 // for each: at least one, and further ones as long as all together have at most 1 MiB. A path
-// without a document has an element that does not Exist. The caller owns the result, and repeats
-// the call with the rest:
+// without a document has an element that does not Exist. The caller repeats the call with the rest:
 //
 //	for len(files) > 0 {
 //		docs, err := s.ReadMany(ctx, files)
@@ -65,7 +64,7 @@ func (j *journal) readMany(ctx context.Context, files []FileInfo) ([]Document, e
 		if err := ValidPath(f.Path); err != nil {
 			return nil, wrap("read", f.Path, err)
 		}
-		if _, changed := j.docs[f.Path]; !changed {
+		if _, changed := j.changes.Docs[f.Path]; !changed {
 			stored = append(stored, f)
 		}
 	}
@@ -96,7 +95,7 @@ func firstOf(files []FileInfo) []FileInfo {
 func (j *journal) merge(files []FileInfo, stored []Document) []Document {
 	var docs []Document
 	for _, f := range files {
-		p, changed := j.docs[f.Path]
+		p, changed := j.changes.Docs[f.Path]
 		switch {
 		case !changed && len(stored) == 0:
 			return docs
@@ -105,8 +104,8 @@ func (j *journal) merge(files []FileInfo, stored []Document) []Document {
 		case p.deleted:
 			docs = append(docs, missing(f.Path))
 		default:
-			info := FileInfo{Path: f.Path, Size: int64(len(p.data)), ModTime: p.when}
-			docs = append(docs, Document{FileInfo: info, Data: bytes.Clone(p.data), Exists: true})
+			info, _ := p.Now()
+			docs = append(docs, Document{FileInfo: info, Content: string(p.data), Exists: true})
 		}
 	}
 	return docs
@@ -115,22 +114,16 @@ func (j *journal) merge(files []FileInfo, stored []Document) []Document {
 func missing(path string) Document { return Document{FileInfo: FileInfo{Path: path}} }
 
 func (g *gate) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
-	if err := g.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer g.mu.RUnlock()
-	if m, ok := g.backend.(manyReader); ok {
-		return m.ReadMany(ctx, pathsOf(files), manyBytes)
-	}
-	return readEach(ctx, g.backend, files)
+	return within(ctx, g, func() ([]Document, error) {
+		if m, ok := g.backend.(manyReader); ok {
+			return m.ReadMany(ctx, pathsOf(files), manyBytes)
+		}
+		return readEach(ctx, g.backend, files)
+	})
 }
 
 func (h *held) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
-	if err := h.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer h.gate.mu.RUnlock()
-	return h.tx.ReadMany(ctx, pathsOf(files), manyBytes)
+	return inTx(ctx, h, func() ([]Document, error) { return h.tx.ReadMany(ctx, pathsOf(files), manyBytes) })
 }
 
 func pathsOf(files []FileInfo) []string {
@@ -156,7 +149,7 @@ func readEach(ctx context.Context, b Backend, files []FileInfo) ([]Document, err
 				if docs[i], errs[i] = readOne(ctx, b, files[i]); errs[i] != nil {
 					return
 				}
-				size.Add(int64(len(docs[i].Data)))
+				size.Add(int64(len(docs[i].Content)))
 			}
 		})
 	}
@@ -185,5 +178,5 @@ func readOne(ctx context.Context, b Backend, f FileInfo) (doc Document, err erro
 	if IsNotFound(err) {
 		return doc, nil
 	}
-	return Document{FileInfo: f, Data: data, Exists: true}, err
+	return Document{FileInfo: f, Content: string(data), Exists: true}, err
 }

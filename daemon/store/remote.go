@@ -32,11 +32,7 @@ func (g *gate) applyRemote(ctx context.Context, c Commit) error {
 }
 
 func (g *gate) listRemote(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
-	if err := g.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer g.mu.RUnlock()
-	return g.remote.ListEntries(ctx, dir, opts)
+	return within(ctx, g, func() ([]FileInfo, error) { return g.remote.ListEntries(ctx, dir, opts) })
 }
 
 // applyRemote is Apply on a remote backend. The caller holds the write lock.

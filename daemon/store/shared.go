@@ -184,12 +184,7 @@ func (s *Store) Sync(ctx context.Context) error {
 	if s.feed == nil {
 		return nil
 	}
-	err := s.gate.enter(ctx)
-	if err != nil {
-		return wrap("sync", "", err)
-	}
-	head, err := s.feed.backend.Head(ctx, s.feed.Position())
-	s.gate.mu.RUnlock()
+	head, err := within(ctx, s.gate, func() (uint64, error) { return s.feed.backend.Head(ctx, s.feed.Position()) })
 	if errors.Is(err, ErrPruned) {
 		err = s.lose(ctx)
 	}
@@ -209,11 +204,7 @@ func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, er
 	if s.feed == nil {
 		return nil, wrap("sync", "", ErrPruned)
 	}
-	if err := s.gate.enter(ctx); err != nil {
-		return nil, wrap("sync", "", err)
-	}
-	defer s.gate.mu.RUnlock()
-	events, err := s.feed.backend.Changes(ctx, Position{Seq: seq})
+	events, err := within(ctx, s.gate, func() ([]ChangeEvent, error) { return s.feed.backend.Changes(ctx, Position{Seq: seq}) })
 	return events, wrap("sync", "", err)
 }
 

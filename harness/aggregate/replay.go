@@ -53,8 +53,11 @@ func (t *ReplaySum) Add(r result.Record) {
 	}
 	s.counts.Add(r)
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
-		s.latency = append(s.latency, r.LatencyMS)
-		if t.daemon[r.ID] = r.LatencyMS; r.SearchMS != nil {
+		if took := r.Took(); took != nil {
+			s.latency = append(s.latency, *took)
+			t.daemon[r.ID] = *took
+		}
+		if r.SearchMS != nil {
 			t.daemon[r.ID] = *r.SearchMS
 		}
 		if r.Attempts == 1 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"unicode/utf8"
 
 	"evalctl/harness/result"
@@ -69,7 +68,7 @@ func parseLine(text []byte, ignored map[string]int) (result.Record, error) {
 	if err != nil {
 		return result.Record{}, fmt.Errorf("bad JSON: %w; put one whole object on each line", err)
 	}
-	rec := result.Record{Outcome: result.Scored, LatencyMS: math.NaN()}
+	rec := result.Record{Outcome: result.Scored, Untimed: true}
 	given := map[string]bool{}
 	var latency *float64
 	fields := map[string]any{
@@ -93,7 +92,7 @@ func parseLine(text []byte, ignored map[string]int) (result.Record, error) {
 		}
 	}
 	if latency != nil {
-		rec.LatencyMS = *latency
+		rec.LatencyMS, rec.Untimed = *latency, false
 	}
 	return rec, checkLine(&rec, given)
 }

@@ -92,8 +92,8 @@ func attemptOf(r *result.Record) attempt {
 		}
 	}
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
-		if r.LatencyMS > 0 {
-			a.values[measureTotal], a.values[measureFelt] = r.LatencyMS, r.Felt()
+		if took := r.Took(); took != nil && *took > 0 {
+			a.values[measureTotal], a.values[measureFelt] = *took, *r.Felt()
 		}
 		if r.FirstDeltaMS != nil && *r.FirstDeltaMS > 0 {
 			a.values[measureFirst] = *r.FirstDeltaMS

@@ -40,19 +40,13 @@ func askStreamChecks() []check {
 		must("ask-ends", "6.3", "An ask stream ends with done or error.", asking(endsWithDoneOrError)...),
 		must("ask-ends-once", "6.3", "An ask stream has exactly one done or error event.",
 			asking(func(s *askStream) error {
-				n := 0
-				for _, name := range s.eventNames() {
-					if isEnd(name) {
-						n++
-					}
-				}
-				if n == 0 {
+				switch s.ends() {
+				case 0:
 					return s.endless()
+				case 1:
+					return nil
 				}
-				if n != 1 {
-					return fmt.Errorf("want one done or error, got %q", s.eventNames())
-				}
-				return nil
+				return fmt.Errorf("want one done or error, got %q", s.eventNames())
 			})...),
 		must("ask-json", "6.3", "The data of every event in an ask stream is a JSON object.",
 			asking(func(s *askStream) error { return s.eachPayload(func(object) error { return nil }) })...),
@@ -69,14 +63,14 @@ func askStreamChecks() []check {
 					return nil
 				case !slices.Contains(names, protocol.EventRetrieve) && !slices.Contains(names, protocol.EventError):
 					return s.missing(protocol.EventRetrieve)
-				case !slices.ContainsFunc(names, isEnd):
+				case s.ends() == 0:
 					return s.endless()
 				}
 				return because("has the event "+unknown, "want no other event, got %q", unknown)
 			})...),
 		should("ask-done", "6.3", "The stream of a question that the documents answer ends with done.",
 			asking(func(s *askStream) error {
-				if !slices.ContainsFunc(s.eventNames(), isEnd) {
+				if s.ends() == 0 {
 					return s.endless()
 				}
 				if !slices.Contains(s.eventNames(), protocol.EventDone) {
@@ -101,13 +95,18 @@ func (s *askStream) eachPayload(judge func(object) error) error {
 	return nil
 }
 
+// ends returns the number of events that end a stream.
+func (s *askStream) ends() int {
+	return len(slices.DeleteFunc(s.eventNames(), func(name string) bool { return !isEnd(name) }))
+}
+
 // endless returns the error for a stream that has neither done nor error.
 func (s *askStream) endless() error {
 	return elsewhere("ask-ends", because("has neither done nor error", "want done or error at the end, got %q", s.eventNames()))
 }
 
 func endsWithDoneOrError(s *askStream) error {
-	if !slices.ContainsFunc(s.eventNames(), isEnd) {
+	if s.ends() == 0 {
 		return s.endless()
 	}
 	if !isEnd(s.frames[len(s.frames)-1].name) {
@@ -136,10 +135,7 @@ func askRetrieveChecks() []check {
 			"The chunks in retrieve are an empty array, not null, if nothing is found.",
 			expectAsk(askOf(question, nil), payloadField(protocol.EventRetrieve, "chunks", isArray))),
 		should("ask-retrieve-finds", "6.3", "An ask retrieves a document that contains words of the question.",
-			asking(func(s *askStream) error {
-				_, err := s.retrievedChunks()
-				return err
-			})...),
+			asking(hasRetrieved)...),
 		should("ask-retrieve-mode", "4.4", "retrieve reports the mode that ran in effective_mode.",
 			asking(payloadField(protocol.EventRetrieve, "effective_mode", isNonEmptyString))...),
 		should("ask-retrieve-mode-concrete", "4.4", "The effective_mode in retrieve is never auto.",
@@ -150,27 +146,14 @@ func askRetrieveChecks() []check {
 }
 
 func askChunkChecks() []check {
-	chunkField := func(name string, m matcher) []step {
-		return asking(func(s *askStream) error {
-			chunks, err := s.retrievedChunks()
-			for _, o := range chunks {
-				if err == nil {
-					err = matchField(o, name, m)
-				}
-			}
-			return err
-		})
-	}
+	chunkField := func(name string, m matcher) []step { return asking(eachRetrieved(hasField(name, m))) }
 	long := seeds + "long.md"
-	shortPreviews := func(s *askStream) error {
-		chunks, err := s.retrievedChunks()
-		for _, o := range chunks {
-			text, _ := o["preview"].(string)
-			if n := utf8.RuneCountInString(text); n > protocol.MaxPreviewChars {
-				err = fmt.Errorf("want at most %d characters, got %d", protocol.MaxPreviewChars, n)
-			}
+	hasShortPreview := func(o object) error {
+		text, _ := o["preview"].(string)
+		if n := utf8.RuneCountInString(text); n > protocol.MaxPreviewChars {
+			return fmt.Errorf("want at most %d characters, got %d", protocol.MaxPreviewChars, n)
 		}
-		return err
+		return nil
 	}
 	return []check{
 		must("ask-chunk-id", "2", "A retrieved chunk has a chunk_id.", chunkField("chunk_id", isNonEmptyString)...),
@@ -180,7 +163,7 @@ func askChunkChecks() []check {
 		must("ask-chunk-preview", "2", "A retrieved chunk has a preview.", chunkField("preview", isString)...),
 		must("ask-chunk-preview-512", "2", "The preview of a retrieved chunk has at most 512 characters.",
 			put(long, strings.Repeat("The kettle whistles loudly in the kitchen. ", 60)), awaitFound("whistles", long),
-			expectAsk(askOf("Does the kettle whistle loudly?", nil), shortPreviews)),
+			expectAsk(askOf("Does the kettle whistle loudly?", nil), eachRetrieved(hasShortPreview))),
 	}
 }
 
@@ -231,12 +214,7 @@ func askAnswerChecks() []check {
 
 func askRequestChecks() []check {
 	ask := func(fields object) request { return brainRequest("POST", "/ask").withJSON(fields) }
-	retrieves := func(fields object) []step {
-		return expectAskOfNotes(ask(fields), func(s *askStream) error {
-			_, err := s.retrievedChunks()
-			return err
-		})
-	}
+	retrieves := func(fields object) []step { return expectAskOfNotes(ask(fields), hasRetrieved) }
 	rejected := func(fields object) step { return expect(ask(fields), 400) }
 	oneChunk := func(name string) []step {
 		return expectAskOfNotes(askOf("kettle parrot green called", object{name: 1}), func(s *askStream) error {
@@ -267,6 +245,6 @@ func askRequestChecks() []check {
 		should("ask-json-invalid-400", "7.1", "An ask that is not valid JSON is rejected with 400 and a Problem.",
 			expect(postJSON("/ask", `{"question":`), 400, isProblem)),
 		should("ask-brain-missing", "4.4", "An ask in a brain that does not exist returns 404, or 403 with a token.",
-			expectNoBrain("POST", "/ask", func(r request) request { return r.withJSON(object{"question": question}) })),
+			expectNoBrain(ask(object{"question": question}))),
 	}
 }

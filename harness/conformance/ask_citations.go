@@ -16,14 +16,12 @@ func askCitationChecks() []check {
 		return expectAskOfNotes(ask, func(s *askStream) error {
 			citations, err := s.payloads(protocol.EventCitation)
 			if err == nil && len(citations) == 0 {
-				return optional("the answer has no citation")
+				err = optional("the answer has no citation")
 			}
-			for _, o := range citations {
-				if err == nil {
-					err = judge(s, o)
-				}
+			if err != nil {
+				return err
 			}
-			return err
+			return each(citations, func(o object) error { return judge(s, o) })
 		})
 	}
 	field := func(name string, m matcher) []step {

@@ -32,12 +32,7 @@ func expectAskOfNotes(r request, judge func(*askStream) error) []step {
 
 // expectAsk asks a question, reads the stream to its end and judges it.
 func expectAsk(r request, judge func(*askStream) error) step {
-	return func(ctx context.Context, c *client) error {
-		open, err := c.openStream(ctx, r)
-		if err != nil {
-			return err
-		}
-		defer open.close()
+	return withStream(r, func(ctx context.Context, c *client, open *stream) error {
 		if err := open.verifyOpen(); err != nil {
 			return err
 		}
@@ -58,7 +53,7 @@ func expectAsk(r request, judge func(*askStream) error) step {
 			return x.about(against(fmt.Errorf("%s: %w", s.request, err)))
 		}
 		return nil
-	}
+	})
 }
 
 func (s *askStream) eventNames() []string {
@@ -159,13 +154,28 @@ func payloadField(event, name string, m matcher) func(*askStream) error {
 		if err != nil {
 			return err
 		}
-		for _, o := range list {
-			if err := matchField(o, name, m); err != nil {
-				return fmt.Errorf("event %s: %w", event, err)
-			}
+		if err := each(list, hasField(name, m)); err != nil {
+			return fmt.Errorf("event %s: %w", event, err)
 		}
 		return nil
 	}
+}
+
+// eachRetrieved judges the chunks of the first retrieve event, of which there must be at least one.
+func eachRetrieved(judge func(object) error) func(*askStream) error {
+	return func(s *askStream) error {
+		chunks, err := s.retrievedChunks()
+		if err != nil {
+			return err
+		}
+		return each(chunks, judge)
+	}
+}
+
+// hasRetrieved requires a retrieved chunk.
+func hasRetrieved(s *askStream) error {
+	_, err := s.retrievedChunks()
+	return err
 }
 
 // retrievedChunks returns the chunks of the first retrieve event, of which there must be at least

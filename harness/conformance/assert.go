@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"mime"
@@ -11,18 +10,6 @@ import (
 
 // assertion checks one property of a response.
 type assertion func(*response) error
-
-// expect sends a request and checks the response. A status of 0 accepts any status. A response that
-// differs breaks the check.
-func expect(r request, status int, assertions ...assertion) step {
-	return func(ctx context.Context, c *client) error {
-		res, err := c.do(ctx, r)
-		if err != nil {
-			return err
-		}
-		return res.verify(status, assertions...)
-	}
-}
 
 // verify returns a contradiction if the response does not have the status, or if an assertion
 // returns an error.
@@ -37,97 +24,6 @@ func (r *response) verify(status int, assertions ...assertion) error {
 	}
 	return nil
 }
-
-// expect2xx sends a request and accepts any status from 200 to 299.
-func expect2xx(r request) step { return expect(r, 0, isSuccess) }
-
-// observe is expect for a request that is not what the check is about: it only shows the effect of
-// others.
-func observe(r request, status int, assertions ...assertion) step {
-	seen := expect(r, 0, append([]assertion{unobservable, func(res *response) error {
-		return res.verify(status)
-	}}, assertions...)...)
-	return func(ctx context.Context, c *client) error { return c.afterChange(seen(ctx, c)) }
-}
-
-// inspect is expect for a check about a part of a response. Another status leaves the check not
-// judged: that the request succeeds is the requirement of another check.
-func inspect(r request, status int, assertions ...assertion) step {
-	return expect(r, 0, append([]assertion{given(status)}, assertions...)...)
-}
-
-// send sends a request that prepares a check and must succeed.
-func send(r request) step { return setup(expect2xx(r)) }
-
-// attempt sends a request that may fail.
-func attempt(r request) step { return expect(r, 0) }
-
-func put(path, text string) step      { return send(putOf(path, text)) }
-func appendTo(path, text string) step { return send(appendOf(path, text)) }
-func remove(path string) step         { return send(deleteOf(path)) }
-
-// removed deletes a document and makes sure that it is gone, for checks about what follows from
-// that.
-func removed(path string) step { return setup(remove(path), expectAbsent(path)) }
-
-// written writes a document and makes sure that it has the content.
-func written(path, text string) step { return setup(put(path, text), expectContent(path, text)) }
-
-// extended appends to a document and makes sure that it has the new content.
-func extended(path, text, whole string) step {
-	return setup(appendTo(path, text), expectContent(path, whole))
-}
-
-// renamedTo renames a document and makes sure that it is at the new path only.
-func renamedTo(from, to, text string) step {
-	return setup(rename(from, to), expectAbsent(from), expectContent(to, text))
-}
-
-// applied sends a batch and makes sure that it had its effect.
-func applied(r request, effect ...step) step { return setup(append([]step{send(r)}, effect...)...) }
-
-func rename(from, to string) step { return send(renameOf(from, to)) }
-func batch(ops ...object) step    { return send(batchOf(ops...)) }
-
-// expectContent requires a document to have a content.
-func expectContent(path, text string) step {
-	return observe(readOf(path), 0, isSuccess, bodyIs(text))
-}
-
-// expectAbsent requires a document not to exist.
-func expectAbsent(path string) step { return observe(readOf(path), 404) }
-
-// expectNoBrain sends a request about a brain that does not exist. It accepts 404, and also 403 if
-// a token is sent, because a daemon need not reveal to it which brains exist (spec 5).
-func expectNoBrain(method, path string, change func(request) request, assertions ...assertion) step {
-	return func(ctx context.Context, c *client) error {
-		statuses := []int{404}
-		if c.target.tokenFor(change(brainRequest(method, path))) != "" {
-			statuses = append(statuses, 403)
-		}
-		return c.run(ctx, inNoBrain(method, path, change, append([]assertion{statusIn(statuses...)}, assertions...)...))
-	}
-}
-
-// inNoBrain sends a request about a brain that does not exist. Some daemons create it.
-func inNoBrain(method, path string, change func(request) request, assertions ...assertion) step {
-	return func(ctx context.Context, c *client) error {
-		other := &client{target: c.target, brain: newBrainName()}
-		created := func(res *response) error {
-			if res.status/100 == 2 && method != "GET" {
-				c.target.deleteBrain(ctx, other.brain)
-			}
-			return nil
-		}
-		r := brainRequest(method, path)
-		r.path, r.query, _ = strings.Cut(path, "?")
-		err := other.run(ctx, expect(change(r), 0, append([]assertion{created}, assertions...)...))
-		c.take(other)
-		return err
-	}
-}
-
-func unmodified(r request) request { return r }
 
 func isSuccess(r *response) error {
 	if r.status/100 != 2 {

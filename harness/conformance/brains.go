@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,20 +28,26 @@ func createBrainThen(fields object, status int, assertions []assertion, then ...
 		if err != nil {
 			return err
 		}
-		created := &client{target: c.target, brain: freshName(c)}
-		if o, err := res.object(); err == nil && res.status/100 == 2 {
-			if id, ok := o["id"].(string); ok {
-				created.brain = id
-				defer c.target.deleteBrain(ctx, id)
-			}
+		created := freshName(c)
+		if id, ok := res.createdID(); ok {
+			created = id
+			defer c.target.deleteBrain(ctx, id)
 		}
 		if err := res.verify(status, assertions...); err != nil {
 			return err
 		}
-		err = created.run(ctx, then...)
-		c.take(created)
-		return err
+		return c.runIn(ctx, created, then...)
 	}
+}
+
+// createdID returns the id in the response to a request that created a brain.
+func (r *response) createdID() (id string, ok bool) {
+	o, err := r.object()
+	if err != nil || r.status/100 != 2 {
+		return "", false
+	}
+	id, ok = o["id"].(string)
+	return id, ok
 }
 
 // expectBrainField matches a field of a new brain, in the response and when the brain is read back.
@@ -75,9 +80,7 @@ func createBrainChecks() []check {
 			createBrainThen(fresh, 201, nil, expect2xx(putOf("a.md", "one")), expectContent("a.md", "one"))),
 		should("brains-create-id", "2", "A new brain has an id.", expectBrainField(fresh, "id", isNonEmptyString)),
 		should("brains-create-name", "2", "A new brain has the name in the request.",
-			func(ctx context.Context, c *client) error {
-				return expectBrainField(fresh, "name", equals(freshName(c)))(ctx, c)
-			}),
+			lazily(func(c *client) step { return expectBrainField(fresh, "name", equals(freshName(c))) })),
 		should("brains-create-slug", "2",
 			"Without a slug in the request, the daemon derives a valid slug from the name.",
 			expectBrainField(object{"name": "{new} Notes & More"}, "slug", isSlug)),
@@ -93,9 +96,9 @@ func createBrainChecks() []check {
 		should("brains-create-name-missing-400", "2", "A brain with neither name nor id is rejected with 400.",
 			rejected(object{})),
 		should("brains-create-camel-case", "2", "brainId is accepted in place of id.",
-			func(ctx context.Context, c *client) error {
-				return expectBrainField(object{"brainId": "{new}"}, "id", equals(freshName(c)))(ctx, c)
-			}),
+			lazily(func(c *client) step {
+				return expectBrainField(object{"brainId": "{new}"}, "id", equals(freshName(c)))
+			})),
 		should("brains-create-snake-case", "2", "The keys of the response to POST /v1/brains are in snake_case.",
 			createBrainThen(fresh, 0, []assertion{given2xx, bodyInSnakeCase})),
 		should("brains-create-twice-409", "2",
@@ -108,11 +111,9 @@ func readBrainChecks() []check {
 	list := daemonRequest("GET", "/v1/brains")
 	return []check{
 		should("brains-get-200", "2", "GET of a brain returns the brain with its id.",
-			func(ctx context.Context, c *client) error {
-				return expect(ownBrain("GET"), 200, jsonField("id", equals(c.brain)))(ctx, c)
-			}),
+			lazily(func(c *client) step { return expect(ownBrain("GET"), 200, jsonField("id", equals(c.brain))) })),
 		should("brains-get-missing", "2", "GET of a brain that does not exist returns 404, or 403 with a token.",
-			expectNoBrain("GET", "", unmodified)),
+			expectNoBrain(ownBrain("GET"))),
 		should("brains-list-items", "2", "GET /v1/brains returns a JSON object with an items array.",
 			inspect(list, 200, jsonField("items", isArray))),
 		should("brains-list-holds", "2", "GET /v1/brains lists a new brain.", expectBrainListed(true)),
@@ -143,11 +144,9 @@ func recreateBrain(status int) step {
 		if err != nil {
 			return err
 		}
-		if o, err := res.object(); err == nil && res.status/100 == 2 {
-			if id, ok := o["id"].(string); ok && id != c.brain {
-				c.target.deleteBrain(ctx, id)
-				return optional("the daemon chooses brain ids itself")
-			}
+		if id, ok := res.createdID(); ok && id != c.brain {
+			c.target.deleteBrain(ctx, id)
+			return optional("the daemon chooses brain ids itself")
 		}
 		return res.verify(status)
 	}
@@ -177,18 +176,7 @@ func expectGone(r request) step {
 
 // expectBrainListed requires the list of brains to contain the check's brain, or not to.
 func expectBrainListed(want bool) step {
-	return func(ctx context.Context, c *client) error {
-		listed := jsonField("items", func(got any) error {
-			items, _ := got.([]any)
-			has := slices.ContainsFunc(items, func(item any) bool {
-				b, _ := item.(object)
-				return b["id"] == c.brain
-			})
-			if has != want {
-				return fmt.Errorf("want brain %s in the list: %v, got %s", c.brain, want, excerpt(encode(got)))
-			}
-			return nil
-		})
-		return inspect(daemonRequest("GET", "/v1/brains"), 200, listed)(ctx, c)
-	}
+	return lazily(func(c *client) step {
+		return inspect(daemonRequest("GET", "/v1/brains"), 200, jsonField("items", lists("brain", c.brain, want)))
+	})
 }

@@ -103,6 +103,14 @@ func inOtherBrain(steps ...step) step {
 	}
 }
 
+// runIn runs steps in a brain that is not the check's own.
+func (c *client) runIn(ctx context.Context, brain string, steps ...step) error {
+	other := &client{target: c.target, brain: brain}
+	err := other.run(ctx, steps...)
+	c.take(other)
+	return err
+}
+
 // take remembers the last exchange of another client, if it has one, and those that failed.
 func (c *client) take(other *client) {
 	for _, x := range other.failures() {
@@ -122,6 +130,15 @@ func (c *client) do(ctx context.Context, r request) (*response, error) {
 	}
 	c.remember(res.seen)
 	return res, res.withinRate()
+}
+
+// get sends a request and returns the response if verify accepts it.
+func (c *client) get(ctx context.Context, r request, status int, assertions ...assertion) (*response, error) {
+	res, err := c.do(ctx, r)
+	if err == nil {
+		err = res.verify(status, assertions...)
+	}
+	return res, err
 }
 
 // withinRate returns an error if the daemon's rate limit was reached.

@@ -158,8 +158,7 @@ func routeChecks() []check {
 			inspect(patch, 405, hasAllowHeader)),
 		should("errors-brain-missing-problem", "7.1",
 			"The error response for a brain that does not exist has a Problem.",
-			inNoBrain("PUT", "/documents?path=a.md", func(r request) request { return r.withBytes("x") },
-				givenError, isProblem)),
+			inNoBrain(putOf("a.md", "x"), givenError, isProblem)),
 	}
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,12 +54,6 @@ func notUnhealthy(r *response) error {
 // createsLikeSeeder creates a brain with the only request that an evaluation has for that.
 func createsLikeSeeder(ctx context.Context, c *client) error {
 	name := freshName(c)
-	res, err := c.do(ctx, daemonRequest(http.MethodPost, "/v1/brains").withJSON(object{
-		"name": name, "brain_id": name, "brainId": name, "id": name, "slug": name,
-	}))
-	if err != nil {
-		return err
-	}
 	var o object
 	isObject := func(r *response) (err error) {
 		if len(strings.TrimSpace(string(r.body))) > 0 {
@@ -66,19 +61,14 @@ func createsLikeSeeder(ctx context.Context, c *client) error {
 		}
 		return err
 	}
-	if err := res.verify(0, isSuccess, isObject); err != nil {
+	if _, err := c.get(ctx, daemonRequest(http.MethodPost, "/v1/brains").withJSON(object{
+		"name": name, "brain_id": name, "brainId": name, "id": name, "slug": name,
+	}), 0, isSuccess, isObject); err != nil {
 		return err
 	}
-	created := &client{target: c.target, brain: name}
-	for _, key := range []string{"brainId", "brain_id", "id"} {
-		if id, _ := o[key].(string); id != "" {
-			created.brain = id
-		}
-	}
-	defer c.target.deleteBrain(ctx, created.brain)
-	err = created.run(ctx, expect2xx(putOf(kettle, kettleNote)))
-	c.take(created)
-	return err
+	created := cmp.Or(firstText(o, "id", "brain_id", "brainId"), name)
+	defer c.target.deleteBrain(ctx, created)
+	return c.runIn(ctx, created, expect2xx(putOf(kettle, kettleNote)))
 }
 
 // countsTwo requires the response to a batch of two ops. Without the endpoint, documents are

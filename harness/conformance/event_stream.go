@@ -190,7 +190,3 @@ func ofRenames(judge func(object) error) func(object) error {
 		return judge(o)
 	}
 }
-
-func eventField(name string, m matcher) func(object) error {
-	return func(o object) error { return matchField(o, name, m) }
-}

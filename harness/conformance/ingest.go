@@ -114,24 +114,19 @@ func ingestedNot(name string) assertion {
 
 // ingestThen ingests a file, waits until a queued one is done, and passes the IngestResponse on.
 // Without one the check cannot be judged.
-func ingestThen(r request, then func(object) []step) step {
+func ingestThen(r request, then func(object) step) step {
 	return func(ctx context.Context, c *client) error {
 		var o object
-		if err := setup(func(ctx context.Context, c *client) (err error) {
+		ingest := func(ctx context.Context, c *client) (err error) {
 			o, err = ingestDone(ctx, c, r)
 			return err
-		})(ctx, c); err != nil {
-			return err
 		}
-		return c.run(ctx, then(o)...)
+		return c.run(ctx, setup(ingest), lazily(func(*client) step { return then(o) }))
 	}
 }
 
 func ingestDone(ctx context.Context, c *client, r request) (object, error) {
-	res, err := c.do(ctx, r)
-	if err == nil {
-		err = res.verify(0, isSuccess)
-	}
+	res, err := c.get(ctx, r, 0, isSuccess)
 	if err != nil {
 		return nil, err
 	}
@@ -140,59 +135,54 @@ func ingestDone(ctx context.Context, c *client, r request) (object, error) {
 		return o, against(err)
 	}
 	id, _ := o["job_id"].(string)
-	within := c.target.within(ingestedWithin)
-	var job object
-	done, err := poll(ctx, within, func() (bool, error) {
-		job, err = c.job(ctx, id)
-		return job["status"] != protocol.JobQueued && job["status"] != protocol.JobRunning, err
-	})
+	job, done, err := c.endedJob(ctx, id)
 	result, ok := job["result"].(object)
 	if err == nil && (!done || !ok) {
 		// The specification does not say where a queued file is found when it is done.
-		err = unjudged{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s", id, within, excerpt(encode(job)))}
+		err = unjudged{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s",
+			id, c.target.within(ingestedWithin), excerpt(encode(job)))}
 	}
 	return result, err
 }
 
+// endedJob waits until a job is neither queued nor running. If it does not end in time, it returns
+// false with the job as it was last.
+func (c *client) endedJob(ctx context.Context, id string) (job object, ended bool, err error) {
+	ended, err = poll(ctx, c.target.within(ingestedWithin), func() (_ bool, err error) {
+		job, err = c.job(ctx, id)
+		return job["status"] != protocol.JobQueued && job["status"] != protocol.JobRunning, err
+	})
+	return job, ended, err
+}
+
 // job returns a job. The specification does not name the endpoint.
 func (c *client) job(ctx context.Context, id string) (object, error) {
-	res, err := c.do(ctx, brainRequest("GET", "/jobs/"+url.PathEscape(id)))
+	res, err := c.get(ctx, brainRequest("GET", "/jobs/"+url.PathEscape(id)), 0, given(200))
 	if err != nil {
-		return nil, err
-	}
-	if err := res.verify(0, given(200)); err != nil {
 		return nil, err
 	}
 	return res.object()
 }
 
-// equalFields requires the IngestResponse of a request to have certain values.
-func equalFields(r request, want object) step {
-	return ingestThen(r, func(o object) []step {
-		return []step{func(context.Context, *client) error {
-			for name, v := range want {
-				if err := matchField(o, name, equals(v)); err != nil {
-					return against(err)
-				}
-			}
-			return nil
-		}}
+// ingestTwo ingests two files in turn and compares their IngestResponses.
+func ingestTwo(second request, compare func(first, second object) error) step {
+	return ingestThen(plainFile, func(first object) step {
+		return ingestThen(second, func(second object) step {
+			return func(context.Context, *client) error { return against(compare(first, second)) }
+		})
 	})
 }
 
-var ingestTwice = ingestThen(plainFile, func(first object) []step {
-	return []step{equalFields(plainFile, object{"reused": true, "document_id": first["document_id"], "hash": first["hash"]})}
+var ingestTwice = ingestTwo(plainFile, func(first, second object) error {
+	return matchFields(second, map[string]matcher{
+		"reused": equals(true), "document_id": equals(first["document_id"]), "hash": equals(first["hash"])})
 })
 
-var hashesDiffer = ingestThen(plainFile, func(first object) []step {
-	return []step{ingestThen(ingestOf("other.md", samovarText+"x"), func(second object) []step {
-		return []step{func(context.Context, *client) error {
-			if first["hash"] == second["hash"] {
-				return brokenf("want different hashes, got %v for both", first["hash"])
-			}
-			return nil
-		}}
-	})}
+var hashesDiffer = ingestTwo(ingestOf("other.md", samovarText+"x"), func(first, second object) error {
+	if first["hash"] == second["hash"] {
+		return fmt.Errorf("want different hashes, got %v for both", first["hash"])
+	}
+	return nil
 })
 
 func ingestKindChecks() []check {
@@ -209,22 +199,19 @@ func ingestKindChecks() []check {
 	var checks []check
 	for _, r := range rows {
 		checks = append(checks, should("ingest-"+r.id+"-found", "4.1", "A search finds the text of an ingested "+r.what+" file.",
-			ingestThen(plainFile, func(object) []step { return nil }),
-			expectIngested(ingestOf(r.name, r.content)), awaitAnyPath(r.word)))
+			setup(expectIngested(plainFile)), expectIngested(ingestOf(r.name, r.content)), awaitAnyPath(r.word)))
 	}
 	return append(checks,
 		should("ingest-markdown-content", "4.1", "An ingested Markdown file can be read at the path of its response.",
-			ingestThen(plainFile, func(o object) []step {
+			ingestThen(plainFile, func(o object) step {
 				p, _ := o["path"].(string)
-				return []step{expect(readOf(p), 200, bodyContains("The samovar is made of copper."))}
+				return expect(readOf(p), 200, bodyContains("The samovar is made of copper."))
 			})),
 		should("ingest-as", "4.1", "as takes precedence over the extension.",
 			send(plainFile), expectIngested(ingestOf("notes.bin", "The heron waits.", "as", "text")), awaitAnyPath("heron")),
 		should("ingest-same-name", "4.1", "Two files with the same name and other bytes do not lose text without a word.",
-			ingestThen(plainFile, func(object) []step {
-				return []step{ingestThen(ingestOf("samovar.md", "# Samovar\n\nThe teapot is blue.\n"),
-					func(object) []step { return []step{awaitAnyPath("teapot")} })}
-			})),
+			setup(expectIngested(plainFile), expectIngested(ingestOf("samovar.md", "# Samovar\n\nThe teapot is blue.\n"))),
+			awaitAnyPath("teapot")),
 	)
 }
 
@@ -305,32 +292,28 @@ func hasURLIngest(ctx context.Context, c *client) error {
 }
 
 func ingestLimitChecks() []check {
-	sized := func(n int) func() string { return func() string { return textOfSize(n) } }
-	form := func(n int, assert assertion) step {
-		return lazily(func() step { return expect(formOf("big.txt", sized(n)()), 0, assert) })
+	form := func(n int, assertions ...assertion) step {
+		return inTurn(send(formOf("small.txt", "small")),
+			lazily(func(*client) step { return expect(formOf("big.txt", textOfSize(n)), 0, assertions...) }))
 	}
 	return []check{
 		should("ingest-25mib", "8", "A file may have 26,214,400 bytes.",
-			send(formOf("small.txt", "small")), form(protocol.MaxIngestBytes, isSuccess)),
+			form(protocol.MaxIngestBytes, isSuccess)),
 		should("ingest-25mib-over-413", "8", "A file of 26,214,401 bytes is rejected with 413.",
-			send(formOf("small.txt", "small")), form(protocol.MaxIngestBytes+1, statusIn(413))),
+			form(protocol.MaxIngestBytes+1, statusIn(413))),
 		should("ingest-25mib-over-code", "7.3", "The code for a file above 26,214,400 bytes is file_too_large.",
-			send(formOf("small.txt", "small")), lazily(func() step {
-				return expect(formOf("big.txt", textOfSize(protocol.MaxIngestBytes+1)), 0, given(413),
-					jsonField("code", equals(protocol.CodeFileTooLarge)))
-			})),
+			form(protocol.MaxIngestBytes+1, given(413), jsonField("code", equals(protocol.CodeFileTooLarge)))),
 		should("ingest-queued-completes", "3", "A file that is queued is ingested in the end.",
-			lazily(func() step { return queuedCompletes(formOf("long.txt", textOfSize(8<<20)+"The ostrich runs.\n")) })),
+			lazily(func(*client) step {
+				return queuedCompletes(formOf("long.txt", textOfSize(8<<20)+"The ostrich runs.\n"))
+			})),
 	}
 }
 
 // queuedCompletes ingests a file that a daemon may queue, and waits for its job.
 func queuedCompletes(r request) step {
 	return func(ctx context.Context, c *client) error {
-		res, err := c.do(ctx, r)
-		if err == nil {
-			err = res.verify(0, given2xx)
-		}
+		res, err := c.get(ctx, r, 0, given2xx)
 		if err != nil {
 			return err
 		}
@@ -348,17 +331,13 @@ func expectJobCompleted(o object) step {
 		if id == "" {
 			return brokenf("want a job_id for the status queued, got %s", excerpt(encode(o)))
 		}
-		within := c.target.within(ingestedWithin)
-		var job object
-		done, err := poll(ctx, within, func() (_ bool, err error) {
-			job, err = c.job(ctx, id)
-			return job["status"] == protocol.JobCompleted || job["status"] == protocol.JobFailed, err
-		})
+		job, done, err := c.endedJob(ctx, id)
 		switch {
 		case err != nil:
 			return err
 		case !done:
-			return brokenf("job %s: want the status completed in %v, got %v: %w", id, within, job["status"], errSilence)
+			return brokenf("job %s: want the status completed in %v, got %v: %w",
+				id, c.target.within(ingestedWithin), job["status"], errSilence)
 		case job["status"] != protocol.JobCompleted:
 			return brokenf("job %s: want the status completed, got %s", id, excerpt(encode(job)))
 		}

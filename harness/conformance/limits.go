@@ -18,31 +18,20 @@ func textOfSize(n int) string {
 	return strings.Repeat(line, n/len(line)+1)[:n]
 }
 
-// wholeOr413 writes a.md with a text, and sends a request that changes it. If the daemon accepts
-// the request, a.md must have the new text; if it returns 413, the old one.
-func wholeOr413(r func() request, before, after func() string) step {
-	return func(ctx context.Context, c *client) error {
-		if err := written("a.md", before())(ctx, c); err != nil {
-			return err
-		}
-		res, err := c.do(ctx, r())
-		if err != nil {
-			return err
-		}
-		if res.status == 413 {
-			return expectContent("a.md", before())(ctx, c)
-		}
-		if err := res.verify(0, isSuccess); err != nil {
-			return err
-		}
-		return expectContent("a.md", after())(ctx, c)
-	}
-}
-
-// lazily creates a step when it runs, so that the catalog does not hold the large texts of this
-// group.
-func lazily(create func() step) step {
-	return func(ctx context.Context, c *client) error { return create()(ctx, c) }
+// wholeOr413 writes old to a.md, and sends a request that changes it. If the daemon accepts the
+// request, a.md must have the new text; if it returns 413, the old one.
+func wholeOr413(r func() request, after func() string) step {
+	return lazily(func(*client) step {
+		want := after
+		change := expect(r(), 0, func(res *response) error {
+			if res.status == 413 {
+				want = func() string { return "old" }
+				return nil
+			}
+			return isSuccess(res)
+		})
+		return inTurn(written("a.md", "old"), change, lazily(func(*client) step { return expectContent("a.md", want()) }))
+	})
 }
 
 func limitChecks() []check {
@@ -52,41 +41,38 @@ func limitChecks() []check {
 
 func writeLimitChecks() []check {
 	const most = protocol.MaxWriteBytes
-	old := func() string { return "old" }
 	sized := func(n int) func() string { return func() string { return textOfSize(n) } }
 	extended := func(n int) func() string { return func() string { return "old" + textOfSize(n) } }
 	putText := func(n int) func() request { return func() request { return putOf("a.md", textOfSize(n)) } }
 	appendText := func(n int) func() request { return func() request { return appendOf("a.md", textOfSize(n)) } }
 	accepted := func(r func() request) step {
-		return lazily(func() step { return expect2xx(r()) })
+		return lazily(func(*client) step { return expect2xx(r()) })
 	}
 	expectLazily := func(r func() request, status int) step {
-		return lazily(func() step { return expect(r(), status) })
+		return lazily(func(*client) step { return expect(r(), status) })
 	}
 	return []check{
 		should("limits-put-2mib-204", "8", "PUT accepts a body of 2,097,152 bytes.", accepted(putText(most))),
 		must("limits-put-2mib-whole", "8", "PUT stores a body of 2,097,152 bytes completely or rejects it with 413.",
-			wholeOr413(putText(most), old, sized(most))),
+			wholeOr413(putText(most), sized(most))),
 		should("limits-put-over-413", "8", "PUT rejects a body of 2,097,153 bytes with 413.",
 			expectLazily(putText(most+1), 413)),
 		must("limits-put-over-whole", "8", "PUT stores a body of 2,097,153 bytes completely or rejects it with 413.",
-			wholeOr413(putText(most+1), old, sized(most+1))),
+			wholeOr413(putText(most+1), sized(most+1))),
 		should("limits-append-2mib-204", "8", "Append accepts a body of 2,097,152 bytes.",
 			accepted(appendText(most))),
 		must("limits-append-2mib-whole", "8",
 			"Append stores a body of 2,097,152 bytes completely or rejects it with 413.",
-			wholeOr413(appendText(most), old, extended(most))),
+			wholeOr413(appendText(most), extended(most))),
 		should("limits-append-over-413", "8", "Append rejects a body of 2,097,153 bytes with 413.",
 			expectLazily(appendText(most+1), 413)),
 		must("limits-append-over-whole", "8",
 			"Append stores a body of 2,097,153 bytes completely or rejects it with 413.",
-			wholeOr413(appendText(most+1), old, extended(most+1))),
+			wholeOr413(appendText(most+1), extended(most+1))),
 		should("limits-append-document-grows", "8", "A document may grow beyond the limit of a body.",
-			lazily(func() step {
-				return func(ctx context.Context, c *client) error {
-					return c.run(ctx, written("a.md", textOfSize(most)), expect2xx(appendOf("a.md", "more")),
-						expectContent("a.md", textOfSize(most)+"more"))
-				}
+			lazily(func(*client) step {
+				return inTurn(written("a.md", textOfSize(most)), expect2xx(appendOf("a.md", "more")),
+					expectContent("a.md", textOfSize(most)+"more"))
 			})),
 		should("limits-put-declared-413", "8",
 			"A Content-Length far above the limit is rejected with 413 before the body is sent.",
@@ -105,16 +91,14 @@ func writeLimitChecks() []check {
 
 // expect413 checks the response to a body that most daemons reject.
 func expect413(assert assertion) step {
-	return func(ctx context.Context, c *client) error {
-		res, err := c.do(ctx, putOf("a.md", textOfSize(protocol.MaxWriteBytes+1)))
-		if err != nil {
-			return err
-		}
-		if res.status != 413 {
-			return optional("the daemon does not reject a body of 2,097,153 bytes with 413")
-		}
-		return res.verify(413, assert)
-	}
+	return lazily(func(*client) step {
+		return expect(putOf("a.md", textOfSize(protocol.MaxWriteBytes+1)), 0, func(r *response) error {
+			if r.status != 413 {
+				return optional("the daemon does not reject a body of 2,097,153 bytes with 413")
+			}
+			return assert(r)
+		})
+	})
 }
 
 // oversizedContentLength announces a body of a terabyte and does not send it.
@@ -133,7 +117,12 @@ func compressionChecks() []check {
 		should("limits-gzip", "8", "PUT stores a gzip body decompressed or rejects it.", gzipStored),
 		must("limits-gzip-counted-unpacked", "8",
 			"The limit of a body applies after decompression: 16 KiB that decompress to 16 MiB are rejected.",
-			gzipBomb),
+			lazily(func(*client) step {
+				bomb := gzipped(strings.Repeat("0", 16<<20))
+				return inTurn(written("a.md", "old"),
+					expect(putOf("a.md", bomb).withHeader("Content-Encoding", "gzip"), 0, statusIn(413, 415, 400)),
+					expectContent("a.md", "old"))
+			})),
 	}
 }
 
@@ -167,14 +156,6 @@ func gzipStored(ctx context.Context, c *client) error {
 	})(ctx, c)
 }
 
-func gzipBomb(ctx context.Context, c *client) error {
-	bomb := gzipped(strings.Repeat("0", 16<<20))
-	return c.run(ctx,
-		written("a.md", "old"),
-		expect(putOf("a.md", bomb).withHeader("Content-Encoding", "gzip"), 0, statusIn(413, 415, 400)),
-		expectContent("a.md", "old"))
-}
-
 func batchLimitChecks() []check {
 	const each = protocol.MaxBatchBytes / 8
 	bytesOf := func(last int) request {
@@ -188,23 +169,22 @@ func batchLimitChecks() []check {
 		return batchOf(slices.Repeat([]object{appendOp("a.md", "x")}, n)...)
 	}
 	const most = protocol.MaxBatchOps
-	old := func() string { return "old" }
 	return []check{
 		should("limits-batch-8mib-200", "8", "A batch may have 8,388,608 bytes of content.",
-			lazily(func() step { return expect2xx(bytesOf(each)) })),
+			lazily(func(*client) step { return expect2xx(bytesOf(each)) })),
 		should("limits-batch-8mib-over-413", "8", "A batch with 8,388,609 bytes of content is rejected with 413.",
-			lazily(func() step { return expect(bytesOf(each+1), 413) })),
+			lazily(func(*client) step { return expect(bytesOf(each+1), 413) })),
 		must("limits-batch-8mib-over-whole", "8",
 			"A batch with 8,388,609 bytes of content is applied completely, or rejected with 413 and changes nothing.",
-			wholeOr413(func() request { return bytesOf(each + 1) }, old,
+			wholeOr413(func() request { return bytesOf(each + 1) },
 				func() string { return textOfSize(each + 1) })),
 		should("limits-batch-1024-ops-200", "8", "A batch may have 1,024 ops.",
-			lazily(func() step { return expect2xx(opsOf(most)) })),
+			lazily(func(*client) step { return expect2xx(opsOf(most)) })),
 		should("limits-batch-1025-ops-413", "8", "A batch of 1,025 ops is rejected with 413.",
-			lazily(func() step { return expect(opsOf(most+1), 413) })),
+			lazily(func(*client) step { return expect(opsOf(most+1), 413) })),
 		must("limits-batch-1025-ops-whole", "8",
 			"A batch of 1,025 ops is applied completely, or rejected with 413 and changes nothing.",
-			wholeOr413(func() request { return opsOf(most + 1) }, old,
+			wholeOr413(func() request { return opsOf(most + 1) },
 				func() string { return "old" + strings.Repeat("x", most+1) })),
 	}
 }
@@ -213,12 +193,7 @@ func listingLimitChecks() []check {
 	const most = protocol.MaxListItems
 	return []check{
 		should("limits-listing-10000-200", "8", "A listing may have 10,000 items.",
-			func(ctx context.Context, c *client) error {
-				if _, err := putMany(ctx, c, most); err != nil {
-					return err
-				}
-				return expect(listOf(recursive...), 200)(ctx, c)
-			}),
+			putMany(most), expect(listOf(recursive...), 200)),
 		should("limits-listing-over-whole", "8", "A listing of 10,001 items is complete or rejected with 413.",
 			longListing(most+1, true)),
 	}

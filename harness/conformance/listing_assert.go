@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"slices"
 )
@@ -99,12 +98,9 @@ var (
 
 // putPaths writes documents whose content is their path.
 func putPaths(paths ...string) step {
-	return func(ctx context.Context, c *client) error {
-		for _, p := range paths {
-			if err := put(p, p)(ctx, c); err != nil {
-				return err
-			}
-		}
-		return nil
+	puts := make([]step, len(paths))
+	for i, p := range paths {
+		puts[i] = put(p, p)
 	}
+	return inTurn(puts...)
 }

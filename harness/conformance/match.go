@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,41 @@ func matchField(o object, name string, m matcher) error {
 		return inField(name, err)
 	}
 	return nil
+}
+
+// each judges objects in turn, until one is wrong.
+func each(list []object, judge func(object) error) error {
+	for _, o := range list {
+		if err := judge(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasField is matchField for functions that judge objects.
+func hasField(name string, m matcher) func(object) error {
+	return func(o object) error { return matchField(o, name, m) }
+}
+
+// lists requires an array to have an object with an id, or not to. what names the object.
+func lists(what, id string, want bool) matcher {
+	return func(got any) error {
+		items, _ := got.([]any)
+		has := slices.ContainsFunc(items, func(item any) bool { o, _ := item.(object); return o["id"] == id })
+		switch {
+		case want && !has:
+			return fmt.Errorf("want the %s %s in the list, got %s", what, id, excerpt(encode(got)))
+		case has && !want:
+			return fmt.Errorf("want no %s %s in the list, got %s", what, id, excerpt(encode(got)))
+		}
+		return nil
+	}
+}
+
+// both requires a value to match twice.
+func both(a, b matcher) matcher {
+	return func(got any) error { return errors.Join(a(got), b(got)) }
 }
 
 // notSnakeCase is the cause of every key in camelCase.

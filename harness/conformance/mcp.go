@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -113,7 +112,7 @@ func (d *target) toolBrain(ctx context.Context) (string, error) {
 // createToolBrain creates a brain with the tool for that.
 func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
 	name := newBrainName()
-	r, err := callTool(ctx, m, "memory_create_brain", object{"name": name, "slug": name})
+	r, err := callTool(ctx, m, "memory_create_brain", object{"name": name, "slug": name}, nil)
 	if err == nil {
 		err = r.given()
 	}
@@ -134,6 +133,7 @@ type reply struct {
 	payload  object // the structured content
 	rejected error  // a JSON-RPC error instead of a result
 	progress []mcpclient.Progress
+	stray    int    // notifications of other calls, or with another token, so far on the connection
 	wrong    string // the rule of progress that the notifications violate
 }
 
@@ -174,25 +174,16 @@ func (r *reply) hasCode(code string) bool {
 	return r.Failure != nil && (r.Failure.Code == code || strings.Contains(r.Text, code))
 }
 
-// callTool calls a tool without a progress token.
-func callTool(ctx context.Context, c *mcpclient.Client, tool string, args object) (*reply, error) {
-	result, err := c.Call(ctx, tool, args, nil)
-	return newReply(tool, result, err)
-}
-
-// callWithToken calls a tool with a progress token.
-func callWithToken(ctx context.Context, c *mcpclient.Client, tool string, args object, token any) (*reply, error) {
-	var got []mcpclient.Progress
-	result, err := c.CallToken(ctx, tool, args, token, func(p mcpclient.Progress) { got = append(got, p) })
-	r, err := newReply(tool, result, err)
-	if r != nil {
-		r.progress = got
+// callTool calls a tool, with a progress token unless it is nil.
+func callTool(ctx context.Context, c *mcpclient.Client, tool string, args object, token any) (*reply, error) {
+	r := &reply{tool: tool}
+	var err error
+	if token == nil {
+		r.Result, err = c.Call(ctx, tool, args, nil)
+	} else {
+		r.Result, err = c.CallToken(ctx, tool, args, token, func(p mcpclient.Progress) { r.progress = append(r.progress, p) })
 	}
-	return r, err
-}
-
-func newReply(tool string, result mcpclient.Result, err error) (*reply, error) {
-	r := &reply{Result: result, tool: tool}
+	r.stray = c.Stray()
 	if failed, ok := errors.AsType[*mcpclient.Error](err); ok && !failed.Aborted {
 		if failed.Code == mcpclient.CodeProgress {
 			r.wrong = failed.Message
@@ -204,7 +195,7 @@ func newReply(tool string, result mcpclient.Result, err error) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", tool, err)
 	}
-	if json.Unmarshal(result.Structured, &r.payload) != nil {
+	if json.Unmarshal(r.Structured, &r.payload) != nil {
 		r.payload = nil // a check of its own is about that
 	}
 	return r, nil
@@ -213,12 +204,22 @@ func newReply(tool string, result mcpclient.Result, err error) (*reply, error) {
 // calling calls a tool in the shared brain and judges the reply. The judge's errors break the
 // check, except those without a verdict.
 func calling(tool string, args object, judge func(*reply) error) step {
+	return callingWith(nil, tool, args, judge)
+}
+
+// callingWith is calling with a progress token, unless it is nil. A brain that the call creates is
+// deleted afterwards, if the daemon's API is known.
+func callingWith(token any, tool string, args object, judge func(*reply) error) step {
 	return withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {
-		r, err := callTool(ctx, m, tool, c.inToolBrain(tool, args))
+		sent := c.inToolBrain(tool, args)
+		r, err := callTool(ctx, m, tool, sent, token)
 		if err != nil {
 			return err
 		}
-		x := toolExchange(tool, c.inToolBrain(tool, args), r)
+		if id, ok := r.payload["id"].(string); ok && tool == "memory_create_brain" {
+			c.target.deleteBrain(ctx, id)
+		}
+		x := toolExchange(tool, sent, r)
 		c.remember(x)
 		if err := judge(r); err != nil {
 			return x.about(against(fmt.Errorf("%s: %w", tool, err)))
@@ -234,7 +235,7 @@ func preparing(tool string, args object) step { return calling(tool, args, (*rep
 // that only this check uses.
 func (c *client) inToolBrain(tool string, args object) object {
 	sent := object{}
-	if !slices.Contains(brainlessTools, tool) {
+	if hasBrain(tool) {
 		sent["brain"] = c.brain
 	}
 	for name, v := range args {
@@ -271,7 +272,7 @@ func withOwnConnection(steps ...step) step {
 		}
 		defer func() { _ = m.Close() }() // not what the check is about
 		own := &client{target: c.target, tools: m, brain: c.brain, unique: c.unique}
-		r, err := callTool(ctx, m, "memory_search", own.inToolBrain("memory_search", object{"query": "x"}))
+		r, err := callTool(ctx, m, "memory_search", own.inToolBrain("memory_search", object{"query": "x"}), nil)
 		if err != nil {
 			return err
 		}
@@ -284,80 +285,5 @@ func withOwnConnection(steps ...step) step {
 		err = own.run(ctx, steps...)
 		c.take(own)
 		return err
-	}
-}
-
-// succeeds requires a call to succeed.
-func succeeds(r *reply) error {
-	if r.isError() {
-		return errors.New(r.String())
-	}
-	return nil
-}
-
-// fails requires an error.
-func fails(r *reply) error {
-	if !r.isError() {
-		return fmt.Errorf("want an error, but %s", r)
-	}
-	return nil
-}
-
-// failsWith requires an error with a code.
-func failsWith(code string) func(*reply) error {
-	return func(r *reply) error {
-		if !r.hasCode(code) {
-			return onEveryRoute("returned no error with the code "+code, "want an error with the code %s, but %s", code, r)
-		}
-		return nil
-	}
-}
-
-// payloadHas judges the structured content of a call that succeeded.
-func payloadHas(fields map[string]matcher) func(*reply) error {
-	return func(r *reply) error {
-		if err := r.given(); err != nil {
-			return err
-		}
-		return matchFields(r.payload, fields)
-	}
-}
-
-func matchFields(o object, fields map[string]matcher) error {
-	if o == nil {
-		return errors.New("want an object as structured content, got none")
-	}
-	for name, m := range fields {
-		if err := matchField(o, name, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachIn matches the fields of every object in an array.
-func eachIn(fields map[string]matcher) matcher {
-	return func(got any) error {
-		list, ok := got.([]any)
-		if !ok {
-			return fmt.Errorf("want an array, got %s", excerpt(encode(got)))
-		}
-		items, err := objects(list)
-		for _, o := range items {
-			if err == nil {
-				err = matchFields(o, fields)
-			}
-		}
-		return err
-	}
-}
-
-// nonEmpty requires an array to have an element, and then matches it.
-func nonEmpty(m matcher) matcher {
-	return func(got any) error {
-		if err := isNonEmptyArray(got); err != nil {
-			return err
-		}
-		return m(got)
 	}
 }

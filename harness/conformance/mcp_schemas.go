@@ -2,112 +2,51 @@ package conformance
 
 import (
 	"context"
+	_ "embed" // tools.json
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"evalctl/daemon/mcpclient"
-	"evalctl/daemon/protocol"
 )
-
-// brainlessTools are those without the argument brain.
-var brainlessTools = []string{"memory_create_brain", "memory_list_brains"}
 
 // toolSchema has the rules of a tool's arguments (spec 4.1), in the terms of JSON Schema.
 type toolSchema struct {
-	name      string
-	arguments map[string]object
-	required  []string
+	Name       string            `json:"name"`
+	Required   []string          `json:"required"`
+	Properties map[string]object `json:"properties"`
 }
 
-func text(least, most int) object {
-	return object{"type": "string", "minLength": float64(least), "maxLength": float64(most)}
-}
-
-func between(least, most int) object {
-	return object{"type": "integer", "minimum": float64(least), "maximum": float64(most)}
-}
-
-func oneOf(values ...string) object {
-	list := make([]any, len(values))
-	for i, v := range values {
-		list[i] = v
-	}
-	return object{"type": "string", "enum": list}
-}
+//go:embed tools.json
+var toolsJSON []byte
 
 // toolSchemas are the eleven tools.
-func toolSchemas() []toolSchema {
-	anyText := object{"type": "string"}
-	defaulted := func(rule object, v any) object {
-		rule = maps.Clone(rule)
-		rule["default"] = v
-		return rule
-	}
-	speech := object{"type": "object", "required": []any{"role", "content"}, "properties": object{
-		"role":    oneOf("system", "user", "assistant", "tool"),
-		"content": object{"type": "string", "minLength": 1.0},
-	}}
-	slug := text(1, protocol.MaxBrainSlug)
-	slug["pattern"] = `^[a-z0-9][a-z0-9-]*$`
-	all := []toolSchema{
-		{"memory_search", map[string]object{
-			"query": text(1, protocol.MaxSearchQuery), "top_k": defaulted(between(1, protocol.MaxSearchTopK), 10.0),
-			"scope": oneOf("all", "global", "project", "agent"),
-			"sort":  oneOf("relevance", "recency", "relevance_then_recency"),
-		}, []string{"query"}},
-		{"memory_recall", map[string]object{
-			"query": text(1, protocol.MaxSearchQuery), "scope": oneOf("global", "project", "agent"),
-			"session_id": anyText, "top_k": between(1, protocol.MaxRecallTopK),
-		}, []string{"query"}},
-		{"memory_remember", map[string]object{
-			"content": text(1, protocol.MaxDocumentContent), "title": text(1, protocol.MaxDocumentTitle),
-			"tags": {"type": "array", "maxItems": float64(protocol.MaxDocumentTags),
-				"items": text(1, protocol.MaxDocumentTag)},
-			"path": text(1, protocol.MaxDocumentPath),
-		}, []string{"content"}},
-		{"memory_ingest_file", map[string]object{
-			"path": anyText, "as": oneOf("markdown", "text", "pdf", "json"),
-		}, []string{"path"}},
-		{"memory_ingest_url", map[string]object{"url": anyText}, []string{"url"}},
-		{"memory_extract", map[string]object{
-			"messages": {"type": "array", "minItems": 1.0, "maxItems": float64(protocol.MaxSessionMessages),
-				"items": speech},
-			"actor_id": anyText, "session_id": anyText,
-		}, []string{"messages"}},
-		{"memory_reflect", map[string]object{"session_id": {"type": "string", "minLength": 1.0}},
-			[]string{"session_id"}},
-		{"memory_consolidate", map[string]object{}, nil},
-		{"memory_create_brain", map[string]object{
-			"name": text(1, protocol.MaxBrainName), "slug": slug,
-			"visibility": defaulted(oneOf("private", "tenant", "public"), "private"),
-		}, []string{"name"}},
-		{"memory_list_brains", map[string]object{}, nil},
-		{"memory_ask", map[string]object{
-			"query": text(1, protocol.MaxAskQuery), "top_k": between(1, protocol.MaxAskTopK),
-		}, []string{"query"}},
-	}
-	for _, t := range all {
-		if !slices.Contains(brainlessTools, t.name) {
-			t.arguments["brain"] = anyText
-		}
+var toolSchemas = sync.OnceValue(func() (all []toolSchema) {
+	if err := json.Unmarshal(toolsJSON, &all); err != nil {
+		panic(err) // the file is part of the program
 	}
 	return all
+})
+
+// hasBrain reports whether a tool has the argument brain.
+func hasBrain(tool string) bool {
+	return !slices.ContainsFunc(toolSchemas(), func(t toolSchema) bool { return t.Name == tool && t.Properties["brain"] == nil })
 }
 
-// idOf returns the tool's name in the ids of checks.
-func (t toolSchema) idOf() string {
-	return strings.ReplaceAll(strings.TrimPrefix(t.name, "memory_"), "_", "-")
+// toolID returns a tool's name in the ids of checks.
+func toolID(tool string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(tool, "memory_"), "_", "-")
 }
 
 func mcpSchemaChecks() []check {
 	checks := []check{
 		must("mcp-tools", "4.1", "The server lists the eleven tools.", listing(func(all []mcpclient.Tool) error {
 			for _, want := range toolSchemas() {
-				if !slices.ContainsFunc(all, func(t mcpclient.Tool) bool { return t.Name == want.name }) {
-					return fmt.Errorf("want the tool %s among %d tools", want.name, len(all))
+				if !slices.ContainsFunc(all, func(t mcpclient.Tool) bool { return t.Name == want.Name }) {
+					return fmt.Errorf("want the tool %s among %d tools", want.Name, len(all))
 				}
 			}
 			return nil
@@ -123,8 +62,8 @@ func mcpSchemaChecks() []check {
 			})),
 	}
 	for _, t := range toolSchemas() {
-		checks = append(checks, must("mcp-schema-"+t.idOf(), "4.1",
-			"The input schema of "+t.name+" has the arguments and limits of the specification.",
+		checks = append(checks, must("mcp-schema-"+toolID(t.Name), "4.1",
+			"The input schema of "+t.Name+" has the arguments and limits of the specification.",
 			listing(func(all []mcpclient.Tool) error { return t.compare(all) })))
 	}
 	return checks
@@ -146,28 +85,28 @@ func listing(judge func([]mcpclient.Tool) error) step {
 }
 
 func (t toolSchema) compare(all []mcpclient.Tool) error {
-	i := slices.IndexFunc(all, func(tool mcpclient.Tool) bool { return tool.Name == t.name })
+	i := slices.IndexFunc(all, func(tool mcpclient.Tool) bool { return tool.Name == t.Name })
 	if i < 0 {
-		return unjudged{ReasonSetup, fmt.Errorf("there is no tool %s", t.name)}
+		return unjudged{ReasonSetup, fmt.Errorf("there is no tool %s", t.Name)}
 	}
 	var schema object
 	if err := json.Unmarshal(all[i].InputSchema, &schema); err != nil || schema == nil {
-		return fmt.Errorf("want a schema of %s, got %s", t.name, excerpt(all[i].InputSchema))
+		return fmt.Errorf("want a schema of %s, got %s", t.Name, excerpt(all[i].InputSchema))
 	}
 	if err := matchField(schema, "type", equals("object")); err != nil {
-		return fmt.Errorf("%s: %w", t.name, err)
+		return fmt.Errorf("%s: %w", t.Name, err)
 	}
-	if err := sameSet("required", stringsOf(schema["required"]), t.required); err != nil {
-		return fmt.Errorf("%s: %w", t.name, err)
+	if err := sameSet("required", stringsOf(schema["required"]), t.Required); err != nil {
+		return fmt.Errorf("%s: %w", t.Name, err)
 	}
 	properties, _ := schema["properties"].(object)
-	if err := sameSet("arguments", slices.Collect(maps.Keys(properties)), slices.Collect(maps.Keys(t.arguments))); err != nil {
-		return fmt.Errorf("%s: %w", t.name, err)
+	if err := sameSet("arguments", slices.Collect(maps.Keys(properties)), slices.Collect(maps.Keys(t.Properties))); err != nil {
+		return fmt.Errorf("%s: %w", t.Name, err)
 	}
-	for name, rules := range t.arguments {
+	for name, rules := range t.Properties {
 		got, _ := properties[name].(object)
 		if err := hasRules(got, rules); err != nil {
-			return fmt.Errorf("%s: %s: %w", t.name, name, err)
+			return fmt.Errorf("%s: %s: %w", t.Name, name, err)
 		}
 	}
 	return nil

@@ -205,14 +205,14 @@ func mcpSchemaMutants() []mutant {
 		}), []string{"mcp-schema-extract"}, nil},
 	}
 	for _, t := range toolSchemas() {
-		all = append(all, mutant{"mcp-more-" + t.idOf(), t.name + " has another argument",
-			editSchema(t.name, func(s, p map[string]any) {
+		all = append(all, mutant{"mcp-more-" + toolID(t.Name), t.Name + " has another argument",
+			editSchema(t.Name, func(s, p map[string]any) {
 				if p == nil {
 					p = map[string]any{}
 					s["properties"] = p
 				}
 				p["colour"] = map[string]any{"type": "string"}
-			}), []string{"mcp-schema-" + t.idOf()}, nil})
+			}), []string{"mcp-schema-" + toolID(t.Name)}, nil})
 	}
 	return all
 }

@@ -132,6 +132,14 @@ func ownFileError(paths []string) error {
 	return asCause(ownFileCause, "want only documents that were written, got %q", paths)
 }
 
+// noOwnFiles requires all paths to be those of documents that were written.
+func noOwnFiles(paths []string, written func(string) bool) error {
+	if own := slices.DeleteFunc(paths, written); len(own) > 0 {
+		return ownFileError(own)
+	}
+	return nil
+}
+
 func folderRowError(p string) error {
 	return asCause(folderRowCause, "want no rows for folders, got %q", p)
 }

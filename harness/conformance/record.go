@@ -37,28 +37,22 @@ type record struct {
 
 // createThen creates a document and runs steps with its record. Without a record the check cannot
 // be judged.
-func createThen(fields object, then func(record) []step) step {
+func createThen(fields object, then func(record) step) step {
 	return createJudged(fields, nil, then)
 }
 
 // createJudged is createThen for a check that is also about the response to the creation.
-func createJudged(fields object, about []assertion, then func(record) []step) step {
+func createJudged(fields object, about []assertion, then func(record) step) step {
 	return func(ctx context.Context, c *client) error {
-		res, err := c.do(ctx, createOf(fields))
+		res, err := c.get(ctx, createOf(fields), 0, append([]assertion{given2xx}, about...)...)
 		if err != nil {
-			return err
-		}
-		if err := res.verify(0, given2xx); err != nil {
-			return err
-		}
-		if err := res.verify(0, about...); err != nil {
 			return err
 		}
 		r, err := res.record()
 		if err != nil {
 			return unjudged{ReasonSetup, fmt.Errorf("%s: %w", res.request, err)}
 		}
-		return c.run(ctx, then(r)...)
+		return then(r)(ctx, c)
 	}
 }
 
@@ -78,13 +72,13 @@ func (r *response) record() (record, error) {
 // expectRecordField matches a field of a new document's record, both in the response and, if the
 // daemon can, when the record is read back: a response may repeat a value that was not stored.
 func expectRecordField(fields object, name string, m matcher) step {
-	return createJudged(fields, []assertion{jsonField(name, m)}, func(r record) []step {
-		return []step{expect(recordOf(r.id), 0, func(res *response) error {
+	return createJudged(fields, []assertion{jsonField(name, m)}, func(r record) step {
+		return expect(recordOf(r.id), 0, func(res *response) error {
 			if res.status != http.StatusOK {
 				return nil // the specification has no such endpoint
 			}
 			return jsonField(name, m)(res)
-		})}
+		})
 	})
 }
 

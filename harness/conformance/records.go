@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -27,9 +26,7 @@ func recordFieldChecks() []check {
 		should("records-snake-case", "2", "The keys of a record are in snake_case.",
 			expect(createOf(plain), 0, given2xx, bodyInSnakeCase)),
 		should("records-brain-id", "2", "A record has the id of its brain.",
-			func(ctx context.Context, c *client) error {
-				return expectRecordField(plain, "brain_id", equals(c.brain))(ctx, c)
-			}),
+			lazily(func(c *client) step { return expectRecordField(plain, "brain_id", equals(c.brain)) })),
 	}
 	for _, f := range []struct {
 		name, sentence string
@@ -60,10 +57,10 @@ func recordFieldChecks() []check {
 // matchesContent compares a field of a record with what want returns for the document's bytes.
 func matchesContent(name string, want func([]byte) any) step {
 	fields := document("# Tee\n\nGrün.\n", "a.md", "tags", []string{"x"})
-	return createThen(fields, func(r record) []step {
-		return []step{inspect(readOf(r.path), 200, func(res *response) error {
+	return createThen(fields, func(r record) step {
+		return inspect(readOf(r.path), 200, func(res *response) error {
 			return matchField(r.fields, name, equals(want(res.body)))
-		})}
+		})
 	})
 }
 
@@ -86,8 +83,8 @@ func recordContentChecks() []check {
 	everyType := object{"s": "täxt, \"quoted\": yes", "n": 2.5, "i": 3.0, "b": true, "z": nil}
 	return []check{
 		should("records-content", "4.1", "Reading the path of a new document returns its content.",
-			createThen(document(text, "a.md"), func(r record) []step {
-				return []step{inspect(readOf(r.path), 200, bodyContains(text))}
+			createThen(document(text, "a.md"), func(r record) step {
+				return inspect(readOf(r.path), 200, bodyContains(text))
 			})),
 		should("records-byte-size-as-read", "2", "The byte_size of a record is the size of the document as read.",
 			matchesContent("byte_size", func(b []byte) any { return float64(len(b)) })),
@@ -116,24 +113,22 @@ func recordPathChecks() []check {
 	return []check{
 		should("records-path-derived", "4.1",
 			"Without paths in the requests, documents with the same title get different paths.",
-			createThen(object{"content": "one", "title": "Tea"}, func(first record) []step {
-				return []step{createThen(object{"content": "two", "title": "Tea"}, func(second record) []step {
-					return []step{
-						inspect(readOf(first.path), 200, bodyContains("one")),
-						inspect(readOf(second.path), 200, bodyContains("two")),
-					}
-				})}
+			createThen(object{"content": "one", "title": "Tea"}, func(first record) step {
+				return createThen(object{"content": "two", "title": "Tea"}, func(second record) step {
+					return inTurn(inspect(readOf(first.path), 200, bodyContains("one")),
+						inspect(readOf(second.path), 200, bodyContains("two")))
+				})
 			})),
 		should("records-path-taken", "4.1",
 			"POST /documents to the path of an existing document returns 409 and does not replace it.",
 			put("a.md", "one"), expect(createOf(document("two", "a.md")), 409), expectContent("a.md", "one")),
 		should("records-found", "4.1", "A search finds a new document.",
-			createThen(samovar, func(r record) []step { return []step{awaitFound("samovar", r.path)} })),
+			createThen(samovar, func(r record) step { return awaitFound("samovar", r.path) })),
 	}
 }
 
 // withTea creates a document and runs steps with its record.
-func withTea(then func(record) []step) step {
+func withTea(then func(record) step) step {
 	return createThen(document("# Tea\n\nGreen.\n", "notes/tea.md"), then)
 }
 
@@ -141,36 +136,32 @@ func recordLookupChecks() []check {
 	const coffee = "# Coffee\n"
 	return []check{
 		should("records-get-same", "4.2", "GET of a record returns the same fields as its creation.",
-			withTea(func(r record) []step {
-				return []step{inspect(recordOf(r.id), 200, func(res *response) error {
+			withTea(func(r record) step {
+				return inspect(recordOf(r.id), 200, func(res *response) error {
 					o, err := res.object()
 					if err == nil {
 						err = equals(r.fields)(o)
 					}
 					return err
-				})}
+				})
 			})),
 		should("records-get-no-store", "9.3", "The response to GET of a record has Cache-Control: no-store.",
-			withTea(func(r record) []step {
-				return []step{inspect(recordOf(r.id), 200, hasCacheControl("no-store"))}
-			})),
+			withTea(func(r record) step { return inspect(recordOf(r.id), 200, hasCacheControl("no-store")) })),
 		should("records-create-no-cache-headers", "9.3",
 			"The response to POST /documents has neither Cache-Control nor ETag.",
 			expect(createOf(document("# Tea\n\nGreen.\n", "notes/tea.md")), 0, given2xx, noHeader("Cache-Control"),
 				noHeader("ETag"))),
 		should("records-get-fresh", "2", "A record reflects a later PUT to its path.",
-			withTea(func(r record) []step {
-				return []step{
-					put(r.path, coffee),
+			withTea(func(r record) step {
+				return inTurn(put(r.path, coffee),
 					inspect(recordOf(r.id), 200, jsonField("checksum_sha256", equals(checksum([]byte(coffee)))),
-						jsonField("byte_size", equals(float64(len(coffee))))),
-				}
+						jsonField("byte_size", equals(float64(len(coffee))))))
 			})),
 		should("records-get-missing-404", "4.2", "GET of a record that does not exist returns 404.",
 			expect(recordOf("conformance-none"), 404)),
 		should("records-brains-apart", "5", "A record of one brain does not exist in another brain.",
-			withTea(func(r record) []step {
-				return []step{inOtherBrain(expect(recordOf(r.id), 404), expectRecordListed(r.id, false))}
+			withTea(func(r record) step {
+				return inOtherBrain(expect(recordOf(r.id), 404), expectRecordListed(r.id, false))
 			})),
 	}
 }
@@ -178,7 +169,7 @@ func recordLookupChecks() []check {
 func recordListChecks() []check {
 	return []check{
 		should("records-list", "4.2", "GET /documents without listing parameters lists records.",
-			withTea(func(r record) []step { return []step{expectRecordListed(r.id, true)} })),
+			withTea(func(r record) step { return expectRecordListed(r.id, true) })),
 		should("records-list-empty", "4.2", "The items of the list of records of an empty brain are an empty array.",
 			inspect(listRecords, 200, jsonField("items", equals([]any{})))),
 		should("records-list-put", "4.2", "The list of records contains a document that was written by PUT.",
@@ -187,32 +178,29 @@ func recordListChecks() []check {
 		should("records-list-no-store", "9.3", "The list of records has Cache-Control: no-store.",
 			inspect(listRecords, 200, hasCacheControl("no-store"))),
 		should("records-listing-parameter", "4.2", "GET /documents with a listing parameter lists paths.",
-			withTea(func(record) []step {
-				return []step{inspect(listOf(recursive...), 200,
-					jsonField("items", singleItem("is_dir", equals(false))))}
+			withTea(func(record) step {
+				return inspect(listOf(recursive...), 200, jsonField("items", singleItem("is_dir", equals(false))))
 			})),
 	}
 }
 
 func recordDeleteChecks() []check {
-	isGone := func(r record) []step {
-		return []step{expectAbsent(r.path), expect(recordOf(r.id), 404), expectRecordListed(r.id, false)}
+	isGone := func(r record) step {
+		return inTurn(expectAbsent(r.path), expect(recordOf(r.id), 404), expectRecordListed(r.id, false))
 	}
 	return []check{
 		should("records-delete-204", "4.2", "DELETE of a record returns 204.",
-			withTea(func(r record) []step { return []step{expect(deleteRecord(r.id), 204)} })),
+			withTea(func(r record) step { return expect(deleteRecord(r.id), 204) })),
 		should("records-delete-removes", "4.2", "DELETE of a record deletes the document.",
-			withTea(func(r record) []step { return append([]step{send(deleteRecord(r.id))}, isGone(r)...) })),
+			withTea(func(r record) step { return inTurn(send(deleteRecord(r.id)), isGone(r)) })),
 		should("records-delete-twice-404", "7.4", "A second DELETE of a record returns 404.",
-			withTea(func(r record) []step {
-				return []step{send(deleteRecord(r.id)), expect(deleteRecord(r.id), 404)}
-			})),
+			withTea(func(r record) step { return inTurn(send(deleteRecord(r.id)), expect(deleteRecord(r.id), 404)) })),
 		should("records-delete-by-query", "4.2",
 			"DELETE /documents with document_id instead of path deletes the document.",
-			withTea(func(r record) []step { return append([]step{expect(deleteByQuery(r.id), 204)}, isGone(r)...) })),
+			withTea(func(r record) step { return inTurn(expect(deleteByQuery(r.id), 204), isGone(r)) })),
 		should("records-delete-path", "4.2", "DELETE of a document by its path deletes its record.",
-			withTea(func(r record) []step {
-				return []step{remove(r.path), expect(recordOf(r.id), 404), expectRecordListed(r.id, false)}
+			withTea(func(r record) step {
+				return inTurn(remove(r.path), expect(recordOf(r.id), 404), expectRecordListed(r.id, false))
 			})),
 	}
 }
@@ -248,7 +236,7 @@ func recordValidationChecks() []check {
 			expectRecordField(document("x", "a.md", "title", longestTitle), "title", equals(longestTitle))),
 		should("records-content-above-limit", "8",
 			"Content of 5,000,001 characters is rejected with 413 or 400 and writes nothing.",
-			lazily(func() step {
+			lazily(func(*client) step {
 				tooLong := document(textOfSize(protocol.MaxDocumentContent+1), "a.md")
 				return expect(createOf(tooLong), 0, statusIn(400, 413))
 			}), expectAbsent("a.md")),
@@ -256,6 +244,6 @@ func recordValidationChecks() []check {
 			expect(brainRequest("POST", "/documents").withBody("text/plain", `{"content":"x"}`), 415)),
 		should("records-brain-missing", "4.2",
 			"POST /documents in a brain that does not exist returns 404, or 403 with a token.",
-			expectNoBrain("POST", "/documents", func(r request) request { return r.withJSON(document("x", "a.md")) })),
+			expectNoBrain(createOf(document("x", "a.md")))),
 	}
 }

@@ -55,12 +55,7 @@ func eachChunk(judge func(object) error) assertion {
 		if len(chunks) == 0 {
 			return inResult("found nothing", "want at least one chunk, got none")
 		}
-		for _, c := range chunks {
-			if err := judge(c); err != nil {
-				return err
-			}
-		}
-		return nil
+		return each(chunks, judge)
 	})
 }
 
@@ -76,18 +71,18 @@ func chunkCount(n int) assertion {
 
 // searchPaths returns the paths that a search finds.
 func (c *client) searchPaths(ctx context.Context, query string) ([]string, error) {
-	res, err := c.do(ctx, searchOf(object{"query": query, "top_k": 20, "topK": 20}))
+	is200 := func(r *response) error { return r.verify(200) }
+	res, err := c.get(ctx, searchOf(object{"query": query, "top_k": 20, "topK": 20}), 0, unobservable, is200)
 	if err != nil {
-		return nil, err
-	}
-	if err := res.verify(0, unobservable); err != nil {
-		return nil, err
-	}
-	if err := res.verify(200); err != nil {
 		return nil, err
 	}
 	chunks, err := res.chunks()
 	return pathsOf(chunks), against(err)
+}
+
+// searchingFor looks for the paths that a search finds.
+func searchingFor(query string) func(context.Context, *client) ([]string, error) {
+	return func(ctx context.Context, c *client) ([]string, error) { return c.searchPaths(ctx, query) }
 }
 
 // awaitFound waits until a search finds a document, because a daemon may index it after the
@@ -98,36 +93,23 @@ func awaitFound(query, path string) step { return awaitSearch(query, path, true)
 func awaitNotFound(query, path string) step { return awaitSearch(query, path, false) }
 
 func awaitSearch(query, path string, want bool) step {
-	return func(ctx context.Context, c *client) error {
-		var got []string
-		done, err := poll(ctx, c.target.within(indexedWithin), func() (_ bool, err error) {
-			got, err = c.searchPaths(ctx, query)
-			return slices.Contains(got, path) == want, err
-		})
-		if err == nil && !done {
-			what := "does not find a document"
-			if !want {
-				what = "finds a document that is gone"
-			}
-			err = c.afterChange(contradiction{c.last().about(inResult(what,
-				"search for %q: want %s among the paths: %v, got %q: %w", query, path, want, got, errSilence))})
-		}
-		return err
+	what := "does not find a document"
+	if !want {
+		what = "finds a document that is gone"
 	}
+	return await(indexedWithin, searchingFor(query), func(got []string) bool { return slices.Contains(got, path) == want },
+		func(c *client, got []string) error {
+			return c.afterChange(contradiction{c.last().about(inResult(what,
+				"search for %q: want %s among the paths: %v, got %q: %w", query, path, want, got, errSilence))})
+		})
 }
 
-// awaitChunk waits until a search finds anything.
-func awaitChunk(query string) step {
-	return setup(func(ctx context.Context, c *client) error {
-		done, err := poll(ctx, c.target.within(indexedWithin), func() (bool, error) {
-			got, err := c.searchPaths(ctx, query)
-			return len(got) > 0, err
+// awaitAnyPath waits until a search finds any document.
+func awaitAnyPath(query string) step {
+	return await(indexedWithin, searchingFor(query), func(got []string) bool { return len(got) > 0 },
+		func(*client, []string) error {
+			return brokenf("search for %q: want a document, got none: %w", query, errSilence)
 		})
-		if err == nil && !done {
-			err = brokenf("search for %q: want a chunk, got none: %w", query, errSilence)
-		}
-		return err
-	})
 }
 
 // putNotes writes two documents and waits until searches find them.
@@ -150,8 +132,7 @@ func searchResponseChecks() []check {
 		return []step{putNotes, inspect(plainSearch, 200, jsonField(name, m))}
 	}
 	chunkField := func(name string, m matcher) []step {
-		matches := eachChunk(func(c object) error { return matchField(c, name, m) })
-		return []step{putNotes, inspect(plainSearch, 200, matches)}
+		return []step{putNotes, inspect(plainSearch, 200, eachChunk(hasField(name, m)))}
 	}
 	return []check{
 		must("search-200", "4.4", "POST /search returns 200.", expect(plainSearch, 200)),
@@ -162,32 +143,22 @@ func searchResponseChecks() []check {
 		should("search-json", "4.4", "The media type of the response to a search is application/json.",
 			inspect(plainSearch, 200, hasMediaType(protocol.TypeJSON))),
 		should("search-query", "4.1", "A search returns its query.", field("query", equals("kettle"))...),
-		should("search-brain-id", "4.1", "A search returns the id of its brain.", putNotes,
-			func(ctx context.Context, c *client) error {
-				return inspect(plainSearch, 200, jsonField("brain_id", equals(c.brain)))(ctx, c)
-			}),
+		should("search-brain-id", "4.1", "A search returns the id of its brain.", putNotes, lazily(func(c *client) step {
+			return inspect(plainSearch, 200, jsonField("brain_id", equals(c.brain)))
+		})),
 		should("search-took-ms", "4.1", "A search returns its duration in took_ms.", field("took_ms", isNumber)...),
 		should("search-chunks", "4.1", "The chunks of a search are an array.",
 			putNotes, inspect(asSent(plainSearch), 200, hasEnvelope(searchShape), jsonField("chunks", isArray))),
 		must("search-only-documents", "2",
 			"A search finds only documents that were written: files that the daemon adds begin with an underscore.",
 			putNotes, inspect(enveloped(plainSearch), 200, chunksMatch(func(chunks []object) error {
-				var own []string
-				for _, p := range pathsOf(chunks) {
-					if p != "" && p != kettle && p != parrot {
-						own = append(own, p)
-					}
-				}
-				if len(own) > 0 {
-					return ownFileError(own)
-				}
-				return nil
+				return noOwnFiles(pathsOf(chunks), func(p string) bool { return p == "" || p == kettle || p == parrot })
 			}))),
 		should("search-chunks-empty", "4.1", "The chunks of a search without results are an empty array, not null.",
 			inspect(plainSearch, 200, jsonField("chunks", isArray))),
 		should("search-chunk-path", "4.1", "A chunk found by a search has a path.",
-			put(kettle, "The kettle is green."), awaitChunk("kettle"),
-			inspect(plainSearch, 200, eachChunk(func(c object) error { return matchField(c, "path", isNonEmptyString) }))),
+			put(kettle, "The kettle is green."), setup(awaitAnyPath("kettle")),
+			inspect(plainSearch, 200, eachChunk(hasField("path", isNonEmptyString)))),
 		should("search-chunk-score", "4.1", "A chunk found by a search has a score.", chunkField("score", isNumber)...),
 		should("search-chunk-text", "2", "A chunk found by a search has a text.",
 			chunkField("text", isNonEmptyString)...),
@@ -255,7 +226,7 @@ func searchRequestChecks() []check {
 			expect(postJSON("/search", `{"query":`), 400, isProblem)),
 		should("search-brain-missing", "4.4",
 			"A search in a brain that does not exist returns 404, or 403 with a token.",
-			expectNoBrain("POST", "/search", func(r request) request { return r.withJSON(object{"query": "kettle"}) })),
+			expectNoBrain(plainSearch)),
 		should("search-symbols", "4.1", "A search for symbols returns 200 or 400.",
 			expect(searchOf(object{"query": symbols}), 0, statusIn(200, 400))),
 		should("search-candidate-k-200", "8", "The candidate_k of a search may be 1,000.",

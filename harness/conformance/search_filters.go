@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,16 +25,12 @@ const (
 // putSearchable writes documents, given as paths and contents in turn, and waits until a search for
 // a word that all of them contain finds each.
 func putSearchable(word string, docs ...string) step {
-	return func(ctx context.Context, c *client) error {
-		var steps []step
-		for i := 0; i < len(docs); i += 2 {
-			steps = append(steps, put(docs[i], docs[i+1]))
-		}
-		for i := 0; i < len(docs); i += 2 {
-			steps = append(steps, awaitFound(word, docs[i]))
-		}
-		return setup(steps...)(ctx, c)
+	var puts, found []step
+	for pair := range slices.Chunk(docs, 2) {
+		puts = append(puts, put(pair[0], pair[1]))
+		found = append(found, awaitFound(word, pair[0]))
 	}
+	return setup(append(puts, found...)...)
 }
 
 var putWalruses = putSearchable("walrus", march, marchText, april, aprilText, undated, undatedText)

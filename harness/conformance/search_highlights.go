@@ -18,9 +18,7 @@ func searchHighlightChecks() []check {
 	}
 	return []check{
 		should("search-highlights", "2", "A chunk that contains a word of the query has highlights.",
-			putNotes, inspect(plainSearch, 200, eachChunk(func(c object) error {
-				return matchField(c, "highlights", isNonEmptyArray)
-			}))),
+			putNotes, inspect(plainSearch, 200, eachChunk(hasField("highlights", isNonEmptyArray)))),
 		should("search-highlights-in-text", "2", "Highlights are non-empty spans within the text.",
 			eachWalrus(eachHighlight(func([]rune) error { return nil }))...),
 		should("search-highlights-code-points", "2",

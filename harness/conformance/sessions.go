@@ -91,40 +91,27 @@ func eachRole(ctx context.Context, c *client) error {
 }
 
 func differentMessageIDs(ctx context.Context, c *client) error {
-	var ids []any
-	for range 2 {
-		res, err := c.do(ctx, messageOf(plainMessage)) // the same message twice
-		if err != nil {
-			return err
+	var first any
+	differs := func(r *response) error {
+		o, err := r.object()
+		switch {
+		case err != nil || o["id"] == nil:
+			return unjudged{ReasonSetup, fmt.Errorf("the record has no id: %s", excerpt(r.body))}
+		case o["id"] == first:
+			return fmt.Errorf("want different ids for two messages, got %v for both", first)
 		}
-		if err := res.verify(0, given2xx); err != nil {
-			return err
-		}
-		o, err := res.object()
-		if err != nil || o["id"] == nil {
-			return unjudged{ReasonSetup, fmt.Errorf("%s: the record has no id: %s", res.request, excerpt(res.body))}
-		}
-		ids = append(ids, o["id"])
+		first = o["id"]
+		return nil
 	}
-	if ids[0] == ids[1] {
-		return brokenf("want different ids for two messages, got %v for both", ids[0])
-	}
-	return nil
+	same := expect(messageOf(plainMessage), 0, given2xx, differs)
+	return c.run(ctx, same, same)
 }
 
 func messageEffectChecks() []check {
-	foreign := daemonRequest("POST", "/v1/brains/conformance-no-such-brain/sessions/"+sessionID+"/messages").
-		withJSON(plainMessage)
 	return []check{
 		should("sessions-brain-missing", "4.1",
 			"A message to a brain that does not exist returns 404, or 403 with a token.",
-			seedSession, func(ctx context.Context, c *client) error {
-				statuses := []int{404}
-				if c.target.tokenFor(foreign) != "" {
-					statuses = append(statuses, 403)
-				}
-				return expect(foreign, 0, statusIn(statuses...))(ctx, c)
-			}),
+			seedSession, expectNoBrain(messageOf(plainMessage))),
 		should("sessions-message-found", "1", "A search finds what was said in a session.",
 			send(messageOf(message("user", "My samovar is made of copper."))), awaitAnyPath("samovar")),
 		should("sessions-apart", "1", "A search does not find what was said in a session of another brain.",
@@ -133,29 +120,11 @@ func messageEffectChecks() []check {
 	}
 }
 
-// awaitAnyPath waits until a search finds any document.
-func awaitAnyPath(query string) step {
-	return func(ctx context.Context, c *client) error {
-		done, err := poll(ctx, c.target.within(indexedWithin), func() (bool, error) {
-			got, err := c.searchPaths(ctx, query)
-			return len(got) > 0, err
-		})
-		if err == nil && !done {
-			err = brokenf("search for %q: want a document, got none: %w", query, errSilence)
-		}
-		return err
-	}
-}
-
 func messageLimitChecks() []check {
-	content := func(n int) func() step {
-		return func() step {
-			r := messageOf(message("user", strings.Repeat("é", n), "metadata", object{"skip_extract": true}))
-			if n > protocol.MaxMessageContent {
-				return expect(r, 0, statusIn(400, 413))
-			}
-			return expect(r, 0, isSuccess)
-		}
+	content := func(n int, assert assertion) step {
+		return lazily(func(*client) step {
+			return expect(messageOf(message("user", strings.Repeat("é", n), "metadata", object{"skip_extract": true})), 0, assert)
+		})
 	}
 	rejected := func(id, what string, fields object) check {
 		return should("sessions-"+id, "2", what+" is rejected with 400 and a Problem.",
@@ -174,12 +143,11 @@ func messageLimitChecks() []check {
 			seedSession, expect(messageOf(message("tool", "x", "name", longest)), 0, isSuccess,
 				jsonField("name", equals(longest)))),
 		should("sessions-content-1000000", "8", "The content of a message may have 1,000,000 characters.",
-			seedSession, lazily(content(protocol.MaxMessageContent))),
+			seedSession, content(protocol.MaxMessageContent, isSuccess)),
 		should("sessions-content-over-limit", "8", "Content of 1,000,001 characters is rejected with 400 or 413.",
-			seedSession, lazily(content(protocol.MaxMessageContent+1))),
+			seedSession, content(protocol.MaxMessageContent+1, statusIn(400, 413))),
 		should("sessions-json-invalid-400", "7.1", "A message that is not valid JSON is rejected with 400 and a Problem.",
-			seedSession, expect(brainRequest("POST", "/sessions/"+sessionID+"/messages").
-				withBody(protocol.TypeJSON, `{"role":`), 400, isProblem)),
+			seedSession, expect(postJSON("/sessions/"+sessionID+"/messages", `{"role":`), 400, isProblem)),
 	}
 }
 
@@ -194,8 +162,7 @@ func recallChecks() []check {
 			seedRecall, expect(recallOf(fields), 400))
 	}
 	each := func(name string, m matcher) step {
-		return expect(recallOf(object{"query": "kettle"}), 0, given2xx,
-			eachChunk(func(c object) error { return matchField(c, name, m) }))
+		return expect(recallOf(object{"query": "kettle"}), 0, given2xx, eachChunk(hasField(name, m)))
 	}
 	return []check{
 		should("sessions-recall-chunks", "4.1", "A recall returns its chunks as an array.",
@@ -228,25 +195,18 @@ func recallChecks() []check {
 
 // awaitRecalled waits until a recall finds a document.
 func awaitRecalled(query, path string) step {
-	return func(ctx context.Context, c *client) error {
-		var got []string
-		done, err := poll(ctx, c.target.within(indexedWithin), func() (bool, error) {
-			res, err := c.do(ctx, recallOf(object{"query": query}))
-			if err == nil {
-				err = res.verify(0, given2xx)
-			}
-			if err != nil {
-				return false, err
-			}
-			chunks, err := res.chunks()
-			got = pathsOf(chunks)
-			return slices.Contains(got, path), against(err)
-		})
-		if err == nil && !done {
-			err = brokenf("recall of %q: want %s among the paths, got %q: %w", query, path, got, errSilence)
+	recalled := func(ctx context.Context, c *client) ([]string, error) {
+		res, err := c.get(ctx, recallOf(object{"query": query}), 0, given2xx)
+		if err != nil {
+			return nil, err
 		}
-		return err
+		chunks, err := res.chunks()
+		return pathsOf(chunks), against(err)
 	}
+	return await(indexedWithin, recalled, func(got []string) bool { return slices.Contains(got, path) },
+		func(_ *client, got []string) error {
+			return brokenf("recall of %q: want %s among the paths, got %q: %w", query, path, got, errSilence)
+		})
 }
 
 // talk adds a short conversation to the session.
@@ -304,12 +264,8 @@ func reflectionFields(got any) error {
 	if !ok {
 		return fmt.Errorf("reflection: want an object, got %s", excerpt(encode(got)))
 	}
-	for name, m := range map[string]matcher{
-		"outcome": isString, "should_record_episode": isBool, "path": isString,
-	} {
-		if err := matchField(o, name, m); err != nil {
-			return fmt.Errorf("reflection: %w", err)
-		}
+	if err := matchFields(o, map[string]matcher{"outcome": isString, "should_record_episode": isBool, "path": isString}); err != nil {
+		return fmt.Errorf("reflection: %w", err)
 	}
 	if feedback, ok := o["retry_feedback"]; ok && feedback != nil {
 		return isString(feedback)
@@ -328,13 +284,5 @@ func reflectTwice(ctx context.Context, c *client) error {
 	again := expect(reflectOf(), 0, isSuccess, func(r *response) error {
 		return jsonField("ended_at", equals(first))(r)
 	})
-	if err := expect(reflectOf(), 0, given2xx, note)(ctx, c); err != nil {
-		return err
-	}
-	select {
-	case <-time.After(20 * time.Millisecond):
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return again(ctx, c)
+	return c.run(ctx, expect(reflectOf(), 0, given2xx, note), pause(20*time.Millisecond), again)
 }

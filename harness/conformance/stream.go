@@ -102,16 +102,21 @@ func (s *stream) verifyOpen() error {
 // isOpen is verifyOpen as an assertion.
 func (s *stream) isOpen(*response) error { return s.verifyOpen() }
 
-// expectStream opens an event stream and checks the head of the response.
-func expectStream(r request, judge func(*stream) error) step {
+// withStream opens an event stream and passes it to use.
+func withStream(r request, use func(ctx context.Context, c *client, s *stream) error) step {
 	return func(ctx context.Context, c *client) error {
 		s, err := c.openStream(ctx, r)
 		if err != nil {
 			return err
 		}
 		defer s.close()
-		return judge(s)
+		return use(ctx, c, s)
 	}
+}
+
+// expectStream opens an event stream and checks the head of the response.
+func expectStream(r request, judge func(*stream) error) step {
+	return withStream(r, func(_ context.Context, _ *client, s *stream) error { return judge(s) })
 }
 
 // with returns the exchange of the stream with frames that came.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/result"
 )
 
 // Doc is one corpus document as it is written to a brain. Path is relative to the corpus. Brain is
@@ -126,6 +127,9 @@ func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 }
 
 func loadLines(file string) (docs []Doc, unknown map[string]int, err error) {
+	if err := result.Unexpected(file, "a corpus, which is a folder of .md files, or has one document a line in JSON"); err != nil {
+		return nil, nil, err
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open corpus: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
 	"evalctl/scorer"
 )
@@ -38,14 +39,14 @@ var labelSynonyms = map[string]string{
 // decide, are left out. It returns an error for a bad line, a repeated id, and a label
 // that check rejects. The error lists up to ten lines, each a *LineError.
 func ReadLabels(path string, check func(scorer.Item) error) ([]Label, error) {
+	if err := result.Unexpected(path, "labels, one a line in JSON, as evalctl judge label writes them"); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open labels: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: name a JSONL file of labels", path)
-	}
 	return readLabels(f, path, check)
 }
 

@@ -129,6 +129,9 @@ func Open(path string, o Options) (Dataset, error) {
 		return Dataset{}, fmt.Errorf("limit %d, repeats %d: they must not be negative",
 			o.Selection.Limit, o.Repeats)
 	}
+	if err := result.Unexpected(path, "a dataset, which has one question a line in JSON"); err != nil {
+		return Dataset{}, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return Dataset{}, fmt.Errorf("open dataset: %w", err)

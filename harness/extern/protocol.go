@@ -100,7 +100,7 @@ type request struct {
 	Gold       []string `json:"expected_paths,omitempty"`
 	Cited      []string `json:"cited,omitempty"`
 	Retrieved  []string `json:"retrieved,omitempty"`
-	LatencyMS  float64  `json:"latency_ms"`
+	LatencyMS  *float64 `json:"latency_ms,omitempty"`
 }
 
 // requestOf returns the request for an item, on one line without its end.

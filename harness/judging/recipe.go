@@ -1,7 +1,6 @@
 package judging
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"evalctl/internal/yamlfile"
 
 	"evalctl/scorer"
 )
@@ -97,12 +96,10 @@ func readRecipe(path string) (Recipe, error) {
 		return Recipe{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var file recipeFile
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&file); errors.Is(err, io.EOF) {
+	if err := yamlfile.Decode(path, data, &file); errors.Is(err, yamlfile.ErrEmpty) {
 		return Recipe{}, fmt.Errorf("%s is empty; a recipe has a prompt, or user and reply", path)
 	} else if err != nil {
-		return Recipe{}, fmt.Errorf("%s: %w", path, err)
+		return Recipe{}, err
 	}
 	if file.Name == "" {
 		file.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))

@@ -10,8 +10,13 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/internal/jsonstream"
 	"evalctl/internal/lockfile"
 )
+
+// lineStart begins each line of a file of labels.
+const lineStart = `{"id":"`
 
 // Label is one line of a file of labels. Its keys up to QuestionDate are those that
 // dataset.ReadLabels reads, so that the same file checks a judge.
@@ -38,12 +43,18 @@ type File struct {
 	size   int64
 }
 
+// expectedFile says what a file of labels is.
+const expectedFile = "labels that evalctl judge label has written"
+
 // ErrBusy reports a file of labels that another process writes.
 var ErrBusy = errors.New("another process is writing to this file of labels")
 
 // OpenFile opens a file of labels, or creates it. It returns an error for lines of another labeller
 // or design. A last line that was cut off by a crash is removed.
 func OpenFile(path, labeller string, design Design) (*File, error) {
+	if err := result.Unexpected(path, expectedFile); err != nil {
+		return nil, err
+	}
 	file, err := lockfile.Open(path, os.O_RDWR|os.O_CREATE, ErrBusy)
 	if err != nil {
 		return nil, fmt.Errorf("open labels %s: %w", path, err)
@@ -61,6 +72,9 @@ func (f *File) load(labeller string, design Design) error {
 		return fmt.Errorf("read labels: %w", err)
 	}
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
+	if rest := data[len(whole):]; !bytes.HasPrefix(rest, []byte(lineStart)[:min(len(rest), len(lineStart))]) {
+		return fmt.Errorf("%s ends in a line that is no label, and which is not deleted: expected %s; name another file", f.Path, expectedFile)
+	}
 	if f.Labels, err = parse(f.Path, whole); err != nil {
 		return err
 	}
@@ -133,6 +147,9 @@ func (f *File) Close() error { return f.file.Close() }
 func Read(paths ...string) ([]Label, error) {
 	var all []Label
 	for _, path := range paths {
+		if err := result.Unexpected(path, expectedFile); err != nil {
+			return nil, err
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("read labels: %w", err)
@@ -154,13 +171,13 @@ func parse(path string, data []byte) ([]Label, error) {
 	var bad []error
 	seen := map[string]int{}
 	number := 0
-	for line := range bytes.Lines(data) {
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) {
 		number++
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var l Label
-		err := json.Unmarshal(line, &l)
+		err := jsonstream.Decode(line, 0, &l)
 		if err == nil {
 			err = l.check()
 		}

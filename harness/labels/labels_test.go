@@ -401,3 +401,20 @@ func TestDrawByDisagreement(t *testing.T) {
 		t.Errorf("without a panel: %v", err)
 	}
 }
+
+// A file that is no file of labels is not cut.
+func TestForeignFileIsKept(t *testing.T) {
+	for _, text := range []string{"buy milk", `{"name": "x"}`, `{"id":"q1",` + "\n" + `{"other": 1}`} {
+		path := filepath.Join(t.TempDir(), "notes")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := labels.OpenFile(path, "ann", labels.Design{Sample: labels.Random, Seed: 1})
+		if err == nil {
+			t.Errorf("%q is opened as labels: %v", text, f.Close())
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%q became %q (%v)", text, got, err)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func correlation(e *Estimate) float64 {
 	if of(e.Rate.Rate) == 0 {
 		return 0
 	}
-	return min(1, math.Abs(e.Weight)*math.Sqrt(of(e.Judged)/of(e.Rate.Rate)))
+	return min(1, e.Weight*math.Sqrt(of(e.Judged)/of(e.Rate.Rate)))
 }
 
 // effect returns the design effect of the clusters on the scorer's verdicts, at least 1.

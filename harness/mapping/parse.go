@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"evalctl/internal/spelling"
+
 	"github.com/theory/jsonpath"
 	"go.yaml.in/yaml/v3"
 )
@@ -30,6 +32,15 @@ type file struct{ path string }
 
 func (f *file) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", f.path, line, fmt.Errorf(format, args...))
+}
+
+// unknown returns an error for a key that is none of keys, and says which one was probably meant.
+func (f *file) unknown(key *yaml.Node, what string, keys ...string) error {
+	meant := ""
+	if near := spelling.Nearest(key.Value, keys); near != "" {
+		meant = fmt.Sprintf(": did you mean %q", near)
+	}
+	return f.errorf(key.Line, "unknown key %.80q%s; %s has %s", key.Value, meant, what, strings.Join(keys, ", "))
 }
 
 // Parse reads a mapping. An error names the file, path, and the line.
@@ -81,7 +92,7 @@ func (f *file) section(m *Mapping, key string, at, value *yaml.Node) (err error)
 			case "servers":
 				m.Servers, err = f.list(value, key)
 			default:
-				err = f.errorf(at.Line, "unknown key %q; for has commands and servers", key)
+				err = f.unknown(at, "for", "commands", "servers")
 			}
 			return err
 		})
@@ -106,7 +117,7 @@ func (f *file) section(m *Mapping, key string, at, value *yaml.Node) (err error)
 	case "reset":
 		m.reset, err = f.operation(key, value, brainNames)
 	default:
-		err = f.errorf(at.Line, "unknown key %q; a mapping has %s", key, strings.Join(sections, ", "))
+		err = f.unknown(at, "a mapping", sections...)
 	}
 	return err
 }
@@ -156,8 +167,8 @@ func (f *file) operation(name string, n *yaml.Node, names []string) (*operation,
 		case "reply":
 			o.reply, err = f.reply(value)
 		default:
-			err = f.errorf(at.Line, "unknown key %q; an operation has tool and arguments, or method, path, query, "+
-				"headers and body, and limit, texts and reply", key)
+			err = f.unknown(at, "an operation",
+				"tool", "arguments", "method", "path", "query", "headers", "body", "limit", "texts", "reply")
 		}
 		return err
 	})
@@ -198,8 +209,8 @@ func (f *file) reply(n *yaml.Node) (*reply, error) {
 				err = f.errorf(value.Line, "ranked must be true or false")
 			}
 		default:
-			err = f.errorf(at.Line, "unknown key %q; a reply has format, items, text, id, score, date, title, mode "+
-				"and ranked, and as text split, pattern and none", key)
+			err = f.unknown(at, "a reply",
+				"format", "items", "text", "id", "score", "date", "title", "mode", "ranked", "split", "pattern", "none")
 		}
 		return err
 	})

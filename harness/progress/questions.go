@@ -153,7 +153,9 @@ func (p *Questions) Recorded(r result.Record) {
 		p.asked++
 	}
 	if r.Outcome != result.Errored {
-		p.took = ring(p.took, p.counts.Total, r.LatencyMS)
+		if took := r.Took(); took != nil {
+			p.took = ring(p.took, p.counts.Total, *took)
+		}
 		if r.FirstDeltaMS != nil {
 			p.first = ring(p.first, p.counts.Total, *r.FirstDeltaMS)
 		}

@@ -155,14 +155,8 @@ func (p *File) rebased(f Flag, value string) string {
 
 // nearest returns a suggestion of the name that is most like key, "" if none is.
 func nearest(key string, names []string) string {
-	best, least := "", max(2, len(key)/3)+1
-	for _, name := range names {
-		if d := spelling.Distance(strings.ReplaceAll(strings.ToLower(key), "_", "-"), name); d < least {
-			best, least = name, d
-		}
+	if best := spelling.Nearest(key, names); best != "" {
+		return fmt.Sprintf(": did you mean %q?", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %q?", best)
+	return ""
 }

@@ -357,6 +357,9 @@ func (a *Arm) inputs() (list []part) {
 	if c := res.ReaderCost; c != nil {
 		add("the daemon's reader", markdown.Cell(c.Text()+", apart from the cost"))
 	}
+	if e := res.Embeddings; e != nil {
+		add("embeddings", e.Text(markdown.Cell)+", apart from the cost")
+	}
 	if res.Identity.Scenario.Reads() {
 		add("own questions", res.OwnText())
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/markdown"
 )
@@ -133,20 +134,66 @@ func (c Compared) page() *Page             { return &Page{Compared: c.Arms} }
 
 // write writes in what the arms differ besides their results, and the comparison if there is one.
 func (c Compared) write(p *summary) {
-	header := []string{"what was seen"}
-	for _, name := range c.Names {
-		header = append(header, markdown.Cell(name))
+	for _, s := range c.sections() {
+		s.Markdown(p.Summary)
 	}
-	t := markdown.NewTable(strings.Repeat("l", len(header)), header...)
+}
+
+// sections returns what is known about the arms against each other.
+func (c Compared) sections() []form.Section {
+	s := form.Section{ID: "arms", Title: "Arms"}
+	names := []any{"what was seen"}
+	for _, n := range c.Names {
+		names = append(names, form.Name(n))
+	}
+	t := form.NewTable(form.F("What was seen of the arms besides their results"), names...)
 	for _, f := range c.Facts {
-		row := []string{f.Name}
+		row := []any{f.Name}
 		for _, v := range f.Values {
-			row = append(row, markdown.Cell(v))
+			row = append(row, form.Name(v))
 		}
 		t.Row(row...)
 	}
-	p.part(t.Write)
-	if c.Comparison != nil {
-		Comparison{c.Comparison}.tables(p)
+	s.Show(form.Pages, t)
+	if c.Refused != nil {
+		s.Show(form.HTML, refused(c.Refused))
 	}
+	if c.Comparison == nil {
+		return []form.Section{s}
+	}
+	return append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
+}
+
+// refused has the differences for which the arms are not compared.
+func refused(e *compare.IncomparableError) *form.Table {
+	names := []any{"differs in"}
+	for _, n := range e.Names {
+		names = append(names, form.Name(n))
+	}
+	t := form.NewTable(form.F("Differences that were not accepted"), names...)
+	for _, k := range e.Keys {
+		if !slices.Contains(e.Differing, k.Name) {
+			continue
+		}
+		row := []any{form.Name(k.Name)}
+		for _, v := range k.Values {
+			row = append(row, keyValue(v))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+// report returns what is known about the arms against each other, for a page of its own.
+func (c Compared) report() *form.Report {
+	r := &form.Report{Sections: c.sections(), Verdict: form.Verdict{Tone: form.Doubt, Mark: "≠", Word: "Not comparable"}}
+	switch {
+	case c.Comparison != nil:
+		r.Verdict = Comparison{c.Comparison}.verdict()
+	case c.Refused == nil:
+		r.Verdict.Tone, r.Verdict.Mark, r.Verdict.Word = form.None, "–", "Not compared"
+	}
+	r.Verdict.Title = form.F("Comparison of %s", form.Join(", ", form.Names(c.Names)...))
+	r.Verdict.Sentences = dataOf(c.Sentences())
+	return r
 }

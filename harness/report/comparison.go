@@ -14,6 +14,8 @@ type Comparison struct{ *compare.Comparison }
 
 func (c Comparison) page() *Page { return &Page{Comparison: c.Comparison} }
 
+func (c Comparison) write(p *summary) { c.report().Markdown(p.Summary) }
+
 // name returns the name of a run.
 func (c Comparison) name(i int) string { return c.Runs[i].Name }
 

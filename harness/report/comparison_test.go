@@ -58,13 +58,33 @@ func TestComparison(t *testing.T) {
 	c.Pairs[0].Clusters = 15
 	c.Pairs = append(c.Pairs, compare.Pair{Run: 1, Table: compare.Table{Test: "sign_flip_clusters_exact"}})
 	_, page, _ = rendered(t, c)
-	for _, want := range []string{"(`sign_flip_clusters` or `sign_flip_clusters_exact`)", "(cluster sign flips, 10000 resamples, seed 0)"} {
+	for _, want := range []string{"sign flips of 0 to 15 clusters by `conversation`, 10000 resamples, seed 0 (p by all signs if few clusters differ), adjusted by Holm over 1 test"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing in\n%s", want, page)
 		}
 	}
 	if suites := checkJUnit(t, junit).children; suites[0].attributes["failures"] != "2" {
 		t.Errorf("a run within the margin fails: %s", junit)
+	}
+}
+
+// TestClusterFlips checks that the legend is true of every pair.
+func TestClusterFlips(t *testing.T) {
+	pair := func(clusters int, test string) compare.Pair {
+		return compare.Pair{Table: compare.Table{Clusters: clusters, Test: test}}
+	}
+	ties, exactly := pair(25, "sign_flip_clusters_exact"), " (p by all signs if few clusters differ)"
+	few, many := pair(12, "sign_flip_clusters_exact"), pair(15, "sign_flip_clusters")
+	for want, pairs := range map[string][]compare.Pair{
+		"sign flips of 12 clusters by c":                                          {few, few},
+		"sign flips of 15 clusters by c, 10000 resamples, seed 1":                 {many},
+		"sign flips of 12 to 15 clusters by c, 10000 resamples, seed 1" + exactly: {many, few},
+		"sign flips of 25 clusters by c, 10000 resamples, seed 1" + exactly:       {ties},
+	} {
+		c := Comparison{&compare.Comparison{ClusterTag: "c", Resamples: 10_000, Seed: 1, Pairs: pairs}}
+		if got := c.clusterFlips().String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

@@ -3,17 +3,22 @@ package report
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/net/html"
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
 	"evalctl/internal/markdown/markdowntest"
+	"evalctl/internal/terminal"
 )
 
 // hostileText tries to break out of each of the formats.
@@ -82,7 +87,7 @@ func benchOf(next func() string) Bench {
 		SDK: next(), Stopped: result.Stop(next()), Targets: []record.Target{{Name: next()}, {Name: next()}},
 		Plan:     record.Plan{Search: next(), Stages: make([]record.Stage, 2), Sizes: []int{1, 2}, Arrival: record.Constant},
 		Faults:   []record.Fault{{Kind: next()}},
-		Baseline: &record.Baseline{Series: []record.Series{{Op: next(), Figure: next(), Before: []float64{1, 2}, Now: []float64{2, 3}}}},
+		Baseline: &record.Baseline{Series: []record.Change{{Series: record.Series{Op: next(), Figure: next()}}}},
 		Probes:   []record.Probe{{Block: record.Block{Seconds: 1, Ops: []record.OpBlock{{Op: next()}}}}},
 		Figures: record.Figures{
 			Summaries:   []record.Summary{{Ops: []record.OpFigures{op}}},
@@ -169,6 +174,59 @@ func TestHostileTexts(t *testing.T) {
 	for name, d := range hostile(func() string { return hostileText }) {
 		checkDocument(t, d, plain[name])
 	}
+}
+
+// TestHostilePages renders hostile texts as HTML and on a terminal. The elements are those that plain
+// texts have, and no character acts on a terminal.
+func TestHostilePages(t *testing.T) {
+	n := 0
+	plain := hostile(func() string { n++; return fmt.Sprintf("plain %d", n) })
+	for _, text := range append(slices.Clone(markdowntest.Hostile), hostileText, `"'><script>alert(1)</script></style><img src=x onerror=alert(2)>`) {
+		for name, d := range hostile(func() string { return text }) {
+			if d.page() == nil {
+				continue
+			}
+			known := elements(t, plain[name])
+			for _, kind := range elements(t, d) {
+				if !slices.Contains(known, kind) {
+					t.Errorf("%s with %q has %q", name, text, kind)
+				}
+			}
+		}
+		var b strings.Builder
+		Text(terminal.New(&b, func(string) string { return "" }, false), hostile(func() string { return text })["comparison"].(Comparison))
+		if strings.ContainsAny(b.String(), "\x00\x1b\u202e\r") {
+			t.Errorf("characters that act on a terminal: %q", b.String())
+		}
+	}
+}
+
+// elements returns the kinds of the elements of a page with their attributes, each once, and fails if a
+// character cannot be seen.
+func elements(t *testing.T, d Document) []string {
+	t.Helper()
+	var b strings.Builder
+	if err := HTML(&b, *d.page()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x00\x1b\u202e\u2066\ufeff\u2028") {
+		t.Error("a character cannot be seen")
+	}
+	root, err := html.Parse(strings.NewReader(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for n := range root.Descendants() {
+		kind := n.Data
+		for _, a := range n.Attr {
+			kind += " " + a.Key
+		}
+		if n.Type == html.ElementNode {
+			kinds[kind] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(kinds))
 }
 
 func FuzzDocument(f *testing.F) {

@@ -13,7 +13,7 @@ import (
 // Page is what an HTML page shows. It needs one of Run, Comparison, Compared, Conformance, Board and Bench; the
 // other parts are optional.
 type Page struct {
-	// Run is a result. The questions of Comparison that it has are linked to its own.
+	// Run is a result.
 	Run        *Run
 	Comparison *compare.Comparison
 	// Compared are the arms of a replay.
@@ -42,8 +42,14 @@ type TrendPoint = page.TrendPoint
 // that cannot be seen are shown as their numbers. Long texts are cut, which the page says.
 func HTML(w io.Writer, p Page) error {
 	c := page.Content{
-		Comparison: p.Comparison, Compared: p.Compared, Conformance: p.Conformance,
-		Board: p.Board, BoardURLs: p.BoardURLs, Bench: p.Bench, Trend: p.Trend, Links: p.Links,
+		Conformance: p.Conformance,
+		Board:       p.Board, BoardURLs: p.BoardURLs, Bench: p.Bench, Trend: p.Trend, Links: p.Links,
+	}
+	switch {
+	case p.Comparison != nil:
+		c.Report = Comparison{p.Comparison}.report()
+	case p.Compared != nil:
+		c.Report = Compared{p.Compared}.report()
 	}
 	if p.Run != nil {
 		c.Path, c.Result, c.Questions = p.Run.Path, &p.Run.Result, p.Run.Questions

@@ -70,7 +70,7 @@ type xmlProperty struct {
 type xmlCase struct {
 	Class   string   `xml:"classname,attr"`
 	Name    string   `xml:"name,attr"`
-	Time    string   `xml:"time,attr"`
+	Time    string   `xml:"time,attr,omitempty"`
 	Failure *xmlNote `xml:"failure"`
 	Error   *xmlNote `xml:"error"`
 	Skipped *xmlNote `xml:"skipped"`
@@ -96,7 +96,10 @@ func (s *suite) xml() xmlSuite {
 	}
 	for _, c := range s.cases {
 		note := &xmlNote{Type: xmlText(c.kind), Message: xmlText(c.message), Text: xmlText(c.text)}
-		e := xmlCase{Class: xmlText(c.class), Name: xmlText(c.name), Time: seconds(c.ms)}
+		e := xmlCase{Class: xmlText(c.class), Name: xmlText(c.name)}
+		if !c.untimed {
+			e.Time = seconds(c.ms)
+		}
 		switch c.status {
 		case failed:
 			e.Failure, x.Failures = note, x.Failures+1

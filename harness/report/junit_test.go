@@ -20,7 +20,7 @@ var allowed = map[string]struct{ attributes, children []string }{
 		[]string{"properties", "testcase"}},
 	"properties": {nil, []string{"property"}},
 	"property":   {[]string{"name*", "value*"}, nil},
-	"testcase":   {[]string{"classname*", "name*", "time*"}, []string{"failure", "error", "skipped"}},
+	"testcase":   {[]string{"classname*", "name*", "time"}, []string{"failure", "error", "skipped"}},
 	"failure":    {[]string{"type", "message*"}, nil},
 	"error":      {[]string{"type", "message*"}, nil},
 	"skipped":    {[]string{"type", "message*"}, nil},

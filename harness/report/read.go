@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/conformance"
+	"evalctl/harness/result"
 )
 
 // maxConformance is the largest report of conformance that is read, in bytes.
@@ -19,7 +20,7 @@ func Read(path string) (Document, error) {
 	if err == nil {
 		return run, nil
 	}
-	if record.Is(path) {
+	if result.KindOfFile(path) == result.BenchFile {
 		f, err := record.Read(path)
 		if err != nil {
 			return nil, err

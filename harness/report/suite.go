@@ -43,6 +43,7 @@ const (
 type testCase struct {
 	class, name string
 	ms          float64
+	untimed     bool // ms is not known
 	status      status
 	// kind is a stable name of what went wrong, message one line about it, text all that is known.
 	kind, message, text string
@@ -95,7 +96,7 @@ func (a *Arm) suite() suite {
 
 // question returns the case of a question.
 func (a *Arm) question(r *result.Record) testCase {
-	c := testCase{class: a.Name + "." + group(r), name: caseName(r), ms: r.LatencyMS}
+	c := testCase{class: a.Name + "." + group(r), name: caseName(r), ms: r.LatencyMS, untimed: r.Untimed}
 	switch {
 	case r.Passed:
 		return c

@@ -34,7 +34,7 @@ func TestDocumentsOfAnItem(t *testing.T) {
 	if diff := cmp.Diff([]scorer.Document{b, own, {Names: []string{"c9"}}}, item.Cited); diff != "" {
 		t.Error(diff)
 	}
-	if item.LatencyMS != 5 {
+	if item.LatencyMS == nil || *item.LatencyMS != 5 {
 		t.Errorf("%v ms", item.LatencyMS)
 	}
 }

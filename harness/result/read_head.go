@@ -37,7 +37,9 @@ func (h head) get(key string) []byte {
 func (r *Reader) readHead() error {
 	stream := jsonstream.New(io.NewSectionReader(r.file, 0, 1<<62), 0)
 	var h head
-	err := begins(stream)
+	first := make([]byte, 8)
+	n, _ := r.file.ReadAt(first, 0) // the next read returns an error too
+	err := begins(stream, KindOf(first[:n]))
 	if err == nil {
 		h, err = r.split(stream)
 	}
@@ -61,14 +63,28 @@ func (r *Reader) readHead() error {
 	return err
 }
 
+// keys says which keys the file begins with.
+func (h head) keys() string {
+	var keys []string
+	for _, m := range h[:min(len(h), 4)] {
+		keys = append(keys, fmt.Sprintf("%.40q", m.key))
+	}
+	if len(keys) == 0 {
+		return "its first object has no keys"
+	}
+	return "its first object has the keys " + strings.Join(keys, ", ")
+}
+
 // begins returns an error for a file that has no JSON object at all.
-func begins(stream *jsonstream.Reader) error {
+func begins(stream *jsonstream.Reader, kind FileKind) error {
 	c, err := stream.Peek()
 	switch {
 	case errors.Is(err, jsonstream.ErrTruncated):
 		return errors.New("the file is empty: copy it again, or name another one")
 	case err != nil:
 		return err
+	case kind != OtherFile:
+		return fmt.Errorf("it is %s: %s", kind, remedies[kind])
 	case c != '{':
 		return fmt.Errorf("it is not a result file: it begins with %q, and a result is one JSON object", c)
 	}
@@ -118,13 +134,17 @@ func (h head) check() error {
 		SchemaVersion *int `json:"schema_version"`
 	}
 	broken := json.Unmarshal(h.get("identity"), &id) // without a version it is no result file
-	switch {
-	case h.get("cells") != nil:
+	switch kind := kindBy(h.get); {
+	case kind == SweepFile:
 		return ErrSweep
-	case string(h.get("kind")) == `"run"`:
+	case kind == JournalFile:
 		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
-	case h.get("endpoint") != nil && h.get("results") != nil:
+	case kind == ConformanceFile:
 		return errors.New("it is a report of evalctl conformance, which has no questions; name the result file of a run")
+	case kind != RunFile && kind != OtherFile:
+		return fmt.Errorf("it is %s; expected the result file of a run; %s", kind, remedies[kind])
+	case h.get("identity") == nil:
+		return fmt.Errorf("it is not a result file: %s; evalctl run, replay, rescore and import write result files", h.keys())
 	case h.get("identity") != nil && broken != nil:
 		return fmt.Errorf("its identity cannot be read: %w", broken)
 	case id.SchemaVersion == nil:

@@ -122,7 +122,7 @@ func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
 		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
 		Expected: r.Expected, Reference: r.Reference, Type: r.JudgeType, Answer: r.Answer,
-		Checks: r.CheckDefinitions(), LatencyMS: r.LatencyMS,
+		Checks: r.CheckDefinitions(), LatencyMS: r.Took(),
 	}
 	item.Cited, item.Retrieved = r.documents()
 	if r.Retrieval != nil {
@@ -166,9 +166,9 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	return r
 }
 
-// Took returns LatencyMS, nil if it was not recorded.
+// Took returns LatencyMS, nil if it was not recorded or the question was not asked.
 func (r *Record) Took() *float64 {
-	if r.Untimed {
+	if r.Untimed || !r.Outcome.Counts() {
 		return nil
 	}
 	return &r.LatencyMS
@@ -176,12 +176,13 @@ func (r *Record) Took() *float64 {
 
 // Felt returns the time to the answer as the caller felt it, in milliseconds: that of the answering
 // attempt, which is LatencyMS, of the attempts before it, and of the waits for Retry-After, backoff
-// and rate limits.
-func (r *Record) Felt() float64 {
-	if r.FeltMS != nil {
-		return *r.FeltMS
+// and rate limits. It is nil where Took is.
+func (r *Record) Felt() *float64 {
+	took := r.Took()
+	if took != nil && r.FeltMS != nil {
+		return r.FeltMS
 	}
-	return r.LatencyMS
+	return took
 }
 
 // GoldRank returns the rank of the first gold document among the retrieved ones, counted from 1,

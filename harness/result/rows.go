@@ -66,8 +66,8 @@ func (r *Result) Timings() (out []Timing) {
 		of   func(*Record) *float64
 	}{
 		{"first token", &r.FirstDelta, func(q *Record) *float64 { return q.FirstDeltaMS }},
-		{"done", &r.Latency, func(q *Record) *float64 { return &q.LatencyMS }},
-		{"done, with waits", r.Felt, func(q *Record) *float64 { return new(q.Felt()) }},
+		{"done", &r.Latency, (*Record).Took},
+		{"done, with waits", r.Felt, (*Record).Felt},
 	} {
 		if t.q != nil && t.q.N > 0 {
 			out = append(out, Timing{t.name, *t.q, t.of})

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"evalctl/harness/aggregate"
-	"evalctl/harness/bench/record"
 	"evalctl/harness/result"
 )
 
@@ -60,7 +59,7 @@ type Difference struct {
 // says why the file cannot be read: it is none of these, has been cut off, or has a schema version
 // that this program does not know.
 func File(path string) (*Report, error) {
-	if record.Is(path) {
+	if result.KindOfFile(path) == result.BenchFile {
 		return benchFile(path)
 	}
 	r, err := result.OpenUnchecked(path)

@@ -4,6 +4,8 @@ package heap
 import (
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync"
 )
 
 // spare is the size of the spare heap. Twice as much brings hardly more.
@@ -22,11 +24,41 @@ func HoldSpare() (release func()) {
 // HoldData is HoldSpare for a service that holds its data in memory. The garbage collector starts when
 // the heap has grown by half, so that the process takes half as much memory again as its data, not as
 // much again. The spare heap is larger, so that a small process collects garbage as often as with
-// HoldSpare. A percentage of GOGC other than the default stays as it is.
+// HoldSpare, and released for good once the data are three times as large. A percentage of GOGC other
+// than the default stays as it is.
 func HoldData() (release func()) {
 	if was := debug.SetGCPercent(50); was != 100 {
 		debug.SetGCPercent(was)
 	}
-	held := make([]byte, 2*spare)
-	return func() { runtime.KeepAlive(held) }
+	h := &holder{held: make([]byte, 2*spare)}
+	h.afterCollection()
+	return h.release
+}
+
+// holder has a spare heap as long as the data are small.
+type holder struct {
+	mu   sync.Mutex
+	held []byte // nil once released
+}
+
+// afterCollection has the size of the data looked at after the next collection of garbage.
+func (h *holder) afterCollection() {
+	runtime.AddCleanup(new([64]byte), func(h *holder) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		if live[0].Value.Uint64() > 4*2*spare {
+			h.release()
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.held != nil {
+			h.afterCollection()
+		}
+	}, h)
+}
+
+func (h *holder) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held = nil
 }

@@ -51,10 +51,13 @@ func longestRun(text string) int {
 
 // Cell returns the first NameLength characters of a name as code spans for a cell of a table. A
 // vertical bar, which would end the cell also in a code span, is between two of them.
-func Cell(name string) string {
-	text := printable.Line(name, NameLength)
+func Cell(name string) string { return LongCell(name, NameLength) }
+
+// LongCell is Cell for the first most characters of a text.
+func LongCell(long string, most int) string {
+	text := printable.Line(long, most)
 	if !strings.Contains(text, "|") {
-		return Code(name)
+		return Span(long, most)
 	}
 	var b strings.Builder
 	for i, part := range strings.Split(text, "|") {

@@ -21,7 +21,8 @@ type Judged struct {
 // PPIEstimate is a mean of labels as estimated from the verdicts on all items and labels of some.
 type PPIEstimate struct {
 	Mean, Lo, Hi float64
-	// Lambda is the weight of the verdicts: 0 if they say nothing about the labels.
+	// Lambda is the weight of the verdicts, 0 if they say nothing about the labels. It is never below
+	// 0: what looks like a judge that says the opposite is one that guesses, on few labels.
 	Lambda float64
 	// ItemSE is the standard error due to the choice of items, which no label reduces. LabelSE is that
 	// due to the items without labels.
@@ -73,9 +74,9 @@ func ppi(items []Judged, low, high, pseudo float64, withJudge bool, conf float64
 	}
 	lambda := 0.0
 	if withJudge {
-		lambda = p.lambda()
+		lambda = max(0, p.lambda())
 	}
-	e := PPIEstimate{Lambda: lambda, Items: len(items), Labels: p.labels}
+	e := PPIEstimate{Lambda: lambda * p.width, Items: len(items), Labels: p.labels}
 	point, centre := p.means(lambda)
 	labelVar := p.labelVariance(lambda)
 	itemVar := max(p.itemVariance(), p.clusterVariance(lambda)-labelVar)

@@ -80,6 +80,33 @@ func TestPPIRateIsPostStratified(t *testing.T) {
 	expect(t, "mean", point, judged*14/16+(1-judged)/4, 1e-12)
 }
 
+// A judge that seems to say the opposite gets no weight, and leaves the labels alone.
+func TestPPIRateOfGuesses(t *testing.T) {
+	items := judgedItems([]float64{1, 1, 0, 0, 1, 0, 1, 1}, []float64{0, 1, 1, 1})
+	p, ok := newPPIPopulation(items, 0, 1, ratePseudo)
+	if !ok || p.lambda() >= 0 {
+		t.Fatalf("weight %v of the least variance, want one below 0", p.lambda())
+	}
+	with, _ := PPIRate(items, true, .95)
+	alone, _ := PPIRate(items, false, .95)
+	if with != alone {
+		t.Errorf("%+v, want that of the labels alone, %+v", with, alone)
+	}
+}
+
+// The weight is in the units of the labels: a judge that never errs gets nearly 1 of a difference too.
+func TestPPIDifferenceWeight(t *testing.T) {
+	var verdicts, labels []float64
+	for i := range 300 {
+		verdicts = append(verdicts, float64(i%3-1))
+	}
+	labels = append(labels, verdicts[:150]...)
+	e, ok := PPIDifference(judgedItems(verdicts, labels), true, .95)
+	if !ok || e.Lambda < .95 || e.Lambda > 1 {
+		t.Errorf("weight %v", e.Lambda)
+	}
+}
+
 func TestPPIRateRejects(t *testing.T) {
 	nan := math.NaN()
 	for name, items := range map[string][]Judged{

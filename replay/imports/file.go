@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"evalctl/harness/result"
 )
 
 // maxFile is the largest content of a file, unpacked, in bytes.
@@ -49,6 +51,9 @@ func readFile(path string) (*content, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	case len(data) > maxFile:
 		return nil, fmt.Errorf("%s has more than %d MiB: divide it", path, maxFile>>20)
+	}
+	if err := result.UnexpectedHead(data[:min(len(data), 64<<10)], "the answers of another harness"); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if !utf8.Valid(data) {

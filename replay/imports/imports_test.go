@@ -319,7 +319,7 @@ func TestRefused(t *testing.T) {
 		{"unknown", `[{"foo": 1, "bar": 2}]`, "", []string{`"bar", "foo"`, "--mapping", "locomo-audit"}},
 		{"nothing at path", zep, "answer: $.a\nid: $.i\nanswers: $.x[*]\n", []string{"selects nothing", "$.x[*]"}},
 		{"no path", zep, "answer: a\nid: $.i\n", []string{"m.yaml", `"a" is no JSON path`}},
-		{"unknown key", zep, "answer: $.a\nanwser: $.b\n", []string{"line 2", "anwser"}},
+		{"unknown key", zep, "answer: $.a\nanwser: $.b\n", []string{`m.yaml:2: unknown key "anwser": did you mean "answer"?`}},
 		{"no answer", zep, "id: $.a\n", []string{"no answer"}},
 		{"no question", zep, "answer: $.a\n", []string{"neither id nor question"}},
 		{"verdict", strings.Replace(zep, "true", `"maybe"`, 1), "", []string{"$['c'][0]", `"maybe"`, "--mapping"}},

@@ -1,16 +1,17 @@
 package imports
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
+	"evalctl/harness/result"
+
 	"github.com/theory/jsonpath"
-	"go.yaml.in/yaml/v3"
+
+	"evalctl/internal/yamlfile"
 )
 
 // mappingFile is a file that describes a layout: JSON paths of RFC 9535.
@@ -37,17 +38,18 @@ type mappingFile struct {
 
 // readMapping reads a mapping file. Errors have its path, and the line where one is to blame.
 func readMapping(path string) (layout, error) {
+	if err := result.Unexpected(path, "a mapping of answers in YAML"); err != nil {
+		return layout{}, err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return layout{}, fmt.Errorf("read the mapping: %w", err)
 	}
 	m := mappingFile{Conversations: "$", Answers: "$[*]"}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+	if err := yamlfile.Decode(path, data, &m); errors.Is(err, yamlfile.ErrEmpty) {
 		return layout{}, fmt.Errorf("%s is empty; a mapping has answer, and id or question", path)
 	} else if err != nil {
-		return layout{}, fmt.Errorf("%s: %w", path, err)
+		return layout{}, err
 	}
 	sum := sha256.Sum256(data)
 	l := layout{

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
 )
@@ -38,6 +39,9 @@ func Convert(ctx context.Context, file, output string, o Options) (Conversion, e
 		o.Format = Format(format)
 		return convertBenchmark(ctx, file, output, o)
 	}
+	if o.Errata != "" || o.OptionSeed != 0 {
+		return Conversion{}, fmt.Errorf("%s is no benchmark, for which alone errata and option seeds are", file)
+	}
 	return convertTable(file, output, format)
 }
 
@@ -48,6 +52,9 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 		return "", err
 	}
 	file = files[0]
+	if err := result.Unexpected(file, "questions or documents in another format than JSONL, or a benchmark"); err != nil {
+		return "", err
+	}
 	info, err := os.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", file)
@@ -115,10 +122,17 @@ func convertBenchmark(ctx context.Context, file, output string, o Options) (Conv
 	if err != nil {
 		return Conversion{}, err
 	}
+	excluded := 0
+	if b.Errata != nil {
+		excluded = b.Errata.Excluded
+	}
 	out := Conversion{Written: []Written{
-		{output, figure.Count(len(b.Questions), "question")},
+		{output, figure.Count(len(b.Questions)-excluded, "question")},
 		{corpus, fmt.Sprintf("%s in %s", figure.Count(documents, "document"), figure.Count(len(b.Infos()), "brain"))},
 	}}
+	if e := b.Errata; e != nil {
+		out.Notes = append(out.Notes, fmt.Sprintf("errata exclude %s and correct %d", figure.Count(e.Excluded, "question"), e.Corrected))
+	}
 	for _, trap := range b.Report.Traps {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s: %s (%d)", trap.Kind, trap.Handling, trap.Count))
 	}

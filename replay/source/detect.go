@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/internal/jsonstream"
 )
 
@@ -37,14 +38,13 @@ func titles(separator string, name func(dataset.Benchmark) string) string {
 
 // detect determines the format of a file from its beginning.
 func detect(head []byte) (Format, error) {
+	if err := result.UnexpectedHead(head, "a benchmark, or questions in JSONL"); err != nil {
+		return "", err
+	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))
 	switch {
 	case len(text) == 0:
 		return "", errors.New("the file is empty; " + readable)
-	case bytes.HasPrefix(head, []byte("\x1f\x8b")), bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return "", errors.New("the file is compressed; unpack it first")
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return "", errors.New("the file is in UTF-16; save it as UTF-8")
 	case dataset.Detect(head) == dataset.MemoryAgentBench:
 		return MemoryAgentBench, nil
 	case text[0] == '[':

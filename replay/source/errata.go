@@ -15,8 +15,10 @@ import (
 	"unicode/utf8"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/jsonstream"
+	"evalctl/internal/spelling"
 )
 
 // Errata are known errors of a benchmark's gold. The file has a JSON object for each, one on a line
@@ -91,6 +93,9 @@ func loadErrata(path string) (*Errata, error) {
 }
 
 func readErrata(path string) ([]byte, error) {
+	if err := result.Unexpected(path, "errata, which are JSON objects with id and action"); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open errata: %w", err)
@@ -169,7 +174,11 @@ func (e *Errata) add(line int, object []byte) error {
 		case "gold":
 			out.gold, err = stringsOf(key, m.Value)
 		default:
-			err = fmt.Errorf("the key %.40q is not known; known are id, action, answer, gold, reason", key)
+			known := []string{"id", "action", "answer", "gold", "reason"}
+			err = fmt.Errorf("the key %.40q is not known; known are %s", key, strings.Join(known, ", "))
+			if near := spelling.Nearest(key, known); near != "" {
+				err = fmt.Errorf("%w; did you mean %q?", err, near)
+			}
 		}
 		if err != nil {
 			return err

@@ -1,12 +1,13 @@
 package source
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"evalctl/internal/jsonstream"
 )
 
 // auditError is an error of LoCoMo's key as its audit publishes them (locomo-audit, errors.json).
@@ -37,7 +38,7 @@ const ambiguous = "AMBIGUOUS"
 // question that is ambiguous, or that nothing corrects, is excluded.
 func (e *Errata) addAudit(line int, object []byte) error {
 	var a auditError
-	if err := json.Unmarshal(object, &a); err != nil {
+	if err := jsonstream.Decode(object, 0, &a); err != nil {
 		return err
 	}
 	m := auditID.FindStringSubmatch(a.ID)

@@ -72,14 +72,14 @@ func (b *backend) log(c store.Commit) error {
 	if err != nil {
 		return err
 	}
-	docs := make([]logged, len(ops))
+	docs := make([]*logged, len(ops))
 	for i, op := range ops {
-		docs[i] = logged{loggedOp: op, log: b.active, when: c.When}
+		docs[i] = &logged{loggedOp: op, log: b.active, when: c.When}
 	}
 	b.files.Lock()
-	first := len(b.pending.docs) == 0
+	first := len(b.pending.Docs) == 0
 	for _, doc := range docs {
-		b.pending.put(doc)
+		b.pending.Put(doc.path, doc)
 	}
 	b.files.Unlock()
 	if c.Alone && first && len(docs) <= maxAtOnce && b.laying.TryLock() {
@@ -131,7 +131,7 @@ func (b *backend) schedule() {
 	}
 	wait := b.dirty.Add(settleAfter).Sub(now)
 	b.files.RLock()
-	if len(b.pending.docs) > 0 {
+	if len(b.pending.Docs) > 0 {
 		wait = min(wait, layOutAfter)
 	}
 	b.files.RUnlock()

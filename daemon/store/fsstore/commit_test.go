@@ -105,8 +105,8 @@ func TestLayout(t *testing.T) {
 	if err := b.settle(); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.pending.docs) > 0 || b.active.end > 0 || b.spare.end > 0 {
-		t.Errorf("%d documents are in the logs", len(b.pending.docs))
+	if len(b.pending.Docs) > 0 || b.active.end > 0 || b.spare.end > 0 {
+		t.Errorf("%d documents are in the logs", len(b.pending.Docs))
 	}
 	if diff := cmp.Diff(before, state()); diff != "" {
 		t.Errorf("-in the log +in files\n%s", diff)

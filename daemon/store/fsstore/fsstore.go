@@ -83,7 +83,7 @@ type backend struct {
 	maxName int // the longest name of a file in bytes
 
 	// pending has the documents of the logs. The lock of files guards it.
-	pending pending
+	pending store.Overlay[*logged]
 
 	// settling holds a token while a log is being emptied. laying is held while documents are written
 	// to their files. The order of locks is settling, mu, laying, that of files.
@@ -115,7 +115,7 @@ func (b *backend) Groups() {}
 // it is not there yet; if that fails, the next write reports it.
 func (b *backend) LocalPath(path string) string {
 	b.files.RLock()
-	waits := b.pending.has(path)
+	_, waits := b.pending.Docs[path]
 	b.files.RUnlock()
 	if waits {
 		_ = b.settle()

@@ -26,7 +26,7 @@ func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, er
 	}
 	b := &backend{
 		home: root, lock: flock.New(filepath.Join(root.Name(), lockFile)),
-		pending: newPending(), settling: make(chan struct{}, 1),
+		pending: store.NewOverlay[*logged](), settling: make(chan struct{}, 1),
 	}
 	b.disk = &realDisk{home: root, docs: &b.files}
 	if wrap != nil {

@@ -46,7 +46,7 @@ func (b *backend) replay() error {
 	if err := b.convert(); err != nil {
 		return err
 	}
-	versions := map[string][]logged{}
+	versions := map[string][]*logged{}
 	if err := b.readLogs(versions); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (b *backend) replay() error {
 			return err
 		}
 	}
-	b.pending = newPending()
+	b.pending = store.NewOverlay[*logged]()
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (b *backend) convert() error {
 }
 
 // readLogs sets pending to what the logs have, and versions to all that they have of each document.
-func (b *backend) readLogs(versions map[string][]logged) error {
+func (b *backend) readLogs(versions map[string][]*logged) error {
 	type located struct {
 		record
 		log *log
@@ -119,9 +119,9 @@ func (b *backend) readLogs(versions map[string][]logged) error {
 	for _, r := range all {
 		b.number = r.number
 		for _, op := range r.ops {
-			doc := logged{loggedOp: op, log: r.log, when: r.when}
+			doc := &logged{loggedOp: op, log: r.log, when: r.when}
 			versions[op.path] = append(versions[op.path], doc)
-			b.pending.put(doc)
+			b.pending.Put(doc.path, doc)
 		}
 	}
 	return nil
@@ -129,14 +129,14 @@ func (b *backend) readLogs(versions map[string][]logged) error {
 
 // restore writes what is pending to the files of the documents, except to files that somebody has
 // changed since.
-func (b *backend) restore(versions map[string][]logged) error {
-	for path, doc := range b.pending.docs {
+func (b *backend) restore(versions map[string][]*logged) error {
+	for path, doc := range b.pending.Docs {
 		edited, err := b.edited(doc, versions[path])
 		if err != nil {
 			return err
 		}
 		if edited {
-			b.pending.remove(path)
+			b.pending.Remove(path)
 		}
 	}
 	if err := b.layOut(b.waiting(), nil); err != nil {
@@ -147,7 +147,7 @@ func (b *backend) restore(versions map[string][]logged) error {
 
 // edited reports whether a file was changed by hand after the crash: it is newer than the last commit
 // of the document, and not what a crash can leave of one.
-func (b *backend) edited(last logged, versions []logged) (bool, error) {
+func (b *backend) edited(last *logged, versions []*logged) (bool, error) {
 	info, err := b.files.Root.Lstat(last.path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || !info.ModTime().After(last.when) {
 		if err != nil && store.IsNotFound(store.NoFile(err)) {

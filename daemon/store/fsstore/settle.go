@@ -124,16 +124,16 @@ func (b *backend) settleLog(l *log) error {
 }
 
 // waiting returns what is pending.
-func (b *backend) waiting() []logged {
+func (b *backend) waiting() []*logged {
 	b.files.RLock()
 	defer b.files.RUnlock()
-	return slices.Collect(maps.Values(b.pending.docs))
+	return slices.AppendSeq(make([]*logged, 0, len(b.pending.Docs)), maps.Values(b.pending.Docs))
 }
 
 // sortDocs puts deletions first, because a document can be below one that was deleted, and documents
 // of a directory next to each other.
-func sortDocs(docs []logged) {
-	slices.SortFunc(docs, func(a, b logged) int {
+func sortDocs(docs []*logged) {
+	slices.SortFunc(docs, func(a, b *logged) int {
 		if a.deleted != b.deleted {
 			if a.deleted {
 				return -1
@@ -146,7 +146,7 @@ func sortDocs(docs []logged) {
 
 // layOut writes documents to their files. It can be repeated after an error or a crash. The contents
 // are read from the logs, unless ops has the operations with them. It requires laying.
-func (b *backend) layOut(docs []logged, ops []store.Op) (err error) {
+func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
 	defer b.disk.release()
 	contents := make(map[string][]byte, len(ops))
 	for _, op := range ops {
@@ -175,9 +175,12 @@ func (b *backend) layOut(docs []logged, ops []store.Op) (err error) {
 	b.files.Lock()
 	defer b.files.Unlock()
 	for _, doc := range docs[:done] {
-		if b.pending.docs[doc.path] == doc { // otherwise it was changed again
-			b.pending.remove(doc.path)
+		if b.pending.Docs[doc.path] == doc { // otherwise it was changed again
+			b.pending.Remove(doc.path)
 		}
+	}
+	if len(b.pending.Docs) == 0 {
+		b.pending = store.NewOverlay[*logged]() // maps keep the memory of their largest size
 	}
 	return err
 }
@@ -202,7 +205,7 @@ func (b *backend) removeFile(path string) error {
 }
 
 // writeFile creates or replaces the file of a document.
-func (b *backend) writeFile(doc logged, data []byte) error {
+func (b *backend) writeFile(doc *logged, data []byte) error {
 	target := documentsDir + "/" + doc.path
 	err := b.disk.create(target, data, doc.when)
 	if !errors.Is(err, fs.ErrExist) {

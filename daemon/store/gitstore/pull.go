@@ -145,17 +145,9 @@ func (b *backend) mergeTrees(ctx context.Context, base, ours, theirs plumbing.Ha
 	}
 	// merge-tree takes two commits and finds their merge base, so the trees need commits.
 	var sides [3]plumbing.Hash
+	var err error
 	for i, tree := range []plumbing.Hash{base, ours, theirs} {
-		signature := object.Signature{Name: committerName, Email: committerEmail, When: time.Unix(0, 0).UTC()}
-		c := &object.Commit{Author: signature, Committer: signature, TreeHash: tree, Message: "side of a merge\n"}
-		if i > 0 {
-			c.ParentHashes = sides[:1]
-		}
-		data, err := encodeCommit(c)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		if sides[i], err = b.objects.put(plumbing.CommitObject, data); err != nil {
+		if sides[i], err = b.putUnsigned(tree, sides[:min(i, 1)], "side of a merge", time.Unix(0, 0)); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}
@@ -168,6 +160,18 @@ func (b *backend) mergeTrees(ctx context.Context, base, ours, theirs plumbing.Ha
 		err = fmt.Errorf("git merge-tree returned %.60q, not a tree", out)
 	}
 	return plumbing.NewHash(name), err
+}
+
+// putUnsigned writes a commit that is on no branch.
+func (b *backend) putUnsigned(tree plumbing.Hash, parents []plumbing.Hash, message string, when time.Time) (plumbing.Hash, error) {
+	signature := object.Signature{Name: committerName, Email: committerEmail, When: when.UTC()}
+	data, err := encodeCommit(&object.Commit{
+		Author: signature, Committer: signature, TreeHash: tree, ParentHashes: parents, Message: message + "\n",
+	})
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return b.objects.put(plumbing.CommitObject, data)
 }
 
 // changeEvents returns the events for changes, in ascending order of paths.
@@ -244,17 +248,10 @@ func (b *backend) mergeEdits(merged plumbing.Hash, next tip, changes []change) (
 // stash stores an edited tree as an entry of git stash: a commit whose parents are the head and a
 // commit with the state of the index.
 func (b *backend) stash(ctx context.Context, tree plumbing.Hash) error {
-	signature := object.Signature{Name: committerName, Email: committerEmail, When: time.Now().UTC()}
 	message := "edits that a pull from " + b.remoteName() + " could not keep"
 	parents := []plumbing.Hash{b.head.commit}
 	for _, side := range []plumbing.Hash{b.head.tree, tree} {
-		data, err := encodeCommit(&object.Commit{
-			Author: signature, Committer: signature, TreeHash: side, ParentHashes: parents, Message: message + "\n",
-		})
-		if err != nil {
-			return err
-		}
-		hash, err := b.objects.put(plumbing.CommitObject, data)
+		hash, err := b.putUnsigned(side, parents, message, time.Now())
 		if err != nil {
 			return err
 		}

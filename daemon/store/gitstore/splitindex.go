@@ -4,9 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"maps"
-	"os"
 	"slices"
 )
 
@@ -64,22 +62,6 @@ func (b *backend) shareIndex() (*splitIndex, error) {
 		return nil, err
 	}
 	return index, b.removeShared(name)
-}
-
-// replaceUnsynced writes a file in .git atomically, but not durably.
-func (b *backend) replaceUnsynced(name string, data []byte) error {
-	f, err := b.git.OpenFile(tempFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = b.git.Rename(tempFile, name)
-	}
-	if err != nil {
-		return errors.Join(err, removeFile(b.git, tempFile))
-	}
-	return nil
 }
 
 // encode returns the content of the index: entries that replace those of the shared index, without

@@ -158,16 +158,28 @@ func numberedFile(dir string, i int) string { return path.Join(dir, strconv.Itoa
 
 // replaceFile writes a file in .git atomically and durably.
 func (b *backend) replaceFile(name string, data []byte) error {
+	if err := b.replace(name, data, (*os.File).Sync); err != nil {
+		return err
+	}
+	return syncFile(b.git, store.FileDir(name))
+}
+
+// replaceUnsynced writes a file in .git atomically, but not durably.
+func (b *backend) replaceUnsynced(name string, data []byte) error {
+	return b.replace(name, data, func(*os.File) error { return nil })
+}
+
+func (b *backend) replace(name string, data []byte, sync func(*os.File) error) error {
 	f, err := b.git.OpenFile(tempFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, sync(f), f.Close()); err == nil {
 		err = b.git.Rename(tempFile, name)
 	}
 	if err != nil {
 		return errors.Join(err, removeFile(b.git, tempFile))
 	}
-	return syncFile(b.git, store.FileDir(name))
+	return nil
 }

@@ -2,7 +2,6 @@
 package memstore
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"strings"
@@ -24,9 +23,10 @@ type backend struct {
 	dirs map[string]int // number of documents below each directory
 }
 
+// document is small: there can be many.
 type document struct {
-	data    []byte
-	modTime time.Time
+	content string
+	modTime int64 // Unix nanoseconds
 }
 
 var _ store.Backend = (*backend)(nil)
@@ -38,11 +38,30 @@ func (b *backend) Read(_ context.Context, path string) ([]byte, error) {
 	if !ok {
 		return nil, store.ErrNotFound
 	}
-	// Copied outside the lock, because a commit replaces documents and never changes their bytes.
-	return append([]byte{}, doc.data...), nil
+	return []byte(doc.content), nil
 }
 
-// Open implements an optional method of store.Backend. The content is not copied; see Read.
+// ReadMany implements an optional method of store.Backend. The contents are not copied, so that an
+// index of them shares their memory.
+func (b *backend) ReadMany(_ context.Context, paths []string, maxBytes int) ([]store.Document, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var docs []store.Document
+	size := 0
+	for i, path := range paths {
+		found := store.Document{FileInfo: store.FileInfo{Path: path}}
+		if doc, ok := b.docs[path]; ok {
+			found = store.Document{FileInfo: doc.info(path), Content: doc.content, Exists: true}
+		}
+		if size += len(found.Content); i > 0 && size > maxBytes {
+			break
+		}
+		docs = append(docs, found)
+	}
+	return docs, nil
+}
+
+// Open implements an optional method of store.Backend. The content is not copied.
 func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	b.mu.RLock()
 	doc, ok := b.docs[path]
@@ -50,7 +69,7 @@ func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, s
 	if !ok {
 		return nil, 0, store.ErrNotFound
 	}
-	return io.NopCloser(bytes.NewReader(doc.data)), int64(len(doc.data)), nil
+	return io.NopCloser(strings.NewReader(doc.content)), int64(len(doc.content)), nil
 }
 
 func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {
@@ -87,7 +106,7 @@ func (b *backend) Commit(_ context.Context, c store.Commit) error {
 			b.count(op.Path, -1)
 			continue
 		}
-		b.docs[op.Path] = document{data: bytes.Clone(op.Data), modTime: c.When}
+		b.docs[op.Path] = document{content: string(op.Data), modTime: c.When.UnixNano()}
 		if !existed {
 			b.count(op.Path, +1)
 		}
@@ -112,5 +131,5 @@ func (b *backend) Close() error {
 }
 
 func (d document) info(path string) store.FileInfo {
-	return store.FileInfo{Path: path, Size: int64(len(d.data)), ModTime: d.modTime}
+	return store.FileInfo{Path: path, Size: int64(len(d.content)), ModTime: time.Unix(0, d.modTime).UTC()}
 }

@@ -89,7 +89,7 @@ func TestReadManyLarge(t *testing.T) {
 			t.Fatalf("%d documents in a part of %d: %v", len(docs), len(rest), err)
 		}
 		for _, d := range docs {
-			if !bytes.Equal(d.Data, data[read:read+bytesOfEach]) {
+			if d.Content != string(data[read:read+bytesOfEach]) {
 				t.Fatalf("%s has another content", d.Path)
 			}
 			read++

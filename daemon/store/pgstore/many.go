@@ -52,7 +52,7 @@ func readMany(
 	_, err = pgx.ForEachRow(rows, []any{&d.size, &d.modified, &d.version, &data}, func() error {
 		doc := store.Document{FileInfo: store.FileInfo{Path: paths[len(docs)]}}
 		if info, err := d.info(doc.Path); err == nil {
-			doc = store.Document{FileInfo: info, Data: data, Exists: true}
+			doc = store.Document{FileInfo: info, Content: string(data), Exists: true}
 			if known != nil {
 				known[doc.Path] = d
 			}

@@ -241,7 +241,7 @@ func compareDocument(r *rapid.T, p *probe, s reader, docs model, path string) {
 		r.Fatalf("read %s: %q, %v, want %q", path, data, err, content)
 	}
 	many, err := s.ReadMany(p.ctx, []store.FileInfo{{Path: path}})
-	if err != nil || len(many) != 1 || many[0].Exists != isDoc || string(many[0].Data) != content {
+	if err != nil || len(many) != 1 || many[0].Exists != isDoc || many[0].Content != content {
 		r.Fatalf("read many %s: %+v, %v, want %q", path, many, err, content)
 	}
 	info, err := s.Stat(p.ctx, path)

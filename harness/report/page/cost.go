@@ -21,7 +21,7 @@ func costSection(res *result.Result) section {
 		return s
 	}
 	c := res.Cost
-	if c.JudgeRequests == 0 && res.ReaderUsage.Reported == 0 {
+	if c.JudgeRequests == 0 && res.ReaderUsage.Reported == 0 && res.Embeddings == nil {
 		return s
 	}
 	var facts []fact
@@ -49,6 +49,12 @@ func costSection(res *result.Result) section {
 		if rc := res.ReaderCost; rc != nil {
 			facts = append(facts, fact{Name: "Cost of the reader", Value: clean(rc.Text()) + ", apart from the judge"})
 		}
+	}
+	if e := res.Embeddings; e != nil {
+		facts = append(facts, fact{Name: "Embeddings", Value: e.Text(clean) + "; the daemon pays for them"})
+	}
+	if c.TotalUSD != nil {
+		facts = append(facts, fact{Name: "Total", Value: c.TotalUSD.String() + ", with what the daemon pays"})
 	}
 	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
 		facts = append(facts, fact{Name: "Own questions", Value: text})

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 
-	"evalctl/harness/compare"
 	"evalctl/harness/result"
 )
 
@@ -56,9 +55,6 @@ func methodSection(c Content) section {
 	}
 	var intervals intervalMethods
 	intervals.addRun(res)
-	if c.Comparison != nil {
-		intervals.addComparison(c.Comparison)
-	}
 	facts = append(facts, intervals.facts...)
 	if res.Gate != nil {
 		facts = append(facts, gateMethod(res.Gate))
@@ -74,9 +70,6 @@ func methodSection(c Content) section {
 	if res.Retrieval != nil {
 		facts = append(facts, fact{Name: "Retrieval", Value: "The measures of trec_eval over documents, each at the rank of its " +
 			"best chunk; nDCG discounts by log₂(rank + 1) and has all gold in the ideal. Questions for which no list of chunks came count as 0."})
-	}
-	if c.Comparison != nil {
-		facts = append(facts, comparisonMethods(c.Comparison)...)
 	}
 	return section{ID: "how", Title: "How each number was computed", Blocks: []block{
 		{Facts: facts}, {Text: "Everything that the figures were computed from, by its SHA-256:"}, {Facts: hashes(c)},
@@ -129,25 +122,6 @@ func (m *intervalMethods) addRun(res *result.Result) {
 	}
 	if res.Gate != nil && res.Gate.Baseline != nil {
 		m.add(res.Gate.Baseline.Interval)
-	}
-}
-
-// addComparison adds the methods of a comparison.
-func (m *intervalMethods) addComparison(c *compare.Comparison) {
-	for _, r := range c.Runs {
-		m.add(r.Interval)
-	}
-	for _, p := range c.Pairs {
-		m.add(p.Interval)
-		if p.Margin != nil {
-			m.add(p.Margin.Interval)
-		}
-		for _, d := range p.Measures {
-			m.add(d.Interval)
-		}
-		for _, l := range p.Latencies {
-			m.add(l.Interval)
-		}
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/board"
-	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 )
 
@@ -32,9 +32,8 @@ type Content struct {
 	Result    *result.Result
 	Questions []result.Record
 
-	Comparison *compare.Comparison
-	// Compared are the arms of a replay.
-	Compared    *compare.Arms
+	// Report is what has no questions.
+	Report      *form.Report
 	Conformance *conformance.Report
 	// Board has ranked results, BoardURLs their pages by their paths.
 	Board     *board.Board
@@ -128,10 +127,8 @@ func Write(w io.Writer, c Content) error {
 	switch {
 	case c.Result != nil:
 		doc.addRun(c)
-	case c.Comparison != nil:
-		doc.addComparison(c.Comparison)
-	case c.Compared != nil:
-		doc.addArms(c.Compared)
+	case c.Report != nil:
+		doc.addReport(c.Report)
 	case c.Conformance != nil:
 		doc.addConformance(c.Conformance)
 	case c.Board != nil:

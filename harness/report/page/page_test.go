@@ -56,48 +56,7 @@ func hostileContent() page.Content {
 	q.Citations = []json.RawMessage{json.RawMessage(`{"chunk_id":` + string(quoted) + `,"answer_start":3,"answer_end":20,"quote":` + string(quoted) + `}`), json.RawMessage(hostile)}
 	c.Trend = []page.TrendPoint{{Note: hostile, URL: "javascript:alert(5)"}}
 	c.Links = []page.Link{{Text: hostile, URL: "javascript:alert(6)"}}
-	c.Comparison = hostileComparison()
 	return c
-}
-
-func hostileComparison() *compare.Comparison {
-	return &compare.Comparison{
-		Runs:      []compare.RunFigures{{Name: hostile, Path: hostile, SHA256: hostile}, {Name: hostile}},
-		Keys:      []compare.Key{{Name: hostile, Values: []string{hostile, hostile}, State: compare.Differs, Note: hostile}},
-		Pairs:     []compare.Pair{{Run: 1, Measures: []compare.MeasureDifference{{Name: hostile}}}},
-		Tags:      []compare.TagComparison{{Tag: hostile, Pairs: []compare.TagPair{{Run: 1}}}},
-		Differing: []compare.DifferingQuestion{{ID: hostile, Question: hostile, Answers: []compare.Answered{{Outcome: hostile}, {}}}},
-		Notes:     []string{hostile},
-	}
-}
-
-// hostileArms has hostile text in all that is shown of arms.
-func hostileArms() *compare.Arms {
-	return &compare.Arms{
-		Names: []string{hostile, hostile}, Comparison: hostileComparison(), NotCompared: []string{hostile},
-		Facts: []compare.Fact{{Name: "version", Values: []string{hostile, hostile + "2"}}},
-		Refused: &compare.IncomparableError{Names: []string{hostile, hostile}, Differing: []string{"mode"},
-			Keys: []compare.Key{{Name: "mode", Values: []string{hostile, hostile}, State: compare.Differs}}},
-	}
-}
-
-// TestArms checks that the head of the page of arms has what compare says in words, and that arms
-// which are not comparable have no figures.
-func TestArms(t *testing.T) {
-	c := &compare.Arms{
-		Names: []string{"ts", "py"}, Facts: []compare.Fact{{Name: "mode that ran", Values: []string{"bm25", "hybrid"}}},
-		Refused: &compare.IncomparableError{Names: []string{"ts", "py"}, Differing: []string{"effective_modes"},
-			Keys: []compare.Key{{Name: "effective_modes", Values: []string{"bm25", "hybrid"}, State: compare.Differs, Matters: true}}},
-	}
-	text := write(t, page.Content{Compared: c})
-	for _, want := range append(c.Sentences(), "Comparison of ts, py", "Differences that were not accepted") {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, text)
-		}
-	}
-	if strings.Contains(text, "p adjusted") || !strings.Contains(text, "</span>Not comparable") {
-		t.Errorf("the arms are compared:\n%s", text)
-	}
 }
 
 func TestHostileTextStaysText(t *testing.T) {
@@ -107,8 +66,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}}, Normalised: []string{hostile}}
 	*report = report.WithFindings()
 	for name, c := range map[string]page.Content{
-		"result": hostileContent(), "comparison": {Comparison: hostileComparison()}, "conformance": {Conformance: report},
-		"arms": {Compared: hostileArms()}, "bench": {Bench: hostileBench()},
+		"result": hostileContent(), "conformance": {Conformance: report}, "bench": {Bench: hostileBench()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := write(t, c)

@@ -24,8 +24,6 @@ type questions struct {
 	Stages   []string
 	// WithoutDetails is the number of questions of which only the line is shown.
 	WithoutDetails int
-	// anchors has the number of the first question with an id.
-	anchors map[string]int
 }
 
 // status is how questions ended, with the number of those that ended so. Class is its colour and
@@ -82,7 +80,7 @@ func statusOf(q *result.Record) int {
 
 // newQuestions returns the list of the questions of a result.
 func newQuestions(c Content) *questions {
-	list := &questions{anchors: map[string]int{}}
+	list := &questions{}
 	tags, stages := map[string]int{}, map[string]bool{}
 	counted := slices.Clone(outcomes)
 	failed := 0
@@ -91,9 +89,6 @@ func newQuestions(c Content) *questions {
 		counted[statusOf(q)].N++
 		if !q.Passed {
 			failed++
-		}
-		if _, ok := list.anchors[q.ID]; !ok {
-			list.anchors[q.ID] = i + 1
 		}
 		for _, t := range q.Tags {
 			if !c.Result.Duplicate(t) {

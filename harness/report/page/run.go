@@ -19,11 +19,6 @@ func (d *document) addRun(c Content) {
 	d.Tool = toolOf(res.Identity.Tool)
 	list := newQuestions(c)
 	d.add(rateSection(res))
-	if c.Comparison != nil {
-		for _, s := range comparisonSections(c.Comparison, list.anchors) {
-			d.add(s)
-		}
-	}
 	d.add(lossSection(res))
 	d.add(retrievalSection(res))
 	d.add(latencySection(c))

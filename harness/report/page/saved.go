@@ -28,7 +28,7 @@ func runFiles(c Content) []file {
 	var lines []byte
 	for i := range c.Questions {
 		q := &c.Questions[i]
-		line, err := json.Marshal(verdictLine{q.ID, q.Passed, q.Score, q.LatencyMS, q.Tags})
+		line, err := json.Marshal(verdictLine{q.ID, q.Passed, q.Score, q.Took(), q.Tags})
 		if err != nil {
 			return out
 		}
@@ -44,7 +44,7 @@ type verdictLine struct {
 	ID        string   `json:"id"`
 	Passed    bool     `json:"passed"`
 	Score     *float64 `json:"score"`
-	LatencyMS float64  `json:"latency_ms"`
+	LatencyMS *float64 `json:"latency_ms,omitempty"`
 	Tags      []string `json:"tags,omitempty"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,12 @@ var hostile = []string{
 // open opens a result file whose answers are hostile.
 func open(t *testing.T) *result.Reader {
 	t.Helper()
+	return reader(t, write(t, func([]result.Record) {}))
+}
+
+// write writes a result file with a question for each hostile text, which change may change.
+func write(t *testing.T, change func([]result.Record)) string {
+	t.Helper()
 	data, err := os.ReadFile("../../testdata/result.json")
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +56,7 @@ func open(t *testing.T) *result.Reader {
 		q.Checks = []result.Check{{Check: scorer.Check{Contains: "a"}, Holds: new(true)}, {Check: scorer.Check{Judge: "b"}}}
 		file.Questions = append(file.Questions, q)
 	}
+	change(file.Questions)
 	n := len(hostile)
 	file.Counts = result.Counts{Total: n, Passed: n, Scored: n}
 	file.Total, file.Passed, file.Planned, file.Stopped = n, n, n, ""
@@ -60,6 +68,11 @@ func open(t *testing.T) *result.Reader {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+func reader(t *testing.T, path string) *result.Reader {
+	t.Helper()
 	r, err := result.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +112,42 @@ func TestCSV(t *testing.T) {
 		}
 		if line[at["checks"]] != "2" || line[at["checks_held"]] != "1" || line[at["passed"]] != "true" || line[at["repeat"]] != "1" {
 			t.Errorf("%q", line)
+		}
+	}
+}
+
+// A time that was not recorded is no value, and neither is that of a question that was not asked.
+func TestUntimed(t *testing.T) {
+	path := write(t, func(q []result.Record) {
+		q[0].Untimed, q[0].LatencyMS, q[0].FeltMS = true, 0, nil
+		q[1].LatencyMS, q[1].FeltMS = 5, nil
+		q[2].LatencyMS, q[2].FeltMS = 5, new(9.0)
+	})
+	var table, packed bytes.Buffer
+	if err := errors.Join(rows.CSV(&table, reader(t, path)), rows.Parquet(&packed, reader(t, path))); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&table).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parquet.Read[rows.Row](bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	took, felt := slices.Index(lines[0], "latency_ms"), slices.Index(lines[0], "felt_ms")
+	for i, want := range [][2]*float64{{nil, nil}, {new(5.0), new(5.0)}, {new(5.0), new(9.0)}} {
+		cell := func(v *float64) string {
+			if v == nil {
+				return ""
+			}
+			return fmt.Sprint(*v)
+		}
+		if line := lines[i+1]; line[took] != cell(want[0]) || line[felt] != cell(want[1]) {
+			t.Errorf("row %d of CSV: %q %q", i, line[took], line[felt])
+		}
+		if diff := cmp.Diff(want, [2]*float64{got[i].LatencyMS, got[i].FeltMS}); diff != "" {
+			t.Errorf("row %d of Parquet: %s", i, diff)
 		}
 	}
 }

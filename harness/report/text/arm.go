@@ -16,8 +16,8 @@ import (
 )
 
 // Arms prints what memory adds over baselines, what was found, an arm after the other, and then how
-// they compare.
-func Arms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
+// they compare, which comparison prints.
+func Arms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms, comparison func(*compare.Comparison)) {
 	t.Blank()
 	if compared != nil && len(compared.Lead()) > 0 && !t.Quiet() {
 		printSentences(t, compared.Lead())
@@ -39,7 +39,7 @@ func Arms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
 		t.Blank()
 	}
 	if compared != nil {
-		printArms(t, outcomes, compared)
+		printArms(t, outcomes, compared, comparison)
 	}
 }
 

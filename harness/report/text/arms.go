@@ -11,7 +11,7 @@ import (
 )
 
 // printArms prints how the arms compare: in words, side by side, and with all figures.
-func printArms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
+func printArms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms, comparison func(*compare.Comparison)) {
 	if t.Quiet() {
 		return
 	}
@@ -21,7 +21,7 @@ func printArms(t *terminal.Terminal, outcomes []Arm, compared *compare.Arms) {
 	printOverview(t, outcomes)
 	if compared.Comparison != nil {
 		t.Blank()
-		printComparison(t, compared.Comparison)
+		comparison(compared.Comparison)
 	}
 }
 

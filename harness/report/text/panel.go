@@ -3,7 +3,6 @@ package text
 import (
 	"fmt"
 
-	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -17,15 +16,6 @@ func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
 			role = "  the headline"
 		}
 		t.Field("recipe", "%s %s  %s%s", terminal.Line(r.Name), terminal.Short(r.SHA256, 9), judgeName(r.Judge), role)
-	}
-}
-
-// printRecipes says of each pair whether its difference is robust against the choice of the recipe.
-func printRecipes(t *terminal.Terminal, c *compare.Comparison) {
-	for _, p := range c.Pairs {
-		if text := p.RecipesText(); text != "" {
-			t.Field("recipes", "%s: %s", pairName(c, p), terminal.Line(text))
-		}
 	}
 }
 
@@ -55,7 +45,7 @@ func printPanel(t *terminal.Terminal, res result.Result) {
 			name += " (headline)"
 		}
 		rows = append(rows, []string{
-			name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval), orDash(r.Counts.Unscored, fmt.Sprint(r.Counts.Unscored)),
+			name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), optional(r.PassRate, func(v float64) string { return fmt.Sprintf("%.3f %s", v, intervalText(r.Interval)) }), orDash(r.Counts.Unscored, fmt.Sprint(r.Counts.Unscored)),
 		})
 	}
 	t.Table(rows)

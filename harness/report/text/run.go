@@ -80,6 +80,12 @@ func Run(t *terminal.Terminal, res result.Result, f Failures, warned int, path s
 		t.Field("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", terminal.Line(res.ReaderCost.Text()),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"))
 	}
+	if e := res.Embeddings; e != nil {
+		t.Field("embedded", "%s", e.Text(terminal.Line))
+	}
+	if total := res.Cost.TotalUSD; total != nil && *total > res.Cost.SpentUSD {
+		t.Field("total", "%s with what the daemon pays", *total)
+	}
 	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
 		t.Field("own", "%s", text)
 	}

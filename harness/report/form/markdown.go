@@ -1,0 +1,217 @@
+package form
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"evalctl/internal/markdown"
+)
+
+// The number of characters that Markdown shows of names and of longer texts, and of rows of a table.
+const (
+	nameLength = 100
+	dataLength = 600
+	maxRows    = 100
+)
+
+// Separated returns words of the program for a page. What two blanks or a break between parts separate
+// on a terminal has a sign between it.
+func Separated(s string) string {
+	return strings.NewReplacer(partBreak, " · ", ":  ", ": ", "   ", " · ", "  ", " · ").Replace(s)
+}
+
+// ownMarkdown makes the program's words safe for Markdown.
+func ownMarkdown(s string) string {
+	return strings.NewReplacer("|", `\|`, "*", `\*`, "~", `\~`, "`", "\\`").Replace(Separated(s))
+}
+
+// inMarkdown shows texts of others as code.
+var inMarkdown = Escape{
+	Own: ownMarkdown, Name: markdown.Code, Path: markdown.Code,
+	Data: func(s string) string { return markdown.Span(s, dataLength) }, Tone: bold,
+}
+
+func bold(tone Tone, word string) string {
+	if tone != Bad {
+		return word
+	}
+	return "**" + word + "**"
+}
+
+// inCell does so in a cell of a table.
+var inCell = Escape{
+	Own: ownMarkdown, Name: markdown.Cell, Path: markdown.Cell,
+	Data: func(s string) string { return markdown.LongCell(s, dataLength) }, Tone: bold,
+}
+
+// Markdown adds the report to a page.
+func (r *Report) Markdown(p *Summary) {
+	headline := r.Verdict.Headline
+	if headline.Empty() {
+		headline = F("%s: %s", r.Verdict.Word, r.Verdict.Title)
+	}
+	p.Printf("## %s\n\n", headline.With(inMarkdown))
+	for _, s := range r.Verdict.Sentences {
+		p.Printf("- %s\n", s.With(inMarkdown))
+	}
+	p.Printf("\n")
+	for _, w := range r.Warnings {
+		p.Printf("**Warning:** %s.\n\n", w.With(inMarkdown))
+	}
+	for _, s := range r.Sections {
+		s.Markdown(p)
+	}
+}
+
+// Markdown adds the section to a page, without its heading.
+func (s *Section) Markdown(p *Summary) {
+	for _, b := range s.Blocks {
+		if b.In&Markdown == 0 {
+			continue
+		}
+		switch c := b.Content.(type) {
+		case Facts:
+			c.markdown(p)
+		case Note:
+			p.Printf("%s.\n\n", strings.TrimSuffix(Text(c).With(inMarkdown), "."))
+		case Warning:
+			p.Printf("**Warning:** %s.\n\n", strings.TrimSuffix(Text(c).With(inMarkdown), "."))
+		case *Table:
+			c.markdown(p)
+		case Fold:
+			p.Fold(c)
+		}
+	}
+}
+
+func (facts Facts) markdown(p *Summary) {
+	t := markdown.NewTable("ll", "what", "value")
+	for _, f := range facts.For(Markdown) {
+		t.Row(f.Name, f.Value.With(inCell))
+	}
+	p.Part(t.Write)
+}
+
+// markdown adds the columns that Markdown has, and the first rows.
+func (table *Table) markdown(p *Summary) {
+	columns, rows := table.For(Markdown)
+	var header []string
+	align := ""
+	for _, c := range columns {
+		header = append(header, c.Name.With(inCell))
+		align += c.align()
+	}
+	t := markdown.NewTable(align, header...)
+	for _, cells := range rows[:min(len(rows), maxRows)] {
+		var row []string
+		for _, c := range cells {
+			row = append(row, bold(c.Tone, c.Text.With(inCell)))
+		}
+		t.Row(row...)
+	}
+	p.Part(func(w io.Writer) {
+		t.Write(w)
+		if more := len(rows) - maxRows; more > 0 {
+			fmt.Fprintf(w, "… and %d more rows, in the result file.\n\n", more)
+		}
+	})
+}
+
+// reserve is the space that is kept for the remarks that something was left out.
+const reserve = 512
+
+// Summary is a page of Markdown of limited size.
+type Summary struct {
+	text  strings.Builder
+	limit int
+	// leftOut is the number of parts that did not fit.
+	leftOut int
+	folds   []Fold
+}
+
+// NewSummary returns an empty page of fewer than limit bytes.
+func NewSummary(limit int) *Summary { return &Summary{limit: limit} }
+
+// Part adds what write writes, or nothing if it does not fit.
+func (p *Summary) Part(write func(w io.Writer)) {
+	var b strings.Builder
+	write(&b)
+	if p.text.Len()+b.Len()+reserve > p.limit {
+		p.leftOut++
+		return
+	}
+	p.text.WriteString(b.String())
+}
+
+// Printf adds a part.
+func (p *Summary) Printf(format string, args ...any) {
+	p.Part(func(w io.Writer) { fmt.Fprintf(w, format, args...) })
+}
+
+// Fold adds a list to the end of the page, when it is known how much space there is.
+func (p *Summary) Fold(f Fold) {
+	if f.N > 0 {
+		p.folds = append(p.folds, f)
+	}
+}
+
+// WriteTo writes the page with the lists, each of which gets the same share of the space that is left,
+// and how much did not fit.
+func (p *Summary) WriteTo(w io.Writer) (int64, error) {
+	for i, f := range p.folds {
+		share := (p.limit - p.text.Len()) / (len(p.folds) - i)
+		p.Part(func(w io.Writer) { f.write(w, share-reserve) })
+	}
+	if note := fmt.Sprintf("%s left out, because the page would be too large.\n", markdown.Count(p.leftOut, "part")); p.leftOut > 0 && p.text.Len()+len(note) < p.limit {
+		p.text.WriteString(note)
+	}
+	n, err := io.WriteString(w, p.text.String())
+	return int64(n), err
+}
+
+// write writes as many items as fit into some bytes, and how many do not.
+func (f Fold) write(w io.Writer, space int) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", plain(f.Title))
+	shown := 0
+	for ; shown < f.N; shown++ {
+		var item string
+		if f.Raw != nil {
+			item = f.Raw(shown)
+		} else {
+			item = f.Item(shown).markdown()
+		}
+		if b.Len()+len(item)+reserve > space {
+			break
+		}
+		b.WriteString(item)
+	}
+	if more := f.N - shown; more > 0 {
+		fmt.Fprintf(&b, "- … and %d more, in %s\n", more, f.More)
+	}
+	b.WriteString("\n</details>\n\n")
+	fmt.Fprint(w, b.String())
+}
+
+func (i Item) markdown() string {
+	text := "- " + i.Head.With(inMarkdown) + "\n"
+	for _, f := range i.Below {
+		if f.Name != "" {
+			f.Value = F("%s: %s", f.Name, f.Value)
+		}
+		text += "  - " + f.Value.With(inMarkdown) + "\n"
+	}
+	return text
+}
+
+// plain returns a text for the title of a folded list, which is HTML. Letters, digits and a few
+// signs remain of it.
+func plain(title string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_. ,:", r) {
+			return r
+		}
+		return '?'
+	}, title)
+}

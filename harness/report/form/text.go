@@ -1,0 +1,147 @@
+package form
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"evalctl/internal/terminal"
+)
+
+// nameColumns is how many columns of a name a terminal shows, dataColumns of a longer text.
+const (
+	nameColumns = 40
+	dataColumns = 1000
+)
+
+// onTerminal makes texts safe to print.
+var onTerminal = Escape{
+	Own:  func(s string) string { return s },
+	Name: func(s string) string { return terminal.Short(s, nameColumns) },
+	Data: func(s string) string { return terminal.Short(s, dataColumns) },
+	Path: terminal.Line,
+	Tone: func(_ Tone, word string) string { return word },
+}
+
+// String returns the text as a terminal shows it, without colors.
+func (t Text) String() string { return t.With(onTerminal) }
+
+// on returns the text as this terminal shows it.
+func (text Text) on(t *terminal.Terminal) string {
+	colored := onTerminal
+	colored.Tone = func(tone Tone, word string) string {
+		if tone != Good && tone != Bad {
+			return word
+		}
+		return t.Tint(tone == Good, word)
+	}
+	return text.With(colored)
+}
+
+// Text prints a report on a terminal, what is Last at the end.
+func (r *Report) Text(t *terminal.Terminal) {
+	if t.Quiet() {
+		return
+	}
+	for _, place := range []Place{First, Between, Last} {
+		for _, s := range r.Sections {
+			if s.Place == place {
+				s.Text(t)
+			}
+		}
+	}
+}
+
+// Text prints a section on a terminal.
+func (s *Section) Text(t *terminal.Terminal) {
+	for _, b := range s.Blocks {
+		if b.In&Terminal == 0 {
+			continue
+		}
+		switch c := b.Content.(type) {
+		case Facts:
+			for _, f := range c {
+				if f.In&Terminal != 0 {
+					printParts(t, f.Name, f.Value.on(t))
+				}
+			}
+		case Note:
+			t.Field("note", "%s", Text(c).on(t))
+		case Warning:
+			t.Field("warning", "%s", Text(c).on(t))
+		case *Table:
+			c.text(t)
+		case Gap:
+			t.Blank()
+		case Sentences:
+			for _, one := range c {
+				fmt.Fprintln(t, t.Wrap("  ", one.String()))
+			}
+		case Print:
+			c(t)
+		}
+	}
+}
+
+// printParts prints a field. One that is longer than a line is broken between its parts, which three
+// blanks separate.
+func printParts(t *terminal.Terminal, name, value string) {
+	room := t.Columns() - terminal.FieldIndent
+	line := ""
+	for part := range strings.SplitSeq(value, partBreak) {
+		if line != "" && utf8.RuneCountInString(line)+len("  ")+utf8.RuneCountInString(part) > room {
+			t.Field(name, "%s", line)
+			name, line = "", ""
+		}
+		if line != "" {
+			line += "  "
+		}
+		line += part
+	}
+	t.Field(name, "%s", line)
+}
+
+// partBreak separates parts of a fact between which a terminal may begin a new field.
+const partBreak = "\v"
+
+// Parts returns the parts of a fact. A terminal breaks a line between them only.
+func Parts[T any](parts ...T) Text { return Join(partBreak, parts...) }
+
+// text prints the columns that terminals have.
+func (table *Table) text(t *terminal.Terminal) {
+	columns, cells := table.For(Terminal)
+	if table.Most > 0 {
+		cells = cells[:min(len(cells), table.Most)]
+	}
+	rows, align := [][]string{nil}, ""
+	for _, c := range columns {
+		rows[0] = append(rows[0], c.Name.String())
+		align += c.align()
+	}
+	for _, row := range cells {
+		var texts []string
+		for _, c := range row {
+			texts = append(texts, c.text(t))
+		}
+		rows = append(rows, texts)
+	}
+	if len(cells) == 0 {
+		return
+	}
+	for line := range strings.Lines(terminal.Aligned(rows, align)) {
+		fmt.Fprint(t, " "+line)
+	}
+	t.Blank()
+}
+
+// align returns l or r.
+func (c Column) align() string {
+	if c.Number {
+		return "r"
+	}
+	return "l"
+}
+
+func (c Cell) text(t *terminal.Terminal) string {
+	return Toned(c.Tone, strings.TrimSpace(c.Mark+" "+c.Text.on(t))).on(t)
+}

@@ -1,0 +1,59 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/report/form"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/svg"
+)
+
+// none is the text of a figure that there is none of.
+const none = "–"
+
+// rate formats a value from 0 to 1.
+func rate(f *float64) string {
+	if f == nil || math.IsNaN(*f) {
+		return none
+	}
+	return fmt.Sprintf("%.3f", *f)
+}
+
+// within formats an interval of rates.
+func within(i *result.Interval) string {
+	if i == nil {
+		return none
+	}
+	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
+}
+
+func rateWithin(rate *float64, within *result.Interval) string {
+	if rate == nil || within == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.3f [%.3f %.3f]", *rate, within.Low, within.High)
+}
+
+// pointsWithin returns a difference of pass rates with its interval, in percentage points.
+func pointsWithin(t compare.Table) string {
+	text := figure.Points(*t.Difference) + "pp"
+	if t.Interval != nil {
+		text += fmt.Sprintf(" [%s %s]", figure.Points(t.Interval.Low), figure.Points(t.Interval.High))
+	}
+	return text
+}
+
+// rateBar draws a rate with its interval and a floor, which is NaN for none.
+func rateBar(rate *float64, i *result.Interval, floor float64) form.Cell {
+	if rate == nil {
+		return form.Cell{}
+	}
+	v := svg.Interval{Value: *rate, Low: math.NaN(), High: math.NaN()}
+	if i != nil {
+		v.Low, v.High = i.Low, i.High
+	}
+	return form.Cell{Bar: svg.Bar(v, floor)}
+}
