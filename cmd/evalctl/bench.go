@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
+	"evalctl/internal/heap"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
@@ -93,6 +94,7 @@ func (c *benchCmd) Validate() error {
 
 // Run measures. It checks everything that it can before it starts a daemon.
 func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
+	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
 	config, err := c.config(p)
 	if err == nil {

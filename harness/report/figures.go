@@ -283,6 +283,12 @@ func (run *Run) cost() form.Section {
 		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", form.Data(c.Text()),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"))
 	}
+	if e := res.Embeddings; e != nil {
+		s.Fact("embedded", "%s", form.Data(e.Text(strings.TrimSpace)))
+	}
+	if total := res.Cost.TotalUSD; total != nil && *total > res.Cost.SpentUSD {
+		s.Fact("total", "%s with what the daemon pays", *total)
+	}
 	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
 		s.Fact("own", "%s", text)
 	}

@@ -73,6 +73,9 @@ func properties(run *Run) []property {
 		s.add("model_request_warnings", strings.Join(r.ModelRequests.Warnings(), "; "))
 	}
 	s.add("cost_usd", cost(res))
+	if e := res.Embeddings; e != nil {
+		s.add("embeddings", e.Text(strings.TrimSpace))
+	}
 	if c := res.CostAccounting; c != nil {
 		s.add("saved_usd", strings.TrimPrefix(c.SavedText(), "$"))
 		s.add("list_cost_usd", strings.TrimPrefix(c.ListText(), "$"))

@@ -17,6 +17,9 @@ import (
 
 // BenchNotes prints what the tables do not say: what was left out, and what their marks mean.
 func BenchNotes(t *terminal.Terminal, f *record.File) {
+	if f.Client == record.Ordinary {
+		t.Field("note", "requests are sent by net/http, which is slower: a target is reached by TLS or a proxy, or the system is Windows")
+	}
 	for _, x := range f.Targets {
 		w, name := x.WarmUp, terminal.Line(x.Name)
 		if w.Method == "none" {
