@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -46,7 +47,28 @@ func (b *Bench) open(ctx context.Context) error {
 			return fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
+	// All targets get the same requests, so that none has an operation that another lacks.
+	common := slices.Clone(b.Plan.Mix)
+	for _, a := range b.arms {
+		common = slices.DeleteFunc(common, func(s record.Share) bool { return !slices.Contains(a.mix, s) })
+	}
+	if len(common) == 0 {
+		return fmt.Errorf("the targets have no operation of the mix in common: %s", strings.Join(b.lacks(), "; "))
+	}
+	for _, a := range b.arms {
+		a.mix = common
+	}
 	return nil
+}
+
+// lacks returns what the targets lack of the mix.
+func (b *Bench) lacks() (all []string) {
+	for _, t := range b.file.Targets {
+		for _, why := range t.Lacks {
+			all = append(all, t.Name+": "+why)
+		}
+	}
+	return all
 }
 
 func (a *arm) open(ctx context.Context) (err error) {

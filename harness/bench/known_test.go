@@ -50,13 +50,13 @@ func (silent) Save(*record.File) error  { return nil }
 func measure(t *testing.T, w bench.Wanted, daemons ...*daemontest.Daemon) *record.File {
 	t.Helper()
 	w.Mix, w.MaxInFlight, w.Timeout, w.TopK, w.Mode, w.Documents, w.Brains = "search", 1000, time.Minute, 10, protocol.ModeAuto, "1", 1
-	w.Targets = len(daemons)
+	w.Targets, w.Step = len(daemons), 2*time.Second
 	plan, err := bench.NewPlan(w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := bench.Config{
-		Plan: plan, Brain: "", Queries: []string{"nothing"}, Documents: work.Synthetic(1), Step: 2 * time.Second, Observer: silent{},
+		Plan: plan, Brain: "", Queries: []string{"nothing"}, Documents: work.Synthetic(1), Step: w.Step, Observer: silent{},
 	}
 	for i, d := range daemons {
 		c.Targets = append(c.Targets, bench.Target{
