@@ -133,9 +133,9 @@ func (a *arm) removeBrains() error {
 	return errors.Join(errs...)
 }
 
-// brainName returns the name of a brain of a size.
-func (b *Bench) brainName(size, i int) string {
-	return fmt.Sprintf("bench-%x-%d-%d", b.start.UnixNano()&0xffffff, size, i)
+// brainName returns the name of a brain of a size. Targets may be the same daemon.
+func (a *arm) brainName(size, i int) string {
+	return fmt.Sprintf("bench-%x-%d-%d-%d", a.bench.start.UnixNano()&0xffffff, a.index, size, i)
 }
 
 // fill creates the brains of a size, or finds the one that exists, and makes its requests.
@@ -184,7 +184,7 @@ func (a *arm) brain(ctx context.Context, size, i int, docs []dataset.Doc) error 
 		a.brains[size] = []string{brain.ID()}
 		return nil
 	}
-	brain := seed.NewBrain(a.session.Service(), a.target.Dialect, a.bench.brainName(size, i))
+	brain := seed.NewBrain(a.session.Service(), a.target.Dialect, a.brainName(size, i))
 	if err := brain.Create(ctx); err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func (b *Bench) restart(ctx context.Context) error {
 		}
 		for _, size := range b.Plan.Sizes {
 			a.requests[size].Use(a.session.Service())
-			brain := seed.NewBrain(a.session.Service(), a.target.Dialect, cmp.Or(b.Brain, b.brainName(size, 0)))
+			brain := seed.NewBrain(a.session.Service(), a.target.Dialect, cmp.Or(b.Brain, a.brainName(size, 0)))
 			if err := brain.Find(ctx); err != nil {
 				return fmt.Errorf("target %s: --restart needs a daemon that keeps its brains: %w", a.target.Name, err)
 			}

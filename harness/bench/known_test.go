@@ -23,11 +23,16 @@ import (
 
 // daemon returns a daemon whose searches end when wait returns.
 func daemon(t *testing.T, wait func()) *daemontest.Daemon {
-	return daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+	var brains sync.Map // created, by the request
+	return daemontest.New(t, func(w http.ResponseWriter, r *http.Request, call daemontest.Call) {
 		switch {
 		case r.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
 		case strings.HasSuffix(r.URL.Path, "/v1/brains"):
+			if _, exists := brains.LoadOrStore(string(call.Raw), true); exists {
+				w.WriteHeader(http.StatusConflict)
+				return
+			}
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprint(w, `{"brain_id":"b"}`)
 		case strings.HasSuffix(r.URL.Path, "/search"):
@@ -160,4 +165,14 @@ func ops(f *record.File, target, round int) (n int64) {
 		}
 	}
 	return n
+}
+
+// TestBenchOfOneDaemonTwice gives a running daemon two names, as one does to see what two equal targets look
+// like. Each has brains of its own.
+func TestBenchOfOneDaemonTwice(t *testing.T) {
+	d := daemon(t, func() {})
+	f := measure(t, bench.Wanted{Rate: "50/s", Duration: 400 * time.Millisecond, Rounds: 2}, d, d)
+	if len(f.Comparisons) == 0 {
+		t.Error("the targets are not compared")
+	}
 }
