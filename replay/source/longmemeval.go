@@ -6,6 +6,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/jsonstream"
+	"evalctl/internal/printable"
 )
 
 // instance is one element of a file of LongMemEval: a question and its haystack.
@@ -135,7 +136,7 @@ func (w *walker) turn(c *chat, n int) error {
 		return jsonstream.At(start, fmt.Errorf("session %d has a turn without a role", n))
 	default:
 		w.traps.add(trapRole, fmt.Sprintf("%s: session %d, %.40q", w.where, n, t.Role))
-		t.Role, t.Name = "user", oneLine(t.Role, protocol.MaxMessageName)
+		t.Role, t.Name = "user", printable.First(strings.Join(strings.Fields(t.Role), " "), protocol.MaxMessageName)
 	}
 	c.count++
 	c.size += int64(content.size)
@@ -152,10 +153,4 @@ func (w *walker) boolean() (value bool, err error) {
 		return false, err
 	}
 	return value, jsonstream.Decode(raw, at, &value)
-}
-
-// oneLine returns text with single spaces and at most most characters.
-func oneLine(text string, most int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	return string(runes[:min(len(runes), most)])
 }
