@@ -23,7 +23,7 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 			Path: p.Benchmark.Path, SHA256: p.Benchmark.SHA256, Selected: d.Selected, Tags: d.Tags,
 		},
 		Daemon: daemon, Reader: a.Reader, Tool: p.Tool,
-		Replay: &result.ReplayID{Sample: p.Drawn.Signature, Actor: p.actorID(a)},
+		Replay: &result.ReplayID{Sample: p.Drawn.Signature, Actor: p.actorID(a), OptionSeed: p.Benchmark.OptionSeed},
 	}
 	if b := p.Benchmark; b.CorpusSHA256 != "" {
 		documents := 0

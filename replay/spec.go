@@ -95,7 +95,7 @@ func (s *Spec) findFiles() error {
 	for _, f := range []struct{ what, path string }{
 		{"benchmark", s.Dataset}, {"errata", s.Source.Errata}, {"corpus", s.Source.Corpus},
 	} {
-		if f.path == "" || f.path == dataset.NoCorpus {
+		if f.path == "" {
 			continue
 		}
 		if _, err := os.Stat(f.path); err != nil {

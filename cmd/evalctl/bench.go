@@ -5,19 +5,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"evalctl/harness/bench"
+	"evalctl/harness/bench/null"
 	"evalctl/harness/bench/record"
 	"evalctl/harness/journal"
 	"evalctl/harness/progress"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
+	"evalctl/internal/heap"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 // benchCmd has the flags of evalctl bench.
@@ -57,6 +60,7 @@ type benchCmd struct {
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
 	reportFlags
+	project.Kept
 	Output string   `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
 	Price  []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
 	Quiet  bool     `help:"Print only errors on stderr." group:"output"`
@@ -66,10 +70,18 @@ type benchCmd struct {
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *benchCmd) Validate() error {
 	switch {
+	case len(c.Targets) == 0 && c.Endpoint+c.DaemonCmd != "":
+		return errors.New("--target is missing: --endpoint and --daemon-cmd say what it is, and --target how results call it, such as --target mine")
 	case len(c.Targets) == 0:
 		return errTargetMissing
+	case c.Endpoint != "" && c.DaemonCmd != "":
+		return errors.New("--endpoint and --daemon-cmd exclude each other: the daemon is either running already or started")
+	case c.Endpoint+c.DaemonCmd != "" && c.Targets[0] == null.Name:
+		return errors.New("--target null is the null daemon inside evalctl; call the one of --endpoint or --daemon-cmd otherwise")
 	case len(c.Targets) > 1 && c.Endpoint+c.DaemonCmd != "":
 		return errors.New("--endpoint and --daemon-cmd are for one target; write NAME=URL or NAME='COMMAND' for each of several")
+	case strings.Contains(c.Documents, ","):
+		return errors.New("--documents is one number; --grow has several, and measures how the figures grow")
 	case c.Grow != "" && c.Documents != "":
 		return errors.New("--grow and --documents exclude each other: --grow has the sizes")
 	case c.Grow != "" && !strings.Contains(c.Grow, ","):
@@ -82,6 +94,7 @@ func (c *benchCmd) Validate() error {
 
 // Run measures. It checks everything that it can before it starts a daemon.
 func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
+	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
 	config, err := c.config(p)
 	if err == nil {
@@ -140,8 +153,7 @@ func (o benchObserver) Save(f *record.File) error {
 // print writes the tables to stdout, or one JSON object with --json.
 func (c *benchCmd) print(p *process, f *record.File, path string) error {
 	if !c.JSON {
-		_, err := io.WriteString(p.stdout, text.Bench(f))
-		return err
+		return output(p, func(t *terminal.Terminal) { report.Text(t, report.NewBench(f)) })
 	}
 	own, latest := journal.Names(path)
 	return json.NewEncoder(p.stdout).Encode(struct {
@@ -174,7 +186,7 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 	err = config.Configure(bench.Wanted{
 		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: *cmp.Or(c.Concurrency, new(8)), MaxInFlight: c.MaxInFlight,
 		Duration: c.Duration, Rounds: c.Rounds, Timeout: c.Timeout, Seed: c.Seed, TopK: c.TopK, Mode: c.Mode,
-		Brains: c.Brains, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos, FailOver: c.FailOver, Restart: c.Restart, ExistingBrain: c.Brain,
+		Brains: c.Brains, Given: c.Typed, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos, FailOver: c.FailOver, Restart: c.Restart, ExistingBrain: c.Brain,
 	}, bench.Inputs{
 		Targets: c.Targets, Dialect: result.Dialect(c.Dialect), Corpus: c.Corpus, Dataset: c.Dataset, Baseline: c.Baseline,
 		Sizes: cmp.Or(c.Grow, c.Documents),

@@ -75,6 +75,7 @@ type datasetConvertCmd struct {
 	File   string `arg:"" name:"file" help:"File to convert."`
 	Output string `required:"" placeholder:"FILE" help:"JSONL file to write."`
 	Format string `enum:"auto,csv,tsv,yaml,json,${benchmarks}" default:"auto" help:"Format of the file: ${enum}."`
+	Errata string `placeholder:"FILE" help:"Known errors of a benchmark's gold: questions to leave out or to correct."`
 	Seed   uint64 `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0."`
 }
 
@@ -84,7 +85,9 @@ func (c *datasetConvertCmd) Run(ctx context.Context, p *process) error {
 	if format == "auto" {
 		format = ""
 	}
-	out, err := source.Convert(ctx, c.File, c.Output, source.Options{Format: source.Format(format), OptionSeed: c.Seed})
+	out, err := source.Convert(ctx, c.File, c.Output, source.Options{
+		Format: source.Format(format), Errata: c.Errata, OptionSeed: c.Seed,
+	})
 	if err != nil {
 		return err
 	}

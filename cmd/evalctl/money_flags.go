@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
@@ -105,7 +106,10 @@ func (c *judgeFlags) validateMoney() error {
 	if err := c.validateUnusable(); err != nil {
 		return err
 	}
-	var err error
+	err := absoluteRecipes(c.JudgePanel)
+	if err != nil {
+		return err
+	}
 	if c.panel, err = judging.Recipes(c.JudgePanel); err != nil {
 		return fmt.Errorf("--judge-panel: %w", err)
 	}
@@ -122,6 +126,17 @@ func (c *judgeFlags) validateMoney() error {
 	}
 	c.budget = &limit
 	return nil
+}
+
+// absoluteRecipes makes the paths of recipe files absolute, because a run may be resumed in another
+// folder.
+func absoluteRecipes(panel []string) (err error) {
+	for i, r := range panel {
+		if judging.IsRecipeFile(r) && err == nil {
+			panel[i], err = filepath.Abs(r)
+		}
+	}
+	return err
 }
 
 // validatePanel rejects a panel for a scorer by which no judge decides on answers.

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/extern"
-	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/result"
@@ -33,6 +31,7 @@ type replayCmd struct {
 	Format         string `enum:",${benchmarks},jsonl" default:"" help:"Format of the benchmark file. Default: as its content says." group:"advanced"`
 	Corpus         string `placeholder:"PATH" help:"Documents of questions in JSONL. Default: <dataset>.corpus next to the dataset." group:"questions"`
 	ExpectedSHA256 string `name:"expected-sha256" placeholder:"HEX" help:"SHA-256 that the benchmark file must have." group:"advanced"`
+	OptionSeed     uint64 `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0." group:"advanced"`
 	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported." group:"advanced"`
 
 	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started. May be repeated; the daemons are then asked the same question at the same time." group:"target"`
@@ -219,21 +218,15 @@ func (c *replayCmd) validateLimits() (err error) {
 	return errors.Join(c.validatePanel(), c.validateExtern(c.Scorer), c.validateExact(c.scorer))
 }
 
-// validatePanel checks the flags of a panel, and makes the paths of its files absolute, because the
-// replay may be resumed in another folder.
-func (c *replayCmd) validatePanel() (err error) {
+// validatePanel checks the flags of a panel.
+func (c *replayCmd) validatePanel() error {
 	switch {
 	case len(c.JudgePanel) > 0 && (c.scorer.Prompts == nil || c.scorer.Offline != nil):
 		return fmt.Errorf("--judge-panel needs --scorer judge: the %s scorer has no judge of whole answers", c.Scorer)
 	case len(c.JudgePanel) > 0 && c.JudgePrompts != "":
 		return errors.New("--judge-panel and --judge-prompts exclude each other: a recipe file has prompts of your own")
 	}
-	for i, r := range c.JudgePanel {
-		if judging.IsRecipeFile(r) && err == nil {
-			c.JudgePanel[i], err = filepath.Abs(r)
-		}
-	}
-	return err
+	return absoluteRecipes(c.JudgePanel)
 }
 
 // plan checks everything that needs neither a daemon nor money. The caller closes the plan.
@@ -264,6 +257,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		Dataset: c.Dataset, IDs: strings.TrimPrefix(c.IDs, "@"), Excluded: c.ExcludeIDs,
 		Source: source.Options{
 			Format: source.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
+			OptionSeed: c.OptionSeed,
 		},
 		Targets: targets, Target: c.Target, Command: c.DaemonCmd, Endpoint: c.Endpoint, Token: c.Token, Port: c.Port,
 		Baselines: c.Baseline, Answers: c.Model, Judges: c.Judge, Instructions: c.JudgePrompts, Recipes: c.JudgePanel,

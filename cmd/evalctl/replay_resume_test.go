@@ -16,7 +16,7 @@ import (
 
 // replayFlags has a value of every flag of replay that a resumed replay takes from its ledger.
 var replayFlags = map[string]string{
-	"dataset": "/data/b.json", "format": "jsonl", "corpus": "/data/notes", "errata": "/data/e.jsonl",
+	"dataset": "/data/b.json", "format": "jsonl", "corpus": "/data/notes", "errata": "/data/e.jsonl", "option-seed": "5",
 	"expected-sha256": "ab", "target": "go", "baseline": "oracle", "endpoint": "http://127.0.0.1:1",
 	"daemon-cmd": "daemon {addr}", "port": "18850", "dialect": "snake", "ingest-mode": "replay",
 	"shared-brain": "true", "limit": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"evalctl/daemon/setup"
@@ -43,7 +44,7 @@ func (c *historyFlags) folder() (*history.Folder, error) {
 
 type listCmd struct {
 	historyFlags
-	Kind  string `enum:"run,replay,sweep," default:"" placeholder:"KIND" help:"Only results of this kind: run, replay or sweep."`
+	Kind  string `enum:"run,replay,sweep,bench," default:"" placeholder:"KIND" help:"Only results of this kind: run, replay, sweep or bench."`
 	Limit int    `default:"50" placeholder:"N" help:"Print at most N results. 0: all of them (${default})."`
 	JSON  bool   `name:"json" help:"Print one JSON object."`
 }
@@ -72,7 +73,8 @@ func (c *listCmd) Run(p *process) error {
 	if c.JSON {
 		return writeJSON(p.stdout, f)
 	}
-	if _, err := io.WriteString(p.stdout, text.Entries(f)); err != nil {
+	tables := slices.DeleteFunc([]string{text.Entries(f), text.Benches(f)}, func(t string) bool { return t == "" })
+	if _, err := io.WriteString(p.stdout, strings.Join(tables, "\n")); err != nil {
 		return err
 	}
 	text.NotListed(newTerminal(p, false), f, all-len(f.Entries), c.Target, c.Kind)
@@ -99,20 +101,14 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	defer r.Close()
 	res := r.Result()
 	t := newTerminal(p, c.Quiet)
-	var f text.Failures
+	var f report.Failures
 	if !c.Quiet {
-		if f = text.FailuresOf(r, text.ListedFailures); f.Err != nil {
+		if f = report.FailuresOf(r, report.ListedFailures); f.Err != nil {
 			return f.Err
 		}
 	}
 	text.Stored(t, path, res)
-	if res.Replay != nil {
-		t.Blank()
-		text.Losses(t, res.Identity, f)
-		text.ArmReport(t, res, path)
-	} else {
-		text.Run(t, res, f, 0, path, c.Verbose)
-	}
+	report.Text(t, &report.Run{Path: path, Result: res, Failures: f, Verbose: c.Verbose})
 	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
 }
 
@@ -143,6 +139,9 @@ func (c *trendCmd) Run(p *process) error {
 	err = output(p, func(t *terminal.Terminal) {
 		for _, l := range trend.Lines {
 			text.Trend(t, l)
+		}
+		for _, l := range trend.Benches {
+			text.BenchTrend(t, l)
 		}
 	})
 	if err == nil {
@@ -178,7 +177,7 @@ func (c *boardCmd) Run(p *process) error {
 	if c.JSON {
 		return writeJSON(p.stdout, b)
 	}
-	if err := output(p, func(t *terminal.Terminal) { text.Board(t, b) }); err != nil {
+	if err := output(p, func(t *terminal.Terminal) { report.Text(t, report.Board{Board: b}) }); err != nil {
 		return err
 	}
 	text.NotRanked(newTerminal(p, false), b, c.Dir)

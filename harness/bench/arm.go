@@ -35,6 +35,7 @@ type arm struct {
 
 // open starts or reaches all targets.
 func (b *Bench) open(ctx context.Context) error {
+	var services []target.Service
 	for _, t := range b.Targets {
 		a := &arm{
 			bench: b, index: len(b.arms), target: t, brains: map[int][]string{}, requests: map[int]*work.Requests{},
@@ -45,7 +46,9 @@ func (b *Bench) open(ctx context.Context) error {
 		if err := a.open(ctx); err != nil {
 			return fmt.Errorf("target %s: %w", t.Name, err)
 		}
+		services = append(services, a.session.Service())
 	}
+	b.file.Client = work.Client(services)
 	return nil
 }
 
@@ -71,6 +74,11 @@ func (a *arm) open(ctx context.Context) (err error) {
 	if a.target.Null {
 		t.Daemon.Endpoint = "" // the port is another one each time
 	}
+	if a.bench.Plan.Brains > 1 {
+		if err := target.Needs(a.session.Service(), target.Brains); err != nil {
+			return fmt.Errorf("%w; leave out --brains", err)
+		}
+	}
 	a.mix, t.Lacks = work.Has(a.session.Service(), a.bench.Plan.Mix)
 	if len(a.mix) == 0 {
 		return fmt.Errorf("it has none of the operations of the mix: %s", t.Lacks[0])
@@ -83,6 +91,9 @@ func (b *Bench) close() error {
 	b.Observer.Doing("removing what was written", nil)
 	var errs []error
 	for _, a := range b.arms {
+		for _, r := range a.requests {
+			r.Close()
+		}
 		if a.session != nil {
 			if a.temp == "" { // otherwise all brains end with the home of the daemon
 				errs = append(errs, a.removeBrains())
@@ -119,11 +130,6 @@ func (a *arm) fill(ctx context.Context, size int) error {
 		b.Observer.Doing(fmt.Sprintf("%s: writing %d documents", a.target.Name, size), nil)
 		docs = b.Documents.Take(size)
 	}
-	if b.Plan.Brains > 1 {
-		if err := target.Needs(a.session.Service(), target.Brains); err != nil {
-			return fmt.Errorf("target %s: %w; leave out --brains", a.target.Name, err)
-		}
-	}
 	held := a.held(ctx)
 	began := time.Now()
 	for i := range b.Plan.Brains {
@@ -143,7 +149,7 @@ func (a *arm) fill(ctx context.Context, size int) error {
 		documents = 0
 	}
 	a.requests[size] = work.NewRequests(work.Config{
-		Mix: a.mix, Seed: b.Plan.Seed, TopK: b.Plan.TopK, Mode: mode, Dialect: a.target.Dialect,
+		Mix: a.mix, Seed: b.Plan.Seed, TopK: b.Plan.TopK, Mode: mode, Dialect: a.target.Dialect, Client: b.file.Client,
 		Queries: b.Queries, Documents: b.Documents, Size: documents, Prices: b.Prices,
 	}, a.session.Service(), a.brains[size])
 	return nil
@@ -205,9 +211,11 @@ func (a *arm) warm(ctx context.Context) error {
 type run struct {
 	span               load.Span
 	profile            load.Profile
-	stage, size, round int    // of the first block
-	first              uint64 // number of the first request
-	what               string // for the display
+	stage, size, round int       // of the first block
+	first              uint64    // number of the first request
+	what               string    // for the display
+	work               load.Work // nil for the requests of the size
+	probe              bool      // it is a rate of a search, which is kept as a whole
 }
 
 // blocks measures blocks of a size. While it does, those that are over are kept.
@@ -223,9 +231,15 @@ func (a *arm) blocks(ctx context.Context, r run) ([]record.Block, error) {
 	defer stop()
 	go func() {
 		defer close(saved)
+		if r.probe {
+			return
+		}
 		a.keep(over, func() []record.Block { return a.placed(live.Blocks(), r, at) })
 	}()
-	found, err := load.Run(ctx, r.profile, r.span, a.requests[r.size].Request, &n, &live)
+	if r.work == nil {
+		r.work = a.requests[r.size].Request
+	}
+	found, err := load.Run(ctx, r.profile, r.span, r.work, &n, &live)
 	stop()
 	<-saved
 	usage := sampled()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,13 +21,10 @@ const (
 	readers     = 8 // of what was written
 )
 
-// chaos measures one target while something happens to it, after a third of the time.
+// chaos measures one target while something happens to it, after a third of the time, and the null
+// daemon afterwards.
 func (b *Bench) chaos(ctx context.Context) error {
 	a := b.arms[0]
-	if a.session.Process() == nil && b.Plan.Chaos != SlowClient {
-		return fmt.Errorf("--chaos %s is for a daemon that speaks the protocol and that the bench starts; %s is not one",
-			b.Plan.Chaos, a.target.Name)
-	}
 	size := b.Plan.Sizes[0]
 	f := &fault{arm: a, requests: a.requests[size], kind: b.Plan.Chaos}
 	f.requests.Written = f.written
@@ -44,22 +40,10 @@ func (b *Bench) chaos(ctx context.Context) error {
 		}
 		caused <- err
 	}()
-	var live load.Live
-	b.Observer.Doing(fmt.Sprintf("%s: %s under load", a.target.Name, f.kind), &live)
-	var n atomic.Uint64
-	n.Store(number(0, 0))
-	at := b.since()
-	usage := a.sample(lctx, span)
-	blocks, err := load.Run(lctx, b.profile(0, 0), span, f.request, &n, &live)
-	for i, u := range usage() {
-		if i < len(blocks) {
-			blocks[i].Resources = u
-		}
-	}
-	for i := range blocks {
-		blocks[i].Target, blocks[i].Size, blocks[i].Round = a.index, size, i
-		blocks[i].AtSeconds = at + float64(i)*span.Block.Seconds()
-	}
+	blocks, err := a.blocks(lctx, run{
+		span: span, profile: b.profile(0, 0), size: size, first: number(0, 0), work: f.request,
+		what: fmt.Sprintf("%s: %s under load", a.target.Name, f.kind),
+	})
 	b.file.Blocks = append(b.file.Blocks, blocks...)
 	if caused := <-caused; caused != nil {
 		return caused
@@ -71,6 +55,9 @@ func (b *Bench) chaos(ctx context.Context) error {
 	found, err := f.check(ctx)
 	found.Target, found.AtSeconds = a.index, f.at.Sub(b.start).Seconds()
 	b.file.Faults = append(b.file.Faults, found)
+	if last := b.arms[len(b.arms)-1]; err == nil && last != a {
+		err = b.run(ctx, last, 0, size, 0, b.Plan.Rounds)
+	}
 	return err
 }
 

@@ -55,7 +55,10 @@ func (c *Config) Configure(w Wanted, in Inputs, find func(given string) (Target,
 		return err
 	}
 	w.Targets = len(c.Targets) - 1 // null is the last
-	if c.Plan, err = NewPlan(w); err != nil || in.Baseline == "" {
+	if c.Plan, err = NewPlan(w); err != nil {
+		return err
+	}
+	if err := c.checkTargets(); err != nil || in.Baseline == "" {
 		return err
 	}
 	c.BaselinePath = in.Baseline

@@ -65,10 +65,10 @@ func (a *arm) filled(ctx context.Context, size int, docs []dataset.Doc, took tim
 	}
 	after := a.held(ctx)
 	more := func(before, after *int64) *int64 {
-		if before == nil || after == nil || *after <= *before {
-			return nil // memory that the daemon had already
+		if before == nil || after == nil {
+			return nil
 		}
-		d := *after - *before
+		d := max(0, *after-*before) // memory may be used that the daemon had already
 		return &d
 	}
 	f.RSSBytes, f.DiskBytes, f.IndexBytes = more(before.rss, after.rss), more(before.disk, after.disk), more(before.index, after.index)

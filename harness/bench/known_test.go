@@ -123,8 +123,8 @@ func TestKnownAnswersOverSockets(t *testing.T) {
 // TestBenchOfEqualDaemons measures two daemons in turns, and removes what it has created.
 func TestBenchOfEqualDaemons(t *testing.T) {
 	a, b := daemon(t, func() { time.Sleep(time.Millisecond) }), daemon(t, func() { time.Sleep(time.Millisecond) })
-	f := measure(t, bench.Wanted{Rate: "50/s", Duration: time.Second, Rounds: 4, FailOver: "300%"}, a, b)
-	if len(f.Blocks) != 12 || len(f.Summaries) != 3 || len(f.Comparisons) != 2 {
+	f := measure(t, bench.Wanted{Rate: "50/s", Duration: time.Second, Rounds: 8, FailOver: "300%"}, a, b)
+	if len(f.Blocks) != 24 || len(f.Summaries) != 3 || len(f.Comparisons) != 2 {
 		t.Fatalf("%d blocks, %d summaries, %d comparisons", len(f.Blocks), len(f.Summaries), len(f.Comparisons))
 	}
 	order := map[string]bool{}
@@ -139,7 +139,7 @@ func TestBenchOfEqualDaemons(t *testing.T) {
 	if len(order) < 2 {
 		t.Error("the order of the targets is the same in all rounds")
 	}
-	for i := range 4 {
+	for i := range 8 {
 		if x, y := ops(f, 0, i), ops(f, 1, i); x != y {
 			t.Errorf("round %d: the targets were offered %d and %d requests", i, x, y)
 		}

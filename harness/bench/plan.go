@@ -47,6 +47,8 @@ type Wanted struct {
 	CorpusName, Queries         string
 	CorpusSHA256, QueriesSHA256 string
 	Baseline                    bool
+	// Given reports whether the command line has a flag. It may be nil.
+	Given func(flag string) bool
 }
 
 // NewPlan returns the plan of what is wanted. The error names the flag that is wrong.
@@ -91,7 +93,10 @@ func NewPlan(w Wanted) (p record.Plan, err error) {
 		// What a target did not do while others had their turn is not measured: connections, caches.
 		p.LeadSeconds = min(0.5, p.BlockSeconds/5)
 	}
-	return p, w.check(p)
+	if err := w.check(p); err != nil {
+		return p, err
+	}
+	return p, w.checkEffect(p)
 }
 
 // check returns an error for what cannot be together, or is too large or too small.
@@ -99,7 +104,7 @@ func (w Wanted) check(p record.Plan) error {
 	switch {
 	case w.Rounds < 1 || w.Rounds > 10_000:
 		return fmt.Errorf("--rounds %d: must be from 1 to 10000", w.Rounds)
-	case p.BlockSeconds < 0.1:
+	case w.Duration/time.Duration(w.Rounds) < 100*time.Millisecond:
 		return fmt.Errorf("--duration %v in %d rounds: a block would last less than 100ms; measure for longer, or in fewer rounds", w.Duration, w.Rounds)
 	case p.Arrival == record.Closed && (w.Concurrency < 1 || w.Concurrency > 4096):
 		return fmt.Errorf("--concurrency %d: must be from 1 to 4096", w.Concurrency)
@@ -110,25 +115,27 @@ func (w Wanted) check(p record.Plan) error {
 	case w.Brains < 1 || w.Brains > 1000:
 		return fmt.Errorf("--brains %d: must be from 1 to 1000", w.Brains)
 	case w.ExistingBrain != "" && (w.Brains > 1 || len(p.Sizes) > 1 || w.CorpusSize > 0):
-		return errors.New("--brain names a brain that is used as it is; it excludes --brains, --corpus and several sizes")
+		return errors.New("--brain names a brain that is used as it is; it excludes --brains, --corpus and --grow")
 	case w.Chaos != "" && !slices.Contains(Chaos, w.Chaos):
 		return fmt.Errorf("--chaos %s: must be one of %s", w.Chaos, strings.Join(Chaos, ", "))
 	case w.Chaos != "" && (w.Targets > 1 || len(p.Sizes) > 1 || len(p.Stages) > 1 || w.Search != ""):
-		return errors.New("--chaos is for one target at one rate and size, and excludes --find-limit")
-	case w.Chaos != "" && w.Chaos != SlowClient && !writes(p.Mix):
+		return errors.New("--chaos is for one --target at one --rate and size, and excludes --grow and --find-limit")
+	case w.Chaos != "" && w.Chaos != SlowClient && !has(p.Mix, work.Put, work.Batch):
 		return fmt.Errorf("--chaos %s checks that no acknowledged write is lost: have put or batch in --mix, such as search=4,put=1", w.Chaos)
 	case w.Restart && (w.Search != "" || w.Chaos != ""):
 		return errors.New("--restart is for rounds, which --find-limit and --chaos do not have")
 	case w.Search != "" && (len(p.Sizes) > 1 || len(p.Stages) > 1 || p.Stages[0].From != p.Stages[0].To):
-		return errors.New("--find-limit is for one size and chooses the rates itself; --rate may say where to begin")
+		return errors.New("--find-limit is for one size, without --grow, and chooses the rates itself; --rate may say where to begin")
 	case w.Search != "" && (w.Objectives != "" || w.FailOver != ""):
 		return errors.New("--find-limit has the objectives itself, and compares nothing; leave out --require and --fail-over")
+	case w.FailOver != "" && w.Rounds < p.FewestRounds(w.Targets):
+		return fmt.Errorf("--fail-over with --rounds %d can fail nothing: a difference can be shown from %d rounds on", w.Rounds, p.FewestRounds(w.Targets))
 	case w.FailOver != "" && !w.Baseline && w.Targets < 2:
 		return errors.New("--fail-over needs something to compare with: --baseline FILE, or a second --target")
 	case w.Baseline && w.FailOver == "":
 		return errors.New("--baseline needs --fail-over, such as --fail-over 10%")
 	case w.Baseline && (w.Targets > 1 || w.Search != "" || w.Chaos != ""):
-		return errors.New("--baseline is for one target, and excludes --find-limit and --chaos")
+		return errors.New("--baseline is for one --target, and excludes --find-limit and --chaos")
 	}
 	for _, n := range p.Sizes {
 		if w.CorpusSize > 0 && n > w.CorpusSize {
@@ -158,10 +165,6 @@ func checkObjectives(text string, mix []record.Share) error {
 		}
 	}
 	return nil
-}
-
-func writes(mix []record.Share) bool {
-	return slices.ContainsFunc(mix, func(s record.Share) bool { return s.Op == work.Put || s.Op == work.Batch })
 }
 
 // The largest of what can be asked for.

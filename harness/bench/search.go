@@ -4,49 +4,76 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"evalctl/harness/bench/load"
 	"evalctl/harness/bench/record"
 )
 
-// search looks for the highest rate of each target.
+// search looks for the highest rate of each target. Then it tries the null daemon at these rates and
+// at twice these, which shows whether they are those of the generator.
 func (b *Bench) search(ctx context.Context) error {
 	objectives, err := record.ParseObjectives(b.Plan.Search)
 	if err != nil {
 		return err
 	}
 	for _, a := range b.arms {
-		if a.target.Null {
+		if a.target.Null && len(b.arms) > 1 {
 			continue
 		}
-		tried := 0
-		f := finder{
-			objectives: objectives, start: b.Plan.Stages[0].From, step: b.Step,
-			try: func(ctx context.Context, rate float64, length time.Duration) (record.Block, error) {
-				p := b.profile(0, tried)
-				p.Stage = record.Stage{From: rate, To: rate}
-				what := fmt.Sprintf("%s: %.4g/s", a.target.Name, rate)
-				blocks, err := a.blocks(ctx, run{
-					span: load.Span{Block: length, Blocks: 1}, profile: p, size: b.Plan.Sizes[0], first: number(0, tried), what: what,
-				})
-				tried++
-				if err != nil {
-					return record.Block{}, err
-				}
-				return blocks[0], nil
-			},
-			found: func(p record.Probe) error {
-				p.Target = a.index
-				b.file.Probes = append(b.file.Probes, p)
-				return b.save(b.file)
-			},
-		}
-		if err := f.find(ctx); err != nil {
+		if err := a.finder(objectives).find(ctx); err != nil {
 			return err
+		}
+		b.file.Targets[a.index].Searched = true
+	}
+	b.file.Compute()
+	var rates []float64
+	for _, l := range b.file.Limits {
+		rates = append(rates, l.Rate, min(l.Twice(), maxRate))
+	}
+	slices.Sort(rates)
+	for _, a := range b.arms {
+		if !a.target.Null || len(b.arms) == 1 {
+			continue
+		}
+		f := a.finder(objectives)
+		for _, rate := range slices.Compact(rates) {
+			if rate > 0 {
+				if _, err := f.probe(ctx, rate, false); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// finder returns what looks for the highest rate of a target. What it tries is kept.
+func (a *arm) finder(objectives []record.Objective) *finder {
+	b, tried := a.bench, 0
+	return &finder{
+		objectives: objectives, start: b.Plan.Stages[0].From, step: b.Step,
+		try: func(ctx context.Context, rate float64, length time.Duration) (record.Block, error) {
+			p := b.profile(0, tried)
+			p.Stage = record.Stage{From: rate, To: rate}
+			blocks, err := a.blocks(ctx, run{
+				span: load.Span{Block: length, Blocks: 1}, profile: p, size: b.Plan.Sizes[0], first: number(0, tried),
+				what: fmt.Sprintf("%s: %.4g/s", a.target.Name, rate), probe: true,
+			})
+			tried++
+			if err != nil {
+				return record.Block{}, err
+			}
+			return blocks[0], nil
+		},
+		found: func(p record.Probe) error {
+			p.Target = a.index
+			b.file.Probes = append(b.file.Probes, p)
+			b.saved = time.Time{} // a probe takes so long that each is kept
+			return b.save(b.file)
+		},
+	}
 }
 
 // finder looks for the highest rate that keeps objectives.
@@ -77,7 +104,7 @@ const (
 )
 
 // errDead reports a target that answers nothing at any rate.
-var errDead = fmt.Errorf("no request succeeded at %d rates in a row: see that the target answers, and that its brain can be searched", dead)
+var errDead = fmt.Errorf("%w at %d rates in a row: see that the target answers, and that its brain can be searched", ErrNoAnswers, dead)
 
 // find doubles the rate until it is not kept, or halves it until it is, halves the ratio of the
 // bounds, and tries the lower one again. If it is not kept each time, a lower one is.

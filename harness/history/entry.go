@@ -15,11 +15,12 @@ import (
 // Kind is what wrote a file.
 type Kind string
 
-// The kinds of JSON files. Only runs and replays have a Result.
+// The kinds of JSON files. Only runs and replays have a Result, and benches Loads.
 const (
 	Run         Kind = "run"
 	Replay      Kind = "replay"
 	Sweep       Kind = "sweep"
+	Bench       Kind = "bench"
 	Conformance Kind = "conformance"
 	Other       Kind = "other" // a JSON file that none of these wrote
 )
@@ -54,6 +55,10 @@ type Entry struct {
 	SpentUSD llm.USD          `json:"spent_usd"`
 	// Unpriced is set if SpentUSD lacks what models cost whose price is not known.
 	Unpriced bool `json:"unpriced,omitempty"`
+
+	// Loads are what a bench found.
+	Loads []Load `json:"loads,omitempty"`
+	work  string // of a bench: equal for those with the same
 
 	// Result is nil for other kinds than Run and Replay. It is shared and must not be changed.
 	Result *result.Result `json:"-"`

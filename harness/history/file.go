@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"evalctl/harness/bench/record"
 	"evalctl/harness/result"
 	"evalctl/internal/jsonstream"
 )
@@ -21,6 +22,13 @@ type file struct {
 
 // readFile reads a JSON file except for the questions in it.
 func readFile(path string) file {
+	if result.KindOfFile(path) == result.BenchFile {
+		f, err := record.Outline(path)
+		if err != nil {
+			return file{err: err}
+		}
+		return file{kind: Bench, entry: benchEntry(path, f)}
+	}
 	r, err := result.Open(path)
 	if err == nil {
 		res := r.Result()

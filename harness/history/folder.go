@@ -17,7 +17,7 @@ import (
 // Folder is what a folder of results contains.
 type Folder struct {
 	Root string `json:"root"`
-	// Entries are the runs, replays and sweeps, the newest first.
+	// Entries are the runs, replays, sweeps and benches, the newest first.
 	Entries []*Entry `json:"entries"`
 	// Journals are the paths of journals, which runs have until they are finished, in order.
 	Journals []string `json:"journals"`

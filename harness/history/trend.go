@@ -4,6 +4,8 @@ package history
 type Trend struct {
 	Root  string  `json:"root"`
 	Lines []*Line `json:"lines"`
+	// Benches are the lines of benches.
+	Benches []*BenchLine `json:"benches"`
 	// LeftOut is the number of sweeps, reports of conformance and other JSON files.
 	LeftOut    int          `json:"left_out"`
 	Unreadable []Unreadable `json:"unreadable"`
@@ -12,12 +14,12 @@ type Trend struct {
 // Trend returns the lines of the folder's results with their questions. Each has its last nights; 0
 // is all of them.
 func (f *Folder) Trend(last int) Trend {
-	t := Trend{f.Root, Lines(f.Entries, last), len(f.Conformance) + len(f.Others), f.Unreadable}
+	t := Trend{f.Root, Lines(f.Entries, last), BenchLines(f.Entries, last), len(f.Conformance) + len(f.Others), f.Unreadable}
 	for _, l := range t.Lines {
 		l.ReadQuestions()
 	}
 	for _, e := range f.Entries {
-		if e.Result == nil {
+		if e.Result == nil && e.Kind != Bench {
 			t.LeftOut++
 		}
 	}

@@ -75,6 +75,8 @@ type ReplayID struct {
 	Actor  Actor  `json:"actor"`
 	// Errata is the SHA-256 of the errata, empty without any.
 	Errata string `json:"errata_sha256,omitempty"`
+	// OptionSeed is the seed of the order of options in multiple-choice questions.
+	OptionSeed uint64 `json:"option_seed,omitempty"`
 }
 
 // DatasetID identifies the questions: the hash of the whole file, and which of its questions are

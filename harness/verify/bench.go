@@ -27,7 +27,10 @@ func benchFile(path string) (*Report, error) {
 		rep.add(Difference{Path: orRoot(path), Problem: problem})
 	})
 	if f.Baseline != nil {
-		rep.leaveOut("the figures by block of the baseline")
+		rep.leaveOut("that the blocks of the baseline are those of " + f.Baseline.Path + " with the SHA-256 " + f.Baseline.SHA256)
+		for i, b := range f.Baseline.Blocks {
+			rep.block(fmt.Sprintf(".baseline.blocks[%d]", i), b)
+		}
 	}
 	for i, b := range f.Blocks {
 		rep.block(fmt.Sprintf(".blocks[%d]", i), b)
@@ -45,7 +48,7 @@ func benchFile(path string) (*Report, error) {
 	}
 	file, _ := v.(map[string]any)
 	computed, _ := want.(map[string]any)
-	for _, key := range []string{"probes", "summaries", "comparisons", "growth", "limits", "verdicts"} {
+	for _, key := range []string{"probes", "summaries", "comparisons", "growth", "limits", "verdicts", "baseline"} {
 		walk("."+key, member(file, key), member(computed, key), func(path string, file, want any, same bool) {
 			if rep.Figures++; !same {
 				rep.add(Difference{Path: path, InFile: leaf(file), Recomputed: leaf(want)})

@@ -35,6 +35,12 @@ func writeBench(t *testing.T, edit func(f map[string]any)) string {
 			f.Blocks = append(f.Blocks, record.Block{Target: target, Size: 10, Round: round, Seconds: 1, Ops: []record.OpBlock{o}})
 		}
 	}
+	earlier := *f
+	earlier.SHA256 = strings.Repeat("0a", 32)
+	var err error
+	if f.Baseline, err = record.NewBaseline(&earlier, f); err != nil {
+		t.Fatal(err)
+	}
 	f.Compute()
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -88,6 +94,16 @@ func TestBench(t *testing.T) {
 		"a histogram that was exchanged": {func(f map[string]any) {
 			at(f, "blocks", 2, "ops", 0)["latency"] = at(f, "blocks", 0, "ops", 0)["latency"]
 		}, ".summaries[0].ops[0].latency"},
+		"a figure of the baseline": {func(f map[string]any) {
+			at(f, "baseline", "series", 0)["before"].([]any)[0] = 1.0
+		}, ".baseline.series[0].before[0]"},
+		"a ratio to the baseline": {func(f map[string]any) { at(f, "baseline", "series", 0)["ratio"] = 2.0 }, ".baseline.series[0].ratio"},
+		"a block of the baseline": {func(f map[string]any) {
+			at(f, "baseline", "blocks", 1, "ops", 0)["latency"] = at(f, "baseline", "blocks", 0, "ops", 0)["latency"]
+		}, ".baseline.series[0]"},
+		"a count of the baseline": {func(f map[string]any) {
+			at(f, "baseline", "blocks", 1, "ops", 0)["dropped"] = 0.0
+		}, ".baseline.blocks[1].ops[0].offered"},
 		"a key that is not known": {func(f map[string]any) { f["more"] = 1.0 }, "."},
 	} {
 		t.Run(name, func(t *testing.T) {

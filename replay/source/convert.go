@@ -14,7 +14,7 @@ import (
 )
 
 // Convert writes the questions and the documents of a benchmark as JSONL, which dataset.Open and
-// dataset.LoadCorpus read. Each session becomes a document. It returns the number of documents.
+// dataset.LoadCorpus read. Questions that errata exclude are left out. Each session becomes a document. It returns the number of documents.
 // After an error neither file is there.
 func (b *Benchmark) Convert(ctx context.Context, questions, corpus string) (documents int, err error) {
 	err = writeLines(corpus, func(write func(any) error) error {
@@ -26,6 +26,9 @@ func (b *Benchmark) Convert(ctx context.Context, questions, corpus string) (docu
 	}
 	err = writeLines(questions, func(write func(any) error) error {
 		for _, q := range b.Questions {
+			if q.Erratum != nil && q.Erratum.Exclude {
+				continue
+			}
 			if err := write(questionLineOf(q.Dataset())); err != nil {
 				return err
 			}

@@ -39,6 +39,9 @@ func Convert(ctx context.Context, file, output string, o Options) (Conversion, e
 		o.Format = Format(format)
 		return convertBenchmark(ctx, file, output, o)
 	}
+	if o.Errata != "" || o.OptionSeed != 0 {
+		return Conversion{}, fmt.Errorf("%s is no benchmark, for which alone errata and option seeds are", file)
+	}
 	return convertTable(file, output, format)
 }
 
@@ -119,10 +122,17 @@ func convertBenchmark(ctx context.Context, file, output string, o Options) (Conv
 	if err != nil {
 		return Conversion{}, err
 	}
+	excluded := 0
+	if b.Errata != nil {
+		excluded = b.Errata.Excluded
+	}
 	out := Conversion{Written: []Written{
-		{output, figure.Count(len(b.Questions), "question")},
+		{output, figure.Count(len(b.Questions)-excluded, "question")},
 		{corpus, fmt.Sprintf("%s in %s", figure.Count(documents, "document"), figure.Count(len(b.Infos()), "brain"))},
 	}}
+	if e := b.Errata; e != nil {
+		out.Notes = append(out.Notes, fmt.Sprintf("errata exclude %s and correct %d", figure.Count(e.Excluded, "question"), e.Corrected))
+	}
 	for _, trap := range b.Report.Traps {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s: %s (%d)", trap.Kind, trap.Handling, trap.Count))
 	}

@@ -120,6 +120,8 @@ func (b *Benchmark) format(o Options) (Format, error) {
 		return "", fmt.Errorf("the format %s was expected and the content is %s", o.Format, found)
 	case len(b.others) > 0 && found != BEAM && found != ConvoMem:
 		return "", fmt.Errorf("it is a folder of files of %s; name one of them", found)
+	case o.OptionSeed != 0 && found != PersonaMem:
+		return "", fmt.Errorf("an option seed was given, and a file of %s has no multiple-choice options; omit it", found)
 	case o.Corpus != "" && found != JSONL:
 		return "", fmt.Errorf("a corpus was given, and a file of %s contains its documents; "+
 			"omit the corpus", found)

@@ -71,6 +71,8 @@ type Benchmark struct {
 	Questions []Question
 	Report    result.LoadReport
 	Errata    *Errata // nil for none
+	// OptionSeed is that of Options.
+	OptionSeed uint64
 	// Corpus and CorpusSHA256 say which documents a file in JSONL has, empty for none.
 	Corpus       string
 	CorpusSHA256 string
@@ -112,7 +114,7 @@ func Open(ctx context.Context, path string, o Options) (*Benchmark, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Benchmark{Path: path, file: f, others: files[1:], byID: map[string]int{}}
+	b := &Benchmark{Path: path, OptionSeed: o.OptionSeed, file: f, others: files[1:], byID: map[string]int{}}
 	err = b.load(ctx, o)
 	if o.ExpectedSHA256 != "" {
 		err = b.verify(ctx, o.ExpectedSHA256, err)

@@ -8,9 +8,19 @@ import (
 	"evalctl/internal/stats"
 )
 
-// level is the adjusted p-value up to which a difference is claimed. It is below the 0.05 that two
-// identical targets may be called different, because blocks of one daemon are not quite independent.
+// level is the probability that a bench of equal targets claims any difference between them: a false
+// claim can fail a build, and a bench that gates every change is run some hundred times.
 const level = 0.02
+
+// flips is the number of random assignments of signs.
+const flips = 9999
+
+// FewestRounds returns the number of rounds from which on a difference between so many targets can be
+// claimed. With n rounds, the smallest p-value of a sign-flip test is 2/2ⁿ.
+func (p Plan) FewestRounds(targets int) int {
+	tests := float64(max(1, targets-1) * len(p.Stages) * len(p.Sizes))
+	return int(math.Ceil(math.Log2(2 * tests / level)))
+}
 
 // Verdicts of a comparison.
 const (
@@ -33,56 +43,97 @@ type Comparison struct {
 	Difference
 }
 
-// Difference is a ratio over pairs of blocks: the geometric mean, its t interval from the logarithms,
-// and the p-value of the paired t test, as it is and adjusted for all figures of a target at one stage
-// and size (Holm).
+// Difference is a ratio over pairs of blocks: the geometric mean, and the interval and p-value of the
+// sign-flip test of the logarithms (stats.FlipClusters). Adjusted is for all figures of the bench
+// (stats.FlipFamily).
 type Difference struct {
 	Pairs    int      `json:"pairs"`
 	Ratio    float64  `json:"ratio"`
 	Low      *float64 `json:"low"`
 	High     *float64 `json:"high"`
-	P        *float64 `json:"p"`
-	Adjusted *float64 `json:"p_adjusted"`
+	P        float64  `json:"p"`
+	Adjusted float64  `json:"p_adjusted"`
 	Verdict  string   `json:"verdict"`
 }
 
 // compare sets Comparisons: every target with the first that is not the null daemon.
 func (f *File) compare() {
 	first := slices.IndexFunc(f.Targets, func(t Target) bool { return !t.Null })
+	var others []int
 	for t := first + 1; first >= 0 && t < len(f.Targets); t++ {
-		if f.Targets[t].Null {
-			continue
+		if !f.Targets[t].Null {
+			others = append(others, t)
 		}
-		for stage := range f.Plan.Stages {
-			for _, size := range f.Plan.Sizes {
-				f.comparePair(first, t, stage, size)
-			}
+	}
+	for _, t := range others {
+		found := f.sided(f.Blocks, first, f.Blocks, t)
+		for i, d := range differences(found, len(others)) {
+			s := found[i]
+			f.Comparisons = append(f.Comparisons, Comparison{
+				Reference: first, Target: t, Stage: s.Stage, Size: s.Size, Op: s.Op, Figure: s.Figure, Difference: d,
+			})
 		}
 	}
 }
 
-// comparePair adds the figures of a target at a stage and size. Together they say whether it differs,
-// so that their p-values are adjusted together.
-func (f *File) comparePair(reference, target, stage, size int) {
-	a, b := paired(f.blocks(reference, stage, size), f.blocks(target, stage, size))
-	ops, first := names(slices.Concat(a, b)), len(f.Comparisons)
-	for _, op := range ops {
-		for _, figure := range f.comparable(op, op == ops[len(ops)-1]) {
-			if d := difference(series(a, op, figure), series(b, op, figure)); d.Pairs > 0 {
-				f.Comparisons = append(f.Comparisons, Comparison{
-					Reference: reference, Target: target, Stage: stage, Size: size, Op: op, Figure: figure, Difference: d,
-				})
+// sided returns the figures of a target in blocks and of a target in other blocks, at each stage and
+// size of the plan, over the rounds in which both are known.
+func (f *File) sided(before []Block, x int, now []Block, y int) []Series {
+	out := []Series{}
+	for stage := range f.Plan.Stages {
+		for _, size := range f.Plan.Sizes {
+			a, b := paired(blocksOf(before, x, stage, size), blocksOf(now, y, stage, size))
+			ops := names(slices.Concat(a, b))
+			for _, op := range ops {
+				for _, figure := range f.comparable(op, op == ops[len(ops)-1]) {
+					s := Series{Stage: stage, Size: size, Op: op, Figure: figure}
+					for i, v := range series(a, op, figure) {
+						if w := series(b[i:i+1], op, figure)[0]; finite(v) != nil && finite(w) != nil && finite(math.Log(w/v)) != nil {
+							s.Rounds, s.Before, s.Now = append(s.Rounds, a[i].Round), append(s.Before, v), append(s.Now, w)
+						}
+					}
+					if len(s.Now) > 0 {
+						out = append(out, s)
+					}
+				}
 			}
 		}
 	}
-	var tested []*Difference
-	for i := first; i < len(f.Comparisons); i++ {
-		tested = append(tested, &f.Comparisons[i].Difference)
+	return out
+}
+
+// differences returns how much the sides of series differ. Their p-values are adjusted together, and
+// for being one of so many families.
+func differences(found []Series, families int) []Difference {
+	type pair struct{ stage, size, round int }
+	units := map[pair]int{}
+	out, tests := make([]Difference, len(found)), make([]stats.Flips, len(found))
+	for i, s := range found {
+		logs := make([]float64, len(s.Now))
+		own := make([]int, len(s.Now))
+		for j := range s.Now {
+			p := pair{s.Stage, s.Size, s.Rounds[j]}
+			if _, ok := units[p]; !ok {
+				units[p] = len(units)
+			}
+			logs[j], own[j] = math.Log(s.Now[j]/s.Before[j]), units[p]
+		}
+		tests[i] = stats.Flips{Values: logs, Units: own}
+		out[i] = difference(tests[i])
 	}
-	adjust(tested)
-	for i := first; i < len(f.Comparisons); i++ {
-		c := &f.Comparisons[i]
-		c.Verdict = verdict(c.Difference, c.Figure == "rate")
+	for i, p := range stats.FlipFamily(tests, flips, seed) {
+		out[i].Adjusted = min(1, float64(families)*max(p, out[i].P))
+		out[i].Verdict = verdict(out[i], found[i].Figure == "rate")
+	}
+	return out
+}
+
+// difference returns that of one figure on its own.
+func difference(t stats.Flips) Difference {
+	test := stats.FlipClusters(t.Values, t.Units, flips, seed)
+	lo, hi := test.Interval(confidence)
+	return Difference{
+		Pairs: len(t.Values), Ratio: math.Exp(test.Mean), Low: finite(math.Exp(lo)), High: finite(math.Exp(hi)), P: test.P(0),
 	}
 }
 
@@ -132,40 +183,10 @@ func series(blocks []Block, op, figure string) []float64 {
 	return out
 }
 
-// difference compares the values of pairs; those with NaN do not count.
-func difference(reference, target []float64) Difference {
-	a, b := make([]float64, len(target)), make([]float64, len(target))
-	for i := range target {
-		a[i], b[i] = math.Log(target[i]), math.Log(reference[i])
-	}
-	m := stats.PairedMeans(a, b, confidence)
-	d := Difference{Pairs: m.N}
-	if m.N == 0 {
-		return d
-	}
-	d.Ratio = math.Exp(m.Mean)
-	d.Low, d.High, d.P = finite(math.Exp(m.Lo)), finite(math.Exp(m.Hi)), finite(m.P)
-	return d
-}
-
-// adjust sets the adjusted p-values of differences that are claimed together.
-func adjust(ds []*Difference) {
-	var ps []float64
-	var tested []*Difference
-	for _, d := range ds {
-		if d.P != nil {
-			ps, tested = append(ps, *d.P), append(tested, d)
-		}
-	}
-	for i, p := range stats.Holm(ps) {
-		tested[i].Adjusted = &p
-	}
-}
-
 // verdict returns what a difference shows. More is faster if the figure is a rate.
 func verdict(d Difference, more bool) string {
 	switch {
-	case d.Adjusted == nil || *d.Adjusted > level:
+	case d.Adjusted > level:
 		return Alike
 	case d.Ratio > 1 == more:
 		return Faster

@@ -103,6 +103,7 @@ func (f *File) Compute() {
 	}
 	f.mark()
 	f.compare()
+	f.compareBaseline()
 	f.grow()
 	f.limits()
 	f.judge()
@@ -110,8 +111,12 @@ func (f *File) Compute() {
 
 // blocks returns the blocks of a target at a stage and size, by round.
 func (f *File) blocks(target, stage, size int) []Block {
+	return blocksOf(f.Blocks, target, stage, size)
+}
+
+func blocksOf(all []Block, target, stage, size int) []Block {
 	var out []Block
-	for _, b := range f.Blocks {
+	for _, b := range all {
 		if b.Target == target && b.Stage == stage && b.Size == size {
 			out = append(out, b)
 		}
@@ -186,9 +191,6 @@ func names(blocks []Block) []string {
 	}
 	return out
 }
-
-// Summarise returns the figures of one block.
-func Summarise(b Block) Summary { return summarise([]Block{b}) }
 
 // summarise returns the figures of the blocks of one target, stage and size.
 func summarise(blocks []Block) Summary {

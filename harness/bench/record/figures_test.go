@@ -46,7 +46,7 @@ func TestQuantilesNeedRequests(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for n, want := range map[int][]bool{5: {false, false, false, false}, 6: {true, false, false, false}, 29: {true, true, false, false},
 		298: {true, true, false, false}, 299: {true, true, true, false}, 3000: {true, true, true, true}} {
-		s := Summarise(blockOf(0, 1, 0, around(random, 10, n)...))
+		s := summarise([]Block{blockOf(0, 1, 0, around(random, 10, n)...)})
 		for i, q := range s.Ops[0].Latency.list() {
 			if (q != nil) != want[i] {
 				t.Errorf("%d requests: quantile %v is %v", n, quantiles[i], q)

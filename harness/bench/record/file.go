@@ -4,10 +4,13 @@
 package record
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 )
 
 // Kind is the kind of the files of this package, Version that of their schema.
@@ -26,12 +29,16 @@ type File struct {
 	Stopped    result.Stop   `json:"stopped,omitempty"`
 	Tool       result.ToolID `json:"tool"`
 	Plan       Plan          `json:"plan"`
-	Targets    []Target      `json:"targets"`
-	Fills      []Fill        `json:"fills"`
-	Blocks     []Block       `json:"blocks"`
-	Faults     []Fault       `json:"faults"`
-	Probes     []Probe       `json:"probes"`
-	Baseline   *Baseline     `json:"baseline"`
+	SHA256     string        `json:"-"` // of the file that was read
+	// Client is how requests were sent to the daemons, the null daemon included: Direct or
+	// Ordinary. It is empty in older files, whose requests were sent by net/http.
+	Client   string    `json:"client,omitempty"`
+	Targets  []Target  `json:"targets"`
+	Fills    []Fill    `json:"fills"`
+	Blocks   []Block   `json:"blocks"`
+	Faults   []Fault   `json:"faults"`
+	Probes   []Probe   `json:"probes"`
+	Baseline *Baseline `json:"baseline"`
 
 	Figures
 }
@@ -50,6 +57,12 @@ const (
 	Closed   = "closed"   // when the request before has ended
 	Constant = "constant" // at equal intervals
 	Poisson  = "poisson"  // at independent random times
+)
+
+// Clients are how requests are sent to a daemon.
+const (
+	Direct   = "direct"   // over connections of the bench's own
+	Ordinary = "net/http" // by http.Transport
 )
 
 // Plan is what was asked for. Benches with equal plans did the same work.
@@ -99,6 +112,33 @@ type Stage struct {
 	To   float64 `json:"to"`
 }
 
+func (s Stage) String() string {
+	if s.From == s.To {
+		return fmt.Sprintf("%g/s", s.From)
+	}
+	return fmt.Sprintf("%g/s..%g/s", s.From, s.To)
+}
+
+// ArrivalAt describes when the requests of a stage begin: 8 clients, 200/s or 200/s Poisson.
+func (p Plan) ArrivalAt(stage int) string {
+	switch p.Arrival {
+	case Closed:
+		return figure.Count(p.Concurrency, "client")
+	case Poisson:
+		return p.Stages[stage].String() + " Poisson"
+	}
+	return p.Stages[stage].String()
+}
+
+// MixText returns the mix as on a command line.
+func (p Plan) MixText() string {
+	var parts []string
+	for _, s := range p.Mix {
+		parts = append(parts, fmt.Sprintf("%s=%g", s.Op, s.Weight))
+	}
+	return strings.Join(parts, ",")
+}
+
 // Target is one of the things that were measured.
 type Target struct {
 	Name   string          `json:"name"`
@@ -108,6 +148,8 @@ type Target struct {
 	Lacks   []string `json:"lacks,omitempty"` // operations of the mix that it does not have, and why
 	WarmUp  WarmUp   `json:"warm_up"`
 	Started bool     `json:"started"`
+	// Searched is set once the search for its highest rate has come to an end.
+	Searched bool `json:"searched,omitempty"`
 }
 
 // WarmUp is what was left out before the first block.
@@ -219,7 +261,8 @@ type Fault struct {
 	FirstLost       string   `json:"first_lost,omitempty"`
 }
 
-// Probe is one rate of the search for the highest.
+// Probe is one rate of the search for the highest. Those of the null daemon are the rates that were
+// found, and twice these.
 type Probe struct {
 	Target  int     `json:"target"`
 	Rate    float64 `json:"rate"`
@@ -231,17 +274,30 @@ type Probe struct {
 // Baseline is an earlier bench that this one is compared with.
 type Baseline struct {
 	Path      string    `json:"path"`
+	SHA256    string    `json:"sha256"` // of the file
 	StartedAt time.Time `json:"started_at"`
+	// Blocks are those of the earlier bench that are compared, with the index that the target has in this
+	// one. Series and Null follow from them.
+	Blocks []Block `json:"blocks"`
 	// Series are the figures by block of both benches, paired by round.
-	Series []Series `json:"series"`
+	Series []Change `json:"series"`
 	// Null are those of the null daemon: how much the machine differs.
-	Null []Series `json:"null"`
+	Null []Change `json:"null"`
 }
 
-// Series are figures of the blocks of two benches.
+// Series are a figure of the blocks of two targets or benches at one stage and size, by round.
 type Series struct {
+	Stage  int       `json:"stage"`
+	Size   int       `json:"size"`
 	Op     string    `json:"op"`
 	Figure string    `json:"figure"`
+	Rounds []int     `json:"rounds"`
 	Before []float64 `json:"before"`
 	Now    []float64 `json:"now"`
+}
+
+// Change is how much a figure differs from that of an earlier bench.
+type Change struct {
+	Series
+	Difference
 }

@@ -1,6 +1,9 @@
 package record
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Confirmations is how often a rate must keep the objectives to be the limit.
 const Confirmations = 3
@@ -13,9 +16,14 @@ type Limit struct {
 	Confirmed bool    `json:"confirmed"`
 	// Above is the lowest rate that was not kept, 0 if all were.
 	Above float64 `json:"above"`
+	// Unfinished is set if the search was stopped: a higher rate may be kept.
+	Unfinished bool `json:"unfinished,omitempty"`
+	// Near is set unless the null daemon kept the objectives at twice the rate. It is nil if that was
+	// not tried.
+	Near *bool `json:"near_limit"`
 }
 
-// limits sets Limits.
+// limits sets Limits, one for each target that was searched or should have been.
 func (f *File) limits() {
 	if f.Plan.Search == "" {
 		return
@@ -25,9 +33,13 @@ func (f *File) limits() {
 		f.Probes[i].Kept = Keeps(objectives, f.Probes[i].Block)
 	}
 	for t := range f.Targets {
-		if slices.ContainsFunc(f.Probes, func(p Probe) bool { return p.Target == t }) {
-			f.Limits = append(f.Limits, f.limit(t))
+		if f.Targets[t].Null && len(f.Targets) > 1 {
+			continue
 		}
+		l := f.limit(t)
+		l.Unfinished = f.Stopped != "" && !f.Targets[t].Searched
+		l.Near = f.nearLimit(l)
+		f.Limits = append(f.Limits, l)
 	}
 }
 
@@ -61,4 +73,55 @@ func (f *File) limit(target int) Limit {
 		}
 	}
 	return l
+}
+
+// Twice returns the rate at which the null daemon shows whether a limit is the target's own: twice
+// that, or the lowest that was tried if none was kept.
+func (l Limit) Twice() float64 {
+	if l.Rate == 0 {
+		return l.Above
+	}
+	return near * l.Rate
+}
+
+// nearLimit returns Limit.Near.
+func (f *File) nearLimit(l Limit) *bool {
+	if f.Targets[l.Target].Null {
+		return nil
+	}
+	tried, near := false, true
+	for _, p := range f.Probes {
+		if f.Targets[p.Target].Null && l.Twice() > 0 {
+			tried, near = true, near && !(p.Kept && p.Rate >= l.Twice())
+		}
+	}
+	if !tried {
+		return nil
+	}
+	return &near
+}
+
+// Summarise returns the figures of a probe, with Near of those that the generator may limit: the null
+// daemon is that at the rate, or else at the nearest higher one.
+func (f *File) Summarise(p Probe) Summary {
+	s := summarise([]Block{p.Block})
+	var nulls []Probe
+	for _, n := range f.Probes {
+		if f.Targets[n.Target].Null {
+			nulls = append(nulls, n)
+		}
+	}
+	if len(nulls) == 0 || f.Targets[p.Target].Null {
+		return s
+	}
+	slices.SortStableFunc(nulls, func(a, b Probe) int { return cmp.Compare(a.Rate, b.Rate) })
+	i := slices.IndexFunc(nulls, func(n Probe) bool { return n.Rate >= p.Rate })
+	if i < 0 {
+		i = len(nulls) - 1
+	}
+	limits := summarise([]Block{nulls[i].Block}).Ops
+	for j := range s.Ops {
+		markOp(&s.Ops[j], limits, false)
+	}
+	return s
 }

@@ -46,4 +46,13 @@ func markOp(o *OpFigures, limits []OpFigures, closed bool) {
 	}
 }
 
+// Near reports whether any figure of the operation is marked.
+func (o OpFigures) Near() bool {
+	near := o.Rate.Near
+	for _, t := range []*Times{o.Latency, o.Service, o.FirstDelta} {
+		near = near || t != nil && slices.ContainsFunc(t.list(), func(q *Quantity) bool { return q != nil && q.Near })
+	}
+	return near
+}
+
 func (t *Times) list() []*Quantity { return []*Quantity{t.P50, t.P90, t.P99, t.P999} }

@@ -1,9 +1,12 @@
 package record
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"time"
 
 	"evalctl/harness/result"
 )
@@ -33,7 +36,38 @@ func Read(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read bench %s: %w", path, err)
 	}
+	f.SHA256 = fmt.Sprintf("%x", sha256.Sum256(data))
 	return f, nil
+}
+
+// Outline reads the file of a bench without what was measured, its blocks and probes: the figures are those
+// that the file says.
+func Outline(path string) (*File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("open bench: %w", err)
+	}
+	var f struct {
+		Version    int         `json:"schema_version"`
+		SDK        string      `json:"sdk"`
+		StartedAt  time.Time   `json:"started_at"`
+		FinishedAt time.Time   `json:"finished_at"`
+		Stopped    result.Stop `json:"stopped"`
+		Plan       Plan        `json:"plan"`
+		Targets    []Target    `json:"targets"`
+		Figures
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, fmt.Errorf("read bench %s: %w", path, err)
+	}
+	out := &File{
+		Version: f.Version, Kind: Kind, SDK: f.SDK, StartedAt: f.StartedAt, FinishedAt: f.FinishedAt, Stopped: f.Stopped, Plan: f.Plan,
+		Targets: f.Targets, Figures: f.Figures,
+	}
+	if err := out.check(); err != nil {
+		return nil, fmt.Errorf("read bench %s: %w", path, err)
+	}
+	return out, nil
 }
 
 // Parse reads the content of a file of a bench. Its figures are computed again.
@@ -42,11 +76,8 @@ func Parse(data []byte) (*File, error) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, err
 	}
-	switch {
-	case f.Kind != Kind:
+	if f.Kind != Kind {
 		return nil, fmt.Errorf("it is no file of a bench: its kind is %q", f.Kind)
-	case f.Version != Version:
-		return nil, fmt.Errorf("its schema version is %d, and this program knows %d", f.Version, Version)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -61,12 +92,37 @@ const maxRounds = 10_000
 // check returns an error for a file whose parts contradict each other.
 func (f *File) check() error {
 	inTargets := func(i int) bool { return i >= 0 && i < len(f.Targets) }
+	blocks := f.Blocks
+	if f.Baseline != nil {
+		blocks = slices.Concat(blocks, f.Baseline.Blocks)
+	}
 	if f.Plan.Rounds < 0 || f.Plan.Rounds > maxRounds {
 		return fmt.Errorf("the plan has %d rounds", f.Plan.Rounds)
 	}
-	for i, b := range f.Blocks {
+	for i, b := range blocks {
 		if !inTargets(b.Target) || b.Stage < 0 || b.Stage >= len(f.Plan.Stages) || b.Seconds <= 0 {
 			return fmt.Errorf("block %d is of no target or stage, or has no time", i)
+		}
+	}
+	if f.Version != Version {
+		return fmt.Errorf("its schema version is %d, and this program knows %d", f.Version, Version)
+	}
+	if len(f.Plan.Stages) == 0 || len(f.Plan.Sizes) == 0 {
+		return fmt.Errorf("the plan has no stage or no size")
+	}
+	for i, s := range f.Summaries {
+		if !inTargets(s.Target) || s.Stage < 0 || s.Stage >= len(f.Plan.Stages) {
+			return fmt.Errorf("summary %d is of no target or stage", i)
+		}
+		for _, o := range s.Ops {
+			if o.Rate == nil {
+				return fmt.Errorf("summary %d has no rate", i)
+			}
+		}
+	}
+	for i, l := range f.Limits {
+		if !inTargets(l.Target) {
+			return fmt.Errorf("limit %d is of no target", i)
 		}
 	}
 	for i, x := range f.Fills {

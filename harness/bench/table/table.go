@@ -33,19 +33,10 @@ const NearNote = "* is within 2 × of what the null daemon reaches: the generato
 
 // Near reports whether a figure has that mark.
 func Near(f *record.File) bool {
-	for _, s := range f.Summaries {
-		for _, o := range s.Ops {
-			near := o.Rate.Near
-			for _, t := range []*record.Times{o.Latency, o.Service, o.FirstDelta} {
-				near = near || t != nil && slices.ContainsFunc([]*record.Quantity{t.P50, t.P90, t.P99, t.P999},
-					func(q *record.Quantity) bool { return q != nil && q.Near })
-			}
-			if near {
-				return true
-			}
-		}
-	}
-	return false
+	marked := func(s record.Summary) bool { return slices.ContainsFunc(s.Ops, record.OpFigures.Near) }
+	return slices.ContainsFunc(f.Summaries, marked) ||
+		slices.ContainsFunc(f.Limits, func(l record.Limit) bool { return l.Near != nil && *l.Near }) ||
+		slices.ContainsFunc(f.Probes, func(p record.Probe) bool { return marked(f.Summarise(p)) })
 }
 
 // head returns a table with the columns of key and others, which are given with their letters.
@@ -67,7 +58,7 @@ func head(f *record.File, title string, columns string, names ...string) Table {
 func key(f *record.File, target, stage, size int) []string {
 	row := []string{f.Targets[target].Name}
 	if len(f.Plan.Stages) > 1 {
-		row = append(row, stageName(f.Plan.Stages[stage]))
+		row = append(row, f.Plan.Stages[stage].String())
 	}
 	if len(f.Plan.Sizes) > 1 {
 		row = append(row, fmt.Sprint(size))
@@ -77,15 +68,8 @@ func key(f *record.File, target, stage, size int) []string {
 
 func (t *Table) add(first []string, more ...string) { t.Rows = append(t.Rows, append(first, more...)) }
 
-func stageName(s record.Stage) string {
-	if s.From == s.To {
-		return fmt.Sprintf("%g/s", s.From)
-	}
-	return fmt.Sprintf("%g/s..%g/s", s.From, s.To)
-}
-
-// quantity returns a figure with its interval, "-" if it is not known.
-func quantity(q *record.Quantity) string {
+// Quantity returns a figure with its interval, "-" if it is not known.
+func Quantity(q *record.Quantity) string {
 	if q == nil {
 		return "-"
 	}
@@ -126,7 +110,7 @@ func latency(f *record.File) Table {
 	}
 	for _, s := range f.Summaries {
 		for _, o := range s.Ops {
-			row := append(key(f, s.Target, s.Stage, s.Size), o.Op, quantity(o.Rate), errorsOf(o), fmt.Sprint(o.Dropped))
+			row := append(key(f, s.Target, s.Stage, s.Size), o.Op, Quantity(o.Rate), errorsOf(o), fmt.Sprint(o.Dropped))
 			row = append(row, quantiles(o.Latency)...)
 			if open {
 				row = append(row, plain(times(o.Service).P50), plain(times(o.Service).P99))
@@ -149,7 +133,7 @@ func quantiles(t *record.Times) []string {
 	if t == nil {
 		return []string{"-", "-", "-", "-", "-"}
 	}
-	return []string{quantity(t.P50), plain(t.P90), quantity(t.P99), plain(t.P999), number(t.Max)}
+	return []string{Quantity(t.P50), plain(t.P90), Quantity(t.P99), plain(t.P999), number(t.Max)}
 }
 
 // errorsOf returns the number of errors with their share of what was offered.
@@ -176,7 +160,7 @@ func streams(f *record.File) Table {
 				cost = fmt.Sprintf("%.4g", *o.CostPer1000)
 			}
 			gap, stream := times(o.Gap), times(o.Stream)
-			t.add(key(f, s.Target, s.Stage, s.Size), o.Op, quantity(o.FirstDelta.P50), plain(o.FirstDelta.P99),
+			t.add(key(f, s.Target, s.Stage, s.Size), o.Op, Quantity(o.FirstDelta.P50), plain(o.FirstDelta.P99),
 				plain(gap.P50), plain(gap.P99), plain(stream.P50), plain(stream.P99), fmt.Sprintf("%.0f", o.BytesMean), cost)
 		}
 	}
@@ -187,7 +171,7 @@ func resources(f *record.File) Table {
 	t := head(f, "Daemons", "rrr", "processors", "resident memory", "open files")
 	for _, s := range f.Summaries {
 		if r := s.Resources; r != nil {
-			t.add(key(f, s.Target, s.Stage, s.Size), quantity(r.CPU), figure.Bytes(r.RSSBytes), fmt.Sprint(r.OpenFiles))
+			t.add(key(f, s.Target, s.Stage, s.Size), Quantity(r.CPU), figure.Bytes(r.RSSBytes), fmt.Sprint(r.OpenFiles))
 		}
 	}
 	return t
@@ -198,6 +182,9 @@ func comparison(f *record.File) Table {
 	for _, c := range f.Comparisons {
 		t.add(key(f, c.Target, c.Stage, c.Size), append([]string{c.Op, c.Figure, f.Targets[c.Reference].Name}, difference(c.Difference)...)...)
 	}
+	if fewest := f.Plan.FewestRounds(len(f.Targets) - 1); f.Plan.Rounds < fewest {
+		t.Below = []string{fmt.Sprintf("with %d rounds no difference can be shown: --rounds %d is the least", f.Plan.Rounds, fewest)}
+	}
 	return t
 }
 
@@ -206,14 +193,7 @@ func difference(d record.Difference) []string {
 	if d.Low != nil && d.High != nil {
 		within = fmt.Sprintf("×%.3f to ×%.3f", *d.Low, *d.High)
 	}
-	return []string{fmt.Sprintf("×%.3f", d.Ratio), within, probability(d.P), probability(d.Adjusted), d.Verdict}
-}
-
-func probability(p *float64) string {
-	if p == nil {
-		return "-"
-	}
-	return figure.Probability(*p)
+	return []string{fmt.Sprintf("×%.3f", d.Ratio), within, figure.Probability(d.P), figure.Probability(d.Adjusted), d.Verdict}
 }
 
 func growth(f *record.File) Table {
@@ -223,22 +203,57 @@ func growth(f *record.File) Table {
 		header = append(header, fmt.Sprint(n))
 	}
 	t.add(header, "grows as documents^", "95 % interval")
-	for _, g := range f.Growth {
-		row := []string{f.Targets[g.Target].Name, strings.TrimSpace(g.Op + " " + g.Figure)}
-		for _, size := range f.Plan.Sizes {
-			cell := "-"
-			if i := slices.Index(g.Sizes, size); i >= 0 && i < len(g.Values) {
-				cell = grown(g.Figure, g.Values[i])
+	if len(f.Plan.Sizes) < 2 {
+		return t
+	}
+	for target, x := range f.Targets {
+		unknown := []string{"rss", "disk", "index"}
+		for _, g := range f.Growth {
+			if g.Target == target {
+				t.add(grownRow(f, g))
+				unknown = slices.DeleteFunc(unknown, func(figure string) bool { return figure == g.Figure })
 			}
-			row = append(row, cell)
 		}
-		interval := "-"
-		if g.Low != nil && g.High != nil {
-			interval = fmt.Sprintf("%.2f to %.2f", *g.Low, *g.High)
+		for _, figure := range unknown {
+			if !x.Null && slices.ContainsFunc(f.Fills, func(fill record.Fill) bool { return fill.Target == target }) {
+				t.add(unknownRow(f, target, figure))
+			}
 		}
-		t.add(row, fmt.Sprintf("%.2f", g.Exponent), interval)
 	}
 	return t
+}
+
+// grownRow returns the row of a figure with an exponent.
+func grownRow(f *record.File, g record.Growth) []string {
+	row := []string{f.Targets[g.Target].Name, strings.TrimSpace(g.Op + " " + g.Figure)}
+	for _, size := range f.Plan.Sizes {
+		cell := "-"
+		if i := slices.Index(g.Sizes, size); i >= 0 && i < len(g.Values) {
+			cell = grown(g.Figure, g.Values[i])
+		}
+		row = append(row, cell)
+	}
+	interval := "-"
+	if g.Low != nil && g.High != nil {
+		interval = fmt.Sprintf("%.2f to %.2f", *g.Low, *g.High)
+	}
+	return append(row, fmt.Sprintf("%.2f", g.Exponent), interval)
+}
+
+// unknownRow returns the row of what a daemon holds if it is not known of each size, or is nothing.
+func unknownRow(f *record.File, target int, name string) []string {
+	row := []string{f.Targets[target].Name, name}
+	for _, size := range f.Plan.Sizes {
+		cell := "not known"
+		for _, x := range f.Fills {
+			held := map[string]*int64{"rss": x.RSSBytes, "disk": x.DiskBytes, "index": x.IndexBytes}[name]
+			if x.Target == target && x.Size == size && held != nil {
+				cell = figure.Bytes(*held)
+			}
+		}
+		row = append(row, cell)
+	}
+	return append(row, "-", "-")
 }
 
 // grown returns a value of a growth in its unit.
@@ -254,7 +269,7 @@ func limits(f *record.File) Table {
 	t := Table{Title: "Rates", Columns: "lrrrrrrl"}
 	t.add([]string{"target", "offered/s", "done/s", "errors", "p50 ms", "p99 ms", "max", "kept"})
 	for _, p := range f.Probes {
-		s := record.Summarise(p.Block)
+		s := f.Summarise(p)
 		if len(s.Ops) == 0 {
 			continue
 		}
@@ -272,17 +287,42 @@ func limits(f *record.File) Table {
 	return t
 }
 
+// limit returns the sentence about the limit of a target.
 func limit(f *record.File, l record.Limit) string {
-	name := f.Targets[l.Target].Name
+	name, rate := f.Targets[l.Target].Name, number(l.Rate)+"/s"
+	if l.Near != nil && *l.Near {
+		rate += "*"
+	}
+	switch {
+	case l.Unfinished:
+		return fmt.Sprintf("%s: the search was not finished; %s", name, shown(f, l))
+	case f.Stopped != "" && l.Near == nil:
+		rate += " (not compared with the null daemon)"
+	}
 	switch {
 	case l.Rate == 0:
 		return fmt.Sprintf("%s keeps %s at no rate that was tried", name, f.Plan.Search)
 	case !l.Confirmed:
-		return fmt.Sprintf("%s kept %s at %s/s once, and not each time again", name, f.Plan.Search, number(l.Rate))
+		return fmt.Sprintf("%s kept %s at %s once, and not each time again", name, f.Plan.Search, rate)
 	case l.Above == 0:
-		return fmt.Sprintf("%s keeps %s at %s/s, the highest rate that was tried, confirmed %d times", name, f.Plan.Search, number(l.Rate), record.Confirmations)
+		return fmt.Sprintf("%s keeps %s at %s, the highest rate that was tried, confirmed %d times", name, f.Plan.Search, rate, record.Confirmations)
 	}
-	return fmt.Sprintf("%s keeps %s up to %s/s, confirmed %d times; not at %s/s", name, f.Plan.Search, number(l.Rate), record.Confirmations, number(l.Above))
+	return fmt.Sprintf("%s keeps %s up to %s, confirmed %d times; not at %s/s", name, f.Plan.Search, rate, record.Confirmations, number(l.Above))
+}
+
+// shown says what a search that was stopped has shown.
+func shown(f *record.File, l record.Limit) string {
+	kept := fmt.Sprintf("%s was kept at %s/s", f.Plan.Search, number(l.Rate))
+	switch above := number(l.Above); {
+	case l.Rate == 0 && l.Above == 0:
+		return "no rate was tried to the end"
+	case l.Rate == 0:
+		return fmt.Sprintf("%s was not kept at %s/s or above", f.Plan.Search, above)
+	case l.Above == 0:
+		return kept + ", and no higher rate was tried to the end"
+	default:
+		return fmt.Sprintf("%s and not at %s/s, neither of them confirmed", kept, above)
+	}
 }
 
 func faults(f *record.File) Table {
@@ -305,9 +345,9 @@ func baseline(f *record.File) Table {
 	if f.Baseline == nil {
 		return t
 	}
-	add := func(name string, series []record.Series) {
-		for i, d := range record.Differences(series) {
-			t.add([]string{name + series[i].Op, series[i].Figure}, difference(d)...)
+	add := func(name string, changes []record.Change) {
+		for _, c := range changes {
+			t.add([]string{name + c.Op, c.Figure}, difference(c.Difference)...)
 		}
 	}
 	add("", f.Baseline.Series)

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"slices"
 	"testing"
 
 	"evalctl/harness/bench/record"
@@ -19,5 +20,40 @@ func TestErrors(t *testing.T) {
 		if got := errorsOf(record.OpFigures{Offered: tt.offered, Errors: map[string]int64{"status 500": tt.failed}}); got != tt.want {
 			t.Errorf("%d of %d: %q, want %q", tt.failed, tt.offered, got, tt.want)
 		}
+	}
+}
+
+// TestGrowthOfWhatIsNotKnown has a target of which nothing but the time is known, and one without a disk.
+func TestGrowthOfWhatIsNotKnown(t *testing.T) {
+	bytes := func(n int64) *int64 { return &n }
+	f := &record.File{
+		Plan:    record.Plan{Stages: []record.Stage{{}}, Sizes: []int{10, 100}},
+		Targets: []record.Target{{Name: "running"}, {Name: "started"}, {Name: "null", Null: true}},
+		Fills: []record.Fill{
+			{Target: 0, Size: 10, Seconds: 1},
+			{Target: 0, Size: 100, Seconds: 1},
+			{Target: 1, Size: 10, Seconds: 1, RSSBytes: bytes(1000), IndexBytes: bytes(500), DiskBytes: bytes(0)},
+			{Target: 1, Size: 100, Seconds: 1, RSSBytes: bytes(10_000), IndexBytes: bytes(500), DiskBytes: bytes(0)},
+		},
+	}
+	f.Compute()
+	got := map[string][]string{}
+	for _, row := range growth(f).Rows[1:] {
+		got[row[0]+" "+row[1]] = row[2:]
+	}
+	for name, want := range map[string][]string{
+		"running rss":   {"not known", "not known", "-", "-"},
+		"running disk":  {"not known", "not known", "-", "-"},
+		"running index": {"not known", "not known", "-", "-"},
+		"started rss":   {"1.0 kB", "10.0 kB", "1.00", "-"},
+		"started disk":  {"0 B", "0 B", "-", "-"},
+		"started index": {"500 B", "500 B", "0.00", "-"},
+	} {
+		if !slices.Equal(got[name], want) {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	if len(got) != 8 { // with the time to fill of both
+		t.Errorf("%d rows: %v", len(got), got)
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Entries returns the table of the entries of a folder, empty without any.
+// Entries returns the table of the entries of a folder but for benches, empty without any.
 func Entries(f *history.Folder) string {
-	if len(f.Entries) == 0 {
+	benches := func(e *history.Entry) bool { return e.Kind == history.Bench }
+	if !slices.ContainsFunc(f.Entries, func(e *history.Entry) bool { return !benches(e) }) {
 		return ""
 	}
 	header := []string{"started (UTC)", "kind", "name", "dataset", "scorer", "passed", "rate", "95% Wilson", "verdict", "cost", "file"}
@@ -24,6 +25,9 @@ func Entries(f *history.Folder) string {
 	}
 	rows := [][]string{header}
 	for _, e := range f.Entries {
+		if benches(e) {
+			continue
+		}
 		row := []string{
 			e.StartedAt.UTC().Format("2006-01-02 15:04"), string(e.Kind), terminal.Short(e.Name, 16), terminal.Short(filepath.Base(e.Dataset), 28),
 			terminal.Short(e.Scorer, 12), "–", "–", "–", terminal.Short(verdictWord(e), 16), "–", terminal.Line(below(f.Root, e.Path)),

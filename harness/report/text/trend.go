@@ -16,11 +16,11 @@ import (
 // NotInTrend prints what the trend of a folder leaves out. target is the only one that is shown, empty
 // for all.
 func NotInTrend(t *terminal.Terminal, f *history.Folder, trend history.Trend, target string) {
-	if len(trend.Lines) == 0 {
+	if len(trend.Lines)+len(trend.Benches) == 0 {
 		t.Field("empty", "%s", noResults(f, target, ""))
 	}
 	if trend.LeftOut > 0 {
-		t.Field("left out", "%s: no results of runs or replays", figure.Count(trend.LeftOut, "file"))
+		t.Field("left out", "%s: no results of runs, replays or benches", figure.Count(trend.LeftOut, "file"))
 	}
 	unreadable(t, f.Unreadable)
 }
