@@ -12,14 +12,23 @@ func embedMetrics(e llm.Embedder) []prometheus.Collector {
 	if !ok {
 		return nil
 	}
-	counter := func(from string, value func(llm.EmbedStats) int64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "evalctl_embedded_texts_total", ConstLabels: prometheus.Labels{"from": from},
-			Help: "Texts whose vectors were needed: those that a cache had, and those that the model embedded.",
-		}, func() float64 { return float64(value(cache.Stats())) })
+	counter := func(name, help string, labels prometheus.Labels, value func(llm.EmbedStats) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, ConstLabels: labels, Help: help},
+			func() float64 { return float64(value(cache.Stats())) })
 	}
+	texts := func(from string, value func(llm.EmbedStats) int64) prometheus.Collector {
+		return counter("evalctl_embedded_texts_total",
+			"Texts whose vectors were needed: those that a cache had, and those that the model embedded.",
+			prometheus.Labels{"from": from}, value)
+	}
+	provider, model := cache.Model()
 	return []prometheus.Collector{
-		counter("cache", func(s llm.EmbedStats) int64 { return s.Cached }),
-		counter("model", func(s llm.EmbedStats) int64 { return s.Embedded }),
+		texts("cache", func(s llm.EmbedStats) int64 { return s.Cached }),
+		texts("model", func(s llm.EmbedStats) int64 { return s.Embedded }),
+		counter("evalctl_embedding_tokens_total", "Tokens that the provider of the embedding model has counted.",
+			prometheus.Labels{"provider": provider, "model": model}, func(s llm.EmbedStats) int64 { return s.Tokens }),
+		counter("evalctl_embedding_uncounted_texts_total",
+			"Texts of responses in which the provider of the embedding model counted no tokens.",
+			nil, func(s llm.EmbedStats) int64 { return s.Uncounted }),
 	}
 }

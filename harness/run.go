@@ -83,6 +83,8 @@ type Notes struct {
 	Imported *result.Imported
 	// Mapped, if set, returns what is recorded of a service that a mapping describes.
 	Mapped func() *result.Mapped
+	// Embeddings, if set, returns what is recorded of the daemon's embeddings, nil if that is not known.
+	Embeddings func() *result.Embeddings
 	// CapUSD is the limit on what judging may cost, nil for none. The scorer's meter enforces it.
 	CapUSD *llm.USD
 	// UnpricedModel is the judge's model if its price is not known.
@@ -206,6 +208,9 @@ func (r *runner) result(
 	}
 	if notes.Mapped != nil {
 		res.Mapped = notes.Mapped()
+	}
+	if notes.Embeddings != nil {
+		res.Embeddings = notes.Embeddings()
 	}
 	r.sum.Fill(&res)
 	if res.Retrieval != nil {

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/llm"
 	"evalctl/internal/stats"
 )
 
@@ -235,6 +236,7 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Retrieval = s.retrieval.figures(res)
 	res.Cost = s.costOf(res.Cost)
+	res.Cost.TotalUSD = total(res)
 	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
 		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
@@ -258,6 +260,19 @@ func (s *Sum) costOf(given result.Cost) result.Cost {
 	c.PricesDate = given.PricesDate
 	c.AddUnassigned()
 	return c
+}
+
+// total returns Cost.TotalUSD.
+func total(res *result.Result) *llm.USD {
+	e, r := res.Embeddings, res.ReaderCost
+	if e == nil || e.USD == nil || r != nil && r.USD == nil || res.Cost.UnpricedModel != "" {
+		return nil
+	}
+	sum := res.Cost.SpentUSD.Plus(*e.USD)
+	if r != nil {
+		sum = sum.Plus(*r.USD)
+	}
+	return &sum
 }
 
 // PassInterval returns the Wilson interval of a pass rate, nil if there is none.

@@ -28,6 +28,8 @@ type Evaluation struct {
 	run     *Run
 	session *harness.Session
 	asked   *target.Target
+
+	embeddings embeddingMeter
 }
 
 // Reopen opens the journal of Resume. It compares the experiments as far as that is possible before
@@ -139,6 +141,7 @@ func (r *Run) Begin(session *harness.Session, resumed *journal.Journal, options 
 // daemon cannot be evaluated. A new journal is removed then, since nothing was asked.
 func (e *Evaluation) Prepare(ctx context.Context) error {
 	r := e.run
+	e.embeddings.begin(ctx, e.session.Service())
 	// The others are filled before their first question.
 	unchanging := slices.DeleteFunc(slices.Clone(r.Brains), func(b dataset.Brain) bool { return b.Changes })
 	brains, err := seed.Brains(ctx, e.session.Service(), r.Dialect, unchanging, e.Journal.Seeded, e.Journal.MarkSeeded)
@@ -188,6 +191,7 @@ func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Resul
 		return result.Result{}, "", err
 	}
 	config := e.config()
+	config.Notes.Embeddings = func() *result.Embeddings { return e.embedded(context.WithoutCancel(ctx)) }
 	config.Scorer, config.Observer = pipeline.Grader{Scorer: sc}, o
 	if e.run.Dataset.Lifecycle() {
 		live := e.live(&config, sc)
@@ -228,9 +232,9 @@ func (r *Run) readerPrices() *result.ReaderPrices {
 	if r.Found.Endpoint == "" {
 		provider = cmp.Or(r.reader.Provider, provider)
 	}
-	date := llm.PricesDate
-	if len(r.Priced) > 0 || provider != llm.ProviderOpenAI {
-		date = "" // some may be given
+	date := r.listDate()
+	if provider != llm.ProviderOpenAI {
+		date = ""
 	}
 	return &result.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
 		if model == llm.ProviderFake {
@@ -238,6 +242,20 @@ func (r *Run) readerPrices() *result.ReaderPrices {
 		}
 		return r.Prices.Of(provider, model)
 	}}
+}
+
+// listDate is the day of the list prices, empty if some prices may be given.
+func (r *Run) listDate() string {
+	if len(r.Priced) > 0 {
+		return ""
+	}
+	return llm.PricesDate
+}
+
+// embedded returns what is recorded of the daemon's embeddings.
+func (e *Evaluation) embedded(ctx context.Context) *result.Embeddings {
+	r := e.run
+	return e.embeddings.result(ctx, e.session.Service(), r.Prices, r.listDate(), r.Resume != "")
 }
 
 // live lets what happens before questions happen. The caller closes it when the last question has
@@ -248,8 +266,9 @@ func (e *Evaluation) live(config *harness.Config, sc scorer.Scorer) *lifecycle.R
 		Dataset: r.Dataset, Brains: r.Brains, Target: e.asked,
 		Skips: func(q dataset.Question) bool { return errors.Is(sc.Check(q.Item()), scorer.ErrNoGold) },
 	})
-	if e.session.CanRestart() {
+	if e.session.Started() {
 		run.Restart = func(ctx context.Context) (target.Service, error) {
+			e.embeddings.restart(ctx, e.session.Service())
 			if err := e.session.Restart(ctx); err != nil {
 				return nil, err
 			}

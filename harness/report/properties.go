@@ -28,8 +28,11 @@ func properties(run *Run) []property {
 		}
 	}
 	s.add("mean_score", decimal(res.MeanScore))
-	n := res.Counts
-	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, notMeasurable(n)))
+	n, notMeasurable := res.Counts, "" // only a run with operations has such
+	if n.NotMeasurable > 0 {
+		notMeasurable = fmt.Sprintf(" not_measurable=%d", n.NotMeasurable)
+	}
+	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, notMeasurable))
 	if res.Leaks != nil {
 		s.add("leaks", res.Leaks.Text())
 	}
@@ -70,6 +73,9 @@ func properties(run *Run) []property {
 		s.add("model_request_warnings", strings.Join(r.ModelRequests.Warnings(), "; "))
 	}
 	s.add("cost_usd", cost(res))
+	if e := res.Embeddings; e != nil {
+		s.add("embeddings", e.Text(strings.TrimSpace))
+	}
 	if c := res.CostAccounting; c != nil {
 		s.add("saved_usd", strings.TrimPrefix(c.SavedText(), "$"))
 		s.add("list_cost_usd", strings.TrimPrefix(c.ListText(), "$"))

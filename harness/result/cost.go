@@ -33,6 +33,9 @@ type Cost struct {
 	// PricesDate is the day of the judge's price, YYYY-MM-DD; empty if the day is not known, as of a
 	// price that was given, or nothing was priced.
 	PricesDate string `json:"prices_date,omitempty"`
+	// TotalUSD is the sum of SpentUSD and of the known costs of the daemon's reader and of its
+	// embeddings. It is nil if one of these is not known, or without embeddings.
+	TotalUSD *llm.USD `json:"total_usd,omitempty"`
 	// Unassigned are the judge's requests that belong to the verdict of no question in the file,
 	// because the run ended before it, or the question was asked again.
 	Unassigned []JudgeCall `json:"unassigned,omitempty"`

@@ -92,6 +92,8 @@ type Result struct {
 	// ReaderCost is nil if the daemon reported no tokens, and in a replay, whose CostAccounting has
 	// what daemons spend.
 	ReaderCost *ReaderCost `json:"reader_cost,omitempty"`
+	// Embeddings is nil if the daemon does not say what it embedded.
+	Embeddings *Embeddings `json:"embeddings,omitempty"`
 	// OwnQuestions are those that evalctl asked before the run, and before each time it was resumed.
 	OwnQuestions []OwnQuestion `json:"own_questions,omitempty"`
 	Cost         Cost          `json:"cost"`

@@ -22,6 +22,7 @@ var given = []struct{ path, what string }{
 	{".brains[].id", "the brains and the sizes of their corpora"},
 	{".brains[].documents", "the brains and the sizes of their corpora"},
 	{".own_questions", "the questions of evalctl's own before the run"},
+	{".embeddings", "what the daemon embedded, and at which price"},
 	{".imported", "where imported answers come from"},
 	{".mapped", "what was seen of a service with a mapping"},
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
@@ -37,7 +38,7 @@ var given = []struct{ path, what string }{
 // derived are the keys below given ones that do follow.
 var derived = []string{
 	".identity.dataset.tags", ".identity.dataset.selection.sha256", ".cost_accounting.total_usd",
-	".cost_accounting.list_cost.usd",
+	".cost_accounting.list_cost.usd", ".embeddings.usd",
 	".cost_accounting.usd_per_correct", ".cost_accounting.usd_per_correct_interval",
 	".replay.arm", ".replay.strata", ".replay.weighted_pass_rate", ".replay.macro_pass_rate",
 	".replay.judge_verdicts", ".replay.losses", ".replay.answered_at_first_attempt",
@@ -173,6 +174,11 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	if whole && f.number != want.Planned || f.number > want.Planned {
 		rep.add(Difference{Path: ".questions", Problem: fmt.Sprintf(
 			"it has %d questions, and the run planned %d", f.number, want.Planned)})
+	}
+	if e := res.Embeddings; e != nil {
+		recomputed := *e
+		recomputed.USD = e.Cost()
+		want.Embeddings = &recomputed
 	}
 	if res.ReaderCost != nil {
 		f.sum.PriceReaders(res.ReaderCost.Prices())

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -54,12 +55,34 @@ func OpenEmbedCache(e Embedder, dir string, maxBytes int64, log *slog.Logger) (*
 	return &EmbedCache{embedder: e, kept: kept, where: dir}, nil
 }
 
-// EmbedStats counts the texts that a cache was asked for.
-type EmbedStats struct{ Cached, Embedded int64 }
+// EmbedStats counts the texts that a cache was asked for, and what the others have cost.
+type EmbedStats struct {
+	Cached, Embedded int64
+	Tokens           int64 // that the provider has counted
+	// Uncounted are the texts of responses without a count of tokens.
+	Uncounted int64
+}
 
 // Stats returns the counts so far.
 func (c *EmbedCache) Stats() EmbedStats {
-	return EmbedStats{Cached: c.cached.Load(), Embedded: c.embedded.Load()}
+	s := EmbedStats{Cached: c.cached.Load(), Embedded: c.embedded.Load()}
+	if e, ok := c.embedder.(interface {
+		Tokens() (tokens, uncounted int64)
+	}); ok {
+		s.Tokens, s.Uncounted = e.Tokens()
+	} else {
+		s.Uncounted = s.Embedded
+	}
+	return s
+}
+
+// Model returns the provider of the vectors and its name of the model.
+func (c *EmbedCache) Model() (provider, model string) {
+	provider, model, _ = strings.Cut(c.Name(), "/")
+	if at := strings.LastIndex(model, "@http"); at > 0 {
+		model = model[:at]
+	}
+	return provider, model
 }
 
 // Name is the embedder's.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type openAIEmbedder struct {
 	slots  chan struct{} // one for each request in flight
 	// dimensions of the first response; 0 before it.
 	dimensions atomic.Int64
+	// tokens is what the provider has counted, and uncounted the texts of responses without a count.
+	tokens, uncounted atomic.Int64
 }
 
 // newOpenAIEmbedder checks the configuration and makes no request.
@@ -107,6 +110,7 @@ func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 			if err != nil {
 				return err
 			}
+			e.count(answer.Usage, len(texts))
 			if err := placeVectors(answer.Data, vectors); err != nil {
 				return err
 			}
@@ -117,6 +121,20 @@ func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 		clear(vectors)
 	}
 	return err
+}
+
+// count counts what a response has cost, whether or not it can be used.
+func (e *openAIEmbedder) count(u openai.Usage, texts int) {
+	if n := cmp.Or(u.PromptTokens, u.TotalTokens); n > 0 {
+		e.tokens.Add(int64(n))
+	} else {
+		e.uncounted.Add(int64(texts))
+	}
+}
+
+// Tokens implements an optional method of Embedder.
+func (e *openAIEmbedder) Tokens() (tokens, uncounted int64) {
+	return e.tokens.Load(), e.uncounted.Load()
 }
 
 // checkDimensions returns an error if the vectors have another length than earlier ones.

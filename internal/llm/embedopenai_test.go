@@ -232,3 +232,40 @@ func FuzzEmbedAnswer(f *testing.F) {
 		}
 	})
 }
+
+// TestEmbeddingTokens: what the provider counts is added up, also of a response that cannot be used,
+// and texts of responses without a count are counted.
+func TestEmbeddingTokens(t *testing.T) {
+	var n int
+	e, _ := openEmbedStub(t, func(llmtest.Call) llmtest.Reply {
+		n++
+		switch n {
+		case 1:
+			return llmtest.Reply{Input: 7}
+		case 2:
+			return llmtest.Reply{Usage: `{"total_tokens":5}`}
+		case 3:
+			return llmtest.Reply{Body: `{"data":[],"usage":{"prompt_tokens":3,"total_tokens":3}}`}
+		}
+		return llmtest.Reply{}
+	})
+	c := NewEmbedCache(e)
+	for _, texts := range [][]string{{"a", "b"}, {"c"}, {"d"}, {"e", "f", "a"}} {
+		_, _ = c.Embed(t.Context(), texts)
+	}
+	if got, want := c.Stats(), (EmbedStats{Cached: 1, Embedded: 5, Tokens: 15, Uncounted: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestEmbedCacheModel(t *testing.T) {
+	for name, want := range map[string]string{
+		"openai/text-embedding-3-small": "openai text-embedding-3-small", "ollama/a/b@http://box:11434/v1": "ollama a/b",
+		"openai/@cf/baai/bge@https://x/v1": "openai @cf/baai/bge", "fake/hashed": "fake hashed",
+	} {
+		provider, model := NewEmbedCache(newCounting(name)).Model()
+		if got := provider + " " + model; got != want {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
