@@ -340,3 +340,16 @@ func printFirstTry(t *terminal.Terminal, res result.Result) {
 		t.Field("first try", "%d of %d passed: %.3f   %s tried again", f.Passed, f.Total, f.PassRate, figure.Count(f.TriedAgain, "question"))
 	}
 }
+
+// Escaped prints the processes that a daemon had left behind, which were ended with it, or that such
+// processes are not found.
+func Escaped(t *terminal.Terminal, processes []string, known bool) {
+	switch {
+	case !known:
+		t.Field("left", "whether the daemon left processes behind is not known: only Linux shows those that leave its "+
+			"process group and its environment")
+	case len(processes) > 0:
+		t.Field("left", "processes of the daemon that had left its process group and its environment were ended: %s",
+			terminal.Line(strings.Join(processes, ", ")))
+	}
+}
