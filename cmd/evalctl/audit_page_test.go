@@ -10,6 +10,7 @@ import (
 // TestAuditPublished runs the commands of docs/audit.md with published files in the place of the
 // small ones. Their rates are those of their authors.
 func TestAuditPublished(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}

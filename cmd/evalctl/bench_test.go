@@ -9,24 +9,14 @@ import (
 	"time"
 )
 
-// buildProgram builds the command and returns its path.
-func buildProgram(tb testing.TB) string {
-	tb.Helper()
-	file := filepath.Join(tb.TempDir(), "evalctl")
-	if out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", file, ".").CombinedOutput(); err != nil {
-		tb.Fatalf("%v\n%s", err, out)
-	}
-	return file
-}
-
 func benchmarkRun(b *testing.B, each func(start time.Time, out string), args ...string) {
-	program, out := buildProgram(b), b.TempDir()
+	out := b.TempDir()
 	args = append([]string{
 		"run", "--sdk", "go", "--dataset", "../../datasets/smoke.jsonl", "--scorer", "exact", "--output", out,
 	}, args...)
 	for b.Loop() {
 		start := time.Now()
-		if text, err := exec.CommandContext(b.Context(), program, args...).CombinedOutput(); err != nil {
+		if text, err := exec.CommandContext(b.Context(), "evalctl", args...).CombinedOutput(); err != nil {
 			b.Fatalf("%v\n%s", err, text)
 		}
 		each(start, out)

@@ -69,6 +69,7 @@ func scriptCommands(script string) (out [][]string) {
 // TestWorkflowCommands checks that the commands of the workflows exist, and runs those of the gate
 // that need only a clone.
 func TestWorkflowCommands(t *testing.T) {
+	t.Parallel()
 	if raceDetector {
 		t.Skip("it runs other processes only, one at a time")
 	}

@@ -135,6 +135,7 @@ func TestComposeNames(t *testing.T) {
 // TestCompose runs the replicas of docs/compose.yaml as processes, with the environment of the
 // image and of the file, over a real database.
 func TestCompose(t *testing.T) {
+	t.Parallel()
 	if raceDetector {
 		t.Skip("it runs other processes only")
 	}

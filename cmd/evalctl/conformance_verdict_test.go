@@ -12,6 +12,7 @@ import (
 // TestConformanceUnsettled: a run in which too much is not judged ends with a warning and exit code
 // 4. What is broken is certain, and decides the exit code.
 func TestConformanceUnsettled(t *testing.T) {
+	t.Parallel()
 	const warning = "MUST requirements that apply could not be judged"
 	for _, tt := range []struct {
 		name   string

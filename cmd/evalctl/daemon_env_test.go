@@ -24,6 +24,7 @@ func ofTest(names []string) string {
 // TestReplayWithholdsCredentials: a daemon under a cap gets no credential and no provider's address
 // of evalctl's environment, except those that --daemon-env names.
 func TestReplayWithholdsCredentials(t *testing.T) {
+	t.Parallel()
 	file := lanterns(t, 1)
 	env := []string{
 		"SVC_LLM_PROVIDER=fake", "ANTHROPIC_API_KEY=" + foreignSecret, "anthropic_base_url=http://" + foreignSecret,
@@ -93,6 +94,7 @@ func TestDaemonEnvIsChecked(t *testing.T) {
 // TestRunWithholdsCredentials: with a budget, a started daemon gets only what its configured models
 // need, and without one everything.
 func TestRunWithholdsCredentials(t *testing.T) {
+	t.Parallel()
 	model := llmtest.NewServer(t, lanternModel)
 	write := func(t *testing.T, dir, name, text string) {
 		t.Helper()

@@ -25,6 +25,7 @@ func fetchFile(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestFetchURL(t *testing.T) {
+	t.Parallel()
 	content := strings.Repeat("a question and its answer\n", 5000)
 	sum := sha256.Sum256([]byte(content))
 	requests := 0

@@ -20,6 +20,7 @@ import (
 // and at /mcp, with the mapping that follows from the tools and with one from a file: retrieval is the
 // same for every question. The tools take no date of the question, so that it is left out.
 func TestOwnToolsMeasureTheSame(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	data, err := os.ReadFile("../../datasets/core.jsonl")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // once, and then forty files of all kinds. It answers each of them and its health, and the memory
 // of the process stays bounded.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	if raceDetector {
 		t.Skip("measures memory, of which the race detector needs several times as much")
 	}

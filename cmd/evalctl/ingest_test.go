@@ -72,6 +72,7 @@ func awaitIngest(t *testing.T, b *client.Brain, id string) (protocol.Job, protoc
 // TestQueuedIngestSurvivesKill kills a daemon at several moments after it has queued a large file.
 // The next one ends with the same document as a daemon that is not killed.
 func TestQueuedIngestSurvivesKill(t *testing.T) {
+	t.Parallel()
 	created := regexp.MustCompile(`(?m)^created_at: .*$`)
 	text := strings.Repeat("The walrus lives in the sea, and *never* on the shelf.\n\n", 80_000)
 	file := protocol.IngestFile{Path: "notes/sea.txt", Title: "The Sea", Tags: []string{"a", "b"}, Content: []byte(text)}

@@ -12,7 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/pprof"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,26 +38,43 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(withDatabase{m}, map[string]func(){"evalctl": limited, "mortal": mortal, "flooder": flooder})
+	testscript.Main(prepared{m}, map[string]func(){"mortal": mortal, "flooder": flooder, "rooted": rooted})
 }
 
-// withDatabase runs the tests, and stops the database that some of them use.
-type withDatabase struct{ m *testing.M }
+// prepared runs the tests with evalctl on the PATH, and stops the database that some of them use.
+type prepared struct{ m *testing.M }
 
-func (w withDatabase) Run() int {
-	longtest.Parallel(3) // most tests wait for processes as often as these compute
-	return postgrestest.Main(w.m)
+func (p prepared) Run() int {
+	longtest.Parallel(4) // most tests wait for processes as often as these compute
+	dir, err := os.MkdirTemp("", "evalctl-test")
+	if err == nil {
+		err = buildProgram(filepath.Join(dir, "evalctl"))
+	}
+	if err == nil {
+		err = os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	}
+	defer os.RemoveAll(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return postgrestest.Main(p.m)
 }
 
-// limited runs evalctl with a timeout, after which it dumps all goroutines. The timeout applies to
-// each command, not to all scripts together, so that no script fails because others are slow.
-func limited() {
-	time.AfterFunc(commandTimeout, func() {
-		fmt.Fprintf(os.Stderr, "evalctl %q did not end in %v:\n", os.Args[1:], commandTimeout)
-		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
-		os.Exit(124)
-	})
-	main()
+// buildProgram builds evalctl as this test was built. The test itself could take its part, but would
+// take twice as long to start, because of the packages that only tests import.
+func buildProgram(file string) error {
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", file}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"}) {
+		args = append(args, "-trimpath") // or every package would be compiled again
+	}
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build evalctl: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // concurrentScripts run with the race detector too, with which each process takes a second more.
@@ -70,6 +87,7 @@ var concurrentScripts = []string{
 
 // TestScripts runs the commands of testdata/script as real processes.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -230,6 +230,7 @@ func TestMCPHomeStartsOnce(t *testing.T) {
 // TestMCPKeepsAcknowledgedWrites kills the process that runs the daemon, several times, while all
 // others write.
 func TestMCPKeepsAcknowledgedWrites(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	owners := make([]*agent, 3)
 	for i := range owners {
@@ -296,6 +297,7 @@ func TestMCPClientGone(t *testing.T) {
 // TestMCPEnds ends processes while calls are under way, and checks that what was acknowledged is
 // stored, and that after the end of stdin everything is.
 func TestMCPEnds(t *testing.T) {
+	t.Parallel()
 	const calls = 100
 	for _, c := range []struct {
 		name string

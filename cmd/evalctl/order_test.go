@@ -13,6 +13,7 @@ import (
 // response. The shorter notes rank first and have the last names. The fake reranker scores all of
 // them the same.
 func TestRanksFollowResponse(t *testing.T) {
+	t.Parallel()
 	const documents = 40
 	dir := t.TempDir()
 	var paths []string

@@ -49,6 +49,7 @@ func conversations(t *testing.T, n int) string {
 // TestReplayMemory: what memory adds over each baseline is tested by conversation if that is wanted,
 // and not wanted of too few of them.
 func TestReplayMemory(t *testing.T) {
+	t.Parallel()
 	args := []string{"--sdk=go", "--model=fake", "--scorer=exact", "--cluster=brain", "--json", "--quiet", "--output=out"}
 	for _, b := range result.Baselines {
 		args = append(args, "--baseline="+string(b))

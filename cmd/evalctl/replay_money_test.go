@@ -83,6 +83,7 @@ func readResult(t *testing.T, path string) (res result.Result) {
 // TestReplayCountsEveryProvider: embeddings at a provider of their own are counted under the same
 // cap, and a started daemon gets no key of anyone.
 func TestReplayCountsEveryProvider(t *testing.T) {
+	t.Parallel()
 	dir, file := t.TempDir(), lanterns(t, 3)
 	main := llmtest.NewServer(t, lanternModel)
 	embed := llmtest.NewServer(t, embeddingReply)
@@ -128,6 +129,7 @@ func TestReplayCountsEveryProvider(t *testing.T) {
 
 // TestReplayHidesUnusedKeys: a daemon that calls no paid model gets no key for one either.
 func TestReplayHidesUnusedKeys(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	code, out := paidReplay(t, dir, []string{"SVC_LLM_PROVIDER=fake", "OPENAI_API_KEY=", "SVC_EMBED_API_KEY=" + embedSecret,
 		"SVC_RERANK_API_KEY=sk-rerank-real"}, "--sdk=go", "--dataset="+lanterns(t, 1), "--output=a.json", spyDaemon("spy"))
@@ -143,6 +145,7 @@ func TestReplayHidesUnusedKeys(t *testing.T) {
 // TestReplayReranker: a /rerank endpoint is not counted, which a cap does not allow unless the user
 // does.
 func TestReplayReranker(t *testing.T) {
+	t.Parallel()
 	dir, file := t.TempDir(), lanterns(t, 2)
 	rerank := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{} })
 	env := []string{"SVC_LLM_PROVIDER=fake", "SVC_RERANK_PROVIDER=http", "SVC_RERANK_BASE_URL=" + rerank.URL,
@@ -165,6 +168,7 @@ func TestReplayReranker(t *testing.T) {
 // TestReplayChecksBeforeSpending: what can be known of a daemon before it is started is checked
 // before the first paid call.
 func TestReplayChecksBeforeSpending(t *testing.T) {
+	t.Parallel()
 	file := lanterns(t, 2)
 	model := llmtest.NewServer(t, lanternModel)
 	taken := strings.Split(strings.TrimPrefix(model.URL, "http://"), "/")[0]
@@ -383,6 +387,7 @@ func TestReplayAfterBadExtraction(t *testing.T) {
 // TestReplayBlamesTheDaemonAlone: what the cache, the cap or a local folder causes has its own exit
 // code, also while brains are filled.
 func TestReplayBlamesTheDaemonAlone(t *testing.T) {
+	t.Parallel()
 	model := llmtest.NewServer(t, lanternModel)
 	env := []string{"OPENAI_BASE_URL=" + model.URL}
 	args := []string{"--sdk=go", "--dataset=" + lanterns(t, 1), "--model=gpt-4o-mini", "--ingest-mode=replay",
@@ -421,6 +426,7 @@ func TestReplayBlamesTheDaemonAlone(t *testing.T) {
 // TestReplayRepeatedForNothing: a paid replay in which the daemon extracts and answers is repeated
 // from the cache alone, also when its home is gone.
 func TestReplayRepeatedForNothing(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it fills brains several times")
 	}

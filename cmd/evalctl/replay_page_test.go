@@ -57,6 +57,7 @@ func testSession(t *testing.T, file string, hidden ...*regexp.Regexp) {
 // testSessionIn is testSession in a folder that prepare adds to.
 func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...*regexp.Regexp) {
 	t.Helper()
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -235,6 +236,9 @@ type meter struct {
 
 func (m *meter) reply(c llmtest.Call) llmtest.Reply {
 	r := lanternModel(c)
+	if strings.Contains(c.Messages[0].Content, vendorSystem) {
+		r.Text = vendorVerdict(c.Messages[len(c.Messages)-1].Content)
+	}
 	r.Input = 0
 	for _, message := range c.Messages {
 		r.Input += len(message.Content)
@@ -266,12 +270,13 @@ type paidQueue struct {
 	single llm.USD
 }
 
-func newPaidQueue(t *testing.T, questions int, seed uint64, cluster *postgrestest.Cluster) *paidQueue {
+func newPaidQueue(t *testing.T, questions int, seed uint64, cluster *postgrestest.Cluster, args ...string) *paidQueue {
 	t.Helper()
 	r := &paidQueue{m: &meter{random: rand.New(rand.NewPCG(seed, 6))}, whole: t.TempDir(), args: []string{
 		"--sdk=go", "--baseline=oracle", "--dataset=" + lanterns(t, questions), "--model=gpt-4o-mini", "--judge=gpt-4o",
 		"--price=gpt-4o=100/0", "--price=gpt-4o-mini=0.01/0", "--cache=off", "--floor=0", "--output=out",
 	}}
+	r.args = append(r.args, args...)
 	r.queueRig = queueRig{t: t, url: cluster.Database(), files: t.TempDir(), env: []string{
 		"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + llmtest.NewServer(t, r.m.reply).URL,
 	}}
@@ -448,6 +453,54 @@ func TestReplayQueueFaults(t *testing.T) {
 		}
 	}
 	rig.check(dir)
+}
+
+// vendorSystem begins the prompt of a recipe file, of which vendorVerdict is the model: it passes about
+// half of the answers, whatever they say, the same ones each time.
+const vendorSystem = "You grade answers for a vendor."
+
+func vendorVerdict(prompt string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(prompt))
+	return []string{"CORRECT", "WRONG"}[h.Sum32()%2]
+}
+
+// TestReplayQueuePanel: of two workers with a panel of judges, one is killed in the middle. The
+// figures of the panel are those of one process.
+func TestReplayQueuePanel(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("with the race detector, workers are killed before they have done anything")
+	}
+	recipe := filepath.Join(t.TempDir(), "vendor.yaml")
+	if err := os.WriteFile(recipe, []byte("system: "+vendorSystem+`
+user: "Gold: {{reference_answer}} Answer: {{candidate_answer}} {{question}}"
+reply: {right: [CORRECT], wrong: [WRONG]}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rig := newPaidQueue(t, 12, 1, postgrestest.New(t), "--judge-panel=benchmark,strict,"+recipe)
+	doomed, _ := rig.worker(0)
+	cmd, stderr := rig.worker(1)
+	defer rig.stop(cmd, stderr)
+	killed := make(chan error, 1)
+	began := rig.m.count()
+	go func() {
+		err := rig.m.await(began + controlCalls + 12)
+		_ = doomed.Process.Kill()
+		_ = doomed.Wait()
+		killed <- err
+	}()
+	dir := t.TempDir()
+	code, out := rig.replay(dir, append(rig.args, "--max-cost-usd=900")...)
+	if err := <-killed; err != nil || code != 0 || !strings.Contains(out, "1 worker left") {
+		t.Fatalf("%v, exit code %d\n%s", err, code, out)
+	}
+	rig.check(dir)
+	panel := readResult(t, filepath.Join(dir, "out", "go.json")).Panel
+	if panel == nil || len(panel.Recipes) != 3 || panel.Recipes[0].Counts.Passed == panel.Recipes[2].Counts.Passed {
+		t.Errorf("the recipes do not differ: %+v", panel)
+	}
 }
 
 func (m *meter) count() int {

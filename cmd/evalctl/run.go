@@ -158,7 +158,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(r.Gold.Warnings), path, c.Verbose)
+	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
 	verdict := c.writeArm(p, t, r.Found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

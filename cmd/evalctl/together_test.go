@@ -17,6 +17,7 @@ import (
 // both succeed, one after the other, or one is rejected because the other is running. Neither
 // reaches the daemon of the other.
 func TestStartTogether(t *testing.T) {
+	t.Parallel()
 	dataset, err := filepath.Abs("../../datasets/smoke.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 // TestVectorsLast runs an evaluation several times. Its daemon, which it starts each time, embeds what
 // no earlier run has embedded.
 func TestVectorsLast(t *testing.T) {
+	t.Parallel()
 	model := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{} })
 	dir := t.TempDir()
 	note := filepath.Join(dir, "notes", "boat.md")

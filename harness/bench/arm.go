@@ -35,6 +35,7 @@ type arm struct {
 
 // open starts or reaches all targets.
 func (b *Bench) open(ctx context.Context) error {
+	var services []target.Service
 	for _, t := range b.Targets {
 		a := &arm{
 			bench: b, index: len(b.arms), target: t, brains: map[int][]string{}, requests: map[int]*work.Requests{},
@@ -45,7 +46,9 @@ func (b *Bench) open(ctx context.Context) error {
 		if err := a.open(ctx); err != nil {
 			return fmt.Errorf("target %s: %w", t.Name, err)
 		}
+		services = append(services, a.session.Service())
 	}
+	b.file.Client = work.Client(services)
 	return nil
 }
 
@@ -88,6 +91,9 @@ func (b *Bench) close() error {
 	b.Observer.Doing("removing what was written", nil)
 	var errs []error
 	for _, a := range b.arms {
+		for _, r := range a.requests {
+			r.Close()
+		}
 		if a.session != nil {
 			if a.temp == "" { // otherwise all brains end with the home of the daemon
 				errs = append(errs, a.removeBrains())
@@ -143,7 +149,7 @@ func (a *arm) fill(ctx context.Context, size int) error {
 		documents = 0
 	}
 	a.requests[size] = work.NewRequests(work.Config{
-		Mix: a.mix, Seed: b.Plan.Seed, TopK: b.Plan.TopK, Mode: mode, Dialect: a.target.Dialect,
+		Mix: a.mix, Seed: b.Plan.Seed, TopK: b.Plan.TopK, Mode: mode, Dialect: a.target.Dialect, Client: b.file.Client,
 		Queries: b.Queries, Documents: b.Documents, Size: documents, Prices: b.Prices,
 	}, a.session.Service(), a.brains[size])
 	return nil

@@ -22,6 +22,7 @@ import (
 
 	"evalctl/harness/extern"
 	"evalctl/harness/launch"
+	"evalctl/internal/longtest"
 	"evalctl/scorer"
 )
 
@@ -29,6 +30,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "role:watchdog" {
 		fmt.Fprintln(os.Stderr, launch.Watchdog(os.Stdin, os.Stdout))
 		os.Exit(1)
+	}
+	longtest.Parallel(6)                                          // most tests wait for a process
+	if err := os.Setenv("OPENAI_API_KEY", "secret"); err != nil { // which no scorer may see
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -92,6 +97,7 @@ func block(t *testing.T, language string) string {
 
 // The scorers of the documentation work as they are printed there.
 func TestScorersOfTheDocumentation(t *testing.T) {
+	t.Parallel()
 	item := scorer.Item{ID: "q", Question: "Which?", Reference: "green kettle", Answer: "a Green \"kettle\"\nis green"}
 	for _, c := range []struct{ language, program, name, reason string }{
 		{"python", "python3", "words", "1 of 2 words"}, {"sh", "sh", "no-apology", "it does not apologize"},
@@ -127,6 +133,7 @@ func TestScorersOfTheDocumentation(t *testing.T) {
 
 // Replies out of order reach the requests with their ids.
 func TestRepliesOutOfOrder(t *testing.T) {
+	t.Parallel()
 	s := open(t, script(t, hello+`
 read -r a; read -r b; read -r c
 for line in "$c" "$a" "$b"; do
@@ -150,6 +157,7 @@ read -r end
 
 // No reply but a valid one is a score.
 func TestBadReplies(t *testing.T) {
+	t.Parallel()
 	for reply, want := range map[string]string{
 		`{"id": $id, "score": 7, "reason": ""}`:                       `"score" is not between 0 and 1`,
 		`{"id": $id, "score": NaN, "reason": ""}`:                     "it wrote a line that is no reply",
@@ -176,6 +184,7 @@ func TestBadReplies(t *testing.T) {
 }
 
 func TestTooManyBadReplies(t *testing.T) {
+	t.Parallel()
 	s := open(t, script(t, each(`echo "{\"id\": $id}"`)), extern.Options{MaxUnusable: 2})
 	if v, err := s.Score(t.Context(), scorer.Item{ID: "a"}); err != nil || v.Scored {
 		t.Errorf("%+v %v", v, err)
@@ -187,6 +196,7 @@ func TestTooManyBadReplies(t *testing.T) {
 }
 
 func TestBadHandshakes(t *testing.T) {
+	t.Parallel()
 	for reply, want := range map[string]string{
 		`echo hello`: "it is not one JSON object: hello",
 		`echo '{"protocol": 2, "name": "n", "version": "1", "needs": []}'`:               `"protocol" is 2, and this evalctl speaks 1`,
@@ -219,6 +229,7 @@ func TestBadHandshakes(t *testing.T) {
 }
 
 func TestNeeds(t *testing.T) {
+	t.Parallel()
 	s := open(t, script(t, `read -r h; echo '{"protocol": 1, "name": "n", "version": "1", "needs": ["reference_answer", "expected_paths"]}'
 cat >/dev/null`), extern.Options{})
 	err := s.Check(scorer.Item{ID: "q", Reference: "r"})
@@ -233,6 +244,7 @@ cat >/dev/null`), extern.Options{})
 // A process that ends is started again with what it had not answered. An answer that it had twice is
 // unscored, and the others are not.
 func TestRestartAfterACrash(t *testing.T) {
+	t.Parallel()
 	s := open(t, script(t, each(`case $line in *poison*) echo dying >&2; exit 7;; esac
 `+good)), extern.Options{})
 	for range 2 {
@@ -248,6 +260,7 @@ func TestRestartAfterACrash(t *testing.T) {
 }
 
 func TestRestartsAreLimited(t *testing.T) {
+	t.Parallel()
 	s := open(t, script(t, each("exit 7")), extern.Options{})
 	for i := 0; ; i++ {
 		v, err := s.Score(t.Context(), scorer.Item{ID: "q"})
@@ -275,7 +288,7 @@ func TestTimeout(t *testing.T) {
 			}
 		})
 	}
-	for range 4 {
+	for range 2 {
 		all.Go(func() {
 			if v, err := s.Score(t.Context(), scorer.Item{ID: "a", Answer: "fine"}); err != nil || !v.Passed() {
 				t.Errorf("%+v %v", v, err)
@@ -287,7 +300,7 @@ func TestTimeout(t *testing.T) {
 
 // Neither the process nor one that it has started outlives Close, and credentials do not reach it.
 func TestProcessGroupAndEnvironment(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", "secret")
+	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	s, err := extern.Open(t.Context(), script(t, "trap '' TERM\nsleep 1000 & echo $! $$ > "+pids+"\n"+
 		each(`echo "{\"id\": $id, \"score\": 0, \"reason\": \"key:$OPENAI_API_KEY:$PATH\"}"`)+"sleep 1000\n"),
@@ -320,6 +333,7 @@ func TestProcessGroupAndEnvironment(t *testing.T) {
 
 // A cancelled run does not wait for a reply.
 func TestCancelledScore(t *testing.T) {
+	t.Parallel()
 	s := open(t, script(t, each("sleep 1000 & wait")), extern.Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupted")
@@ -330,6 +344,7 @@ func TestCancelledScore(t *testing.T) {
 }
 
 func TestService(t *testing.T) {
+	t.Parallel()
 	replies := map[string]string{
 		"good": `{"id": %s, "score": 0.75, "reason": "ok"}`, "bad": `{"id": %s, "score": 75, "reason": "ok"}`,
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -114,10 +113,9 @@ type running struct {
 
 // readProcesses returns the table of processes.
 func readProcesses() []running {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	var all []running
-	for _, path := range stats {
-		stat, err := os.ReadFile(path)
+	for _, pid := range pids() {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			continue // it has ended
 		}
@@ -129,7 +127,7 @@ func readProcesses() []running {
 		}
 		number := func(field []byte) int { n, _ := strconv.Atoi(string(field)); return n }
 		all = append(all, running{
-			pid: number(bytes.TrimSpace(stat[:open])), parent: number(fields[1]), group: number(fields[2]),
+			pid: pid, parent: number(fields[1]), group: number(fields[2]),
 			start: uint64(number(fields[19])), zombie: bytes.ContainsAny(fields[0], "ZX"), name: string(stat[open+1 : end]),
 		})
 	}

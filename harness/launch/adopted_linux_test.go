@@ -49,8 +49,8 @@ func TestEscaped(t *testing.T) {
 				pids, want = append(pids, pid), append(want, fmt.Sprintf("sleep (pid %d)", pid))
 			}
 			slices.Sort(want)
-			if len(pids) != 2 || len(strays(d.mark, d.groups)) > 0 {
-				t.Fatalf("pids %v, strays %v: they did not escape", pids, strays(d.mark, d.groups))
+			if _, strays := live(d.groups, d.mark); len(pids) != 2 || len(strays) > 0 {
+				t.Fatalf("pids %v, strays %v: they did not escape", pids, strays)
 			}
 			ends := d
 			switch how {

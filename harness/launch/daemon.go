@@ -108,7 +108,8 @@ func (d *Daemon) signal(sig syscall.Signal) error {
 
 // processes returns the daemon's live processes, those included that have left its groups.
 func (d *Daemon) processes() []int {
-	pids := append(groupMembers(d.groups), strays(d.mark, d.groups)...)
+	members, strays := live(d.groups, d.mark)
+	pids := append(members, strays...)
 	for _, p := range d.escaped() {
 		if !slices.Contains(pids, p.pid) {
 			pids = append(pids, p.pid)
@@ -138,8 +139,9 @@ func (d *Daemon) Escaped() (names []string, known bool) {
 // signalAll sends a signal to every process of the daemon, and to the watchdog. It ignores errors;
 // the caller checks which processes remain.
 func (d *Daemon) signalAll(sig syscall.Signal) {
-	escaped, marked := d.escaped(), strays(d.mark, d.groups) // before their parents end
+	escaped := d.escaped() // before their parents end
 	signalGroups(d.groups, sig)
+	_, marked := live(d.groups, d.mark)
 	for _, pid := range marked {
 		_ = signalProcess(pid, sig)
 		d.note(stray{pid: pid})
@@ -272,7 +274,7 @@ func (d *Daemon) run(started chan<- error) {
 // supervise ends the groups when the command has exited or stop is called.
 func (d *Daemon) supervise() {
 	defer close(d.done)
-	exited := false
+	exited, ended := false, false
 	select {
 	case <-d.exited:
 		exited = true
@@ -282,12 +284,16 @@ func (d *Daemon) supervise() {
 			exited = true
 		default:
 			d.signalAll(syscall.SIGTERM)
-			d.awaitExit(grace)
+			ended = len(d.awaitExit(grace)) == 0
 		}
 	}
-	// This also kills the watchdog, which has watched until now.
-	d.signalAll(syscall.SIGKILL)
-	left := d.awaitExit(killWait)
+	var left []int
+	if ended {
+		signalGroups(d.groups, syscall.SIGKILL) // only the watchdog, which has watched until now, is there
+	} else {
+		d.signalAll(syscall.SIGKILL)
+		left = d.awaitExit(killWait)
+	}
 	d.reap()
 	d.release()
 	d.watchdog.release()
@@ -312,6 +318,10 @@ func (d *Daemon) closeLog() {
 // processes that remain after the limit.
 func (d *Daemon) awaitExit(limit time.Duration) []int {
 	deadline := time.Now().Add(limit)
+	select {
+	case <-d.exited: // before that, the command itself is left
+	case <-time.After(limit):
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		left := d.processes()
 		if len(left) == 0 || time.Now().After(deadline) {

@@ -11,25 +11,22 @@ func processAttributes(group int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pgid: group}
 }
 
-// groupMembers returns the live processes of the groups.
-func groupMembers(groups []int) []int {
+// live returns the live processes of the groups, and no strays: macOS does not show the environment
+// of a process to others.
+func live(groups []int, _ string) (members, _ []int) {
 	const zombie = 5 // SZOMB of sys/proc.h
 
-	var pids []int
 	for _, group := range groups {
 		// An error means that the group does not exist.
-		members, _ := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
-		for _, member := range members {
-			if member.Proc.P_stat != zombie {
-				pids = append(pids, int(member.Proc.P_pid))
+		all, _ := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
+		for _, p := range all {
+			if p.Proc.P_stat != zombie {
+				members = append(members, int(p.Proc.P_pid))
 			}
 		}
 	}
-	return pids
+	return members, nil
 }
-
-// strays finds none: macOS does not show the environment of a process to others.
-func strays(string, []int) []int { return nil }
 
 // peakMemory returns 0: macOS tells only the parent of a process its peak, and only once it has
 // ended.

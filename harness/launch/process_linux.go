@@ -20,13 +20,12 @@ func processAttributes(group int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pgid: group, Pdeathsig: syscall.SIGKILL}
 }
 
-// groupMembers returns the live processes of the groups. It does not use kill(2), which also
-// succeeds for zombies.
-func groupMembers(groups []int) []int {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	var pids []int
-	for _, path := range stats {
-		stat, err := os.ReadFile(path)
+// live returns the live processes of the groups, and those outside them whose environment has the
+// mark, unless it is empty. Those of other users, whose environment cannot be read, are not found. It
+// does not use kill(2), which also succeeds for zombies.
+func live(groups []int, mark string) (members, strays []int) {
+	for _, pid := range pids() {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			continue // it has ended
 		}
@@ -35,37 +34,37 @@ func groupMembers(groups []int) []int {
 		if len(fields) < 3 || bytes.ContainsAny(fields[0], "ZX") {
 			continue
 		}
-		group, err := strconv.Atoi(string(fields[2]))
-		if err != nil || !slices.Contains(groups, group) {
+		if group, err := strconv.Atoi(string(fields[2])); err == nil && slices.Contains(groups, group) {
+			members = append(members, pid)
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			pids = append(pids, pid)
+		if mark == "" {
+			continue
+		}
+		// After an error it has ended, or is another user's.
+		if environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err == nil && bytes.Contains(environ, []byte(mark+"=")) {
+			strays = append(strays, pid)
 		}
 	}
-	return pids
+	return members, strays
 }
 
-// strays returns the live processes outside the groups whose environment has the mark. Those of other
-// users, whose environment cannot be read, are not found.
-func strays(mark string, groups []int) []int {
-	if mark == "" {
+// pids returns the processes of this machine. It reads one directory: filepath.Glob would open
+// that of each process too.
+func pids() []int {
+	proc, err := os.Open("/proc")
+	if err != nil {
 		return nil
 	}
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
-	inside := groupMembers(groups)
-	var pids []int
-	for _, path := range environs {
-		environ, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(environ, []byte(mark+"=")) {
-			continue // it has ended, or is another user's; that of a zombie is empty
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && !slices.Contains(inside, pid) {
-			pids = append(pids, pid)
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1) // those before an error are valid
+	var found []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			found = append(found, pid)
 		}
 	}
-	return pids
+	return found
 }
 
 // peakMemory returns the sum of the peaks of the resident memory of processes in bytes, 0 if none
@@ -114,7 +113,8 @@ func foreignListener(groups []int, port int) bool {
 	if len(listening) == 0 {
 		return false // no table of sockets, or another network namespace
 	}
-	for _, pid := range groupMembers(groups) {
+	members, _ := live(groups, "")
+	for _, pid := range members {
 		fds := fmt.Sprintf("/proc/%d/fd", pid)
 		entries, err := os.ReadDir(fds)
 		if os.IsPermission(err) {

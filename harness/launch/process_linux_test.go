@@ -29,7 +29,7 @@ func TestGroupMembersOmitsZombies(t *testing.T) {
 	if err := syscall.Kill(-cmd.Process.Pid, 0); err != nil {
 		t.Fatalf("the group no longer exists: %v", err)
 	}
-	if got := groupMembers([]int{cmd.Process.Pid}); len(got) > 0 {
+	if got, _ := live([]int{cmd.Process.Pid}, ""); len(got) > 0 {
 		t.Errorf("members %v, want none", got)
 	}
 }

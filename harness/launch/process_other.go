@@ -25,9 +25,7 @@ func signalProcess(int, syscall.Signal) error { return errors.ErrUnsupported }
 
 func usageOf([]int) (Usage, bool) { return Usage{}, false }
 
-func groupMembers([]int) []int { return nil }
-
-func strays(string, []int) []int { return nil }
+func live([]int, string) (members, strays []int) { return nil, nil }
 
 func peakMemory([]int) int64 { return 0 }
 

@@ -67,7 +67,10 @@ func TestStrays(t *testing.T) {
 				t.Error(err)
 			}
 			<-d.Done()
-			waitFor(t, "the end of the stray", func() bool { return len(strays(d.mark, nil)) == 0 })
+			waitFor(t, "the end of the stray", func() bool {
+				_, strays := live(nil, d.mark)
+				return len(strays) == 0
+			})
 		})
 	}
 }
@@ -117,7 +120,7 @@ func TestStopEndsGrandchildren(t *testing.T) {
 				t.Error(err)
 			}
 			e.requireNoProcesses(t)
-			if left := groupMembers(d.groups); len(left) > 0 {
+			if left, _ := live(d.groups, ""); len(left) > 0 {
 				t.Errorf("group members %v survived", left)
 			}
 		})

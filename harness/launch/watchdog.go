@@ -48,7 +48,8 @@ func Watchdog(stdin io.Reader, stdout io.Writer) error {
 			mark = lines.Text()
 		}
 	}
-	for _, pid := range strays(mark, groups) {
+	_, strays := live(groups, mark)
+	for _, pid := range strays {
 		_ = signalProcess(pid, syscall.SIGKILL)
 	}
 	signalGroups(append(groups, os.Getpid()), syscall.SIGKILL)

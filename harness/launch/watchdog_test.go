@@ -145,7 +145,7 @@ func TestWatchdogKillsItsGroup(t *testing.T) {
 	g.watch(other.Process.Pid, "")
 	signalGroups([]int{g.group()}, syscall.SIGTERM)
 	_ = member.Wait()
-	if got := groupMembers([]int{g.group()}); len(got) != 1 || got[0] != g.group() {
+	if got, _ := live([]int{g.group()}, ""); len(got) != 1 || got[0] != g.group() {
 		t.Errorf("after SIGTERM the group has %v, want only the watchdog", got)
 	}
 	_ = g.stdin.Close()

@@ -66,14 +66,16 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, MinConns)
 	tr.DisableCompression = true
-	hidden := NewRedactor(token)
+	return (&Endpoint{base: base, token: token, redactor: NewRedactor(token), agent: userAgent}).Through(tr), nil
+}
+
+// Through returns an endpoint that is e but sends its requests through another transport, which must not
+// decompress replies. Closing it closes the idle connections of that transport alone.
+func (e *Endpoint) Through(t http.RoundTripper) *Endpoint {
 	return &Endpoint{
-		base: base, token: token, redactor: hidden, agent: userAgent,
-		http: &http.Client{
-			Transport:     &redactingTransport{tr, hidden},
-			CheckRedirect: httpclient.NoRedirect,
-		},
-	}, nil
+		base: e.base, token: e.token, redactor: e.redactor, agent: e.agent,
+		http: &http.Client{Transport: &redactingTransport{t, e.redactor}, CheckRedirect: httpclient.NoRedirect},
+	}
 }
 
 // URL returns the base URL without a trailing slash.

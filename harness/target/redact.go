@@ -24,13 +24,20 @@ func NewRedactor(token string) *redact.Redactor {
 // redactingTransport redacts a token in everything that is read from responses, because results,
 // journals, errors and the prompts of a judge are made from it.
 type redactingTransport struct {
-	*http.Transport
+	http.RoundTripper
 	redactor *redact.Redactor
+}
+
+// CloseIdleConnections closes those of the transport. http.Client calls it.
+func (t *redactingTransport) CloseIdleConnections() {
+	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *redactingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := t.Transport.RoundTrip(req)
+	res, err := t.RoundTripper.RoundTrip(req)
 	if err != nil {
 		// The error quotes a response that is not HTTP.
 		if text := t.redactor.Text(err.Error()); text != err.Error() {

@@ -148,6 +148,7 @@ func TestWorktreeRunsNothing(t *testing.T) {
 		}},
 	} {
 		t.Run(hostile.name, func(t *testing.T) {
+			t.Parallel()
 			dir, canary := t.TempDir(), filepath.Join(t.TempDir(), "ran")
 			repository(t, dir, "go.mod", "module example.org/m\n")
 			program := filepath.Join(t.TempDir(), "program")
@@ -178,41 +179,48 @@ func TestGoRunCommit(t *testing.T) {
 	t.Parallel()
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
 	copyModule(t, origin)
+	// What Of returns is the same in any program of this module, and a small one is linked sooner.
+	put(t, origin, "cmd/small/main.go", `package main
+
+import "evalctl/internal/build"
+
+func main() { println(build.Of("0").String()) }
+`)
 	commit := repository(t, origin)
 	runGit(t, origin, "clone", "--quiet", origin, clone)
 	check := func(name, want string, args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"run", "-trimpath"}, args...), "./cmd/evalctl", "version")...)
+		cmd := exec.CommandContext(t.Context(), "go", append([]string{"run", "-trimpath"}, args...)...)
 		cmd.Dir = clone
-		cmd.Stderr = t.Output()
-		out, err := cmd.Output()
+		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
 		if !strings.Contains(string(out), "("+want+")") {
 			t.Errorf("%s: got %q, want commit %q", name, out, want)
 		}
 	}
-	check("clean", commit)
-	check("again, from the build cache", commit)
-	program := filepath.Join(t.TempDir(), "evalctl")
-	compile := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/evalctl")
+	check("clean", commit, "./cmd/small")
+	check("again, from the build cache", commit, "./cmd/small")
+	check("evalctl version", commit, "./cmd/evalctl", "version")
+	program := filepath.Join(t.TempDir(), "small")
+	compile := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/small")
 	compile.Dir = clone
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	built := exec.CommandContext(t.Context(), program, "version")
+	built := exec.CommandContext(t.Context(), program)
 	built.Dir = clone
 	if out, err := built.CombinedOutput(); err != nil || !strings.Contains(string(out), "(commit unknown)") {
 		t.Errorf("a program of go build without a stamp: got %q, %v, want an unknown commit", out, err)
 	}
 	put(t, clone, "datasets/new.jsonl", "")
-	check("an untracked file", commit+"-dirty")
+	check("an untracked file", commit+"-dirty", "./cmd/small")
 	if _, err := exec.LookPath("env"); err == nil {
 		foreign := t.TempDir()
 		repository(t, foreign, "go.mod", "module example.org/foreign\n")
 		put(t, foreign, "there", "#!/bin/sh\ncd '"+foreign+"' && exec \"$@\"\n")
-		check("from another repository", "commit unknown", "-exec", filepath.Join(foreign, "there"))
+		check("from another repository", "commit unknown", "-exec", filepath.Join(foreign, "there"), "./cmd/small")
 	}
 }
 

@@ -100,16 +100,16 @@ func (b *Benchmark) loadWhole(ctx context.Context, read func(wholeFile) (whole, 
 	if b.SHA256, err = b.file.sum(); err != nil {
 		return err
 	}
-	digests, ids := digestLines{}, map[string]bool{}
-	main := b.file.Name()
+	ids, main := map[string]bool{}, b.file.Name()
+	digests := digestLines{digestLine(b.SHA256, main)} // which reading it has computed
 	for i, path := range append([]string{main}, b.others...) {
 		if i > 0 {
 			if data, err = readWhole(path); err != nil {
 				return err
 			}
 			b.file.size += int64(len(data))
+			digests.add(path, data)
 		}
-		digests.add(path, data)
 		w, err := read(wholeFile{
 			path: path, data: []byte(strings.TrimPrefix(string(data), byteOrderMark)), seed: o.OptionSeed, traps: traps,
 			beside: func(path string) ([]byte, error) {
@@ -153,8 +153,10 @@ type digestLines []string
 
 func (d *digestLines) add(path string, data []byte) {
 	sum := sha256.Sum256(data)
-	*d = append(*d, hex.EncodeToString(sum[:])+"  "+filepath.Base(path)+"\n")
+	*d = append(*d, digestLine(hex.EncodeToString(sum[:]), path))
 }
+
+func digestLine(sha256, path string) string { return sha256 + "  " + filepath.Base(path) + "\n" }
 
 func (d digestLines) sum() string {
 	sum := sha256.Sum256([]byte(strings.Join(d, "")))

@@ -30,12 +30,15 @@ type File struct {
 	Tool       result.ToolID `json:"tool"`
 	Plan       Plan          `json:"plan"`
 	SHA256     string        `json:"-"` // of the file that was read
-	Targets    []Target      `json:"targets"`
-	Fills      []Fill        `json:"fills"`
-	Blocks     []Block       `json:"blocks"`
-	Faults     []Fault       `json:"faults"`
-	Probes     []Probe       `json:"probes"`
-	Baseline   *Baseline     `json:"baseline"`
+	// Client is how requests were sent to the daemons, the null daemon included: Direct or
+	// Ordinary. It is empty in older files, whose requests were sent by net/http.
+	Client   string    `json:"client,omitempty"`
+	Targets  []Target  `json:"targets"`
+	Fills    []Fill    `json:"fills"`
+	Blocks   []Block   `json:"blocks"`
+	Faults   []Fault   `json:"faults"`
+	Probes   []Probe   `json:"probes"`
+	Baseline *Baseline `json:"baseline"`
 
 	Figures
 }
@@ -54,6 +57,12 @@ const (
 	Closed   = "closed"   // when the request before has ended
 	Constant = "constant" // at equal intervals
 	Poisson  = "poisson"  // at independent random times
+)
+
+// Clients are how requests are sent to a daemon.
+const (
+	Direct   = "direct"   // over connections of the bench's own
+	Ordinary = "net/http" // by http.Transport
 )
 
 // Plan is what was asked for. Benches with equal plans did the same work.

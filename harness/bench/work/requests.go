@@ -26,6 +26,8 @@ type Config struct {
 	TopK    int
 	Mode    string
 	Dialect result.Dialect
+	// Client is how requests are sent to a daemon that speaks the protocol: record.Direct or record.Ordinary.
+	Client string
 	// Queries are those of search, ask and recall, empty for some words of a document each.
 	Queries []string
 	// Documents are those of the brains, Size how many each has.
@@ -42,6 +44,7 @@ type Requests struct {
 	queries []query
 	brains  []string // ids, the most popular first
 	service atomic.Pointer[target.Service]
+	own     *target.Endpoint // what the service is, if its connections belong to the requests
 	// Written is called for every write that was acknowledged, if it is set.
 	Written func(Write)
 }
@@ -59,8 +62,22 @@ func NewRequests(c Config, s target.Service, brains []string) *Requests {
 	return r
 }
 
-// Use makes further requests go to a service.
-func (r *Requests) Use(s target.Service) { r.service.Store(&s) }
+// Use makes further requests go to a service. It is not called concurrently.
+func (r *Requests) Use(s target.Service) {
+	r.Close()
+	if e, daemon := s.(*target.Endpoint); daemon && r.config.Client == record.Direct {
+		r.own = e.Through(&direct{address: addressOf(e)})
+		s = r.own
+	}
+	r.service.Store(&s)
+}
+
+// Close closes the idle connections of the requests, but not the service.
+func (r *Requests) Close() {
+	if r.own != nil {
+		r.own.Close()
+	}
+}
 
 // brainExponent is how the popularity of brains falls.
 const brainExponent = 1.1
@@ -211,14 +228,9 @@ func writtenPath(number uint64, i int) string {
 
 // put writes a document with one request.
 func put(ctx context.Context, e *target.Endpoint, brain string, doc dataset.Doc) error {
-	res, err := e.Do(ctx, target.Request{
-		Method: http.MethodPut, Path: documentPath(brain, "", doc.Path),
-		ContentType: protocol.TypeBytes, Accept: protocol.TypeJSON, Body: doc.Data,
+	return e.Change(ctx, target.Request{
+		Method: http.MethodPut, Path: documentPath(brain, "", doc.Path), ContentType: protocol.TypeBytes, Body: doc.Data,
 	})
-	if err != nil {
-		return err
-	}
-	return res.Body.Close()
 }
 
 // batch writes documents with one request.

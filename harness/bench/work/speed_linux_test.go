@@ -9,11 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/bench/load"
@@ -30,6 +27,12 @@ const clients = 8
 // requests returns the requests of one operation to a null daemon, and its URL.
 func requests(tb testing.TB, op string) (load.Work, string) {
 	tb.Helper()
+	url := nullDaemon(tb)
+	return requestsTo(tb, url, "null", op), url
+}
+
+func nullDaemon(tb testing.TB) (url string) {
+	tb.Helper()
 	d, err := null.Start()
 	if err != nil {
 		tb.Fatal(err)
@@ -39,16 +42,25 @@ func requests(tb testing.TB, op string) (load.Work, string) {
 			tb.Error(err)
 		}
 	})
-	e, err := target.NewEndpoint(d.URL(), "", "test", 256)
+	return d.URL()
+}
+
+// question is what all requests ask.
+const question = "what is it about?"
+
+// requestsTo returns the requests of one operation to a brain.
+func requestsTo(tb testing.TB, url, brain, op string) load.Work {
+	tb.Helper()
+	e, err := target.NewEndpoint(url, "", "test", 256)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(e.Close)
 	r := work.NewRequests(work.Config{
-		Mix: []record.Share{{Op: op, Weight: 1}}, TopK: 10, Mode: protocol.ModeAuto, Dialect: result.Auto,
-		Queries: []string{"what is it about?"}, Documents: work.Synthetic(1), Prices: llm.DefaultPrices(),
-	}, e, []string{"null"})
-	return r.Request, d.URL()
+		Mix: []record.Share{{Op: op, Weight: 1}}, TopK: 10, Mode: protocol.ModeAuto, Dialect: result.Auto, Client: record.Direct,
+		Queries: []string{question}, Documents: work.Synthetic(1), Prices: llm.DefaultPrices(),
+	}, e, []string{brain})
+	tb.Cleanup(func() { r.Close(); e.Close() })
+	return r.Request
 }
 
 func closed() load.Profile {
@@ -70,63 +82,6 @@ func rate(tb testing.TB, p load.Profile, w load.Work, while time.Duration) float
 }
 
 const turn = 500 * time.Millisecond
-
-// race adds up what ours and theirs did in turns. Besides the rates, it reports what they took of the
-// processors for each request, the server included, which does not depend on what else runs.
-type race struct{ ours, theirs lap }
-
-type lap struct {
-	rate, requests float64
-	cpu            time.Duration
-}
-
-func (l *lap) run(turn func() float64) {
-	before := processor()
-	r := turn()
-	l.cpu += processor() - before
-	l.rate, l.requests = l.rate+r, l.requests+r
-}
-
-// processor returns the time of the processors that this process has used.
-func processor() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // which cannot fail with these arguments
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-func (r *race) report(b *testing.B, theirs string) {
-	b.ReportMetric(r.ours.rate/float64(b.N), "req/s")
-	b.ReportMetric(r.theirs.rate/float64(b.N), theirs+"-req/s")
-	b.ReportMetric(r.ours.rate/r.theirs.rate, "share")
-	each := func(l lap) float64 { return float64(l.cpu) / l.requests }
-	b.ReportMetric(each(r.theirs)/each(r.ours), "cpu-share")
-}
-
-// BenchmarkClosedLoop takes turns with vegeta at the same endpoint. share is the part of its rate that
-// the closed loop reaches, which also reads the passages of each reply.
-func BenchmarkClosedLoop(b *testing.B) {
-	w, url := requests(b, work.Search)
-	body, _ := json.Marshal(map[string]any{"query": "what is it about?", "top_k": 10, "mode": "auto"})
-	targeter := vegeta.NewStaticTargeter(vegeta.Target{
-		Method: http.MethodPost, URL: url + "/v1/brains/null/search", Body: body, Header: http.Header{"Content-Type": {protocol.TypeJSON}},
-	})
-	attacker := vegeta.NewAttacker(vegeta.Workers(clients), vegeta.MaxWorkers(clients))
-	var r race
-	for b.Loop() {
-		r.ours.run(func() float64 { return rate(b, closed(), w, turn) })
-		r.theirs.run(func() float64 {
-			n := 0
-			for r := range attacker.Attack(targeter, vegeta.Rate{}, turn, "") {
-				if r.Code != http.StatusOK {
-					b.Fatalf("vegeta: %d %s", r.Code, r.Error)
-				}
-				n++
-			}
-			return float64(n) / turn.Seconds()
-		})
-	}
-	r.report(b, "vegeta")
-}
 
 // BenchmarkConstantRate asks for 5,000 requests a second. kept is the part that began.
 func BenchmarkConstantRate(b *testing.B) {
@@ -154,7 +109,7 @@ func BenchmarkAskStreams(b *testing.B) {
 	transport := &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	body, _ := json.Marshal(map[string]any{"question": "what is it about?", "top_k": 10, "mode": "auto"})
+	body, _ := json.Marshal(map[string]any{"question": question, "top_k": 10, "mode": "auto"})
 	bare := func() float64 {
 		var n atomic.Int64
 		var clientsDone sync.WaitGroup
@@ -178,12 +133,8 @@ func BenchmarkAskStreams(b *testing.B) {
 		clientsDone.Wait()
 		return float64(n.Load()) / turn.Seconds()
 	}
-	var r race
-	for b.Loop() {
-		r.ours.run(func() float64 { return rate(b, closed(), w, turn) })
-		r.theirs.run(bare)
-	}
-	r.report(b, "bare")
+	newRace(func() time.Duration { return 0 },
+		lane{"", func() float64 { return rate(b, closed(), w, turn) }}, lane{"bare", bare}).run(b, turn)
 }
 
 // TestMemoryIsFlat looks at the heap during load, after few requests and after many.

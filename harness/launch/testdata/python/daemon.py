@@ -246,6 +246,7 @@ def main():
     Handler.die_after_searches = args.die_after_searches
     Handler.effective_mode = args.effective_mode
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    signal.signal(signal.SIGINT, lambda *_: os._exit(0))  # a shell may have it ignored
     with Server((host, int(port)), Handler) as server:
         server.serve_forever()
 
