@@ -160,6 +160,10 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	if s.process, err = launch.Start(ctx, s.config.Profile, s.config.Launch); err != nil {
 		return err
 	}
+	if s.foreign != nil {
+		s.service = s.foreign
+		return s.foreign.Reach(s.process.URL())
+	}
 	s.id.Version = s.process.Version()
 	s.service, err = s.config.endpoint(s.process.URL())
 	return err
@@ -176,10 +180,9 @@ func (s *Session) Restart(ctx context.Context) error {
 	if s.foreign != nil && s.process == nil {
 		return s.redact(s.foreign.Restart(ctx))
 	}
-	if s.foreign != nil {
-		return errors.New("a daemon that a mapping describes is not restarted")
+	if s.foreign == nil {
+		s.service.Close()
 	}
-	s.service.Close()
 	s.service = nil
 	over := make(chan struct{})
 	s.mu.Lock()
@@ -200,9 +203,6 @@ func (s *Session) Restart(ctx context.Context) error {
 	}
 	return s.redact(err)
 }
-
-// CanRestart reports whether Restart can restart what the session started.
-func (s *Session) CanRestart() bool { return s.Started() && (s.foreign == nil || s.process == nil) }
 
 // addTemp creates a temporary directory for what has no place in o.
 func (s *Session) addTemp(o *launch.Options) (err error) {
