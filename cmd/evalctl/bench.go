@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/heap"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 )
 
 // benchCmd has the flags of evalctl bench.
@@ -153,8 +153,7 @@ func (o benchObserver) Save(f *record.File) error {
 // print writes the tables to stdout, or one JSON object with --json.
 func (c *benchCmd) print(p *process, f *record.File, path string) error {
 	if !c.JSON {
-		_, err := io.WriteString(p.stdout, text.Bench(f))
-		return err
+		return output(p, func(t *terminal.Terminal) { report.Text(t, report.NewBench(f)) })
 	}
 	own, latest := journal.Names(path)
 	return json.NewEncoder(p.stdout).Encode(struct {

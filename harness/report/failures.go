@@ -1,8 +1,9 @@
-package text
+package report
 
 import (
 	"fmt"
 
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -73,14 +74,84 @@ func failureText(r result.Record) string {
 	return ""
 }
 
+// failures returns the questions that did not pass: the first ones for a terminal.
+func (run *Run) failures(arm string) form.Section {
+	s := form.Section{Place: form.First}
+	s.Show(form.Terminal, form.Print(run.printFailures))
+	var lost []*result.Record
+	failures, errors, unscored := 0, 0, 0
+	for i := range run.Questions {
+		r := &run.Questions[i]
+		switch {
+		case !isLost(r):
+			continue
+		case r.Outcome == result.Errored:
+			errors++
+		case r.Outcome == result.Unscored:
+			unscored++
+		default:
+			failures++
+		}
+		lost = append(lost, r)
+	}
+	s.Show(form.Markdown, form.List{
+		Title: fmt.Sprintf("%s: %s, %s, %d unscored", arm, figure.Count(failures, "failure"), figure.Count(errors, "error"), unscored),
+		N:     len(lost), More: "the result file", Item: func(i int) form.Item { return run.item(lost[i]) },
+	})
+	return s
+}
+
+// isLost reports whether a question did not pass.
+func isLost(r *result.Record) bool { return !r.Passed && r.Outcome.Counts() }
+
+// outcomeWord returns how a question ended that did not pass.
+func outcomeWord(r *result.Record) string {
+	if r.Outcome == result.Scored {
+		return "failed"
+	}
+	return string(r.Outcome)
+}
+
+// item returns a question that did not pass as an item of a list.
+func (run *Run) item(r *result.Record) form.Item {
+	return form.Item{Head: form.F("%s %s, %s", form.Name(caseName(r)), form.Name(group(r)), form.Toned(form.Bad, outcomeWord(r))), Below: factsOf(run.parts(r))}
+}
+
+func factsOf(parts []part) (facts []form.Fact) {
+	for _, p := range parts {
+		facts = append(facts, form.Fact{Name: p.what, Value: form.F("%s", form.Data(p.text)), In: form.Everywhere})
+	}
+	return facts
+}
+
 // printFailures prints the first questions that did not pass.
-func printFailures(t *terminal.Terminal, id result.Identity, f Failures) {
+func (run *Run) printFailures(t *terminal.Terminal) {
+	id, f := run.Result.Identity, run.Failures
 	t.Blank()
 	for _, r := range f.failed {
 		mark, text := failureLine(t, id, r)
+		if run.Result.Replay != nil {
+			mark, text = lossLine(t, id, r)
+		}
 		fmt.Fprintln(t, t.Wrap("  "+mark+" ", text))
 	}
 	printOthers(t, f)
+}
+
+// lossLine is failureLine for an arm of a replay, which knows what lost a question.
+func lossLine(t *terminal.Terminal, id result.Identity, r result.Record) (mark, text string) {
+	name := terminal.Short(r.ID, 40) + " " + terminal.Short(r.Type, 26)
+	switch r.Outcome {
+	case result.Errored:
+		return t.Tint(false, "ERR "), name + "  " + errorText(r)
+	case result.Unscored:
+		return t.Tint(false, "????"), name + "  " + terminal.Short(r.Reason, 200)
+	}
+	want := fmt.Sprintf("expected \"%s\"", terminal.Short(r.Reference, 48))
+	if r.Reference == "" { // a scorer that needs none says what it found
+		want = terminal.Short(r.Reason, 200)
+	}
+	return t.Tint(false, "FAIL"), fmt.Sprintf("%s  %s  got \"%s\"  → %s%s", name, want, terminal.Short(r.Answer, 72), terminal.Short(string(r.Cause), 40), instead(id, r))
 }
 
 // printOthers ends a list of failures.

@@ -1,4 +1,4 @@
-package page_test
+package report_test
 
 import (
 	"encoding/json"
@@ -10,10 +10,18 @@ import (
 	"golang.org/x/net/html"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness/report/page"
+	"evalctl/harness/report"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
+
+// content is a result with what its page shows besides.
+type content struct {
+	*report.Run
+	Trend []report.TrendPoint
+	Links []form.Link
+}
 
 func ptr[T any](v T) *T { return &v }
 
@@ -24,7 +32,7 @@ func words(n int) string {
 
 // contentOf returns a result with n questions of usual size: five chunks of 60 words, an answer of
 // 50, two citations, a stream and a judge. Every third question failed.
-func contentOf(n int) page.Content {
+func contentOf(n int) content {
 	start := time.Date(2026, 9, 21, 3, 0, 0, 0, time.UTC)
 	res := &result.Result{
 		SDK: "go", ScorerName: "judge", StartedAt: start, FinishedAt: start.Add(31400 * time.Millisecond),
@@ -35,7 +43,7 @@ func contentOf(n int) page.Content {
 			Judge:   &result.JudgeModel{Provider: "openai", Model: "m", PromptVersion: "judge-1", PromptSHA256: strings.Repeat("cd", 32)},
 		},
 	}
-	c := page.Content{Path: "results/2026-09-21/go.json", Result: res}
+	c := content{Run: &report.Run{Path: "results/2026-09-21/go.json"}}
 	for i := range n {
 		c.Questions = append(c.Questions, recordOf(i))
 		res.Counts.Add(c.Questions[i])
@@ -47,6 +55,7 @@ func contentOf(n int) page.Content {
 		Verdict: result.Fail, Reason: result.ReasonFloor, Floor: 0.9, Required: n, Passed: res.Passed, Total: n,
 		Sentence: fmt.Sprintf("%d of %d questions passed", res.Passed, n),
 	}
+	c.Result = *res
 	return c
 }
 
@@ -82,10 +91,10 @@ func recordOf(i int) result.Record {
 }
 
 // write returns the page of a content.
-func write(t testing.TB, c page.Content) string {
+func write(t testing.TB, c content) string {
 	t.Helper()
 	var b strings.Builder
-	if err := page.Write(&b, c); err != nil {
+	if err := report.HTML(&b, report.Page{Document: c.Run, Trend: c.Trend, Links: c.Links}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -1,11 +1,10 @@
-package page_test
+package report_test
 
 import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,10 +13,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"evalctl/harness/bench/record"
 	"evalctl/harness/compare"
-	"evalctl/harness/conformance"
-	"evalctl/harness/report/page"
+	"evalctl/harness/report"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 )
 
@@ -30,9 +28,9 @@ const shown = `"'><script>alert(1)</script><img src=x onerror=alert(2)> </style>
 	`<svg onload=alert(3)> javascript:alert(4) {{.}} ${x}` + `[U+202E]gnp.exe [U+0000][U+001B][31m[U+2066][U+FEFF]`
 
 // hostileContent has hostile text wherever a dataset, a daemon or a model can put some.
-func hostileContent() page.Content {
+func hostileContent() content {
 	c := contentOf(3)
-	res := c.Result
+	res := &c.Result
 	c.Path = hostile
 	res.SDK, res.ReaderModels = hostile, map[string]int{hostile: 3}
 	res.Tags[hostile] = &result.TagFigures{Counts: result.Counts{Total: 1}}
@@ -54,51 +52,28 @@ func hostileContent() page.Content {
 		panic(err)
 	}
 	q.Citations = []json.RawMessage{json.RawMessage(`{"chunk_id":` + string(quoted) + `,"answer_start":3,"answer_end":20,"quote":` + string(quoted) + `}`), json.RawMessage(hostile)}
-	c.Trend = []page.TrendPoint{{Note: hostile, URL: "javascript:alert(5)"}}
-	c.Links = []page.Link{{Text: hostile, URL: "javascript:alert(6)"}}
+	c.Trend = []report.TrendPoint{{Note: hostile, URL: "javascript:alert(5)"}}
+	c.Links = []form.Link{{Text: hostile, URL: "javascript:alert(6)"}}
 	return c
 }
 
 func TestHostileTextStaysText(t *testing.T) {
-	report := &conformance.Report{Endpoint: hostile, BrainsLeft: []string{hostile}, Results: []conformance.Result{{
-		Check:   conformance.Check{ID: hostile, Group: hostile, Level: conformance.Must, Section: hostile, Sentence: hostile},
-		Verdict: conformance.Broken, Detail: hostile, Request: hostile, Response: hostile, Cause: hostile,
-	}}, Normalised: []string{hostile}}
-	*report = report.WithFindings()
-	for name, c := range map[string]page.Content{
-		"result": hostileContent(), "conformance": {Conformance: report}, "bench": {Bench: hostileBench()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			text := write(t, c)
-			checkSafe(t, parse(t, text))
-			for _, r := range "\x00\x1b\u202e\u2066\ufeff\u2028" {
-				if strings.ContainsRune(text, r) {
-					t.Errorf("the page contains U+%04X", r)
-				}
-			}
-		})
+	text := write(t, hostileContent())
+	nodes := parse(t, text)
+	checkSafe(t, nodes)
+	for _, r := range "\x00\x1b\u202e\u2066\ufeff\u2028" {
+		if strings.ContainsRune(text, r) {
+			t.Errorf("the page contains U+%04X", r)
+		}
 	}
 	answers := 0
-	for _, n := range parse(t, write(t, hostileContent())) {
+	for _, n := range nodes {
 		if n.Data == "dd" && strings.TrimSpace(strings.ReplaceAll(textOf(n), "[1]", "")) == shown {
 			answers++
 		}
 	}
 	if answers < 4 { // question, reference, answer, reason
 		t.Errorf("%d texts are shown as they are, want at least 4", answers)
-	}
-}
-
-// hostileBench returns a bench whose texts are hostile.
-func hostileBench() *record.File {
-	return &record.File{
-		SDK: hostile, Stopped: hostile, Targets: []record.Target{{Name: hostile}}, Faults: []record.Fault{{Kind: hostile}},
-		Plan: record.Plan{Stages: make([]record.Stage, 1), Sizes: []int{1}},
-		Figures: record.Figures{
-			Summaries:   []record.Summary{{Ops: []record.OpFigures{{Op: hostile, Rate: &record.Quantity{Near: true}}}}},
-			Comparisons: []record.Comparison{{Op: hostile, Figure: hostile, Difference: record.Difference{Verdict: hostile}}},
-			Verdicts:    []record.Verdict{{Require: hostile, Sentence: hostile}},
-		},
 	}
 }
 
@@ -260,12 +235,6 @@ func TestSelectionIsNamed(t *testing.T) {
 	text := write(t, c)
 	if n := strings.Count(text, "selection: 12 of 50 questions (tags temporal)"); n != 2 {
 		t.Errorf("the selection is named %d times, want it in the head and in what ran", n)
-	}
-}
-
-func TestNothingToShow(t *testing.T) {
-	if err := page.Write(io.Discard, page.Content{}); err == nil {
-		t.Error("a page without content was written")
 	}
 }
 

@@ -2,36 +2,18 @@ package text
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/table"
+	"evalctl/harness/board"
+	"evalctl/harness/conformance"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
-
-// Bench returns the tables of a bench.
-func Bench(f *record.File) string {
-	var parts []string
-	for _, t := range table.Of(f) {
-		for _, row := range t.Rows {
-			for i := range row {
-				row[i] = terminal.Line(row[i])
-			}
-		}
-		part := terminal.Aligned(t.Rows, t.Columns)
-		for _, line := range t.Below {
-			part += terminal.Line(line) + "\n"
-		}
-		parts = append(parts, part)
-	}
-	if verdicts := benchVerdicts(f); verdicts != "" {
-		parts = append(parts, verdicts)
-	}
-	return strings.Join(parts, "\n")
-}
 
 // BenchNotes prints what the tables do not say: what was left out, and what their marks mean.
 func BenchNotes(t *terminal.Terminal, f *record.File) {
@@ -83,16 +65,37 @@ func errorKinds(errors map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-func benchVerdicts(f *record.File) string {
-	var b strings.Builder
-	for _, v := range f.Verdicts {
-		word := "PASS"
-		if v.Unjudged {
-			word = "----"
-		} else if !v.Held {
-			word = "FAIL"
-		}
-		fmt.Fprintf(&b, "%s  %s\n", word, terminal.Line(v.Sentence))
+// NotRanked prints what a board of the results in dir leaves out.
+func NotRanked(t *terminal.Terminal, b *board.Board, dir string) {
+	if len(b.Groups) == 0 {
+		t.Field("empty", "no result in %s can be ranked: evalctl run writes them", terminal.Line(dir))
 	}
-	return b.String()
+	for _, l := range b.LeftOut {
+		t.Field("left out", "%s: %s", terminal.Line(l.Path), terminal.Line(l.Reason))
+	}
+}
+
+// BrainsLeft prints how many brains a run of checks could not delete.
+func BrainsLeft(t *terminal.Terminal, r conformance.Report) {
+	switch n := len(r.BrainsLeft); {
+	case n > 1:
+		t.Field("brains", "%d left behind, such as %s; the report names them", n, terminal.Line(r.BrainsLeft[0]))
+	case n == 1:
+		t.Field("brains", "1 left behind: %s", terminal.Line(r.BrainsLeft[0]))
+	}
+}
+
+// Checks writes the checks as a list, a line each: the level, or own for a check of what only the
+// reference daemon decided, the id, the section of the specification and the requirement.
+func Checks(w io.Writer, checks []conformance.Check) error {
+	for _, check := range checks {
+		level := string(check.Level)
+		if check.Own {
+			level = "own"
+		}
+		if _, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", level, check.ID, check.Section, check.Sentence); err != nil {
+			return err
+		}
+	}
+	return nil
 }

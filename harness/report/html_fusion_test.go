@@ -1,4 +1,4 @@
-package page_test
+package report_test
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ func TestFusion(t *testing.T) {
 	c.Result.Fusions = map[string]int{"score 0.2": 2, "<b>\x1b 7": 1}
 	c.Questions[0].Fusion = "<i> 9"
 	text := write(t, c)
-	for _, want := range []string{"; fusion &lt;b&gt;", " 7 ×1, score 0.2 ×2", "bm25 (fusion &lt;i&gt; 9) m"} {
+	for _, want := range []string{"· fusion &lt;b&gt;", " 7 ×1 · fusion score 0.2 ×2", "bm25 (fusion &lt;i&gt; 9) m"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -1,4 +1,4 @@
-package page_test
+package report_test
 
 import (
 	"math"
@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/harness/report/page"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
 // facts returns the names and values of the definition list of a section.
-func facts(t *testing.T, c page.Content, section string) map[string]string {
+func facts(t *testing.T, c content, section string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	name := ""
@@ -28,7 +28,7 @@ func facts(t *testing.T, c page.Content, section string) map[string]string {
 }
 
 // rows returns the texts of the cells of all tables of a section, a row each, with blanks between.
-func rows(t *testing.T, c page.Content, section string) []string {
+func rows(t *testing.T, c content, section string) []string {
 	t.Helper()
 	var out []string
 	for n := range byID(t, parse(t, write(t, c)), section).Descendants() {
@@ -55,7 +55,7 @@ func contains(t *testing.T, rows []string, want ...string) {
 
 func TestReplay(t *testing.T) {
 	c := contentOf(6)
-	res := c.Result
+	res := &c.Result
 	res.CostAccounting = &result.CostAccounting{
 		ActorUSD: 3 * llm.Dollar, JudgeUSD: llm.Dollar, TotalUSD: 4 * llm.Dollar, CapUSD: ptr(20 * llm.Dollar),
 		CachedSavingsUSD: 2 * llm.Dollar, CacheHits: 3, CacheMisses: 9, Unpriced: []string{"odd"},
@@ -77,16 +77,17 @@ func TestReplay(t *testing.T) {
 	res.Tags = map[string]*result.TagFigures{
 		"type:temporal": temporal, "temporal": temporal, "category:temporal": temporal, "hard": temporal, "type:hard": &other,
 	}
-	contains(t, rows(t, c, "rate"), "type:temporal | 0.667 |  | 0.300–0.900 (Wilson) | 4 | 6 | 0 | 0", "hard | 0.667", "type:hard | ")
-	if n := strings.Count(strings.Join(rows(t, c, "rate"), "\n"), "temporal"); n != 1 {
+	contains(t, rows(t, c, "groups"), "type:temporal | 6 | 4 | 0.667 |  | 0.300–0.900 | 0 | 0", "hard | 6 | 4 | 0.667", "type:hard | 6 | 3 | ")
+	if n := strings.Count(strings.Join(rows(t, c, "groups"), "\n"), "temporal"); n != 1 {
 		t.Errorf("the stratum appears %d times", n)
 	}
 	contains(t, rows(t, c, "cost"), "actor | $3.00", "spent | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
-	contains(t, rows(t, c, "losses"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
+	contains(t, rows(t, c, "groups"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
 	for section, want := range map[string]map[string]string{
-		"rate": {"Whole benchmark": "0.700, 95% CI 0.500–0.800 (stratified Wilson)", "Mean of the types": "0.710"},
-		"cost": {"Cap of all arms together": "$20.00", "Requests from the cache": "3 of 12", "Saved by cached replies": "$2.00", "List cost: alone, with an empty cache": "not recorded"},
-		"ran":  {"Sample": "6 of 500, seed 42", "Check of the judge": "3 of 3 right answers passed, 2 of 3 wrong ones failed, 0 got no verdict"},
+		"groups": {"Estimate": "all 500 questions 0.700 [0.500 0.800] (95% stratified Wilson) · mean of the strata 0.710",
+			"Controls": "VALID · 3/3 right passed, 2/3 wrong failed"},
+		"cost": {"Cap of all arms together": "$20.00", "Cost": "$4.00 of $20.00 · ingest $0.00, actor $3.00, judge $1.00, embed $0.00 · cache hits 25% (3 of 12) saved $2.00", "Saved by cached replies": "$2.00", "List cost: alone, with an empty cache": "not recorded"},
+		"ran":  {"Sample": "6 of 500, seed 42"},
 	} {
 		got := facts(t, c, section)
 		for name, value := range want {
@@ -105,10 +106,11 @@ func TestListCost(t *testing.T) {
 		want map[string]string
 	}{
 		{result.CostAccounting{TotalUSD: 4 * llm.Dollar, CachedSavingsUSD: 3 * llm.Dollar, CacheHits: 3}, map[string]string{
-			"Requests from the cache": "3 of 3", "Saved by cached replies": "$2.00", "List cost: alone, with an empty cache": "$6.50", "Per correct answer": "$3.25, by the list cost",
+			"Saved by cached replies": "$2.00", "List cost: alone, with an empty cache": "$6.50",
+			"List cost": "$6.50 = spent $4.00 + saved by the cache $2.00 + the check of the judge $0.50 · $3.25 per correct answer",
 		}},
 		{result.CostAccounting{CacheHits: 3, Unpriced: []string{"odd"}}, map[string]string{
-			"Saved by cached replies": "unknown", "List cost: alone, with an empty cache": "unknown", "Per correct answer": "",
+			"Saved by cached replies": "unknown", "List cost: alone, with an empty cache": "unknown",
 		}},
 	} {
 		c := contentOf(6)
@@ -121,9 +123,12 @@ func TestListCost(t *testing.T) {
 		c.Result.CostAccounting = &tt.cost
 		got := facts(t, c, "cost")
 		for name, value := range tt.want {
-			if !strings.HasPrefix(got[name], value) || value == "" && got[name] != "" {
+			if !strings.HasPrefix(got[name], value) {
 				t.Errorf("%s is %q, want %q", name, got[name], value)
 			}
+		}
+		if known := strings.Contains(got["List cost"], "per correct answer"); known != (tt.cost.Unpriced == nil) {
+			t.Errorf("the cost of a correct answer: %q", got["List cost"])
 		}
 	}
 }
@@ -134,21 +139,25 @@ func TestRepeatsAndClusters(t *testing.T) {
 		Interval: &result.Interval{Method: "clustered_t", Confidence: 0.95, Low: 0.4, High: 0.9}}
 	c.Result.Repeats = &result.Repeats{K: 2, Questions: 3, At: []result.RepeatsAt{{K: 2, PassAt: 0.75, PassHat: 0.25}},
 		Stable: 1, Never: 1, Flaky: []result.FlakyQuestion{{ID: "q-001", Passed: 1, Asked: 2}}, Rates: []float64{0.5, 0.6}}
-	contains(t, rows(t, c, "rate"), "all questions | 0.667 |  | 0.400–0.900", "2 | 0.750 | 0.250", "q-001 | 1 | 2")
+	contains(t, rows(t, c, "groups"), "all questions | 6 | 4 | 0.667 |  | 0.400–0.900", "2 | 0.750 | 0.250")
 	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (clustered t)") {
 		t.Error("the band has another interval than the one to believe")
 	}
-	got := facts(t, c, "rate")
-	if want := "95% CI 0.600–0.730 (Wilson)"; !strings.HasPrefix(got["Without clusters"], want) {
-		t.Errorf("without clusters: %q, want %q", got["Without clusters"], want)
+	if got, want := facts(t, c, "rate")["Pass rate"], "95% CI 0.600–0.730 (Wilson)"; !strings.Contains(got, want) {
+		t.Errorf("without clusters: %q, want %q", got, want)
 	}
-	if want := "95% CI 0.400–0.900 (clustered t), 4 clusters; standard error 0.1000, 0.0500 if all were independent"; !strings.HasPrefix(got["By clusters of tag conv"], want) {
-		t.Errorf("clusters: %q, want %q", got["By clusters of tag conv"], want)
+	for name, want := range map[string]string{
+		"Clustered": "0.400–0.900, clusters: conv · (4 clusters; fewer than 20 is few) · believe this one: Wilson's takes them as independent · standard error 0.1000, 0.0500 if all were independent",
+		"Repeats":   "2 · pass@1 0.750 · pass@2 0.750 · pass^2 0.250 · stable 1 · flaky 1 (q-001 1/2) · never 1",
+	} {
+		if got := facts(t, c, "groups")[name]; !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (clustered t)") {
 		t.Error("the verdict has not the interval to believe")
 	}
-	if how := facts(t, c, "how"); how["Interval: clustered t"] == "" || how["pass@k, pass^k"] == "" {
+	if how := facts(t, c, "how"); how["Interval: clustered t"] == "" || how["Pass@k, pass^k"] == "" {
 		t.Errorf("not explained: %v", how)
 	}
 }
@@ -156,7 +165,7 @@ func TestRepeatsAndClusters(t *testing.T) {
 func TestLatencyNeedsEnoughValues(t *testing.T) {
 	c := contentOf(60)
 	c.Result.Latency.P95Interval = &result.Interval{Method: "order_statistics", Confidence: 0.95, Low: 1700, High: 1900}
-	contains(t, rows(t, c, "latency"), "done | 60 | 900 ms | 1.80 s (1.70 s to 1.90 s) | needs n ≥ 299")
+	contains(t, rows(t, c, "latency"), "done | 60 | 900 ms | 1.80 s [1.70 1.90] | needs 299")
 }
 
 // TestWaits checks that times with waits have a row of their own, and that a question has both.
@@ -167,7 +176,7 @@ func TestWaits(t *testing.T) {
 	}
 	c.Questions[0].FeltMS = ptr(9000.0)
 	c.Result.Felt = &result.Quantiles{N: 60, P50: ptr(901.0)}
-	contains(t, rows(t, c, "latency"), "done, with waits | 60 | 901 ms | needs n ≥ 59 | needs n ≥ 299")
+	contains(t, rows(t, c, "latency"), "done, with waits | 60 | 901 ms | needs 59 | needs 299")
 	if text := write(t, c); !strings.Contains(text, "800 ms, with waits 9.00 s, first token after 300 ms, 1 attempt") {
 		t.Error("the question does not say how long its caller waited")
 	}
@@ -183,8 +192,8 @@ func TestRetrievalIntervals(t *testing.T) {
 	c.Result.Identity.TopK = 5
 	got := facts(t, c, "retrieval")
 	for name, want := range map[string]string{
-		"MRR": "95% CI 0.250–0.750 (cluster bootstrap)", "Clusters": "7 clusters of brain, which are resampled as a whole",
-		"Bootstrap": "10000 resamples, seed 1", "Cut at": "top-k 5: passages 5, documents 4 (1–5)",
+		"Retrieval": "MRR 0.500 [0.250 0.750] · brackets: 95% cluster bootstrap, clusters: brain (7) · over 6 questions with expected_paths · 10000 resamples, seed 1",
+		"Depth":     "top-k 5: passages 5, documents 4 (1–5)",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
@@ -198,13 +207,13 @@ func TestRetrievalIntervals(t *testing.T) {
 func TestTrendSection(t *testing.T) {
 	c := contentOf(6)
 	day := time.Date(2026, 9, 20, 3, 0, 0, 0, time.UTC)
-	c.Trend = []page.TrendPoint{
+	c.Trend = []report.TrendPoint{
 		{Date: day, Passed: 5, Total: 6, Rate: 0.833, Low: 0.4, High: 0.95, Interval: "95% Wilson"},
 		{Date: day.AddDate(0, 0, 1), Rate: math.NaN(), Low: math.NaN(), High: math.NaN()},
 		{Date: day.AddDate(0, 0, 2), Passed: 2, Total: 6, Rate: 0.333, Low: 0.1, High: 0.7, Changed: true, Note: "new judge"},
 	}
 	contains(t, rows(t, c, "trend"), "2026-09-20 03:00:00 UTC | 5 | 6 | 0.833 | 0.400–0.950 |",
-		"2026-09-21 03:00:00 UTC | 0 | 0 | n/a | n/a–n/a |", "◆ the rate changed here new judge")
+		"2026-09-21 03:00:00 UTC | 0 | 0 | – | ––– |", "◆ the rate changed here new judge")
 }
 
 func TestWithoutQuestionsAndGate(t *testing.T) {
