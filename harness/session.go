@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"evalctl/harness/launch"
@@ -103,6 +104,8 @@ type Session struct {
 	temp     string // directory that Close removes
 	redactor *redact.Redactor
 
+	ended []*launch.Daemon // earlier processes, see Escaped
+
 	mu sync.Mutex // guards restarting, and process against Restart
 	// restarting is closed when the current restart is over, nil without one.
 	restarting chan struct{}
@@ -187,6 +190,7 @@ func (s *Session) Restart(ctx context.Context) error {
 	old := s.process
 	s.mu.Unlock()
 	err := old.Stop()
+	s.ended = append(s.ended, old)
 	s.mu.Lock()
 	defer func() {
 		s.restarting = nil
@@ -307,6 +311,20 @@ func (s *Session) Close() error {
 		}
 	})
 	return s.closeErr
+}
+
+// Escaped returns the processes that launch.Daemon.Escaped names, of all daemons that the session has
+// started. It is complete after Close.
+func (s *Session) Escaped() (names []string, known bool) {
+	known = true
+	for _, d := range append(slices.Clip(s.ended), s.process) {
+		if d == nil {
+			continue
+		}
+		more, ok := d.Escaped()
+		names, known = append(names, more...), known && ok
+	}
+	return names, known
 }
 
 // redact removes the token from the text of an error, which may quote the daemon's log.
