@@ -178,7 +178,7 @@ func (c *conformanceCmd) render(w io.Writer, r conformance.Report) error {
 	case "markdown":
 		return report.Markdown(w, report.Conformance(r), report.MaxSummary)
 	}
-	return text.Conformance(w, r)
+	return terminal.New(w, nil, false).Buffered(func(t *terminal.Terminal) { report.Text(t, report.Conformance(r)) })
 }
 
 // list prints the checks as a table or as JSON.

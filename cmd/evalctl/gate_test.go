@@ -14,7 +14,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/aggregate"
-	"evalctl/harness/report/text"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -97,19 +97,17 @@ func TestVerdictIsOne(t *testing.T) {
 			t.Errorf("got %q of %q", err, g.Sentence)
 		}
 
-		var report bytes.Buffer
-		terminal := terminal.New(&report, nil, false)
-		text.Rate(terminal, res)
-		text.Verdict(terminal, res)
+		var printed bytes.Buffer
+		report.Text(terminal.New(&printed, nil, false), &report.Run{Result: res})
 		for word, verdict := range map[string]result.Verdict{
 			`  floor .*  PASS  `: result.Pass, `  floor .*  FAIL  `: result.Fail, `(?m)^  stopped  .*this is not a score$`: result.Inconclusive, `(?m)^  invalid  `: result.Invalid,
 		} {
-			if got := regexp.MustCompile(word).Match(report.Bytes()); got != (verdict == g.Verdict) {
-				t.Errorf("%s: the report says %s: %v\n%s", g.Verdict, word, got, report.String())
+			if got := regexp.MustCompile(word).Match(printed.Bytes()); got != (verdict == g.Verdict) {
+				t.Errorf("%s: the report says %s: %v\n%s", g.Verdict, word, got, printed.String())
 			}
 		}
-		if lost := strings.Contains(report.String(), "  lost at "); lost != (g.Passed < g.Total) {
-			t.Errorf("of %d of %d the report says\n%s", g.Passed, g.Total, report.String())
+		if lost := strings.Contains(printed.String(), "  lost at "); lost != (g.Passed < g.Total) {
+			t.Errorf("of %d of %d the report says\n%s", g.Passed, g.Total, printed.String())
 		}
 
 		var stdout bytes.Buffer

@@ -1,317 +1,101 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net/http"
-	"os"
-	"os/exec"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"text/tabwriter"
 	"time"
 
-	"github.com/prometheus/procfs"
-
-	"evalctl/daemon/client"
-	"evalctl/daemon/protocol"
+	"evalctl/harness/bench/record"
 	"evalctl/internal/longtest"
 )
 
 const (
-	loadTime = 5 * time.Second // of each load
-	giveUp   = time.Second     // after which a client leaves
+	loadTime = 10 * time.Second // of each load
+	giveUp   = time.Second      // after which a client leaves
 )
 
-// overloaded is a daemon process of its own, with the brain notes.
-type overloaded struct {
-	url    string
-	pid    int
-	client *http.Client
-	words  *zipf
-}
-
 // TestOverload offers a daemon half, once, twice and four times the searches that it can answer, in
-// a Poisson process: clients that do not wait for each other, and leave after a second. Its log has
-// the figures; what must hold on any machine is checked.
+// a Poisson process: clients that do not wait for each other, and leave after a second. Then clients
+// that wait for their responses, and send the next request at once whatever these are. The daemon
+// has a processor of its own where there are two. The log is a table of the figures; what must hold
+// on any machine is checked.
 func TestOverload(t *testing.T) {
 	longtest.Skip(t)
 	if raceDetector {
 		t.Skip("measures memory, of which the race detector needs several times as much")
 	}
-	d := startOverloaded(t)
-	capacity := d.capacity(t)
-	t.Logf("capacity, 64 clients that wait: %.0f/s", capacity)
-	before := d.load(t, capacity/2)
-	for _, factor := range []float64{1, 2, 4} {
-		got := d.load(t, factor*capacity)
-		t.Logf("%v × capacity: p99 %.1f × that of half load, %.2f × as much answered in a second of processor time", factor,
-			float64(got.p99)/float64(before.p99), got.perSecond()/before.perSecond())
-		if got.strange > 0 {
-			t.Errorf("%v × capacity: %d responses are neither 200 nor 503 with Retry-After", factor, got.strange)
-		}
-		if limit := 2*before.memory + 64<<20; got.memory > limit {
-			t.Errorf("%v × capacity: %d MiB resident, with half load %d", factor, got.memory>>20, before.memory>>20)
-		}
-		if factor >= 2 && (got.answered == 0 || got.shed == 0) {
-			t.Errorf("%v × capacity: %d answered, %d shed", factor, got.answered, got.shed)
-		}
-	}
-	// Nothing is left of the overload.
-	resp, err := d.search(t.Context())
-	if err != nil || resp != http.StatusOK {
-		t.Errorf("after the overload: %d, %v", resp, err)
-	}
-}
-
-// startProcess starts a daemon in memory, with an empty brain.
-func startProcess(t testing.TB, args ...string) *overloaded {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "evalctl", append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
-	cmd.Env = append(os.Environ(), "SVC_HOME=", "SVC_STORE=", "SVC_LLM_PROVIDER=fake")
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 4096}
-	t.Cleanup(transport.CloseIdleConnections)
-	d := &overloaded{
-		url: strings.TrimSpace(strings.TrimPrefix(line, "evalctl: listening on ")), pid: cmd.Process.Pid,
-		client: &http.Client{Transport: transport},
-	}
-	c, err := client.New(d.url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	if _, err := c.CreateBrain(t.Context(), protocol.CreateBrain{ID: "notes", Name: "Notes"}); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func startOverloaded(t *testing.T) *overloaded {
-	t.Helper()
-	d := startProcess(t, "--pprof")
+	apart := separate(t)
+	var d *overloaded
+	apart(func() { d = startProcess(t, "--pprof") })
 	d.fill(t, 40, 120)
-	if status, err := d.search(t.Context()); err != nil || status != 200 { // builds the index
-		t.Fatal(status, err)
-	}
-	return d
-}
+	g := newSearches(d)
+	g.closed(t, 64, time.Second) // builds the index
+	start := resident(t, d.pid)
 
-// fill writes batches of 1,000 documents.
-func (d *overloaded) fill(t testing.TB, batches, words int) {
-	t.Helper()
-	d.words = newZipf(20_000)
-	for from := range batches {
-		var body strings.Builder
-		body.WriteString(`{"reason":"load","ops":[`)
-		for i := range 1000 {
-			if i > 0 {
-				body.WriteByte(',')
-			}
-			fmt.Fprintf(&body, `{"type":"write","path":"d%d/n%d.md","content_base64":%q}`, from, i,
-				base64.StdEncoding.EncodeToString([]byte(d.words.text(words))))
+	waiting := g.closed(t, 64, loadTime/2)
+	if waiting.answered < waiting.offered {
+		t.Errorf("of the requests of 64 clients that wait for their responses, only %d of %d were answered", waiting.answered, waiting.offered)
+	}
+	half := g.open(t, waiting.rate()/2, "0.5 × capacity")
+	rows := []loaded{waiting, half}
+	for _, factor := range []float64{1, 2, 4} {
+		rows = append(rows, g.open(t, factor*waiting.rate(), fmt.Sprintf("%v × capacity", factor)))
+	}
+	rows = append(rows, g.closed(t, 256, loadTime/2), g.closed(t, 64, loadTime/2))
+	t.Log(table(rows, half, start))
+	for _, got := range rows {
+		if got.strange > 0 {
+			t.Errorf("%s: %d responses are neither 200 nor 503 with Retry-After", got.name, got.strange)
 		}
-		body.WriteString(`]}`)
-		d.post(t, "/v1/brains/notes/documents/batch-ops", body.String())
+		if limit := half.memory + half.memory/2 + 16<<20; got.memory > limit {
+			t.Errorf("%s: %d MiB resident, with half load %d", got.name, got.memory>>20, half.memory>>20)
+		}
 	}
-}
-
-func (d *overloaded) post(t testing.TB, path, body string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", d.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	for _, got := range rows[3:5] {
+		if got.answered == 0 || got.shed == 0 {
+			t.Errorf("%s: %d answered, %d shed", got.name, got.answered, got.shed)
+		}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := d.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 {
-		t.Fatalf("%s: %d %s", path, resp.StatusCode, text)
-	}
-}
-
-var errNoRetryAfter = errors.New("503 without Retry-After")
-
-// search sends a search of ten words.
-func (d *overloaded) search(ctx context.Context) (int, error) {
-	body := fmt.Sprintf(`{"query":%q,"top_k":10}`, d.words.text(10))
-	req, err := http.NewRequestWithContext(ctx, "POST", d.url+"/v1/brains/notes/search", strings.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := d.client.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return 0, err
-	}
-	if resp.StatusCode == 503 && resp.Header.Get("Retry-After") == "" {
-		return 503, errNoRetryAfter
-	}
-	return resp.StatusCode, nil
-}
-
-// capacity is the rate at which the daemon answers 64 clients that wait for it, as those of an
-// evaluation do. None of them may be shed.
-func (d *overloaded) capacity(t *testing.T) float64 {
-	t.Helper()
-	var answered atomic.Int64
-	var clients sync.WaitGroup
-	begin := time.Now()
-	for range 64 {
-		clients.Go(func() {
-			for time.Since(begin) < loadTime {
-				if status, err := d.search(t.Context()); err != nil || status != 200 {
-					t.Errorf("a client that waits gets %d, %v", status, err)
-					return
-				}
-				answered.Add(1)
-			}
-		})
-	}
-	clients.Wait()
-	return float64(answered.Load()) / time.Since(begin).Seconds()
 }
 
 // loaded is what became of the requests of one load.
 type loaded struct {
-	answered, shed, left, strange int
-	p50, p99                      time.Duration // of the answered, from their intended beginnings
-	memory                        int64         // the most resident bytes
-	cpu                           time.Duration // of the daemon
+	name                                   string
+	took                                   time.Duration
+	offered, answered, shed, left, strange int
+	// intended counts from when a request should have begun, daemon from when it was sent, both of
+	// answered requests. late is the difference, of all requests.
+	intended, daemon, late *record.Histogram
+	memory                 int64         // the most resident bytes
+	cpu                    time.Duration // of the daemon
+	waited                 time.Duration // for a processor that others had, the threads of the daemon together
 }
 
-// load offers requests at a rate per second.
-func (d *overloaded) load(t *testing.T, rate float64) loaded {
-	t.Helper()
-	var mu sync.Mutex
-	var got loaded
-	var took []time.Duration
-	var requests sync.WaitGroup
-	cpu := processorTime(t, d.pid)
-	begin, next, sampled := time.Now(), time.Duration(0), time.Time{}
-	for {
-		next += time.Duration(rand.ExpFloat64() / rate * float64(time.Second))
-		if next > loadTime {
-			break
-		}
-		time.Sleep(time.Until(begin.Add(next)))
-		if time.Since(sampled) > 100*time.Millisecond {
-			sampled = time.Now()
-			got.memory = max(got.memory, resident(t, d.pid))
-		}
-		intended := begin.Add(next)
-		requests.Go(func() {
-			ctx, cancel := context.WithDeadline(t.Context(), intended.Add(giveUp))
-			defer cancel()
-			status, err := d.search(ctx)
-			since := time.Since(intended)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case ctx.Err() != nil:
-				got.left++
-			case err == nil && status == 200:
-				got.answered++
-				took = append(took, since)
-			case err == nil && status == 503:
-				got.shed++
-			default:
-				got.strange++
-			}
-		})
-	}
-	requests.Wait()
-	got.cpu = processorTime(t, d.pid) - cpu
-	slices.Sort(took)
-	if len(took) == 0 {
-		t.Fatalf("nothing was answered: %+v", got)
-	}
-	got.p50, got.p99 = took[len(took)/2], took[len(took)*99/100]
-	t.Logf("%5.0f/s offered: %5.0f/s answered, %5.0f/s shed, %5.0f/s left; p50 %v, p99 %v; %d MiB; %.0f answered in a second of processor time", rate,
-		float64(got.answered)/loadTime.Seconds(), float64(got.shed)/loadTime.Seconds(), float64(got.left)/loadTime.Seconds(),
-		got.p50.Round(10*time.Microsecond), got.p99.Round(10*time.Microsecond), got.memory>>20, got.perSecond())
-	return got
-}
+func (l loaded) rate() float64 { return float64(l.answered) / l.took.Seconds() }
 
-// perSecond is how many requests were answered in a second of the daemon's processor time. Unlike the
-// rates, it does not depend on what else the machine does.
-func (l loaded) perSecond() float64 { return float64(l.answered) / l.cpu.Seconds() }
+// each is the processor time of the daemon for each answered request. Unlike the rates, it does not
+// depend on what else the machine does.
+func (l loaded) each() time.Duration { return l.cpu / time.Duration(max(1, l.answered)) }
 
-// processorTime returns the time that a process has used so far.
-func processorTime(t *testing.T, pid int) time.Duration {
-	t.Helper()
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stat, err := p.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(stat.CPUTime() * float64(time.Second))
-}
-
-var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
-
-// resident returns the memory of a process.
-func resident(t testing.TB, pid int) int64 {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	m := residentLine.FindSubmatch(status)
-	if err != nil || m == nil {
-		t.Fatalf("%v: %s", err, bytes.TrimSpace(status))
-	}
-	kib, _ := strconv.ParseInt(string(m[1]), 10, 64)
-	return kib << 10
-}
-
-// zipf draws words by Zipf's law. It is safe for concurrent use.
-type zipf struct {
-	mu sync.Mutex
-	of *rand.Zipf
-}
-
-func newZipf(words uint64) *zipf {
-	return &zipf{of: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 8, words-1)}
-}
-
-func (z *zipf) text(words int) string {
-	z.mu.Lock()
-	defer z.mu.Unlock()
+// table shows rows, relative to the best rate and to half load.
+func table(rows []loaded, half loaded, start int64) string {
+	best := slices.MaxFunc(rows[:5], func(a, b loaded) int { return int(a.rate() - b.rate()) }).rate()
 	var b strings.Builder
-	for range words {
-		fmt.Fprintf(&b, "w%d ", z.of.Uint64())
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\toffered/s\tanswered/s\tof best\tshed/s\tleft/s\tp50\tp99\t× half\tp50 intended\tp99 intended\t"+
+		"generator late p99\tMiB\t× half\tµs each\t× half\twaited %\t")
+	ms := func(h *record.Histogram, p float64) string { return fmt.Sprintf("%.1f", float64(h.Quantile(p))/1e6) }
+	for _, l := range rows {
+		second := func(n int) float64 { return float64(n) / l.took.Seconds() }
+		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t%.0f\t%.0f\t%s\t%s\t%.1f\t%s\t%s\t%s\t%d\t%.2f\t%d\t%.2f\t%.1f\t\n", l.name,
+			second(l.offered), l.rate(), l.rate()/best, second(l.shed), second(l.left),
+			ms(l.daemon, .5), ms(l.daemon, .99), float64(l.daemon.Quantile(.99))/float64(half.daemon.Quantile(.99)),
+			ms(l.intended, .5), ms(l.intended, .99), ms(l.late, .99),
+			l.memory>>20, float64(l.memory)/float64(half.memory), l.each().Microseconds(), float64(l.each())/float64(half.each()), 100*l.waited.Seconds()/l.took.Seconds())
 	}
-	return b.String()
+	_ = w.Flush()
+	return fmt.Sprintf("times in ms; the daemon has %d MiB at the start\n%s", start>>20, b.String())
 }

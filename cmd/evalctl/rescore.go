@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
+	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/rescore"
 	"evalctl/harness/result"
@@ -102,7 +103,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 		printResumeAfterDisk(t, err, "the same command and --resume")
 		return err
 	}
-	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(r.Warnings()), path, false)
+	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Warnings())})
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

@@ -101,20 +101,14 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	defer r.Close()
 	res := r.Result()
 	t := newTerminal(p, c.Quiet)
-	var f text.Failures
+	var f report.Failures
 	if !c.Quiet {
-		if f = text.FailuresOf(r, text.ListedFailures); f.Err != nil {
+		if f = report.FailuresOf(r, report.ListedFailures); f.Err != nil {
 			return f.Err
 		}
 	}
 	text.Stored(t, path, res)
-	if res.Replay != nil {
-		t.Blank()
-		text.Losses(t, res.Identity, f)
-		text.ArmReport(t, res, path)
-	} else {
-		text.Run(t, res, f, 0, path, c.Verbose)
-	}
+	report.Text(t, &report.Run{Path: path, Result: res, Failures: f, Verbose: c.Verbose})
 	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
 }
 
@@ -183,7 +177,7 @@ func (c *boardCmd) Run(p *process) error {
 	if c.JSON {
 		return writeJSON(p.stdout, b)
 	}
-	if err := output(p, func(t *terminal.Terminal) { text.Board(t, b) }); err != nil {
+	if err := output(p, func(t *terminal.Terminal) { report.Text(t, report.Board{Board: b}) }); err != nil {
 		return err
 	}
 	text.NotRanked(newTerminal(p, false), b, c.Dir)

@@ -61,9 +61,17 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, session.Close()) }()
+	defer func() { err = errors.Join(err, closeDaemon(t, session)) }()
 	text.PassedOn(t, r.DaemonEnv)
 	return c.evaluate(ctx, p, t, r, session, resumed)
+}
+
+// closeDaemon stops the daemon of a session that has started it, and prints what it had left behind.
+func closeDaemon(t *terminal.Terminal, session *harness.Session) error {
+	err := session.Close()
+	processes, known := session.Escaped()
+	text.Escaped(t, processes, known)
+	return err
 }
 
 // plan checks everything that needs no daemon.
@@ -150,7 +158,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
-	text.Run(t, res, text.ReadFailures(t, path, text.ListedFailures), len(r.Gold.Warnings), path, c.Verbose)
+	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
 	verdict := c.writeArm(p, t, r.Found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err

@@ -26,6 +26,29 @@ var (
 	}
 )
 
+const (
+	// retryAfter is how long a client is asked to wait.
+	retryAfter = time.Second
+	// slowdown is how long a refusal is delayed on a connection that has had one within retryAfter.
+	slowdown = retryAfter / 10
+)
+
+// refuse rejects a request that a gate refuses. Clients that do not wait before they repeat a request
+// would otherwise send thousands a second, and the daemon would do little else than reject them.
+func refuse(r *http.Request) error {
+	requestOf(r).refused = true
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		if time.Since(time.Unix(0, c.overloaded.Load())) < retryAfter {
+			select {
+			case <-time.After(slowdown):
+			case <-r.Context().Done():
+			}
+		}
+		c.overloaded.Store(time.Now().UnixNano())
+	}
+	return admission.ErrOverloaded
+}
+
 // writeRefusal responds with what writeError writes for admission.ErrOverloaded.
 func writeRefusal(w *recorder) {
 	h := w.Header()

@@ -3,8 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"strings"
-
-	"evalctl/internal/admission"
 )
 
 // route is one endpoint of the API. The table below is the only list of them: the mux, the
@@ -122,8 +120,7 @@ func (a *API) handle(rt route) {
 			return err
 		}
 		if gate := a.gates[rt.kind]; gate != nil && gate.Refuse(requestOf(r).tenant()) {
-			requestOf(r).refused = true
-			return admission.ErrOverloaded
+			return refuse(r)
 		}
 		r, leave, err := a.arrive(r, rt)
 		if err != nil {

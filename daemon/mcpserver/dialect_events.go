@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/printable"
 	"evalctl/internal/sse"
 )
 
@@ -92,7 +93,7 @@ func previews(payload map[string]any) {
 		for _, name := range []string{"text", "content", "summary"} {
 			preview, _ := chunk["preview"].(string)
 			if text, _ := chunk[name].(string); preview == "" {
-				chunk["preview"] = clip(text, protocol.MaxPreviewChars)
+				chunk["preview"] = printable.First(text, protocol.MaxPreviewChars)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/client"
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/printable"
 )
 
 // fallback says what ran in place of a request for which the daemon has no endpoint.
@@ -132,7 +133,7 @@ func titleOf(content string) string {
 	for line := range strings.Lines(doc.Body) {
 		heading := strings.TrimLeft(line, "#")
 		if level := len(line) - len(heading); level >= 1 && level <= 6 && strings.HasPrefix(heading, " ") {
-			return clip(strings.TrimSpace(heading), protocol.MaxDocumentTitle)
+			return printable.First(strings.TrimSpace(heading), protocol.MaxDocumentTitle)
 		}
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/printable"
 )
 
 // searchResult is the payload of memory_search (spec 4.1).
@@ -80,18 +81,7 @@ func summary(chunks []protocol.SearchChunk) string {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "#%d score=%.4g %s\n%s", i+1, chunk.Score, chunk.Path, clip(chunk.Text, summaryChars))
+		fmt.Fprintf(&b, "#%d score=%.4g %s\n%s", i+1, chunk.Score, chunk.Path, printable.First(chunk.Text, summaryChars))
 	}
 	return b.String()
-}
-
-// clip returns the first n code points of s.
-func clip(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

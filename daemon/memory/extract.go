@@ -143,23 +143,29 @@ func writeFacts(
 	ctx context.Context, b *store.Batch, state *sessionState, part unextracted, facts []fact,
 ) (string, error) {
 	name := sessionFactsPath(state.ID, state.FactsDocument)
-	old, err := b.Read(ctx, name)
+	old, err := readIfThere(ctx, b, name)
 	if err == nil && len(old) > maxFactsDocument {
 		state.FactsDocument++
 		name = sessionFactsPath(state.ID, state.FactsDocument)
-		old, err = b.Read(ctx, name)
-	}
-	if err != nil && !store.IsNotFound(err) {
-		return "", err
+		old, err = readIfThere(ctx, b, name)
 	}
 	if err != nil {
-		old = nil
+		return "", err
 	}
 	text, err := addFacts(old, state.ID, latestDay(old, part.fresh), facts, part.actors()...)
 	if err != nil {
 		return "", err
 	}
 	return name, b.Write(ctx, name, []byte(text))
+}
+
+// readIfThere returns nil if there is no document.
+func readIfThere(ctx context.Context, b *store.Batch, path string) ([]byte, error) {
+	data, err := b.Read(ctx, path)
+	if store.IsNotFound(err) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // sessionFactsPath returns a document of facts of a session, which are counted from 0. A key
@@ -214,12 +220,9 @@ func (s *Service) extractDocument(
 	err = st.Batch(ctx, store.BatchOptions{Reason: "extract facts of a document"}, func(b *store.Batch) error {
 		if len(facts) > 0 {
 			path := documentFactsPath(name)
-			old, err := b.Read(ctx, path)
-			if err != nil && !store.IsNotFound(err) {
-				return err
-			}
+			old, err := readIfThere(ctx, b, path)
 			if err != nil {
-				old = nil
+				return err
 			}
 			text, err := addFacts(old, name, latestDay(old, part.fresh), facts, part.actors()...)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/daemon/convert"
 	"evalctl/daemon/store"
+	"evalctl/internal/printable"
 )
 
 // ingestDir is the folder of documents whose file was named without one.
@@ -46,13 +47,10 @@ const longestSuffix = 1 + 64
 // cutName shortens a name so that reserve bytes can follow it in a valid path.
 func cutName(dir, name string, reserve int) string {
 	most := min(store.MaxSegmentBytes, store.MaxPathChars-utf8.RuneCountInString(dir)) - reserve
-	if most <= 0 || len(name) <= most {
+	if most <= 0 {
 		return name
 	}
-	for !utf8.RuneStart(name[most]) {
-		most--
-	}
-	return name[:most]
+	return printable.Prefix(name, most)
 }
 
 // withSuffix appends a suffix to the name of a document.

@@ -154,14 +154,10 @@ func findMoved(ctx context.Context, st *store.Store, missing map[string][]string
 		if len(sha256) != 64 {
 			return nil
 		}
-		if record := recordPath(sha256, kind); isMissing(missing, record) {
-			missing[record] = append(missing[record], d.Path)
+		record := recordPath(sha256, kind)
+		if paths, ok := missing[record]; ok {
+			missing[record] = append(paths, d.Path)
 		}
 		return nil
 	})
-}
-
-func isMissing(missing map[string][]string, record string) bool {
-	_, ok := missing[record]
-	return ok
 }

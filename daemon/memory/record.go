@@ -75,12 +75,8 @@ func checkDocument(r protocol.CreateDocument) error {
 		return &ArgumentError{"path", fmt.Sprintf(
 			"the name %.64q begins with _, which hides generated files from listings and searches", path.Base(r.Path))}
 	}
-	if n := utf8.RuneCountInString(r.Title); n > protocol.MaxDocumentTitle {
-		return &ArgumentError{"title",
-			fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)}
-	}
-	if r.Title != "" && strings.TrimSpace(r.Title) == "" {
-		return &ArgumentError{"title", "is blank"}
+	if err := checkTitle(r.Title); err != nil {
+		return err
 	}
 	switch r.Source {
 	case "", protocol.SourceIngest, protocol.SourceExtract, protocol.SourceCompile, protocol.SourceReflect:

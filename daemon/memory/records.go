@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
+	"evalctl/internal/printable"
 )
 
 // A record is not stored: it is derived from the path, the content and the time of a
@@ -105,8 +106,8 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 
 // clip returns the first n code points of s.
 func clip(s string, n int) string {
-	if runes := []rune(s); len(runes) > n {
-		return strings.TrimSpace(string(runes[:n]))
+	if first := printable.First(s, n); first != s {
+		return strings.TrimSpace(first)
 	}
 	return s
 }

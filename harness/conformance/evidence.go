@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"evalctl/internal/printable"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // The parts of bodies that are kept as evidence, in bytes.
@@ -161,7 +161,7 @@ func (x *exchange) responseText(redacted func(string) string) string {
 	if x.answer == nil {
 		return ""
 	}
-	return evidenceText(x.answer.line, x.answer.header, string(cut(x.answer.body, 2*responseBytes)), responseBytes, redacted)
+	return evidenceText(x.answer.line, x.answer.header, string(printable.Prefix(x.answer.body, 2*responseBytes)), responseBytes, redacted)
 }
 
 // evidenceText lays a message out as HTTP does. It redacts first: what is cut could be a part of a
@@ -183,10 +183,10 @@ func evidenceText(line string, header [][2]string, body string, most int, redact
 func shown(text string, most int, redacted func(string) string) string {
 	const slack = 1 << 10 // a token that crosses the end is redacted as a whole
 	whole := len(text)
-	text = redacted(string(cut([]byte(text[:min(whole, most+slack)]), most+slack)))
+	text = redacted(printable.Prefix(text, most+slack))
 	isCut := whole > most+slack || len(text) > most
 	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(string(cut([]byte(text), most)), "\ufffd") {
+	for _, r := range strings.ToValidUTF8(printable.Prefix(text, most), "\ufffd") {
 		switch {
 		case r == '\n', r == '\t':
 			b.WriteRune(r)
@@ -200,21 +200,4 @@ func shown(text string, most int, redacted func(string) string) string {
 		fmt.Fprintf(&b, "… (%d bytes)", whole)
 	}
 	return b.String()
-}
-
-// cut returns at most the first most bytes, without a part of a character at the end.
-func cut(text []byte, most int) []byte {
-	if len(text) <= most {
-		return text
-	}
-	text = text[:most]
-	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
-		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return text[:len(text)-i]
-			}
-			break
-		}
-	}
-	return text
 }

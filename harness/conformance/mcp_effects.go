@@ -4,6 +4,7 @@ import (
 	"context"
 	"evalctl/daemon/mcpclient"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/printable"
 	"fmt"
 	"maps"
 	"strings"
@@ -49,15 +50,10 @@ func listsFirstHit(r *reply) error {
 	if !strings.HasPrefix(line, "#1 score=") || !strings.HasSuffix(line, " "+path) {
 		return fmt.Errorf("want #1 score=S %s, got %q", path, line)
 	}
-	if begin := firstRunes(content, 320); !strings.HasPrefix(strings.TrimSpace(rest), strings.TrimSpace(begin)) {
+	if begin := printable.First(content, 320); !strings.HasPrefix(strings.TrimSpace(rest), strings.TrimSpace(begin)) {
 		return fmt.Errorf("want the first 320 characters of the content below %q, got %s", line, excerpt([]byte(rest)))
 	}
 	return nil
-}
-
-func firstRunes(s string, n int) string {
-	r := []rune(s)
-	return string(r[:min(n, len(r))])
 }
 
 // sevenNotes are found by the same word.

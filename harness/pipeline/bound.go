@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"evalctl/harness/result"
+	"evalctl/internal/printable"
 )
 
 // maxFailed limits what is kept of the answer to a question that failed: texts, names and messages
@@ -58,16 +58,13 @@ type bounder struct{ left, cut int }
 func (b *bounder) text(s string, limit int) string {
 	if len(s) > limit {
 		const markRoom = len(" … [9223372036854775807 bytes cut]")
-		kept := max(0, limit-markRoom)
-		for kept > 0 && !utf8.RuneStart(s[kept]) {
-			kept--
-		}
-		b.cut += len(s) - kept
-		mark := fmt.Sprintf(" … [%d bytes cut]", len(s)-kept)
+		kept := printable.Prefix(s, limit-markRoom)
+		b.cut += len(s) - len(kept)
+		mark := fmt.Sprintf(" … [%d bytes cut]", len(s)-len(kept))
 		if len(mark) > limit {
 			return ""
 		}
-		s = s[:kept] + mark
+		s = kept + mark
 	}
 	b.left -= len(s)
 	return strings.Clone(s) // so that the rest is not kept in memory

@@ -2,12 +2,11 @@ package report
 
 import (
 	"fmt"
-	"io"
-	"strings"
 
 	"evalctl/harness/bench/record"
 	tables "evalctl/harness/bench/table"
-	"evalctl/internal/markdown"
+	"evalctl/harness/report/form"
+	"evalctl/internal/figure"
 	"evalctl/internal/printable"
 )
 
@@ -16,8 +15,6 @@ type Bench struct{ File *record.File }
 
 // NewBench returns the document of a bench.
 func NewBench(f *record.File) Bench { return Bench{f} }
-
-func (b Bench) page() *Page { return &Page{Bench: b.File} }
 
 // failed returns the sentences of what does not hold.
 func (b Bench) failed() (out []record.Verdict) {
@@ -76,51 +73,67 @@ func name(f *record.File, v record.Verdict) string {
 	return text
 }
 
-// write writes the verdict and the tables.
-func (b Bench) write(p *summary) {
+// reports returns the tables, and last on a terminal what was required.
+func (b Bench) reports() []*form.Report {
 	f := b.File
-	word := "Pass"
-	switch failed := b.failed(); {
-	case f.Stopped != "":
-		word = "Stopped"
-	case len(f.Verdicts) == 0:
-		word = "Measured"
-	case len(failed) > 0 && failed[0].Unjudged:
-		word = "Inconclusive"
-	case len(failed) > 0:
-		word = "Fail"
-	}
-	p.printf("## %s: bench of %s\n\n", word, markdown.Span(f.SDK, textLength))
-	if f.Stopped != "" {
-		p.printf("**Stopped:** %s\n\n", markdown.Span(string(f.Stopped), textLength))
-	}
+	r := &form.Report{Verdict: b.verdict(), Tool: toolOf(f.Tool)}
+	required := form.Section{ID: "required", Title: "Required", Place: form.Last}
 	for _, v := range f.Verdicts {
-		mark := "✓"
-		if !v.Held {
-			mark = "✗"
+		word := passWord(v.Held)
+		if v.Unjudged {
+			word = form.F("----")
 		}
-		p.printf("- %s %s\n", mark, markdown.Span(v.Sentence, sentenceLength))
+		required.FactIn(form.Pages, "required", "%s  %s", word, form.Data(v.Sentence))
+		required.Show(form.Terminal, form.Sentences{form.F("%s  %s", word, form.Data(v.Sentence))})
 	}
-	p.printf("\n")
-	for _, t := range tables.Of(f) {
-		p.printf("### %s\n\n", t.Title)
-		m := markdown.NewTable(t.Columns, t.Rows[0]...)
-		p.rows(m, len(t.Rows)-1, "rows", func(i int) []string {
-			row := make([]string, len(t.Rows[i+1]))
-			for j, cell := range t.Rows[i+1] {
-				if row[j] = markdown.Cell(cell); t.Columns[j] == 'r' {
-					row[j] = strings.ReplaceAll(cell, "*", `\*`) // a figure
+	r.Sections = append(r.Sections, required)
+	for i, t := range tables.Of(f) {
+		s := form.Section{ID: fmt.Sprintf("bench-%d", i+1), Title: t.Title}
+		var columns []any
+		for j, name := range t.Rows[0] {
+			columns = append(columns, form.Column{Name: form.F("%s", name), Number: t.Columns[j] == 'r', In: form.Everywhere})
+		}
+		shown := form.NewTable(form.F("%s", t.Title), columns...)
+		for _, row := range t.Rows[1:] {
+			cells := make([]any, len(row))
+			for j, cell := range row {
+				if cells[j] = any(form.Name(cell)); t.Columns[j] == 'r' {
+					cells[j] = cell // a figure
 				}
 			}
-			return row
-		})
-		for _, line := range t.Below {
-			p.printf("%s\n\n", markdown.Span(line, sentenceLength))
+			shown.Row(cells...)
 		}
+		s.Show(form.Everywhere, shown)
+		for _, line := range t.Below {
+			s.Show(form.Terminal, form.Sentences{form.F("%s", form.Data(line))})
+			s.Note(form.Pages, "%s", form.Data(line))
+		}
+		r.Sections = append(r.Sections, s)
 	}
 	if tables.Near(f) {
-		p.part(func(w io.Writer) { fmt.Fprintf(w, "\\%s\n\n", tables.NearNote) })
+		r.Warnings = append(r.Warnings, form.F("%s", tables.NearNote))
 	}
+	return []*form.Report{r}
+}
+
+// verdict says whether what was required holds.
+func (b Bench) verdict() form.Verdict {
+	f := b.File
+	v := form.Verdict{Tone: form.None, Mark: "≡", Word: "Measured", Title: form.F("bench of %s", form.Name(f.SDK)),
+		Sentences: []form.Text{form.F("%s in %d blocks of %g s", figure.Count(len(f.Targets), "target"), len(f.Blocks), f.Plan.BlockSeconds)}}
+	failed := b.failed()
+	switch {
+	case f.Stopped != "":
+		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Stopped"
+		v.Sentences = append(v.Sentences, form.F("the bench was stopped: %s", form.Name(f.Stopped)))
+	case len(failed) > 0 && failed[0].Unjudged:
+		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
+	case len(failed) > 0:
+		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Fail"
+	case len(f.Verdicts) > 0:
+		v.Tone, v.Mark, v.Word = form.Good, "✓", "Pass"
+	}
+	return v
 }
 
 // annotations returns what does not hold.

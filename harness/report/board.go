@@ -3,13 +3,91 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"evalctl/harness/board"
+	"evalctl/harness/compare"
+	"evalctl/harness/report/form"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
 )
+
+// Board has the ranked results of a folder. URLs has their pages by their paths.
+type Board struct {
+	*board.Board
+	URLs map[string]string
+}
+
+func (Board) suites() []suite           { return nil }
+func (Board) annotations() []annotation { return nil }
+
+func (b Board) reports() []*form.Report {
+	ranked := 0
+	r := &form.Report{}
+	for i := range b.Groups {
+		ranked += len(b.Groups[i].Rows)
+		r.Sections = append(r.Sections, b.group(i))
+	}
+	r.Verdict = form.Verdict{
+		Tone: form.None, Mark: "≡", Word: "board", Title: form.F("Results in %s", form.Name(b.Root)),
+		Figure: figure.Count(ranked, "result") + " in " + figure.Count(len(b.Groups), "group"),
+		Sentences: []form.Text{form.F("Only results that measured the same thing are ranked together. " +
+			"Two results share a letter if no difference between them is shown.")},
+	}
+	left := form.Section{ID: "left-out", Title: "Left out"}
+	t := form.NewTable(form.F("Files that are not ranked"), "file", "why")
+	for _, l := range b.LeftOut {
+		t.Row(form.Path(l.Path), form.Data(l.Reason))
+	}
+	left.Show(form.HTML, t)
+	how := methodFacts{Section: form.Section{ID: "how", Title: "How to read this"}}
+	how.say("place", "From one more than the number of results that are shown to be better, "+
+		"to the number of those that are not shown to be worse.")
+	how.say("letters", fmt.Sprintf("Each pair of a group has a paired test over the same questions (McNemar's, or a sign-flip "+
+		"test with repeats). A difference is shown if p, adjusted over all pairs of the group (Holm), is below %.2f.", 1-compare.Confidence))
+	how.say("not shown", "That no difference is shown does not mean that there is none: it may be too small for so many questions.")
+	r.Sections = append(r.Sections, left, how.Section)
+	return []*form.Report{r}
+}
+
+func (b Board) group(i int) form.Section {
+	g := &b.Groups[i]
+	s := form.Section{ID: fmt.Sprintf("group-%d", i+1), Title: g.Title()}
+	if i > 0 {
+		s.Show(form.Terminal, form.Gap{})
+	}
+	s.Fact("group", "%s  %s", form.Path(g.Title()), figure.Count(g.Questions, "question"))
+	var common []form.Text
+	for _, c := range g.Common {
+		s.FactIn(form.HTML, c.Key, "%s", form.Data(c.Value))
+		if c.Value != "none" && c.Value != "no" {
+			common = append(common, form.F("%s %s", c.Key, form.Name(terminal.Clip(c.Value, 24))))
+		}
+	}
+	s.FactIn(form.Terminal, "common", "%s", form.Join("  ", common...))
+	t := form.NewTable(form.F("%s, %s", figure.Count(len(g.Rows), "result"), figure.Count(g.Questions, "question")),
+		"result", ">letters", ">place", ">passed", ">rate", "#0 to 1", ">95%", ">p50", ">cost", "#date")
+	for _, r := range g.Rows {
+		passed, p50 := fmt.Sprintf("%d/%d", r.Passed, r.Total), "too few"
+		if r.NotMeasurable > 0 {
+			passed += fmt.Sprintf(" (%d not measurable)", r.NotMeasurable)
+		}
+		if r.Latency.P50 != nil {
+			p50 = figure.Duration(*r.Latency.P50)
+		}
+		t.Row(form.Cell{Text: form.F("%s", form.Name(r.Name)), URL: b.URLs[r.Path]}, r.Letters, r.Places(), passed, rate(r.PassRate),
+			rateBar(r.PassRate, r.Interval, math.NaN()), within(r.Interval), p50, form.Data(r.Cost), r.Entry.Date())
+	}
+	s.Show(form.Everywhere, t)
+	if g.Tests > 0 {
+		s.FactIn(form.Terminal, "letters", "two results share a letter if no difference is shown (%s, Holm)", figure.Count(g.Tests, "paired test"))
+	}
+	return s
+}
 
 // WriteBoard writes the page of a board and, before it, those of the results that it links to. These
 // go to a folder next to it, which has its name without the ending.
@@ -22,7 +100,7 @@ func WriteBoard(path string, b *board.Board) error {
 		return err
 	}
 	urls := map[string]string{}
-	back := Link{Text: "Board", URL: "../" + filepath.Base(path)}
+	back := form.Link{Text: "Board", URL: "../" + filepath.Base(path)}
 	for _, g := range b.Groups {
 		for _, r := range g.Rows {
 			run, err := ReadRun(r.Path)
@@ -31,7 +109,7 @@ func WriteBoard(path string, b *board.Board) error {
 			}
 			file := fmt.Sprintf("%d.html", len(urls)+1) // names of results may contain anything
 			err = atomicfile.Write(filepath.Join(base, file), 0o644, func(w io.Writer) error {
-				return HTML(w, Page{Run: run, Links: []Link{back}})
+				return HTML(w, Page{Document: run, Links: []form.Link{back}})
 			})
 			if err != nil {
 				return err
@@ -39,5 +117,5 @@ func WriteBoard(path string, b *board.Board) error {
 			urls[r.Path] = filepath.Base(base) + "/" + file
 		}
 	}
-	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return HTML(w, Page{Board: b, BoardURLs: urls}) })
+	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return HTML(w, Page{Document: Board{b, urls}}) })
 }

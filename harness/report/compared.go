@@ -3,61 +3,82 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
-	"evalctl/internal/markdown"
+	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
 )
 
 // Replay is what a replay of several arms measured, and how they compare with each other.
 type Replay struct {
 	Arms
+	// Compared is nil for arms that were not compared.
 	Compared *compare.Arms
 }
 
-func (r Replay) page() *Page { return &Page{Compared: r.Compared} }
-
-// write writes how the arms compare, and then a section for each.
-func (r Replay) write(p *summary) {
-	p.printf("## Comparison of %s\n\n", join(markdown.Code, r.Compared.Names...))
-	for _, sentence := range r.Compared.Sentences() {
-		p.printf("- %s\n", markdown.Span(sentence, sentenceLength))
+// reports returns how the arms compare, a report of each arm, and what they have in common.
+func (r Replay) reports() []*form.Report {
+	arms, out := r.Arms.reports(), []*form.Report{}
+	if r.Compared != nil {
+		out = append(out, Compared{r.Compared, r.Arms}.report())
 	}
-	p.printf("\n")
-	Compared{r.Compared}.write(p)
-	common := r.common()
+	out = append(out, arms...)
+	if len(arms) < 2 {
+		return out
+	}
 	for i := range r.Arms {
-		r.Arms[i].write(p, common)
+		if r.Arms[i].Run != nil {
+			arms[i].Sections = arms[i].Sections[1:] // without what did not pass
+		}
 	}
-	if len(common) > 0 {
-		p.printf("## All arms\n\n")
-		first := slices.IndexFunc(r.Arms, func(a Arm) bool { return a.Run != nil })
-		writeInputs(p, r.Arms[first].inputs(), func(in part) bool { return common[in] })
+	all := form.Section{}
+	for _, f := range r.common(arms) {
+		all.FactIn(form.Markdown, f.Name, "%s", f.Value)
 	}
 	ids, lost := r.lost()
-	p.fold(fmt.Sprintf("Questions that an arm did not pass: %d", len(ids)), len(ids), "the result files",
-		func(i int) string { return r.item(lost[ids[i]]) })
+	all.Show(form.Markdown, form.List{
+		Title: fmt.Sprintf("Questions that an arm did not pass: %d", len(ids)), N: len(ids), More: "the result files",
+		Item: func(i int) form.Item { return r.item(lost[ids[i]]) },
+	})
+	return append(out, &form.Report{Verdict: form.Verdict{Headline: form.F("All arms")}, Sections: []form.Section{all}})
 }
 
-// common returns the inputs that all arms with a result have, if there are several.
-func (r Replay) common() map[part]bool {
-	seen, common, runs := map[part]int{}, map[part]bool{}, 0
-	for i := range r.Arms {
-		if r.Arms[i].Run == nil {
-			continue
+// common takes what all arms with a result ran with from their reports, if there are several.
+func (r Replay) common(arms []*form.Report) (common form.Facts) {
+	seen, runs := map[string]int{}, 0
+	facts := func(do func(*form.Facts)) {
+		for _, arm := range arms {
+			for i := range arm.Sections {
+				if arm.Sections[i].ID != "ran" {
+					continue
+				}
+				for j, b := range arm.Sections[i].Blocks {
+					if list, ok := b.Content.(form.Facts); ok {
+						do(&list)
+						arm.Sections[i].Blocks[j].Content = list
+					}
+				}
+			}
 		}
+	}
+	facts(func(list *form.Facts) {
 		runs++
-		for _, in := range r.Arms[i].inputs() {
-			seen[in]++
+		for _, f := range *list {
+			seen[f.Name+f.Value.String()]++
 		}
-	}
-	for in, n := range seen {
-		if n == runs && runs > 1 {
-			common[in] = true
-		}
-	}
+	})
+	facts(func(list *form.Facts) {
+		*list = slices.DeleteFunc(*list, func(f form.Fact) bool {
+			n := seen[f.Name+f.Value.String()]
+			if n == runs && runs > 1 {
+				common = append(common, f)
+				seen[f.Name+f.Value.String()] = -1
+			}
+			return n < 0 || n == runs && runs > 1
+		})
+	})
 	return common
 }
 
@@ -90,58 +111,176 @@ func (r Replay) lost() (names []string, records map[string][]*result.Record) {
 
 // item returns a question that some arm did not pass as an item of a list: what was asked once, and
 // what became of it in each arm.
-func (r Replay) item(records []*result.Record) string {
-	var b strings.Builder
+func (r Replay) item(records []*result.Record) form.Item {
 	first := slices.IndexFunc(records, func(rec *result.Record) bool { return rec != nil && isLost(rec) })
 	asked := slices.DeleteFunc(r.Arms[first].Run.parts(records[first]), func(p part) bool {
 		return p.what != "question" && p.what != "expected"
 	})
-	fmt.Fprintf(&b, "- %s %s\n", markdown.Code(caseName(records[first])), markdown.Code(group(records[first])))
-	for _, part := range asked {
-		fmt.Fprintf(&b, "  - %s: %s\n", part.what, markdown.Span(part.text, textLength))
-	}
+	item := form.Item{Head: form.F("%s %s", form.Name(caseName(records[first])), form.Name(group(records[first]))), Below: factsOf(asked)}
 	for i, rec := range records {
 		if r.Arms[i].Run == nil {
 			continue
 		}
-		words := []string{"not asked"}
+		words := []form.Text{form.F("not asked")}
 		switch {
 		case rec == nil:
 		case rec.Passed:
-			words[0] = "passed"
+			words[0] = form.F("passed")
 		case !isLost(rec):
-			words[0] = string(rec.Outcome)
+			words[0] = form.F("%s", form.Name(rec.Outcome))
 		default:
-			words[0] = "**" + outcomeWord(rec) + "**"
-			for _, part := range r.Arms[i].Run.parts(rec) {
-				if !slices.Contains(asked, part) {
-					words = append(words, part.what+": "+markdown.Span(part.text, textLength))
+			words[0] = form.Toned(form.Bad, outcomeWord(rec))
+			for _, p := range r.Arms[i].Run.parts(rec) {
+				if !slices.Contains(asked, p) {
+					words = append(words, form.F("%s: %s", p.what, form.Data(p.text)))
 				}
 			}
 		}
-		fmt.Fprintf(&b, "  - %s: %s\n", markdown.Code(r.Arms[i].Name), strings.Join(words, "; "))
+		item.Below = append(item.Below, form.Fact{Value: form.F("%s: %s", form.Name(r.Arms[i].Name), form.Join("; ", words...)), In: form.Everywhere})
 	}
-	return b.String()
+	return item
 }
 
-// Compared is how the arms of a replay compare: the figures, without the sentences of
-// compare.Arms.Sentences.
-type Compared struct{ *compare.Arms }
+// text prints what memory adds over baselines, what was found, an arm after the other, and then how
+// they compare.
+func (r Replay) text(t *terminal.Terminal) {
+	if len(r.Arms) > 1 {
+		t.Blank()
+	}
+	if r.Compared != nil && len(r.Compared.Lead()) > 0 && !t.Quiet() {
+		s := form.Section{}
+		s.Show(form.Terminal, form.Sentences(dataOf(r.Compared.Lead())))
+		s.Text(t)
+		t.Blank()
+	}
+	for _, a := range r.Arms {
+		if len(r.Arms) > 1 && !t.Quiet() {
+			fmt.Fprintf(t, "  == %s ==\n", terminal.Line(a.Name))
+		}
+		if a.Run == nil {
+			t.Field("failed", "%s", terminal.Short(a.Problem, maxFailure))
+			continue
+		}
+		a.report().Text(t)
+		if a.Problem != "" && len(r.Arms) > 1 {
+			t.Field("failed", "%s", terminal.Short(a.Problem, maxFailure))
+		}
+		t.Blank()
+	}
+	if r.Compared == nil || t.Quiet() {
+		return
+	}
+	fmt.Fprintln(t, "  == comparison ==")
+	s := form.Section{}
+	s.Show(form.Terminal, form.Sentences(dataOf(r.Compared.Others())))
+	s.Show(form.Terminal, form.Gap{})
+	r.overview(&s)
+	s.Text(t)
+	if r.Compared.Comparison != nil {
+		t.Blank()
+		(&form.Report{Sections: Comparison{r.Compared.Comparison}.sections()}).Text(t)
+	}
+}
+
+// maxFailure is how many characters of the error of an arm are printed.
+const maxFailure = 400
+
+// overview adds the arms side by side.
+func (a Arms) overview(s *form.Section) {
+	columns := []any{"arm", ">n", ">pass", ">rate", ">95% Wilson", ">FP/FN", ">recall", ">any", ">p50", ">p50 alone", ">spent", ">list cost", "|>per correct answer"}
+	const alone = 9 // the column
+	if !slices.ContainsFunc(a, func(a Arm) bool { return a.alone() != nil }) {
+		columns = slices.Delete(columns, alone, alone+1)
+	}
+	t := form.NewTable(form.F("The arms side by side"), columns...)
+	var together *result.Together
+	for _, a := range a {
+		row := []any{form.Name(a.Name)}
+		if a.Run != nil && a.Run.Result.PassRate != nil {
+			res := &a.Run.Result
+			recall, anyGold, spent, list, each := none, none, none, none, form.F(none)
+			passRate, interval := rate(res.PassRate), within(res.Interval)
+			if !a.Run.scored() {
+				passRate, interval = none, none
+			}
+			if res.Retrieval != nil {
+				k := res.Identity.TopK
+				recall, anyGold = metricAt(res.Retrieval.Macro, fmt.Sprintf("recall@%d", k)), metricAt(res.Retrieval.Macro, fmt.Sprintf("any@%d", k))
+			}
+			if c := res.CostAccounting; c != nil {
+				spent, list = c.Amount(), c.ListText()
+				each = form.Join("", perCorrect(c)...)
+			}
+			row = append(row, res.Total, res.Passed, passRate, interval, misjudged(res.Replay), recall, anyGold, median(&res.Latency))
+			if len(columns) > alone+3 {
+				cell := none
+				if l := a.alone(); l != nil {
+					cell = median(&l.Latency)
+				}
+				row = append(row, cell)
+			}
+			row = append(row, spent, list, each)
+			if res.Replay != nil && res.Replay.Together != nil {
+				together = res.Replay.Together
+			}
+		}
+		for len(row) < len(columns) {
+			row = append(row, none)
+		}
+		t.Row(row...)
+	}
+	s.Show(form.Everywhere, t)
+	if together != nil {
+		s.Fact("latency", "%s", form.Data(together.Text()))
+	}
+}
+
+// alone returns what an arm was asked alone, nil for nothing.
+func (a Arm) alone() *result.Alone {
+	if a.Run == nil || a.Run.Result.Replay == nil {
+		return nil
+	}
+	return a.Run.Result.Replay.Alone
+}
+
+// median returns the median of latencies, or how many it needs.
+func median(q *result.Quantiles) string {
+	switch {
+	case q.P50 != nil:
+		return figure.Duration(*q.P50)
+	case q.N > 0:
+		return fmt.Sprintf("n<%d", result.NeededForP50)
+	}
+	return none
+}
+
+// misjudged returns the rates of false positives and false negatives among the controls.
+func misjudged(r *result.Replay) string {
+	if r == nil || r.Controls == nil || r.Controls.FalsePositiveRate == nil || r.Controls.FalseNegativeRate == nil {
+		return none
+	}
+	return fmt.Sprintf("%.2f/%.2f", *r.Controls.FalsePositiveRate, *r.Controls.FalseNegativeRate)
+}
+
+// Compared is how the arms of a replay compare: the figures for a page of Markdown which has the sentences of
+// compare.Arms.Sentences elsewhere.
+type Compared struct {
+	*compare.Arms
+	// Of are the arms side by side, nil for the comparison alone.
+	Of Arms
+}
 
 func (Compared) suites() []suite           { return nil }
 func (Compared) annotations() []annotation { return nil }
-func (c Compared) page() *Page             { return &Page{Compared: c.Arms} }
 
-// write writes in what the arms differ besides their results, and the comparison if there is one.
-func (c Compared) write(p *summary) {
-	for _, s := range c.sections() {
-		s.Markdown(p.Summary)
-	}
-}
+func (c Compared) reports() []*form.Report { return []*form.Report{{Sections: c.sections()}} }
 
 // sections returns what is known about the arms against each other.
 func (c Compared) sections() []form.Section {
 	s := form.Section{ID: "arms", Title: "Arms"}
+	if len(c.Of) > 0 {
+		c.Of.overview(&s)
+	}
 	names := []any{"what was seen"}
 	for _, n := range c.Names {
 		names = append(names, form.Name(n))
@@ -194,6 +333,6 @@ func (c Compared) report() *form.Report {
 		r.Verdict.Tone, r.Verdict.Mark, r.Verdict.Word = form.None, "–", "Not compared"
 	}
 	r.Verdict.Title = form.F("Comparison of %s", form.Join(", ", form.Names(c.Names)...))
-	r.Verdict.Sentences = dataOf(c.Sentences())
+	r.Verdict.Headline, r.Verdict.Sentences = r.Verdict.Title, dataOf(c.Sentences())
 	return r
 }

@@ -6,15 +6,11 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
-	"evalctl/internal/markdown"
+	"evalctl/internal/figure"
 )
 
 // Comparison is a comparison of runs.
 type Comparison struct{ *compare.Comparison }
-
-func (c Comparison) page() *Page { return &Page{Comparison: c.Comparison} }
-
-func (c Comparison) write(p *summary) { c.report().Markdown(p.Summary) }
 
 // name returns the name of a run.
 func (c Comparison) name(i int) string { return c.Runs[i].Name }
@@ -87,12 +83,9 @@ func (c Comparison) suites() []suite {
 func (c Comparison) sentence(p *compare.Pair) string {
 	words, _ := c.verdictOn(p)
 	text := fmt.Sprintf("%s: %s, %s passed only by %s and %d only by %s", c.title(p), words,
-		markdown.Count(p.OnlyReference, "question"), c.name(p.Reference), p.OnlyRun, c.name(p.Run))
+		figure.Count(p.OnlyReference, "question"), c.name(p.Reference), p.OnlyRun, c.name(p.Run))
 	if p.Difference != nil {
-		text += ", " + points(p.Difference)
-	}
-	if p.Interval != nil {
-		text += " [" + pointsInterval(p.Interval) + "]"
+		text += ", " + pointsWithin(p.Table)
 	}
 	return text
 }

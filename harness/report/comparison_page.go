@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// report returns the verdicts, what differs between the runs, and the figures.
-func (c Comparison) report() *form.Report {
+// reports returns the verdicts, what differs between the runs, and the figures.
+func (c Comparison) reports() []*form.Report {
 	r := &form.Report{Verdict: c.verdict()}
 	if lead := c.MemorySentences(); len(lead) > 0 {
 		s := form.Section{Place: form.First}
@@ -25,7 +26,7 @@ func (c Comparison) report() *form.Report {
 		r.Sections = append(r.Sections, s)
 	}
 	r.Sections = append(r.Sections, c.sections()...)
-	return r
+	return []*form.Report{r}
 }
 
 // dataOf returns sentences with texts of others.
@@ -237,7 +238,7 @@ func differenceBar(t compare.Table, margin *compare.MarginTest, most float64) fo
 	if margin != nil {
 		at = margin.Margin
 	}
-	return form.Cell{Bar: svg.Difference(v, at, most)}
+	return form.Cell{Bar: func() template.HTML { return svg.Difference(v, at, most) }}
 }
 
 // legend says how the figures of the table were computed.
@@ -573,7 +574,7 @@ func answered(a compare.Answered) form.Cell {
 
 // how says how the figures of a comparison were computed, and from what.
 func (c Comparison) how() form.Section {
-	s := form.Section{ID: "how", Title: "How each number was computed"}
+	s := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed"}}
 	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +
 		"twice the probability of at most min(b, c) heads in b + c tosses of a coin, at most 1."
 	switch {
@@ -589,6 +590,7 @@ func (c Comparison) how() form.Section {
 	if c.Resamples > 0 {
 		s.FactIn(form.HTML, "resampling", "%d resamples with seed %d", c.Resamples, c.Seed)
 	}
+	s.addComparison(c.Comparison)
 	for _, r := range c.Runs {
 		files := r.Files
 		if len(files) == 0 && r.SHA256 != "" {
@@ -598,6 +600,6 @@ func (c Comparison) how() form.Section {
 			s.FactIn(form.HTML, "SHA-256", "%s %s", form.Path(f.Path), form.Name(f.SHA256))
 		}
 	}
-	s.FactIn(form.HTML, "Ids that are compared", "%s", form.Name(c.Questions.SHA256))
-	return s
+	s.FactIn(form.HTML, "ids that are compared", "%s", form.Name(c.Questions.SHA256))
+	return s.Section
 }

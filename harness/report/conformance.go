@@ -2,10 +2,11 @@ package report
 
 import (
 	"fmt"
-	"io"
+	"strings"
+	"time"
 
 	"evalctl/harness/conformance"
-	"evalctl/internal/markdown"
+	"evalctl/harness/report/form"
 	"evalctl/internal/printable"
 )
 
@@ -14,8 +15,6 @@ type Conformance conformance.Report
 
 // report returns the report with its methods.
 func (c Conformance) report() conformance.Report { return conformance.Report(c) }
-
-func (c Conformance) page() *Page { return &Page{Conformance: new(c.report())} }
 
 // isWhole reports whether all checks were done, by one and the same process of the daemon.
 func (c Conformance) isWhole() bool { return !c.Partial && len(c.Deaths) == 0 }
@@ -94,80 +93,183 @@ func requirement(r conformance.Result) testCase {
 	return c
 }
 
-// write writes the verdict, the counts of each group, what is broken and what was not judged.
-func (c Conformance) write(p *summary) {
+// reports returns the verdict, what is broken, what was not judged, and the counts of each group.
+func (c Conformance) reports() []*form.Report {
 	r := c.report()
-	broken, kept := r.Count("", conformance.Must, conformance.Broken), r.Count("", conformance.Must, conformance.Kept)
-	word := "Pass"
-	switch {
-	case broken > 0:
-		word = "Fail"
-	case !c.isWhole():
-		word = "Inconclusive"
-	case r.NotJudged("") == len(r.Results):
-		word = "Invalid" // nothing was found out
-	case r.Unsettled() != "":
-		word = "Inconclusive"
+	out := &form.Report{Verdict: c.verdict()}
+	found := form.Section{ID: "findings", Title: "Findings"}
+	warn := func(format string, args ...any) {
+		out.Warnings = append(out.Warnings, form.F(format, args...))
+		found.Warn(form.Terminal, format, args...)
 	}
-	p.printf("## %s: %d of %d MUST requirements%s are broken\n\n", word, broken, broken+kept, r.Of())
-	p.printf("Conformance of %s.\n\n", markdown.Span(c.Endpoint, textLength))
-	switch {
-	case c.Partial:
-		p.printf("**Partial:** %s\n\n", markdown.Span(c.progress(), sentenceLength))
-	case !c.isWhole():
-		p.printf("**The daemon died:** %s\n\n", markdown.Span(c.progress(), sentenceLength))
+	if !c.isWhole() {
+		warn("%s: %s", strings.ToUpper(c.incomplete()), form.Data(c.progress()))
 	}
 	if text := r.Unsettled(); text != "" {
-		p.printf("**Too little was judged:** %s\n\n", markdown.Span(text, sentenceLength))
+		warn("too little was judged: %s", form.Data(text))
 	}
-	t := markdown.NewTable("lrrrrr", "group", "MUST kept", "MUST broken", "SHOULD kept", "SHOULD broken", "not judged")
-	for _, g := range append(r.Groups(), "") {
-		name := g
-		if g == "" {
-			name = "**all**"
-		}
-		t.Row(name, fmt.Sprint(r.Count(g, conformance.Must, conformance.Kept)), fmt.Sprint(r.Count(g, conformance.Must, conformance.Broken)),
-			fmt.Sprint(r.Count(g, conformance.Should, conformance.Kept)), fmt.Sprint(r.Count(g, conformance.Should, conformance.Broken)), fmt.Sprint(r.NotJudged(g)))
+	if of := r.Of(); of != "" {
+		found.FactIn(form.Terminal, "profile", "%s", c.broken())
 	}
-	p.part(func(w io.Writer) { t.Write(w) })
-	p.fold(fmt.Sprintf("Findings: %d", len(r.Findings)), len(r.Findings), wholeReport, func(i int) string {
-		return findingItem(r.Findings[i])
-	})
+	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Findings: %d", len(r.Findings)), N: len(r.Findings), More: wholeReport,
+		Item: func(i int) form.Item { return findingItem(r.Findings[i]) }})
 	groups := r.Unjudged()
-	p.fold(fmt.Sprintf("Not judged: %d", r.NotJudged("")), len(groups), wholeReport, func(i int) string {
-		return groupItem(groups[i])
-	})
-	p.fold(fmt.Sprintf("Found once, and allowed for in the other checks: %d", len(r.Normalised)), len(r.Normalised), wholeReport, func(i int) string {
-		return fmt.Sprintf("- %s\n", markdown.Span(r.Normalised[i], textLength))
-	})
-	p.ids("Brains left behind: ", c.BrainsLeft)
+	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Not judged: %d", r.NotJudged("")), N: len(groups), More: wholeReport, Most: shownUnjudged,
+		Item: func(i int) form.Item { return groupItem(groups[i]) }})
+	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Found once, and allowed for in the other checks: %d", len(r.Normalised)), N: len(r.Normalised), More: wholeReport,
+		Item: func(i int) form.Item { return form.Item{Head: form.F("%s", form.Data(r.Normalised[i]))} }})
+	out.Sections = []form.Section{found, c.counts()}
+	for _, part := range []struct {
+		id, title string
+		level     conformance.Level
+		verdict   conformance.Verdict
+	}{
+		{"must", "MUST, broken", conformance.Must, conformance.Broken},
+		{"should", "SHOULD, broken", conformance.Should, conformance.Broken},
+		{"open", "Not judged", "", conformance.NotJudged},
+		{"kept", "Kept", "", conformance.Kept},
+	} {
+		t := form.NewTable(form.F("%s", part.title), "check", "level", "section", "requirement", "found")
+		for _, check := range c.Results {
+			if check.Verdict == part.verdict && (part.level == "" || check.Level == part.level) {
+				t.Row(checkRow(check)...)
+			}
+		}
+		s := form.Section{ID: part.id, Title: fmt.Sprintf("%s: %d", part.title, len(t.Rows))}
+		s.Show(form.HTML, t)
+		out.Sections = append(out.Sections, s)
+	}
+	s := form.Section{ID: "ran", Title: "What ran"}
+	s.FactIn(form.Pages, "endpoint", "%s", form.Name(c.Endpoint))
+	if c.Profile != "" {
+		s.FactIn(form.Pages, "profile", "%s", form.Name(c.Profile))
+	}
+	s.FactIn(form.HTML, "time", "%s, %s", moment(c.StartedAt), time.Duration(c.DurationMS)*time.Millisecond)
+	s.FactIn(form.Pages, "checks", "%d of %d planned", len(c.Results), c.Planned)
+	if n := len(c.BrainsLeft); n > 0 {
+		s.Fact("brains", "%d left behind, which could not be deleted: %s", n, someOf(c.BrainsLeft, shownBrains, ", "))
+	}
+	out.Sections = append(out.Sections, s)
+	return []*form.Report{out}
+}
+
+// broken counts the requirements that are broken.
+func (c Conformance) broken() string {
+	r := c.report()
+	broken, kept := r.Count("", conformance.Must, conformance.Broken), r.Count("", conformance.Must, conformance.Kept)
+	return fmt.Sprintf("%d of %d MUST requirements%s are broken", broken, broken+kept, r.Of())
+}
+
+// verdict says that no MUST may be broken.
+func (c Conformance) verdict() form.Verdict {
+	r := c.report()
+	v := form.Verdict{Tone: form.Good, Mark: "✓", Word: "Pass", Title: form.F("Conformance of %s", form.Name(c.Endpoint))}
+	switch {
+	case r.Count("", conformance.Must, conformance.Broken) > 0:
+		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Fail"
+	case !c.isWhole():
+		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
+	case r.NotJudged("") == len(r.Results): // nothing was found out
+		v.Tone, v.Mark, v.Word = form.Doubt, "!", "Invalid"
+	case r.Unsettled() != "":
+		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
+	}
+	v.Headline = form.F("%s: %s", v.Word, c.broken())
+	should := r.Count("", conformance.Should, conformance.Broken)
+	kept := r.Count("", conformance.Must, conformance.Kept) + r.Count("", conformance.Should, conformance.Kept)
+	v.Sentences = []form.Text{form.F("%d SHOULD%s broken, %d kept, %d not judged", should, r.Of(), kept, r.NotJudged(""))}
+	return v
+}
+
+// counts has the checks by group, and by section of the specification.
+func (c Conformance) counts() form.Section {
+	s := form.Section{ID: "groups", Title: "Groups and sections"}
+	table := func(caption, what string) *form.Table {
+		return form.NewTable(form.F("%s", caption), what, ">MUST kept", ">MUST broken", ">SHOULD kept", ">SHOULD broken", ">not judged")
+	}
+	row := func(t *form.Table, name any, of func(conformance.Result) bool) {
+		n := map[string]int{}
+		for _, r := range c.Results {
+			if of(r) && r.Verdict == conformance.NotJudged {
+				n[""]++
+			} else if of(r) {
+				n[string(r.Level)+string(r.Verdict)]++
+			}
+		}
+		must, should := string(conformance.Must), string(conformance.Should)
+		t.Row(name, n[must+string(conformance.Kept)], n[must+string(conformance.Broken)], n[should+string(conformance.Kept)], n[should+string(conformance.Broken)], n[""])
+	}
+	groups := table("Checks by group", "group")
+	for _, g := range c.report().Groups() {
+		row(groups, g, func(r conformance.Result) bool { return r.Group == g })
+	}
+	row(groups, "all", func(conformance.Result) bool { return true })
+	s.Show(form.Everywhere, groups)
+	sections := table("Checks by section of the specification", "section")
+	names := map[string]bool{}
+	for _, r := range c.Results {
+		names[r.Section] = true
+	}
+	for _, name := range sortedKeys(names) {
+		row(sections, form.Name(name), func(r conformance.Result) bool { return r.Section == name })
+	}
+	s.Show(form.HTML, sections)
+	return s
+}
+
+func checkRow(c conformance.Result) []any {
+	id := form.Cell{Text: form.F("%s", form.Name(c.ID)), Mark: "?", Tone: form.Doubt}
+	found := form.F("%s", form.Data(c.Detail))
+	switch c.Verdict {
+	case conformance.Kept:
+		id.Mark, id.Tone = "✓", form.Good
+	case conformance.Broken:
+		id.Mark, id.Tone = "✗", form.Bad
+	default:
+		found = form.F("%s: %s", c.Reason, found)
+	}
+	return []any{id, string(c.Level), form.Name(c.Section), form.Data(c.Sentence), found}
 }
 
 // wholeReport is where the items are that do not fit into a summary.
 const wholeReport = "the report of evalctl conformance --format json"
 
-// shownChecks is the number of checks that a summary names of a finding.
-const shownChecks = 10
+// What a report shows of a finding, of checks that are not judged, and of brains.
+const (
+	shownChecks   = 10
+	shownUnjudged = 20
+	shownBrains   = 10
+)
 
 // findingItem returns a finding with its evidence as an item of a list.
-func findingItem(f conformance.Finding) string {
-	item := fmt.Sprintf("- **%s** %s\n  - %s\n", f.Level, markdown.Span(f.Cause, textLength), markdown.Span(f.Summary(shownChecks), sentenceLength))
-	if f.Sentence != "" {
-		item += fmt.Sprintf("  - spec %s: %s\n", markdown.Span(f.Section, textLength), markdown.Span(f.Sentence, textLength))
+func findingItem(f conformance.Finding) form.Item {
+	item := form.Item{Tone: form.Doubt}
+	if f.Level == conformance.Must {
+		item.Tone = form.Bad
 	}
-	for _, part := range [][2]string{{"detail", f.Detail}, {"request", f.Request}, {"response", f.Response}} {
-		if part[1] != "" {
-			item += fmt.Sprintf("  - %s: %s\n", part[0], markdown.Span(part[1], sentenceLength))
-		}
+	item.Head = form.F("%s %s", form.Toned(item.Tone, string(f.Level)), form.Data(f.Cause))
+	add := func(name, format string, args ...any) {
+		item.Below = append(item.Below, form.Fact{Name: name, Value: form.F(format, args...), In: form.Everywhere})
+	}
+	add("", "%s", form.Data(f.Summary(shownChecks)))
+	if f.Sentence != "" {
+		add("", "spec %s: %s", form.Name(f.Section), form.Data(f.Sentence))
+	}
+	add("detail", "%s", form.Data(f.Detail))
+	if f.Request != "" {
+		add("request", "%s", form.Message(f.Request))
+	}
+	if f.Response != "" {
+		add("response", "%s", form.Message(f.Response))
 	}
 	return item
 }
 
 // groupItem returns a group of checks that are not judged as an item of a list.
-func groupItem(g conformance.Group) string {
-	item := fmt.Sprintf("- %d: %s\n", len(g.Results), markdown.Span(g.String(), textLength))
+func groupItem(g conformance.Group) form.Item {
+	item := form.Item{Head: form.F("%d: %s", len(g.Results), form.Data(g.String()))}
 	if first := g.Results[0]; first.Reason != conformance.ReasonNeed {
-		item += fmt.Sprintf("  - such as %s: %s\n", markdown.Span(first.ID, textLength), markdown.Span(first.Detail, sentenceLength))
+		item.Below = form.Facts{{Value: form.F("such as %s: %s", form.Name(first.ID), form.Data(first.Detail)), In: form.Everywhere}}
 	}
 	return item
 }

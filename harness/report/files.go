@@ -120,7 +120,7 @@ func (f File) render(w io.Writer, d Document) error {
 	case "junit":
 		return JUnit(w, d)
 	case "html":
-		return HTML(w, *d.page())
+		return HTML(w, Page{Document: d})
 	}
 	return Markdown(w, d, MaxSummary)
 }

@@ -30,7 +30,7 @@ func (o Outputs) Write(d Document, verdict error) error {
 		if arms, ok := d.(Replay); ok && f.arm > 0 {
 			shown = arms.Arms[f.arm-1 : f.arm]
 		}
-		if f.Flag == "html" && shown.page() == nil {
+		if f.Flag == "html" && !hasPage(shown) {
 			o.Terminal.Field("note", "no page %s: there is no result to show", terminal.Line(f.Path))
 			continue
 		}

@@ -28,8 +28,11 @@ func properties(run *Run) []property {
 		}
 	}
 	s.add("mean_score", decimal(res.MeanScore))
-	n := res.Counts
-	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, notMeasurable(n)))
+	n, notMeasurable := res.Counts, "" // only a run with operations has such
+	if n.NotMeasurable > 0 {
+		notMeasurable = fmt.Sprintf(" not_measurable=%d", n.NotMeasurable)
+	}
+	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, notMeasurable))
 	if res.Leaks != nil {
 		s.add("leaks", res.Leaks.Text())
 	}

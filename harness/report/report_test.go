@@ -43,6 +43,7 @@ func goldens(t *testing.T, name string, d Document) {
 	golden(t, name+".xml", junit)
 	golden(t, name+".md", page)
 	golden(t, name+".txt", commands)
+	golden(t, name+".terminal", printed(d))
 	checkJUnit(t, junit)
 }
 

@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
 
@@ -90,4 +91,11 @@ func rendered(t *testing.T, d Document) (junit, page, commands string) {
 		}
 	}
 	return j.String(), m.String(), a.String()
+}
+
+// printed returns a document as a terminal shows it that is no file.
+func printed(d Document) string {
+	var b strings.Builder
+	Text(terminal.New(&b, func(string) string { return "" }, false), d)
+	return b.String()
 }

@@ -11,6 +11,13 @@ type Run struct {
 	Result result.Result
 	// Questions are in the order of the file.
 	Questions []result.Record
+
+	// What follows is for a terminal, which needs no Questions. Failures are shown first.
+	Failures Failures
+	// Warned is how many warnings of Retrieval it has shown already.
+	Warned int
+	// Verbose also shows the tags of which all questions passed.
+	Verbose bool
 }
 
 // ReadRun reads a result file with all its questions. It rejects what result.Open and

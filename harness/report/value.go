@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 
 	"evalctl/harness/compare"
@@ -55,5 +56,14 @@ func rateBar(rate *float64, i *result.Interval, floor float64) form.Cell {
 	if i != nil {
 		v.Low, v.High = i.Low, i.High
 	}
-	return form.Cell{Bar: svg.Bar(v, floor)}
+	return bar(v, floor)
+}
+
+// share draws a part of a whole.
+func share(part, whole float64) form.Cell {
+	return bar(svg.Interval{Value: part / whole, Low: math.NaN(), High: math.NaN()}, math.NaN())
+}
+
+func bar(v svg.Interval, floor float64) form.Cell {
+	return form.Cell{Bar: func() template.HTML { return svg.Bar(v, floor) }}
 }

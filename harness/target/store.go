@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/printable"
 )
 
 // removeWithin is how long a brain may take to be removed.
@@ -130,10 +131,7 @@ func (s *protocolStore) get(ctx context.Context, path string) (o jsonobj.Object,
 
 // Search implements Store.
 func (s *protocolStore) Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error) {
-	query = withoutOperators(query)
-	if r := []rune(query); len(r) > protocol.MaxSearchQuery {
-		query = string(r[:protocol.MaxSearchQuery])
-	}
+	query = printable.First(withoutOperators(query), protocol.MaxSearchQuery)
 	body := map[string]any{"query": query, "top_k": topK, "mode": protocol.ModeAuto}
 	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()

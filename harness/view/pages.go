@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/history"
 	"evalctl/harness/report"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/svg"
 )
@@ -23,7 +24,7 @@ import (
 const maxCompared = 8
 
 // links lead from the page of a result or a comparison back to the list.
-var links = []report.Link{{Text: "All results", URL: "/"}}
+var links = []form.Link{{Text: "All results", URL: "/"}}
 
 // result writes the page of a result, with its trend.
 func (s *server) result(r *http.Request, f *history.Folder, rep *reply) error {
@@ -35,11 +36,11 @@ func (s *server) result(r *http.Request, f *history.Folder, rep *reply) error {
 	if err != nil {
 		return &failure{status: http.StatusUnprocessableEntity, title: "The result cannot be read", text: err.Error()}
 	}
-	page := report.Page{Run: run, Links: links}
+	page := report.Page{Document: run, Links: links}
 	for _, l := range history.Lines(f.Entries, maxNights) {
 		if slices.ContainsFunc(l.Nights, func(n history.Night) bool { return n.Entry == e }) {
 			page.Trend = trendPoints(l)
-			page.Links = append(slices.Clip(page.Links), report.Link{Text: "Trend", URL: "/trend/" + lineID(l)})
+			page.Links = append(slices.Clip(page.Links), form.Link{Text: "Trend", URL: "/trend/" + lineID(l)})
 		}
 	}
 	return report.HTML(&rep.page, page)
@@ -104,7 +105,7 @@ func (s *server) compare(r *http.Request, f *history.Folder, rep *reply) error {
 	if err != nil {
 		return incomparable(query, err)
 	}
-	return report.HTML(&rep.page, report.Page{Comparison: c, Links: links})
+	return report.HTML(&rep.page, report.Page{Document: report.Comparison{Comparison: c}, Links: links})
 }
 
 // incomparable returns the failure of a comparison, with a link that accepts what differs.

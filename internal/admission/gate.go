@@ -25,8 +25,18 @@ const (
 	// calm is how long the queue of a tenant is served newest first after the last sign of overload,
 	// and how long it is short.
 	calm = time.Second
-	// crowd is how much more work than slots waits while work is refused.
+	// trial is how often the queue is as long as it can be although work is refused all the time. Clients
+	// that wait for their responses may all find room in it, and are then not refused any more.
+	trial = 20 * time.Second
+	// crowd is how much more work than slots waits while work is refused. A mean wait is then as long
+	// as crowd times what work takes.
 	crowd = 8
+	// stale is how much longer than that work may have waited, if there is still too much.
+	stale = 2
+	// slice is the time slice of the scheduler: a shorter wait says nothing about the queue.
+	slice = 10 * time.Millisecond
+	// memory is of how much work, about, the mean time counts.
+	memory = 16
 )
 
 // Config of a Gate.
@@ -48,7 +58,8 @@ type Config struct {
 // the tenant was shed, or that its client did not wait for it.
 //
 // If the queue is full, the tenant with the longest one loses its oldest work. Work that has waited
-// for 10 s is shed as well.
+// for 10 s is shed as well, and while work is refused, what has waited for 16 times as long as work
+// takes, which the gate measures.
 //
 // A Gate is safe for concurrent use. It has no goroutines.
 type Gate struct {
@@ -58,8 +69,11 @@ type Gate struct {
 	inFlight  int
 	queued    int
 	tenants   map[string]*tenant
-	turns     []*tenant // of tenants; the first one is served next
-	crowded   time.Time // when work was refused last
+	turns     []*tenant     // of tenants; the first one is served next
+	crowded   time.Time     // when work was refused last
+	short     time.Time     // since when less may wait because of that
+	mean      time.Duration // that work has had a slot; 0: none has ended
+	ended     time.Time     // when work ended last
 	shed      uint64
 	abandoned uint64
 }
@@ -74,6 +88,7 @@ type tenant struct {
 
 // waiter is queued work.
 type waiter struct {
+	since    time.Time
 	admitted chan error // receives the decision; nil: it has a slot
 }
 
@@ -106,30 +121,40 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 		g.tenants[name] = t
 		g.turns = append(g.turns, t)
 	}
-	release = func() { g.release(t) }
 	// A slot that is free while something waits is one that the waiting tenants may not have.
+	busy := true
 	if g.inFlight < g.cfg.Slots && t.inFlight < g.cfg.PerTenant {
+		busy = time.Since(g.ended) < g.mean
 		g.take(t)
 		g.mu.Unlock()
-		return release, nil
+	} else if err := g.queue(ctx, t); err != nil {
+		return nil, err
 	}
-	w := &waiter{admitted: make(chan error, 1)}
+	// If work has just ended, more may be ready to arrive, and does so before this work begins. Otherwise
+	// all of it waits for processors in the queue of the scheduler, which has no limit, and rejections
+	// wait with it.
+	if busy {
+		runtime.Gosched()
+	}
+	if err := ctx.Err(); err != nil {
+		g.release(t)
+		return nil, err
+	}
+	began := time.Now()
+	return func() { g.done(t, time.Since(began)) }, nil
+}
+
+// queue waits for a slot of t. It is called with mu held, and unlocks it.
+func (g *Gate) queue(ctx context.Context, t *tenant) error {
+	w := &waiter{since: time.Now(), admitted: make(chan error, 1)}
 	place := t.queue.PushBack(w)
 	if g.queued++; g.queued > g.cfg.Queue {
 		longest := slices.MaxFunc(g.turns, func(a, b *tenant) int { return a.queue.Len() - b.queue.Len() })
-		oldest := longest.queue.Front()
-		g.drop(longest, oldest)
-		g.shed++
-		oldest.Value.(*waiter).admitted <- ErrOverloaded
+		longest.pressed = w.since
+		g.shedOldest(longest)
 	}
 	g.mu.Unlock()
-	if err := g.wait(ctx, t, w, place); err != nil {
-		return nil, err
-	}
-	// The scheduler would continue here before anything that is ready already. Reading and rejecting
-	// requests takes far less time than the work does, and must not wait for it.
-	runtime.Gosched()
-	return release, nil
+	return g.wait(ctx, t, w, place)
 }
 
 // Refuse reports whether work that arrives now is too much: there is no slot for it, the queue is
@@ -138,7 +163,8 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 // work that has been prepared.
 //
 // For a second after work was refused, the queue is full with crowd times as much as there are slots.
-// That suffices to keep them busy, and what waits is admitted soon.
+// That suffices to keep them busy, and what waits is admitted soon. Every 20 s, as much as the queue
+// holds may wait again.
 func (g *Gate) Refuse(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -149,8 +175,9 @@ func (g *Gate) Refuse(name string) bool {
 	if g.inFlight < g.cfg.Slots && inFlight < g.cfg.PerTenant {
 		return false
 	}
-	room := g.cfg.Queue
-	if time.Since(g.crowded) < calm {
+	now, room := time.Now(), g.cfg.Queue
+	short := now.Sub(g.crowded) < calm && now.Sub(g.short) < trial
+	if short {
 		room = min(room, crowd*g.cfg.Slots)
 	}
 	if g.queued < room {
@@ -161,7 +188,10 @@ func (g *Gate) Refuse(name string) bool {
 			return false
 		}
 	}
-	g.crowded = time.Now()
+	if !short {
+		g.short = now
+	}
+	g.crowded = now
 	g.shed++
 	return true
 }
@@ -172,10 +202,6 @@ func (g *Gate) wait(ctx context.Context, t *tenant, w *waiter, place *list.Eleme
 	defer timeout.Stop()
 	select {
 	case err := <-w.admitted:
-		if err == nil && ctx.Err() != nil {
-			g.release(t)
-			return ctx.Err()
-		}
 		return err
 	case <-ctx.Done():
 	case <-timeout.C:
@@ -192,7 +218,8 @@ func (g *Gate) wait(ctx context.Context, t *tenant, w *waiter, place *list.Eleme
 		return cmp.Or(ctx.Err(), err)
 	default:
 	}
-	g.drop(t, place)
+	t.pressed = time.Now()
+	g.remove(t, place)
 	if err := ctx.Err(); err != nil {
 		g.abandoned++
 		return err
@@ -201,11 +228,10 @@ func (g *Gate) wait(ctx context.Context, t *tenant, w *waiter, place *list.Eleme
 	return ErrOverloaded
 }
 
-// drop removes work from the queue of t, which is a sign of overload. Called with mu held.
-func (g *Gate) drop(t *tenant, place *list.Element) {
+// remove removes work from the queue of t. Called with mu held.
+func (g *Gate) remove(t *tenant, place *list.Element) {
 	t.queue.Remove(place)
 	g.queued--
-	t.pressed = time.Now()
 	g.forget(t)
 }
 
@@ -214,16 +240,57 @@ func (g *Gate) take(t *tenant) {
 	t.inFlight++
 }
 
+// shedOldest sheds the oldest work of the queue of t. Called with mu held.
+func (g *Gate) shedOldest(t *tenant) {
+	oldest := t.queue.Front()
+	g.remove(t, oldest)
+	g.shed++
+	oldest.Value.(*waiter).admitted <- ErrOverloaded
+}
+
 func (g *Gate) release(t *tenant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.releaseLocked(t)
 }
 
+// done releases the slot of work that took some time.
+func (g *Gate) done(t *tenant, took time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mean == 0 {
+		g.mean = took
+	}
+	g.mean += (took - g.mean) / memory
+	g.ended = time.Now()
+	g.releaseLocked(t)
+}
+
+// shedStale sheds what has waited too long while work is refused. After a burst of more than the
+// queue holds, nothing more is refused, and all that waits is served. Called with mu held.
+func (g *Gate) shedStale() {
+	now := time.Now()
+	if g.mean == 0 || now.Sub(g.crowded) > max(slice, crowd*g.mean) {
+		return
+	}
+	waiting := 0
+	for _, t := range g.turns {
+		waiting += min(1, t.queue.Len())
+	}
+	// Tenants take turns, so the work of each waits longer, the more they are.
+	limit := max(slice, time.Duration(stale*crowd*waiting)*g.mean)
+	for _, t := range slices.Backward(g.turns) { // so that tenants may be removed
+		for t.queue.Len() > 0 && now.Sub(t.queue.Front().Value.(*waiter).since) > limit {
+			g.shedOldest(t)
+		}
+	}
+}
+
 // releaseLocked gives the slot of t to the next tenant whose turn it is. Called with mu held.
 func (g *Gate) releaseLocked(t *tenant) {
 	g.inFlight--
 	t.inFlight--
+	g.shedStale()
 	for i, next := range g.turns {
 		if next.queue.Len() == 0 || next.inFlight == g.cfg.PerTenant {
 			continue

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -45,21 +44,29 @@ type Config struct {
 
 // Open returns the provider that the configuration names. It makes no request.
 func Open(c Config) (Provider, error) {
-	switch c.Provider {
-	case ProviderFake:
+	if err := checkProvider("model", c.Provider, "SVC_LLM_PROVIDER"); err != nil {
+		return nil, err
+	}
+	if c.Provider == ProviderFake {
 		return NewFake(), nil
-	case ProviderOpenAI, ProviderOllama:
-	case "":
-		return nil, errors.New("no model provider: set SVC_LLM_PROVIDER to openai, ollama or fake")
-	default:
-		return nil, fmt.Errorf("unknown model provider %s: set SVC_LLM_PROVIDER to openai, ollama or fake",
-			quote(c.Provider))
 	}
 	o, err := c.openAI("SVC_LLM_MODEL", "OPENAI_BASE_URL", openAIKeyVariable)
 	if err != nil {
 		return nil, err
 	}
 	return newOpenAI(o)
+}
+
+// checkProvider returns an error for a provider that does not exist. kind says what for, and
+// variable how to set it.
+func checkProvider(kind, provider, variable string) error {
+	switch provider {
+	case ProviderFake, ProviderOpenAI, ProviderOllama:
+		return nil
+	case "":
+		return fmt.Errorf("no %s provider: set %s to openai, ollama or fake", kind, variable)
+	}
+	return fmt.Errorf("unknown %s provider %s: set %s to openai, ollama or fake", kind, quote(provider), variable)
 }
 
 // openAI returns the endpoint of a provider other than "fake". The variable names are for its

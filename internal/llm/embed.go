@@ -3,7 +3,6 @@ package llm
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -47,15 +46,11 @@ type EmbedConfig struct {
 
 // OpenEmbedder returns the embedder that the configuration names. It makes no request.
 func OpenEmbedder(c EmbedConfig) (Embedder, error) {
-	switch c.Provider {
-	case ProviderFake:
+	if err := checkProvider("embedding", c.Provider, "SVC_EMBED_PROVIDER"); err != nil {
+		return nil, err
+	}
+	if c.Provider == ProviderFake {
 		return NewFakeEmbedder(), nil
-	case ProviderOpenAI, ProviderOllama:
-	case "":
-		return nil, errors.New("no embedding provider: set SVC_EMBED_PROVIDER to openai, ollama or fake")
-	default:
-		return nil, fmt.Errorf("unknown embedding provider %s: set SVC_EMBED_PROVIDER to openai, ollama or fake",
-			quote(c.Provider))
 	}
 	where, keyVariable := c.endpoint()
 	o, err := where.openAI("SVC_EMBED_MODEL", "SVC_EMBED_BASE_URL", keyVariable)

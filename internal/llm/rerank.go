@@ -59,6 +59,19 @@ func OpenReranker(c RerankConfig) (Reranker, error) {
 	return nil, fmt.Errorf("unknown reranker %s: set SVC_RERANK_PROVIDER to http or llm", quote(c.Provider))
 }
 
+// inBatches scores texts in consecutive batches of at most count texts and size bytes.
+func inBatches(texts []string, count, size int, score func(part []string) ([]float64, error)) ([]float64, error) {
+	var scores []float64
+	for start, end := range batches(texts, count, size) {
+		got, err := score(texts[start:end])
+		if err != nil {
+			return nil, err
+		}
+		scores = append(scores, got...)
+	}
+	return scores, nil
+}
+
 // placedScore is a score and the index of its text.
 type placedScore struct {
 	index int

@@ -60,15 +60,7 @@ func (h *httpReranker) Rerank(ctx context.Context, query string, texts []string)
 	if h.model == "" {
 		most = maxUnnamedTexts
 	}
-	var scores []float64
-	for start, end := range batches(texts, most, maxRerankBytes) {
-		got, err := h.rerank(ctx, query, texts[start:end])
-		if err != nil {
-			return nil, err
-		}
-		scores = append(scores, got...)
-	}
-	return scores, nil
+	return inBatches(texts, most, maxRerankBytes, func(part []string) ([]float64, error) { return h.rerank(ctx, query, part) })
 }
 
 func (h *httpReranker) rerank(ctx context.Context, query string, texts []string) (scores []float64, err error) {

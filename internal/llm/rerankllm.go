@@ -50,15 +50,7 @@ func (l *modelReranker) Name() string { return RerankLLM + "/" + l.provider.Name
 // Rerank sends many texts in consecutive requests. Each text is rated by itself, so ratings of
 // several replies are comparable.
 func (l *modelReranker) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
-	var scores []float64
-	for start, end := range batches(texts, maxPassages, maxPassageBytes) {
-		got, err := l.rate(ctx, query, texts[start:end])
-		if err != nil {
-			return nil, err
-		}
-		scores = append(scores, got...)
-	}
-	return scores, nil
+	return inBatches(texts, maxPassages, maxPassageBytes, func(part []string) ([]float64, error) { return l.rate(ctx, query, part) })
 }
 
 func (l *modelReranker) rate(ctx context.Context, query string, texts []string) ([]float64, error) {

@@ -1,4 +1,5 @@
-// Package printable makes text that another program sent fit for an error message.
+// Package printable makes text that another program sent fit for an error message, and cuts texts
+// between characters.
 package printable
 
 import (

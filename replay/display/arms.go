@@ -3,16 +3,22 @@ package display
 import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report"
-	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
 )
 
 // Arms prints what became of the arms, and how several compare.
 func Arms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms) {
-	var arms []text.Arm
+	var arms report.Arms
 	for _, o := range outcomes {
-		arms = append(arms, text.Arm{Name: o.Arm.Name, Result: o.Result, Path: o.Path, Err: o.Err})
+		a := report.Arm{Name: o.Arm.Name}
+		if o.Err != nil {
+			a.Problem = o.Err.Error()
+		}
+		if o.Result != nil {
+			a.Run = &report.Run{Path: o.Path, Result: *o.Result, Failures: report.ReadFailures(t, o.Path, max(3, report.ListedFailures/2/len(outcomes)))}
+		}
+		arms = append(arms, a)
 	}
-	text.Arms(t, arms, compared, func(c *compare.Comparison) { report.Text(t, report.Comparison{Comparison: c}) })
+	report.Text(t, report.Replay{Arms: arms, Compared: compared})
 }

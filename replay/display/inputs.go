@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/report/form"
 	"evalctl/harness/report/text"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
@@ -27,7 +28,7 @@ func Inputs(t *terminal.Terminal, p *replay.Plan) {
 		for _, trap := range load.Traps {
 			parts = append(parts, fmt.Sprintf("%s %d", trap.Kind, trap.Count))
 		}
-		text.FieldParts(t, "handled", parts)
+		form.Field(t, "handled", parts)
 	}
 	if e := p.Benchmark.Errata; e != nil {
 		t.Field("errata", "%s  %d excluded  %d corrected  sha256 %s", terminal.Line(e.Path),
@@ -60,7 +61,7 @@ func printSample(t *terminal.Terminal, p *replay.Plan) {
 	for _, d := range s.Strata {
 		parts = append(parts, fmt.Sprintf("%s %d", terminal.Short(d.Name, 40), d.Sampled))
 	}
-	text.FieldParts(t, "sample", parts)
+	form.Field(t, "sample", parts)
 	if s.Excluded > 0 {
 		t.Field("", "%s left out by --exclude-ids", figure.Count(s.Excluded, "question"))
 	}

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"evalctl/harness/result"
+	"evalctl/internal/printable"
 	"evalctl/replay/ledger"
 )
 
@@ -88,11 +88,7 @@ func endpoint(path string) (_ string, ok bool) {
 	if len(path) <= maxPath {
 		return path, false
 	}
-	cut := maxPath - len("…")
-	for cut > 0 && !utf8.RuneStart(path[cut]) {
-		cut--
-	}
-	return path[:cut] + "…", false
+	return printable.Prefix(path, maxPath-len("…")) + "…", false
 }
 
 // statusWriter notes the status of a response.

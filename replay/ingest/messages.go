@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/printable"
 	"evalctl/replay/source"
 )
 
@@ -49,20 +50,12 @@ func messagesOf(s source.Session) []message {
 		if strings.TrimSpace(t.Text) == "" {
 			continue
 		}
-		out = append(out, message{role: t.Role, name: clip(t.Name, protocol.MaxMessageName), text: t.Text, at: at})
+		out = append(out, message{role: t.Role, name: printable.First(t.Name, protocol.MaxMessageName), text: t.Text, at: at})
 		if next := at.Add(time.Second); !at.IsZero() && !next.After(last) {
 			at = next
 		}
 	}
 	return out
-}
-
-// clip returns the first n characters of s.
-func clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n])
 }
 
 // session sends the messages of one session.

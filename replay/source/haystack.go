@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,20 @@ func (h Haystack) Documents() []dataset.Doc {
 		docs[i].Brain = h.Brain
 	}
 	return docs
+}
+
+// sort puts the sessions in order of their date.
+func (h *Haystack) sort(traps *traps) {
+	byDate := func(a, b Session) int { return strings.Compare(a.Date, b.Date) }
+	if !slices.IsSortedFunc(h.Sessions, byDate) {
+		traps.add(trapOrder, h.ID)
+		slices.SortStableFunc(h.Sessions, byDate)
+	}
+	for i := 1; i < len(h.Sessions); i++ {
+		if h.Sessions[i].Date == h.Sessions[i-1].Date {
+			traps.add(trapSameDate, fmt.Sprintf("%s: %s", h.ID, h.Sessions[i].Date))
+		}
+	}
 }
 
 // paths returns the documents of the sessions with an id of the file.

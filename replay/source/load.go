@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +14,63 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// adders have for each format that is read as a stream what adds the n-th element of a file, counted
-// from 1, to the questions.
-var adders = map[Format]func(b *Benchmark, w *walker, n int) error{
-	LoCoMo:      (*Benchmark).addConversation,
-	LongMemEval: (*Benchmark).addInstance,
+// element is an element of the array of a file that is read as a stream: a haystack and its
+// questions.
+type element interface {
+	// name is what errors call the nth element.
+	name(n int) string
+	// info has the id, and the turns as they are in the file.
+	info() HaystackInfo
+	haystack(*traps) (Haystack, error)
+	// addTo adds the questions about haystack h. The element begins at an offset.
+	addTo(b *Benchmark, h Haystack, at int64, traps *traps) error
+}
+
+// elements have for each format that is read as a stream what reads the n-th element of a file,
+// counted from 1. Also with an error, it has what was read.
+var elements = map[Format]func(w *walker, n int) (element, error){
+	LoCoMo:      func(w *walker, n int) (element, error) { return w.conversation(n) },
+	LongMemEval: func(w *walker, n int) (element, error) { return w.instance(n) },
+}
+
+// addElement reads the nth element of the array and adds its questions and haystack.
+func (b *Benchmark) addElement(w *walker, n int) error {
+	if _, err := w.r.Peek(); err != nil {
+		return err
+	}
+	start := w.r.Offset()
+	e, err := elements[b.Format](w, n)
+	name := e.name(n) // e itself, with all turns, must not stay in memory
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	length := w.r.Offset() - start
+	h, err := e.haystack(w.traps)
+	if err == nil {
+		err = e.addTo(b, h, start, w.traps)
+	}
+	if err == nil {
+		info := e.info()
+		info.Brain, info.Sessions = h.Brain, len(h.Sessions)
+		err = b.add(info, func() (Haystack, error) { return b.haystackAt(name, n, start, length) })
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, jsonstream.At(start, err))
+	}
+	return nil
+}
+
+// haystackAt reads the haystack of an element again.
+func (b *Benchmark) haystackAt(name string, n int, start, length int64) (Haystack, error) {
+	data, err := b.file.part(start, length)
+	if err != nil {
+		return Haystack{}, err
+	}
+	e, err := elements[b.Format](&walker{r: jsonstream.New(bytes.NewReader(data), start), keep: true}, n)
+	if err != nil {
+		return Haystack{}, fmt.Errorf("%s: %s: %w", b.Path, name, err)
+	}
+	return e.haystack(nil)
 }
 
 // load fills b from its file.
@@ -31,13 +84,13 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 		}
 	}
 	traps := newTraps()
-	switch add, read := adders[b.Format], wholes[b.Format]; {
+	switch read := wholes[b.Format]; {
 	case b.Format == JSONL:
 		err = b.loadJSONL(o.Corpus, traps)
 	case read != nil:
 		err = b.loadWhole(ctx, read, o, traps)
 	default:
-		err = b.loadArray(ctx, traps, func(w *walker, n int) error { return add(b, w, n) })
+		err = b.loadArray(ctx, traps)
 	}
 	if err == nil {
 		err = b.checkAnswers()
@@ -93,10 +146,8 @@ func (b *Benchmark) checkAnswers() error {
 	return nil
 }
 
-// loadArray reads the file as an array, whose elements each reads.
-func (b *Benchmark) loadArray(
-	ctx context.Context, traps *traps, each func(*walker, int) error,
-) error {
+// loadArray reads the file as an array.
+func (b *Benchmark) loadArray(ctx context.Context, traps *traps) error {
 	src, err := b.file.sequential(ctx)
 	if err != nil {
 		return err
@@ -109,7 +160,7 @@ func (b *Benchmark) loadArray(
 	n := 0
 	err = w.r.Elements(func() error {
 		n++
-		return each(w, n)
+		return b.addElement(w, n)
 	})
 	if err == nil {
 		err = w.end()

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -19,7 +18,6 @@ type conversation struct {
 	turns    map[turnID]bool
 	named    map[string]int // the sessions of turns whose ids are not like D8:6
 	qa       []asked
-	given    map[string]bool
 }
 
 // meeting is one session of a conversation.
@@ -40,34 +38,14 @@ type asked struct {
 	offset              int64
 }
 
-// addConversation reads the nth element of the array and adds its questions and haystack.
-func (b *Benchmark) addConversation(w *walker, n int) error {
-	if _, err := w.r.Peek(); err != nil {
-		return err
-	}
-	start := w.r.Offset()
-	c, err := w.conversation(n)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.name(n), err)
-	}
-	length := w.r.Offset() - start
-	h, err := c.haystack(w.traps)
-	if err == nil {
-		err = b.addQuestions(c, h, w.traps)
-	}
-	info := HaystackInfo{ID: c.id, Brain: h.Brain, Sessions: len(h.Sessions)}
+// info implements element.
+func (c *conversation) info() HaystackInfo {
+	info := HaystackInfo{ID: c.id}
 	for _, m := range c.sessions {
 		info.Turns += m.count
 		info.TextBytes += m.size
 	}
-	if err == nil {
-		id := c.id // not c, whose turns would stay in memory
-		err = b.add(info, func() (Haystack, error) { return b.conversation(id, n, start, length) })
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.name(n), jsonstream.At(start, err))
-	}
-	return nil
+	return info
 }
 
 func (c *conversation) name(n int) string {
@@ -81,14 +59,12 @@ func (c *conversation) name(n int) string {
 func (w *walker) conversation(n int) (*conversation, error) {
 	c := &conversation{
 		sessions: map[int]*meeting{}, turns: make(map[turnID]bool, 512), named: map[string]int{},
-		given: map[string]bool{},
 	}
 	w.where = c.name(n)
 	if err := w.object("a conversation"); err != nil {
 		return c, err
 	}
-	err := w.members(func(key string) (err error) {
-		c.given[key] = true
+	err := w.required("conversation", []string{"sample_id", "conversation", "qa"}, func(key string) (err error) {
 		switch key {
 		case "sample_id":
 			c.id, err = w.text(key)
@@ -104,15 +80,7 @@ func (w *walker) conversation(n int) (*conversation, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return c, err
-	}
-	for _, key := range []string{"sample_id", "conversation", "qa"} {
-		if !c.given[key] {
-			return c, w.errorf("the conversation that ends here has no %s", key)
-		}
-	}
-	return c, nil
+	return c, err
 }
 
 // meetings reads the sessions of a conversation. Their keys end in their number.
@@ -238,18 +206,4 @@ func (w *walker) asked(c *conversation) error {
 	}
 	c.qa = append(c.qa, a)
 	return nil
-}
-
-// conversation reads the haystack of a conversation again.
-func (b *Benchmark) conversation(id string, n int, start, length int64) (Haystack, error) {
-	data, err := b.file.part(start, length)
-	if err != nil {
-		return Haystack{}, err
-	}
-	w := &walker{r: jsonstream.New(bytes.NewReader(data), start), keep: true}
-	c, err := w.conversation(n)
-	if err != nil {
-		return Haystack{}, fmt.Errorf("%s: conversation %q: %w", b.Path, id, err)
-	}
-	return c.haystack(nil)
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,12 +27,7 @@ func (c *conversation) haystack(traps *traps) (Haystack, error) {
 	if c.speakers[0] == "" || c.speakers[1] == "" {
 		return h, fmt.Errorf("the conversation has no speaker_a or no speaker_b")
 	}
-	numbers := make([]int, 0, len(c.sessions))
-	for n := range c.sessions {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
+	for _, n := range slices.Sorted(maps.Keys(c.sessions)) {
 		m := c.sessions[n]
 		switch {
 		case !m.given:
@@ -55,15 +51,7 @@ func (c *conversation) haystack(traps *traps) (Haystack, error) {
 	if len(h.Sessions) == 0 {
 		return h, errNoSessions
 	}
-	if !slices.IsSortedFunc(h.Sessions, byDate) {
-		traps.add(trapOrder, c.id)
-		slices.SortStableFunc(h.Sessions, byDate)
-	}
-	for i := 1; i < len(h.Sessions); i++ {
-		if h.Sessions[i].Date == h.Sessions[i-1].Date {
-			traps.add(trapSameDate, fmt.Sprintf("%s: %s", c.id, h.Sessions[i].Date))
-		}
-	}
+	h.sort(traps)
 	return h, nil
 }
 
@@ -94,8 +82,8 @@ func sessionPath(brain string, n int) string {
 	return fmt.Sprintf("locomo/%s/session-%02d.md", brain, n)
 }
 
-// addQuestions adds the questions of a conversation, whose haystack is h.
-func (b *Benchmark) addQuestions(c *conversation, h Haystack, traps *traps) error {
+// addTo implements element.
+func (c *conversation) addTo(b *Benchmark, h Haystack, _ int64, traps *traps) error {
 	if _, ok := b.byID[c.id]; ok {
 		return fmt.Errorf("the sample_id %q occurs twice; ids must be unique", c.id)
 	}

@@ -1,12 +1,12 @@
 package source
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/jsonstream"
+	"evalctl/internal/printable"
 )
 
 // instance is one element of a file of LongMemEval: a question and its haystack.
@@ -16,7 +16,6 @@ type instance struct {
 	date               string
 	gold, ids, dates   []string
 	sessions           []chat
-	given              map[string]bool
 }
 
 // chat is one session of an instance.
@@ -28,33 +27,14 @@ type chat struct {
 	offset int64
 }
 
-// addInstance reads the nth element of the array and adds its question and haystack.
-func (b *Benchmark) addInstance(w *walker, n int) error {
-	if _, err := w.r.Peek(); err != nil {
-		return err
-	}
-	start := w.r.Offset()
-	in, err := w.instance(n)
-	if err != nil {
-		return fmt.Errorf("%s: %w", in.name(n), err)
-	}
-	length := w.r.Offset() - start
-	h, err := in.haystack(w.traps)
-	if err == nil {
-		err = b.addQuestion(in, h, start, w.traps)
-	}
-	info := HaystackInfo{ID: in.id, Brain: h.Brain, Sessions: len(h.Sessions)}
+// info implements element.
+func (in *instance) info() HaystackInfo {
+	info := HaystackInfo{ID: in.id}
 	for _, s := range in.sessions {
 		info.Turns += s.count
 		info.TextBytes += s.size
 	}
-	if err == nil {
-		err = b.add(info, func() (Haystack, error) { return b.instance(in.id, n, start, length) })
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", in.name(n), jsonstream.At(start, err))
-	}
-	return nil
+	return info
 }
 
 // name returns what errors call the instance.
@@ -67,13 +47,15 @@ func (in *instance) name(n int) string {
 
 // instance reads an instance. Also with an error, it has what was read.
 func (w *walker) instance(n int) (*instance, error) {
-	in := &instance{given: map[string]bool{}}
+	in := &instance{}
 	w.where = in.name(n)
 	if err := w.object("an instance"); err != nil {
 		return in, err
 	}
-	err := w.members(func(key string) (err error) {
-		in.given[key] = true
+	err := w.required("instance", []string{
+		"question_id", "question_type", "question", "answer_session_ids",
+		"haystack_session_ids", "haystack_dates", "haystack_sessions",
+	}, func(key string) (err error) {
 		switch key {
 		case "question_id":
 			in.id, err = w.text(key)
@@ -101,18 +83,7 @@ func (w *walker) instance(n int) (*instance, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return in, err
-	}
-	for _, key := range []string{
-		"question_id", "question_type", "question", "answer_session_ids",
-		"haystack_session_ids", "haystack_dates", "haystack_sessions",
-	} {
-		if !in.given[key] {
-			return in, w.errorf("the instance that ends here has no %s", key)
-		}
-	}
-	return in, nil
+	return in, err
 }
 
 func (w *walker) chats(in *instance) error {
@@ -165,7 +136,7 @@ func (w *walker) turn(c *chat, n int) error {
 		return jsonstream.At(start, fmt.Errorf("session %d has a turn without a role", n))
 	default:
 		w.traps.add(trapRole, fmt.Sprintf("%s: session %d, %.40q", w.where, n, t.Role))
-		t.Role, t.Name = "user", oneLine(t.Role, protocol.MaxMessageName)
+		t.Role, t.Name = "user", printable.First(strings.Join(strings.Fields(t.Role), " "), protocol.MaxMessageName)
 	}
 	c.count++
 	c.size += int64(content.size)
@@ -182,24 +153,4 @@ func (w *walker) boolean() (value bool, err error) {
 		return false, err
 	}
 	return value, jsonstream.Decode(raw, at, &value)
-}
-
-// oneLine returns text with single spaces and at most most characters.
-func oneLine(text string, most int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	return string(runes[:min(len(runes), most)])
-}
-
-// instance reads the haystack of an instance again.
-func (b *Benchmark) instance(id string, n int, start, length int64) (Haystack, error) {
-	data, err := b.file.part(start, length)
-	if err != nil {
-		return Haystack{}, err
-	}
-	w := &walker{r: jsonstream.New(bytes.NewReader(data), start), keep: true}
-	in, err := w.instance(n)
-	if err != nil {
-		return Haystack{}, fmt.Errorf("%s: question %q: %w", b.Path, id, err)
-	}
-	return in.haystack(nil)
 }

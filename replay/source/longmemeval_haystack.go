@@ -67,19 +67,13 @@ func (in *instance) haystack(traps *traps) (Haystack, error) {
 
 // order sorts the sessions and gives them their names.
 func (in *instance) order(h *Haystack, traps *traps) {
-	if !slices.IsSortedFunc(h.Sessions, byDate) {
-		traps.add(trapOrder, in.id)
-	}
-	slices.SortStableFunc(h.Sessions, byDate)
+	h.sort(traps)
 	seen := map[string]bool{}
 	for i := range h.Sessions {
 		s := &h.Sessions[i]
 		s.Path = fmt.Sprintf("lme/%s/session-%03d.md", h.Brain, i+1)
 		s.ID = fmt.Sprintf("%s-session-%03d", h.Brain, i+1)
 		s.Title = fmt.Sprintf("Session %d, %s", i+1, s.When)
-		if i > 0 && s.Date == h.Sessions[i-1].Date {
-			traps.add(trapSameDate, fmt.Sprintf("%s: %s", in.id, s.Date))
-		}
 		if seen[s.SourceID] {
 			traps.add(trapRepeatedID, fmt.Sprintf("%s: %.40q", in.id, s.SourceID))
 		}
@@ -90,10 +84,8 @@ func (in *instance) order(h *Haystack, traps *traps) {
 	}
 }
 
-func byDate(a, b Session) int { return strings.Compare(a.Date, b.Date) }
-
-// addQuestion adds the question of an instance, whose haystack is h.
-func (b *Benchmark) addQuestion(in *instance, h Haystack, at int64, traps *traps) error {
+// addTo implements element.
+func (in *instance) addTo(b *Benchmark, h Haystack, at int64, traps *traps) error {
 	if _, ok := b.byID[in.id]; ok {
 		return fmt.Errorf("the question id %q occurs twice; ids must be unique", in.id)
 	}

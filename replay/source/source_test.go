@@ -16,7 +16,7 @@ import (
 // TestAdders checks that the files of every benchmark can be read.
 func TestAdders(t *testing.T) {
 	for _, b := range dataset.Benchmarks() {
-		if f := Format(b.Format); (adders[f] == nil) == (wholes[f] == nil) {
+		if f := Format(b.Format); (elements[f] == nil) == (wholes[f] == nil) {
 			t.Errorf("%s is read as a stream, or as a whole, not by both or none", b.Title)
 		}
 	}

@@ -48,6 +48,21 @@ func (w *walker) members(each func(key string) error) error {
 	})
 }
 
+// required is members for an object, which what names, that must have some keys.
+func (w *walker) required(what string, keys []string, each func(key string) error) error {
+	var given []string
+	err := w.members(func(key string) error {
+		given = append(given, key)
+		return each(key)
+	})
+	for _, key := range keys {
+		if err == nil && !slices.Contains(given, key) {
+			err = w.errorf("the %s that ends here has no %s", what, key)
+		}
+	}
+	return err
+}
+
 // errorf returns an error about the next value, or about the last one if none follows.
 func (w *walker) errorf(format string, args ...any) error {
 	return jsonstream.At(w.r.Offset(), fmt.Errorf(format, args...))

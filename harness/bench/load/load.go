@@ -35,6 +35,11 @@ type Request struct {
 	Do func(ctx context.Context) Outcome
 }
 
+type dueKey struct{}
+
+// Due returns when the request of the context of Do should have begun.
+func Due(ctx context.Context) time.Time { return ctx.Value(dueKey{}).(time.Time) }
+
 // Work returns the requests of a sequence: the one with a number is always the same. It is called
 // concurrently.
 type Work func(number uint64) Request
@@ -208,7 +213,7 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 	l.live.started.Add(1)
 	l.live.inFlight.Add(1)
 	defer l.live.inFlight.Add(-1)
-	rctx, cancel := context.WithTimeout(ctx, l.profile.Timeout)
+	rctx, cancel := context.WithTimeout(context.WithValue(ctx, dueKey{}, intended), l.profile.Timeout)
 	began := time.Now()
 	o := r.Do(rctx)
 	ended := o.Ended

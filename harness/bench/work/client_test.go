@@ -209,8 +209,8 @@ func wireCases() map[string]wireCase {
 	}
 	const short = 400 * time.Millisecond
 	return map[string]wireCase{
-		"a length":               {answer: reply(withLength("200 OK", chunks))},
-		"chunks":                 {answer: reply(chunked("application/json", chunks[:9], chunks[9:]) + end)},
+		"a length":               {connections: 1, answer: reply(withLength("200 OK", chunks))},
+		"chunks":                 {connections: 1, answer: reply(chunked("application/json", chunks[:9], chunks[9:]) + end)},
 		"a trailer":              {answer: reply("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\n{}\r\n0\r\nX: y\r\n\r\n")},
 		"neither length":         {settle: true, answer: last("HTTP/1.1 200 OK\r\n\r\n" + chunks)},
 		"HTTP/1.0":               {settle: true, answer: last("HTTP/1.0 200 OK\r\n\r\n" + chunks)},
@@ -218,17 +218,19 @@ func wireCases() map[string]wireCase {
 		"no reply":               {answer: last("")},
 		"a reset":                {answer: reset("")},
 		"half a header":          {answer: last("HTTP/1.1 200 OK\r\nContent-Le")},
-		"half a body":            {answer: last("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + chunks)},
+		"half a body":            {connections: 3, answer: last("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + chunks)},
 		"a reset in the body":    {answer: reset("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + chunks)},
 		"half a chunk":           {answer: last(chunked("application/json", chunks[:9]) + "ff\r\nabc")},
-		"closed when idle":       {settle: true, answer: last(withLength("200 OK", chunks))},
+		"closed when idle":       {connections: 3, settle: true, answer: last(withLength("200 OK", chunks))},
 		"reset when idle":        {settle: true, answer: reset(withLength("200 OK", chunks))},
 		"an empty body":          {answer: reply(withLength("200 OK", ""))},
-		"status 204":             {op: work.Put, answer: reply("HTTP/1.1 204 No Content\r\n\r\n")},
+		"status 204":             {connections: 1, op: work.Put, answer: reply("HTTP/1.1 204 No Content\r\n\r\n")},
+		"a put with a reply":     {connections: 1, op: work.Put, answer: reply(withLength("201 Created", `{"path":"a.md"}`))},
+		"half a reply to a put":  {op: work.Put, answer: last("HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{")},
 		"status 400":             {answer: reply(withLength("400 Bad Request", `{"code":"validation_error","detail":"no query"}`))},
 		"status 401":             {token: "secret-token", answer: reply(withLength("401 Unauthorized", `{"detail":"not secret-token"}`))},
 		"status 429":             {answer: reply("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nwait")},
-		"status 503 and closing": {answer: last("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\nbusy")},
+		"status 503 and closing": {connections: 3, answer: last("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\nbusy")},
 		"a redirect":             {answer: reply("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")},
 		"a long error":           {answer: reply(withLength("500 Internal Server Error", strings.Repeat("x", 100_000)))},
 		"interim replies": {answer: reply("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" +
@@ -250,7 +252,7 @@ func wireCases() map[string]wireCase {
 		"a stall in the header":  {answer: stall("HTTP/1.1 200 OK\r\nCont"), timeout: short},
 		"a stall in the body":    {answer: stall("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{"), timeout: short},
 		"the end of a keepalive": {answer: func(c net.Conn, n, i int) bool { return i == 0 && reply(withLength("200 OK", chunks))(c, n, i) }},
-		"a long request":         {queries: []string{strings.Repeat("long ", 200_000)}, answer: reply(withLength("200 OK", chunks))},
+		"a long request":         {connections: 1, queries: []string{strings.Repeat("long ", 200_000)}, answer: reply(withLength("200 OK", chunks))},
 		"an early status": {queries: []string{strings.Repeat("long ", 2_000_000)}, early: true, answer: func(c net.Conn, _, _ int) bool {
 			_, _ = io.WriteString(c, withLength("413 Content Too Large", "too long"))
 			_, _ = c.Read(make([]byte, 1))
@@ -262,7 +264,7 @@ func wireCases() map[string]wireCase {
 			time.Sleep(1500 * time.Millisecond) // a client that first writes all of the request gets no reply in time
 			return false
 		}},
-		"a stream":             {op: work.Ask, answer: reply(chunked(events, delta+delta, delta+done) + end)},
+		"a stream":             {connections: 1, op: work.Ask, answer: reply(chunked(events, delta+delta, delta+done) + end)},
 		"a stream in pieces":   {op: work.Ask, answer: slow(chunked(events, delta)+fmt.Sprintf("%x\r\n", len(done)), done+"\r\n"+end)},
 		"a stream to the end":  {settle: true, op: work.Ask, answer: last("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + delta + done)},
 		"a stream left open":   {op: work.Ask, answer: stall(chunked(events, delta, done))},
@@ -283,7 +285,9 @@ type wireCase struct {
 	answer    func(c net.Conn, connection, request int) bool
 	early     bool
 	settle    bool
-	timeout   time.Duration
+	// connections is how many are opened, 0 for any number that is the same for both clients.
+	connections int
+	timeout     time.Duration
 }
 
 // TestClientsRecordTheSame compares what the two clients record of the same daemon, and what they send to
@@ -307,6 +311,9 @@ func TestClientsRecordTheSame(t *testing.T) {
 			w.served.Wait()
 			if diff := cmp.Diff(ordinary, direct); diff != "" {
 				t.Errorf("the clients differ (- net/http, + direct):\n%s", diff)
+			}
+			if c.connections > 0 && direct.Connections != c.connections {
+				t.Errorf("%d connections are opened, want %d", direct.Connections, c.connections)
 			}
 			t.Logf("%d connections, %d requests: %.300q", direct.Connections, len(direct.Requests), direct.Outcomes)
 		})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
+	"go.uber.org/goleak"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/bench/null"
@@ -113,7 +114,8 @@ const asNull = "EVALCTL_TEST_NULL_DAEMON"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asNull) == "" {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
+		return
 	}
 	d, err := null.Start()
 	if err != nil {

@@ -228,14 +228,9 @@ func writtenPath(number uint64, i int) string {
 
 // put writes a document with one request.
 func put(ctx context.Context, e *target.Endpoint, brain string, doc dataset.Doc) error {
-	res, err := e.Do(ctx, target.Request{
-		Method: http.MethodPut, Path: documentPath(brain, "", doc.Path),
-		ContentType: protocol.TypeBytes, Accept: protocol.TypeJSON, Body: doc.Data,
+	return e.Change(ctx, target.Request{
+		Method: http.MethodPut, Path: documentPath(brain, "", doc.Path), ContentType: protocol.TypeBytes, Body: doc.Data,
 	})
-	if err != nil {
-		return err
-	}
-	return res.Body.Close()
 }
 
 // batch writes documents with one request.

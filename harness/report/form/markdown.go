@@ -29,7 +29,7 @@ func ownMarkdown(s string) string {
 // inMarkdown shows texts of others as code.
 var inMarkdown = Escape{
 	Own: ownMarkdown, Name: markdown.Code, Path: markdown.Code,
-	Data: func(s string) string { return markdown.Span(s, dataLength) }, Tone: bold,
+	Data: func(s string) string { return markdown.Span(s, dataLength) }, Message: func(s string) string { return markdown.Span(s, dataLength) }, Tone: bold,
 }
 
 func bold(tone Tone, word string) string {
@@ -42,7 +42,7 @@ func bold(tone Tone, word string) string {
 // inCell does so in a cell of a table.
 var inCell = Escape{
 	Own: ownMarkdown, Name: markdown.Cell, Path: markdown.Cell,
-	Data: func(s string) string { return markdown.LongCell(s, dataLength) }, Tone: bold,
+	Data: func(s string) string { return markdown.LongCell(s, dataLength) }, Message: func(s string) string { return markdown.LongCell(s, dataLength) }, Tone: bold,
 }
 
 // Markdown adds the report to a page.
@@ -51,13 +51,17 @@ func (r *Report) Markdown(p *Summary) {
 	if headline.Empty() {
 		headline = F("%s: %s", r.Verdict.Word, r.Verdict.Title)
 	}
-	p.Printf("## %s\n\n", headline.With(inMarkdown))
-	for _, s := range r.Verdict.Sentences {
-		p.Printf("- %s\n", s.With(inMarkdown))
+	if r.Verdict.Word != "" || !r.Verdict.Headline.Empty() {
+		p.printf("## %s\n\n", headline.With(inMarkdown))
 	}
-	p.Printf("\n")
+	for _, s := range r.Verdict.Sentences {
+		p.printf("- %s\n", s.With(inMarkdown))
+	}
+	if len(r.Verdict.Sentences) > 0 {
+		p.printf("\n")
+	}
 	for _, w := range r.Warnings {
-		p.Printf("**Warning:** %s.\n\n", w.With(inMarkdown))
+		p.printf("**Warning:** %s.\n\n", w.With(inMarkdown))
 	}
 	for _, s := range r.Sections {
 		s.Markdown(p)
@@ -74,13 +78,13 @@ func (s *Section) Markdown(p *Summary) {
 		case Facts:
 			c.markdown(p)
 		case Note:
-			p.Printf("%s.\n\n", strings.TrimSuffix(Text(c).With(inMarkdown), "."))
+			p.printf("%s.\n\n", strings.TrimSuffix(Text(c).With(inMarkdown), "."))
 		case Warning:
-			p.Printf("**Warning:** %s.\n\n", strings.TrimSuffix(Text(c).With(inMarkdown), "."))
+			p.printf("**Warning:** %s.\n\n", strings.TrimSuffix(Text(c).With(inMarkdown), "."))
 		case *Table:
 			c.markdown(p)
-		case Fold:
-			p.Fold(c)
+		case List:
+			p.fold(c)
 		}
 	}
 }
@@ -90,7 +94,7 @@ func (facts Facts) markdown(p *Summary) {
 	for _, f := range facts.For(Markdown) {
 		t.Row(f.Name, f.Value.With(inCell))
 	}
-	p.Part(t.Write)
+	p.part(t.Write)
 }
 
 // markdown adds the columns that Markdown has, and the first rows.
@@ -110,7 +114,7 @@ func (table *Table) markdown(p *Summary) {
 		}
 		t.Row(row...)
 	}
-	p.Part(func(w io.Writer) {
+	p.part(func(w io.Writer) {
 		t.Write(w)
 		if more := len(rows) - maxRows; more > 0 {
 			fmt.Fprintf(w, "… and %d more rows, in the result file.\n\n", more)
@@ -127,14 +131,14 @@ type Summary struct {
 	limit int
 	// leftOut is the number of parts that did not fit.
 	leftOut int
-	folds   []Fold
+	folds   []List
 }
 
 // NewSummary returns an empty page of fewer than limit bytes.
 func NewSummary(limit int) *Summary { return &Summary{limit: limit} }
 
-// Part adds what write writes, or nothing if it does not fit.
-func (p *Summary) Part(write func(w io.Writer)) {
+// part adds what write writes, or nothing if it does not fit.
+func (p *Summary) part(write func(w io.Writer)) {
 	var b strings.Builder
 	write(&b)
 	if p.text.Len()+b.Len()+reserve > p.limit {
@@ -144,15 +148,15 @@ func (p *Summary) Part(write func(w io.Writer)) {
 	p.text.WriteString(b.String())
 }
 
-// Printf adds a part.
-func (p *Summary) Printf(format string, args ...any) {
-	p.Part(func(w io.Writer) { fmt.Fprintf(w, format, args...) })
+// printf adds a part.
+func (p *Summary) printf(format string, args ...any) {
+	p.part(func(w io.Writer) { fmt.Fprintf(w, format, args...) })
 }
 
-// Fold adds a list to the end of the page, when it is known how much space there is.
-func (p *Summary) Fold(f Fold) {
-	if f.N > 0 {
-		p.folds = append(p.folds, f)
+// fold adds a list to the end of the page, when it is known how much space there is.
+func (p *Summary) fold(l List) {
+	if l.N > 0 {
+		p.folds = append(p.folds, l)
 	}
 }
 
@@ -161,7 +165,7 @@ func (p *Summary) Fold(f Fold) {
 func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 	for i, f := range p.folds {
 		share := (p.limit - p.text.Len()) / (len(p.folds) - i)
-		p.Part(func(w io.Writer) { f.write(w, share-reserve) })
+		p.part(func(w io.Writer) { f.write(w, share-reserve) })
 	}
 	if note := fmt.Sprintf("%s left out, because the page would be too large.\n", markdown.Count(p.leftOut, "part")); p.leftOut > 0 && p.text.Len()+len(note) < p.limit {
 		p.text.WriteString(note)
@@ -171,24 +175,19 @@ func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 }
 
 // write writes as many items as fit into some bytes, and how many do not.
-func (f Fold) write(w io.Writer, space int) {
+func (l List) write(w io.Writer, space int) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", plain(f.Title))
+	fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", plain(l.Title))
 	shown := 0
-	for ; shown < f.N; shown++ {
-		var item string
-		if f.Raw != nil {
-			item = f.Raw(shown)
-		} else {
-			item = f.Item(shown).markdown()
-		}
+	for ; shown < l.N; shown++ {
+		item := l.Item(shown).markdown()
 		if b.Len()+len(item)+reserve > space {
 			break
 		}
 		b.WriteString(item)
 	}
-	if more := f.N - shown; more > 0 {
-		fmt.Fprintf(&b, "- … and %d more, in %s\n", more, f.More)
+	if more := l.N - shown; more > 0 {
+		fmt.Fprintf(&b, "- … and %d more, in %s\n", more, l.More)
 	}
 	b.WriteString("\n</details>\n\n")
 	fmt.Fprint(w, b.String())

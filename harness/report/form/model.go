@@ -109,8 +109,7 @@ const (
 	Pages      = Markdown | HTML
 )
 
-// Block is content for some of the forms: Facts, Note, Warning, *Table, Gap, Sentences, Print, Fold, Chart, Files,
-// Findings or Template.
+// Block is content for some of the forms: Facts, Note, Warning, *Table, List, Chart, Sentences, Gap or Print.
 type Block struct {
 	In      Forms
 	Content any
@@ -129,25 +128,18 @@ type (
 	Sentences []Text
 	// Print is what only a terminal shows.
 	Print func(*terminal.Terminal)
-	// Fold is a list that Markdown folds.
-	Fold struct {
+	// List is a list of items, which pages fold.
+	List struct {
 		Title string
 		N     int
 		Item  func(i int) Item
-		Raw   func(i int) string
 		More  string // where the items are that do not fit
+		Most  int    // how many a terminal shows, 0 for all
 	}
 	// Chart is a drawing with a caption that says what it shows.
 	Chart struct {
-		SVG     template.HTML
+		SVG     func() template.HTML
 		Caption string
-	}
-	// Files can be saved.
-	Files []File
-	// Template is the data of a template of HTML pages.
-	Template struct {
-		Name string
-		Data any
 	}
 )
 
@@ -174,14 +166,9 @@ func (facts Facts) For(in Forms) (out Facts) {
 
 // Item is a line with further ones below it.
 type Item struct {
+	Tone  Tone // for HTML
 	Head  Text
 	Below []Fact
-}
-
-// File is a text that a page contains.
-type File struct {
-	Name, Text string
-	URL        template.URL
 }
 
 // Link is a link to another page. A URL with a scheme other than http and https is replaced by one
@@ -289,8 +276,9 @@ type Cell struct {
 	Tone Tone
 	// Mark is a sign that Text says in words, for HTML.
 	Mark string
-	Bar  template.HTML
-	URL  string
+	// Bar draws the value, for HTML.
+	Bar func() template.HTML
+	URL string
 }
 
 // Tone says whether something is as it should be.
@@ -311,15 +299,19 @@ type Text struct {
 	args   []any
 }
 
-// Texts of others, which each form cuts and escapes: a Name is short, such as an id; Data may be
-// long; a Path is not cut on a terminal.
+// Texts of others, which each form cuts and escapes.
 type (
+	// Name is short, such as an id.
 	Name string
+	// Data may be long.
 	Data string
+	// Path is not cut on a terminal.
 	Path string
+	// Message has several lines.
+	Message string
 )
 
-// F returns a text like fmt.Sprintf. Arguments that are a Name, Data, a Path or a Text are for %s.
+// F returns a text like fmt.Sprintf. Arguments that are texts of others or a Text are for %s.
 func F(format string, args ...any) Text { return Text{format, args} }
 
 func textOf(v any) Text {
@@ -364,8 +356,8 @@ type toned struct {
 
 // Escape is how a form shows the parts of a text.
 type Escape struct {
-	Own, Name, Data, Path func(string) string
-	Tone                  func(Tone, string) string
+	Own, Name, Data, Path, Message func(string) string
+	Tone                           func(Tone, string) string
 }
 
 // With returns the text as a form shows it.
@@ -379,6 +371,8 @@ func (t Text) With(e Escape) string {
 			args[i] = e.Data(string(a))
 		case Path:
 			args[i] = e.Path(string(a))
+		case Message:
+			args[i] = e.Message(string(a))
 		case Text:
 			args[i] = a.With(e)
 		case toned:

@@ -12,6 +12,10 @@ import (
 const (
 	nameColumns = 40
 	dataColumns = 1000
+
+	// of a request or a response
+	messageLines   = 8
+	messageColumns = 160
 )
 
 // onTerminal makes texts safe to print.
@@ -21,21 +25,31 @@ var onTerminal = Escape{
 	Data: func(s string) string { return terminal.Short(s, dataColumns) },
 	Path: terminal.Line,
 	Tone: func(_ Tone, word string) string { return word },
+	Message: func(s string) string {
+		lines := strings.Split(terminal.Lines(strings.TrimSpace(s)), "\n")
+		for i, line := range lines {
+			lines[i] = terminal.Clip(strings.TrimRight(line, " "), messageColumns)
+		}
+		if more := len(lines) - messageLines; more > 0 {
+			lines = append(lines[:messageLines], fmt.Sprintf("… %d more lines", more))
+		}
+		return strings.Join(lines, "\n")
+	},
 }
 
 // String returns the text as a terminal shows it, without colors.
 func (t Text) String() string { return t.With(onTerminal) }
 
 // on returns the text as this terminal shows it.
-func (text Text) on(t *terminal.Terminal) string {
+func (t Text) on(shown *terminal.Terminal) string {
 	colored := onTerminal
 	colored.Tone = func(tone Tone, word string) string {
 		if tone != Good && tone != Bad {
 			return word
 		}
-		return t.Tint(tone == Good, word)
+		return shown.Tint(tone == Good, word)
 	}
-	return text.With(colored)
+	return t.With(colored)
 }
 
 // Text prints a report on a terminal, what is Last at the end.
@@ -62,7 +76,7 @@ func (s *Section) Text(t *terminal.Terminal) {
 		case Facts:
 			for _, f := range c {
 				if f.In&Terminal != 0 {
-					printParts(t, f.Name, f.Value.on(t))
+					Field(t, f.Name, strings.Split(f.Value.on(t), partBreak))
 				}
 			}
 		case Note:
@@ -70,6 +84,8 @@ func (s *Section) Text(t *terminal.Terminal) {
 		case Warning:
 			t.Field("warning", "%s", Text(c).on(t))
 		case *Table:
+			c.text(t)
+		case List:
 			c.text(t)
 		case Gap:
 			t.Blank()
@@ -83,12 +99,11 @@ func (s *Section) Text(t *terminal.Terminal) {
 	}
 }
 
-// printParts prints a field. One that is longer than a line is broken between its parts, which three
-// blanks separate.
-func printParts(t *terminal.Terminal, name, value string) {
+// Field prints a field of several parts, and breaks it between them to the width of the terminal.
+func Field(t *terminal.Terminal, name string, parts []string) {
 	room := t.Columns() - terminal.FieldIndent
 	line := ""
-	for part := range strings.SplitSeq(value, partBreak) {
+	for _, part := range parts {
 		if line != "" && utf8.RuneCountInString(line)+len("  ")+utf8.RuneCountInString(part) > room {
 			t.Field(name, "%s", line)
 			name, line = "", ""
@@ -144,4 +159,35 @@ func (c Column) align() string {
 
 func (c Cell) text(t *terminal.Terminal) string {
 	return Toned(c.Tone, strings.TrimSpace(c.Mark+" "+c.Text.on(t))).on(t)
+}
+
+// text prints the first items with what is below them.
+func (l List) text(t *terminal.Terminal) {
+	if l.N == 0 {
+		return
+	}
+	fmt.Fprintf(t, "  %s\n\n", l.Title)
+	shown := l.N
+	if l.Most > 0 {
+		shown = min(shown, l.Most)
+	}
+	for i := range shown {
+		item := l.Item(i)
+		fmt.Fprintln(t, t.Wrap("    ", item.Head.on(t)))
+		for _, f := range item.Below {
+			value := f.Value.on(t)
+			if f.Name != "" && strings.Contains(value, "\n") {
+				value = f.Name + ":\n" + value
+			} else if f.Name != "" {
+				value = f.Name + ": " + value
+			}
+			for line := range strings.SplitSeq(value, "\n") {
+				fmt.Fprintln(t, strings.TrimRight(t.Wrap("      ", line), " "))
+			}
+		}
+	}
+	if more := l.N - shown; more > 0 {
+		fmt.Fprintf(t, "    … and %d more, in %s\n", more, l.More)
+	}
+	t.Blank()
 }

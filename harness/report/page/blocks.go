@@ -1,6 +1,9 @@
 package page
 
-import "html/template"
+import (
+	"html/template"
+	"strings"
+)
 
 // band is the head of a page: what was measured and its verdict.
 type band struct {
@@ -33,16 +36,22 @@ type block struct {
 	Table   *table
 	Chart   *chart
 	// Files can be saved.
-	Files    []file
-	Findings []finding
+	Files []file
+	Items []item
 	// Questions can be filtered and sorted.
 	Questions *questions
 }
 
-// fact is a name with its value. Code is set for hashes and the like.
-type fact struct {
-	Name, Value string
-	Code        bool
+// fact is a name with its value.
+type fact struct{ Name, Value string }
+
+// Lines reports whether the value has several lines.
+func (f fact) Lines() bool { return strings.Contains(f.Value, "\n") }
+
+// item can be opened to show its facts.
+type item struct {
+	Class, Head string
+	Facts       []fact
 }
 
 // chart is a drawing with a caption that says what it shows.
@@ -68,19 +77,6 @@ type table struct {
 type column struct {
 	Name   string
 	Number bool
-}
-
-// columns returns columns of names: ">" before a name marks numbers.
-func columns(names ...string) []column {
-	out := make([]column, len(names))
-	for i, name := range names {
-		if name != "" && name[0] == '>' {
-			out[i] = column{name[1:], true}
-		} else {
-			out[i] = column{name, false}
-		}
-	}
-	return out
 }
 
 // cell is a cell of a table: a text with a mark before it, a bar, or a link.

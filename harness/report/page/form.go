@@ -13,14 +13,24 @@ var inHTML = form.Escape{
 	Own:  form.Separated,
 	Name: name, Path: name,
 	Data: func(s string) string { return line(s, dataLength) },
+	Message: func(s string) string {
+		t := cut(s, messageLength)
+		if t.More > 0 {
+			return fmt.Sprintf("%s … %d more characters", t.Shown, t.More)
+		}
+		return t.Shown
+	},
 	Tone: func(_ form.Tone, word string) string { return word },
 }
 
 // maxTableRows is how many rows of a table are shown.
 const maxTableRows = 1000
 
-// dataLength is how much of a longer text is shown, in bytes.
-const dataLength = 1000
+// How much of a longer text is shown, and of a request or a response, in bytes.
+const (
+	dataLength    = 1000
+	messageLength = 4 << 10
+)
 
 // addReport adds the parts of a report that HTML shows.
 func (d *document) addReport(r *form.Report) {
@@ -37,7 +47,10 @@ func (d *document) addReport(r *form.Report) {
 	for _, w := range r.Warnings {
 		d.Warnings = append(d.Warnings, w.With(inHTML))
 	}
-	d.Tool = r.Tool
+	d.Tool = name(r.Tool)
+	for _, l := range r.Links {
+		d.Links = append(d.Links, form.Link{Text: name(l.Text), URL: l.URL})
+	}
 	for _, s := range r.Sections {
 		d.add(sectionOf(s))
 	}
@@ -62,8 +75,12 @@ func sectionOf(s form.Section) section {
 			if t := tableOf(c); len(t.Rows) > 0 {
 				out.add(block{Table: t})
 			}
+		case form.List:
+			if c.N > 0 {
+				out.add(block{Text: capital(c.Title), Items: itemsOf(c)})
+			}
 		case form.Chart:
-			out.add(block{Chart: &chart{c.SVG, c.Caption}})
+			out.add(block{Chart: &chart{c.SVG(), c.Caption}})
 		}
 	}
 	return out
@@ -99,9 +116,20 @@ func tableOf(t *form.Table) *table {
 		}
 		var shown []cell
 		for _, c := range row {
-			shown = append(shown, cell{Text: c.Text.With(inHTML), Mark: c.Mark, Class: string(c.Tone), Bar: c.Bar, URL: c.URL})
+			shown = append(shown, cell{Text: c.Text.With(inHTML), Mark: c.Mark, Class: string(c.Tone), URL: c.URL})
+			if c.Bar != nil {
+				shown[len(shown)-1].Bar = c.Bar()
+			}
 		}
 		out.row(shown...)
+	}
+	return out
+}
+
+func itemsOf(l form.List) (out []item) {
+	for i := range l.N {
+		one := l.Item(i)
+		out = append(out, item{Class: string(one.Tone), Head: one.Head.With(inHTML), Facts: factsOf(one.Below)})
 	}
 	return out
 }

@@ -1,5 +1,5 @@
-// Package page writes HTML pages: a result with its questions, a comparison, the arms of a replay,
-// or a report of conformance. A page is one file that needs no network and no script.
+// Package page writes a report as an HTML page, and the questions of a result. A page is one file that needs
+// no network and no script.
 //
 // Texts of datasets, daemons and models are data: only html/template writes them, and the page's
 // content security policy allows nothing but its own style and script, by their hashes.
@@ -15,55 +15,17 @@ import (
 	"html/template"
 	"io"
 	"sync"
-	"time"
 
-	"evalctl/harness/bench/record"
-	"evalctl/harness/board"
-	"evalctl/harness/conformance"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 )
 
-// Content is what a page shows. It needs one of Result, Comparison, Compared, Conformance, Board and Bench; the
-// other parts are optional.
+// Content is what a page shows.
 type Content struct {
-	// Path is that of the result file, as it was given, and Questions are those of Result.
-	Path      string
+	Report *form.Report
+	// Result and Questions are what is shown besides, nil if there are no questions.
 	Result    *result.Result
 	Questions []result.Record
-
-	// Report is what has no questions.
-	Report      *form.Report
-	Conformance *conformance.Report
-	// Board has ranked results, BoardURLs their pages by their paths.
-	Board     *board.Board
-	BoardURLs map[string]string
-	// Bench is what a bench measured.
-	Bench *record.File
-	// Trend has results that are comparable with Result, the oldest first.
-	Trend []TrendPoint
-	// Links lead to other pages.
-	Links []Link
-}
-
-// Link is a link to another page. A URL with a scheme other than http and https is replaced by one
-// that leads nowhere.
-type Link struct{ Text, URL string }
-
-// TrendPoint is one result of a trend.
-type TrendPoint struct {
-	Date          time.Time
-	Passed, Total int
-	// Rate is the pass rate and Low and High its interval, from 0 to 1.
-	Rate, Low, High float64
-	// Interval names the level and the method of the interval, such as 95% Wilson. It may be empty.
-	Interval string
-	// Changed is set if the pass rates before and from here on differ.
-	Changed bool
-	// Note says what else changed, such as the judge's prompt. It may be empty.
-	Note string
-	// URL leads to the page of the result, if there is one.
-	URL string
 }
 
 // document is what the template page.html shows.
@@ -71,7 +33,7 @@ type document struct {
 	layout
 	Title string
 	Band  band
-	Links []Link
+	Links []form.Link
 	// Warnings are what a reader must know before any figure.
 	Warnings []string
 	Sections []section
@@ -121,22 +83,14 @@ func source(text []byte) string {
 // Write writes the page.
 func Write(w io.Writer, c Content) error {
 	doc := &document{layout: shared()}
-	for _, l := range c.Links {
-		doc.Links = append(doc.Links, Link{name(l.Text), l.URL})
-	}
-	switch {
-	case c.Result != nil:
-		doc.addRun(c)
-	case c.Report != nil:
-		doc.addReport(c.Report)
-	case c.Conformance != nil:
-		doc.addConformance(c.Conformance)
-	case c.Board != nil:
-		doc.addBoard(c.Board, c.BoardURLs)
-	case c.Bench != nil:
-		doc.addBench(c.Bench)
-	default:
-		return errors.New("an HTML page needs a result, a comparison or a conformance report")
+	doc.addReport(c.Report)
+	if c.Result != nil {
+		for i := range doc.Sections {
+			if doc.Sections[i].ID == "ran" {
+				doc.Sections[i].add(block{Files: runFiles(c)})
+			}
+		}
+		doc.add(newQuestions(c).section())
 	}
 	b := bufio.NewWriter(w)
 	err := doc.templates.ExecuteTemplate(b, "page.html", doc)

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,11 +100,11 @@ func newQuestions(c Content) *questions {
 			stages[s] = true
 		}
 	}
-	for i, tag := range sortedKeys(tags) {
+	for i, tag := range slices.Sorted(maps.Keys(tags)) {
 		tags[tag] = i
 		list.Tags = append(list.Tags, name(tag))
 	}
-	list.Stages = sortedKeys(stages)
+	list.Stages = slices.Sorted(maps.Keys(stages))
 	for _, s := range counted {
 		if s.N > 0 {
 			list.Statuses = append(list.Statuses, s)

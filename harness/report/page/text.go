@@ -6,12 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"evalctl/harness/result"
 	"evalctl/internal/figure"
 )
-
-// absent is the text of a figure that there is none of.
-const absent = "n/a"
 
 // clean returns text with every character that cannot be seen replaced by its number, such as
 // [U+202E]. Line breaks, tabs and the joiners of scripts and emoji remain.
@@ -79,38 +75,6 @@ const nameLength = 120
 
 func name(s string) string { return line(s, nameLength) }
 
-func rateOf(f *float64) string {
-	if f == nil {
-		return absent
-	}
-	return fmt.Sprintf("%.3f", *f)
-}
-
-func intervalOf(i *result.Interval) string {
-	if i == nil {
-		return absent
-	}
-	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
-}
-
-// points formats a difference of rates in percentage points.
-func points(f float64) string { return figure.Points(f) + " pp" }
-
-func pointsInterval(i *result.Interval) string {
-	if i == nil {
-		return absent
-	}
-	return figure.Points(i.Low) + " to " + figure.Points(i.High)
-}
-
-// pValue formats the p-value of a test.
-func pValue(p *float64) string {
-	if p == nil {
-		return absent
-	}
-	return figure.Probability(*p)
-}
-
 // milliseconds formats a time.
 func milliseconds(ms float64) string {
 	switch {
@@ -124,12 +88,3 @@ func milliseconds(ms float64) string {
 
 // count returns n and the name of a thing, with an s unless n is 1.
 func count(n int, thing string) string { return figure.Count(n, thing) }
-
-// counts lists names with their numbers, in order of the name.
-func counts[K ~string](m map[K]int) string {
-	var parts []string
-	for _, k := range sortedKeys(m) {
-		parts = append(parts, fmt.Sprintf("%s ×%d", name(string(k)), m[k]))
-	}
-	return strings.Join(parts, ", ")
-}

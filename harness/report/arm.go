@@ -1,0 +1,259 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"evalctl/harness/report/form"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+)
+
+// report returns the verdict on an arm, its figures, and what did not pass.
+func (a *Arm) report() *form.Report {
+	r := &form.Report{Verdict: a.verdict()}
+	if a.Run == nil {
+		return r
+	}
+	res := &a.Run.Result
+	r.Tool = toolOf(res.Identity.Tool)
+	r.Warnings = a.Run.warnings()
+	r.Sections = []form.Section{
+		a.Run.failures(a.Name), a.Run.rate(), a.Run.groups(), a.Run.retrieval(), a.Run.latency(), a.Run.cost(), a.ran(), a.Run.methods(),
+	}
+	return r
+}
+
+// verdict returns the head of the page of an arm.
+func (a *Arm) verdict() form.Verdict {
+	v := form.Verdict{Tone: form.None, Mark: "–", Word: "No result", Title: form.F("%s", form.Name(a.Name))}
+	if a.Run == nil {
+		v.Sentences = dataOf([]string{cmp.Or(a.Problem, "it was not measured")})
+		return v
+	}
+	res, g := &a.Run.Result, a.Run.Result.Gate
+	dataset := res.Identity.Dataset.Path
+	v.Title = form.F("%s on %s: %d of %d passed", form.Name(res.SDK), form.Name(dataset[strings.LastIndexAny(dataset, `/\`)+1:]), res.Passed, res.Total)
+	v.About, v.Rate, v.Figure = a.Run.about(), rate(res.PassRate), "pass rate"
+	if i := res.Believed(); i != nil {
+		v.Figure += ", " + levelOf(i)
+	}
+	if g == nil {
+		v.Word, v.Sentences = "No verdict", []form.Text{form.F("this result has no floor")}
+		return v
+	}
+	switch g.Verdict {
+	case result.Pass:
+		v.Tone, v.Mark, v.Word = form.Good, "✓", "Pass"
+	case result.Fail:
+		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Fail"
+	case result.Inconclusive:
+		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
+	default:
+		v.Tone, v.Mark, v.Word = form.Doubt, "!", "Invalid"
+	}
+	v.Headline = a.headline(v.Word)
+	sentences := []string{g.Sentence}
+	if proof := g.ProofText(); proof != "" && !strings.Contains(g.Sentence, proof) {
+		sentences = append(sentences, proof)
+	}
+	if a.Problem != "" {
+		sentences = append(sentences, "Problem: "+a.Problem)
+	}
+	v.Sentences = dataOf(sentences)
+	return v
+}
+
+// headline returns the verdict on a run in a few words.
+func (a *Arm) headline(word string) form.Text {
+	res, g, name := &a.Run.Result, a.Run.Result.Gate, form.Name(a.Name)
+	passed := form.F("%s passed %d of %s (%s)", name, g.Passed, figure.Count(g.Total, "question"), rate(res.PassRate))
+	stopped := form.F("%s was stopped after %d of %s", name, res.Counts.Finished(), figure.Count(res.Planned, "question"))
+	switch {
+	case g.Verdict == result.Inconclusive:
+		return form.F("%s: %s", word, stopped)
+	case g.Verdict == result.Invalid:
+		return form.F("%s: the result of %s is not a score", word, name)
+	case g.Verdict == result.Fail && res.Stopped != "":
+		return form.F("%s: %s, %d of them passed, floor %v", word, stopped, g.Passed, g.Floor)
+	case g.Verdict == result.Pass && g.Floor == 0 && g.Baseline == nil && len(g.Tags) == 0:
+		return form.F("Measured: %s", passed) // there was nothing to pass or fail
+	}
+	return form.F("%s: %s, floor %v", word, passed, g.Floor)
+}
+
+// about says in a line what was measured.
+func (run *Run) about() form.Text {
+	id := run.Result.Identity
+	parts := []form.Text{form.F("dataset %s", short(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(id.ScoredBy()))}
+	if id.Judge != nil {
+		parts = append(parts, form.F("judge %s, prompt %s", form.Name(id.Judge.Model), short(id.Judge.PromptSHA256)))
+	}
+	return form.Join("  ", append(parts, form.F("%s", moment(run.Result.StartedAt)))...)
+}
+
+// warnings are what makes the figures less than a result over the whole dataset.
+func (run *Run) warnings() (out []form.Text) {
+	res := &run.Result
+	if id := res.Identity.Dataset; id.Selection.Partial(id.Questions()) {
+		out = append(out, form.F("selection: %s: not comparable with a result over all questions", form.Data(id.SelectionText())))
+	}
+	if res.Stopped != "" {
+		out = append(out, form.F("stopped (%s) after %d of %s: this is not a score", form.Name(res.Stopped), res.Counts.Finished(), figure.Count(res.Planned, "question")))
+	}
+	if m := res.Cost.UnpricedModel; m != "" {
+		out = append(out, form.F("the price of the judge %s is not known: its cost is missing", form.Name(m)))
+	}
+	return out
+}
+
+// scored reports whether the pass rate says something about the memory.
+func (run *Run) scored() bool {
+	g := run.Result.Gate
+	return run.Result.Stopped == "" && g != nil && (g.Verdict == result.Pass || g.Verdict == result.Fail)
+}
+
+// ifScored are all forms for a score. The summary of a job does not show a rate that is none.
+func (run *Run) ifScored() form.Forms {
+	if run.scored() {
+		return form.Everywhere
+	}
+	return form.Everywhere &^ form.Markdown
+}
+
+// ran says what was measured.
+func (a *Arm) ran() form.Section {
+	res, id := &a.Run.Result, &a.Run.Result.Identity
+	s := form.Section{ID: "ran", Title: "What ran"}
+	page := func(name, format string, args ...any) { s.FactIn(form.Pages, name, format, args...) }
+	page("result", "%s", form.Path(a.Run.Path))
+	page("daemon", "%s", words(id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
+	page("asked", "%s, mode %s, top-k %d", form.Name(id.Scenario), form.Name(id.Mode), id.TopK)
+	page("dataset", "%s  %s  sha256 %s", form.Path(id.Dataset.Path), asked(id.Dataset), form.Name(id.Dataset.SHA256))
+	if k := id.Corpus; k != nil {
+		page("corpus", "%s  %s  sha256 %s", form.Path(k.Path), figure.Count(k.Documents, "document"), form.Name(k.SHA256))
+	}
+	if im := res.Imported; im != nil {
+		page("imported", "%s", form.Data(im.Summary()))
+	}
+	page("scorer", "%s", form.Name(id.ScoredBy()))
+	if j := id.Judge; j != nil {
+		page("judge", "%s", judgeOf(j))
+	}
+	if r := id.Reader; r != nil {
+		page("reader asked for", "%s", words(r.Provider, r.Model))
+	}
+	if r := res.Replay; r != nil {
+		a.Run.benchmark(&s)
+	}
+	if e := res.Settings.DaemonEnv; e.Text(nil) != "" {
+		s.Fact("daemon env", "%s", form.Data(e.Text(nil)))
+	}
+	if ran := a.Run.modes(); len(ran) > 0 {
+		s.FactIn(a.Run.unlessReplay(), "ran", "%s", form.Join("  ", ran...))
+	}
+	page("time", "%s to %s  %d at a time", stamp(res.StartedAt), stamp(res.FinishedAt), res.Settings.Concurrency)
+	if res.Resumed > 0 {
+		page("resumed", "%s came from the journal of an interrupted run", figure.Count(res.Resumed, "question"))
+	}
+	page("evalctl", "%s", words(id.Tool.Version, id.Tool.Commit))
+	return s
+}
+
+// benchmark adds what was asked of a benchmark, and of whom.
+func (run *Run) benchmark(s *form.Section) {
+	r := run.Result.Replay
+	page := func(name, format string, args ...any) { s.FactIn(form.Pages, name, format, args...) }
+	l, sample := &r.Load, &r.Sample
+	page("contents", "%s  %s  %s  %s  %s", form.Name(l.Format), figure.Count(l.Questions, "question"), figure.Count(l.Haystacks, "haystack"),
+		figure.Count(l.Sessions, "session"), figure.Count(l.Turns, "turn"))
+	how := form.F("seed %d", sample.Seed)
+	if sample.Listed {
+		how = form.F("by a list of ids")
+	}
+	if sample.MinPerStratum > 0 {
+		how = form.F("%s, at least %d of each type", how, sample.MinPerStratum)
+	}
+	if sample.Excluded > 0 {
+		how = form.F("%s, %d excluded", how, sample.Excluded)
+	}
+	page("sample", "%d of %d, %s  signature %s", sample.Size, sample.Population, how, form.Name(sample.Signature))
+	var drawn []form.Text
+	for _, d := range sample.Strata {
+		drawn = append(drawn, form.F("%s %d of %d", form.Name(d.Name), d.Sampled, d.Population))
+	}
+	if len(drawn) > 0 {
+		page("drawn", "%s", form.Parts(drawn...))
+	}
+	if e := r.Errata; e != nil {
+		page("errata", "%s  sha256 %s  %s", form.Path(e.Path), form.Name(e.SHA256), someOf(e.IDs, maxChanged, ", "))
+	}
+	actor, date := words(r.Actor.Style, r.Actor.Provider, r.Actor.Model), "without"
+	if r.Actor.Model != "" {
+		actor = form.F("%s  prompt %s %s", actor, form.Name(r.Actor.Prompt), form.Name(r.Actor.PromptSHA256))
+	}
+	if r.Actor.QuestionDate {
+		date = "with"
+	}
+	page("actor", "%s  %s the date of the question", actor, date)
+	page("cache of replies", "%s", form.Name(r.Cache.Mode))
+	for _, trap := range l.Traps {
+		page("irregular", "%s ×%d: %s (%s)", form.Name(trap.Kind), trap.Count, form.Data(trap.Handling), someOf(trap.Examples, maxChanged, ", "))
+	}
+}
+
+// unlessReplay are all forms for a run: the report of a replay is longer on a terminal.
+func (run *Run) unlessReplay() form.Forms {
+	if run.Result.Replay == nil {
+		return form.Everywhere
+	}
+	return form.Pages
+}
+
+// modes returns how many questions ran with each mode, fusion and model.
+func (run *Run) modes() (out []form.Text) {
+	res := &run.Result
+	add := func(what string, counts map[string]int) {
+		for _, k := range sortedKeys(counts) {
+			out = append(out, form.F("%s %s ×%d", what, form.Name(k), counts[k]))
+		}
+	}
+	add("mode", res.EffectiveModes)
+	if res.ModesUnknown > 0 {
+		out = append(out, form.F("mode not reported ×%d", res.ModesUnknown))
+	}
+	add("fusion", res.Fusions)
+	add("reader", res.ReaderModels)
+	return out
+}
+
+// words returns the texts that are not empty.
+func words(texts ...string) form.Text {
+	var list []form.Name
+	for _, t := range texts {
+		if strings.TrimSpace(t) != "" {
+			list = append(list, form.Name(t))
+		}
+	}
+	return form.Join(" ", list...)
+}
+
+func judgeOf(j *result.JudgeModel) form.Text {
+	temperature := "default"
+	if j.Temperature != nil {
+		temperature = fmt.Sprint(*j.Temperature)
+	}
+	return form.F("%s %s  prompt %s %s  temperature %s", form.Name(j.Provider), form.Name(j.Model), form.Name(j.PromptVersion), form.Name(j.PromptSHA256), temperature)
+}
+
+func asked(d result.DatasetID) form.Text {
+	text := form.F("%s", figure.Count(d.Questions(), "question"))
+	if d.Selection.Partial(d.Questions()) {
+		text = form.F("selection: %s", form.Data(d.SelectionText()))
+	}
+	if d.Repeats > 1 {
+		text = form.F("%s, %d times each", text, d.Repeats)
+	}
+	return text
+}

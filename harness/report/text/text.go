@@ -1,0 +1,97 @@
+// Package text prints on a terminal what is no report: inputs, forecasts, lists, trends, a question side by
+// side. Texts of datasets, daemons and models are data: they are cut, made safe to print, and never
+// interpreted.
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/internal/terminal"
+)
+
+// PricesOf says of which day the prices are of a cost, as far as that is known.
+func PricesOf(date string) string {
+	if date == "" {
+		return ""
+	}
+	return "  prices of " + terminal.Line(date)
+}
+
+// printDaemonEnv prints which variables a started daemon got.
+func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
+	if text := e.Text(nil); text != "" {
+		t.Field("daemon env", "%s", terminal.Line(text))
+	}
+}
+
+// PassedOn warns before anything is asked of what a started daemon may pay with.
+func PassedOn(t *terminal.Terminal, e *result.DaemonEnv) {
+	if e != nil && len(e.Passed) > 0 {
+		printDaemonEnv(t, &result.DaemonEnv{Passed: e.Passed})
+	}
+}
+
+// OfCap returns the cap as it follows an amount.
+func OfCap(limit *llm.USD) string {
+	if limit == nil {
+		return " (no cap)"
+	}
+	return " of " + limit.String()
+}
+
+// withMethod is intervalText for a column whose title names a method. It names any other one.
+func withMethod(i *result.Interval, titled string) string {
+	if i == nil || i.Method == titled {
+		return intervalText(i)
+	}
+	name, known := result.MethodName(i.Method)
+	if !known {
+		name = terminal.Short(name, 24)
+	}
+	return intervalText(i) + " " + name
+}
+
+// Warnings prints what makes the retrieval metrics less meaningful.
+func Warnings(t *terminal.Terminal, warnings []result.Warning) {
+	for _, w := range warnings {
+		ids := ""
+		if len(w.IDs) > 0 {
+			var named []string
+			for _, id := range w.IDs {
+				named = append(named, terminal.Short(id, 40))
+			}
+			if more := w.Count - len(w.IDs); more > 0 {
+				named = append(named, fmt.Sprintf("and %d more", more))
+			}
+			ids = " (" + strings.Join(named, ", ") + ")"
+		}
+		t.Field("warning", "%s%s", terminal.Line(w.Message), ids)
+	}
+}
+
+// Recipes prints the recipes of a panel, nothing for one judge.
+func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
+	for i, r := range recipes {
+		role := ""
+		if i == 0 {
+			role = "  the headline"
+		}
+		t.Field("recipe", "%s %s  %s%s", terminal.Line(r.Name), terminal.Short(r.SHA256, 9), judgeName(r.Judge), role)
+	}
+}
+
+// Escaped prints the processes that a daemon had left behind, which were ended with it, or that such
+// processes are not found.
+func Escaped(t *terminal.Terminal, processes []string, known bool) {
+	switch {
+	case !known:
+		t.Field("left", "whether the daemon left processes behind is not known: only Linux shows those that leave its "+
+			"process group and its environment")
+	case len(processes) > 0:
+		t.Field("left", "processes of the daemon that had left its process group and its environment were ended: %s",
+			terminal.Line(strings.Join(processes, ", ")))
+	}
+}
