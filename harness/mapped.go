@@ -27,12 +27,9 @@ type Foreign struct {
 // openForeign starts or reaches a service that a mapping describes.
 func (s *Session) openForeign(ctx context.Context) (err error) {
 	c, o := s.config, &s.config.Launch
-	if m := c.Foreign.Mapping; m != nil && m.Transport == mapping.HTTP && c.Endpoint == "" {
-		if err := s.start(ctx); err != nil {
-			return err
-		}
-		s.service.Close()
-		s.service, c.Endpoint = nil, s.process.URL()
+	starts := c.Endpoint == "" && c.Foreign.Mapping != nil && c.Foreign.Mapping.Transport == mapping.HTTP
+	if starts {
+		c.Endpoint = notStarted // so that what the mapping lacks is found before a process is started
 	} else if c.Endpoint == "" {
 		if err := s.addTemp(o); err != nil {
 			return fmt.Errorf("%w: %w", ErrHome, err)
@@ -46,6 +43,11 @@ func (s *Session) openForeign(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if starts {
+		if err := s.startForeign(ctx); err != nil {
+			return err
+		}
+	}
 	s.service = s.foreign
 	version := s.foreign.Version()
 	if s.process == nil && c.Foreign.Mapping != nil && c.Foreign.Mapping.Transport == mapping.HTTP {
@@ -56,6 +58,28 @@ func (s *Session) openForeign(ctx context.Context) (err error) {
 	m := s.foreign.Mapping()
 	s.id.Version, s.id.Mapping, s.id.MappingSHA256 = version, m.Name, m.SHA256
 	return nil
+}
+
+// notStarted is the URL of a process that has not been started yet.
+const notStarted = "http://127.0.0.1:1"
+
+// startForeign starts a service over HTTP. It is healthy when the health request of its mapping says
+// so, or GET /healthz if there is none.
+func (s *Session) startForeign(ctx context.Context) error {
+	if s.config.Foreign.Mapping.Checks() {
+		s.config.Launch.Alive = func(ctx context.Context, url string) error {
+			if err := s.foreign.Reach(url); err != nil {
+				return err
+			}
+			_, err := s.foreign.Health(ctx)
+			return err
+		}
+	}
+	err := s.start(ctx)
+	if err != nil && !s.config.Foreign.Mapping.Checks() {
+		err = fmt.Errorf("%w\nit was asked for GET /healthz; if it has another route for that, name it with health in its mapping", err)
+	}
+	return err
 }
 
 // Foreign returns the service if a mapping describes it, else nil.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"evalctl/harness/launch"
@@ -103,6 +104,8 @@ type Session struct {
 	temp     string // directory that Close removes
 	redactor *redact.Redactor
 
+	ended []*launch.Daemon // earlier processes, see Escaped
+
 	mu sync.Mutex // guards restarting, and process against Restart
 	// restarting is closed when the current restart is over, nil without one.
 	restarting chan struct{}
@@ -157,6 +160,10 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	if s.process, err = launch.Start(ctx, s.config.Profile, s.config.Launch); err != nil {
 		return err
 	}
+	if s.foreign != nil {
+		s.service = s.foreign
+		return s.foreign.Reach(s.process.URL())
+	}
 	s.id.Version = s.process.Version()
 	s.service, err = s.config.endpoint(s.process.URL())
 	return err
@@ -173,10 +180,9 @@ func (s *Session) Restart(ctx context.Context) error {
 	if s.foreign != nil && s.process == nil {
 		return s.redact(s.foreign.Restart(ctx))
 	}
-	if s.foreign != nil {
-		return errors.New("a daemon that a mapping describes is not restarted")
+	if s.foreign == nil {
+		s.service.Close()
 	}
-	s.service.Close()
 	s.service = nil
 	over := make(chan struct{})
 	s.mu.Lock()
@@ -184,6 +190,7 @@ func (s *Session) Restart(ctx context.Context) error {
 	old := s.process
 	s.mu.Unlock()
 	err := old.Stop()
+	s.ended = append(s.ended, old)
 	s.mu.Lock()
 	defer func() {
 		s.restarting = nil
@@ -196,9 +203,6 @@ func (s *Session) Restart(ctx context.Context) error {
 	}
 	return s.redact(err)
 }
-
-// CanRestart reports whether Restart can restart what the session started.
-func (s *Session) CanRestart() bool { return s.Started() && (s.foreign == nil || s.process == nil) }
 
 // addTemp creates a temporary directory for what has no place in o.
 func (s *Session) addTemp(o *launch.Options) (err error) {
@@ -307,6 +311,20 @@ func (s *Session) Close() error {
 		}
 	})
 	return s.closeErr
+}
+
+// Escaped returns the processes that launch.Daemon.Escaped names, of all daemons that the session has
+// started. It is complete after Close.
+func (s *Session) Escaped() (names []string, known bool) {
+	known = true
+	for _, d := range append(slices.Clip(s.ended), s.process) {
+		if d == nil {
+			continue
+		}
+		more, ok := d.Escaped()
+		names, known = append(names, more...), known && ok
+	}
+	return names, known
 }
 
 // redact removes the token from the text of an error, which may quote the daemon's log.

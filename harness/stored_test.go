@@ -91,7 +91,7 @@ func TestFelt(t *testing.T) {
 		s := &Stored{records: []result.Record{r}, byID: map[storedID]int{{id: "a"}: 0}}
 		kept, err := s.Answer(q)
 		again := pipeline.NewRecord(q, kept, nil)
-		if err != nil || again.Felt() != r.Felt() || kept.Latency != a.Latency {
+		if err != nil || *again.Felt() != *r.Felt() || kept.Latency != a.Latency {
 			t.Errorf("%v: kept %v and %v, %v", c.waited, kept.Latency, kept.Waited, err)
 		}
 	}

@@ -61,9 +61,17 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, session.Close()) }()
+	defer func() { err = errors.Join(err, closeDaemon(t, session)) }()
 	text.PassedOn(t, r.DaemonEnv)
 	return c.evaluate(ctx, p, t, r, session, resumed)
+}
+
+// closeDaemon stops the daemon of a session that has started it, and prints what it had left behind.
+func closeDaemon(t *terminal.Terminal, session *harness.Session) error {
+	err := session.Close()
+	processes, known := session.Escaped()
+	text.Escaped(t, processes, known)
+	return err
 }
 
 // plan checks everything that needs no daemon.

@@ -91,7 +91,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, session.Close()) }()
+	defer func() { err = errors.Join(err, closeDaemon(t, session)) }()
 	return c.evaluate(ctx, p, t, pl, session)
 }
 

@@ -6,9 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +37,14 @@ type Daemon struct {
 	watchdog *watchdog
 	log      *capture
 	started  time.Time
+
+	adopts  bool   // this process finds what has escaped, see Escaped
+	release func() // of adopt
+
+	mu   sync.Mutex
+	left map[int]string // what has escaped and was ended
+	// marked are the processes outside of the groups that were ended and have the mark.
+	marked []int
 
 	exited   chan struct{}      // closed when the command has exited
 	stopping chan time.Duration // receives at most one value: the grace before SIGKILL
@@ -99,17 +109,67 @@ func (d *Daemon) signal(sig syscall.Signal) error {
 // processes returns the daemon's live processes, those included that have left its groups.
 func (d *Daemon) processes() []int {
 	members, strays := live(d.groups, d.mark)
-	return d.watchdog.exclude(append(members, strays...))
+	pids := append(members, strays...)
+	for _, p := range d.escaped() {
+		if !slices.Contains(pids, p.pid) {
+			pids = append(pids, p.pid)
+		}
+	}
+	return d.watchdog.exclude(pids)
+}
+
+// stray is a process of a daemon that is in none of its groups, with what it is called.
+type stray struct {
+	pid  int
+	name string
+}
+
+func (d *Daemon) escaped() []stray { return escaped(d.PID(), d.groups) }
+
+// Escaped returns the processes of the daemon that had left its groups and its environment, and were
+// ended with it. It is complete once Done is closed. known is false if such processes cannot be found:
+// on other systems than Linux. While several daemons run, those whose parent has ended are found when
+// the last daemon ends.
+func (d *Daemon) Escaped() (names []string, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Values(d.left)), d.adopts
 }
 
 // signalAll sends a signal to every process of the daemon, and to the watchdog. It ignores errors;
 // the caller checks which processes remain.
 func (d *Daemon) signalAll(sig syscall.Signal) {
+	escaped := d.escaped() // before their parents end
 	signalGroups(d.groups, sig)
-	_, strays := live(d.groups, d.mark)
-	for _, pid := range strays {
+	_, marked := live(d.groups, d.mark)
+	for _, pid := range marked {
 		_ = signalProcess(pid, sig)
+		d.note(stray{pid: pid})
 	}
+	for _, p := range escaped {
+		if !slices.Contains(marked, p.pid) {
+			_ = signalProcess(p.pid, sig)
+			d.note(p)
+		}
+	}
+}
+
+// note remembers a process outside of the groups that was sent a signal.
+func (d *Daemon) note(p stray) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.name == "" {
+		d.marked = append(d.marked, p.pid)
+	} else {
+		d.left[p.pid] = p.name
+	}
+}
+
+// reap reaps the processes of the daemon that this process has adopted, once they have ended.
+func (d *Daemon) reap() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	reapMembers(d.groups, slices.AppendSeq(slices.Clone(d.marked), maps.Keys(d.left)))
 }
 
 // Done returns a channel that is closed when the daemon has ended for any reason and no process of
@@ -152,6 +212,7 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.Fil
 		exited:   make(chan struct{}),
 		stopping: make(chan time.Duration, 1),
 		done:     make(chan struct{}),
+		left:     map[int]string{},
 	}
 	var err error
 	var output *os.File
@@ -172,9 +233,11 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.Fil
 	}
 	d.cmd.SysProcAttr = processAttributes(d.watchdog.group())
 	d.started = time.Now()
+	d.release, d.adopts = adopt()
 	started := make(chan error)
 	go d.run(started)
 	if err := <-started; err != nil {
+		d.release()
 		d.watchdog.release()
 		_ = output.Close()
 		d.log.finish()
@@ -198,12 +261,13 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.Fil
 func (d *Daemon) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := d.cmd.Start()
+	err := startChild(d.cmd)
 	started <- err
 	if err != nil {
 		return
 	}
 	_ = d.cmd.Wait() // ProcessState has the outcome
+	forgetChild(d.PID())
 	close(d.exited)
 }
 
@@ -230,6 +294,8 @@ func (d *Daemon) supervise() {
 		d.signalAll(syscall.SIGKILL)
 		left = d.awaitExit(killWait)
 	}
+	d.reap()
+	d.release()
 	d.watchdog.release()
 	d.log.finish()
 	if len(left) == 0 {

@@ -29,10 +29,10 @@ var (
 
 // awaitHealthy polls the daemon until it is healthy, and sets its url, version and healthyIn. After
 // an error the caller must stop the daemon.
-func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit time.Duration) error {
+func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ctx, stop := context.WithTimeoutCause(ctx, limit, errNotHealthy)
+	ctx, stop := context.WithTimeoutCause(ctx, o.HealthTimeout, errNotHealthy)
 	defer stop()
 	go func() {
 		select {
@@ -46,6 +46,14 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy: the daemon is on this machine
 		CheckRedirect: httpclient.NoRedirect,
 	}
+	alive := func(ctx context.Context) error { return d.probe(ctx, client) }
+	if o.Alive != nil {
+		alive = func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			return o.Alive(ctx, d.url)
+		}
+	}
 	last := errors.New("it announced no address")
 	for pause := firstPoll; ; pause = min(pause*3/2, slowestPoll) {
 		if d.url == "" {
@@ -56,7 +64,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 			}
 		}
 		if d.url != "" {
-			err := d.probe(ctx, client)
+			err := alive(ctx)
 			if err == nil {
 				d.healthyIn = time.Since(d.started)
 				return d.verifyListener()
@@ -71,7 +79,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, limit ti
 			if cause := context.Cause(ctx); !errors.Is(cause, errNotHealthy) {
 				return cause
 			}
-			return fmt.Errorf("%w within %v: %w", errNotHealthy, limit, last)
+			return fmt.Errorf("%w within %v: %w", errNotHealthy, o.HealthTimeout, last)
 		case <-time.After(pause):
 		}
 	}

@@ -48,12 +48,15 @@ type Options struct {
 	// first process.
 	Watchdog []string
 
+	// Alive asks the daemon at a URL whether it is healthy. If it is nil, GET /healthz does.
+	Alive func(ctx context.Context, url string) error `json:"-"`
+
 	// what the process is called in messages, empty for a daemon.
 	what string
 }
 
-// Start starts the daemon on a loopback port and waits until GET /healthz reports that it is
-// healthy. ctx bounds only the start. The caller must call Stop. If Start returns an error, no
+// Start starts the daemon on a loopback port and waits until GET /healthz, or Options.Alive, reports
+// that it is healthy. ctx bounds only the start. The caller must call Stop. If Start returns an error, no
 // process is left running.
 //
 // Errors contain the daemon's exit status or last response, and the last lines of its log. If ctx
@@ -146,7 +149,7 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 	if err != nil {
 		return nil, err
 	}
-	err = d.awaitHealthy(ctx, p, port, o.HealthTimeout)
+	err = d.awaitHealthy(ctx, p, port, o)
 	if err == nil {
 		return d, nil
 	}

@@ -152,7 +152,7 @@ func thiefRole(args []string) error {
 		return err
 	}
 	stranger := exec.Command(self, "role:plain", addr)
-	stranger.Env = []string{} // without pidsEnv: Stop must not end it
+	stranger.Env = []string{} // without the variable by which the daemon's processes are known
 	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := stranger.Start(); err != nil {
 		return err

@@ -56,10 +56,10 @@ func TestForeignListener(t *testing.T) {
 	t.Parallel()
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = groupLeader()
-	if err := other.Start(); err != nil {
+	if err := startChild(other); err != nil { // not adopted
 		t.Fatal(err)
 	}
-	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	defer func() { _ = other.Process.Kill(); _ = other.Wait(); forgetChild(other.Process.Pid) }()
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
 		l, err := net.Listen("tcp", address)
 		if err != nil {

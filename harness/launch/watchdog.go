@@ -78,7 +78,7 @@ func startWatchdog(ctx context.Context, command []string, log io.Writer) (*watch
 	if err != nil {
 		return nil, fmt.Errorf("watchdog: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := startChild(cmd); err != nil {
 		return nil, fmt.Errorf("watchdog: %w", err)
 	}
 	w := &watchdog{cmd: cmd, stdin: stdin}
@@ -128,4 +128,5 @@ func (w *watchdog) release() {
 	}
 	signalGroups([]int{w.group()}, syscall.SIGKILL)
 	_ = w.cmd.Wait() // also closes stdin
+	forgetChild(w.group())
 }

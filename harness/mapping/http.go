@@ -64,6 +64,16 @@ func (s *Service) openHTTP() error {
 	return nil
 }
 
+// Reach has further requests sent to another URL: that of a process which has been started again. No
+// other method may be called meanwhile.
+func (s *Service) Reach(url string) error {
+	base, err := httpclient.ParseBaseURL(url)
+	if w, ok := s.main.(*web); ok && err == nil {
+		s.cfg.URL, w.base = url, base
+	}
+	return err
+}
+
 // call implements caller.
 func (w *web) call(ctx context.Context, o *operation, values map[string]any) (answered, error) {
 	w.seen.called(o)

@@ -239,6 +239,9 @@ func (m *Mapping) Sends(name string) bool {
 	return false
 }
 
+// Checks reports whether the mapping says how the service is asked whether it is alive.
+func (m *Mapping) Checks() bool { return m.health != nil }
+
 // Lacks says what the mapping does not provide, as target.Service.Lacks does.
 func (m *Mapping) Lacks(a target.Ability) string {
 	has := func(o *operation) string {

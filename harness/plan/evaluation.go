@@ -266,7 +266,7 @@ func (e *Evaluation) live(config *harness.Config, sc scorer.Scorer) *lifecycle.R
 		Dataset: r.Dataset, Brains: r.Brains, Target: e.asked,
 		Skips: func(q dataset.Question) bool { return errors.Is(sc.Check(q.Item()), scorer.ErrNoGold) },
 	})
-	if e.session.CanRestart() {
+	if e.session.Started() {
 		run.Restart = func(ctx context.Context) (target.Service, error) {
 			e.embeddings.restart(ctx, e.session.Service())
 			if err := e.session.Restart(ctx); err != nil {

@@ -82,3 +82,16 @@ func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
 		t.Field("recipe", "%s %s  %s%s", terminal.Line(r.Name), terminal.Short(r.SHA256, 9), judgeName(r.Judge), role)
 	}
 }
+
+// Escaped prints the processes that a daemon had left behind, which were ended with it, or that such
+// processes are not found.
+func Escaped(t *terminal.Terminal, processes []string, known bool) {
+	switch {
+	case !known:
+		t.Field("left", "whether the daemon left processes behind is not known: only Linux shows those that leave its "+
+			"process group and its environment")
+	case len(processes) > 0:
+		t.Field("left", "processes of the daemon that had left its process group and its environment were ended: %s",
+			terminal.Line(strings.Join(processes, ", ")))
+	}
+}
