@@ -73,6 +73,7 @@ type Gate struct {
 	crowded   time.Time     // when work was refused last
 	short     time.Time     // since when less may wait because of that
 	mean      time.Duration // that work has had a slot; 0: none has ended
+	ended     time.Time     // when work ended last
 	shed      uint64
 	abandoned uint64
 }
@@ -121,15 +122,20 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 		g.turns = append(g.turns, t)
 	}
 	// A slot that is free while something waits is one that the waiting tenants may not have.
+	busy := true
 	if g.inFlight < g.cfg.Slots && t.inFlight < g.cfg.PerTenant {
+		busy = time.Since(g.ended) < g.mean
 		g.take(t)
 		g.mu.Unlock()
 	} else if err := g.queue(ctx, t); err != nil {
 		return nil, err
 	}
-	// What is ready to arrive does so before this work begins. Otherwise work waits for processors in
-	// the queue of the scheduler, which has no limit, and rejections wait with it.
-	runtime.Gosched()
+	// If work has just ended, more may be ready to arrive, and does so before this work begins. Otherwise
+	// all of it waits for processors in the queue of the scheduler, which has no limit, and rejections
+	// wait with it.
+	if busy {
+		runtime.Gosched()
+	}
 	if err := ctx.Err(); err != nil {
 		g.release(t)
 		return nil, err
@@ -256,6 +262,7 @@ func (g *Gate) done(t *tenant, took time.Duration) {
 		g.mean = took
 	}
 	g.mean += (took - g.mean) / memory
+	g.ended = time.Now()
 	g.releaseLocked(t)
 }
 

@@ -133,6 +133,31 @@ func TestNothingShedNeedlessly(t *testing.T) {
 	}
 }
 
+// TestManyClients: more clients than find room, which wait for their responses and then for as long as
+// they are asked to, or slowed down to, keep a processor busy.
+func TestManyClients(t *testing.T) {
+	for _, tc := range []struct {
+		clients int
+		pause   time.Duration // after a refusal
+	}{{256, time.Second}, {1024, time.Second}, {256, 100 * time.Millisecond}} {
+		got := simulate(t, func(begin func(work time.Duration) error, async func(func())) {
+			for start, client := time.Now(), 0; client < tc.clients; client++ {
+				async(func() {
+					for time.Since(start) < 5*time.Second {
+						if begin(time.Millisecond) != nil {
+							time.Sleep(tc.pause)
+						}
+					}
+				})
+			}
+		})
+		t.Logf("%d clients, %v after a refusal: %d answered, %d shed, p99 %v", tc.clients, tc.pause, got.answered, got.shed, got.quantile(.99))
+		if got.answered < 4250 {
+			t.Error("want at least 0.85 of 5,000 answered")
+		}
+	}
+}
+
 // TestRecovery: clients that wait for their responses, and that all find room in the queue, are not
 // refused for long after an overload, even if they repeat refused requests.
 func TestRecovery(t *testing.T) {
@@ -215,7 +240,7 @@ func TestArrivalsBeforeWork(t *testing.T) {
 			if err != nil {
 				return
 			}
-			for range 1000 { // does not block
+			for range 100_000 { // does not block
 				answered.Load()
 			}
 			answered.Add(1)
