@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,8 +49,29 @@ func (b *Bench) open(ctx context.Context) error {
 		}
 		services = append(services, a.session.Service())
 	}
+	// All targets get the same requests, so that none has an operation that another lacks.
+	common := slices.Clone(b.Plan.Mix)
+	for _, a := range b.arms {
+		common = slices.DeleteFunc(common, func(s record.Share) bool { return !slices.Contains(a.mix, s) })
+	}
+	if len(common) == 0 {
+		return fmt.Errorf("the targets have no operation of the mix in common: %s", strings.Join(b.lacks(), "; "))
+	}
+	for _, a := range b.arms {
+		a.mix = common
+	}
 	b.file.Client = work.Client(services)
 	return nil
+}
+
+// lacks returns what the targets lack of the mix.
+func (b *Bench) lacks() (all []string) {
+	for _, t := range b.file.Targets {
+		for _, why := range t.Lacks {
+			all = append(all, t.Name+": "+why)
+		}
+	}
+	return all
 }
 
 func (a *arm) open(ctx context.Context) (err error) {
@@ -117,9 +139,9 @@ func (a *arm) removeBrains() error {
 	return errors.Join(errs...)
 }
 
-// brainName returns the name of a brain of a size.
-func (b *Bench) brainName(size, i int) string {
-	return fmt.Sprintf("bench-%x-%d-%d", b.start.UnixNano()&0xffffff, size, i)
+// brainName returns the name of a brain of a size. Targets may be the same daemon.
+func (a *arm) brainName(size, i int) string {
+	return fmt.Sprintf("bench-%x-%d-%d-%d", a.bench.start.UnixNano()&0xffffff, a.index, size, i)
 }
 
 // fill creates the brains of a size, or finds the one that exists, and makes its requests.
@@ -168,7 +190,7 @@ func (a *arm) brain(ctx context.Context, size, i int, docs []dataset.Doc) error 
 		a.brains[size] = []string{brain.ID()}
 		return nil
 	}
-	brain := seed.NewBrain(a.session.Service(), a.target.Dialect, a.bench.brainName(size, i))
+	brain := seed.NewBrain(a.session.Service(), a.target.Dialect, a.brainName(size, i))
 	if err := brain.Create(ctx); err != nil {
 		return err
 	}

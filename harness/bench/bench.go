@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/bench/null"
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
+	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/internal/llm"
@@ -82,10 +83,11 @@ func Run(ctx context.Context, c Config) (file *record.File, err error) {
 		b.file.Stopped = harness.StopReason(err)
 		b.file.Compute()
 		if err == nil && c.Baseline != nil {
-			b.file.Baseline, err = record.NewBaseline(c.Baseline, b.file)
-			if err == nil {
-				b.file.Baseline.Path = c.BaselinePath
+			if b.file.Baseline, err = record.NewBaseline(c.Baseline, b.file); err != nil {
+				err = fmt.Errorf("--baseline: %w: %w", compare.ErrIncomparable, err)
+				return
 			}
+			b.file.Baseline.Path = c.BaselinePath
 			b.file.Compute()
 		}
 	}()
@@ -218,7 +220,7 @@ func (b *Bench) restart(ctx context.Context) error {
 		}
 		for _, size := range b.Plan.Sizes {
 			a.requests[size].Use(a.session.Service())
-			brain := seed.NewBrain(a.session.Service(), a.target.Dialect, cmp.Or(b.Brain, b.brainName(size, 0)))
+			brain := seed.NewBrain(a.session.Service(), a.target.Dialect, cmp.Or(b.Brain, a.brainName(size, 0)))
 			if err := brain.Find(ctx); err != nil {
 				return fmt.Errorf("target %s: --restart needs a daemon that keeps its brains: %w", a.target.Name, err)
 			}

@@ -23,11 +23,16 @@ import (
 
 // daemon returns a daemon whose searches end when wait returns.
 func daemon(t *testing.T, wait func()) *daemontest.Daemon {
-	return daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
+	var brains sync.Map // created, by the request
+	return daemontest.New(t, func(w http.ResponseWriter, r *http.Request, call daemontest.Call) {
 		switch {
 		case r.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
 		case strings.HasSuffix(r.URL.Path, "/v1/brains"):
+			if _, exists := brains.LoadOrStore(string(call.Raw), true); exists {
+				w.WriteHeader(http.StatusConflict)
+				return
+			}
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprint(w, `{"brain_id":"b"}`)
 		case strings.HasSuffix(r.URL.Path, "/search"):
@@ -50,13 +55,13 @@ func (silent) Save(*record.File) error  { return nil }
 func measure(t *testing.T, w bench.Wanted, daemons ...*daemontest.Daemon) *record.File {
 	t.Helper()
 	w.Mix, w.MaxInFlight, w.Timeout, w.TopK, w.Mode, w.Documents, w.Brains = "search", 1000, time.Minute, 10, protocol.ModeAuto, "1", 1
-	w.Targets = len(daemons)
+	w.Targets, w.Step = len(daemons), 2*time.Second
 	plan, err := bench.NewPlan(w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := bench.Config{
-		Plan: plan, Brain: "", Queries: []string{"nothing"}, Documents: work.Synthetic(1), Step: 2 * time.Second, Observer: silent{},
+		Plan: plan, Brain: "", Queries: []string{"nothing"}, Documents: work.Synthetic(1), Step: w.Step, Observer: silent{},
 	}
 	for i, d := range daemons {
 		c.Targets = append(c.Targets, bench.Target{
@@ -160,4 +165,14 @@ func ops(f *record.File, target, round int) (n int64) {
 		}
 	}
 	return n
+}
+
+// TestBenchOfOneDaemonTwice gives a running daemon two names, as one does to see what two equal targets look
+// like. Each has brains of its own.
+func TestBenchOfOneDaemonTwice(t *testing.T) {
+	d := daemon(t, func() {})
+	f := measure(t, bench.Wanted{Rate: "50/s", Duration: 400 * time.Millisecond, Rounds: 2}, d, d)
+	if len(f.Comparisons) == 0 {
+		t.Error("the targets are not compared")
+	}
 }

@@ -30,6 +30,7 @@ type Wanted struct {
 	Concurrency                 int
 	MaxInFlight                 int
 	Duration                    time.Duration // of all blocks of a stage, for each target and size
+	Step, WarmUp                time.Duration
 	Rounds                      int
 	Timeout                     time.Duration
 	Seed                        uint64
@@ -110,6 +111,12 @@ func (w Wanted) check(p record.Plan) error {
 		return fmt.Errorf("--concurrency %d: must be from 1 to 4096", w.Concurrency)
 	case p.Arrival != record.Closed && (w.MaxInFlight < 1 || w.MaxInFlight > 65536):
 		return fmt.Errorf("--max-in-flight %d: must be from 1 to 65536", w.MaxInFlight)
+	case w.Search != "" && w.Step < 100*time.Millisecond:
+		return fmt.Errorf("--step %v: must be at least 100ms", w.Step)
+	case w.WarmUp < 0:
+		return fmt.Errorf("--warm-up %v: must be at least 0", w.WarmUp)
+	case w.TopK < 1:
+		return fmt.Errorf("--top-k %d: must be at least 1", w.TopK)
 	case w.Timeout <= 0:
 		return fmt.Errorf("--timeout %v: must be above 0", w.Timeout)
 	case w.Brains < 1 || w.Brains > 1000:
@@ -184,14 +191,17 @@ func parseRates(text string) ([]record.Stage, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		m := rateForm.FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
-			return nil, fmt.Errorf("%q: write a rate 200/s, steps 100/s,200/s,400/s or a ramp 100/s..500/s", part)
+			return nil, notRate(part)
 		}
 		from, err := strconv.ParseFloat(m[1], 64)
 		to := from
 		if err == nil && m[2] != "" {
 			to, err = strconv.ParseFloat(m[2], 64)
 		}
-		if err != nil || from <= 0 || to <= 0 || max(from, to) > maxRate {
+		if err != nil {
+			return nil, notRate(part)
+		}
+		if from <= 0 || to <= 0 || max(from, to) > maxRate {
 			return nil, fmt.Errorf("%q: a rate is above 0 and at most %.0f/s", part, maxRate)
 		}
 		stages = append(stages, record.Stage{From: from, To: to})
@@ -199,9 +209,17 @@ func parseRates(text string) ([]record.Stage, error) {
 	return stages, nil
 }
 
+func notRate(text string) error {
+	return fmt.Errorf("%q: write a rate 200/s, steps 100/s,200/s,400/s or a ramp 100/s..500/s", text)
+}
+
 // parseSizes reads 1k,10k,100k in ascending order.
 func parseSizes(text string) ([]int, error) {
 	var sizes []int
+	flag := "--documents"
+	if strings.Contains(text, ",") {
+		flag = "--grow"
+	}
 	for part := range strings.SplitSeq(text, ",") {
 		digits, unit := strings.TrimSpace(part), 1
 		for suffix, n := range map[string]int{"k": 1000, "m": 1_000_000} {
@@ -212,10 +230,10 @@ func parseSizes(text string) ([]int, error) {
 		}
 		n, err := strconv.Atoi(digits)
 		if err != nil || n < 1 || n > maxSize/unit {
-			return nil, fmt.Errorf("documents %q: write a number such as 500, 10k or 1m, at most 10m", part)
+			return nil, fmt.Errorf("%s %q: write a number above 0, such as 500, 10k or 1m, at most 10m", flag, part)
 		}
 		if n *= unit; len(sizes) > 0 && n <= sizes[len(sizes)-1] {
-			return nil, fmt.Errorf("documents %s: sizes must ascend", text)
+			return nil, fmt.Errorf("%s %s: sizes must ascend", flag, text)
 		}
 		sizes = append(sizes, n)
 	}

@@ -16,6 +16,9 @@ func NewBaseline(before, now *File) (*Baseline, error) {
 	if err := before.Plan.Same(now.Plan); err != nil {
 		return nil, err
 	}
+	if before.Client != now.Client {
+		return nil, fmt.Errorf("the benches sent requests by other means: %q and %q", before.Client, now.Client)
+	}
 	b := &Baseline{SHA256: before.SHA256, StartedAt: before.StartedAt, Blocks: []Block{}}
 	for _, null := range []bool{false, true} {
 		x, y := before.first(null), now.first(null)

@@ -138,6 +138,11 @@ func TestBaseline(t *testing.T) {
 	if _, err := NewBaseline(other, of(2, 10, 1)); err == nil {
 		t.Error("benches with different plans are compared")
 	}
+	other = of(1, 10, 1)
+	other.Client = Direct
+	if _, err := NewBaseline(other, of(2, 10, 1)); err == nil {
+		t.Error("benches with different clients are compared")
+	}
 }
 
 func TestFailOverComparesTargets(t *testing.T) {

@@ -62,7 +62,9 @@ func parseObjective(text string) (Objective, error) {
 		}
 	default:
 		var d time.Duration
-		d, err = time.ParseDuration(m[4] + m[5])
+		if d, err = time.ParseDuration(m[4] + m[5]); err != nil {
+			err = fmt.Errorf("a time has a unit, such as 50ms or 1.5s")
+		}
 		o.Limit = float64(d) / float64(time.Millisecond)
 	}
 	if err != nil {
