@@ -104,6 +104,18 @@ func (p *Plan) checkArms() error {
 	return nil
 }
 
+// CheckQueue returns an error for a target that workers cannot measure: what a mapping finds by text,
+// and which calls it makes, is known only to the process that asks.
+func (p *Plan) CheckQueue() error {
+	for _, a := range p.Arms {
+		if a.daemon() && a.Session.Foreign != nil {
+			return fmt.Errorf("%s: a target with a mapping, such as an MCP server, cannot be measured by the workers of a queue: "+
+				"leave out --queue, or give the target to a replay of its own", a.Name)
+		}
+	}
+	return nil
+}
+
 // draw draws the sample.
 func (p *Plan) draw() error {
 	items := make([]sample.Item, len(p.Benchmark.Questions))

@@ -266,7 +266,11 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	if err := plan.CheckCluster(c.Cluster); err != nil {
+	err = plan.CheckCluster(c.Cluster)
+	if err == nil && c.Queue != "" {
+		err = plan.CheckQueue()
+	}
+	if err != nil {
 		return nil, errors.Join(err, plan.Close())
 	}
 	return plan, nil

@@ -145,8 +145,7 @@ func (a *Arm) ran() form.Section {
 		page("reader asked for", "%s", words(r.Provider, r.Model))
 	}
 	if r := res.Replay; r != nil {
-		page("sample", "%d of %d, seed %d", r.Sample.Size, r.Sample.Population, r.Sample.Seed)
-		page("actor", "%s", words(r.Actor.Style, r.Actor.Model))
+		a.Run.benchmark(&s)
 	}
 	if e := res.Settings.DaemonEnv; e.Text(nil) != "" {
 		s.Fact("daemon env", "%s", form.Data(e.Text(nil)))
@@ -160,6 +159,48 @@ func (a *Arm) ran() form.Section {
 	}
 	page("evalctl", "%s", words(id.Tool.Version, id.Tool.Commit))
 	return s
+}
+
+// benchmark adds what was asked of a benchmark, and of whom.
+func (run *Run) benchmark(s *form.Section) {
+	r := run.Result.Replay
+	page := func(name, format string, args ...any) { s.FactIn(form.Pages, name, format, args...) }
+	l, sample := &r.Load, &r.Sample
+	page("contents", "%s  %s  %s  %s  %s", form.Name(l.Format), figure.Count(l.Questions, "question"), figure.Count(l.Haystacks, "haystack"),
+		figure.Count(l.Sessions, "session"), figure.Count(l.Turns, "turn"))
+	how := form.F("seed %d", sample.Seed)
+	if sample.Listed {
+		how = form.F("by a list of ids")
+	}
+	if sample.MinPerStratum > 0 {
+		how = form.F("%s, at least %d of each type", how, sample.MinPerStratum)
+	}
+	if sample.Excluded > 0 {
+		how = form.F("%s, %d excluded", how, sample.Excluded)
+	}
+	page("sample", "%d of %d, %s  signature %s", sample.Size, sample.Population, how, form.Name(sample.Signature))
+	var drawn []form.Text
+	for _, d := range sample.Strata {
+		drawn = append(drawn, form.F("%s %d of %d", form.Name(d.Name), d.Sampled, d.Population))
+	}
+	if len(drawn) > 0 {
+		page("drawn", "%s", form.Parts(drawn...))
+	}
+	if e := r.Errata; e != nil {
+		page("errata", "%s  sha256 %s  %s", form.Path(e.Path), form.Name(e.SHA256), someOf(e.IDs, maxChanged, ", "))
+	}
+	actor, date := words(r.Actor.Style, r.Actor.Provider, r.Actor.Model), "without"
+	if r.Actor.Model != "" {
+		actor = form.F("%s  prompt %s %s", actor, form.Name(r.Actor.Prompt), form.Name(r.Actor.PromptSHA256))
+	}
+	if r.Actor.QuestionDate {
+		date = "with"
+	}
+	page("actor", "%s  %s the date of the question", actor, date)
+	page("cache of replies", "%s", form.Name(r.Cache.Mode))
+	for _, trap := range l.Traps {
+		page("irregular", "%s ×%d: %s (%s)", form.Name(trap.Kind), trap.Count, form.Data(trap.Handling), someOf(trap.Examples, maxChanged, ", "))
+	}
 }
 
 // unlessReplay are all forms for a run: the report of a replay is longer on a terminal.

@@ -20,14 +20,21 @@ type Replay struct {
 
 // reports returns how the arms compare, a report of each arm, and what they have in common.
 func (r Replay) reports() []*form.Report {
-	out := append([]*form.Report{Compared{r.Compared}.report()}, r.Arms.reports()...)
+	arms, out := r.Arms.reports(), []*form.Report{}
+	if r.Compared != nil {
+		out = append(out, Compared{r.Compared, r.Arms}.report())
+	}
+	out = append(out, arms...)
+	if len(arms) < 2 {
+		return out
+	}
 	for i := range r.Arms {
 		if r.Arms[i].Run != nil {
-			out[i+1].Sections = out[i+1].Sections[1:] // without what did not pass
+			arms[i].Sections = arms[i].Sections[1:] // without what did not pass
 		}
 	}
 	all := form.Section{}
-	for _, f := range r.common(out[1:]) {
+	for _, f := range r.common(arms) {
 		all.FactIn(form.Markdown, f.Name, "%s", f.Value)
 	}
 	ids, lost := r.lost()
@@ -179,36 +186,41 @@ func (r Replay) text(t *terminal.Terminal) {
 const maxFailure = 400
 
 // overview adds the arms side by side.
-func (r Replay) overview(s *form.Section) {
-	columns := []any{"arm", ">n", ">pass", ">rate", ">95% Wilson", ">FP/FN", ">recall", ">any", ">p50", ">p50 alone", ">spent", ">list cost"}
+func (a Arms) overview(s *form.Section) {
+	columns := []any{"arm", ">n", ">pass", ">rate", ">95% Wilson", ">FP/FN", ">recall", ">any", ">p50", ">p50 alone", ">spent", ">list cost", "|>per correct answer"}
 	const alone = 9 // the column
-	if !slices.ContainsFunc(r.Arms, func(a Arm) bool { return a.alone() != nil }) {
+	if !slices.ContainsFunc(a, func(a Arm) bool { return a.alone() != nil }) {
 		columns = slices.Delete(columns, alone, alone+1)
 	}
-	t := form.NewTable(form.Text{}, columns...)
+	t := form.NewTable(form.F("The arms side by side"), columns...)
 	var together *result.Together
-	for _, a := range r.Arms {
+	for _, a := range a {
 		row := []any{form.Name(a.Name)}
 		if a.Run != nil && a.Run.Result.PassRate != nil {
 			res := &a.Run.Result
-			recall, anyGold, spent, list := none, none, none, none
+			recall, anyGold, spent, list, each := none, none, none, none, form.F(none)
+			passRate, interval := rate(res.PassRate), within(res.Interval)
+			if !a.Run.scored() {
+				passRate, interval = none, none
+			}
 			if res.Retrieval != nil {
 				k := res.Identity.TopK
 				recall, anyGold = metricAt(res.Retrieval.Macro, fmt.Sprintf("recall@%d", k)), metricAt(res.Retrieval.Macro, fmt.Sprintf("any@%d", k))
 			}
 			if c := res.CostAccounting; c != nil {
 				spent, list = c.Amount(), c.ListText()
+				each = form.Join("", perCorrect(c)...)
 			}
-			row = append(row, res.Total, res.Passed, rate(res.PassRate), within(res.Interval), misjudged(res.Replay.Controls), recall, anyGold, median(&res.Latency))
-			if len(columns) > alone+2 {
+			row = append(row, res.Total, res.Passed, passRate, interval, misjudged(res.Replay), recall, anyGold, median(&res.Latency))
+			if len(columns) > alone+3 {
 				cell := none
 				if l := a.alone(); l != nil {
 					cell = median(&l.Latency)
 				}
 				row = append(row, cell)
 			}
-			row = append(row, spent, list)
-			if res.Replay.Together != nil {
+			row = append(row, spent, list, each)
+			if res.Replay != nil && res.Replay.Together != nil {
 				together = res.Replay.Together
 			}
 		}
@@ -217,9 +229,9 @@ func (r Replay) overview(s *form.Section) {
 		}
 		t.Row(row...)
 	}
-	s.Show(form.Terminal, t)
+	s.Show(form.Everywhere, t)
 	if together != nil {
-		s.FactIn(form.Terminal, "latency", "%s", form.Data(together.Text()))
+		s.Fact("latency", "%s", form.Data(together.Text()))
 	}
 }
 
@@ -243,16 +255,20 @@ func median(q *result.Quantiles) string {
 }
 
 // misjudged returns the rates of false positives and false negatives among the controls.
-func misjudged(c *result.Controls) string {
-	if c == nil || c.FalsePositiveRate == nil || c.FalseNegativeRate == nil {
+func misjudged(r *result.Replay) string {
+	if r == nil || r.Controls == nil || r.Controls.FalsePositiveRate == nil || r.Controls.FalseNegativeRate == nil {
 		return none
 	}
-	return fmt.Sprintf("%.2f/%.2f", *c.FalsePositiveRate, *c.FalseNegativeRate)
+	return fmt.Sprintf("%.2f/%.2f", *r.Controls.FalsePositiveRate, *r.Controls.FalseNegativeRate)
 }
 
 // Compared is how the arms of a replay compare: the figures for a page of Markdown which has the sentences of
 // compare.Arms.Sentences elsewhere.
-type Compared struct{ *compare.Arms }
+type Compared struct {
+	*compare.Arms
+	// Of are the arms side by side, nil for the comparison alone.
+	Of Arms
+}
 
 func (Compared) suites() []suite           { return nil }
 func (Compared) annotations() []annotation { return nil }
@@ -262,6 +278,9 @@ func (c Compared) reports() []*form.Report { return []*form.Report{{Sections: c.
 // sections returns what is known about the arms against each other.
 func (c Compared) sections() []form.Section {
 	s := form.Section{ID: "arms", Title: "Arms"}
+	if len(c.Of) > 0 {
+		c.Of.overview(&s)
+	}
 	names := []any{"what was seen"}
 	for _, n := range c.Names {
 		names = append(names, form.Name(n))

@@ -254,6 +254,7 @@ func (run *Run) cost() form.Section {
 				what = figure.Count(i.Documents, "document")
 			}
 			s.Fact("ingest", "%s  %s (%d reused)  %s  %.1f s", form.Name(i.Mode), figure.Count(i.Brains, "brain"), i.Reused, what, i.Seconds)
+			s.FactIn(form.Pages, "", "signature %s", form.Name(i.Signature))
 		}
 		if m := r.ModelRequests; m != nil {
 			s.Fact("requests", "%s", m.Text())
@@ -351,14 +352,14 @@ func (run *Run) accounting(s *form.Section) {
 	if len(c.Tokens) == 0 {
 		return
 	}
-	t := form.NewTable(form.F("Tokens by model, prices of %s", form.Name(c.Prices.Date)), "model", ">requests", ">tokens in", ">tokens out", ">USD", ">USD per million in", ">out")
+	t := form.NewTable(form.F("Tokens by model, prices of %s", form.Name(c.Prices.Date)), "model", ">requests", ">tokens in", ">tokens out", ">estimated", ">USD", ">USD per million in", ">out")
 	for _, m := range sortedKeys(c.Tokens) {
 		k, price := c.Tokens[m], c.Prices.Models[m]
 		usd, in, out := k.USD.String(), price.Input.String(), price.Output.String()
 		if slices.Contains(c.Unpriced, m) {
 			usd, in, out = "unknown", "unknown", "unknown"
 		}
-		t.Row(form.Name(m), k.Requests, k.InputTokens, k.OutputTokens, usd, in, out)
+		t.Row(form.Name(m), k.Requests, k.InputTokens, k.OutputTokens, k.Estimated, usd, in, out)
 	}
 	s.Show(form.Pages, t)
 }

@@ -81,7 +81,7 @@ func TestReplay(t *testing.T) {
 	if n := strings.Count(strings.Join(rows(t, c, "groups"), "\n"), "temporal"); n != 1 {
 		t.Errorf("the stratum appears %d times", n)
 	}
-	contains(t, rows(t, c, "cost"), "actor | $3.00", "spent | $4.00", "m | 12 | 900 | 60 | $4.00 | $2.00 | $8.00")
+	contains(t, rows(t, c, "cost"), "actor | $3.00", "spent | $4.00", "m | 12 | 900 | 60 | 0 | $4.00 | $2.00 | $8.00")
 	contains(t, rows(t, c, "groups"), "rank_burial | 2 |  | gold is missing from the top-k and was found further down")
 	for section, want := range map[string]map[string]string{
 		"groups": {"Estimate": "all 500 questions 0.700 [0.500 0.800] (95% stratified Wilson) · mean of the strata 0.710",

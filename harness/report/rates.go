@@ -25,7 +25,7 @@ func (run *Run) rate() form.Section {
 		run.gate(&s)
 	}
 	if g != nil && res.Replay == nil && g.Passed < g.Total {
-		s.Fact("lost at", "%s", g.Loss)
+		s.FactIn(form.Terminal, "lost at", "%s", g.Loss)
 	}
 	s.FactIn(form.Terminal, "file", "%s", form.Path(run.Path))
 	if g != nil {
@@ -167,7 +167,7 @@ func (run *Run) groups() form.Section {
 	if res.Leaks != nil {
 		s.Fact("leaks", "%s", form.Data(res.Leaks.Text()))
 	}
-	s.Show(form.HTML, run.losses())
+	s.Show(form.Pages, run.losses())
 	return s
 }
 
@@ -188,7 +188,11 @@ func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool
 		t.RowIn(in, what, n.Total, n.Passed, rate(r), rateBar(r, i, floor), withMethod(i, interval.Method), n.Errors, n.Unscored)
 	}
 	if of == "tag" {
-		row(form.Pages, "all questions", res.Counts, res.PassRate, res.Believed(), floor)
+		all := form.Pages
+		if res.Replay != nil && len(res.Replay.Strata) > 0 {
+			all = form.HTML // strata have it
+		}
+		row(all, "all questions", res.Counts, res.PassRate, res.Believed(), floor)
 	}
 	for _, c := range rows {
 		shown, least := form.Everywhere, math.NaN()
@@ -198,9 +202,18 @@ func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool
 		if c.Floor != nil {
 			least = c.Floor.Floor
 		}
+		if run.isStratum(c.Tag) {
+			shown &^= form.Markdown // it is a row of strata
+		}
 		row(shown, form.Name(c.Tag), c.Counts, c.PassRate, c.Interval, least)
 	}
 	s.Show(in, t)
+}
+
+// isStratum reports whether a tag has the questions of a stratum of a replay.
+func (run *Run) isStratum(tag string) bool {
+	name, ok := strings.CutPrefix(tag, "type:")
+	return ok && run.Result.Replay != nil && slices.ContainsFunc(run.Result.Replay.Strata, func(s result.Stratum) bool { return s.Name == name })
 }
 
 // withMethod is within for a column whose title names a method. It names any other one.
@@ -281,7 +294,7 @@ func (run *Run) strata(s *form.Section) {
 	if res.Replay == nil || len(res.Replay.Strata) == 0 {
 		return
 	}
-	columns := []any{"stratum", ">n", ">pass", ">rate", ">95% Wilson"}
+	columns := []any{"stratum", ">n", ">pass", ">rate", ">95% Wilson", "|>p50", "|>p95"}
 	var metrics []string
 	if res.Retrieval != nil {
 		k := res.Identity.TopK
@@ -289,12 +302,13 @@ func (run *Run) strata(s *form.Section) {
 		columns = append(columns, ">"+metrics[0], ">all", ">recall", ">nDCG")
 	}
 	t := form.NewTable(form.Text{}, columns...)
-	all := result.Stratum{Name: "overall", Counts: res.Counts, PassRate: res.PassRate, Interval: res.Interval}
+	all := result.Stratum{Name: "overall", Counts: res.Counts, PassRate: res.PassRate, Interval: res.Interval, Latency: res.Latency}
 	if res.Retrieval != nil {
 		all.WithGold, all.Retrieval = res.Retrieval.Questions, res.Retrieval.Macro
 	}
 	for _, stratum := range append(slices.Clone(res.Replay.Strata), all) {
-		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, rate(stratum.PassRate), within(stratum.Interval)}
+		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, rate(stratum.PassRate), within(stratum.Interval),
+			percentile(stratum.Latency.P50, nil, result.NeededForP50), percentile(stratum.Latency.P95, nil, result.NeededForP95)}
 		for _, m := range metrics {
 			cell := none
 			if v, ok := stratum.Retrieval[m]; ok && stratum.WithGold > 0 {
@@ -304,7 +318,7 @@ func (run *Run) strata(s *form.Section) {
 		}
 		t.Row(row...)
 	}
-	s.Show(form.Terminal, t)
+	s.Show(form.Terminal|form.Markdown, t)
 }
 
 // replayed adds what only a replay knows: estimates for the whole benchmark, errata, the check of the judge, and
@@ -337,7 +351,14 @@ func (run *Run) replayed(s *form.Section) {
 		lost += r.Losses[cause]
 	}
 	if causes[0] = form.F("%d of %d", lost, n); lost > 0 {
-		s.FactIn(form.Terminal|form.Markdown, "losses", "%s", form.Parts(causes...))
+		s.FactIn(form.Terminal, "losses", "%s", form.Parts(causes...))
+	}
+	var verdicts []form.Text
+	for _, v := range sortedKeys(r.Verdicts) {
+		verdicts = append(verdicts, form.F("%s %d", form.Name(v), r.Verdicts[v]))
+	}
+	if len(verdicts) > 0 {
+		s.FactIn(form.Pages, "verdicts", "%s", form.Parts(verdicts...))
 	}
 }
 
@@ -387,7 +408,7 @@ func controls(s *form.Section, c *result.Controls) {
 func (run *Run) losses() *form.Table {
 	res := &run.Result
 	lost := res.Counts.Total - res.Counts.Passed
-	t := form.NewTable(form.F("%s did not pass", figure.Count(lost, "question")), "lost at", ">questions", "share", "meaning")
+	t := form.NewTable(form.F("%s did not pass", figure.Count(lost, "question")), "lost at", ">questions", "#share", "meaning")
 	row := func(stage string, n int, meaning string) {
 		if n > 0 && lost > 0 {
 			t.Row(form.Name(stage), n, share(float64(n), float64(lost)), meaning)

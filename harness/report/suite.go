@@ -151,11 +151,15 @@ type part struct{ what, text string }
 
 // parts returns what is known about a question that did not pass.
 func (run *Run) parts(r *result.Record) []part {
-	parts := []part{{"question", r.Question}, {"expected", r.Wanted(run.Result.ScorerName)}, {"got", r.Answer}}
+	parts := []part{{"question", r.Question}, {"expected", r.Wanted(run.Result.ScorerName)}}
+	if o := r.Original; o != nil && o.Reference != r.Reference {
+		parts = append(parts, part{"expected by the dataset", o.Reference})
+	}
+	parts = append(parts, part{"got", r.Answer})
 	if r.Error != nil {
 		parts = append(parts, part{"error", r.Error.Message})
 	}
-	parts = append(parts, part{"reason", r.Reason}, part{"came back", r.LeaksText()}, part{"gold", r.GoldRanks()},
+	parts = append(parts, part{"reason", r.Reason}, part{"came back", r.LeaksText()}, part{"gold", goldRanks(r)},
 		part{"retrieved instead", r.RetrievedInstead(run.Result.Identity.TopK)}, part{"lost at", run.stage(r)})
 	kept := parts[:0]
 	for _, p := range parts {
@@ -164,6 +168,15 @@ func (run *Run) parts(r *result.Record) []part {
 		}
 	}
 	return kept
+}
+
+// goldRanks says where the gold is, also below the top-k if that was asked.
+func goldRanks(r *result.Record) string {
+	text := r.GoldRanks()
+	if r.DeepRank != nil && *r.DeepRank > 0 {
+		text += fmt.Sprintf("; the first missing one is at rank %d", *r.DeepRank)
+	}
+	return text
 }
 
 // details returns the parts as lines of text.

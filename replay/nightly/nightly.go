@@ -6,7 +6,7 @@
 package nightly
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/markdown"
@@ -29,17 +30,6 @@ type Arm struct {
 	Problem string
 }
 
-// sentenceLength is the most that is shown of a sentence with names or messages in it.
-const sentenceLength = 600
-
-// GitHub shows at most 1 MiB of a job's summary. maxShown is the number of questions that are
-// shown of an arm's failures, and of those that arms disagree about; maxFailures is that of the
-// failures of all arms.
-const (
-	maxShown    = 50
-	maxFailures = 200
-)
-
 // Write replaces the file at path by the report of the arms, and creates its folder. See Report.
 func Write(path string, arms []Arm, compared *compare.Arms, history string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -48,90 +38,86 @@ func Write(path string, arms []Arm, compared *compare.Arms, history string) erro
 	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return Report(w, arms, compared, history) })
 }
 
-// Report writes the report of the arms of one replay to w. History is the folder of results, in
-// which the earlier nights are in one folder each, named by date; it may be empty or missing.
-//
-// compared is how the arms compare, nil for one arm. Results that cannot be read are named in the
-// report. The error is that of w.
+// Report writes the report. history is the folder with the results of the nights before, empty for none.
+// The error is that of w.
 func Report(w io.Writer, arms []Arm, compared *compare.Arms, history string) error {
-	page := bufio.NewWriter(w)
+	var page bytes.Buffer
 	var measured []*measured
+	var reported report.Arms
 	for _, a := range arms {
-		measured = append(measured, measure(a, min(maxShown, maxFailures/len(arms))))
+		m := measure(a)
+		measured = append(measured, m)
+		if m.run != nil {
+			reported = append(reported, report.Arm{Name: a.Name, Run: m.run, Problem: m.Problem})
+		}
 	}
-	title(page, measured)
-	sentences(page, compared)
+	title(&page, measured)
+	sentences(&page, compared)
 	for _, m := range measured {
-		m.verdict(page)
+		m.verdict(&page)
 	}
-	if err := comparison(page, measured, compared); err != nil {
+	fmt.Fprintln(&page)
+	if compared != nil && len(reported) > 1 {
+		fmt.Fprint(&page, "## Comparison\n\n")
+		if err := report.Markdown(&page, report.Compared{Arms: compared, Of: reported}, comparisonSize); err != nil {
+			return err
+		}
+	}
+	trends(&page, measured, history)
+	if err := report.Markdown(&page, report.Replay{Arms: reported}, report.MaxSummary-page.Len()); err != nil {
 		return err
 	}
-	trends(page, measured, history)
-	sections(page, withResult(measured))
-	return page.Flush()
+	_, err := w.Write(page.Bytes())
+	return err
 }
 
-// measured is an arm with what its result file contains.
+// comparisonSize is how large the comparison may be.
+const comparisonSize = 1 << 18
+
+// sentences writes what compare says of the arms in words.
+func sentences(w io.Writer, compared *compare.Arms) {
+	if compared == nil {
+		return
+	}
+	for _, s := range compared.Sentences() {
+		fmt.Fprintf(w, "- %s\n", markdown.Span(s, 2*textLength))
+	}
+	fmt.Fprintln(w)
+}
+
+// textLength is the number of characters that are shown of a text.
+const textLength = 300
+
+func interval(i *result.Interval) string {
+	if i == nil {
+		return markdown.None
+	}
+	return markdown.Interval(i.Low, i.High)
+}
+
+// measured is an arm with its result.
 type measured struct {
 	Arm
-	res *result.Result // nil without a result
-	// ids are those of the finished questions in order, outcomes their outcomes.
-	ids      []string
-	outcomes map[string]outcome
-	// failures are the first records that did not pass, at most shown; failed counts all.
-	failures []result.Record
-	shown    int
-	failed   int
+	run *report.Run    // nil without a result
+	res *result.Result // that of run
 }
 
-// outcome is how a question ended.
-type outcome struct {
-	kind   result.Outcome
-	passed bool
-	typ    string
-}
-
-// measure reads the result of an arm, with this number of failures. What cannot be read becomes a
-// problem of the arm.
-func measure(a Arm, failures int) *measured {
-	m := &measured{Arm: a, shown: failures, outcomes: map[string]outcome{}}
+// measure reads the result of an arm.
+func measure(a Arm) *measured {
+	m := &measured{Arm: a}
 	if a.Path == "" {
 		return m
 	}
-	r, err := result.Open(a.Path)
+	run, err := report.ReadRun(a.Path)
 	if err != nil {
-		m.problem(err.Error())
+		if m.Problem != "" {
+			m.Problem += "; "
+		}
+		m.Problem += err.Error()
 		return m
 	}
-	defer r.Close()
-	m.res = new(r.Result())
-	for rec, err := range r.Questions() {
-		if err != nil {
-			m.problem(err.Error())
-			break
-		}
-		m.add(rec)
-	}
+	m.run, m.res = run, &run.Result
 	return m
-}
-
-func (m *measured) problem(text string) {
-	if m.Problem != "" {
-		text = m.Problem + "; " + text
-	}
-	m.Problem = text
-}
-
-func (m *measured) add(rec result.Record) {
-	m.ids = append(m.ids, rec.ID)
-	m.outcomes[rec.ID] = outcome{kind: rec.Outcome, passed: rec.Passed, typ: rec.Type}
-	if rec.Passed || rec.Outcome == result.NoGold {
-		return
-	}
-	if m.failed++; m.failed <= m.shown {
-		m.failures = append(m.failures, rec)
-	}
 }
 
 // title writes the heading, which says what was asked.
@@ -152,26 +138,6 @@ func title(w io.Writer, arms []*measured) {
 		}
 	}
 	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(res.Identity.ScoredBy()))
-}
-
-// sections writes all that is known of each arm, and once what several arms have in common: inputs,
-// and the questions that they did not pass.
-func sections(w io.Writer, arms []*measured) {
-	common := commonInputs(arms)
-	for _, m := range arms {
-		fmt.Fprintf(w, "## Arm %s\n\n", markdown.Code(m.Name))
-		m.quality(w)
-		m.losses(w)
-		m.cost(w)
-		m.inputs(w, common)
-		if len(arms) == 1 {
-			m.failuresOf(w)
-		}
-	}
-	if len(arms) > 1 {
-		inputsOfAll(w, arms, common)
-		failuresOfAll(w, arms)
-	}
 }
 
 // dayOf returns the day of a result, in UTC.

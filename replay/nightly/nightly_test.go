@@ -52,7 +52,7 @@ func TestReportOfOneArm(t *testing.T) {
 		IDs: []string{"q-001", "q-004", "q-009"}, Original: result.Counts{Total: 85, Passed: 70, Scored: 85},
 		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Low: 0.729, High: 0.890}}
 	path := m.save(t, root, "2026-09-21", "go.replay.json")
-	golden(t, "one.md", reportOf(t, root, Arm{Name: "go", Path: path}))
+	golden(t, "one.md", strings.ReplaceAll(reportOf(t, root, Arm{Name: "go", Path: path}), root, "results"))
 }
 
 // TestReportOfThreeArms writes the report of daemons of which one died.
@@ -61,13 +61,13 @@ func TestReportOfThreeArms(t *testing.T) {
 	died := replayOf("py", every(5))
 	died.Questions, died.Stopped = died.Questions[:20], result.StopDaemon
 	died.fill()
-	golden(t, "arms.md", reportOf(t, dir,
+	golden(t, "arms.md", strings.ReplaceAll(reportOf(t, dir,
 		Arm{Name: "ts", Path: replayOf("ts", every(4)).save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
 		Arm{Name: "go", Path: replayOf("go", every(6)).save(t, dir, "2026-09-21", "replay-030004", "go.json")},
 		Arm{Name: "py", Path: died.save(t, dir, "2026-09-21", "replay-030004", "py.json"),
 			Problem: "the daemon died: exit status 1"},
 		Arm{Name: "oracle", Problem: "no model writes the answers"},
-	))
+	), dir, "results"))
 }
 
 func TestReportWithoutAResult(t *testing.T) {

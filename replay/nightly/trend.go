@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 )
 
@@ -106,4 +107,12 @@ func (t trend) sparkline() string {
 		return bars + " no night has a score"
 	}
 	return fmt.Sprintf("%s from %.2f (▁) to %.2f (█)", bars, lo, hi)
+}
+
+// total formats what was spent on an arm.
+func total(c *result.CostAccounting) string {
+	if !c.SpentKnown() && c.TotalUSD == 0 {
+		return "unknown"
+	}
+	return markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
 }

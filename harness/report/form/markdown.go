@@ -21,9 +21,10 @@ func Separated(s string) string {
 	return strings.NewReplacer(partBreak, " · ", ":  ", ": ", "   ", " · ", "  ", " · ").Replace(s)
 }
 
-// ownMarkdown makes the program's words safe for Markdown.
+// ownMarkdown makes the program's words safe for Markdown. GitHub takes what is between two dollar signs for a
+// formula.
 func ownMarkdown(s string) string {
-	return strings.NewReplacer("|", `\|`, "*", `\*`, "~", `\~`, "`", "\\`").Replace(Separated(s))
+	return strings.NewReplacer("|", `\|`, "*", `\*`, "~", `\~`, "$", `\$`, "`", "\\`").Replace(Separated(s))
 }
 
 // inMarkdown shows texts of others as code.

@@ -1,0 +1,82 @@
+package nightly
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"evalctl/harness/result"
+	"evalctl/internal/markdown"
+)
+
+// verdict writes the verdict on an arm in one line. A pass rate is called one only if the replay
+// says something about the memory.
+func (m *measured) verdict(w io.Writer) {
+	if m.res == nil {
+		fmt.Fprintf(w, "- **%s: no result.** %s\n", markdown.Code(m.Name), markdown.Span(cmp.Or(m.Problem, "it was not measured"), textLength))
+		return
+	}
+	g, n := m.res.Gate, m.res.Counts
+	fmt.Fprintf(w, "- **%s: %s.** ", markdown.Code(m.Name), verdictWords(g))
+	switch g.Verdict {
+	case result.Pass, result.Fail:
+		fmt.Fprintf(w, "Pass rate %s, 95%% CI %s (Wilson), %d of %s passed. ",
+			markdown.Rate(m.res.PassRate), interval(m.res.Interval), n.Passed, markdown.Count(n.Total, "question"))
+		if g.Floor > 0 {
+			fmt.Fprintf(w, "The floor is %.3f: %d required. ", g.Floor, g.Required)
+		}
+	case result.Inconclusive:
+		fmt.Fprintf(w, "Stopped (%s) after %d of %s, of which %d passed: this is not a score. ",
+			markdown.Code(string(g.Stopped)), n.Finished(), markdown.Count(m.res.Planned, "question"), n.Passed)
+	case result.Invalid:
+		fmt.Fprintf(w, "This is not a score: %s. ", markdown.Span(g.Sentence, textLength))
+	}
+	if t := g.ProofText(); t != "" && g.Verdict == result.Pass && g.Floor > 0 {
+		fmt.Fprintf(w, "That is %s. ", t)
+	}
+	fmt.Fprint(w, m.controls())
+	if p := m.res.Panel; p != nil && p.Low != nil && p.High != nil {
+		fmt.Fprintf(w, " Over %s the pass rate is %.3f to %.3f, the headline being %s; they disagree about %s, Fleiss' kappa %s.",
+			markdown.Count(len(p.Recipes), "recipe"), *p.Low, *p.High, markdown.Code(p.Headline),
+			markdown.Count(len(p.Disputed), "answer"), p.Fleiss)
+	}
+	if m.Problem != "" {
+		fmt.Fprintf(w, " Problem: %s", markdown.Span(m.Problem, textLength))
+	}
+	fmt.Fprintln(w)
+}
+
+func verdictWords(g *result.Gate) string {
+	if g.Floor == 0 && g.Verdict == result.Pass {
+		return "measured" // there is nothing to pass or fail
+	}
+	return string(g.Verdict)
+}
+
+// controls says how the scorer did on answers that are known to be right or wrong.
+func (m *measured) controls() string {
+	if m.res.Replay == nil || m.res.Replay.Controls == nil {
+		return "The scorer needs no controls."
+	}
+	c := m.res.Replay.Controls
+	right, wrong := c.Judged()
+	s := fmt.Sprintf("On controls the scorer passed %d of %d wrong answers (false positives %s) "+
+		"and failed %d of %d right ones (false negatives %s)",
+		wrong-c.WrongFailed, wrong, markdown.Rate(c.FalsePositiveRate),
+		right-c.RightPassed, right, markdown.Rate(c.FalseNegativeRate))
+	if note := c.Note(); note != "" {
+		return s + ": " + note + "."
+	}
+	if c.Unscored > 0 {
+		s += fmt.Sprintf("; %d got no verdict", c.Unscored)
+	}
+	if len(c.Unjudged) > 0 {
+		s += fmt.Sprintf(": %s", markdown.Span(c.Unjudged[0].Reason, textLength))
+	}
+	return s + "."
+}
+
+// scored reports whether the pass rate of a result says something about the memory.
+func scored(res *result.Result) bool {
+	return res.PassRate != nil && (res.Gate.Verdict == result.Pass || res.Gate.Verdict == result.Fail)
+}
