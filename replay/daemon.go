@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -69,7 +70,11 @@ func (d *daemon) checkForeign() error {
 	if d.plan.Style == actor.Full {
 		scenario = result.AskBasic
 	}
-	return harness.CheckForeign(f.Mapping(), scenario, brains, d.arm.Mode)
+	err := harness.CheckForeign(f.Mapping(), scenario, brains, d.arm.Mode)
+	if err != nil && brains > 1 && f.Mapping().Lacks(target.Brains) != "" {
+		err = fmt.Errorf("%w, or put all of them into one with --shared-brain", err)
+	}
+	return err
 }
 
 // startConfig returns how the daemon is started: in a home that is kept for the next replay, with a

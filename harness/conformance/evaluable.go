@@ -119,11 +119,7 @@ func awaitTolerantly(ctx context.Context, c *client) error {
 	var chunks []object
 	limit := 3 * c.target.within(indexedWithin) // as long as an evaluation waits
 	done, err := poll(ctx, c.target.patience(limit), func() (bool, error) {
-		res, err := c.do(ctx, tolerantSearch)
-		if err != nil {
-			return false, err
-		}
-		err = res.verify(0, given2xx, func(r *response) (err error) {
+		_, err := c.get(ctx, tolerantSearch, 0, given2xx, func(r *response) (err error) {
 			if chunks, err = r.tolerantChunks(); err != nil {
 				err = unjudged{ReasonObserve, err}
 			}
@@ -183,12 +179,7 @@ func hasTolerantText(r *response) error {
 // judge, it is judged whether the stream can be read at all.
 func expectTolerantAsk(judge func([]frame) error) step {
 	fields := object{"mode": protocol.ModeAuto, "top_k": 5, "topK": 5, "reader_mode": protocol.ReaderBasic, "readerMode": protocol.ReaderBasic}
-	return func(ctx context.Context, c *client) error {
-		s, err := c.openStream(ctx, askOf(question, fields))
-		if err != nil {
-			return err
-		}
-		defer s.close()
+	return withStream(askOf(question, fields), func(ctx context.Context, c *client, s *stream) error {
 		frames, err := s.untilDone(ctx)
 		x := s.with(frames)
 		c.remember(x)
@@ -199,7 +190,7 @@ func expectTolerantAsk(judge func([]frame) error) step {
 			return setup(func(context.Context, *client) error { return err })(ctx, c)
 		}
 		return x.about(against(judge(frames)))
-	}
+	})
 }
 
 // untilDone reads an ask stream as an evaluation does: to its done event, whatever follows it.

@@ -51,9 +51,9 @@ func lists(what, id string, want bool) matcher {
 		has := slices.ContainsFunc(items, func(item any) bool { o, _ := item.(object); return o["id"] == id })
 		switch {
 		case want && !has:
-			return fmt.Errorf("want the %s %s in the list, got %s", what, id, excerpt(encode(got)))
+			return because("lacks a "+what, "want the %s %s in the list, got %s", what, id, excerpt(encode(got)))
 		case has && !want:
-			return fmt.Errorf("want no %s %s in the list, got %s", what, id, excerpt(encode(got)))
+			return because("lists a "+what+" that it must not", "want no %s %s in the list, got %s", what, id, excerpt(encode(got)))
 		}
 		return nil
 	}

@@ -12,6 +12,9 @@ import (
 // NoFile is the value of --config that reads no file.
 const NoFile = "none"
 
+// targetCommands is the group of commands that take the targets of a file, and none of its flags.
+const targetCommands = "target"
+
 // Resolver sets flags from the project file: a flag of the command line wins, then the environment,
 // then the file, first its section of the command, then defaults. It looks for the file when it is
 // asked for the first flag. It implements kong.Resolver.
@@ -36,13 +39,17 @@ func (r *Resolver) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver.
 func (r *Resolver) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
-	if parent.Command == nil || !slices.Contains(Commands, parent.Command.Name) {
+	if parent.Command == nil {
+		return nil, nil
+	}
+	group, sets := parent.Command.Parent, slices.Contains(Commands, parent.Command.Name)
+	if !sets && (group == nil || group.Name != targetCommands) {
 		return nil, nil
 	}
 	if !r.done {
 		r.done, r.Err = true, r.load(k)
 	}
-	if r.Err != nil || slices.ContainsFunc(f.Envs, r.Set) {
+	if !sets || r.Err != nil || slices.ContainsFunc(f.Envs, r.Set) {
 		return nil, nil
 	}
 	s := r.find(parent.Command.Name, f)

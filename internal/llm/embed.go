@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"evalctl/internal/printable"
 	"fmt"
 	"iter"
 	"net/url"
@@ -99,7 +100,7 @@ func portOf(u *url.URL) string {
 }
 
 // cutText returns text cut at maxModelText.
-func cutText(text string) string { return cutBytes(text, maxModelText) }
+func cutText(text string) string { return printable.Prefix(text, maxModelText) }
 
 // batches yields the bounds of consecutive runs of texts, each of at most count texts and size
 // bytes after cutText. A run has at least one text.

@@ -75,11 +75,11 @@ func (e *Error) hint() string {
 	return ""
 }
 
-func quote(s string) string { return strconv.Quote(printable(s)) }
+func quote(s string) string { return strconv.Quote(escaped(s)) }
 
-// printable returns foreign text as one line for an error message: control characters are escaped,
+// escaped returns foreign text as one line for an error message: control characters are escaped,
 // and it is cut at maxMessage bytes.
-func printable(s string) string {
+func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(s) {
 		piece := string(r)

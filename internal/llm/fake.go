@@ -2,8 +2,8 @@ package llm
 
 import (
 	"context"
+	"evalctl/internal/printable"
 	"strings"
-	"unicode/utf8"
 )
 
 // FakeModel is the only model of the Fake provider.
@@ -33,7 +33,7 @@ func (Fake) Complete(ctx context.Context, r Request) (Response, error) {
 	reason := "stop"
 	// In tokens, since a large MaxTokens in bytes would overflow.
 	if tokens(len(text)) > r.MaxTokens {
-		text, reason = cutBytes(text, bytesPerToken*r.MaxTokens), "length"
+		text, reason = printable.Prefix(text, bytesPerToken*r.MaxTokens), "length"
 	}
 	u := estimate(r, text)
 	u.Estimated = false // here the estimate is the definition
@@ -69,17 +69,4 @@ func (r Request) offlineAnswer() (string, error) {
 		}
 	}
 	return r.Fake(), nil
-}
-
-// cutBytes returns the longest prefix of text of at most limit bytes that does not end inside
-// a character.
-func cutBytes(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	end := limit
-	for end > max(0, limit-utf8.UTFMax) && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }

@@ -118,7 +118,7 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	if o.key != "" {
 		e.Message = strings.ReplaceAll(e.Message, o.key, "[API key]")
 	}
-	e.Message = printable(e.Message)
+	e.Message = escaped(e.Message)
 	return e
 }
 

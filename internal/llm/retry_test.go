@@ -252,7 +252,7 @@ func FuzzRefusalText(f *testing.F) {
 	f.Add([]byte(`{"error":"t","detail":3}`))
 	f.Add([]byte("\x1b[2J\xff"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s := printable(refusalText(body))
+		s := escaped(refusalText(body))
 		if len(s) > maxMessage || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 }) {
 			t.Errorf("%q", s)
 		}

@@ -112,7 +112,7 @@ func quoteJSON(raw []byte) string {
 	if len(raw) > most {
 		raw = append(bytes.Clone(raw[:most]), "..."...)
 	}
-	return printable(string(raw))
+	return escaped(string(raw))
 }
 
 // Overrun says that a usage is more than a request could cost, empty if it is not: priced by price,
