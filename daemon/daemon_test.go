@@ -18,6 +18,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/internal/sse"
 )
@@ -27,7 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(withDatabase{m}) }
 // withDatabase runs the tests, and stops the database that some of them use.
 type withDatabase struct{ m *testing.M }
 
-func (w withDatabase) Run() int { return postgrestest.Main(w.m) }
+func (w withDatabase) Run() int {
+	longtest.Parallel(4) // most tests wait for the disk or for a deadline
+	return postgrestest.Main(w.m)
+}
 
 // running is a daemon that listens on a TCP port.
 type running struct {

@@ -57,6 +57,7 @@ func (r *replica) metric(name string) string {
 // connections to the database, get what another replica commits, and end when that one deletes
 // their brain. Searches meanwhile find the brain or do not.
 func TestStreamsOfReplica(t *testing.T) {
+	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
 	database := postgrestest.Database(t)
 	writer, reader := startReplicaOn(t, database), startReplicaOn(t, database+"&pool_max_conns=4")

@@ -88,6 +88,7 @@ func (r *replica) health(want protocol.Health) {
 // TestBusyDatabase: a daemon all of whose connections are in use is ready as long as the database
 // answers.
 func TestBusyDatabase(t *testing.T) {
+	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
 	proxy, database := postgrestest.Proxied(t)
 	r := startReplicaOn(t, database+"&pool_max_conns=4")
@@ -130,6 +131,7 @@ func TestBusyDatabase(t *testing.T) {
 // TestDatabaseOutage: without its database a daemon lives, is not ready, and asks clients to try
 // again. It recovers by itself.
 func TestDatabaseOutage(t *testing.T) {
+	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
 	cluster := postgrestest.New(t)
 	r := startReplicaOn(t, cluster.Database())

@@ -17,6 +17,7 @@ import (
 // TestSessionOnEveryStore leads one session through its life, with a restart of the daemon after
 // each step on the stores that keep documents.
 func TestSessionOnEveryStore(t *testing.T) {
+	t.Parallel()
 	for _, store := range []string{daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit} {
 		t.Run(store, func(t *testing.T) {
 			cfg := daemon.Config{Store: store, Reader: llm.NewFake(), ReaderModel: llm.FakeModel}

@@ -15,6 +15,7 @@ import (
 // TestSlowHeadersTimeOut: connections that send a request byte by byte are closed, and do not
 // delay other clients.
 func TestSlowHeadersTimeOut(t *testing.T) {
+	t.Parallel()
 	d, err := openKind(t, "", StoreMemory)
 	if err != nil {
 		t.Fatal(err)

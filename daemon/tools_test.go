@@ -12,6 +12,7 @@ import (
 
 // TestStopEndsToolCalls stops the daemon in the middle of an answer.
 func TestStopEndsToolCalls(t *testing.T) {
+	t.Parallel()
 	start := func(t *testing.T, word string) running {
 		d := serve(t, daemon.Config{Reader: flood{word: word}, ReaderModel: "flood"})
 		d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"name":"eval"}`)

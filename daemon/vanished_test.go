@@ -14,6 +14,7 @@ import (
 // TestVanishedDocuments: documents that vanish while the daemon runs, or while it does not, are an
 // error, and are there again once they are restored.
 func TestVanishedDocuments(t *testing.T) {
+	t.Parallel()
 	for store, folder := range map[string]string{daemon.StoreFS: "documents", daemon.StoreGit: "repository"} {
 		t.Run(store, func(t *testing.T) {
 			home, log := t.TempDir(), &logBuffer{}

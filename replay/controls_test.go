@@ -48,6 +48,7 @@ func (j *judging) says(verdict string) { j.verdict.Store(&verdict) }
 // TestMisjudgedControls: once the scorer has misjudged answers that are known to be right or wrong,
 // nothing more is spent. After the judge is repaired the replay is continued.
 func TestMisjudgedControls(t *testing.T) {
+	t.Parallel()
 	b := benchmark(t, 4)
 	for name, verdict := range map[string]string{
 		"lenient": `{"score": 1, "reason": "fine"}`, "strict": `{"score": 0, "reason": "no"}`,
@@ -132,6 +133,7 @@ func TestScorerCannotBeChecked(t *testing.T) {
 // TestRepairedJudgeIsAskedAgain: wrong verdicts on controls that are in the cache do not outlive
 // the repair of the judge, and right ones are not paid twice.
 func TestRepairedJudgeIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	p, dir := newJudging(t), t.TempDir()
 	c := p.config(t, benchmark(t, 2), 20*llm.Dollar)
 	c.Cache = replay.Cache{Mode: llm.CacheWrite, Dir: t.TempDir()}

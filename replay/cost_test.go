@@ -42,6 +42,7 @@ func (p *provider) costs(t *testing.T, arms []replay.Arm, cache string) map[stri
 // TestListCost: whichever arm asks first, and whatever was cached before, each arm has the list
 // cost that it has alone. That is what it spends alone with an empty cache.
 func TestListCost(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t)
 	alone := map[string]llm.USD{}
 	for _, a := range overlapping() {
@@ -82,6 +83,7 @@ func TestListCost(t *testing.T) {
 // TestListCostIsResumed: what an interrupted replay got from the cache, or paid for, and gets again
 // when it is resumed does not count twice.
 func TestListCostIsResumed(t *testing.T) {
+	t.Parallel()
 	p, dir := newProvider(t), t.TempDir()
 	c := p.config(t, benchmark(t, 6), 20*llm.Dollar)
 	c.Arms, c.Cache = overlapping()[:1], replay.Cache{Mode: llm.CacheWrite, Dir: t.TempDir()}
@@ -109,6 +111,7 @@ func TestListCostIsResumed(t *testing.T) {
 // arm that pays for it and for the one that gets it from the cache, which says that it is
 // estimated.
 func TestListCostUncounted(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []string{"no usage", "wrong usage"} {
 		p := newProvider(t)
 		p.restart(func(int) string { return fault })
@@ -124,6 +127,7 @@ func TestListCostUncounted(t *testing.T) {
 
 // TestListCostUnpriced: a model without a price has no list cost, also if all replies are cached.
 func TestListCostUnpriced(t *testing.T) {
+	t.Parallel()
 	p, cache := newProvider(t), t.TempDir()
 	for range 2 {
 		c := p.config(t, benchmark(t, 2), 20*llm.Dollar)

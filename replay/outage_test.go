@@ -120,6 +120,7 @@ func notJudged(t *testing.T, o replay.Outcome, words []string) {
 
 // TestOutageThatEnds: a provider that fails for a while only costs time.
 func TestOutageThatEnds(t *testing.T) {
+	t.Parallel()
 	p := newFailing(t, func(n int64, _ string) *llmtest.Reply {
 		if n <= 10 {
 			return &llmtest.Reply{Status: http.StatusInternalServerError, Body: `{"error":{"message":"restarting"}}`}
@@ -135,6 +136,7 @@ func TestOutageThatEnds(t *testing.T) {
 // TestOneUnjudgedControl: one control that never gets a verdict is reported, in no rate, and does
 // not invalidate the replay.
 func TestOneUnjudgedControl(t *testing.T) {
+	t.Parallel()
 	p := newFailing(t, func(_ int64, body string) *llmtest.Reply {
 		if strings.Contains(body, `\"candidate_answer\":\"\"`) && strings.Contains(body, "lantern q1 ") {
 			return &llmtest.Reply{Status: http.StatusInternalServerError, Body: `{"error":{"message":"not this one"}}`}
@@ -154,6 +156,7 @@ func TestOneUnjudgedControl(t *testing.T) {
 // TestOneMisjudgedControl: one misjudged control among good ones is in the rates, and does not stop
 // the replay.
 func TestOneMisjudgedControl(t *testing.T) {
+	t.Parallel()
 	p := newFailing(t, func(_ int64, body string) *llmtest.Reply {
 		if strings.Contains(body, `\"candidate_answer\":\"\"`) && strings.Contains(body, "lantern q1 ") {
 			return &llmtest.Reply{Text: `{"score": 1, "reason": "why not"}`, Input: inputTokens, Output: outputTokens}

@@ -12,6 +12,7 @@ import (
 // TestPanel replays with a panel under one cap: what its judges are billed is in the books, a cap that
 // is too small stops them, and a resumed replay completes the verdicts of every recipe.
 func TestPanel(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t)
 	config := func(limit llm.USD) replay.Config {
 		c := p.config(t, benchmark(t, 6), limit)

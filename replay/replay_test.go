@@ -26,7 +26,10 @@ import (
 	"evalctl/scorer"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Parallel(4) // most tests wait before they ask a failing provider again
+	goleak.VerifyTestMain(m)
+}
 
 // benchmark opens a benchmark of questions about the colours of lanterns.
 func benchmark(t testing.TB, questions int) *source.Benchmark {
@@ -230,6 +233,7 @@ func addsUp(t testing.TB, c *result.CostAccounting) {
 // TestCapHolds: whatever goes wrong with the provider, it bills no more than the cap, and no more
 // than what was accounted for. A replay that the cap has stopped can be finished with more money.
 func TestCapHolds(t *testing.T) {
+	t.Parallel()
 	schedules := longtest.Rounds(5, 12)
 	if testing.Short() {
 		schedules = 3
@@ -269,6 +273,7 @@ func TestCapHolds(t *testing.T) {
 // TestFaults: a provider that fails twice on every request, and then recovers, loses no
 // question.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	b := benchmark(t, 6)
 	p := newProvider(t)
 	p.faults = []string{"refused", "broken"}

@@ -82,6 +82,7 @@ func acked(dir string) int {
 // TestConsolidateCrash kills a process that consolidates at random instants. Afterwards each fact
 // that was acknowledged is in a document of facts, in a note, or in a record.
 func TestConsolidateCrash(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()

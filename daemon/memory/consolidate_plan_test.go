@@ -67,6 +67,7 @@ func TestClaims(t *testing.T) {
 // TestConsolidateIsADryRun: a dry run lists what a consolidation right after it does; that loses
 // nothing, changes no document of a user, and leaves nothing to do.
 func TestConsolidateIsADryRun(t *testing.T) {
+	t.Parallel()
 	sentence := rapid.SampledFrom([]string{
 		"Ana: I live in Porto.", "Ana: I live in Lisbon.", "ana: I live in PORTO", "Ana: My boat Clara has a sail.",
 		"Ana: The boat Clara lost a sail.", "Bob: The boat Clara is for sale.", "Bob: My favourite fish is cod.",

@@ -54,6 +54,7 @@ func TestIngestLargeFile(t *testing.T) {
 // TestQueuedIngestAfterRestart: a queued file is ingested by the next process with the same result
 // as a direct ingest.
 func TestQueuedIngestAfterRestart(t *testing.T) {
+	t.Parallel()
 	for name, openStore := range stores {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

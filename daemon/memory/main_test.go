@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 			os.Exit(work(value))
 		}
 	}
+	longtest.Parallel(5) // most slow tests wait for a lease
 	goleak.VerifyTestMain(withPostgres{m})
 }
 

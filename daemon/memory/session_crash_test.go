@@ -80,6 +80,7 @@ func addUntilKilled(value string, message func(string) protocol.SessionMessage) 
 // TestSessionCrash kills a process that adds messages at random instants. Afterwards, files and
 // transcripts have the same messages, each one once, and all that were acknowledged.
 func TestSessionCrash(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
@@ -98,6 +99,7 @@ func TestSessionCrash(t *testing.T) {
 // TestExtractCrash kills a process that adds messages and extracts facts. Afterwards, the jobs that
 // it left extract each message once.
 func TestExtractCrash(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()

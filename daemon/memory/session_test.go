@@ -328,6 +328,7 @@ func onDisk(dir string) map[string]brain.Config {
 
 // TestSessionIDs: each id has a folder of its own, below sessions/, on every store.
 func TestSessionIDs(t *testing.T) {
+	t.Parallel()
 	ids := []string{
 		"a", "A", "a ", "ä", "a\u0308", "é", "..", ".", "../a", "a/b", "a/../b", `a\b`, "_x", "-x", ".git", "git~1",
 		".gitmodules", "con", "a.", "a=b", "a:b", "%2e%2e", "?q#f", "\U0001F468\u200d\U0001F469", "\ufeff", "x.lock",

@@ -12,6 +12,7 @@ import (
 
 // TestPropose checks that a proposal, which is made from names, schemas and replies alone, works.
 func TestPropose(t *testing.T) {
+	t.Parallel()
 	for flaw, c := range map[string]struct {
 		paths []string // of what is found
 		query Query

@@ -77,6 +77,7 @@ func TestStub(t *testing.T) {
 
 // TestReplies checks replies of other forms.
 func TestReplies(t *testing.T) {
+	t.Parallel()
 	plain := strings.Replace(stubMapping,
 		`reply: {items: "$.hits[*]", text: $.body, id: $.key, score: $.rank.score, date: $.day}`,
 		`reply: {format: text, split: "\n", pattern: "^- (?P<text>.*)$"}`, 1)
@@ -116,6 +117,7 @@ func TestReplies(t *testing.T) {
 // TestBadServers checks that what is wrong with a server has a message of its own, and that no secret
 // is in it.
 func TestBadServers(t *testing.T) {
+	t.Parallel()
 	for flaw, want := range map[string][]string{
 		"no server":     {"exited: exit status 3", "usage: stub [options]"},
 		"broken schema": {"the tool find announces a schema of its arguments that is none of an object"},
@@ -173,6 +175,7 @@ func TestBadServers(t *testing.T) {
 
 // TestSilentServer checks that a server that answers nothing is ended.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, err := Open(t.Context(), Config{
 		Mapping: parsed(t, stubMapping), Profile: stubProfile("silent"),
@@ -198,6 +201,7 @@ func TestNoise(t *testing.T) {
 
 // TestServerThatStays checks that a server that neither ends with its input nor at SIGTERM is killed.
 func TestServerThatStays(t *testing.T) {
+	t.Parallel()
 	s := mustOpenStub(t, "stays", strings.Replace(stubMapping, "brains: process", "brains: one", 1))
 	if err := s.Stop(); err != nil {
 		t.Error(err)
@@ -220,6 +224,7 @@ func TestUnknownServer(t *testing.T) {
 
 // TestPool checks that processes that are not in use are ended for others, and started again.
 func TestPool(t *testing.T) {
+	t.Parallel()
 	s := mustOpenStub(t, "none", stubMapping)
 	s.pool.most = 2
 	names := []string{"a", "b", "c", "d"}

@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness/launch"
 	"evalctl/harness/target"
+	"evalctl/internal/longtest"
 )
 
 // TestMain runs the tests or, with the arguments "stub FLAW", the MCP server that they start.
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		stub(os.Args[2])
 		return
 	}
+	longtest.Parallel(4) // most slow tests wait for a silent server
 	goleak.VerifyTestMain(m)
 }
 

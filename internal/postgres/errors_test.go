@@ -19,6 +19,7 @@ import (
 
 // TestRetryable provokes failures at a server, and in the network before it.
 func TestRetryable(t *testing.T) {
+	t.Parallel()
 	proxy, conn := postgrestest.Proxied(t)
 	direct, err := postgres.Open(t.Context(), conn, postgres.Options{})
 	if err != nil {
@@ -103,6 +104,7 @@ func TestRetryable(t *testing.T) {
 
 // TestRetryableConnecting checks servers that do not let a client in.
 func TestRetryableConnecting(t *testing.T) {
+	t.Parallel()
 	c := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{"fsync=off"}})
 	conn := c.Database()
 	open := func(conn string) error {

@@ -31,6 +31,7 @@ func gather(t *testing.T, collectors []prometheus.Collector) map[string]float64 
 }
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	proxy, url := postgrestest.Proxied(t)
 	pool, err := postgres.Open(ctx, url, postgres.Options{MaxConns: 3})

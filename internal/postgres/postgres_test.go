@@ -6,11 +6,15 @@ import (
 	"os"
 	"testing"
 
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres"
 	"evalctl/internal/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	longtest.Parallel(4) // most tests wait for servers
+	os.Exit(postgrestest.Main(m))
+}
 
 func TestSchemaVersions(t *testing.T) {
 	ctx := context.Background()

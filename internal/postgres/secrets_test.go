@@ -114,6 +114,7 @@ func with(u *url.URL, parameters ...string) string {
 
 // TestTLS checks that connections are as secure as the connection string asks for.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	right, wrong := newAuthority(t), newAuthority(t)
 	u := secured(t, right)
 	named := *u
@@ -179,6 +180,7 @@ func leaked(err error, password string) string {
 
 // TestPasswordStaysSecret checks every way in which connecting fails.
 func TestPasswordStaysSecret(t *testing.T) {
+	t.Parallel()
 	right := newAuthority(t)
 	u := secured(t, right)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")

@@ -40,6 +40,7 @@ func TestIndexAheadOfEvents(t *testing.T) {
 // TestRenamed exchanges a database by its name, as after a backup was restored next to it. What the
 // server answers meanwhile is an outage, and no error of the user.
 func TestRenamed(t *testing.T) {
+	t.Parallel()
 	conn := postgrestest.Database(t)
 	u, err := url.Parse(conn)
 	if err != nil {

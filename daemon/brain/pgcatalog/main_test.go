@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -15,5 +16,6 @@ func TestMain(m *testing.M) {
 	if !given { // each takes many commits
 		_ = flag.Set("rapid.checks", "8")
 	}
+	longtest.Parallel(6) // most tests wait for a lease or a server
 	os.Exit(postgrestest.Main(m))
 }

@@ -28,6 +28,7 @@ func openCatalog(t testing.TB, url string) *pgcatalog.Catalog {
 }
 
 func TestCatalog(t *testing.T) {
+	t.Parallel()
 	braintest.Catalog(t, func(t *testing.T) func() brain.Catalog {
 		url := postgrestest.Database(t)
 		return func() brain.Catalog { return openCatalog(t, url) }

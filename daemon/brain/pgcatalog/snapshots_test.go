@@ -178,6 +178,7 @@ func TestSnapshotOfDeletedBrain(t *testing.T) {
 
 // Every range of a snapshot is read exactly, however it lies in the parts.
 func TestSnapshotRanges(t *testing.T) {
+	t.Parallel()
 	pool := openPool(t)
 	key := addBrain(t, pool, "a")
 	s := pgcatalog.NewSnapshots(pool)

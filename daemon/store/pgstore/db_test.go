@@ -12,13 +12,17 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
 // cluster removes the server of the tests before goroutines are counted.
 type cluster struct{ m *testing.M }
 
-func (c cluster) Run() int { return postgrestest.Main(c.m) }
+func (c cluster) Run() int {
+	longtest.Parallel(4) // most tests wait for the server
+	return postgrestest.Main(c.m)
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(cluster{m}) }
 
@@ -72,6 +76,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestModel(t *testing.T) {
+	t.Parallel()
 	pgstore.CopyAll(t)
 	db := openDB(t, postgrestest.Database(t)+"&synchronous_commit=off")
 	storetest.RunModel(t, func(t *testing.T) *store.Store { return openStore(t, db, newBrain(t, db)) })

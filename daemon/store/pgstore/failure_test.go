@@ -36,6 +36,7 @@ func behindProxy(t *testing.T) (p *postgrestest.Proxy, db, direct *pgstore.DB) {
 // it, the store must report it: success if it was committed, otherwise an error that allows to try
 // again.
 func TestLostConnection(t *testing.T) {
+	t.Parallel()
 	mutations := map[string]func(ctx context.Context, s *store.Store, i int) error{
 		"write": func(ctx context.Context, s *store.Store, i int) error {
 			return s.Write(ctx, fmt.Sprintf("doc%d", i), []byte("marker"))
@@ -91,6 +92,7 @@ func TestLostConnection(t *testing.T) {
 // TestDelayedMessage delivers a message to the server after the store has reported that it had no
 // effect. It must not have one then.
 func TestDelayedMessage(t *testing.T) {
+	t.Parallel()
 	p, s, other := cutOff(t)
 	ctx := t.Context()
 	hit := p.CutAt("marker", postgrestest.Delayed)
@@ -109,6 +111,7 @@ func TestDelayedMessage(t *testing.T) {
 
 // TestUnknownOutcome keeps the server out of reach after the message that commits.
 func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
 	pgstore.Hurry(t, 500*time.Millisecond)
 	p, s, other := cutOff(t)
 	ctx := t.Context()
@@ -132,6 +135,7 @@ func TestUnknownOutcome(t *testing.T) {
 
 // TestLocked holds the lock of the brain for longer than a store waits.
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	for _, timeout := range []string{"&lock_timeout=100", "&statement_timeout=100"} {
 		url := postgrestest.Database(t)
 		db := openDB(t, url+timeout)
@@ -164,6 +168,7 @@ func TestLocked(t *testing.T) {
 // the first, with those that are committed with it, has asked the database, and none waits for its
 // own timeout after that of another.
 func TestManyLocked(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	db := openDB(t, url+"&lock_timeout=1500")
 	s := openStore(t, db, newBrain(t, db))
