@@ -38,6 +38,9 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	files, err := plan.Files(ctx, store, c.Resume, c.Output, defaultOutput)
+	if err != nil && c.Output != "" {
+		err = fmt.Errorf("--output: %w", err)
+	}
 	if err == nil {
 		err = replay.CheckFolder(plan.Cache.Dir)
 	}
