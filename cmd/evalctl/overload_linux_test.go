@@ -18,10 +18,10 @@ const (
 )
 
 // TestOverload offers a daemon half, once, twice and four times the searches that it can answer, in
-// a Poisson process: clients that do not wait for each other, and leave after a second. Then clients
-// that wait for their responses, and send the next request at once whatever these are. The daemon
-// has a processor of its own where there are two. The log is a table of the figures; what must hold
-// on any machine is checked.
+// a Poisson process: clients that do not wait for each other, and leave after a second. Before and
+// after that, clients wait for their responses, and send the next request at once whatever these are.
+// The daemon has a processor of its own where there are two, and always reports its health. The log is
+// a table of the figures; what must hold on any machine is checked.
 func TestOverload(t *testing.T) {
 	longtest.Skip(t)
 	if raceDetector {
@@ -44,9 +44,13 @@ func TestOverload(t *testing.T) {
 	for _, factor := range []float64{1, 2, 4} {
 		rows = append(rows, g.open(t, factor*waiting.rate(), fmt.Sprintf("%v × capacity", factor)))
 	}
-	rows = append(rows, g.closed(t, 256, loadTime/2), g.closed(t, 64, loadTime/2))
+	rows = append(rows, g.closed(t, 256, loadTime/2))
 	t.Log(table(rows, half, start))
 	for _, got := range rows {
+		if late := time.Duration(got.late.Quantile(.99)); late > 5*time.Millisecond || got.waited > got.took/5 {
+			t.Logf("%s: the generator sent requests up to %v late (p99), and the daemon waited %v of %v for processors: "+
+				"run it on an idle machine", got.name, late, got.waited.Round(time.Millisecond), got.took)
+		}
 		if got.strange > 0 {
 			t.Errorf("%s: %d responses are neither 200 nor 503 with Retry-After", got.name, got.strange)
 		}
@@ -70,6 +74,7 @@ type loaded struct {
 	// answered requests. late is the difference, of all requests.
 	intended, daemon, late *record.Histogram
 	memory                 int64         // the most resident bytes
+	health                 time.Duration // the longest time of its report
 	cpu                    time.Duration // of the daemon
 	waited                 time.Duration // for a processor that others had, the threads of the daemon together
 }
@@ -86,16 +91,17 @@ func table(rows []loaded, half loaded, start int64) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\toffered/s\tanswered/s\tof best\tshed/s\tleft/s\tp50\tp99\t× half\tp50 intended\tp99 intended\t"+
-		"generator late p99\tMiB\t× half\tµs each\t× half\twaited %\t")
+		"generator late p99\tMiB\t× half\tµs each\t× half\thealth\twaited %\t")
 	ms := func(h *record.Histogram, p float64) string { return fmt.Sprintf("%.1f", float64(h.Quantile(p))/1e6) }
 	for _, l := range rows {
 		second := func(n int) float64 { return float64(n) / l.took.Seconds() }
-		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t%.0f\t%.0f\t%s\t%s\t%.1f\t%s\t%s\t%s\t%d\t%.2f\t%d\t%.2f\t%.1f\t\n", l.name,
+		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t%.0f\t%.0f\t%s\t%s\t%.1f\t%s\t%s\t%s\t%d\t%.2f\t%d\t%.2f\t%d\t%.0f\t\n", l.name,
 			second(l.offered), l.rate(), l.rate()/best, second(l.shed), second(l.left),
 			ms(l.daemon, .5), ms(l.daemon, .99), float64(l.daemon.Quantile(.99))/float64(half.daemon.Quantile(.99)),
 			ms(l.intended, .5), ms(l.intended, .99), ms(l.late, .99),
-			l.memory>>20, float64(l.memory)/float64(half.memory), l.each().Microseconds(), float64(l.each())/float64(half.each()), 100*l.waited.Seconds()/l.took.Seconds())
+			l.memory>>20, float64(l.memory)/float64(half.memory), l.each().Microseconds(), float64(l.each())/float64(half.each()), l.health.Milliseconds(), 100*l.waited.Seconds()/l.took.Seconds())
 	}
 	_ = w.Flush()
-	return fmt.Sprintf("times in ms; the daemon has %d MiB at the start\n%s", start>>20, b.String())
+	return fmt.Sprintf("times in ms, of answered requests and from when they were sent, unless intended; health: the longest time; "+
+		"waited: for processors that others had; %d MiB at the start\n%s", start>>20, b.String())
 }

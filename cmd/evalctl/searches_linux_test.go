@@ -79,7 +79,7 @@ func separate(t *testing.T) (apart func(start func())) {
 // searches sends searches to a daemon. net/http would need more processor time for a request than
 // the daemon does to reject it.
 type searches struct {
-	pid      int
+	daemon   *overloaded
 	address  string
 	requests [][]byte
 
@@ -95,7 +95,7 @@ type wire struct {
 
 // newSearches returns searches of ten words.
 func newSearches(d *overloaded) *searches {
-	g := &searches{pid: d.pid, address: strings.TrimPrefix(d.url, "http://"), requests: make([][]byte, 1<<14)}
+	g := &searches{daemon: d, address: strings.TrimPrefix(d.url, "http://"), requests: make([][]byte, 1<<14)}
 	for i := range g.requests {
 		body := d.query()
 		g.requests[i] = fmt.Appendf(nil, "POST /v1/brains/notes/search HTTP/1.1\r\nHost: %s\r\n"+
@@ -220,12 +220,17 @@ func (g *searches) offer(t *testing.T, name string, span time.Duration, p load.P
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for tick := time.Tick(100 * time.Millisecond); ctx.Err() == nil; <-tick {
-			got.memory = max(got.memory, resident(t, g.pid))
+			got.memory = max(got.memory, resident(t, g.daemon.pid))
+			began := time.Now()
+			if resp, err := g.daemon.client.Get(g.daemon.url + "/healthz"); err != nil || resp.Body.Close() != nil || resp.StatusCode != 200 {
+				t.Errorf("%s: health %+v, %v", name, resp, err)
+			}
+			got.health = max(got.health, time.Since(began))
 		}
 	})
-	before, kept := processorTime(t, g.pid), waited(t, g.pid)
+	before, kept := processorTime(t, g.daemon.pid), waited(t, g.daemon.pid)
 	_, err := load.Run(t.Context(), p, load.Span{Block: span, Blocks: 1}, func(uint64) load.Request { return work }, new(atomic.Uint64), nil)
-	got.cpu, got.waited = processorTime(t, g.pid)-before, waited(t, g.pid)-kept
+	got.cpu, got.waited = processorTime(t, g.daemon.pid)-before, waited(t, g.daemon.pid)-kept
 	stop()
 	watching.Wait()
 	if err != nil || got.answered == 0 {

@@ -295,7 +295,7 @@ func (b *bulkyBackend) Read(context.Context, string) ([]byte, error) {
 		}
 	}
 	b.most = max(b.most, held)
-	data := bytes.Repeat([]byte(" "), bulkyBytes)
+	data := bytes.Repeat([]byte{0xff}, bulkyBytes) // not text, so that the index does not keep it
 	b.held = append(b.held, weak.Make(&data[0]))
 	return data, nil
 }

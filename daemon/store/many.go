@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Document is a document with its content, as ReadMany returns it.
@@ -178,5 +179,6 @@ func readOne(ctx context.Context, b Backend, f FileInfo) (doc Document, err erro
 	if IsNotFound(err) {
 		return doc, nil
 	}
-	return Document{FileInfo: f, Content: string(data), Exists: true}, err
+	// Not copied: the data are the caller's of Read, and nothing changes them.
+	return Document{FileInfo: f, Content: unsafe.String(unsafe.SliceData(data), len(data)), Exists: true}, err
 }

@@ -30,7 +30,7 @@ const (
 	trial = 20 * time.Second
 	// crowd is how much more work than slots waits while work is refused. A mean wait is then as long
 	// as crowd times what work takes.
-	crowd = 8
+	crowd = 6
 	// stale is how much longer than that work may have waited, if there is still too much.
 	stale = 2
 	// slice is the time slice of the scheduler: a shorter wait says nothing about the queue.
@@ -58,7 +58,7 @@ type Config struct {
 // the tenant was shed, or that its client did not wait for it.
 //
 // If the queue is full, the tenant with the longest one loses its oldest work. Work that has waited
-// for 10 s is shed as well, and while work is refused, what has waited for 16 times as long as work
+// for 10 s is shed as well, and while work is refused, what has waited for 12 times as long as work
 // takes, which the gate measures.
 //
 // A Gate is safe for concurrent use. It has no goroutines.
@@ -270,7 +270,7 @@ func (g *Gate) done(t *tenant, took time.Duration) {
 // queue holds, nothing more is refused, and all that waits is served. Called with mu held.
 func (g *Gate) shedStale() {
 	now := time.Now()
-	if g.mean == 0 || now.Sub(g.crowded) > max(slice, crowd*g.mean) {
+	if g.mean == 0 || now.Sub(g.crowded) > crowd*g.mean {
 		return
 	}
 	waiting := 0

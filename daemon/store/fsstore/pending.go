@@ -26,8 +26,20 @@ func (d *logged) content() ([]byte, error) { return d.log.content(d.offset, d.si
 
 // Read implements store.Backend.
 func (b *backend) Read(ctx context.Context, path string) ([]byte, error) {
-	return store.ReadOpened(b.Open(ctx, path))
+	content, size, err := b.Open(ctx, path)
+	if read, ok := content.(*readContent); ok {
+		return read.data, err
+	}
+	return store.ReadOpened(content, size, err)
 }
+
+// readContent is a content that was read as a whole.
+type readContent struct {
+	bytes.Reader
+	data []byte
+}
+
+func (*readContent) Close() error { return nil }
 
 // largeSize is the size from which on a document is written to its file before it is read.
 const largeSize = 1 << 20
@@ -44,7 +56,7 @@ func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, s
 	defer b.files.RUnlock()
 	if doc, ok := b.pending.Docs[path]; ok && !doc.deleted {
 		data, err := doc.content()
-		return io.NopCloser(bytes.NewReader(data)), doc.size, err
+		return &readContent{*bytes.NewReader(data), data}, doc.size, err
 	}
 	if _, ok, _ := b.pending.Find(path); ok {
 		return nil, 0, store.ErrNotFound

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/report/form"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+)
+
+// measures adds the differences of scores and of retrieval: for a terminal from the first run, if a question
+// differs.
+func (c Comparison) measures(s *form.Section) {
+	t := form.NewTable(form.F("Differences of means"), "mean of", ">pair", ">n", ">this", ">other", ">difference, 95% CI", ">p, Holm", ">")
+	for _, p := range c.Pairs {
+		for _, m := range p.Measures {
+			in, difference := form.Everywhere, fmt.Sprintf("%+.3f", m.Difference)
+			if p.Reference > 0 || m.Interval == nil && (c.ClusterTag == "" || m.Difference == 0) || m.Interval != nil && m.Interval.Low == 0 && m.Interval.High == 0 {
+				in = form.Pages
+			}
+			if m.Interval != nil {
+				difference += fmt.Sprintf(" [%+.3f %+.3f]", m.Interval.Low, m.Interval.High)
+			}
+			t.RowIn(in, form.Name(m.Name), c.pair(p.Run, p.Reference), m.N, fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
+				difference, probabilities(m.P, &m.Adjusted), c.verdictCell(m.Verdict))
+		}
+	}
+	slices.SortStableFunc(t.Rows, func(x, y form.Row) int { return strings.Compare(x.Cells[0].Text.String(), y.Cells[0].Text.String()) })
+	in := form.Pages
+	if slices.ContainsFunc(t.Rows, func(r form.Row) bool { return r.In == form.Everywhere }) {
+		in = form.Everywhere
+	}
+	if len(t.Rows) == 0 {
+		return
+	}
+	s.Show(in&form.Terminal, form.Gap{})
+	s.Show(form.Everywhere, t)
+	if c.ClusterTag != "" {
+		s.FactIn(in, "methods", "intervals and p as for the pass rates, adjusted by Holm for each measure")
+		return
+	}
+	s.FactIn(in, "methods", "95%% intervals: bootstrap over questions, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
+		c.Resamples, c.Seed)
+}
+
+// latencies adds the ratios: for a terminal those to the first side. A note says why one is not judged.
+func (c Comparison) latencies(s *form.Section) {
+	for _, p := range c.Pairs {
+		for _, l := range p.Latencies {
+			in, test := form.Everywhere, ""
+			if p.Reference > 0 {
+				in = form.Pages
+			}
+			name, known := compare.LatencyName(l.Name)
+			latency := form.F("%s", name)
+			if !known {
+				latency = form.F("%s", form.Name(l.Name))
+			}
+			of := "answering attempts"
+			if l.Name == "felt" {
+				of = "as the callers felt them"
+			}
+			if l.Adjusted != nil && l.P != nil {
+				test = "p " + probabilities(*l.P, l.Adjusted) + "  "
+			}
+			verdict := form.F("%s %s", l.Verdict.Mark(), l.Verdict.Words())
+			if l.Verdict == compare.Better || l.Verdict == compare.Worse {
+				verdict = form.Toned(map[bool]form.Tone{true: form.Good, false: form.Bad}[l.Verdict == compare.Better], l.Verdict.Speed())
+			}
+			s.FactIn(in, "latency", "%s  %s  p50 %s vs %s  ×%.2f, %s  %s%s  (n=%d, %s)", c.pair(p.Run, p.Reference), latency,
+				figure.Duration(l.RunP50), figure.Duration(l.ReferenceP50), l.Ratio, l.Within(), test, verdict, l.N, of)
+		}
+	}
+}
+
+// tagsShown is how many tags a terminal shows. The other forms have all of them.
+const tagsShown = 20
+
+// tags adds the pass rates by tag, and how they differ from those of the first run; pages have the figures of
+// each pair.
+func (c Comparison) tags(s *form.Section) {
+	if len(c.Tags) == 0 {
+		return
+	}
+	columns := []any{"tag", ">n"}
+	for i := range c.Runs {
+		columns = append(columns, form.Column{Name: form.F("%s", c.run(i)), Number: true, In: form.Everywhere})
+	}
+	t := form.NewTable(form.F("Pass rates by tag"), columns...)
+	t.Most = tagsShown
+	most := 0.05
+	for _, tag := range c.Tags {
+		row := []any{form.Name(tag.Title()), tag.Questions}
+		for i, n := range tag.Counts {
+			cell := form.F("%s", rate(n.PassRate()))
+			p := slices.IndexFunc(tag.Pairs, func(p compare.TagPair) bool { return p.Reference == 0 && p.Run == i })
+			if p >= 0 {
+				cell = form.F("%s %s", cell, c.tagVerdict(tag.Pairs[p].Verdict))
+			}
+			row = append(row, cell)
+		}
+		for len(row) < len(columns) {
+			row = append(row, "–")
+		}
+		t.RowIn(form.Terminal, row...)
+		for _, p := range tag.Pairs {
+			most = max(most, widest(p.Table))
+		}
+	}
+	s.Show(form.Terminal, form.Gap{})
+	s.Show(form.Terminal, t)
+	more := ""
+	if n := len(c.Tags) - tagsShown; n > 0 {
+		more = fmt.Sprintf("  %s not shown: --tag compares one, --format json has all", figure.Count(n, "tag"))
+	}
+	s.FactIn(form.Terminal, "by tag", "against %s; p by the same test, adjusted by Holm over all %s of all tags; ~ is no difference shown%s",
+		c.run(0), figure.Count(c.TagTests, "test"), more)
+	pairs := form.NewTable(form.F("Differences by tag, with their 95%% intervals; p by the same test, adjusted by Holm over all %s of all tags", figure.Count(c.TagTests, "test")),
+		"tag", "runs", ">n", ">difference", "#"+scale(most), ">only this / only other", ">p", "verdict")
+	for _, tag := range c.Tags {
+		for _, p := range tag.Pairs {
+			pairs.Row(append(append([]any{form.Name(tag.Title()), c.pair(p.Run, p.Reference), p.N}, tableCells(p.Table, nil, most)...), c.verdictCell(p.Verdict))...)
+		}
+	}
+	s.Show(form.Pages, pairs)
+}
+
+func (c Comparison) tagVerdict(v compare.Verdict) form.Text {
+	if v == compare.NotSeen {
+		return form.F("%s", v.Mark())
+	}
+	cell := c.verdictCell(v)
+	return form.Toned(cell.Tone, v.Mark()+" "+c.words(v))
+}
+
+// keys says whether the runs measured the same thing.
+func (c Comparison) keys() *form.Table {
+	t := form.NewTable(form.F("What was measured"), append([]any{"", "state"}, c.columns()...)...)
+	for _, k := range c.Keys {
+		state := form.Cell{Mark: "✓", Tone: form.Good, Text: form.F("same")}
+		switch {
+		case k.State == compare.Unknown:
+			state = form.Cell{Mark: "?", Tone: form.None, Text: form.F("not recorded")}
+		case k.State == compare.Differs && !k.Matters:
+			state = form.Cell{Mark: "≠", Tone: form.None, Text: form.F("differs, as may be")}
+		case k.State == compare.Differs && k.Accepted:
+			state = form.Cell{Mark: "≠", Tone: form.Doubt, Text: form.F("differs, accepted")}
+		case k.State == compare.Differs:
+			state = form.Cell{Mark: "✗", Tone: form.Bad, Text: form.F("differs")}
+		}
+		if k.Note != "" {
+			state.Text = form.F("%s: %s", state.Text, form.Data(k.Note))
+		}
+		row := []any{form.Name(k.Name), state}
+		for _, v := range k.Values {
+			row = append(row, form.Name(v))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+func (c Comparison) columns() (out []any) {
+	for i := range c.Runs {
+		out = append(out, form.F("%s", c.run(i)))
+	}
+	return out
+}
+
+// differing has the questions on which the runs disagree.
+func (c Comparison) differing() *form.Table {
+	t := form.NewTable(form.F("%s on which the runs disagree", figure.Count(len(c.Differing), "question")), append([]any{"question", "text"}, c.columns()...)...)
+	for _, q := range c.Differing {
+		row := []any{form.Name(q.ID), form.Data(q.Question)}
+		for _, a := range q.Answers {
+			row = append(row, answered(a))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+// answered says what became of a question in a run.
+func answered(a compare.Answered) form.Cell {
+	out := form.Cell{Mark: "✗", Tone: form.Bad, Text: form.F("fail")}
+	switch {
+	case a.Asked > 1:
+		out = form.Cell{Text: form.F("%d of %d passed", a.Passed, a.Asked)}
+		switch a.Passed {
+		case a.Asked:
+			out.Mark, out.Tone = "✓", form.Good
+		case 0:
+			out.Mark, out.Tone = "✗", form.Bad
+		}
+	case a.Passed > 0:
+		out = form.Cell{Mark: "✓", Tone: form.Good, Text: form.F("pass")}
+	case a.Outcome != result.Scored:
+		out = form.Cell{Mark: "!", Tone: form.Bad, Text: form.F("%s", form.Name(a.Outcome))}
+	}
+	if a.Score != nil {
+		out.Text = form.F("%s (%.3g)", out.Text, *a.Score)
+	}
+	return out
+}
+
+// how says how the figures of a comparison were computed, and from what.
+func (c Comparison) how() form.Section {
+	s := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed"}}
+	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +
+		"twice the probability of at most min(b, c) heads in b + c tosses of a coin, at most 1."
+	switch {
+	case c.ClusterTag != "":
+		test = "Sign-flip test of the differences of whole clusters, two-sided: the share of all assignments of signs to the " +
+			"clusters whose sum is at least as far from 0. Above 14 clusters they are random ones."
+	case c.Repeated:
+		test = "Sign-flip test of the mean difference of the questions' pass rates, two-sided."
+	}
+	s.FactIn(form.HTML, "pairs", "Runs are compared question by question. An error is a verdict: not passed. Pairs without a score are left out.")
+	s.FactIn(form.HTML, "test", "%s", test)
+	s.FactIn(form.HTML, "adjustment", "p-values are adjusted by Holm’s method over all tests of a table; a difference is shown if the adjusted one is below 0.05.")
+	if c.Resamples > 0 {
+		s.FactIn(form.HTML, "resampling", "%d resamples with seed %d", c.Resamples, c.Seed)
+	}
+	s.addComparison(c.Comparison)
+	for _, r := range c.Runs {
+		files := r.Files
+		if len(files) == 0 && r.SHA256 != "" {
+			files = []compare.File{{Path: r.Path, SHA256: r.SHA256}}
+		}
+		for _, f := range files {
+			s.FactIn(form.HTML, "SHA-256", "%s %s", form.Path(f.Path), form.Name(f.SHA256))
+		}
+	}
+	s.FactIn(form.HTML, "ids that are compared", "%s", form.Name(c.Questions.SHA256))
+	return s.Section
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/report/form"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/llm"
+)
+
+// cost returns what was paid for.
+func (run *Run) cost() form.Section {
+	res := &run.Result
+	s := form.Section{ID: "cost", Title: "Cost"}
+	if r := res.Replay; r != nil {
+		if i := r.Ingest; i != nil {
+			what := figure.Count(i.Sessions, "session")
+			if i.Sessions == 0 {
+				what = figure.Count(i.Documents, "document")
+			}
+			s.Fact("ingest", "%s  %s (%d reused)  %s  %.1f s", form.Name(i.Mode), figure.Count(i.Brains, "brain"), i.Reused, what, i.Seconds)
+			s.FactIn(form.Pages, "", "signature %s", form.Name(i.Signature))
+		}
+		if m := r.ModelRequests; m != nil {
+			s.Fact("requests", "%s", m.Text())
+			for _, warning := range m.Warnings() {
+				s.Warn(form.Everywhere, "%s", form.Data(warning))
+			}
+		}
+	}
+	if res.CostAccounting != nil {
+		run.accounting(&s)
+		return s
+	}
+	if c := &res.Cost; c.JudgeRequests > 0 {
+		doubt := ""
+		if c.UsageEstimated > 0 {
+			doubt = "  tokens estimated for " + figure.Count(c.UsageEstimated, "question")
+		}
+		if c.UsageImplausible > 0 {
+			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", figure.Count(c.UsageImplausible, "request"))
+		}
+		s.Fact("cost", "judge %s%s  %s  %d tokens in  %d out%s%s", c.Amount(), ofCap(c.CapUSD), figure.Count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens, doubt, pricesOf(c.PricesDate))
+		if n := len(c.Unassigned); n > 0 {
+			s.FactIn(form.Pages, "without a verdict", "%s that the run ended before, or asked again", figure.Count(n, "request"))
+		}
+	}
+	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
+		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", form.Data(c.Text()),
+			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"))
+	}
+	if e := res.Embeddings; e != nil {
+		s.Fact("embedded", "%s", form.Data(e.Text(strings.TrimSpace)))
+	}
+	if total := res.Cost.TotalUSD; total != nil && *total > res.Cost.SpentUSD {
+		s.Fact("total", "%s with what the daemon pays", *total)
+	}
+	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
+		s.Fact("own", "%s", text)
+	}
+	return s
+}
+
+// pricesOf says of which day the prices are of a cost, as far as that is known.
+func pricesOf(date string) form.Text {
+	if date == "" {
+		return form.F("")
+	}
+	return form.F("  prices of %s", form.Name(date))
+}
+
+// ofCap returns the cap as it follows an amount.
+func ofCap(limit *llm.USD) string {
+	if limit == nil {
+		return " (no cap)"
+	}
+	return " of " + limit.String()
+}
+
+// accounting adds the cost of an arm: its parts, and the tokens of each model.
+func (run *Run) accounting(s *form.Section) {
+	res, c := &run.Result, run.Result.CostAccounting
+	parts := []form.Text{form.F("%s%s", c.Amount(), ofCap(c.CapUSD))}
+	add := func(format string, args ...any) { parts = append(parts, form.F(format, args...)) }
+	shares := form.NewTable(form.F("Cost of this arm"), "for", ">USD", "share")
+	var phases []string
+	for _, p := range res.CostParts() {
+		phases = append(phases, p.Name+" "+p.String())
+		bar := form.Cell{}
+		if c.TotalUSD > 0 {
+			bar = share(float64(p.USD), float64(c.TotalUSD))
+		}
+		shares.Row(p.Name, p, bar)
+	}
+	shares.Row("spent", c.Amount(), "")
+	if c.TotalUSD > 0 {
+		add("%s", strings.Join(phases, ", "))
+	}
+	if c.List == nil {
+		parts = append(parts, perCorrect(c)...)
+	}
+	if asked := c.CacheHits + c.CacheMisses; asked > 0 {
+		add("cache hits %.0f%% (%d of %d) saved %s", 100*float64(c.CacheHits)/float64(asked), c.CacheHits, asked, c.CachedSavingsUSD)
+	}
+	if len(c.Unpriced) > 0 {
+		add("not counted, price unknown: %s", form.Join(", ", form.Names(c.Unpriced)...))
+	}
+	if c.Unmetered {
+		add("the daemon's own models are not counted")
+	}
+	s.Fact("cost", "%s", form.Parts(parts...))
+	listCost(s, c)
+	s.Show(form.HTML, shares)
+	for _, item := range res.CostItems() {
+		s.FactIn(form.HTML, item.Name, "%s", form.Data(item.Text))
+	}
+	if len(c.Tokens) == 0 {
+		return
+	}
+	t := form.NewTable(form.F("Tokens by model, prices of %s", form.Name(c.Prices.Date)), "model", ">requests", ">tokens in", ">tokens out", ">estimated", ">USD", ">USD per million in", ">out")
+	for _, m := range sortedKeys(c.Tokens) {
+		k, price := c.Tokens[m], c.Prices.Models[m]
+		usd, in, out := k.USD.String(), price.Input.String(), price.Output.String()
+		if slices.Contains(c.Unpriced, m) {
+			usd, in, out = "unknown", "unknown", "unknown"
+		}
+		t.Row(form.Name(m), k.Requests, k.InputTokens, k.OutputTokens, k.Estimated, usd, in, out)
+	}
+	s.Show(form.Pages, t)
+}
+
+// listCost adds what the arm would have cost alone, unless it is free.
+func listCost(s *form.Section, c *result.CostAccounting) {
+	l := c.List
+	if l == nil || l.USD != nil && *l.USD == 0 {
+		return
+	}
+	sum := fmt.Sprintf("%s = spent %s + saved by the cache %s", c.ListText(), c.Amount(), c.SavedText())
+	if l.SharedUSD > 0 {
+		sum += fmt.Sprintf(" + the check of the judge %s", l.SharedUSD)
+	}
+	if l.ReusedUSD > 0 {
+		sum += fmt.Sprintf(" + filling reused brains %s", l.ReusedUSD)
+	}
+	if l.ReusedUnrecorded > 0 {
+		sum += fmt.Sprintf(" + filling %s, not recorded", figure.Count(l.ReusedUnrecorded, "reused brain"))
+	}
+	s.Fact("list cost", "%s", form.Parts(append([]form.Text{form.F("%s", sum)}, perCorrect(c)...)...))
+}
+
+// perCorrect returns what a correct answer cost, nothing if that is not known or nothing.
+func perCorrect(c *result.CostAccounting) []form.Text {
+	if c.PerCorrectUSD == nil || *c.PerCorrectUSD == 0 || len(c.Unpriced) > 0 {
+		return nil
+	}
+	text := form.F("%s per correct answer", c.PerCorrectUSD.Round())
+	if i := c.PerCorrectInterval; i != nil {
+		text = form.F("%s [%s %s] (%s)", text, dollars(i.Low), dollars(i.High), i.Name())
+	}
+	return []form.Text{text}
+}
+
+// dollars formats an amount in dollars with four significant digits.
+func dollars(f float64) string { return llm.USD(math.Round(f * float64(llm.Dollar))).Round().String() }

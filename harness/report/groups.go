@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/report/form"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+)
+
+// groups returns the pass rates of groups of questions, and how certain the rate is.
+func (run *Run) groups() form.Section {
+	res := &run.Result
+	s := form.Section{ID: "groups", Title: "Groups of questions"}
+	panel(&s, res.Panel)
+	if text := res.Identity.Dataset.SelectionText(); text != "" {
+		s.FactIn(run.unlessReplay()&form.Terminal, "selection", "%s", form.Data(text))
+	}
+	if f := res.FirstTryRate; f != nil {
+		s.FactIn(run.ifScored(), "first try", "%d of %d passed: %.3f   %s tried again", f.Passed, f.Total, f.PassRate, figure.Count(f.TriedAgain, "question"))
+	}
+	run.clustered(&s)
+	run.repeats(&s)
+	run.strata(&s)
+	run.table(&s, "tag", res.TagRows(), run.Verbose, run.unlessReplay()&run.ifScored())
+	run.table(&s, "check", res.CheckRows(), true, run.unlessReplay())
+	run.replayed(&s)
+	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && res.Identity.Imported == nil && !res.Mapped.Unretrieved() {
+		s.FactIn(run.unlessReplay(), "grounded", "%s", res.GroundedText())
+	}
+	if res.Leaks != nil {
+		s.Fact("leaks", "%s", form.Data(res.Leaks.Text()))
+	}
+	s.Show(form.Pages, run.losses())
+	return s
+}
+
+// table adds the results of groups of questions. A terminal shows those in which questions did not pass, or
+// all.
+func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool, in form.Forms) {
+	res := &run.Result
+	interval, floor := result.Interval{Method: result.MethodWilson, Confidence: 0.95}, math.NaN()
+	if res.Clustered != nil {
+		interval.Method = result.MethodClustered
+	}
+	if res.Gate != nil {
+		floor = res.Gate.Floor
+	}
+	t := form.NewTable(form.F("Pass rates by %s. Bar: the rate. Whisker: its interval. Dashed line: the floor", of),
+		of, ">n", ">pass", ">rate", "#0 to 1", ">"+interval.Name(), ">errors", ">unscored")
+	row := func(in form.Forms, what any, n result.Counts, r *float64, i *result.Interval, floor float64) {
+		t.RowIn(in, what, n.Total, n.Passed, rate(r), rateBar(r, i, floor), withMethod(i, interval.Method), n.Errors, n.Unscored)
+	}
+	if of == "tag" {
+		all := form.Pages
+		if res.Replay != nil && len(res.Replay.Strata) > 0 {
+			all = form.HTML // strata have it
+		}
+		row(all, "all questions", res.Counts, res.PassRate, res.Believed(), floor)
+	}
+	for _, c := range rows {
+		shown, least := form.Everywhere, math.NaN()
+		if c.PassRate == nil || c.Passed == c.Total && !all {
+			shown = form.Pages
+		}
+		if c.Floor != nil {
+			least = c.Floor.Floor
+		}
+		if run.isStratum(c.Tag) {
+			shown &^= form.Markdown // it is a row of strata
+		}
+		row(shown, form.Name(c.Tag), c.Counts, c.PassRate, c.Interval, least)
+	}
+	s.Show(in, t)
+}
+
+// isStratum reports whether a tag has the questions of a stratum of a replay.
+func (run *Run) isStratum(tag string) bool {
+	name, ok := strings.CutPrefix(tag, "type:")
+	return ok && run.Result.Replay != nil && slices.ContainsFunc(run.Result.Replay.Strata, func(s result.Stratum) bool { return s.Name == name })
+}
+
+// withMethod is within for a column whose title names a method. It names any other one.
+func withMethod(i *result.Interval, titled string) form.Text {
+	if i == nil || i.Method == titled {
+		return form.F("%s", within(i))
+	}
+	return form.F("%s %s", within(i), methodName(i.Method))
+}
+
+// fewClusters is the number of clusters below which a clustered standard error is imprecise
+// (Miller 2024).
+const fewClusters = 20
+
+// clustered adds the interval of the pass rate that respects that questions of a cluster, or
+// repeats of a question, are alike.
+func (run *Run) clustered(s *form.Section) {
+	c, in := run.Result.Clustered, run.unlessReplay()&run.ifScored()
+	if c == nil {
+		return
+	}
+	by, clusters := form.F("%s", form.Name(c.Tag)), figure.Count(c.Clusters, "cluster")
+	if c.Tag == "" {
+		by, clusters = form.F("question"), figure.Count(c.Clusters, "question")
+	}
+	if c.Clusters < fewClusters {
+		clusters += fmt.Sprintf("; fewer than %d is few", fewClusters)
+	}
+	switch {
+	case c.SE == nil && c.Interval == nil:
+		s.FactIn(in, "clustered", "no interval: all questions are in one cluster of %s", by)
+	case c.Interval == nil:
+		s.FactIn(in, "clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
+	default:
+		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   believe this one: Wilson's takes them as independent", c.Interval.Name(), within(c.Interval), by, clusters)
+	}
+	if c.SE != nil {
+		s.FactIn(in&form.Pages, "", "standard error %.4f, %.4f if all were independent", *c.SE, c.NaiveSE)
+	}
+}
+
+// listedFlaky is the maximum number of flaky questions in the report.
+const listedFlaky = 10
+
+// repeats adds how the repeats of questions differ.
+func (run *Run) repeats(s *form.Section) {
+	r := run.Result.Repeats
+	if r == nil || len(r.At) == 0 {
+		return
+	}
+	k, first, last := r.K, r.At[0], r.At[len(r.At)-1]
+	s.Fact("repeats", "%d   pass@1 %.3f  pass@%d %.3f  pass^%d %.3f", k, first.PassAt, k, last.PassAt, k, last.PassHat)
+	flaky := form.F("flaky %d", len(r.Flaky))
+	if len(r.Flaky) > 0 {
+		var names []form.Text
+		for _, q := range r.Flaky[:min(len(r.Flaky), listedFlaky)] {
+			names = append(names, form.F("%s %d/%d", form.Name(q.ID), q.Passed, q.Asked))
+		}
+		if more := len(r.Flaky) - listedFlaky; more > 0 {
+			names = append(names, form.F("and %d more", more))
+		}
+		flaky = form.F("flaky %d (%s)", len(r.Flaky), form.Join(", ", names...))
+	}
+	s.Fact("", "stable %d  %s  never %d", r.Stable, flaky, r.Never)
+	if r.QuestionVariance != nil && r.RunVariance != nil {
+		s.Fact("", "variance  between questions %.3f  between runs %.3f", *r.QuestionVariance, *r.RunVariance)
+	}
+	t := form.NewTable(form.F("%s, asked %d times each", figure.Count(r.Questions, "question"), k), "attempts k", ">one passes (pass@k)", ">all pass (pass^k)")
+	for _, at := range r.At {
+		t.Row(at.K, rate(&at.PassAt), rate(&at.PassHat))
+	}
+	s.Show(form.Pages, t)
+}
+
+// strata adds the table by question type of a replay, which pages have by tag.
+func (run *Run) strata(s *form.Section) {
+	res := &run.Result
+	if res.Replay == nil || len(res.Replay.Strata) == 0 {
+		return
+	}
+	columns := []any{"stratum", ">n", ">pass", ">rate", ">95% Wilson", "|>p50", "|>p95"}
+	var metrics []string
+	if res.Retrieval != nil {
+		k := res.Identity.TopK
+		metrics = []string{fmt.Sprintf("any@%d", k), fmt.Sprintf("all@%d", k), fmt.Sprintf("recall@%d", k), fmt.Sprintf("ndcg@%d", min(k, 10))}
+		columns = append(columns, ">"+metrics[0], ">all", ">recall", ">nDCG")
+	}
+	t := form.NewTable(form.Text{}, columns...)
+	all := result.Stratum{Name: "overall", Counts: res.Counts, PassRate: res.PassRate, Interval: res.Interval, Latency: res.Latency}
+	if res.Retrieval != nil {
+		all.WithGold, all.Retrieval = res.Retrieval.Questions, res.Retrieval.Macro
+	}
+	for _, stratum := range append(slices.Clone(res.Replay.Strata), all) {
+		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, rate(stratum.PassRate), within(stratum.Interval),
+			percentile(stratum.Latency.P50, nil, result.NeededForP50), percentile(stratum.Latency.P95, nil, result.NeededForP95)}
+		for _, m := range metrics {
+			cell := none
+			if v, ok := stratum.Retrieval[m]; ok && stratum.WithGold > 0 {
+				cell = rate(&v)
+			}
+			row = append(row, cell)
+		}
+		t.Row(row...)
+	}
+	s.Show(form.Terminal|form.Markdown, t)
+}
+
+// losses says which stage lost the questions that did not pass.
+func (run *Run) losses() *form.Table {
+	res := &run.Result
+	lost := res.Counts.Total - res.Counts.Passed
+	t := form.NewTable(form.F("%s did not pass", figure.Count(lost, "question")), "lost at", ">questions", "#share", "meaning")
+	row := func(stage string, n int, meaning string) {
+		if n > 0 && lost > 0 {
+			t.Row(form.Name(stage), n, share(float64(n), float64(lost)), meaning)
+		}
+	}
+	if r := res.Replay; r != nil && len(r.Losses) > 0 {
+		for _, cause := range sortedKeys(r.Losses) {
+			row(string(cause), r.Losses[cause], causes[cause])
+		}
+	} else if g := res.Gate; g != nil {
+		row("retrieval", g.Loss.Retrieval, "a gold document was not retrieved")
+		row("reader", g.Loss.Reader, "all gold was retrieved, and the answer is wrong")
+		row("error", g.Loss.Errors, "the daemon returned no usable answer")
+		row("unscored", g.Loss.Unscored, "the scorer returned no usable verdict")
+		row("unknown", g.Loss.Unknown, "no gold document shows where it was lost")
+	}
+	return t
+}
+
+var causes = map[result.Cause]string{
+	result.CauseDaemon:        "the daemon returned no usable answer",
+	result.CauseReaderError:   "the model that answers failed",
+	result.CauseUnscored:      "the judge returned no usable verdict",
+	result.CauseJudgeSuspect:  "the answer contains the reference, and is judged wrong",
+	result.CauseRankBurial:    "gold is missing from the top-k and was found further down",
+	result.CauseMissRetrieval: "gold is missing from the top-k and was not found further down",
+	result.CauseAbstain:       "it declined with all gold retrieved, or answered where it should decline",
+	result.CauseUnknown:       "it is not known what is gold",
+	result.CauseReader:        "all gold was retrieved, and the answer is wrong",
+}

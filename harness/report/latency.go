@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"evalctl/harness/report/form"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/svg"
+)
+
+// latency returns the percentiles with their intervals: of the answering attempts, and, if that is
+// longer, as the callers felt them.
+func (run *Run) latency() form.Section {
+	res := &run.Result
+	s := form.Section{ID: "latency", Title: "Latency"}
+	t := form.NewTable(form.F("Percentiles of the questions that were answered"), "latency", ">n", ">p50", ">p95", ">p99")
+	name, n, how := "latency", 0, ""
+	for _, l := range res.Timings() {
+		p50, p95, p99 := percentile(l.P50, l.P50Interval, result.NeededForP50), percentile(l.P95, l.P95Interval, result.NeededForP95), percentile(l.P99, l.P99Interval, result.NeededForP99)
+		t.Row(l.Name, l.N, p50, p95, p99)
+		parts := []string{l.Name, "p50 " + p50, "p95 " + p95}
+		if l.P99 != nil { // else p95 is the highest to know
+			parts = append(parts, "p99 "+p99)
+		}
+		s.FactIn(form.Terminal, name, "%s", form.Parts(parts...))
+		name, n = "", l.N
+		if l.P50Interval != nil {
+			how = "brackets: " + l.P50Interval.Name()
+		}
+	}
+	if n == 0 {
+		return s
+	}
+	parts := []string{fmt.Sprintf("n=%d", n)}
+	if how != "" {
+		parts = append(parts, how)
+	}
+	if res.Felt != nil {
+		parts = append(parts, "with waits: failed attempts and pauses included")
+	}
+	s.FactIn(form.Terminal, "", "%s", form.Parts(parts...))
+	if res.Retried > 0 {
+		s.FactIn(form.Terminal, "", "%s needed more than one attempt", figure.Count(res.Retried, "question"))
+	}
+	s.Show(form.Pages, t)
+	if len(run.Questions) > 0 {
+		s.Show(form.HTML, form.Chart{SVG: run.distribution, Caption: "Share of the questions that took at most this time."})
+	}
+	if how != "" {
+		s.Note(form.Pages, "%s by order statistics", "Intervals of percentiles are")
+	}
+	if res.Felt != nil {
+		s.Note(form.Pages, "%s", result.FeltNote)
+	}
+	for _, note := range res.TimingNotes() {
+		s.Note(form.Pages, "%s", form.Data(note))
+	}
+	if r := res.Replay; r != nil {
+		if r.Alone != nil {
+			s.FactIn(form.Terminal, "alone", "%s", form.Data(r.Alone.Text()))
+		}
+		if r.FirstAttempt < res.Counts.Total {
+			s.Fact("attempts", "%d of %s answered at the first attempt, %d of these passed", r.FirstAttempt, figure.Count(res.Counts.Total, "question"), r.FirstAttemptPassed)
+		}
+		if r.Restarts > 0 {
+			s.Warn(form.Everywhere, "the daemon was started again %s while it was measured", times(r.Restarts))
+		}
+	}
+	return s
+}
+
+// distribution draws the latencies of the answers.
+func (run *Run) distribution() template.HTML {
+	var series []svg.Series
+	for _, l := range run.Result.Timings() {
+		var values []float64
+		for i := range run.Questions {
+			q := &run.Questions[i]
+			if v := l.Of(q); v != nil && (q.Outcome == result.Scored || q.Outcome == result.Unscored) {
+				values = append(values, *v)
+			}
+		}
+		if len(values) > 0 {
+			slices.Sort(values)
+			series = append(series, svg.Series{Name: l.Name, Sorted: values})
+		}
+	}
+	if len(series) == 0 {
+		return ""
+	}
+	return svg.ECDF("Share of questions by latency; the table has the percentiles", series, figure.Duration)
+}
+
+// percentile formats a percentile with its interval, or how many answers it needs.
+func percentile(ms *float64, i *result.Interval, needed int) string {
+	switch {
+	case ms == nil:
+		return fmt.Sprintf("needs %d", needed)
+	case i == nil:
+		return figure.Duration(*ms)
+	}
+	return fmt.Sprintf("%s [%s %s]", figure.Duration(*ms), durationLike(i.Low, *ms), durationLike(i.High, *ms))
+}
+
+// durationLike is figure.Duration without the unit, if that is the unit of the other time.
+func durationLike(ms, other float64) string {
+	number, unit, _ := strings.Cut(figure.Duration(ms), " ")
+	if _, same, _ := strings.Cut(figure.Duration(other), " "); unit == same {
+		return number
+	}
+	return number + " " + unit
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// TrendPoint is one result of a trend.
+type TrendPoint struct {
+	Date          time.Time
+	Passed, Total int
+	// Rate is the pass rate and Low and High its interval, from 0 to 1.
+	Rate, Low, High float64
+	// Interval names the level and the method of the interval, such as 95% Wilson. It may be empty.
+	Interval string
+	// Changed is set if the pass rates before and from here on differ.
+	Changed bool
+	// Note says what else changed, such as the judge's prompt. It may be empty.
+	Note string
+	// URL leads to the page of the result, if there is one.
+	URL string
+}
+
+// trendSection has the results before this one.
+func trendSection(trend []TrendPoint, g *result.Gate) form.Section {
+	s := form.Section{ID: "trend", Title: "Trend"}
+	if len(trend) == 0 {
+		return s
+	}
+	floor, method := math.NaN(), trend[0].Interval
+	if g != nil {
+		floor = g.Floor
+	}
+	if slices.ContainsFunc(trend, func(p TrendPoint) bool { return p.Interval != method }) || method == "" {
+		method = "95% CI"
+	}
+	t := form.NewTable(form.F("Comparable results"), "date", ">passed", ">of", ">rate", form.Column{Name: form.F("%s", form.Name(method)), Number: true, In: form.HTML}, "change")
+	var drawn []svg.Point
+	for _, p := range trend {
+		drawn = append(drawn, svg.Point{Label: p.Date.UTC().Format("2006-01-02"), Rate: svg.Interval{Value: p.Rate, Low: p.Low, High: p.High}, Change: p.Changed})
+		change := form.Cell{Text: form.F("%s", form.Data(p.Note))}
+		if p.Changed {
+			change = form.Cell{Mark: "◆", Tone: form.Doubt, Text: form.F("the rate changed here %s", form.Data(p.Note))}
+		}
+		t.Row(form.Cell{Text: form.F("%s", moment(p.Date)), URL: p.URL}, p.Passed, p.Total, rate(&p.Rate), rate(&p.Low)+"–"+rate(&p.High), change)
+	}
+	s.Show(form.HTML, form.Chart{
+		SVG:     func() template.HTML { return svg.Trend("Pass rates over time; the table has the values", drawn, floor) },
+		Caption: fmt.Sprintf("Pass rates of %s with their intervals, the oldest first.", figure.Count(len(trend), "comparable result")),
+	})
+	s.Show(form.HTML, t)
+	return s
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"evalctl/harness/report/form"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+)
+
+// retrieval returns the metrics of retrieval with their intervals, and by tag.
+func (run *Run) retrieval() form.Section {
+	r := run.Result.Retrieval
+	s := form.Section{ID: "retrieval", Title: "Retrieval"}
+	if r == nil {
+		return s
+	}
+	if len(r.Ks) > 0 {
+		run.retrieved(&s)
+	}
+	for i, w := range r.Warnings {
+		in, text := form.Everywhere, form.F("%s", form.Data(w.Message))
+		if i < run.Warned {
+			in = form.Pages
+		}
+		if len(w.IDs) > 0 {
+			ids := form.Join(", ", form.Names(w.IDs)...)
+			if more := w.Count - len(w.IDs); more > 0 {
+				ids = form.F("%s, and %d more", ids, more)
+			}
+			text = form.F("%s (%s)", text, ids)
+		}
+		s.Warn(in, "%s", text)
+	}
+	if len(r.Ks) == 0 {
+		return s
+	}
+	depths := form.NewTable(form.F("Means by depth"), "metric")
+	for _, k := range r.Ks {
+		depths.Columns = append(depths.Columns, form.Column{Name: form.F("at %d", k), Number: true, In: form.Everywhere})
+	}
+	for _, metric := range []string{"recall", "any", "all", "precision", "success", "ndcg"} {
+		row := []any{result.MetricName(metric)}
+		for _, k := range r.Ks {
+			row = append(row, metricAt(r.Macro, fmt.Sprintf("%s@%d", metric, k)))
+		}
+		depths.Row(row...)
+	}
+	s.Show(form.HTML, depths)
+	return s
+}
+
+func metricAt(m result.Metrics, name string) string {
+	v, ok := m[name]
+	if !ok {
+		return none
+	}
+	return rate(&v)
+}
+
+// retrieved adds the primary metrics.
+func (run *Run) retrieved(s *form.Section) {
+	res, r := &run.Result, run.Result.Retrieval
+	names := r.PrimaryMetrics()
+	var parts []string
+	for _, name := range names {
+		part := result.MetricName(name) + " " + metricAt(r.Macro, name)
+		if i, ok := r.Intervals[name]; ok {
+			part += fmt.Sprintf(" [%.3f %.3f]", i.Low, i.High)
+		}
+		parts = append(parts, part)
+	}
+	s.Fact("retrieval", "%s", form.Parts(parts...))
+	thing := "question"
+	if res.Repeats != nil {
+		thing = "attempt"
+	}
+	over := fmt.Sprintf("over %s with expected_paths", figure.Count(r.Questions, thing))
+	if r.NoGold > 0 {
+		over += fmt.Sprintf(", leaving out %d without", r.NoGold)
+	}
+	about := []form.Text{form.F("%s", over)}
+	if name := r.IntervalName(); name != "" {
+		text := form.F("brackets: %s", form.Name(name))
+		if cluster := r.Clusters(); cluster != "" {
+			text = form.F("%s, clusters: %s (%d)", text, form.Name(cluster), r.Basis.Units)
+		}
+		about = []form.Text{text, about[0]}
+	}
+	if r.Errors > 0 {
+		about = append(about, form.F("%s count as 0", figure.Count(r.Errors, "error")))
+	}
+	if res.GoldMissed > 0 {
+		about = append(about, form.F("%d with no gold document in the top %d", res.GoldMissed, r.Ks[len(r.Ks)-1]))
+	}
+	s.Fact("", "%s", form.Parts(about...))
+	if b := r.Basis; b != nil && b.Resamples > 0 {
+		s.FactIn(form.Pages, "", "%d resamples, seed %d", b.Resamples, b.Seed)
+	}
+	if depth := res.DepthText(); depth != "" {
+		s.FactIn(run.unlessReplay(), "depth", "%s", depth)
+	}
+	columns := []any{"tag", ">n"}
+	for _, name := range names {
+		metric, _, _ := strings.Cut(result.MetricName(name), "@") // the lines above show the depth
+		columns = append(columns, ">"+metric)
+	}
+	t := form.NewTable(form.F("Means over the questions with expected paths"), columns...)
+	row := func(in form.Forms, what any, n int, m result.Metrics) {
+		cells := []any{what, n}
+		for _, name := range names {
+			cells = append(cells, metricAt(m, name))
+		}
+		t.RowIn(in, cells...)
+	}
+	row(form.Pages, "all with gold", r.Questions, r.Macro)
+	for _, tag := range sortedKeys(r.ByTag) {
+		if m := r.ByTag[tag]; m != nil {
+			in := form.Everywhere
+			if res.Duplicate(tag) {
+				in = form.Terminal
+			}
+			row(in, form.Name(tag), m.N, m.Macro)
+		}
+	}
+	s.Show(run.unlessReplay()&^form.Markdown, t)
+}
