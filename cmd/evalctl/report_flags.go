@@ -87,8 +87,10 @@ func printConfigured(t *terminal.Terminal, p *process) {
 // printJudging prints the judge, and what it is likely to cost.
 func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 	if p.Judging == nil {
-		if c.Typed("max-cost-usd") { // a file may have it for runs with another scorer
-			t.Field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests", c.Scorer)
+		for _, flag := range []string{"max-cost-usd", "judge-cache"} {
+			if c.Typed(flag) { // a file may have it for runs with another scorer
+				t.Field("warning", "--%s has no effect: --scorer %s makes no paid requests", flag, c.Scorer)
+			}
 		}
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"evalctl/harness/result"
 )
 
 // IDs are the ids of questions in a file. The zero value is no file.
@@ -20,6 +22,9 @@ func ReadIDs(path string) (IDs, error) {
 	l := IDs{Path: path}
 	if path == "" {
 		return l, nil
+	}
+	if err := result.Unexpected(path, "ids, one on a line"); err != nil {
+		return l, err
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -69,6 +69,17 @@ func IsRecipeFile(text string) bool {
 	return ext == ".yaml" || ext == ".yml" || strings.ContainsRune(text, '/')
 }
 
+// AbsoluteFiles makes the paths of recipe files in a panel absolute, because a run may be resumed in
+// another folder.
+func AbsoluteFiles(panel []string) (err error) {
+	for i, r := range panel {
+		if IsRecipeFile(r) && err == nil {
+			panel[i], err = filepath.Abs(r)
+		}
+	}
+	return err
+}
+
 func recipeOf(text string) (Recipe, error) {
 	if IsRecipeFile(text) {
 		return readRecipe(text)

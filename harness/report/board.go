@@ -96,6 +96,9 @@ func WriteBoard(path string, b *board.Board) error {
 	if base == path || filepath.Base(base) == "" {
 		return fmt.Errorf("%s has no ending such as .html, without which the folder of the results would have its name", path)
 	}
+	if err := (File{Flag: "html", Path: path}).writable(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return err
 	}

@@ -53,18 +53,28 @@ func (fs Files) ForArms(names []string) Files {
 // Prepare checks that the reports can be written at the end, and creates their folders. others are
 // the files that the command reads or writes, none of which a report may replace.
 func (fs Files) Prepare(others ...File) error {
+	if err := fs.distinct(others); err != nil {
+		return err
+	}
+	for _, f := range fs {
+		if err := f.writable(); err != nil {
+			return f.failed(err)
+		}
+	}
+	return nil
+}
+
+// distinct returns an error for two files that are the same, or one of others.
+func (fs Files) distinct(others []File) error {
 	for i, f := range fs {
 		for _, other := range slices.Concat(others, fs[:i]) {
 			switch {
-			case other.Path == "" || other.Flag == f.Flag:
+			case other.Path == "" || other.Path == Stdout || other.Flag == f.Flag:
 			case sameFile(f.Path, other.Path):
 				return fmt.Errorf("--%s %s is also the file of --%s; name another one", f.Flag, f.Path, other.Flag)
 			case other.Flag == "corpus" && strings.HasPrefix(resolved(f.Path), resolved(other.Path)+string(filepath.Separator)):
 				return fmt.Errorf("--%s %s would be a document of --corpus; name a file elsewhere", f.Flag, f.Path)
 			}
-		}
-		if err := f.writable(); err != nil {
-			return f.failed(err)
 		}
 	}
 	return nil
@@ -73,6 +83,9 @@ func (fs Files) Prepare(others ...File) error {
 // Render writes a result file, or a report of conformance, again. It checks all files before it
 // writes the first. The tables csv and parquet are made without reading the questions into memory.
 func (fs Files) Render(path string, stdout io.Writer) error {
+	if err := fs.distinct(nil); err != nil {
+		return err
+	}
 	for _, f := range fs {
 		if f.Path == Stdout {
 			continue

@@ -137,7 +137,7 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 		runtime.Gosched()
 	}
 	if err := ctx.Err(); err != nil {
-		g.release(t)
+		g.leave(t)
 		return nil, err
 	}
 	began := time.Now()
@@ -248,9 +248,11 @@ func (g *Gate) shedOldest(t *tenant) {
 	oldest.Value.(*waiter).admitted <- ErrOverloaded
 }
 
-func (g *Gate) release(t *tenant) {
+// leave releases the slot of work whose context ended before it began.
+func (g *Gate) leave(t *tenant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.abandoned++
 	g.releaseLocked(t)
 }
 

@@ -210,7 +210,7 @@ func TestStale(t *testing.T) {
 			if !s.gate.Refuse("a") {
 				t.Error("the queue is not full")
 			}
-			s.gate.release(s.gate.tenants["x"]) // has taken much longer than the mean, which must not change
+			s.gate.leave(s.gate.tenants["x"]) // has taken much longer than the mean, which must not change
 			synctest.Wait()
 			delete(s.leave, "x")
 			if shed := s.ended["a1"] != nil; shed != tc.shed || len(s.ended) > 1 {

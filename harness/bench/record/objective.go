@@ -131,7 +131,7 @@ func (o Objective) applies(f OpFigures, ops int) bool {
 
 // Verdict is whether one thing that was required holds.
 type Verdict struct {
-	// Require is the objective, or what else was required: baseline, compare, find-limit or lost.
+	// Require is the objective, or what else was required: baseline, compare or lost.
 	Require string `json:"require"`
 	Target  int    `json:"target"`
 	Stage   int    `json:"stage"`
