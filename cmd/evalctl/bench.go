@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -166,25 +165,9 @@ func (c *benchCmd) print(p *process, f *record.File, path string) error {
 	}{own, latest, f.Plan, f.Targets, f.Figures})
 }
 
-// checkEmpty returns an error for a flag that is given without a value, as by an unset variable of a shell.
-func (c *benchCmd) checkEmpty() error {
-	for _, f := range []report.File{
-		{Flag: "endpoint", Path: c.Endpoint}, {Flag: "daemon-cmd", Path: c.DaemonCmd}, {Flag: "mix", Path: c.Mix},
-		{Flag: "documents", Path: c.Documents}, {Flag: "grow", Path: c.Grow}, {Flag: "corpus", Path: c.Corpus},
-		{Flag: "dataset", Path: c.Dataset}, {Flag: "brain", Path: c.Brain}, {Flag: "rate", Path: c.Rate}, {Flag: "require", Path: c.Require},
-		{Flag: "find-limit", Path: c.FindLimit}, {Flag: "baseline", Path: c.Baseline}, {Flag: "fail-over", Path: c.FailOver},
-		{Flag: "chaos", Path: c.Chaos}, {Flag: "output", Path: c.Output},
-	} {
-		if f.Path == "" && c.Typed(f.Flag) {
-			return fmt.Errorf("--%s is empty: give a value, or leave it out", f.Flag)
-		}
-	}
-	return nil
-}
-
 // config checks the flags and reads the files that they name.
 func (c *benchCmd) config(p *process) (bench.Config, error) {
-	if err := c.checkEmpty(); err != nil {
+	if err := c.CheckEmpty(); err != nil {
 		return bench.Config{}, err
 	}
 	config := bench.Config{Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: llm.DefaultPrices()}

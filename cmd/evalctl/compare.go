@@ -53,7 +53,7 @@ func (c *compareCmd) Run(p *process) error {
 		Intersect: c.Intersect, Accept: c.Accept,
 	})
 	if refused, ok := errors.AsType[*compare.IncomparableError](err); ok {
-		text.Incomparable(newTerminal(p, false), refused)
+		report.Incomparable(newTerminal(p, false), refused)
 		return err
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
@@ -106,7 +105,7 @@ func (c *judgeFlags) validateMoney() error {
 	if err := c.validateUnusable(); err != nil {
 		return err
 	}
-	err := absoluteRecipes(c.JudgePanel)
+	err := judging.AbsoluteFiles(c.JudgePanel)
 	if err != nil {
 		return err
 	}
@@ -126,17 +125,6 @@ func (c *judgeFlags) validateMoney() error {
 	}
 	c.budget = &limit
 	return nil
-}
-
-// absoluteRecipes makes the paths of recipe files absolute, because a run may be resumed in another
-// folder.
-func absoluteRecipes(panel []string) (err error) {
-	for i, r := range panel {
-		if judging.IsRecipeFile(r) && err == nil {
-			panel[i], err = filepath.Abs(r)
-		}
-	}
-	return err
 }
 
 // validatePanel rejects a panel for a scorer by which no judge decides on answers.

@@ -88,11 +88,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Termina
 	compared := replay.Compare(outcomes, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster})
 	display.Arms(t, outcomes, compared)
 	display.Spent(t, plan, running)
-	worst := c.worst(ctx, outcomes)
-	if err := c.writeReport(outcomes, compared); err != nil {
-		worst = errors.Join(worst, err)
-	}
-	worst = c.writeArms(p, t, outcomes, compared, worst)
+	worst := c.writeReports(p, t, outcomes, compared, c.worst(ctx, outcomes))
 	if err := c.printSummaries(ctx, p, outcomes, compared); err != nil {
 		return errors.Join(err, running.Close())
 	}

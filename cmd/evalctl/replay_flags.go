@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/extern"
+	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/result"
@@ -226,7 +227,7 @@ func (c *replayCmd) validatePanel() error {
 	case len(c.JudgePanel) > 0 && c.JudgePrompts != "":
 		return errors.New("--judge-panel and --judge-prompts exclude each other: a recipe file has prompts of your own")
 	}
-	return absoluteRecipes(c.JudgePanel)
+	return judging.AbsoluteFiles(c.JudgePanel)
 }
 
 // plan checks everything that needs neither a daemon nor money. The caller closes the plan.

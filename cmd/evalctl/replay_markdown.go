@@ -20,10 +20,12 @@ func (c *replayCmd) validateReport() error {
 	if c.Report == "" && c.History != "" {
 		return errors.New("--history is for the trend in a report: give --report FILE")
 	}
+	if c.Report != "" {
+		c.History = cmp.Or(c.History, defaultOutput)
+	}
 	if info, err := os.Stat(c.Report); err == nil && info.IsDir() {
 		return fmt.Errorf("--report %s is a folder; name a file in it", c.Report)
 	}
-	// The report replaces a file of that name, which must not be a dataset or a result.
 	if c.Report != "" && !strings.EqualFold(filepath.Ext(c.Report), ".md") {
 		return fmt.Errorf("--report %s: the name of a report ends in .md", c.Report)
 	}
@@ -47,43 +49,24 @@ func (c *replayCmd) keepInputs(flag, path string) error {
 	return nil
 }
 
-// history returns the folder with the results of the nights before, empty without a report.
-func (c *replayCmd) history() string {
-	if c.Report == "" {
-		return ""
-	}
-	return cmp.Or(c.History, defaultOutput)
-}
-
-// writeReport writes the report of --report, also of arms that did not finish.
-func (c *replayCmd) writeReport(outcomes []replay.Outcome, compared *compare.Arms) error {
-	if c.Report == "" {
-		return nil
-	}
-	var arms []nightly.Arm
-	for _, o := range outcomes {
-		arm := nightly.Arm{Name: o.Arm.Name, Path: o.File()}
-		if o.Err != nil {
-			arm.Problem = o.Err.Error()
-		}
-		arms = append(arms, arm)
-	}
-	if err := nightly.Write(c.Report, arms, compared, c.history()); err != nil {
-		return fmt.Errorf("--report: %w", err)
-	}
-	return nil
-}
-
-// writeArms writes the reports of reportFlags, also of arms that did not finish.
-func (c *replayCmd) writeArms(p *process, t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms, worst error) error {
-	if !c.wanted() {
+// writeReports writes the report of --report and those of reportFlags, also of arms that did not finish.
+func (c *replayCmd) writeReports(p *process, t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms, worst error) error {
+	if c.Report == "" && !c.wanted() {
 		return worst
 	}
 	var arms report.Arms
 	for _, o := range outcomes {
 		arms = append(arms, report.ReadArm(o.Arm.Name, o.File(), o.Err))
 	}
-	if compared != nil {
+	if c.Report != "" {
+		if err := nightly.Write(c.Report, arms, compared, c.History); err != nil {
+			worst = errors.Join(worst, fmt.Errorf("--report: %w", err))
+		}
+	}
+	switch {
+	case !c.wanted():
+		return worst
+	case compared != nil:
 		return c.write(p, t, report.Replay{Arms: arms, Compared: compared}, worst)
 	}
 	return c.write(p, t, arms, worst)

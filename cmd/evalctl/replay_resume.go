@@ -25,7 +25,7 @@ func (c *replayCmd) options() (map[string]any, error) {
 	options, err := c.Keep(c.addPaths(map[string]string{
 		"dataset": c.Dataset, "corpus": c.Corpus, "errata": c.Errata, "ids": strings.TrimPrefix(c.IDs, "@"),
 		"exclude-ids": c.ExcludeIDs, "judge-prompts": c.JudgePrompts, "prices": c.Prices,
-		"cache-dir": c.CacheDir, "report": c.Report, "history": c.history(),
+		"cache-dir": c.CacheDir, "report": c.Report, "history": c.History,
 	}))
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/report/form"
@@ -335,4 +336,32 @@ func (c Compared) report() *form.Report {
 	r.Verdict.Title = form.F("Comparison of %s", form.Join(", ", form.Names(c.Names)...))
 	r.Verdict.Headline, r.Verdict.Sentences = r.Verdict.Title, dataOf(c.Sentences())
 	return r
+}
+
+// Incomparable prints in what results differ, and what can be done about it.
+func Incomparable(t *terminal.Terminal, e *compare.IncomparableError) {
+	s := form.Section{}
+	s.Show(form.Terminal, refused(e))
+	s.Text(t)
+	var accept []string
+	intersect := false
+	for _, name := range e.Differing {
+		if slices.Contains(compare.Intersected(), name) {
+			intersect = true
+		} else {
+			accept = append(accept, name)
+		}
+	}
+	var flags []string
+	if intersect {
+		flags = append(flags, "--intersect")
+	}
+	if len(accept) > 0 {
+		flags = append(flags, "--accept "+strings.Join(accept, ","))
+	}
+	fmt.Fprintf(t, "  If that is the comparison you want, add %s", strings.Join(flags, " "))
+	if intersect {
+		fmt.Fprintf(t, " (%s in common)", figure.Count(e.Common, "question"))
+	}
+	fmt.Fprint(t, ".\n\n")
 }

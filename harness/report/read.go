@@ -37,15 +37,17 @@ func Read(path string) (Document, error) {
 // that cannot be read is a problem of the arm too.
 func ReadArm(name, path string, problem error) Arm {
 	arm := Arm{Name: name}
-	if path != "" {
-		run, err := ReadRun(path)
-		if problem == nil {
-			problem = err
-		}
-		arm.Run = run
-	}
 	if problem != nil {
 		arm.Problem = problem.Error()
+	}
+	if path == "" {
+		return arm
+	}
+	run, err := ReadRun(path)
+	if arm.Run = run; err != nil && problem != nil {
+		arm.Problem += "; " + err.Error()
+	} else if err != nil {
+		arm.Problem = err.Error()
 	}
 	return arm
 }

@@ -66,7 +66,7 @@ func render(t *testing.T, next func(int) string) string {
 	}
 	var b strings.Builder
 	accepted := compared(arms, compare.Options{Resamples: 20, Accept: compare.KeyNames()})
-	if err := Report(&b, arms, accepted, dir); err != nil || accepted.Comparison == nil {
+	if err := Report(&b, readArms(arms), accepted, dir); err != nil || accepted.Comparison == nil {
 		t.Fatal(err, accepted.Sentences())
 	}
 	return b.String()

@@ -21,17 +21,8 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// Arm is one of the things that a replay measured.
-type Arm struct {
-	Name string
-	// Path is that of the result file, empty if the arm has none.
-	Path string
-	// Problem is what ended the arm early, empty if nothing did.
-	Problem string
-}
-
 // Write replaces the file at path by the report of the arms, and creates its folder. See Report.
-func Write(path string, arms []Arm, compared *compare.Arms, history string) error {
+func Write(path string, arms report.Arms, compared *compare.Arms, history string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -40,20 +31,19 @@ func Write(path string, arms []Arm, compared *compare.Arms, history string) erro
 
 // Report writes the report. history is the folder with the results of the nights before, empty for none.
 // The error is that of w.
-func Report(w io.Writer, arms []Arm, compared *compare.Arms, history string) error {
+func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history string) error {
 	var page bytes.Buffer
-	var measured []*measured
+	var all []*measured
 	var reported report.Arms
 	for _, a := range arms {
-		m := measure(a)
-		measured = append(measured, m)
-		if m.run != nil {
-			reported = append(reported, report.Arm{Name: a.Name, Run: m.run, Problem: m.Problem})
+		m := &measured{Arm: a}
+		if all = append(all, m); a.Run != nil {
+			m.res, reported = &a.Run.Result, append(reported, a)
 		}
 	}
-	title(&page, measured)
+	title(&page, all)
 	sentences(&page, compared)
-	for _, m := range measured {
+	for _, m := range all {
 		m.verdict(&page)
 	}
 	fmt.Fprintln(&page)
@@ -63,7 +53,7 @@ func Report(w io.Writer, arms []Arm, compared *compare.Arms, history string) err
 			return err
 		}
 	}
-	trends(&page, measured, history)
+	trends(&page, all, history)
 	if err := report.Markdown(&page, report.Replay{Arms: reported}, report.MaxSummary-page.Len()); err != nil {
 		return err
 	}
@@ -97,27 +87,8 @@ func interval(i *result.Interval) string {
 
 // measured is an arm with its result.
 type measured struct {
-	Arm
-	run *report.Run    // nil without a result
-	res *result.Result // that of run
-}
-
-// measure reads the result of an arm.
-func measure(a Arm) *measured {
-	m := &measured{Arm: a}
-	if a.Path == "" {
-		return m
-	}
-	run, err := report.ReadRun(a.Path)
-	if err != nil {
-		if m.Problem != "" {
-			m.Problem += "; "
-		}
-		m.Problem += err.Error()
-		return m
-	}
-	m.run, m.res = run, &run.Result
-	return m
+	report.Arm
+	res *result.Result // nil without one
 }
 
 // title writes the heading, which says what was asked.

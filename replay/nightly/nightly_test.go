@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 )
 
@@ -124,7 +125,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 var errFull = errors.New("disk full")
 
 func TestReportReturnsErrorsOfTheWriter(t *testing.T) {
-	if err := Report(full{}, []Arm{{Name: "go"}}, nil, ""); !errors.Is(err, errFull) {
+	if err := Report(full{}, report.Arms{{Name: "go"}}, nil, ""); !errors.Is(err, errFull) {
 		t.Errorf("error %v", err)
 	}
 }

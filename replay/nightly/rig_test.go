@@ -2,6 +2,7 @@ package nightly
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/compare"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
@@ -176,14 +178,29 @@ func (m *made) save(t *testing.T, elements ...string) string {
 	return path
 }
 
+// Arm is an arm whose result file is read, if it has one.
+type Arm struct{ Name, Path, Problem string }
+
 // reportOf returns the report of some arms.
 func reportOf(t *testing.T, history string, arms ...Arm) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Report(&b, arms, compared(arms, compare.Options{Resamples: 200}), history); err != nil {
+	if err := Report(&b, readArms(arms), compared(arms, compare.Options{Resamples: 200}), history); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// readArms reads the results of arms.
+func readArms(arms []Arm) (read report.Arms) {
+	for _, a := range arms {
+		var problem error
+		if a.Problem != "" {
+			problem = errors.New(a.Problem)
+		}
+		read = append(read, report.ReadArm(a.Name, a.Path, problem))
+	}
+	return read
 }
 
 // compared compares several arms.

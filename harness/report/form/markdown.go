@@ -18,14 +18,19 @@ const (
 // Separated returns words of the program for a page. What two blanks or a break between parts separate
 // on a terminal has a sign between it.
 func Separated(s string) string {
-	return strings.NewReplacer(partBreak, " · ", ":  ", ": ", "   ", " · ", "  ", " · ").Replace(s)
+	if !strings.Contains(s, "  ") && !strings.Contains(s, partBreak) {
+		return s
+	}
+	return separators.Replace(s)
 }
+
+var separators = strings.NewReplacer(partBreak, " · ", ":  ", ": ", "   ", " · ", "  ", " · ")
 
 // ownMarkdown makes the program's words safe for Markdown. GitHub takes what is between two dollar signs for a
 // formula.
-func ownMarkdown(s string) string {
-	return strings.NewReplacer("|", `\|`, "*", `\*`, "~", `\~`, "$", `\$`, "`", "\\`").Replace(Separated(s))
-}
+func ownMarkdown(s string) string { return special.Replace(Separated(s)) }
+
+var special = strings.NewReplacer("|", `\|`, "*", `\*`, "~", `\~`, "$", `\$`, "`", "\\`")
 
 // inMarkdown shows texts of others as code.
 var inMarkdown = Escape{
