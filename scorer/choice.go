@@ -5,30 +5,37 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
 	// stated finds an option that the answer names as its answer: "the answer is (b)", "Answer: b".
-	stated = regexp.MustCompile(`(?i)\b(?:answer|option|choice|choose|select|pick)\b(?:\s+(?:is|would be))?\s*[:=]?\s*\**\s*` +
-		`(?:\(([a-z])\)|([a-z])(?:[).:*]|\s*$))`)
+	stated = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:answer|option|choice|choose|select|pick)\b(?:\s+(?:is|would be))?\s*[:=]?\s*\**\s*` +
+			`(?:\(([a-z])\)|([a-z])(?:[).:*]|\s*$))`)
+	})
 	// bracketed finds an option in parentheses.
-	bracketed = regexp.MustCompile(`(?i)\(([a-z])\)`)
+	bracketed = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\(([a-z])\)`)
+	})
 	// leading finds an option that an answer begins with: "b", "b)", "b. Because", "**b**".
-	leading = regexp.MustCompile(`(?i)^\W*([a-z])(?:[).:*]|\s*$)`)
+	leading = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^\W*([a-z])(?:[).:*]|\s*$)`)
+	})
 )
 
 // ChoiceOf returns the letter of the option that an answer to a multiple-choice question chooses: the
 // last one that it calls its answer, else the only one in parentheses, else the one that it begins
 // with. It is empty if none is, or if the answer names several and calls none its answer.
 func ChoiceOf(answer string) string {
-	if found := letters(stated.FindAllStringSubmatch(answer, -1)); len(found) > 0 {
+	if found := letters(stated().FindAllStringSubmatch(answer, -1)); len(found) > 0 {
 		return found[len(found)-1]
 	}
-	found := letters(bracketed.FindAllStringSubmatch(answer, -1))
+	found := letters(bracketed().FindAllStringSubmatch(answer, -1))
 	slices.Sort(found)
 	switch found = slices.Compact(found); len(found) {
 	case 0:
-		if found = letters(leading.FindAllStringSubmatch(answer, 1)); len(found) == 1 {
+		if found = letters(leading().FindAllStringSubmatch(answer, 1)); len(found) == 1 {
 			return found[0]
 		}
 	case 1:

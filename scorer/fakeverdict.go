@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"evalctl/internal/llm"
@@ -98,8 +99,10 @@ type span struct {
 	unit string
 }
 
-var spanPattern = regexp.MustCompile(
-	`\b(\d{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -]+(day|week|month)s?\b`)
+var spanPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`\b(\d{1,6}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -]+(day|week|month)s?\b`)
+})
 
 var smallNumbers = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 	"nine", "ten", "eleven", "twelve"}
@@ -108,7 +111,7 @@ var smallNumbers = []string{"zero", "one", "two", "three", "four", "five", "six"
 func spans(text string) []span {
 	text = strings.ToLower(text)
 	var list []span
-	for _, m := range spanPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range spanPattern().FindAllStringSubmatch(text, -1) {
 		list = append(list, span{parseCount(m[1]), m[2]})
 	}
 	if n := parseCount(strings.Trim(text, " .")); list == nil && n >= 0 {
@@ -128,7 +131,7 @@ func parseCount(word string) int {
 // sameCount reports whether both the reference and the answer have counts, and whether one of the
 // answer's is at most one off. The unit of a bare number is the one that the question asks for.
 func sameCount(item Item) (counted, same bool) {
-	asked := spanUnit.FindStringSubmatch(strings.ToLower(item.Question))
+	asked := spanUnit().FindStringSubmatch(strings.ToLower(item.Question))
 	unit := func(s span) string {
 		if s.unit == "" && asked != nil {
 			return asked[1]
@@ -150,7 +153,9 @@ func sameCount(item Item) (counted, same bool) {
 	return counted, false
 }
 
-var spanUnit = regexp.MustCompile(`\b(day|week|month)s\b`)
+var spanUnit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(day|week|month)s\b`)
+})
 
 // missingNumber returns a number of the reference that the answer does not have, or "".
 func missingNumber(reference, answer string) string {

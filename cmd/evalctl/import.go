@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/harness/report/text"
@@ -27,12 +28,14 @@ type importCmd struct {
 	JSON    bool     `name:"json" help:"Print what was imported as JSON."`
 }
 
-var systemName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+var systemName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+})
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *importCmd) Validate() error {
 	switch {
-	case !systemName.MatchString(c.As):
+	case !systemName().MatchString(c.As):
 		return fmt.Errorf("--as %.80q: must be a name of lower-case letters, digits and hyphens, such as zep", c.As)
 	case c.Mapping != "" && c.Format != "auto":
 		return errors.New("--mapping and --format exclude each other: a mapping describes the layout")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -171,7 +172,7 @@ func isMarkup(lines []string) bool {
 					return true
 				}
 			case '&', '\\':
-				if escape.MatchString(line[i:min(i+40, len(line))]) {
+				if escape().MatchString(line[i:min(i+40, len(line))]) {
 					return true
 				}
 			}
@@ -182,10 +183,14 @@ func isMarkup(lines []string) bool {
 }
 
 var (
-	escape = regexp.MustCompile(`^(&#?[0-9A-Za-z]+;|\\([!-/:-@\[-` + "`" + `{-~]|$))`)
+	escape = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(&#?[0-9A-Za-z]+;|\\([!-/:-@\[-` + "`" + `{-~]|$))`)
+	})
 	// A heading, a quote, an ordered list, a list whose marks would be changed, or a line of
 	// which Markdown makes a rule, a heading of the line before, a table or front matter.
-	blockMark = regexp.MustCompile(`^(#{1,6}($|[ \t])|>|[0-9]{1,9}[.)]($|[ \t])|[+*]($|[ \t])|[-=+*_~|: ]+$)`)
+	blockMark = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(#{1,6}($|[ \t])|>|[0-9]{1,9}[.)]($|[ \t])|[+*]($|[ \t])|[-=+*_~|: ]+$)`)
+	})
 )
 
 // beginsMarkup reports whether the beginning of a line has a meaning in Markdown.
@@ -207,7 +212,7 @@ func beginsMarkup(line string) bool {
 			return false
 		}
 	}
-	return blockMark.MatchString(text)
+	return blockMark().MatchString(text)
 }
 
 // at returns a byte of s, and a space beyond its ends.

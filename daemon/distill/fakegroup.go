@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"evalctl/internal/llm"
@@ -19,13 +20,17 @@ const (
 )
 
 // commonTerms say nothing about a subject.
-var commonTerms = llm.Terms(`like love go going went get got make made take took think know want need feel see saw
+var commonTerms = sync.OnceValue(func() map[string]bool {
+	return llm.Terms(`like love go going went get got make made take took think know want need feel see saw
 	say said tell come came try look find give time day thing people really lot year week month today
 	yesterday tomorrow last next new good great much many one two first way something everything asked
 	january february march april may june july august september october november december
 	monday tuesday wednesday thursday friday saturday sunday about user assistant`)
+})
 
-var pleasantTerms = llm.Terms(strings.Join(slices.Sorted(maps.Keys(pleasantries)), " "))
+var pleasantTerms = sync.OnceValue(func() map[string]bool {
+	return llm.Terms(strings.Join(slices.Sorted(maps.Keys(pleasantries)), " "))
+})
 
 // groups divides notes by subject, in the order of the first note of each. Two notes are on one
 // subject if they have the same title, or enough rare terms in common. A note is compared with the
@@ -87,7 +92,7 @@ func noteTerms(notes []noteInput) (terms []map[string]bool, rare map[string]bool
 		if len(set) < minShared {
 			set = llm.Terms(withoutSpeaker(n.Text))
 		}
-		maps.DeleteFunc(set, func(t string, _ bool) bool { return commonTerms[t] || pleasantTerms[t] })
+		maps.DeleteFunc(set, func(t string, _ bool) bool { return commonTerms()[t] || pleasantTerms()[t] })
 		terms = append(terms, set)
 		for t := range set {
 			count[t]++

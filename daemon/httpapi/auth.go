@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"evalctl/daemon/brain"
@@ -208,7 +209,9 @@ func (c *caller) maskBrain(id string, err error) error {
 }
 
 // bearer is the only form of an Authorization header that is accepted (RFC 6750, section 2.1).
-var bearer = regexp.MustCompile(`^(?i:bearer) +([A-Za-z0-9._~+/-]+=*)$`)
+var bearer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:bearer) +([A-Za-z0-9._~+/-]+=*)$`)
+})
 
 // authenticate returns the key of a request. A header that is missing or malformed is
 // errUnauthorized, a token of no key is errForbidden (spec 7.1), and that of a key that has expired
@@ -218,7 +221,7 @@ func (k *Keys) authenticate(h http.Header, now time.Time) (*caller, error) {
 	if len(values) == 0 {
 		return nil, requestErrorf(errUnauthorized, "send the header Authorization: Bearer TOKEN")
 	}
-	m := bearer.FindStringSubmatch(values[0])
+	m := bearer().FindStringSubmatch(values[0])
 	if m == nil || len(values) > 1 {
 		return nil, requestErrorf(errUnauthorized, "the Authorization header is not one Bearer token")
 	}

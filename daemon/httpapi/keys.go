@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -183,8 +184,12 @@ func keyLines(data []byte) ([]int, error) {
 }
 
 var (
-	yamlLine  = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
-	yamlField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	yamlLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+	})
+	yamlField = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`field (\S+) not found in type \S+`)
+	})
 )
 
 // keysError converts an error of the YAML package to one with file name and line.
@@ -193,17 +198,19 @@ func keysError(name string, err error) error {
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
 		text = e.Errors[0]
 	}
-	text = yamlField.ReplaceAllString(text, "unknown field $1")
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	text = yamlField().ReplaceAllString(text, "unknown field $1")
+	if m := yamlLine().FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("%s:%s: %s", name, m[1], strings.TrimPrefix(text, m[0]))
 	}
 	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(text, "yaml: "))
 }
 
-var labelForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var labelForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+})
 
 // isLabel reports whether a key or a tenant can have the name.
-func isLabel(name string) bool { return len(name) <= 64 && labelForm.MatchString(name) }
+func isLabel(name string) bool { return len(name) <= 64 && labelForm().MatchString(name) }
 
 func newCaller(k Key) (*caller, error) {
 	c := &caller{Key: k, grants: map[scope]bool{}, used: new(atomic.Int64)}

@@ -272,7 +272,7 @@ func TestNewToken(t *testing.T) {
 	if !form.MatchString(a) || a == b {
 		t.Errorf("got %s and %s", a, b)
 	}
-	if !bearer.MatchString("Bearer " + a) {
+	if !bearer().MatchString("Bearer " + a) {
 		t.Error("a token is not valid in its header")
 	}
 }

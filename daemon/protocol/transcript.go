@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -60,8 +61,12 @@ func isSpaceOrControl(r rune) bool {
 var Roles = []string{RoleSystem, RoleUser, RoleAssistant, RoleTool}
 
 var (
-	turnLine    = regexp.MustCompile(`^\*\*(\w+)\*\*(?: \((.*)\))?:$`)
-	nameEscapes = regexp.MustCompile("\\\\([" + regexp.QuoteMeta(nameSpecials) + "])")
+	turnLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\*\*(\w+)\*\*(?: \((.*)\))?:$`)
+	})
+	nameEscapes = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("\\\\([" + regexp.QuoteMeta(nameSpecials) + "])")
+	})
 )
 
 // ParseTranscript returns the messages of a text in the form of Transcript, with role, name and
@@ -71,10 +76,10 @@ func ParseTranscript(text string) ([]SessionMessage, bool) {
 	quoting := false // the last line belongs to the last message
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		turn := turnLine.FindStringSubmatch(line)
+		turn := turnLine().FindStringSubmatch(line)
 		switch {
 		case turn != nil && slices.Contains(Roles, turn[1]):
-			name := nameEscapes.ReplaceAllString(turn[2], "$1")
+			name := nameEscapes().ReplaceAllString(turn[2], "$1")
 			messages, quoting = append(messages, SessionMessage{Role: turn[1], Name: name}), false
 		case strings.HasPrefix(line, ">") && len(messages) > 0:
 			last := &messages[len(messages)-1]

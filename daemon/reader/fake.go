@@ -57,7 +57,7 @@ func fakeAnswer(in input, augmented bool) string {
 		if len(quotes) == maxQuotes || q.score < minOfBest*found[0].score {
 			break
 		}
-		if augmented && asksForDate.MatchString(in.Question) {
+		if augmented && asksForDate().MatchString(in.Question) {
 			q.text = resolveDate(q)
 		}
 		if !slices.Contains(quotes, q.text) {

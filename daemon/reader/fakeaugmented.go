@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/internal/llm"
@@ -54,15 +55,19 @@ func sameThing(a, b map[string]bool) bool {
 
 var weekdays = []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-var relativeDate = regexp.MustCompile(`(?i)\b(today|tonight|this (?:morning|afternoon|evening)|` +
-	`yesterday|last night|tomorrow|\d{1,3} days ago|(?:last|next) (?:` + strings.Join(weekdays, "|") + `))\b`)
+var relativeDate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(today|tonight|this (?:morning|afternoon|evening)|` +
+		`yesterday|last night|tomorrow|\d{1,3} days ago|(?:last|next) (?:` + strings.Join(weekdays, "|") + `))\b`)
+})
 
-var asksForDate = regexp.MustCompile(`(?i)\b(when|dates?|days?)\b`)
+var asksForDate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(when|dates?|days?)\b`)
+})
 
 // resolveDate returns a quotation with the date of the first phrase in it that counts from the
 // note's date. "The last Sunday of May" does not.
 func resolveDate(q quotation) string {
-	at := relativeDate.FindStringIndex(q.text)
+	at := relativeDate().FindStringIndex(q.text)
 	day, ok := noteDay(q.note.Date)
 	if at == nil || !ok || strings.HasPrefix(q.text[at[1]:], " of ") {
 		return q.text
@@ -116,9 +121,11 @@ func countList(question string, notes []note, weights map[string]float64, total 
 	return answer
 }
 
-var numbers = regexp.MustCompile(`(?i)\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b`)
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b`)
+})
 
-func hasNumber(text string) bool { return numbers.MatchString(text) }
+func hasNumber(text string) bool { return numbers().MatchString(text) }
 
 // itemList is a list in Markdown. About is the heading or the line with a colon before it.
 type itemList struct {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"evalctl/internal/yamlfile"
 
@@ -90,7 +91,9 @@ func recipeOf(text string) (Recipe, error) {
 // maxRecipe is the largest recipe file, in bytes.
 const maxRecipe = 64 << 10
 
-var recipeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$`)
+var recipeName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$`)
+})
 
 // readRecipe reads a recipe file. Errors have its path.
 func readRecipe(path string) (Recipe, error) {
@@ -130,7 +133,7 @@ func (f recipeFile) recipe(digest string) (Recipe, error) {
 		r.Temperature = *f.Temperature
 	}
 	switch {
-	case !recipeName.MatchString(f.Name):
+	case !recipeName().MatchString(f.Name):
 		return r, fmt.Errorf("the name %.60q must be up to 40 lower-case letters, digits, dots, hyphens and underscores", f.Name)
 	case !(r.Temperature >= 0 && r.Temperature <= 2):
 		return r, fmt.Errorf("temperature %v: must be from 0 to 2", r.Temperature)
@@ -155,7 +158,9 @@ func (f recipeFile) recipe(digest string) (Recipe, error) {
 }
 
 // placeholder matches what a user message may contain of an item.
-var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+})
 
 // prompts returns the prompts of a file with a message of its own.
 func (f recipeFile) prompts(digest string) (scorer.Prompts, error) {
@@ -166,7 +171,7 @@ func (f recipeFile) prompts(digest string) (scorer.Prompts, error) {
 		"candidate_answer": func(i scorer.Item) string { return i.Answer },
 	}
 	used := map[string]bool{}
-	for _, m := range placeholder.FindAllStringSubmatch(f.User, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(f.User, -1) {
 		if known[m[1]] == nil {
 			return scorer.Prompts{}, fmt.Errorf("user has {{%.40s}}; there are {{question}}, {{question_date}}, {{reference_answer}} "+
 				"and {{candidate_answer}}", m[1])
@@ -191,8 +196,8 @@ func (f recipeFile) prompts(digest string) (scorer.Prompts, error) {
 		Name: "file:" + f.Name + "-" + digest[:12], System: system, Labels: labels,
 		Repair: "Your reply could not be used: %v. Grade the same answer again. " + form,
 		User: func(item scorer.Item) string {
-			return placeholder.ReplaceAllStringFunc(f.User, func(text string) string {
-				return known[placeholder.FindStringSubmatch(text)[1]](item)
+			return placeholder().ReplaceAllStringFunc(f.User, func(text string) string {
+				return known[placeholder().FindStringSubmatch(text)[1]](item)
 			})
 		},
 	}, nil

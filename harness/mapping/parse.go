@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"evalctl/internal/spelling"
 
@@ -285,13 +286,15 @@ func (f *file) checkOperation(m *Mapping, o *operation) error {
 }
 
 // secretHeader matches headers whose values are secrets.
-var secretHeader = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|api-?key|token|secret`)
+var secretHeader = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|api-?key|token|secret`)
+})
 
 // checkSecrets rejects secrets in the file.
 func (f *file) checkSecrets(o *operation) error {
 	for _, name := range slices.Sorted(maps.Keys(o.headers)) {
 		t := o.headers[name]
-		if secretHeader.MatchString(name) && len(t.secrets()) == 0 {
+		if secretHeader().MatchString(name) && len(t.secrets()) == 0 {
 			return f.errorf(t.line, "%s has a secret, which does not belong in a file that is shared: set it in the "+
 				"environment, and write {env:VARIABLE}", name)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // place is where a reply of a search has what was found.
@@ -133,7 +134,9 @@ func anyIndex(steps []any) []any {
 }
 
 // plainName is a key that a JSON path has without quotes.
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+})
 
 // pathText returns steps as a JSON path.
 func pathText(steps []any) string {
@@ -146,7 +149,7 @@ func pathText(steps []any) string {
 		case star:
 			b.WriteString("[*]")
 		case string:
-			if plainName.MatchString(s) {
+			if plainName().MatchString(s) {
 				b.WriteString("." + s)
 				continue
 			}

@@ -45,7 +45,9 @@ func (b *brain) keep(id, path string) {
 }
 
 // partMark is how an id ends of a part of a document or of a turn of a session.
-var partMark = regexp.MustCompile(`#\d+$`)
+var partMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`#\d+$`)
+})
 
 // pathOf returns the path of the document with an id. If an earlier process has written it, the id
 // is the path, or that of a part of it. An id of the service that is not known has no path.
@@ -55,7 +57,7 @@ func (b *brain) pathOf(id string) string {
 	if path, ok := b.paths[id]; ok || id == "" {
 		return path
 	}
-	return partMark.ReplaceAllString(id, "")
+	return partMark().ReplaceAllString(id, "")
 }
 
 // brain returns the brain with a name.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -32,7 +33,9 @@ type part struct{ text, name string }
 type absent struct{}
 
 // placeholder is a word in braces, or two braces.
-var placeholder = regexp.MustCompile(`\{\{|\}\}|\{([a-z_]+|env:[A-Za-z_][A-Za-z0-9_]*)\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{\{|\}\}|\{([a-z_]+|env:[A-Za-z_][A-Za-z0-9_]*)\}`)
+})
 
 // compileText returns the template of a string. allowed are the names that it may have.
 func compileText(text string, allowed []string) (*template, error) {
@@ -46,7 +49,7 @@ func compileText(text string, allowed []string) (*template, error) {
 	}
 	rest := text
 	for {
-		at := placeholder.FindStringSubmatchIndex(rest)
+		at := placeholder().FindStringSubmatchIndex(rest)
 		if at == nil {
 			add(rest)
 			return t, nil

@@ -3,6 +3,7 @@ package mapping
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"evalctl/harness/target"
@@ -47,12 +48,14 @@ func (h head) values(brain, id string) map[string]any {
 }
 
 // otherInNames are the characters that names of files do not have everywhere.
-var otherInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var otherInNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+})
 
 // nameOf returns an id as a name of a file without folders. A name that differs from its id has a
 // digest of it.
 func nameOf(id string) string {
-	name := otherInNames.ReplaceAllString(id, "-")
+	name := otherInNames().ReplaceAllString(id, "-")
 	if name == id {
 		return id
 	}

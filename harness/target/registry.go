@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kballard/go-shellquote"
 
@@ -96,10 +97,12 @@ func (r Registry) Command(name, line string) (Definition, error) {
 }
 
 // nameForm is that of names, which are also parts of names of files and variables.
-var nameForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
+})
 
 func checkName(name string) error {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return fmt.Errorf("target %q: a name has 1 to 64 small letters, digits and hyphens between them; "+
 			"write NAME, NAME=URL or NAME='COMMAND'", name)
 	}
@@ -176,7 +179,7 @@ func (r Registry) Names() []string {
 
 // known reports whether a definition can refer to a name.
 func (r Registry) known(name string) bool {
-	return nameForm.MatchString(name) && (slices.Contains(r.Names(), name) || r.Env(Variable(name, "CMD")) != "")
+	return nameForm().MatchString(name) && (slices.Contains(r.Names(), name) || r.Env(Variable(name, "CMD")) != "")
 }
 
 // define returns the target of a definition. Those of outer refer to it.
@@ -284,12 +287,14 @@ func (r Registry) started(name string, words []string, origin string) (Definitio
 }
 
 // assignment is a word that sets a variable.
-var assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+var assignment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+})
 
 // assignments splits words into the assignments at their beginning and the others.
 func assignments(words []string) (assigned, rest []string, err error) {
 	for i, w := range words {
-		m := assignment.FindStringSubmatch(w)
+		m := assignment().FindStringSubmatch(w)
 		switch {
 		case m == nil:
 			return assigned, words[i:], nil

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
@@ -81,9 +82,15 @@ func namesOf(names []string) string {
 }
 
 var (
-	htmlStart = regexp.MustCompile(`(?i)^\s*<(!doctype html|html|head|body)\b`)
-	htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-	sseStart  = regexp.MustCompile(`^(event|data|id|retry): ?.*[\r\n]`)
+	htmlStart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^\s*<(!doctype html|html|head|body)\b`)
+	})
+	htmlTitle = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+	})
+	sseStart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(event|data|id|retry): ?.*[\r\n]`)
+	})
 )
 
 // bodyForm says what a body is that has not the expected form: its format and its keys or events.
@@ -92,13 +99,13 @@ func bodyForm(body []byte) string {
 	switch {
 	case len(body) == 0:
 		return "an empty body"
-	case htmlStart.Match(body):
+	case htmlStart().Match(body):
 		page := "an HTML page"
-		if m := htmlTitle.FindSubmatch(body); m != nil {
+		if m := htmlTitle().FindSubmatch(body); m != nil {
 			page += fmt.Sprintf(" titled %q", printable.Line(string(bytes.TrimSpace(m[1])), 2*maxName))
 		}
 		return page + " (a login page or a proxy? check the endpoint and the token)"
-	case sseStart.Match(body):
+	case sseStart().Match(body):
 		return "an event stream"
 	case body[0] == '[':
 		return "a JSON list"

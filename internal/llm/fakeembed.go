@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -94,7 +95,7 @@ func embedWords(text string, known stems) []embedWord {
 	for _, token := range strings.FieldsFunc(text, separates) {
 		spelled := strings.ToLower(token)
 		base := spelled
-		if b, ok := irregularForms[spelled]; ok {
+		if b, ok := irregularForms()[spelled]; ok {
 			base = b
 		}
 		stem := known.of(base)
@@ -131,7 +132,7 @@ func wordWeight(spelled, base string) float64 {
 	switch {
 	case letter || english.IsStopWord(spelled):
 		return stopWeight
-	case commonWords[spelled] || commonWords[base]:
+	case commonWords()[spelled] || commonWords()[base]:
 		return commonWeight
 	}
 	return plainWeight
@@ -199,16 +200,16 @@ func featureHash(kind byte, s string) uint64 {
 
 // commonWords are frequent in everyday English on any subject, so a common word in two texts says
 // little.
-var commonWords = func() map[string]bool {
+var commonWords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(commonWordList) {
 		set[w] = true
 	}
 	return set
-}()
+})
 
 // irregularForms maps a form that no stemmer reduces to its base.
-var irregularForms = func() map[string]string {
+var irregularForms = sync.OnceValue(func() map[string]string {
 	bases := map[string]string{}
 	for line := range strings.SplitSeq(irregularList, ";") {
 		forms := strings.Fields(line)
@@ -217,4 +218,4 @@ var irregularForms = func() map[string]string {
 		}
 	}
 	return bases
-}()
+})

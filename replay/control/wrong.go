@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"evalctl/internal/llm"
@@ -88,13 +89,15 @@ func (q question) answer() string {
 	}
 	if q.item.Type == scorer.TypePreference || q.item.Type == scorer.TypeAbstention ||
 		utf8.RuneCountInString(answer) > maxOther || len(llm.Terms(answer)) == 0 ||
-		scorer.Declines(answer) || opinion.MatchString(answer) {
+		scorer.Declines(answer) || opinion().MatchString(answer) {
 		return ""
 	}
 	return answer
 }
 
-var opinion = regexp.MustCompile(`(?i)\b(yes|no|not|none|never|nothing|likely|probably|maybe|perhaps|both|all)\b`)
+var opinion = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(yes|no|not|none|never|nothing|likely|probably|maybe|perhaps|both|all)\b`)
+})
 
 // mayAgree reports whether an answer might agree with the reference of an item, in words or in
 // numbers. Numbers that are one apart may: a judge tolerates it in counts of days.
@@ -126,7 +129,9 @@ func shareWords(a, b string) bool {
 	return false
 }
 
-var digits = regexp.MustCompile(`\d+`)
+var digits = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\d+`)
+})
 
 var numberWords = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 	"nine", "ten", "eleven", "twelve", "once", "twice"}
@@ -134,7 +139,7 @@ var numberWords = []string{"zero", "one", "two", "three", "four", "five", "six",
 // numbers returns the numbers in a text. Those in words are the small ones, once and twice.
 func numbers(text string) []int {
 	var list []int
-	for _, s := range digits.FindAllString(text, -1) {
+	for _, s := range digits().FindAllString(text, -1) {
 		if n, err := strconv.Atoi(s); err == nil {
 			list = append(list, n)
 		}

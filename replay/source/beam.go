@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/scorer"
@@ -34,7 +35,9 @@ var beamAnswers = []string{"answer", "ideal_answer", "ideal_response", "ideal_su
 const rubricName = "rubric"
 
 // beamMark is what the file appends to many messages: where they were planned.
-var beamMark = regexp.MustCompile(`\s*->->\s*[0-9]+(,[0-9]+)*\s*$`)
+var beamMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\s*->->\s*[0-9]+(,[0-9]+)*\s*$`)
+})
 
 // beamProbes is where the questions of a chat are, from its folder.
 var beamProbes = filepath.Join("probing_questions", "probing_questions.json")
@@ -98,7 +101,7 @@ func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 				}
 				sessionOf[m.ID] = len(h.Sessions)
 				where := fmt.Sprintf("%s: message %d", h.ID, m.ID)
-				text := beamMark.ReplaceAllString(m.Content, "")
+				text := beamMark().ReplaceAllString(m.Content, "")
 				if text != m.Content {
 					in.traps.add(trapPlanMark, where)
 				}

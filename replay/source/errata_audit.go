@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"evalctl/internal/jsonstream"
 )
@@ -23,7 +24,9 @@ type auditError struct {
 }
 
 // auditID is an id of the audit: the place of the conversation and of the question, from 0.
-var auditID = regexp.MustCompile(`^locomo_([0-9]{1,2})_qa([0-9]{1,4})$`)
+var auditID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^locomo_([0-9]{1,2})_qa([0-9]{1,4})$`)
+})
 
 // locomoConversations are the conversations of LoCoMo in the order of its file, by which others number
 // them.
@@ -41,7 +44,7 @@ func (e *Errata) addAudit(line int, object []byte) error {
 	if err := jsonstream.Decode(object, 0, &a); err != nil {
 		return err
 	}
-	m := auditID.FindStringSubmatch(a.ID)
+	m := auditID().FindStringSubmatch(a.ID)
 	if m == nil {
 		return fmt.Errorf("the question_id %.40q is not like locomo_0_qa1", a.ID)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // turnID is a turn of a conversation of LoCoMo: D8:6 is the 6th turn of session 8.
@@ -19,14 +20,16 @@ func (t turnID) append(to []byte) []byte {
 }
 
 // turnPattern finds a turn in evidence that people wrote, such as D8:6, D:11:26 or D30:05.
-var turnPattern = regexp.MustCompile(`D:?([0-9]{1,6}):([0-9]{1,6})`)
+var turnPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`D:?([0-9]{1,6}):([0-9]{1,6})`)
+})
 
 // turnIDs returns the turns that text names.
 func turnIDs(text string) (ids []turnID) {
 	if t, ok := plainTurnID(text); ok {
 		return []turnID{t}
 	}
-	for _, m := range turnPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range turnPattern().FindAllStringSubmatch(text, -1) {
 		session, _ := strconv.Atoi(m[1]) // the pattern has up to six digits
 		turn, _ := strconv.Atoi(m[2])
 		ids = append(ids, turnID{session, turn})

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"evalctl/scorer"
 )
@@ -91,7 +92,9 @@ func readPersonaTable(data []byte) (t personaTable, err error) {
 }
 
 // optionLabel is what an option begins with.
-var optionLabel = regexp.MustCompile(`^\s*\(([a-z])\)\s*`)
+var optionLabel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\(([a-z])\)\s*`)
+})
 
 // question returns a question, whose options are in an order by the seed and its id.
 func (t personaTable) question(row []string, seed uint64) (q Question, err error) {
@@ -100,14 +103,14 @@ func (t personaTable) question(row []string, seed uint64) (q Question, err error
 	if err != nil {
 		return q, fmt.Errorf("all_options: %w", err)
 	}
-	correct := optionLabel.FindStringSubmatch(row[t.column("correct_answer")])
+	correct := optionLabel().FindStringSubmatch(row[t.column("correct_answer")])
 	if correct == nil {
 		return q, fmt.Errorf("correct_answer is %.20q and must be like (a)", row[t.column("correct_answer")])
 	}
 	var texts []string
 	right := -1
 	for i, o := range options {
-		label := optionLabel.FindStringSubmatch(o)
+		label := optionLabel().FindStringSubmatch(o)
 		if label == nil {
 			return q, fmt.Errorf("option %d begins with no letter such as (a): %.40q", i+1, o)
 		}
@@ -154,9 +157,9 @@ func readContexts(in wholeFile) (personaContexts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size := contextSize.FindString(filepath.Base(in.path)); size != "" && len(found) > 1 {
+	if size := contextSize().FindString(filepath.Base(in.path)); size != "" && len(found) > 1 {
 		found = slices.DeleteFunc(found, func(f string) bool {
-			return !strings.EqualFold(contextSize.FindString(filepath.Base(f)), size)
+			return !strings.EqualFold(contextSize().FindString(filepath.Base(f)), size)
 		})
 	}
 	if len(found) != 1 {
@@ -178,7 +181,9 @@ func readContexts(in wholeFile) (personaContexts, error) {
 	return contexts, err
 }
 
-var contextSize = regexp.MustCompile(`(?i)[0-9]+[km]\b`)
+var contextSize = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)[0-9]+[km]\b`)
+})
 
 // of returns the messages that may be known, and the id of their haystack.
 func (c personaContexts) of(row []string, context, end int) ([]personaMessage, string, error) {

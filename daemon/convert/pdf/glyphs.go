@@ -3,13 +3,14 @@ package pdf
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/encoding/charmap"
 )
 
 // glyphNames has the text of glyphs by their names in fonts, except letters, which are named after
 // themselves. The names are those of the Adobe Glyph List and of the fonts of TeX.
-var glyphNames = func() map[string]string {
+var glyphNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{
 		"space": " ", "nbspace": " ", "nonbreakingspace": " ", "visiblespace": " ",
 		"ff": "ff", "fi": "fi", "fl": "fl", "ffi": "ffi", "ffl": "ffl", "f_f": "ff", "f_i": "fi", "f_l": "fl",
@@ -25,7 +26,7 @@ var glyphNames = func() map[string]string {
 		names[string(c)], names[string(c+32)] = string(c), string(c+32)
 	}
 	return names
-}()
+})
 
 const punctuation = `exclam ! quotedbl " numbersign # dollar $ percent % ampersand & quotesingle ' parenleft ( parenright )
 asterisk * plus + comma , hyphen - minus − period . slash / zero 0 one 1 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8
@@ -145,7 +146,7 @@ func charmapEncoding(m *charmap.Charmap) *encoding {
 
 // glyphText returns the text of a glyph by its name, "" if the name says nothing.
 func glyphText(name string) string {
-	if text, ok := glyphNames[name]; ok {
+	if text, ok := glyphNames()[name]; ok {
 		return text
 	}
 	// What follows a full stop names a form of the glyph. Underscores join the parts of a ligature.
@@ -174,11 +175,11 @@ func bitmapText(name string) string {
 	if !ok || err != nil {
 		return glyphText(name)
 	}
-	return texEncoding[n]
+	return texEncoding()[n]
 }
 
 // texEncoding has the text of the codes of a font of TeX, in its encoding T1.
-var texEncoding = func() *encoding {
+var texEncoding = sync.OnceValue(func() *encoding {
 	var e encoding
 	for c := '!'; c <= '~'; c++ {
 		e[c] = string(c)
@@ -194,4 +195,4 @@ var texEncoding = func() *encoding {
 	}
 	e['`'], e['\''], e[127], e[215], e[223], e[247], e[255] = "‘", "’", "-", "Œ", "SS", "œ", "ß"
 	return &e
-}()
+})

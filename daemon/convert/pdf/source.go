@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"evalctl/daemon/convert/budget"
 )
@@ -21,7 +22,9 @@ const (
 
 // listLength finds the length of the list of a stream of objects. Where a reference follows, it is
 // something else.
-var listLength = regexp.MustCompile(`/First\s*(\d+)(\s+\d+\s+R)?`)
+var listLength = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`/First\s*(\d+)(\s+\d+\s+R)?`)
+})
 
 // objectCost returns an estimate of the memory of parsed objects, in bytes.
 func objectCost(text []byte) int64 {
@@ -29,7 +32,7 @@ func objectCost(text []byte) int64 {
 	if !bytes.Contains(text, []byte("/")) {
 		return cost
 	}
-	for _, found := range listLength.FindAllSubmatch(unescapeName(text), -1) {
+	for _, found := range listLength().FindAllSubmatch(unescapeName(text), -1) {
 		if found[2] == nil {
 			length, err := strconv.ParseInt(string(found[1]), 10, 32)
 			if err != nil {
@@ -66,15 +69,19 @@ const (
 )
 
 var (
-	objectStart = regexp.MustCompile(`^\s*\d+\s+\d+\s+obj`)
+	objectStart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\d+\s+\d+\s+obj`)
+	})
 	// tableOffset finds where tables are. Where a reference follows, it is something else.
-	tableOffset = regexp.MustCompile(`(?:startxref|/Prev|/XRefStm)\s*(\d+)(\s+\d+\s+R)?`)
+	tableOffset = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:startxref|/Prev|/XRefStm)\s*(\d+)(\s+\d+\s+R)?`)
+	})
 )
 
 func newSource(m *budget.Meter, data []byte) *source {
 	s := &source{file: bytes.NewReader(data), data: data, meter: m, tables: map[int64]bool{}}
 	header := int64(max(bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")), 0))
-	for _, found := range tableOffset.FindAllSubmatch(data, -1) {
+	for _, found := range tableOffset().FindAllSubmatch(data, -1) {
 		if offset, err := strconv.ParseInt(string(found[1]), 10, 64); err == nil && found[2] == nil {
 			s.tables[offset], s.tables[offset+header] = true, true
 		}
@@ -100,7 +107,7 @@ func (s *source) Read(p []byte) (int, error) {
 func (s *source) count(p []byte) error {
 	if s.kind == unknown {
 		s.kind = other
-		if objectStart.Match(p) {
+		if objectStart().Match(p) {
 			s.kind = object
 		}
 	}
@@ -133,8 +140,12 @@ func (s *source) count(p []byte) error {
 }
 
 var (
-	filterName      = regexp.MustCompile(`/(\w+Decode|Fl|LZW|RL|A85|AHx|CCF|DCT)\b`)
-	filterReference = regexp.MustCompile(`/Filter\s*\d`)
+	filterName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`/(\w+Decode|Fl|LZW|RL|A85|AHx|CCF|DCT)\b`)
+	})
+	filterReference = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`/Filter\s*\d`)
+	})
 )
 
 // table checks a stream that may be a table, which pdfcpu decodes without regard to the limits that
@@ -145,9 +156,9 @@ func (s *source) table() error {
 		return nil
 	}
 	start := s.at + int64(len(s.text)+len("stream"))
-	names := filterName.FindAllSubmatch(text, -1)
+	names := filterName().FindAllSubmatch(text, -1)
 	switch {
-	case len(names) == 0 && !filterReference.Match(text):
+	case len(names) == 0 && !filterReference().Match(text):
 		return nil
 	case len(names) != 1 || !bytes.HasPrefix(names[0][1], []byte("Fl")):
 		return s.meter.Hold(s.meter.Memory() + 1)

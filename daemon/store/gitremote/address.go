@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The parts of an Address that are replaced for each brain.
@@ -16,7 +17,9 @@ const (
 )
 
 // braced matches what looks like one of these parts.
-var braced = regexp.MustCompile(`\{[A-Za-z_-]*\}`)
+var braced = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{[A-Za-z_-]*\}`)
+})
 
 // noTenant replaces tenantPart for a brain without a tenant. No tenant has this name.
 const noTenant = "+"
@@ -46,7 +49,7 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 	if err := checkURL(rawURL); err != nil {
 		return Address{}, err
 	}
-	for _, part := range braced.FindAllString(a.url+" "+a.branch, -1) {
+	for _, part := range braced().FindAllString(a.url+" "+a.branch, -1) {
 		if part != brainPart && part != tenantPart {
 			return Address{}, fmt.Errorf("%s is not replaced: only %s and %s are", part, brainPart, tenantPart)
 		}
@@ -59,7 +62,9 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 }
 
 // scp matches the addresses of scp, of which git understands HOST:PATH with and without a user.
-var scp = regexp.MustCompile(`^([A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9_.][A-Za-z0-9_.-]*:[^:]`)
+var scp = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9_.][A-Za-z0-9_.-]*:[^:]`)
+})
 
 func checkURL(rawURL string) error {
 	if strings.ContainsFunc(rawURL, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -67,7 +72,7 @@ func checkURL(rawURL string) error {
 	}
 	scheme, _, hasScheme := strings.Cut(rawURL, "://")
 	if !hasScheme {
-		if filepath.IsAbs(rawURL) || scp.MatchString(rawURL) && !strings.Contains(rawURL, "::") {
+		if filepath.IsAbs(rawURL) || scp().MatchString(rawURL) && !strings.Contains(rawURL, "::") {
 			return nil
 		}
 		return fmt.Errorf("%q is not an address of a repository: use https://, ssh:// or file://, USER@HOST:PATH or an "+
@@ -89,9 +94,11 @@ func checkURL(rawURL string) error {
 	return fmt.Errorf("the scheme %.20q is not supported: use https, http, ssh, git or file", scheme)
 }
 
-var userinfo = regexp.MustCompile(`^[^/]*@`)
+var userinfo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^/]*@`)
+})
 
-func withoutUser(text string) string { return userinfo.ReplaceAllString(text, "") }
+func withoutUser(text string) string { return userinfo().ReplaceAllString(text, "") }
 
 // Shared reports whether all brains would have the same branch at the same URL. Then there may be
 // only one brain.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -110,13 +111,15 @@ func programEnv(environ []string, userSettings bool) []string {
 	return env
 }
 
-var credentials = regexp.MustCompile(`://[^/@\s]+@`)
+var credentials = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`://[^/@\s]+@`)
+})
 
 // errorDetail converts the output of git or of a remote into one line, without the credentials in
 // addresses.
 func errorDetail(text string) string {
 	const longest = 500
-	text = credentials.ReplaceAllString(text, "://")
+	text = credentials().ReplaceAllString(text, "://")
 	text = strings.Join(strings.Fields(sanitize(text, "")), " ")
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "..."
@@ -124,7 +127,9 @@ func errorDetail(text string) string {
 	return text
 }
 
-var programVersion = regexp.MustCompile(`^git version (\d+)\.(\d+)`)
+var programVersion = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^git version (\d+)\.(\d+)`)
+})
 
 // CheckProgram returns an error unless the git program is installed in a version that Push and Pull
 // can use.
@@ -134,7 +139,7 @@ func CheckProgram(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the git program is needed: %w", err)
 	}
-	m := programVersion.FindSubmatch(out)
+	m := programVersion().FindSubmatch(out)
 	if m == nil {
 		return fmt.Errorf("git version returned %.60q", out)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -148,9 +149,15 @@ func (b *backend) runRemote(ctx context.Context, command string, args ...string)
 // rejected matches the output of git push --porcelain if the remote has other commits. If they
 // were pushed during this push, remoteRejected matches the output and raced matches stderr.
 var (
-	rejected       = regexp.MustCompile(`(?m)^!\t[^\t]*\t\[rejected\]`)
-	remoteRejected = regexp.MustCompile(`(?m)^!\t[^\t]*\t\[remote rejected\]`)
-	raced          = regexp.MustCompile(`but expected|incorrect old value|reference already exists`)
+	rejected = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^!\t[^\t]*\t\[rejected\]`)
+	})
+	remoteRejected = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^!\t[^\t]*\t\[remote rejected\]`)
+	})
+	raced = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`but expected|incorrect old value|reference already exists`)
+	})
 )
 
 func (b *backend) push(ctx context.Context) error {
@@ -158,8 +165,8 @@ func (b *backend) push(ctx context.Context) error {
 		string(b.branch)+":"+string(b.remoteBranch()))
 	failed, ok := errors.AsType[*programError](err)
 	switch {
-	case ok && (rejected.Match(failed.stdout) ||
-		remoteRejected.Match(failed.stdout) && raced.MatchString(failed.detail)):
+	case ok && (rejected().Match(failed.stdout) ||
+		remoteRejected().Match(failed.stdout) && raced().MatchString(failed.detail)):
 		return fmt.Errorf("%w: git push rejected by %s", store.ErrConflict, b.remoteName())
 	case ok:
 		failed.detail = errorDetail(string(failed.stdout) + failed.detail)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/internal/stats"
@@ -23,7 +24,9 @@ type Objective struct {
 
 func (o Objective) String() string { return o.text }
 
-var objectiveForm = regexp.MustCompile(`^(?:([a-z]+)\.)?(p50|p90|p99|p99\.9|max|mean|first-delta|errors|rate)\s*([<>])\s*([0-9.]+)\s*([a-zµ%/]*)$`)
+var objectiveForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:([a-z]+)\.)?(p50|p90|p99|p99\.9|max|mean|first-delta|errors|rate)\s*([<>])\s*([0-9.]+)\s*([a-zµ%/]*)$`)
+})
 
 // ParseObjectives reads objectives with commas between them: p99<50ms,errors<0.1%,rate>100/s. One may
 // begin with the name of an operation: search.p99<50ms.
@@ -40,7 +43,7 @@ func ParseObjectives(text string) ([]Objective, error) {
 }
 
 func parseObjective(text string) (Objective, error) {
-	m := objectiveForm.FindStringSubmatch(text)
+	m := objectiveForm().FindStringSubmatch(text)
 	if m == nil {
 		return Objective{}, fmt.Errorf("objective %q: write FIGURE<VALUE, such as p99<50ms, search.p50<10ms, errors<0.1%% or rate>100/s; "+
 			"figures are p50, p90, p99, p99.9, max, mean, first-delta, errors and rate", text)
