@@ -191,7 +191,11 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 	if all {
 		more = append(more, kong.Help(printAllHelp))
 	}
-	return newParser(ctx, p, c, command, more...).Parse(args)
+	k, err := newParser(ctx, p, c, command, more...).Parse(args)
+	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil && strings.HasPrefix(e.Error(), `expected "`) {
+		err = fmt.Errorf("%w is missing on the command line: %s --help says how it is used", err, e.Context.Selected().FullPath())
+	}
+	return k, err
 }
 
 // newParser returns a parser of the command line. Its values go to c. It knows only some commands,

@@ -108,7 +108,7 @@ func checkLine(rec *result.Record, given map[string]bool) error {
 	case !given["id"] || rec.ID == "":
 		return errors.New(`the question needs an "id" that is not empty`)
 	case !given["passed"]:
-		return errors.New(`the question needs "passed", true or false`)
+		return errors.New(`the question needs "passed", true or false; a dataset has none: measure it with evalctl run`)
 	case rec.Score != nil && !(*rec.Score >= 0 && *rec.Score <= 1):
 		return fmt.Errorf("score %v is not between 0 and 1", *rec.Score)
 	case rec.LatencyMS < 0 || rec.FirstDeltaMS != nil && *rec.FirstDeltaMS < 0:

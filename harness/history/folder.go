@@ -69,6 +69,9 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 		Root: r.root, Entries: []*Entry{}, Journals: []string{}, Conformance: []string{}, Others: []string{},
 		Unreadable: []Unreadable{}, // empty lists, not null, as JSON
 	}
+	if info, err := os.Stat(r.root); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file: name the folder of results; evalctl show prints the result in a file", r.root)
+	}
 	paths, err := f.list(r.root, 0, since)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
