@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
@@ -27,14 +28,16 @@ func Trust(env func(string) string) {
 }
 
 // has reports whether the system surely has root certificates. Parsing the others takes some
-// milliseconds.
+// milliseconds. The files of SSL_CERT_DIR are read beside those of bundles, and SSL_CERT_FILE
+// instead of them.
 func has(env func(string) string) bool {
-	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG"} {
-		if env(name) != "" {
-			return false
-		}
+	if runtime.GOOS != "linux" || strings.Contains(env("GODEBUG"), "x509usefallbackroots") {
+		return false
 	}
-	return runtime.GOOS == "linux" && slices.ContainsFunc(bundles, hasCertificates)
+	if file := env("SSL_CERT_FILE"); file != "" {
+		return hasCertificates(file)
+	}
+	return slices.ContainsFunc(bundles, hasCertificates)
 }
 
 // hasCertificates reports whether a file can be read and begins with a certificate, perhaps after
