@@ -218,7 +218,7 @@ func TestMoneyThatIsPassedOn(t *testing.T) {
 		t.Errorf("%+v", py)
 	}
 	for _, text := range []string{strings.Join(strings.Fields(out), " "), r.readme(t), r.page(t, "ts")} {
-		has(t, strings.ReplaceAll(text, "`", ""), "passed on ANTHROPIC_API_KEY", "no model request came")
+		has(t, strings.ReplaceAll(text, "`", ""), "passed on ANTHROPIC_API_KEY", "model request came: ")
 	}
 }
 

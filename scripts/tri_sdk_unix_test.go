@@ -236,7 +236,7 @@ func TestTriSDK(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	has(t, r.readme(t), "## Comparison", "`go` vs `ts` | 20 |", "`py` vs `ts` | 20 |", "## Arm `py`", "20 of 24 questions")
+	has(t, r.readme(t), "## Comparison", "`go` vs `ts` | 20 |", "`py` vs `ts` | 20 |", "## Measured: `py` passed ", "20 of 24 questions")
 	r.stopped(t)
 }
 
@@ -322,7 +322,7 @@ func TestTriSDKDaemonDies(t *testing.T) {
 	if res := r.result(t, "py"); res.Stopped != "daemon_died" || res.Total == 0 || res.Total >= questions {
 		t.Errorf("py: %+v", res)
 	}
-	has(t, r.readme(t), "**`py`: inconclusive.**", "the daemon died", "this is not a score", "## Arm `ts`")
+	has(t, r.readme(t), "**`py`: inconclusive.**", "the daemon died", "this is not a score", "## Measured: `ts` passed ")
 	r.stopped(t)
 }
 

@@ -76,7 +76,7 @@ func TestConformanceInterrupted(t *testing.T) {
 		"table":    {"PARTIAL: 1 of 2 checks were done", "documents"},
 		"json":     {`"planned": 2`, `"partial": true`, `"id": "documents-read-200"`},
 		"junit":    {`errors="1"`, `<error type="partial" message="partial: 1 of 2 checks were done`, `name="documents-read-200"`},
-		"markdown": {"**Partial:** `1 of 2 checks were done", "| documents | 1 | 0 | 0 | 0 | 0 |"},
+		"markdown": {"PARTIAL: `1 of 2 checks were done", "| documents | 1 | 0 | 0 | 0 | 0 |"},
 	} {
 		for _, file := range []string{"", filepath.Join(t.TempDir(), "report")} {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -116,10 +116,10 @@ func TestConformanceInterrupted(t *testing.T) {
 func TestConformanceDaemonDies(t *testing.T) {
 	t.Parallel()
 	for format, marks := range map[string][]string{
-		"table":    {"The daemon died during documents-head-200: ", "PARTIAL: 2 of 3 checks were done"},
+		"table":    {"the daemon died during documents-head-200: ", "PARTIAL: 2 of 3 checks were done"},
 		"json":     {`"after": "documents-head-200"`, `"partial": true`, `"reason": "transport"`},
 		"junit":    {"the daemon died during documents-head-200", `failures="0"`, "not judged, no answer: "},
-		"markdown": {"**Partial:** `2 of 3 checks", "the daemon died during documents-head-200", "<summary>Not judged: "},
+		"markdown": {"PARTIAL: `2 of 3 checks", "the daemon died during documents-head-200", "<summary>Not judged: "},
 	} {
 		var dead atomic.Bool
 		wrap := func(next http.Handler) http.Handler {

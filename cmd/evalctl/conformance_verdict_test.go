@@ -23,16 +23,16 @@ func TestConformanceUnsettled(t *testing.T) {
 		report string   // in the table
 	}{
 		{"rate limit", ct.Failing("POST /documents/append", 429), []string{"--only", "documents"}, exitDaemon,
-			[]string{warning, "9 rate limit; run fewer checks in parallel"}, "Too little was judged: "},
-		{"resets", ct.ResetEvery(4), []string{"--only", "documents"}, exitDaemon, []string{warning, "no answer; see in the daemon's log"}, "Too little was judged: "},
+			[]string{warning, "9 rate limit; run fewer checks in parallel"}, "too little was judged: "},
+		{"resets", ct.ResetEvery(4), []string{"--only", "documents"}, exitDaemon, []string{warning, "no answer; see in the daemon's log"}, "too little was judged: "},
 		{"broken beside a rate limit", ct.Wrapper(func(next http.Handler) http.Handler {
 			return ct.Failing("GET /documents/stat", 400)(ct.Failing("POST /documents/append", 429)(next))
-		}), []string{"--only", "documents"}, exitBelowFloor, []string{"MUST requirements are broken", "warning: ", warning}, "Too little was judged: "},
+		}), []string{"--only", "documents"}, exitBelowFloor, []string{"MUST requirements are broken", "warning: ", warning}, "too little was judged: "},
 		{"streams that end", ct.CutStreams(ct.Cut{After: 80 * time.Millisecond}), []string{"--only", "events", "--quiet"}, exitBelowFloor,
 			[]string{"1 of ", "MUST requirements are broken"}, "change streams are ended by the daemon"},
 		{"a profile", ct.Failing("POST /ask", 404), []string{"--profile", "evaluable"}, exitBelowFloor,
-			[]string{"profile   ", "1 of ", "MUST requirements of the profile evaluable are broken"}, "1 of 8 MUST requirements of the profile evaluable are broken."},
-		{"nothing of a profile", ct.Correct(), []string{"--profile", "evaluable"}, exitDone, nil, "0 of 9 MUST requirements of the profile evaluable are broken."},
+			[]string{"profile   ", "1 of ", "MUST requirements of the profile evaluable are broken"}, "1 of 8 MUST requirements of the profile evaluable are broken\n"},
+		{"nothing of a profile", ct.Correct(), []string{"--profile", "evaluable"}, exitDone, nil, "0 of 9 MUST requirements of the profile evaluable are broken\n"},
 		{"another profile", ct.Correct(), []string{"--profile", "evaluable", "--only", "documents"}, exitUsage,
 			[]string{`no such check or group of the profile evaluable: "documents"`}, ""},
 	} {
