@@ -1,17 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
-	"strings"
-	"sync"
 	"time"
 
 	"evalctl/harness/report/text"
+	"evalctl/harness/target"
 	"evalctl/replay/imports"
 	"evalctl/replay/source"
 )
@@ -28,14 +27,10 @@ type importCmd struct {
 	JSON    bool     `name:"json" help:"Print what was imported as JSON."`
 }
 
-var systemName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
-})
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *importCmd) Validate() error {
 	switch {
-	case !systemName().MatchString(c.As):
+	case !target.IsName(c.As):
 		return fmt.Errorf("--as %.80q: must be a name of lower-case letters, digits and hyphens, such as zep", c.As)
 	case c.Mapping != "" && c.Format != "auto":
 		return errors.New("--mapping and --format exclude each other: a mapping describes the layout")
@@ -61,10 +56,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := c.Output
-	if dir == "" {
-		dir = filepath.Join("results", time.Now().UTC().Format(time.DateOnly))
-	}
+	dir := cmp.Or(c.Output, filepath.Join(defaultOutput, time.Now().UTC().Format(time.DateOnly)))
 	res, path, err := im.Write(ctx, dir, im.Identity(c.As, toolID()))
 	if err != nil {
 		return err
@@ -77,13 +69,4 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	_, err = fmt.Fprintln(p.stdout, res.Summary(path))
 	return err
-}
-
-// importFormats returns the values of --format besides auto.
-func importFormats() string {
-	var names []string
-	for _, f := range imports.Formats() {
-		names = append(names, string(f))
-	}
-	return strings.Join(names, ",")
 }

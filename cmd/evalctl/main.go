@@ -26,6 +26,7 @@ import (
 	"evalctl/internal/postgres"
 	"evalctl/internal/roots"
 	"evalctl/internal/terminal"
+	"evalctl/replay/imports"
 	"evalctl/scorer"
 )
 
@@ -261,7 +262,7 @@ func tagVars() kong.Vars {
 	list := func(names []string) string { return strings.Join(names, ",") }
 	return kong.Vars{
 		"scenarios": list(scenarios), "default_scenario": scenarios[0], "modes": list(protocol.Modes),
-		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": importFormats(),
+		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": list(imports.Formats()),
 		"benchmarks": list(formats), "benchmark_titles": strings.Join(titles, ", "),
 	}
 }

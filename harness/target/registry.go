@@ -101,8 +101,12 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
 })
 
+// IsName reports whether results can call a target, or what else they measure, by a name: 1 to 64
+// small letters, digits, and hyphens between them.
+func IsName(name string) bool { return nameForm().MatchString(name) }
+
 func checkName(name string) error {
-	if !nameForm().MatchString(name) {
+	if !IsName(name) {
 		return fmt.Errorf("target %q: a name has 1 to 64 small letters, digits and hyphens between them; "+
 			"write NAME, NAME=URL or NAME='COMMAND'", name)
 	}

@@ -154,10 +154,10 @@ func pathOf(key string) string {
 }
 
 // Formats returns the names of the layouts that are recognised.
-func Formats() []Format {
-	names := []Format{LoCoMo}
+func Formats() []string {
+	names := []string{string(LoCoMo)}
 	for _, l := range layouts {
-		names = append(names, l.name)
+		names = append(names, string(l.name))
 	}
 	slices.Sort(names)
 	return names
@@ -191,7 +191,7 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 		what = fmt.Sprintf("is not of the format %s", wanted)
 	}
 	return layout{}, fmt.Errorf("%s %s; %s; describe it with --mapping FILE, or name one of the formats %s",
-		c.path, what, looks(c.value), joined(Formats()))
+		c.path, what, looks(c.value), strings.Join(Formats(), ", "))
 }
 
 // looks describes a value for people who write a mapping.
@@ -232,14 +232,6 @@ func some(keys []string) string {
 	}
 	if len(keys) > most {
 		out = append(out, "…")
-	}
-	return strings.Join(out, ", ")
-}
-
-func joined(formats []Format) string {
-	var out []string
-	for _, f := range formats {
-		out = append(out, string(f))
 	}
 	return strings.Join(out, ", ")
 }
