@@ -76,7 +76,6 @@ func TestContract(t *testing.T) {
 }
 
 func TestModel(t *testing.T) {
-	t.Parallel()
 	pgstore.CopyAll(t)
 	db := openDB(t, postgrestest.Database(t)+"&synchronous_commit=off")
 	storetest.RunModel(t, func(t *testing.T) *store.Store { return openStore(t, db, newBrain(t, db)) })

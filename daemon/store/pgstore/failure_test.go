@@ -111,7 +111,6 @@ func TestDelayedMessage(t *testing.T) {
 
 // TestUnknownOutcome keeps the server out of reach after the message that commits.
 func TestUnknownOutcome(t *testing.T) {
-	t.Parallel()
 	pgstore.Hurry(t, 500*time.Millisecond)
 	p, s, other := cutOff(t)
 	ctx := t.Context()

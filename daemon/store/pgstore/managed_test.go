@@ -145,7 +145,6 @@ func TestManagedRefused(t *testing.T) {
 
 // TestManagedLater takes connections, and the right to write, from a daemon that runs.
 func TestManagedLater(t *testing.T) {
-	t.Parallel()
 	pgstore.Hurry(t, 500*time.Millisecond)
 	conn, _, admin := managed(t, ownSchema)
 	db := openDB(t, conn)
