@@ -25,10 +25,10 @@ const (
 type process struct {
 	filter *launch.Filter
 	dir    string // has the log
-	writes sync.Mutex
 
 	mu      sync.Mutex
 	waiting map[int64]chan []byte
+	written chan struct{} // closed once the last request is written, nil before the first
 	greeted bool
 
 	endOnce sync.Once
@@ -76,10 +76,12 @@ func (p *process) hello(ctx context.Context, timeout time.Duration) ([]byte, err
 // exchange sends a request and waits for its reply. The process has the timeout for each request that
 // it had not answered when this one was sent, and is ended if it takes longer.
 func (p *process) exchange(ctx context.Context, id int64, request []byte, timeout time.Duration) ([]byte, error) {
-	reply := make(chan []byte, 1)
+	reply, written := make(chan []byte, 1), make(chan struct{})
 	p.mu.Lock()
 	p.waiting[id] = reply
 	limit := timeout * time.Duration(len(p.waiting))
+	before := p.written
+	p.written = written
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
@@ -88,7 +90,13 @@ func (p *process) exchange(ctx context.Context, id int64, request []byte, timeou
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	go p.write(request, limit)
+	go func() {
+		defer close(written)
+		if before != nil {
+			<-before // or a request could wait for one that its limit does not count
+		}
+		p.write(request, limit)
+	}()
 	select {
 	case r := <-reply:
 		return r, nil
@@ -111,8 +119,6 @@ func (p *process) exchange(ctx context.Context, id int64, request []byte, timeou
 
 // write writes a line. A process that does not read it does not reply either.
 func (p *process) write(line []byte, limit time.Duration) {
-	p.writes.Lock()
-	defer p.writes.Unlock()
 	_ = p.filter.In.SetWriteDeadline(time.Now().Add(limit))
 	_, _ = p.filter.In.Write(append(line[:len(line):len(line)], '\n'))
 }

@@ -12,11 +12,11 @@ import (
 
 var errFull = errors.New("full")
 
-// halting fails at the first question, softly, once the third one waits for its turn. The answer to
-// the second one comes a moment later.
+// halting fails at the first question, softly, once the second one is asked and the third one waits for
+// its turn. The answer to the second one comes a moment later.
 type halting struct {
-	waiting  chan struct{}
-	recorded int
+	waiting, asked chan struct{}
+	recorded       int
 }
 
 func (*halting) Asking(string, bool)      {}
@@ -32,10 +32,12 @@ func (h *halting) Turn(ctx context.Context, j Job) error {
 }
 
 func (h *halting) Ask(ctx context.Context, j Job) (result.Record, error) {
-	<-h.waiting
 	if j.Index == 0 {
+		<-h.waiting
+		<-h.asked
 		return result.Record{}, Soft(errFull)
 	}
+	close(h.asked)
 	select {
 	case <-ctx.Done():
 		return result.Record{}, context.Cause(ctx)
@@ -51,7 +53,7 @@ func TestPacedSoftStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, kept := &halting{waiting: make(chan struct{})}, NewMemory(3, nil)
+	h, kept := &halting{waiting: make(chan struct{}), asked: make(chan struct{})}, NewMemory(3, nil)
 	p := Pipeline{
 		Source: Paced(Unfinished{Dataset: d, Keeper: kept}, h), Asker: h, Keeper: kept, Observer: h, Concurrency: 2,
 	}

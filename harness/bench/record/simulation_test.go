@@ -38,6 +38,9 @@ func simulated(seed uint64, slower float64) *File {
 // claims returns in how many of so many simulations a difference is claimed.
 func claims(t *testing.T, runs int, slower float64) (claimed int) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("how often a difference is claimed does not depend on the race detector")
+	}
 	for seed := range uint64(runs) {
 		f := simulated(seed, slower)
 		if len(f.Comparisons) != 4 {
