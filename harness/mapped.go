@@ -63,8 +63,8 @@ func (s *Session) openForeign(ctx context.Context) (err error) {
 // notStarted is the URL of a process that has not been started yet.
 const notStarted = "http://127.0.0.1:1"
 
-// startForeign starts a service over HTTP. It is healthy when the health request of its mapping says
-// so, or GET /healthz if there is none.
+// startForeign starts a service over HTTP. It is healthy when the health request of its mapping
+// says so, or GET /healthz if there is none.
 func (s *Session) startForeign(ctx context.Context) error {
 	if s.config.Foreign.Mapping.Checks() {
 		s.config.Launch.Alive = func(ctx context.Context, url string) error {

@@ -83,7 +83,8 @@ type Notes struct {
 	Imported *result.Imported
 	// Mapped, if set, returns what is recorded of a service that a mapping describes.
 	Mapped func() *result.Mapped
-	// Embeddings, if set, returns what is recorded of the daemon's embeddings, nil if that is not known.
+	// Embeddings, if set, returns what is recorded of the daemon's embeddings, nil if that is not
+	// known.
 	Embeddings func() *result.Embeddings
 	// CapUSD is the limit on what judging may cost, nil for none. The scorer's meter enforces it.
 	CapUSD *llm.USD

@@ -313,8 +313,8 @@ func (s *Session) Close() error {
 	return s.closeErr
 }
 
-// Escaped returns the processes that launch.Daemon.Escaped names, of all daemons that the session has
-// started. It is complete after Close.
+// Escaped returns the processes that launch.Daemon.Escaped names, of all daemons that the session
+// has started. It is complete after Close.
 func (s *Session) Escaped() (names []string, known bool) {
 	known = true
 	for _, d := range append(slices.Clip(s.ended), s.process) {

@@ -104,8 +104,8 @@ func (p *Plan) checkArms() error {
 	return nil
 }
 
-// CheckQueue returns an error for a target that workers cannot measure: what a mapping finds by text,
-// and which calls it makes, is known only to the process that asks.
+// CheckQueue returns an error for a target that workers cannot measure: what a mapping finds by
+// text, and which calls it makes, is known only to the process that asks.
 func (p *Plan) CheckQueue() error {
 	for _, a := range p.Arms {
 		if a.daemon() && a.Session.Foreign != nil {

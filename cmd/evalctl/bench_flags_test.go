@@ -14,7 +14,8 @@ import (
 	"evalctl/harness/bench/record"
 )
 
-// benchFlags has a value of each flag of bench that is not its default. {dir} has a corpus and questions.
+// benchFlags has a value of each flag of bench that is not its default. {dir} has a corpus and
+// questions.
 var benchFlags = map[string]string{
 	"target": "b=http://127.0.0.1:9", "endpoint": "http://127.0.0.1:8", "daemon-cmd": "{self}~{addr}", "token": "secret", "dialect": "camel",
 	"mix": "search,ask", "documents": "30", "grow": "20,200", "corpus": "{dir}/corpus.jsonl", "dataset": "{dir}/q.jsonl", "brain": "notes", "brains": "2",
@@ -23,11 +24,12 @@ var benchFlags = map[string]string{
 	"step": "2s", "baseline": "{dir}/base.json", "fail-over": "10%", "chaos": "slow-client", "price": "fake=1/2",
 }
 
-// benchOutputs are the flags that say what becomes of the figures. They have an effect on every bench.
+// benchOutputs are the flags that say what becomes of the figures. They have an effect on every
+// bench.
 var benchOutputs = []string{"junit", "markdown", "html", "ci", "output", "quiet", "json"}
 
-// benchModes are the ways in which a bench measures. refused are the flags that have no effect in one
-// and are refused, in addition to those of the mode itself.
+// benchModes are the ways in which a bench measures. refused are the flags that have no effect in
+// one and are refused, in addition to those of the mode itself.
 var benchModes = []struct {
 	name, args, refused string
 }{
@@ -101,7 +103,8 @@ func TestBenchFlags(t *testing.T) {
 	}
 }
 
-// benchConfig returns what a command line of bench measures as a text, or why it is refused. The bench that
+// benchConfig returns what a command line of bench measures as a text, or why it is refused. The
+// bench that
 // --baseline names did the same work.
 func benchConfig(t *testing.T, dir, line string) (string, error) {
 	t.Helper()

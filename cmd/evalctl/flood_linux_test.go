@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFloodingDaemon checks what 40 questions to a daemon cost that floods its clients and its log. It
-// is not parallel: Linux begins the Maxrss of a process with that of the one that started it.
+// TestFloodingDaemon checks what 40 questions to a daemon cost that floods its clients and its log.
+// It is not parallel: Linux begins the Maxrss of a process with that of the one that started it.
 func TestFloodingDaemon(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector needs several times as much memory")

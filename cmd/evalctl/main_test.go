@@ -61,8 +61,8 @@ func (p prepared) Run() int {
 	return postgrestest.Main(p.m)
 }
 
-// buildProgram builds evalctl as this test was built. The test itself could take its part, but would
-// take twice as long to start, because of the packages that only tests import.
+// buildProgram builds evalctl as this test was built. The test itself could take its part, but
+// would take twice as long to start, because of the packages that only tests import.
 func buildProgram(file string) error {
 	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", file}
 	if raceDetector {

@@ -19,9 +19,9 @@ const (
 
 // TestOverload offers a daemon half, once, twice and four times the searches that it can answer, in
 // a Poisson process: clients that do not wait for each other, and leave after a second. Before and
-// after that, clients wait for their responses, and send the next request at once whatever these are.
-// The daemon has a processor of its own where there are two, and always reports its health. The log is
-// a table of the figures; what must hold on any machine is checked.
+// after that, clients wait for their responses, and send the next request at once whatever these
+// are. The daemon has a processor of its own where there are two, and always reports its health.
+// The log is a table of the figures; what must hold on any machine is checked.
 func TestOverload(t *testing.T) {
 	longtest.Skip(t)
 	if raceDetector {

@@ -49,7 +49,8 @@ func (c *replayCmd) keepInputs(flag, path string) error {
 	return nil
 }
 
-// writeReports writes the report of --report and those of reportFlags, also of arms that did not finish.
+// writeReports writes the report of --report and those of reportFlags, also of arms that did not
+// finish.
 func (c *replayCmd) writeReports(p *process, t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms, worst error) error {
 	if c.Report == "" && !c.wanted() {
 		return worst

@@ -455,8 +455,8 @@ func TestReplayQueueFaults(t *testing.T) {
 	rig.check(dir)
 }
 
-// vendorSystem begins the prompt of a recipe file, of which vendorVerdict is the model: it passes about
-// half of the answers, whatever they say, the same ones each time.
+// vendorSystem begins the prompt of a recipe file, of which vendorVerdict is the model: it passes
+// about half of the answers, whatever they say, the same ones each time.
 const vendorSystem = "You grade answers for a vendor."
 
 func vendorVerdict(prompt string) string {

@@ -66,7 +66,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	return c.evaluate(ctx, p, t, r, session, resumed)
 }
 
-// closeDaemon stops the daemon of a session that has started it, and prints what it had left behind.
+// closeDaemon stops the daemon of a session that has started it, and prints what it had left
+// behind.
 func closeDaemon(t *terminal.Terminal, session *harness.Session) error {
 	err := session.Close()
 	processes, known := session.Escaped()

@@ -33,8 +33,9 @@ const (
 	slowdown = retryAfter / 10
 )
 
-// refuse rejects a request that a gate refuses. Clients that do not wait before they repeat a request
-// would otherwise send thousands a second, and the daemon would do little else than reject them.
+// refuse rejects a request that a gate refuses. Clients that do not wait before they repeat a
+// request would otherwise send thousands a second, and the daemon would do little else than reject
+// them.
 func refuse(r *http.Request) error {
 	requestOf(r).refused = true
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {

@@ -69,7 +69,8 @@ type conn struct {
 	refused func(id string, status int, reason string)
 	// serving is true from the call of the handler until its response has been sent.
 	serving atomic.Bool
-	// overloaded is when a request was rejected last because a gate is full, in nanoseconds since 1970.
+	// overloaded is when a request was rejected last because a gate is full, in nanoseconds since
+	// 1970.
 	overloaded atomic.Int64
 }
 

@@ -123,7 +123,8 @@ func TestOperatorsProperty(t *testing.T) {
 				rt.Errorf("%q is read as %q with %q: %q is missing", text, words, operators, p)
 			}
 		}
-		// Words of a phrase may look like operators themselves once they are read without its quotes.
+		// Words of a phrase may look like operators themselves once they are read without its
+		// quotes.
 		again := strings.HasPrefix(strings.TrimSpace(words), "-")
 		if len(operators) > 0 && !again && language.NewPhrase(plain, false).Empty() != language.NewPhrase(words, false).Empty() {
 			rt.Errorf("%q loses its words", words)

@@ -52,8 +52,9 @@ type postings struct {
 	live    int      // document frequency: the number of live chunks
 }
 
-// withRoom returns the list with room for another element. A full list that is not short gets an eighth
-// of its length, where append adds a quarter and more: the lists are the largest part of an index.
+// withRoom returns the list with room for another element. A full list that is not short gets an
+// eighth of its length, where append adds a quarter and more: the lists are the largest part of an
+// index.
 func withRoom[T any](list []T) []T {
 	if len(list) < cap(list) || len(list) < 32 {
 		return list

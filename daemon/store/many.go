@@ -21,8 +21,8 @@ const (
 	manyDocuments = 1024
 )
 
-// manyReader is implemented by backends to which every call is a round trip to a server, and by those
-// that have the contents in memory.
+// manyReader is implemented by backends to which every call is a round trip to a server, and by
+// those that have the contents in memory.
 type manyReader interface {
 	// ReadMany reads the documents at the beginning of paths, in their order: the first one, and
 	// further ones as long as all together have at most maxBytes.

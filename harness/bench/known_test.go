@@ -167,8 +167,8 @@ func ops(f *record.File, target, round int) (n int64) {
 	return n
 }
 
-// TestBenchOfOneDaemonTwice gives a running daemon two names, as one does to see what two equal targets look
-// like. Each has brains of its own.
+// TestBenchOfOneDaemonTwice gives a running daemon two names, as one does to see what two equal
+// targets look like. Each has brains of its own.
 func TestBenchOfOneDaemonTwice(t *testing.T) {
 	d := daemon(t, func() {})
 	f := measure(t, bench.Wanted{Rate: "50/s", Duration: 400 * time.Millisecond, Rounds: 2}, d, d)

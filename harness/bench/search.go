@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/bench/record"
 )
 
-// search looks for the highest rate of each target. Then it tries the null daemon at these rates and
-// at twice these, which shows whether they are those of the generator.
+// search looks for the highest rate of each target. Then it tries the null daemon at these rates
+// and at twice these, which shows whether they are those of the generator.
 func (b *Bench) search(ctx context.Context) error {
 	objectives, err := record.ParseObjectives(b.Plan.Search)
 	if err != nil {
@@ -94,8 +94,8 @@ const (
 	closeEnough = 1.02
 	// lower is what a rate is divided by that was not kept each time again, at most times.
 	lower, times = 1.03, 12
-	// lowest is the lowest rate that is tried. If a figure needs many requests, it is the one at which
-	// they take longest.
+	// lowest is the lowest rate that is tried. If a figure needs many requests, it is the one at
+	// which they take longest.
 	lowest = 0.1
 	// longest is the longest time that a rate is tried for.
 	longest = time.Minute

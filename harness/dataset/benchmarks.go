@@ -78,7 +78,8 @@ func benchmarkOf(shape Shape, keys ...string) Format {
 var agentRow = regexp.MustCompile(`^\[?\s*\{\s*"(context|questions|answers|metadata)"\s*:`)
 
 // isAgentBench reports whether a text begins as a file of MemoryAgentBench does. Its context may be
-// longer than the head of the file. Tables of other questions about a context have the key question.
+// longer than the head of the file. Tables of other questions about a context have the key
+// question.
 func isAgentBench(text []byte) bool {
 	has := func(key string) bool { return bytes.Contains(text, []byte(key)) }
 	return agentRow.Match(text) && !has(`"question":`) &&

@@ -8,8 +8,8 @@ import (
 	"evalctl/harness/bench/record"
 )
 
-// Load is what a bench found of one operation of a target. For a search for the highest rate, Op is the
-// mix and only Rate is known.
+// Load is what a bench found of one operation of a target. For a search for the highest rate, Op is
+// the mix and only Rate is known.
 type Load struct {
 	Target    string `json:"target"`
 	Op        string `json:"op"`
@@ -17,8 +17,8 @@ type Load struct {
 	Documents int    `json:"documents"`
 	// Rate is how many requests succeeded a second.
 	Rate *record.Quantity `json:"rate"`
-	// The times are in milliseconds, nil if there were too few requests. NullP99 is that of the null
-	// daemon: what the machine was like.
+	// The times are in milliseconds, nil if there were too few requests. NullP99 is that of the
+	// null daemon: what the machine was like.
 	P50     *record.Quantity `json:"p50_ms"`
 	P99     *record.Quantity `json:"p99_ms"`
 	NullP99 *record.Quantity `json:"null_p99_ms"`
@@ -89,9 +89,9 @@ type BenchNight struct {
 	Load
 }
 
-// BenchLines returns the lines of the complete benches among entries, which are the newest first, each with
-// its last nights, of which there may be any number if last is 0. Only benches that did the same work are
-// on one line.
+// BenchLines returns the lines of the complete benches among entries, which are the newest first,
+// each with its last nights, of which there may be any number if last is 0. Only benches that did
+// the same work are on one line.
 func BenchLines(entries []*Entry, last int) []*BenchLine {
 	type key struct{ work, target, op, arrival, documents string }
 	byKey, lines := map[key]*BenchLine{}, []*BenchLine{} // not null, as JSON

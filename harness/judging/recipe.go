@@ -69,8 +69,8 @@ func IsRecipeFile(text string) bool {
 	return ext == ".yaml" || ext == ".yml" || strings.ContainsRune(text, '/')
 }
 
-// AbsoluteFiles makes the paths of recipe files in a panel absolute, because a run may be resumed in
-// another folder.
+// AbsoluteFiles makes the paths of recipe files in a panel absolute, because a run may be resumed
+// in another folder.
 func AbsoluteFiles(panel []string) (err error) {
 	for i, r := range panel {
 		if IsRecipeFile(r) && err == nil {

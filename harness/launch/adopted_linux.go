@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process whose parent has ended becomes a child of this process, which is a subreaper while it has
-// daemons. So a daemon's process is found even if it has left the daemon's groups and its environment.
+// A process whose parent has ended becomes a child of this process, which is a subreaper while it
+// has daemons. So a daemon's process is found even if it has left the daemon's groups and its
+// environment.
 
 // adoption knows which children this process has started itself. Its lock is held while a child is
 // started, so that no child is taken for an adopted one.
@@ -22,8 +23,8 @@ var adoption struct {
 	sync.Mutex
 	started map[int]bool
 	daemons int // that run
-	// since is shortly before the first of them was started, in ticks. What this process has adopted
-	// before is of no daemon.
+	// since is shortly before the first of them was started, in ticks. What this process has
+	// adopted before is of no daemon.
 	since uint64
 	// stop ends reapOld.
 	stop chan struct{}
@@ -51,8 +52,8 @@ func forgetChild(pid int) {
 	delete(adoption.started, pid)
 }
 
-// adopt makes this process a subreaper until the function that it returns is called as often. known is
-// false if the kernel refuses.
+// adopt makes this process a subreaper until the function that it returns is called as often. known
+// is false if the kernel refuses.
 func adopt() (release func(), known bool) {
 	adoption.Lock()
 	defer adoption.Unlock()
@@ -71,8 +72,8 @@ func adopt() (release func(), known bool) {
 	}, adoption.ok
 }
 
-// reapAfter is how long a child must have been a zombie until it is reaped: by then, whoever started it
-// in this process would have done so.
+// reapAfter is how long a child must have been a zombie until it is reaped: by then, the code that
+// started it in this process would have done so.
 const reapAfter = 10 * time.Second
 
 // reapOld reaps adopted processes that have ended.
@@ -134,8 +135,8 @@ func readProcesses() []running {
 	return all
 }
 
-// adoptedBy returns the children of a process that it has not started itself. Those of its own group
-// are left out: other code may have started them, in no group of their own.
+// adoptedBy returns the children of a process that it has not started itself. Those of its own
+// group are left out: other code may have started them, in no group of their own.
 func adoptedBy(self int, all []running) (adopted []running) {
 	adoption.Lock()
 	defer adoption.Unlock()
@@ -168,9 +169,9 @@ func below(roots []running, all []running) (found []running) {
 	return found
 }
 
-// escaped returns the live processes of a daemon, given by the process id of its command, that neither
-// its groups nor their environment show: those below the command, and, if no other daemon runs, those
-// that this process has adopted since it has daemons, with those below them.
+// escaped returns the live processes of a daemon, given by the process id of its command, that
+// neither its groups nor their environment show: those below the command, and, if no other daemon
+// runs, those that this process has adopted since it has daemons, with those below them.
 func escaped(command int, groups []int) (found []stray) {
 	all := readProcesses()
 	roots := []running{}
@@ -211,7 +212,8 @@ func ticks() uint64 {
 	return uint64(now.Nano()) / uint64(time.Second/perSecond)
 }
 
-// reapMembers reaps what this process has adopted of some groups and has ended, and some other ones.
+// reapMembers reaps what this process has adopted of some groups and has ended, and some other
+// ones.
 func reapMembers(groups, pids []int) {
 	for _, p := range adoptedBy(os.Getpid(), readProcesses()) {
 		for _, g := range groups {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// escape is a script that leaves two processes without the daemon's groups, session and environment, in
-// a session whose leader ends, and then becomes the daemon.
+// escape is a script that leaves two processes without the daemon's groups, session and
+// environment, in a session whose leader ends, and then becomes the daemon.
 const escape = `setsid env -i PATH="$PATH" sh -c 'sleep 1000 & echo $! >>"$0"; sleep 1000 & echo $! >>"$0"' "$0" & wait; exec "$@"`
 
 // TestEscaped: processes that cannot be known by anything but their ancestors are ended and named,

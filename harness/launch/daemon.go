@@ -126,10 +126,10 @@ type stray struct {
 
 func (d *Daemon) escaped() []stray { return escaped(d.PID(), d.groups) }
 
-// Escaped returns the processes of the daemon that had left its groups and its environment, and were
-// ended with it. It is complete once Done is closed. known is false if such processes cannot be found:
-// on other systems than Linux. While several daemons run, those whose parent has ended are found when
-// the last daemon ends.
+// Escaped returns the processes of the daemon that had left its groups and its environment, and
+// were ended with it. It is complete once Done is closed. known is false if such processes cannot
+// be found: on other systems than Linux. While several daemons run, those whose parent has ended
+// are found when the last daemon ends.
 func (d *Daemon) Escaped() (names []string, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

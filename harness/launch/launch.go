@@ -55,9 +55,9 @@ type Options struct {
 	what string
 }
 
-// Start starts the daemon on a loopback port and waits until GET /healthz, or Options.Alive, reports
-// that it is healthy. ctx bounds only the start. The caller must call Stop. If Start returns an error, no
-// process is left running.
+// Start starts the daemon on a loopback port and waits until GET /healthz, or Options.Alive,
+// reports that it is healthy. ctx bounds only the start. The caller must call Stop. If Start
+// returns an error, no process is left running.
 //
 // Errors contain the daemon's exit status or last response, and the last lines of its log. If ctx
 // ends first, the error is ctx's cause. With Port 0, Start tries again if another process took the

@@ -150,8 +150,8 @@ func TestDetachedServer(t *testing.T) {
 	wantError(t, err, "port "+strconv.Itoa(e.opts.Port), "detached")
 }
 
-// killFrom kills the process that a thief has recorded. It is a descendant of the daemon, so it may have
-// been ended with it.
+// killFrom kills the process that a thief has recorded. It is a descendant of the daemon, so it may
+// have been ended with it.
 func killFrom(t *testing.T, path string) {
 	data, err := os.ReadFile(path)
 	if err != nil {

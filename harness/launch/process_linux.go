@@ -21,8 +21,8 @@ func processAttributes(group int) *syscall.SysProcAttr {
 }
 
 // live returns the live processes of the groups, and those outside them whose environment has the
-// mark, unless it is empty. Those of other users, whose environment cannot be read, are not found. It
-// does not use kill(2), which also succeeds for zombies.
+// mark, unless it is empty. Those of other users, whose environment cannot be read, are not found.
+// It does not use kill(2), which also succeeds for zombies.
 func live(groups []int, mark string) (members, strays []int) {
 	for _, pid := range pids() {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -64,8 +64,8 @@ func (s *Service) openHTTP() error {
 	return nil
 }
 
-// Reach has further requests sent to another URL: that of a process which has been started again. No
-// other method may be called meanwhile.
+// Reach has further requests sent to another URL: that of a process which has been started again.
+// No other method may be called meanwhile.
 func (s *Service) Reach(url string) error {
 	base, err := httpclient.ParseBaseURL(url)
 	if w, ok := s.main.(*web); ok && err == nil {

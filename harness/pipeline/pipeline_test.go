@@ -12,8 +12,8 @@ import (
 
 var errFull = errors.New("full")
 
-// halting fails at the first question, softly, once the second one is asked and the third one waits for
-// its turn. The answer to the second one comes a moment later.
+// halting fails at the first question, softly, once the second one is asked and the third one waits
+// for its turn. The answer to the second one comes a moment later.
 type halting struct {
 	waiting, asked chan struct{}
 	recorded       int

@@ -30,8 +30,8 @@ func (m *embeddingMeter) begin(ctx context.Context, s target.Service) {
 	m.before, m.known = readEmbeddings(ctx, s)
 }
 
-// restart is to be called before the process of a service ends, and begins again with the next one. If
-// its metrics cannot be read, as after a crash, the sum is not known.
+// restart is to be called before the process of a service ends, and begins again with the next one.
+// If its metrics cannot be read, as after a crash, the sum is not known.
 func (m *embeddingMeter) restart(ctx context.Context, s target.Service) {
 	m.added, m.known = m.sum(ctx, s)
 	m.before = target.Embeddings{}

@@ -263,8 +263,8 @@ func misjudged(r *result.Replay) string {
 	return fmt.Sprintf("%.2f/%.2f", *r.Controls.FalsePositiveRate, *r.Controls.FalseNegativeRate)
 }
 
-// Compared is how the arms of a replay compare: the figures for a page of Markdown which has the sentences of
-// compare.Arms.Sentences elsewhere.
+// Compared is how the arms of a replay compare: the figures for a page of Markdown which has the
+// sentences of compare.Arms.Sentences elsewhere.
 type Compared struct {
 	*compare.Arms
 	// Of are the arms side by side, nil for the comparison alone.

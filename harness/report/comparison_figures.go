@@ -11,8 +11,8 @@ import (
 	"evalctl/internal/figure"
 )
 
-// measures adds the differences of scores and of retrieval: for a terminal from the first run, if a question
-// differs.
+// measures adds the differences of scores and of retrieval: for a terminal from the first run, if a
+// question differs.
 func (c Comparison) measures(s *form.Section) {
 	t := form.NewTable(form.F("Differences of means"), "mean of", ">pair", ">n", ">this", ">other", ">difference, 95% CI", ">p, Holm", ">")
 	for _, p := range c.Pairs {
@@ -46,7 +46,8 @@ func (c Comparison) measures(s *form.Section) {
 		c.Resamples, c.Seed)
 }
 
-// latencies adds the ratios: for a terminal those to the first side. A note says why one is not judged.
+// latencies adds the ratios: for a terminal those to the first side. A note says why one is not
+// judged.
 func (c Comparison) latencies(s *form.Section) {
 	for _, p := range c.Pairs {
 		for _, l := range p.Latencies {
@@ -79,8 +80,8 @@ func (c Comparison) latencies(s *form.Section) {
 // tagsShown is how many tags a terminal shows. The other forms have all of them.
 const tagsShown = 20
 
-// tags adds the pass rates by tag, and how they differ from those of the first run; pages have the figures of
-// each pair.
+// tags adds the pass rates by tag, and how they differ from those of the first run; pages have the
+// figures of each pair.
 func (c Comparison) tags(s *form.Section) {
 	if len(c.Tags) == 0 {
 		return

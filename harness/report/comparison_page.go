@@ -149,7 +149,8 @@ func (c Comparison) comparability(s *form.Section) {
 // keyValue returns a value of a key.
 func keyValue(v string) form.Name { return form.Name(compare.ValueText(v)) }
 
-// pairTable has a row for each run, with its difference from the first, and one for each other pair.
+// pairTable has a row for each run, with its difference from the first, and one for each other
+// pair.
 func (c Comparison) pairTable() *form.Table {
 	most := 0.05
 	for _, p := range c.Pairs {
@@ -215,7 +216,8 @@ func (c Comparison) verdictCell(v compare.Verdict) form.Cell {
 	return form.Cell{Text: form.F("%s", c.words(v)), Mark: v.Mark(), Tone: tone}
 }
 
-// widest returns the largest absolute end of the interval of a difference, as the scale of its drawing.
+// widest returns the largest absolute end of the interval of a difference, as the scale of its
+// drawing.
 func widest(t compare.Table) float64 {
 	if t.Interval == nil {
 		return 0
@@ -278,8 +280,9 @@ func (c Comparison) clusterFlips() form.Text {
 	return text
 }
 
-// pairFacts adds the intervals that respect that questions are alike, and what the figures of a pair allow to
-// conclude. A terminal shows what could have been seen of the largest difference that is not shown.
+// pairFacts adds the intervals that respect that questions are alike, and what the figures of a
+// pair allow to conclude. A terminal shows what could have been seen of the largest difference that
+// is not shown.
 func (c Comparison) pairFacts(s *form.Section) {
 	for i, r := range c.Runs {
 		k := r.Clustered

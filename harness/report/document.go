@@ -1,6 +1,7 @@
-// Package report describes results, reports of conformance and comparisons, and writes them for people and for
-// continuous integration: as text for terminals, Markdown, HTML, JUnit XML, and annotations of GitHub. A
-// description has the facts once; package form has what each form makes of them.
+// Package report describes results, reports of conformance and comparisons, and writes them for
+// people and for continuous integration: as text for terminals, Markdown, HTML, JUnit XML, and
+// annotations of GitHub. A description has the facts once; package form has what each form makes of
+// them.
 //
 // Text of datasets, daemons and models is data in all of them: it is shown as it is and never
 // interpreted.
@@ -73,8 +74,8 @@ type Page struct {
 	Links []form.Link
 }
 
-// hasPage reports whether there is a page of a document. There is none of arms that are not exactly one with
-// a result.
+// hasPage reports whether there is a page of a document. There is none of arms that are not exactly
+// one with a result.
 func hasPage(d Document) bool {
 	arms, ok := d.(Arms)
 	return !ok || len(arms) == 1 && arms[0].Run != nil

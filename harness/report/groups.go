@@ -38,8 +38,8 @@ func (run *Run) groups() form.Section {
 	return s
 }
 
-// table adds the results of groups of questions. A terminal shows those in which questions did not pass, or
-// all.
+// table adds the results of groups of questions. A terminal shows those in which questions did not
+// pass, or all.
 func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool, in form.Forms) {
 	res := &run.Result
 	interval, floor := result.Interval{Method: result.MethodWilson, Confidence: 0.95}, math.NaN()

@@ -175,8 +175,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestHostilePages renders hostile texts as HTML and on a terminal. The elements are those that plain
-// texts have, and no character acts on a terminal.
+// TestHostilePages renders hostile texts as HTML and on a terminal. The elements are those that
+// plain texts have, and no character acts on a terminal.
 func TestHostilePages(t *testing.T) {
 	n := 0
 	plain := hostile(func() string { n++; return fmt.Sprintf("plain\n%d", n) })
@@ -198,8 +198,8 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// elements returns the kinds of the elements of a page with their attributes, each once, and fails if a
-// character cannot be seen.
+// elements returns the kinds of the elements of a page with their attributes, each once, and fails
+// if a character cannot be seen.
 func elements(t *testing.T, d Document) []string {
 	t.Helper()
 	var b strings.Builder

@@ -14,8 +14,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// replayed adds what only a replay knows: estimates for the whole benchmark, errata, the check of the judge, and
-// what lost questions.
+// replayed adds what only a replay knows: estimates for the whole benchmark, errata, the check of
+// the judge, and what lost questions.
 func (run *Run) replayed(s *form.Section) {
 	r, n := run.Result.Replay, run.Result.Counts.Total
 	if r == nil {

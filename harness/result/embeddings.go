@@ -7,12 +7,13 @@ import (
 )
 
 // Embeddings is what a daemon embedded during a run, from the seeding of its brains to the last
-// answer, as its metrics say. A daemon that others use too counts their texts as well. The daemon pays.
+// answer, as its metrics say. A daemon that others use too counts their texts as well. The daemon
+// pays.
 type Embeddings struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
-	// Embedded is the number of texts that the model embedded, Cached that of the texts whose vectors
-	// were known.
+	// Embedded is the number of texts that the model embedded, Cached that of the texts whose
+	// vectors were known.
 	Embedded int64 `json:"embedded"`
 	Cached   int64 `json:"from_cache"`
 	// Tokens is nil if the provider did not count all of them.
@@ -39,8 +40,8 @@ func (e *Embeddings) Cost() *llm.USD {
 	return new(llm.Price{Input: *e.Price}.Cost(llm.Usage{InputTokens: int(*e.Tokens)}))
 }
 
-// Text says what was embedded and what it cost. escape is applied to the name of the model, which is as
-// the daemon wrote it.
+// Text says what was embedded and what it cost. escape is applied to the name of the model, which
+// is as the daemon wrote it.
 func (e *Embeddings) Text(escape func(string) string) string {
 	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, escape(e.Model), e.Cached)
 	if e.Tokens != nil && *e.Tokens > 0 {

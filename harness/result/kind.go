@@ -66,9 +66,9 @@ func KindOfFile(path string) FileKind {
 	return kind
 }
 
-// Unexpected returns an error for a file that cannot be what is expected, whatever its lines say: it
-// is of a known kind. It returns nil for any other file, and for one that is empty or cannot be read, of
-// which the caller's own reading says why. expected completes "expected".
+// Unexpected returns an error for a file that cannot be what is expected, whatever its lines say:
+// it is of a known kind. It returns nil for any other file, and for one that is empty or cannot be
+// read, of which the caller's own reading says why. expected completes "expected".
 func Unexpected(path, expected string) error {
 	kind, version := sniff(path)
 	return unexpected(path, expected, kind, version)

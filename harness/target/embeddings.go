@@ -74,8 +74,8 @@ func label(m *dto.Metric, name string) string {
 
 func count(m *dto.Metric) int64 { return int64(m.GetCounter().GetValue()) }
 
-// Since returns what was counted after another reading of the same process. ok is false if a counter
-// has fallen: the process was restarted in between, and what it had counted is not known.
+// Since returns what was counted after another reading of the same process. ok is false if a
+// counter has fallen: the process was restarted in between, and what it had counted is not known.
 func (e Embeddings) Since(before Embeddings) (_ Embeddings, ok bool) {
 	e.Embedded -= before.Embedded
 	e.Cached -= before.Cached

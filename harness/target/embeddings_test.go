@@ -16,7 +16,8 @@ evalctl_embedding_tokens_total{model="m",provider="p"} 50
 evalctl_embedding_uncounted_texts_total 1
 `
 
-// TestEmbeddings: the metrics are read as they are, and nothing is made up for a daemon that has none.
+// TestEmbeddings: the metrics are read as they are, and nothing is made up for a daemon that has
+// none.
 func TestEmbeddings(t *testing.T) {
 	for body, want := range map[string]Embeddings{
 		embeddingMetrics: {"p", "m", 4, 3, 50, 1},

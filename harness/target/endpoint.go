@@ -69,8 +69,8 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	return (&Endpoint{base: base, token: token, redactor: NewRedactor(token), agent: userAgent}).Through(tr), nil
 }
 
-// Through returns an endpoint that is e but sends its requests through another transport, which must not
-// decompress replies. Closing it closes the idle connections of that transport alone.
+// Through returns an endpoint that is e but sends its requests through another transport, which
+// must not decompress replies. Closing it closes the idle connections of that transport alone.
 func (e *Endpoint) Through(t http.RoundTripper) *Endpoint {
 	return &Endpoint{
 		base: e.base, token: e.token, redactor: e.redactor, agent: e.agent,

@@ -25,11 +25,12 @@ const (
 	// calm is how long the queue of a tenant is served newest first after the last sign of overload,
 	// and how long it is short.
 	calm = time.Second
-	// trial is how often the queue is as long as it can be although work is refused all the time. Clients
-	// that wait for their responses may all find room in it, and are then not refused any more.
+	// trial is how often the queue is as long as it can be although work is refused all the time.
+	// Clients that wait for their responses may all find room in it, and are then not refused any
+	// more.
 	trial = 20 * time.Second
-	// crowd is how much more work than slots waits while work is refused. A mean wait is then as long
-	// as crowd times what work takes.
+	// crowd is how much more work than slots waits while work is refused. A mean wait is then as
+	// long as crowd times what work takes.
 	crowd = 6
 	// stale is how much longer than that work may have waited, if there is still too much.
 	stale = 2
@@ -130,9 +131,9 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 	} else if err := g.queue(ctx, t); err != nil {
 		return nil, err
 	}
-	// If work has just ended, more may be ready to arrive, and does so before this work begins. Otherwise
-	// all of it waits for processors in the queue of the scheduler, which has no limit, and rejections
-	// wait with it.
+	// If work has just ended, more may be ready to arrive, and does so before this work begins.
+	// Otherwise all of it waits for processors in the queue of the scheduler, which has no limit,
+	// and rejections wait with it.
 	if busy {
 		runtime.Gosched()
 	}
@@ -162,9 +163,9 @@ func (g *Gate) queue(ctx context.Context, t *tenant) error {
 // before it spends anything on the work rejects it nearly for free; Enter would let it wait, and shed
 // work that has been prepared.
 //
-// For a second after work was refused, the queue is full with crowd times as much as there are slots.
-// That suffices to keep them busy, and what waits is admitted soon. Every 20 s, as much as the queue
-// holds may wait again.
+// For a second after work was refused, the queue is full with crowd times as much as there are
+// slots. That suffices to keep them busy, and what waits is admitted soon. Every 20 s, as much as
+// the queue holds may wait again.
 func (g *Gate) Refuse(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -59,7 +59,8 @@ func (s *served) request(ctx context.Context, p processor, g *Gate, refusal, wor
 	return nil
 }
 
-// simulate has requests arrive as a function says, at a gate with one slot, and waits for their ends.
+// simulate has requests arrive as a function says, at a gate with one slot, and waits for their
+// ends.
 func simulate(t *testing.T, arrive func(begin func(work time.Duration) error, async func(func()))) *served {
 	t.Helper()
 	var s served
@@ -72,8 +73,8 @@ func simulate(t *testing.T, arrive func(begin func(work time.Duration) error, as
 	return &s
 }
 
-// offer has requests arrive in a Poisson process for 5 s, at a multiple of the rate at which the work
-// can be done. It takes a millisecond in the mean, and half of it less than 0.7 ms.
+// offer has requests arrive in a Poisson process for 5 s, at a multiple of the rate at which the
+// work can be done. It takes a millisecond in the mean, and half of it less than 0.7 ms.
 func offer(t *testing.T, factor float64) *served {
 	t.Helper()
 	return simulate(t, func(begin func(work time.Duration) error, async func(func())) {
@@ -133,8 +134,8 @@ func TestNothingShedNeedlessly(t *testing.T) {
 	}
 }
 
-// TestManyClients: more clients than find room, which wait for their responses and then for as long as
-// they are asked to, or slowed down to, keep a processor busy.
+// TestManyClients: more clients than find room, which wait for their responses and then for as long
+// as they are asked to, or slowed down to, keep a processor busy.
 func TestManyClients(t *testing.T) {
 	for _, tc := range []struct {
 		clients int
@@ -183,8 +184,8 @@ func TestRecovery(t *testing.T) {
 	})
 }
 
-// TestStale: while work is refused, what has waited too long is shed, which is longer if more tenants
-// take turns.
+// TestStale: while work is refused, what has waited too long is shed, which is longer if more
+// tenants take turns.
 func TestStale(t *testing.T) {
 	const mean = time.Millisecond
 	for _, tc := range []struct {
@@ -222,8 +223,9 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestArrivalsBeforeWork: the queue of the gate has what waits, not that of the scheduler. Otherwise
-// a processor does the work of each request before the next one is seen, and none is ever refused.
+// TestArrivalsBeforeWork: the queue of the gate has what waits, not that of the scheduler.
+// Otherwise a processor does the work of each request before the next one is seen, and none is ever
+// refused.
 func TestArrivalsBeforeWork(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const most = 1 + 8 // has a slot or waits

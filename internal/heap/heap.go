@@ -21,11 +21,11 @@ func HoldSpare() (release func()) {
 	return func() { runtime.KeepAlive(held) }
 }
 
-// HoldData is HoldSpare for a service that holds its data in memory. The garbage collector starts when
-// the heap has grown by half, so that the process takes half as much memory again as its data, not as
-// much again. The spare heap is larger, so that a small process collects garbage as often as with
-// HoldSpare, and released for good once the data are three times as large. A percentage of GOGC other
-// than the default stays as it is.
+// HoldData is HoldSpare for a service that holds its data in memory. The garbage collector starts
+// when the heap has grown by half, so that the process takes half as much memory again as its data,
+// not as much again. The spare heap is larger, so that a small process collects garbage as often as
+// with HoldSpare, and released for good once the data are three times as large. A percentage of
+// GOGC other than the default stays as it is.
 func HoldData() (release func()) {
 	if was := debug.SetGCPercent(50); was != 100 {
 		debug.SetGCPercent(was)

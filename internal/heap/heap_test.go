@@ -23,8 +23,8 @@ func (h *holder) holds() bool {
 	return h.held != nil
 }
 
-// TestHolder: the spare heap stays while the data are small, whatever is collected, and goes when they
-// are large.
+// TestHolder: the spare heap stays while the data are small, whatever is collected, and goes when
+// they are large.
 func TestHolder(t *testing.T) {
 	h := &holder{held: make([]byte, 2*spare)}
 	h.afterCollection()
@@ -40,8 +40,8 @@ func TestHolder(t *testing.T) {
 	runtime.KeepAlive(data)
 }
 
-// TestSettle: memory that was garbage is with the operating system afterwards, unless what was built
-// is small.
+// TestSettle: memory that was garbage is with the operating system afterwards, unless what was
+// built is small.
 func TestSettle(t *testing.T) {
 	released := func() uint64 {
 		var m runtime.MemStats

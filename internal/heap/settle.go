@@ -9,7 +9,8 @@ import (
 const (
 	// leastSettled is the size of data below which garbage is not worth a collection of its own.
 	leastSettled = 16 << 20
-	// leastShare is the share of the heap that the data must be, because a collection visits all of it.
+	// leastShare is the share of the heap that the data must be, because a collection visits all of
+	// it.
 	leastShare = 4
 )
 
@@ -17,8 +18,8 @@ var settling sync.Mutex
 
 // Settle collects garbage and returns free memory to the operating system, after data of a size in
 // bytes were built, which leaves as much garbage. Otherwise that memory stays with a process that
-// allocates little afterwards. It does nothing if the data are small or a small part of the heap, or
-// if it runs already. It takes as long as a collection, during which the program goes on.
+// allocates little afterwards. It does nothing if the data are small or a small part of the heap,
+// or if it runs already. It takes as long as a collection, during which the program goes on.
 func Settle(size int64) {
 	if size < leastSettled || !settling.TryLock() {
 		return

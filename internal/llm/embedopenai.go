@@ -33,7 +33,8 @@ type openAIEmbedder struct {
 	slots  chan struct{} // one for each request in flight
 	// dimensions of the first response; 0 before it.
 	dimensions atomic.Int64
-	// tokens is what the provider has counted, and uncounted the texts of responses without a count.
+	// tokens is what the provider has counted, and uncounted the texts of responses without a
+	// count.
 	tokens, uncounted atomic.Int64
 }
 

@@ -233,8 +233,8 @@ func FuzzEmbedAnswer(f *testing.F) {
 	})
 }
 
-// TestEmbeddingTokens: what the provider counts is added up, also of a response that cannot be used,
-// and texts of responses without a count are counted.
+// TestEmbeddingTokens: what the provider counts is added up, also of a response that cannot be
+// used, and texts of responses without a count are counted.
 func TestEmbeddingTokens(t *testing.T) {
 	var n int
 	e, _ := openEmbedStub(t, func(llmtest.Call) llmtest.Reply {

@@ -25,8 +25,8 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns the one of names that key was probably meant to be, "" if none is like it. Upper case
-// and underscores do not matter.
+// Nearest returns the one of names that key was probably meant to be, "" if none is like it. Upper
+// case and underscores do not matter.
 func Nearest(key string, names []string) string {
 	plain := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
 	best, least := "", max(2, len(key)/3)+1

@@ -64,8 +64,9 @@ func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	return r
 }
 
-// DesignEffect returns how many times as large the variance of the mean of values is with clusters as
-// of independent values, at least 1. It is 1 if the clusters do not determine it (see Clustered).
+// DesignEffect returns how many times as large the variance of the mean of values is with clusters
+// as of independent values, at least 1. It is 1 if the clusters do not determine it (see
+// Clustered).
 func DesignEffect(values []float64, cluster []int) float64 {
 	c := Clustered(values, cluster, 0.95)
 	if !(c.NaiveSE > 0) || !(c.SE > c.NaiveSE) {

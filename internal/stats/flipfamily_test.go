@@ -26,8 +26,8 @@ func TestFlipFamilyOfOneFigure(t *testing.T) {
 	}
 }
 
-// Independent figures are adjusted as much as Holm's step-down method with the exact product would, and
-// the value of a clearer one is never above that of one that is less clear.
+// Independent figures are adjusted as much as Holm's step-down method with the exact product would,
+// and the value of a clearer one is never above that of one that is less clear.
 func TestFlipFamilyOfIndependentFigures(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	const n, figures = 12, 4

@@ -21,8 +21,8 @@ type Judged struct {
 // PPIEstimate is a mean of labels as estimated from the verdicts on all items and labels of some.
 type PPIEstimate struct {
 	Mean, Lo, Hi float64
-	// Lambda is the weight of the verdicts, 0 if they say nothing about the labels. It is never below
-	// 0: what looks like a judge that says the opposite is one that guesses, on few labels.
+	// Lambda is the weight of the verdicts, 0 if they say nothing about the labels. It is never
+	// below 0: what looks like a judge that says the opposite is one that guesses, on few labels.
 	Lambda float64
 	// ItemSE is the standard error due to the choice of items, which no label reduces. LabelSE is that
 	// due to the items without labels.

@@ -94,7 +94,8 @@ func TestPPIRateOfGuesses(t *testing.T) {
 	}
 }
 
-// The weight is in the units of the labels: a judge that never errs gets nearly 1 of a difference too.
+// The weight is in the units of the labels: a judge that never errs gets nearly 1 of a difference
+// too.
 func TestPPIDifferenceWeight(t *testing.T) {
 	var verdicts, labels []float64
 	for i := range 300 {

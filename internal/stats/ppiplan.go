@@ -30,8 +30,8 @@ func (d PPIDesign) Width(labels int, conf float64) float64 {
 	return hi - lo
 }
 
-// Labels returns the least number of labels, from 20 on, with which the interval is expected to be at
-// most so wide. ok is false if it is wider with all items labelled: only more items help then.
+// Labels returns the least number of labels, from 20 on, with which the interval is expected to be
+// at most so wide. ok is false if it is wider with all items labelled: only more items help then.
 func (d PPIDesign) Labels(width, conf float64) (labels int, ok bool) {
 	// With fewer labels, the quality of the judge is not known well enough to plan with.
 	fewest := min(20, d.Items)

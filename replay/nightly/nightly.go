@@ -29,8 +29,8 @@ func Write(path string, arms report.Arms, compared *compare.Arms, history string
 	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return Report(w, arms, compared, history) })
 }
 
-// Report writes the report. history is the folder with the results of the nights before, empty for none.
-// The error is that of w.
+// Report writes the report. history is the folder with the results of the nights before, empty for
+// none. The error is that of w.
 func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history string) error {
 	var page bytes.Buffer
 	var all []*measured

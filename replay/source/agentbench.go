@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// agentRow is a row of MemoryAgentBench: a long text with its questions. Answers are lists of texts,
-// each of which is right, in the order of the questions.
+// agentRow is a row of MemoryAgentBench: a long text with its questions. Answers are lists of
+// texts, each of which is right, in the order of the questions.
 type agentRow struct {
 	Context   string   `json:"context"`
 	Questions []string `json:"questions"`

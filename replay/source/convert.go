@@ -14,8 +14,8 @@ import (
 )
 
 // Convert writes the questions and the documents of a benchmark as JSONL, which dataset.Open and
-// dataset.LoadCorpus read. Questions that errata exclude are left out. Each session becomes a document. It returns the number of documents.
-// After an error neither file is there.
+// dataset.LoadCorpus read. Questions that errata exclude are left out. Each session becomes a
+// document. It returns the number of documents. After an error neither file is there.
 func (b *Benchmark) Convert(ctx context.Context, questions, corpus string) (documents int, err error) {
 	err = writeLines(corpus, func(write func(any) error) error {
 		documents, err = b.writeDocuments(ctx, write)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// NewBaseline returns the blocks of an earlier bench with which one is compared. Benches with different
-// plans are not comparable: the error says what differs.
+// NewBaseline returns the blocks of an earlier bench with which one is compared. Benches with
+// different plans are not comparable: the error says what differs.
 func NewBaseline(before, now *File) (*Baseline, error) {
 	if err := before.Plan.Same(now.Plan); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func (f *File) compareBaseline() {
 	f.Baseline.Series, f.Baseline.Null = changes(false), changes(true)
 }
 
-// work returns what is done by the plan: not what is required of the figures, nor what only says where
-// data came from.
+// work returns what is done by the plan: not what is required of the figures, nor what only says
+// where data came from.
 func (p Plan) work() (keys map[string]json.RawMessage) {
 	p.Objectives, p.Search, p.FailOver, p.Corpus, p.Queries = "", "", 0, "", ""
 	data, err := json.Marshal(p)

@@ -8,15 +8,15 @@ import (
 	"evalctl/internal/stats"
 )
 
-// level is the probability that a bench of equal targets claims any difference between them: a false
-// claim can fail a build, and a bench that gates every change is run some hundred times.
+// level is the probability that a bench of equal targets claims any difference between them: a
+// false claim can fail a build, and a bench that gates every change is run some hundred times.
 const level = 0.02
 
 // flips is the number of random assignments of signs.
 const flips = 9999
 
-// FewestRounds returns the number of rounds from which on a difference between so many targets can be
-// claimed. With n rounds, the smallest p-value of a sign-flip test is 2/2ⁿ.
+// FewestRounds returns the number of rounds from which on a difference between so many targets can
+// be claimed. With n rounds, the smallest p-value of a sign-flip test is 2/2ⁿ.
 func (p Plan) FewestRounds(targets int) int {
 	tests := float64(max(1, targets-1) * len(p.Stages) * len(p.Sizes))
 	return int(math.Ceil(math.Log2(2 * tests / level)))
@@ -43,9 +43,9 @@ type Comparison struct {
 	Difference
 }
 
-// Difference is a ratio over pairs of blocks: the geometric mean, and the interval and p-value of the
-// sign-flip test of the logarithms (stats.FlipClusters). Adjusted is for all figures of the bench
-// (stats.FlipFamily).
+// Difference is a ratio over pairs of blocks: the geometric mean, and the interval and p-value of
+// the sign-flip test of the logarithms (stats.FlipClusters). Adjusted is for all figures of the
+// bench (stats.FlipFamily).
 type Difference struct {
 	Pairs    int      `json:"pairs"`
 	Ratio    float64  `json:"ratio"`
@@ -76,8 +76,8 @@ func (f *File) compare() {
 	}
 }
 
-// sided returns the figures of a target in blocks and of a target in other blocks, at each stage and
-// size of the plan, over the rounds in which both are known.
+// sided returns the figures of a target in blocks and of a target in other blocks, at each stage
+// and size of the plan, over the rounds in which both are known.
 func (f *File) sided(before []Block, x int, now []Block, y int) []Series {
 	out := []Series{}
 	for stage := range f.Plan.Stages {
@@ -102,8 +102,8 @@ func (f *File) sided(before []Block, x int, now []Block, y int) []Series {
 	return out
 }
 
-// differences returns how much the sides of series differ. Their p-values are adjusted together, and
-// for being one of so many families.
+// differences returns how much the sides of series differ. Their p-values are adjusted together,
+// and for being one of so many families.
 func differences(found []Series, families int) []Difference {
 	type pair struct{ stage, size, round int }
 	units := map[pair]int{}

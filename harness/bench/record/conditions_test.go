@@ -13,8 +13,9 @@ import (
 type condition struct {
 	name                         string
 	rounds, targets, ops, stages int
-	// machine returns how many times as long everything takes in a block, given a source of random numbers
-	// for the bench, how far the bench is, from 0 to 1, and the position of the block in its round.
+	// machine returns how many times as long everything takes in a block, given a source of random
+	// numbers for the bench, how far the bench is, from 0 to 1, and the position of the block in
+	// its round.
 	machine func() func(random *rand.Rand, at float64, position int) float64
 	latency func(random *rand.Rand) float64
 	// hard is set where so many rounds and requests are too few to find 10 % in 90 % of benches.
@@ -127,8 +128,8 @@ func (c condition) bench(seed uint64, slower float64) *File {
 	return f
 }
 
-// claimed returns in how many of so many benches any difference is claimed, and in how many the second
-// target is called slower.
+// claimed returns in how many of so many benches any difference is claimed, and in how many the
+// second target is called slower.
 func (c condition) claimed(runs int, first uint64, slower float64) (any, found int) {
 	for seed := range uint64(runs) {
 		claim, hit := false, false
@@ -148,8 +149,9 @@ func (c condition) claimed(runs int, first uint64, slower float64) (any, found i
 	return any, found
 }
 
-// TestClaimsUnderConditions counts claims between equal targets, and how often one that is 10 % slower is
-// found, on machines that change during a bench. It prints the rates. The short test has one condition.
+// TestClaimsUnderConditions counts claims between equal targets, and how often one that is 10 %
+// slower is found, on machines that change during a bench. It prints the rates. The short test has
+// one condition.
 func TestClaimsUnderConditions(t *testing.T) {
 	runs, tested, first := 400, conditions, uint64(1)<<32
 	if !longtest.On() {

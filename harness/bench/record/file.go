@@ -276,8 +276,8 @@ type Baseline struct {
 	Path      string    `json:"path"`
 	SHA256    string    `json:"sha256"` // of the file
 	StartedAt time.Time `json:"started_at"`
-	// Blocks are those of the earlier bench that are compared, with the index that the target has in this
-	// one. Series and Null follow from them.
+	// Blocks are those of the earlier bench that are compared, with the index that the target has
+	// in this one. Series and Null follow from them.
 	Blocks []Block `json:"blocks"`
 	// Series are the figures by block of both benches, paired by round.
 	Series []Change `json:"series"`

@@ -18,8 +18,8 @@ type Limit struct {
 	Above float64 `json:"above"`
 	// Unfinished is set if the search was stopped: a higher rate may be kept.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Near is set unless the null daemon kept the objectives at twice the rate. It is nil if that was
-	// not tried.
+	// Near is set unless the null daemon kept the objectives at twice the rate. It is nil if that
+	// was not tried.
 	Near *bool `json:"near_limit"`
 }
 
@@ -101,8 +101,8 @@ func (f *File) nearLimit(l Limit) *bool {
 	return &near
 }
 
-// Summarise returns the figures of a probe, with Near of those that the generator may limit: the null
-// daemon is that at the rate, or else at the nearest higher one.
+// Summarise returns the figures of a probe, with Near of those that the generator may limit: the
+// null daemon is that at the rate, or else at the nearest higher one.
 func (f *File) Summarise(p Probe) Summary {
 	s := summarise([]Block{p.Block})
 	var nulls []Probe

@@ -40,8 +40,8 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Outline reads the file of a bench without what was measured, its blocks and probes: the figures are those
-// that the file says.
+// Outline reads the file of a bench without what was measured, its blocks and probes: the figures
+// are those that the file says.
 func Outline(path string) (*File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -23,7 +23,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestGrowthOfWhatIsNotKnown has a target of which nothing but the time is known, and one without a disk.
+// TestGrowthOfWhatIsNotKnown has a target of which nothing but the time is known, and one without a
+// disk.
 func TestGrowthOfWhatIsNotKnown(t *testing.T) {
 	bytes := func(n int64) *int64 { return &n }
 	f := &record.File{

@@ -29,11 +29,13 @@ import (
 // wire is a daemon that answers with bytes, and records those of requests.
 type wire struct {
 	net.Listener
-	// answer answers the request with a number from 0 on a connection with such a number, and reports
-	// whether the connection stays open. If early is set, it is called once the header was read.
+	// answer answers the request with a number from 0 on a connection with such a number, and
+	// reports whether the connection stays open. If early is set, it is called once the header was
+	// read.
 	answer func(c net.Conn, connection, request int) (open bool)
 	early  bool
-	// settle waits between requests, since net/http looks at what follows a reply in another goroutine.
+	// settle waits between requests, since net/http looks at what follows a reply in another
+	// goroutine.
 	settle bool
 
 	mu          sync.Mutex
@@ -290,8 +292,8 @@ type wireCase struct {
 	timeout     time.Duration
 }
 
-// TestClientsRecordTheSame compares what the two clients record of the same daemon, and what they send to
-// it.
+// TestClientsRecordTheSame compares what the two clients record of the same daemon, and what they
+// send to it.
 func TestClientsRecordTheSame(t *testing.T) {
 	for name, c := range wireCases() {
 		t.Run(name, func(t *testing.T) {

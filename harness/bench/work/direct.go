@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// inlined is the size of the largest request that is written before its reply is read: less than any
-	// socket buffers, so that a daemon cannot make the write wait.
+	// inlined is the size of the largest request that is written before its reply is read: less
+	// than any socket buffers, so that a daemon cannot make the write wait.
 	inlined = 32 << 10
 	// longestHeader is that of http.Transport.
 	longestHeader = 10 << 20
@@ -34,8 +34,8 @@ const (
 
 var errHeader = fmt.Errorf("the header of the reply is longer than %d MiB", longestHeader>>20)
 
-// Client returns how requests to services can be sent, so that what is measured of one is the same for
-// all: Ordinary if one of them is reached by TLS or through a proxy.
+// Client returns how requests to services can be sent, so that what is measured of one is the same
+// for all: Ordinary if one of them is reached by TLS or through a proxy.
 func Client(services []target.Service) string {
 	for _, s := range services {
 		if e, daemon := s.(*target.Endpoint); daemon && (!canCheckIdle || addressOf(e) == "") {
@@ -57,12 +57,12 @@ func addressOf(e *target.Endpoint) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))
 }
 
-// direct sends requests over HTTP/1.1 and TCP, and reads the replies, on the goroutine that makes the
-// request. http.Transport has two goroutines for each connection, and waking them takes as long as all
-// the rest of a request. What is read and written is made by net/http all the same.
+// direct sends requests over HTTP/1.1 and TCP, and reads the replies, on the goroutine that makes
+// the request. http.Transport has two goroutines for each connection, and waking them takes as long
+// as all the rest of a request. What is read and written is made by net/http all the same.
 //
-// A request is sent a second time only if nothing of it was written, as when the daemon has closed an
-// idle connection. It is safe for concurrent use.
+// A request is sent a second time only if nothing of it was written, as when the daemon has closed
+// an idle connection. It is safe for concurrent use.
 type direct struct {
 	address string
 
@@ -198,8 +198,8 @@ func (c *conn) abort() { _ = c.SetDeadline(time.Unix(1, 0)) } // it fails on a c
 // errUnwritten means that nothing of a request was written.
 var errUnwritten = errors.New("the connection was closed before the request was written")
 
-// exchange writes a request and reads the header of its reply. whole is set if all was written, and the
-// reply allows further requests.
+// exchange writes a request and reads the header of its reply. whole is set if all was written, and
+// the reply allows further requests.
 func (c *conn) exchange(req *http.Request) (res *http.Response, whole bool, err error) {
 	c.out.Reset()
 	if err := req.Write(&c.out); err != nil {
@@ -261,8 +261,8 @@ func (c *conn) header(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// body is the body of a reply. When it has been read to its end, its connection is used again. Close may
-// be called while Read waits.
+// body is the body of a reply. When it has been read to its end, its connection is used again.
+// Close may be called while Read waits.
 type body struct {
 	reply io.Reader
 	conn  *conn

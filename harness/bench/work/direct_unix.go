@@ -11,8 +11,8 @@ import (
 // canCheckIdle is set where idleCheck can be used.
 const canCheckIdle = true
 
-// idleCheck returns what reports whether the other side of an idle connection has neither closed it nor
-// sent anything. It does not wait.
+// idleCheck returns what reports whether the other side of an idle connection has neither closed it
+// nor sent anything. It does not wait.
 func idleCheck(c net.Conn) (func() bool, error) {
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {

@@ -46,7 +46,8 @@ func newRace(others func() time.Duration, lanes ...lane) *race {
 	return &race{lanes: lanes, others: others, rates: make([][]float64, len(lanes)), cpu: make([]time.Duration, len(lanes))}
 }
 
-// processors returns the processor time of this process, of those that it has waited for, and of daemons.
+// processors returns the processor time of this process, of those that it has waited for, and of
+// daemons.
 func (r *race) processors() time.Duration {
 	sum := r.others()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
@@ -57,10 +58,10 @@ func (r *race) processors() time.Duration {
 	return sum
 }
 
-// run has the generators take turns, in another order each time. It reports for each of the others the
-// median share of its rate that the first one reached in the same iteration, and cpu-share: the processor
-// time that a request of it took, the daemon's included, divided by that of the first one. That depends
-// less on what else runs.
+// run has the generators take turns, in another order each time. It reports for each of the others
+// the median share of its rate that the first one reached in the same iteration, and cpu-share: the
+// processor time that a request of it took, the daemon's included, divided by that of the first
+// one. That depends less on what else runs.
 func (r *race) run(b *testing.B, turn time.Duration) {
 	for first := 0; b.Loop(); first++ {
 		for i := range r.lanes {
@@ -97,8 +98,8 @@ func median(x []float64) float64 {
 
 const closedTurn = 3 * time.Second // of whole seconds, for wrk
 
-// BenchmarkClosedLoop takes turns with vegeta, and with wrk where it is installed, at a null daemon and
-// at the search of evalctl serve, each in a process of its own.
+// BenchmarkClosedLoop takes turns with vegeta, and with wrk where it is installed, at a null daemon
+// and at the search of evalctl serve, each in a process of its own.
 func BenchmarkClosedLoop(b *testing.B) {
 	b.Run("null", func(b *testing.B) {
 		closedRace(b, start(b, launch.Profile{Command: []string{os.Args[0], "{addr}"}, Env: []string{asNull + "=1"}, Announces: true}), "null")

@@ -26,7 +26,8 @@ type Config struct {
 	TopK    int
 	Mode    string
 	Dialect result.Dialect
-	// Client is how requests are sent to a daemon that speaks the protocol: record.Direct or record.Ordinary.
+	// Client is how requests are sent to a daemon that speaks the protocol: record.Direct or
+	// record.Ordinary.
 	Client string
 	// Queries are those of search, ask and recall, empty for some words of a document each.
 	Queries []string

@@ -8,15 +8,16 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// The number of characters that Markdown shows of names and of longer texts, and of rows of a table.
+// The number of characters that Markdown shows of names and of longer texts, and of rows of a
+// table.
 const (
 	nameLength = 100
 	dataLength = 600
 	maxRows    = 100
 )
 
-// Separated returns words of the program for a page. What two blanks or a break between parts separate
-// on a terminal has a sign between it.
+// Separated returns words of the program for a page. What two blanks or a break between parts
+// separate on a terminal has a sign between it.
 func Separated(s string) string {
 	if !strings.Contains(s, "  ") && !strings.Contains(s, partBreak) {
 		return s
@@ -26,8 +27,8 @@ func Separated(s string) string {
 
 var separators = strings.NewReplacer(partBreak, " · ", ":  ", ": ", "   ", " · ", "  ", " · ")
 
-// ownMarkdown makes the program's words safe for Markdown. GitHub takes what is between two dollar signs for a
-// formula.
+// ownMarkdown makes the program's words safe for Markdown. GitHub takes what is between two dollar
+// signs for a formula.
 func ownMarkdown(s string) string { return special.Replace(Separated(s)) }
 
 var special = strings.NewReplacer("|", `\|`, "*", `\*`, "~", `\~`, "$", `\$`, "`", "\\`")
@@ -166,8 +167,8 @@ func (p *Summary) fold(l List) {
 	}
 }
 
-// WriteTo writes the page with the lists, each of which gets the same share of the space that is left,
-// and how much did not fit.
+// WriteTo writes the page with the lists, each of which gets the same share of the space that is
+// left, and how much did not fit.
 func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 	for i, f := range p.folds {
 		share := (p.limit - p.text.Len()) / (len(p.folds) - i)

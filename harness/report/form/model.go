@@ -1,8 +1,8 @@
 // Package form has what a report consists of, and writes it in each form: as text for terminals, as
 // Markdown and as HTML. It knows nothing of what was measured.
 //
-// Texts of datasets, daemons and models are data: a Text has them apart from the program's own words,
-// and each form cuts and escapes them in its way.
+// Texts of datasets, daemons and models are data: a Text has them apart from the program's own
+// words, and each form cuts and escapes them in its way.
 package form
 
 import (
@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Report is what is reported, in the order of a page. A terminal shows what is First, then the rest,
-// and what is Last: the verdict.
+// Report is what is reported, in the order of a page. A terminal shows what is First, then the
+// rest, and what is Last: the verdict.
 type Report struct {
 	Verdict Verdict
 	Links   []Link
@@ -30,7 +30,8 @@ type Verdict struct {
 	Tone Tone
 	// Mark and Word say the same as Tone.
 	Mark, Word string
-	// Title names what is reported, Headline says the verdict in a line. An empty Headline is Word with Title.
+	// Title names what is reported, Headline says the verdict in a line. An empty Headline is Word
+	// with Title.
 	Title, Headline Text
 	// About says what was measured. It may be empty.
 	About Text
@@ -109,7 +110,8 @@ const (
 	Pages      = Markdown | HTML
 )
 
-// Block is content for some of the forms: Facts, Note, Warning, *Table, List, Chart, Sentences, Gap or Print.
+// Block is content for some of the forms: Facts, Note, Warning, *Table, List, Chart, Sentences, Gap
+// or Print.
 type Block struct {
 	In      Forms
 	Content any
@@ -192,8 +194,8 @@ type Column struct {
 	In     Forms
 }
 
-// NewTable returns a table with columns, which are Columns, data, Texts or strings. ">" before a string
-// marks numbers, "#" a column that only HTML has, "|" one that terminals do not have.
+// NewTable returns a table with columns, which are Columns, data, Texts or strings. ">" before a
+// string marks numbers, "#" a column that only HTML has, "|" one that terminals do not have.
 func NewTable(caption Text, columns ...any) *Table {
 	t := &Table{Caption: caption}
 	for _, v := range columns {

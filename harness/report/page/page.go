@@ -1,5 +1,5 @@
-// Package page writes a report as an HTML page, and the questions of a result. A page is one file that needs
-// no network and no script.
+// Package page writes a report as an HTML page, and the questions of a result. A page is one file
+// that needs no network and no script.
 //
 // Texts of datasets, daemons and models are data: only html/template writes them, and the page's
 // content security policy allows nothing but its own style and script, by their hashes.

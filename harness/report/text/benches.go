@@ -12,7 +12,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Benches returns the table of what the benches among the entries of a folder found, empty without any.
+// Benches returns the table of what the benches among the entries of a folder found, empty without
+// any.
 func Benches(f *history.Folder) string {
 	rows := [][]string{{"started (UTC)", "kind", "target", "operation", "load", "documents", "done/s", "p50 ms", "p99 ms", "file"}}
 	for _, e := range f.Entries {

@@ -1,6 +1,6 @@
-// Package text prints on a terminal what is no report: inputs, forecasts, lists, trends, a question side by
-// side. Texts of datasets, daemons and models are data: they are cut, made safe to print, and never
-// interpreted.
+// Package text prints on a terminal what is no report: inputs, forecasts, lists, trends, a question
+// side by side. Texts of datasets, daemons and models are data: they are cut, made safe to print,
+// and never interpreted.
 package text
 
 import (
@@ -83,8 +83,8 @@ func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
 	}
 }
 
-// Escaped prints the processes that a daemon had left behind, which were ended with it, or that such
-// processes are not found.
+// Escaped prints the processes that a daemon had left behind, which were ended with it, or that
+// such processes are not found.
 func Escaped(t *terminal.Terminal, processes []string, known bool) {
 	switch {
 	case !known:
