@@ -18,6 +18,9 @@ var example embed.FS
 // folder, and returns their paths. It replaces nothing.
 func WriteExample(dir string) (questions, corpus string, err error) {
 	questions, corpus = filepath.Join(dir, "questions.jsonl"), filepath.Join(dir, "questions.corpus")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", "", err
+	}
 	if err := errors.Join(atomicfile.CheckNew(questions), atomicfile.CheckNew(corpus)); err != nil {
 		return "", "", err
 	}
