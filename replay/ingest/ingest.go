@@ -203,11 +203,11 @@ func (c Config) check(b *source.Benchmark) error {
 	if !slices.Contains(Modes, c.Mode) {
 		return fmt.Errorf("unknown ingest mode %q; known are %v", c.Mode, Modes)
 	}
-	if c.Mode == Replay && b.Format == source.JSONL {
+	if c.Mode == Replay && b.Format == dataset.JSONL {
 		return fmt.Errorf("%s has documents and no sessions, which the ingest mode %s sends; "+
 			"use the mode %s", b.Path, Replay, Bulk)
 	}
-	if c.Mode == Bulk && b.Format == source.JSONL && b.Corpus == "" {
+	if c.Mode == Bulk && b.Format == dataset.JSONL && b.Corpus == "" {
 		return fmt.Errorf("%s has no documents to write; give them with --corpus, or use the ingest "+
 			"mode %s for brains that have them", b.Path, None)
 	}
