@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/dataset"
 )
 
 // questionTypes are the types of questions of LongMemEval.
@@ -21,7 +22,7 @@ const abstentionSuffix = "_abs"
 // brain returns the name of the haystack. The id of an abstention question says that it is one, and
 // without its end it is often the id of another question. So all names end in a digest.
 func (in *instance) brain() string {
-	return marked(slug(strings.TrimSuffix(in.id, abstentionSuffix)), in.id)
+	return marked(dataset.Slug(strings.TrimSuffix(in.id, abstentionSuffix)), in.id)
 }
 
 // haystack returns the haystack with its sessions in order of their date, those without text left
