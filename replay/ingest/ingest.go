@@ -128,12 +128,12 @@ func Fill(
 	f.filled.byText = !protocol
 	switch {
 	case c.Opened != nil:
-		f.record = c.Opened.record
-	case c.Mode != None && !c.Find && c.Daemon.Build != "":
-		if f.record, err = openRecord(c.Record); err != nil {
+		f.record = c.Opened
+	case c.Record != "" && c.Mode != None && !c.Find && c.Daemon.Build != "":
+		if f.record, err = OpenRecord(c.Record); err != nil {
 			return nil, err
 		}
-		defer f.record.close()
+		defer func() { _ = f.record.Close() }() // it has been written
 	}
 	before := f.cost()
 	if err := f.fillAll(ctx, brains); err != nil {
@@ -235,7 +235,7 @@ type brain struct {
 type filler struct {
 	Config
 	bench   *source.Benchmark
-	record  *record
+	record  *Record
 	writers int
 	brains  map[string]string // of the haystacks, as questions call them
 	stall   stall

@@ -21,7 +21,7 @@ import (
 // as a separate process. The key is the environment variable with the directory to pass.
 var children = map[string]func(dir string) int{
 	crashDirEnv:    func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
-	togetherDirEnv: func(dir string) int { return inChild(dir, storetest.WriteTogetherUntilKilled) },
+	togetherDirEnv: func(dir string) int { return inChild(dir, writeTogetherUntilKilled) },
 }
 
 func TestMain(m *testing.M) {
