@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/convert"
 	"evalctl/daemon/distill"
 	"evalctl/daemon/fetch"
@@ -28,11 +29,5 @@ var (
 	ErrReaderSilent = errors.New("reader gave no answer")
 )
 
-// ArgumentError reports an invalid argument of a request. Name is the wire key of
-// the argument.
-type ArgumentError struct {
-	Name   string
-	Reason string
-}
-
-func (e *ArgumentError) Error() string { return e.Name + ": " + e.Reason }
+// ArgumentError reports an invalid argument of a request.
+type ArgumentError = brain.ArgumentError
