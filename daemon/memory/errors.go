@@ -2,6 +2,7 @@ package memory
 
 import (
 	"errors"
+	"fmt"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/convert"
@@ -31,3 +32,7 @@ var (
 
 // ArgumentError reports an invalid argument of a request.
 type ArgumentError = brain.ArgumentError
+
+func argumentErrorf(name, format string, args ...any) error {
+	return &ArgumentError{Name: name, Reason: fmt.Sprintf(format, args...)}
+}
