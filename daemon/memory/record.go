@@ -72,7 +72,8 @@ func checkDocument(r protocol.CreateDocument) error {
 		return fmt.Errorf("%w: content has %d characters, the limit is %d", ErrTooLarge, n, protocol.MaxDocumentContent)
 	}
 	if strings.HasPrefix(path.Base(r.Path), "_") {
-		return argumentErrorf("path", "the name %.64q begins with _, which hides generated files from listings and searches", path.Base(r.Path))
+		return argumentErrorf("path", "the name %.64q begins with _, which hides generated files from listings and searches",
+			path.Base(r.Path))
 	}
 	if err := checkTitle(r.Title); err != nil {
 		return err
