@@ -113,7 +113,7 @@ func drawQueries(c Config) []string {
 		if c.Size == 0 {
 			break
 		}
-		doc := c.Documents.At(random.IntN(c.Size))
+		doc := c.Documents(random.IntN(c.Size))
 		if q := queryFrom(random, string(doc.Data)); q != "" {
 			out = append(out, q)
 		}
