@@ -5,16 +5,7 @@ const replayVersion = "replay-1"
 
 // ReplayPrompts returns the prompts for published benchmarks, one for each of Types. Unlike those
 // of DefaultPrompts they ask for 0 or 1, as benchmarks count questions and no parts of them.
-func ReplayPrompts() PromptSet {
-	set := PromptSet{}
-	for t, rules := range replayRules {
-		set[t] = Prompts{
-			Name: replayVersion + "/" + t, System: replayIntro + rules + replayClosing,
-			User: jsonMessage, Repair: replayRepair,
-		}
-	}
-	return set
-}
+func ReplayPrompts() PromptSet { return recipeSet(replayVersion, replayRules, nil) }
 
 const replayIntro = `You decide whether an answer to a question is right.
 
