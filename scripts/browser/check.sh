@@ -15,7 +15,6 @@ daemon=
 viewer=
 finish() {
   local code=0
-  unguard "${part-}"
   for process in $daemon $viewer; do ends "$process" || code=1; done
   rm -rf "$temp"
   [ "$code" = 0 ] || exit 1
@@ -29,7 +28,7 @@ browser() {
   return 1
 }
 if ! CHROMIUM=$(browser) && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  begin 2200 "chromium from Debian's packages"
+  begin "chromium from Debian's packages"
   debian chromium >"$temp/apt.log" 2>&1 || tail -20 "$temp/apt.log"
   CHROMIUM=$(browser) || true
 fi
@@ -39,7 +38,7 @@ if [ -z "$CHROMIUM" ]; then
 fi
 export CHROMIUM
 
-begin 1000 "the packages from npm"
+begin "the packages from npm"
 modules=$cache/$(cat package.json package-lock.json | cksum | tr ' ' -)
 if [ ! -e "$modules/installed" ]; then
   rm -rf "$modules"
@@ -51,7 +50,7 @@ if [ ! -e "$modules/installed" ]; then
 fi
 cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
 ln -s "$modules/node_modules" "$temp/node_modules"
-begin 900 "go build ./cmd/evalctl"
+begin "go build ./cmd/evalctl"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 [ -z "${SHOTS:-}" ] || { mkdir -p "$SHOTS" && SHOTS=$(cd "$SHOTS" && pwd) && export SHOTS; }
 cd "$temp"
@@ -65,7 +64,7 @@ quietly() {
   [ "$code" -le 1 ] || { cat out.log; exit 1; }
 }
 
-begin 120 "runs with a dataset and documents that try everything a page must not do"
+begin "runs with a dataset and documents that try everything a page must not do"
 node - <<'JS'
 const { mkdirSync, writeFileSync } = require('node:fs');
 const attack = '"\'><script>hostile=1</script><img src=x onerror=hostile=2><svg onload=hostile=3></svg>' +
@@ -97,12 +96,12 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 quietly conformance --endpoint "$url" --only brains --html conformance.html
-begin 300 "the pages in Chromium"
+begin "the pages in Chromium"
 HOSTILE=1 node check.mjs hostile.html comparison.html
 node check.mjs conformance.html
 
 # The documents have lost their numbers in the last of 40 nights, and a run has not finished.
-begin 120 "a folder of results"
+begin "a folder of results"
 cp -r hostile.corpus worse.corpus
 sed -i.old 's/[0-9]//g' worse.corpus/harbour[e-l].md
 rm worse.corpus/*.old
@@ -122,5 +121,5 @@ for _ in $(seq 600); do
   [ -z "$pages" ] || break
   sleep 0.1
 done
-begin 300 "evalctl view in Chromium"
+begin "evalctl view in Chromium"
 node view.mjs "$pages" results/*/go.journal

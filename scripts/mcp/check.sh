@@ -13,7 +13,6 @@ notes=${TMPDIR:-/tmp} # where the clients write the files that they have ingeste
 daemon=
 finish() {
   local code=0
-  unguard "${part-}"
   [ -z "$daemon" ] || ends "$daemon" || code=1
   rm -rf "$temp"
   [ "$code" = 0 ] || exit 1
@@ -23,14 +22,16 @@ trap finish EXIT
 # start starts a daemon and sets $url: start NAME [FLAG]...
 start() {
   local out=$temp/$1.out
-  "$temp/evalctl" serve --addr 127.0.0.1:0 "${@:2}" >"$out" 2>"$temp/$1.log" &
+  log=$temp/$1.log
+  : >"$out" # the daemon's process may not have made it when it is read first
+  "$temp/evalctl" serve --addr 127.0.0.1:0 "${@:2}" >"$out" 2>"$log" &
   daemon=$!
   for _ in $(seq 600); do
     url=$(sed -n 's/^evalctl: listening on //p' "$out")
     [ -z "$url" ] || return 0
     sleep 0.1
   done
-  echo "$1 does not listen:" && cat "$temp/$1.log"
+  echo "$1 does not listen:" && cat "$log"
   return 1
 }
 
@@ -38,7 +39,7 @@ start() {
 stop() {
   local pid=$daemon
   daemon=
-  ends "$pid" || failed=1
+  ends "$pid" || { failed=1 && tail -200 "$log"; }
 }
 
 if [ "$(node -p 'process.versions.node.split(".")[0] >= 22')" != true ]; then
@@ -54,7 +55,7 @@ fi
 install .
 cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
 ln -s "$modules" "$temp/node_modules"
-begin 900 "go build ./cmd/evalctl"
+begin "go build ./cmd/evalctl"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 export SVC_LLM_PROVIDER=fake
 unset SVC_HOME SVC_TOKEN SVC_STORE SVC_MCP_DEFAULT_BRAIN SVC_EMBED_PROVIDER TOKEN
@@ -71,17 +72,17 @@ denied() {
 }
 keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
 
-begin 300 "stdio, with daemons of its own"
+begin "stdio, with daemons of its own"
 PAGE=1 client own-fs stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs" --allow-private-fetch
 client own-git stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-git" --store git
 client own-memory stdio "$temp/evalctl" mcp --files "$notes" --store memory
 inspector inspected stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs"
 
-begin 300 "HTTP, and stdio to the same daemon"
+begin "HTTP, and stdio to the same daemon"
 start memory --allow-private-fetch
 PAGE=1 client http-memory http "$url/mcp"
 PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --files "$notes" --endpoint "$url"
-begin 300 "the official conformance suites"
+begin "the official conformance suites"
 # The suite compares what fails with expected-failures.yml. Its successor knows the newest protocol.
 if node "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" \
   --expected-failures expected-failures.yml --output-dir "$temp/conformance" >"$temp/conformance.log" 2>&1; then
@@ -104,7 +105,7 @@ stop
 TOKEN=$(keys create --name check --tenant acme --role admin)
 export TOKEN
 for store in fs git; do
-  begin 300 "with keys, and after a restart: $store"
+  begin "with keys, and after a restart: $store"
   start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
   client "http-$store" http "$url/mcp"
   [ "$store" = git ] || inspector inspected http "$url/mcp"

@@ -3,7 +3,7 @@
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/mcp-check
 install() {
   local dir
-  begin 1000 "the packages from npm, of $PWD/$1"
+  begin "the packages from npm, of $PWD/$1"
   dir=$cache/$(cat "$1/package.json" "$1/package-lock.json" | cksum | tr ' ' -)
   if [ ! -e "$dir/installed" ]; then
     rm -rf "$dir"

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 . scripts/limits.sh
 fail() { printf 'packages: %s\n' "$*" >&2; exit 1; }
 temp=$(mktemp -d)
-trap 'unguard "${part-}"; "${root[@]}" rm -rf "$temp"' EXIT
+trap '"${root[@]}" rm -rf "$temp"' EXIT
 arch=$(dpkg --print-architecture)
 package=$dist/evalctl_${version}_linux_$arch
 
@@ -20,7 +20,7 @@ files() {
     /usr/share/fish/vendor_completions.d/evalctl.fish /usr/share/man/man1/evalctl.1.gz "$@" | sort
 }
 
-begin 300 "the .deb"
+begin "the .deb"
 system=$temp/system
 installed() { (cd "$system" && find . -path ./var -prune -o -type f -print | sed 's/^\.//' | sort); }
 mkdir -p "$system"/var/lib/dpkg/{info,updates}
@@ -44,11 +44,11 @@ grep -qF '\-\-retry\-errors' <<<"$page" || fail "the manual page lacks flags"
 [ -z "$(installed)" ] || fail "dpkg left files: $(installed)"
 
 if ! command -v rpm >/dev/null; then
-  begin 2200 "rpm from Debian's packages"
+  begin "rpm from Debian's packages"
   debian rpm >"$temp/apt.txt" 2>&1 ||
     fail "apt-get could not install rpm: $(tail -3 "$temp/apt.txt")"
 fi
-begin 300 "the .rpm"
+begin "the .rpm"
 system=$temp/redhat
 database() { "${root[@]}" rpm --root="$system" --dbpath=/var/lib/rpm --nosignature "$@" 2>&1 | grep -v '^rpm: .*RPM\|^rpm: However' || true; }
 mkdir "$system"

@@ -13,9 +13,9 @@ if ! command -v apt-get >/dev/null; then
   echo "postgres: install a PostgreSQL server, version 15 or newer, with initdb and pg_ctl in PATH" >&2
   exit 1
 fi
-begin 2200 "PostgreSQL from Debian's packages"
+begin "PostgreSQL from Debian's packages"
 log=$(mktemp)
-trap 'unguard "$part"; rm -f "$log"' EXIT
+trap 'rm -f "$log"' EXIT
 
 debian postgresql >"$log" 2>&1 || tail -20 "$log" >&2
 if ! installed; then
