@@ -150,11 +150,7 @@ func (p *Plan) ingestEstimate() PhaseEstimate {
 	if p.Ingest == ingest.None || p.daemons() == 0 {
 		return e
 	}
-	sessions, bytes := 0, int64(0)
-	for _, h := range p.Haystacks {
-		sessions += h.Sessions
-		bytes += h.TextBytes
-	}
+	sessions, _ := p.written()
 	for i := range e.Time {
 		// Arms write at the same time.
 		e.Time[i] = time.Duration(sessions) * perSession[i]
@@ -236,6 +232,15 @@ func (p *Plan) duration(calls int, provider string) (out [3]time.Duration) {
 		out[i] = time.Duration(rounds) * each[i]
 	}
 	return out
+}
+
+// written returns how many sessions the haystacks have, and the bytes of their texts.
+func (p *Plan) written() (sessions int, text int64) {
+	for _, h := range p.Haystacks {
+		sessions += h.Sessions
+		text += h.TextBytes
+	}
+	return sessions, text
 }
 
 func (p *Plan) infos() map[string]source.HaystackInfo {

@@ -95,11 +95,7 @@ func (p *Plan) readingProvider() string {
 
 // addExtraction adds what the daemons spend on extracting facts from all sessions.
 func (p *Plan) addExtraction(e *PhaseEstimate) {
-	sessions, text := 0, int64(0)
-	for _, h := range p.Haystacks {
-		sessions += h.Sessions
-		text += h.TextBytes
-	}
+	sessions, text := p.written()
 	windows := max(int64(sessions), (text+extractWindow-1)/extractWindow)
 	most := int64(sessions) + 2*text/extractWindow
 	provider := ""
@@ -129,11 +125,8 @@ func (p *Plan) addExtraction(e *PhaseEstimate) {
 // embedEstimate is that of the texts and questions which daemons embed: each text once.
 func (p *Plan) embedEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Embed}
-	sessions, text, asked := 0, int64(0), int64(0)
-	for _, h := range p.Haystacks {
-		sessions += h.Sessions
-		text += h.TextBytes
-	}
+	sessions, text := p.written()
+	asked := int64(0)
 	for _, q := range p.Questions {
 		asked += int64(len(q.Text))
 	}

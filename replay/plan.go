@@ -154,7 +154,7 @@ func (p *Plan) checkHaystacks() error {
 	if p.Ingest == ingest.None || !slices.ContainsFunc(p.Arms, Arm.daemon) {
 		return nil
 	}
-	if p.Ingest == ingest.Replay && p.Benchmark.Format == source.JSONL {
+	if p.Ingest == ingest.Replay && p.Benchmark.Format == dataset.JSONL {
 		return fmt.Errorf("%s has documents and no sessions, which --ingest-mode replay sends; use bulk",
 			p.Benchmark.Path)
 	}

@@ -29,7 +29,7 @@ func (d *daemon) silent(m result.ModelRequests, filled *ingest.Filled) []result.
 	if generates && wrote && d.plan.Ingest == ingest.Replay && m.Ingest.Made == 0 {
 		silent = append(silent, result.Facts)
 	}
-	if generates && d.plan.Style == actor.Full && d.outages.sources() > 0 && m.Answers.Made == 0 {
+	if generates && d.plan.Style == actor.Full && d.outages.sourced.Load() && m.Answers.Made == 0 {
 		silent = append(silent, result.Answers)
 	}
 	if d.arm.Embedding != nil && wrote && m.Embeddings.Made == 0 {

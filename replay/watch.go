@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -37,8 +38,8 @@ type outages struct {
 	down     bool
 	restarts int
 	last     time.Time
-	// sourced is how many answers came with passages, of which a reader can make something.
-	sourced int
+	// sourced is set once an answer came with passages, of which a reader can make something.
+	sourced atomic.Bool
 }
 
 // checkTimeout limits the check of whether a brain exists.
@@ -65,9 +66,7 @@ func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Durati
 		return a, err
 	}
 	if !failed && a.Text != "" && len(a.Retrieved) > 0 {
-		w.mu.Lock()
-		w.sourced++
-		w.mu.Unlock()
+		w.sourced.Store(true)
 	}
 	if restarted := w.answered(began, refused); !restarted && !failed {
 		return a, err
@@ -105,13 +104,6 @@ func (w *outages) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.restarts
-}
-
-// sources returns how many answers came with passages.
-func (w *outages) sources() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.sourced
 }
 
 // check returns an error that stops the run if the brain of a question is gone or empty.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/progress"
 	"evalctl/internal/download"
 	"evalctl/internal/figure"
@@ -86,7 +87,7 @@ func (c *datasetConvertCmd) Run(ctx context.Context, p *process) error {
 		format = ""
 	}
 	out, err := source.Convert(ctx, c.File, c.Output, source.Options{
-		Format: source.Format(format), Errata: c.Errata, OptionSeed: c.Seed,
+		Format: dataset.Format(format), Errata: c.Errata, OptionSeed: c.Seed,
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/dataset"
 	"evalctl/harness/extern"
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
@@ -160,7 +161,7 @@ func (c *replayCmd) validateArms() error {
 			"or --target NAME=URL and NAME='COMMAND' for each")
 	case c.Port < 0 || c.Port+max(0, len(c.Target)-1) > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535, also for the last daemon", c.Port)
-	case c.Corpus != "" && c.Format != "" && c.Format != string(source.JSONL):
+	case c.Corpus != "" && c.Format != "" && c.Format != string(dataset.JSONL):
 		return fmt.Errorf("--corpus is for questions in JSONL; a file of %s has its documents", c.Format)
 	}
 	return c.validateDaemonEnv(c.Endpoint)
@@ -257,7 +258,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		},
 		Dataset: c.Dataset, IDs: strings.TrimPrefix(c.IDs, "@"), Excluded: c.ExcludeIDs,
 		Source: source.Options{
-			Format: source.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
+			Format: dataset.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
 			OptionSeed: c.OptionSeed,
 		},
 		Targets: targets, Target: c.Target, Command: c.DaemonCmd, Endpoint: c.Endpoint, Token: c.Token, Port: c.Port,

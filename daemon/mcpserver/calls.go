@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"encoding/json"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -19,26 +18,16 @@ type calls struct {
 type openCall struct {
 	method    string
 	cancelled bool
-	batch     *batch // nil for a call of its own
-}
-
-// batch collects the responses to the messages of a batch.
-type batch struct {
-	open      int // calls without a response
-	responses []json.RawMessage
 }
 
 // begin records a call, and reports whether its id is free.
-func (c *calls) begin(call *jsonrpc.Request, b *batch) bool {
+func (c *calls) begin(call *jsonrpc.Request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open[call.ID] != nil {
 		return false
 	}
-	c.open[call.ID] = &openCall{method: call.Method, batch: b}
-	if b != nil {
-		b.open++
-	}
+	c.open[call.ID] = &openCall{method: call.Method}
 	return true
 }
 
@@ -55,9 +44,8 @@ func (c *calls) cancel(id jsonrpc.ID) bool {
 	return true
 }
 
-// end returns what to write for the response to a call: the response, those of a batch that is
-// complete, or nothing. The caller must call written afterwards. A response without a call is
-// written as it is.
+// end returns what to write for the response to a call: the response or, if the call was cancelled,
+// nothing. The caller must call written afterwards. A response without a call is written as it is.
 func (c *calls) end(id jsonrpc.ID, response []byte) (out []byte, method string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,24 +58,7 @@ func (c *calls) end(id jsonrpc.ID, response []byte) (out []byte, method string) 
 	if call.cancelled {
 		response = nil
 	}
-	b := call.batch
-	if b == nil {
-		return response, call.method
-	}
-	b.open--
-	return b.add(response), call.method
-}
-
-// add adds a response, unless it is nil, and returns all of them if no call is open.
-func (b *batch) add(response []byte) []byte {
-	if response != nil {
-		b.responses = append(b.responses, response)
-	}
-	if b.open > 0 || len(b.responses) == 0 {
-		return nil
-	}
-	all, _ := json.Marshal(b.responses) // they are valid: cannot fail
-	return all
+	return response, call.method
 }
 
 // written tells that the result of end has been written.

@@ -10,16 +10,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/daemon/protocol"
 )
 
-const (
-	sessionHeader = "Mcp-Session-Id"
-	versionHeader = "MCP-Protocol-Version"
-
-	// assumedVersion is the version of the protocol of a request that names none, as its
-	// specification says.
-	assumedVersion = "2025-03-26"
-)
+const sessionHeader = "Mcp-Session-Id"
 
 // Handler serves any number of clients over streamable HTTP: GET and DELETE are 405. The caller
 // must authenticate requests, limit their bodies, and check their Host and Origin. Values of a
@@ -50,7 +45,7 @@ func inOrder(context.Context) {}
 
 type handler struct {
 	*Server
-	streamable http.Handler // for everything but batches, which it treats in another way than lines
+	streamable http.Handler // for everything but batches, which it would serve
 	running    running
 }
 
@@ -61,8 +56,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body cannot be read: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if data := bytes.TrimSpace(body); len(data) > 0 && data[0] == '[' && mayBatch(r) {
-		h.serveBatch(w, r, data)
+	if data := bytes.TrimSpace(body); len(data) > 0 && data[0] == '[' {
+		reply, _ := jsonrpc.EncodeMessage(parse(data).reject) // a code and a text: cannot fail
+		w.Header().Set("Content-Type", protocol.TypeJSON)
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(reply) // fails when the client is gone
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

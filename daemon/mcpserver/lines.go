@@ -19,7 +19,7 @@ import (
 // memory_remember with every character escaped.
 const maxLine = 64 << 20
 
-// lines is a transport of one JSON-RPC message, or a batch of them, per line. Unlike the SDK's, it
+// lines is a transport of one JSON-RPC message per line. Unlike the SDK's, it
 // answers a line that is no message with an error and goes on, answers the calls before the end of
 // the input, and does not answer a call that was cancelled.
 type lines struct {
@@ -38,10 +38,9 @@ type lines struct {
 	calls   calls
 	writing sync.Mutex // of out
 
-	mu       sync.Mutex
-	version  string        // of the protocol; empty until it is negotiated
-	starting chan struct{} // closed when initialize has its response; nil before it arrives
-	pings    pings
+	mu      sync.Mutex
+	version string // of the protocol; empty until it is negotiated
+	pings   pings
 
 	settleTime time.Duration
 }
@@ -52,13 +51,12 @@ type line struct {
 	err  error
 }
 
-// newLines returns a transport. The version is that of the protocol if initialize is not expected.
-func newLines(in io.Reader, out io.Writer, version string) *lines {
+func newLines(in io.Reader, out io.Writer) *lines {
 	l := &lines{
 		in: bufio.NewReaderSize(in, 64<<10), out: out,
 		incoming: make(chan line), ended: make(chan struct{}), closed: make(chan struct{}),
-		calls:   calls{open: map[jsonrpc.ID]*openCall{}},
-		version: version, pings: pings{open: map[jsonrpc.ID]chan struct{}{}}, settleTime: settleTime,
+		calls: calls{open: map[jsonrpc.ID]*openCall{}},
+		pings: pings{open: map[jsonrpc.ID]chan struct{}{}}, settleTime: settleTime,
 	}
 	l.close = sync.OnceFunc(func() { close(l.closed) })
 	return l
@@ -87,17 +85,13 @@ func (l *lines) scan() {
 		if last {
 			close(l.ended)
 		}
-		if l.insert(line{data, err}); last {
+		select {
+		case l.incoming <- line{data, err}:
+		case <-l.closed:
+		}
+		if last {
 			return
 		}
-	}
-}
-
-// insert passes a line on to Read.
-func (l *lines) insert(got line) {
-	select {
-	case l.incoming <- got:
-	case <-l.closed:
 	}
 }
 
@@ -151,7 +145,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// accept queues the messages of a line, and answers what is none. At the end of the input, calls
+// accept queues the message of a line, and answers what is none. At the end of the input, calls
 // remain to be answered.
 func (l *lines) accept(ctx context.Context, got line) error {
 	data := bytes.TrimSpace(got.data)
@@ -165,70 +159,27 @@ func (l *lines) accept(ctx context.Context, got line) error {
 	case len(data) == 0:
 		return nil
 	}
-	items, isBatch := parse(data, l.negotiated(ctx, data[0] == '['))
-	if !isBatch {
-		return l.write(l.admit(items[0], nil))
-	}
-	b := &batch{open: 1} // until all messages are known
-	for _, i := range items {
-		if out := l.admit(i, b); out != nil {
-			b.responses = append(b.responses, out)
-		}
-	}
-	l.calls.mu.Lock()
-	b.open--
-	out := b.add(nil)
-	l.calls.mu.Unlock()
-	return l.write(out)
-}
-
-// negotiated returns the version of the protocol. It can wait until a client that does not wait for
-// the response to initialize has one.
-func (l *lines) negotiated(ctx context.Context, wait bool) string {
-	l.mu.Lock()
-	version, starting := l.version, l.starting
-	l.mu.Unlock()
-	if version != "" || starting == nil || !wait {
-		return version
-	}
-	select {
-	case <-starting:
-	case <-ctx.Done():
-	case <-l.closed:
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.version
-}
-
-// admit queues a message. It returns the response to one that is rejected.
-func (l *lines) admit(i item, b *batch) []byte {
+	i := parse(data)
 	if i.reject == nil {
-		i.reject = l.enqueue(i.message, b)
+		i.reject = l.enqueue(i.message)
 	}
 	if i.reject == nil {
 		return nil
 	}
-	data, _ := jsonrpc.EncodeMessage(i.reject) // a code and a text: cannot fail
-	return data
+	return l.Write(ctx, i.reject)
 }
 
-func (l *lines) enqueue(msg jsonrpc.Message, b *batch) (reject *jsonrpc.Response) {
+func (l *lines) enqueue(msg jsonrpc.Message) (reject *jsonrpc.Response) {
 	if res, ok := msg.(*jsonrpc.Response); ok && l.settled(res) {
 		return nil
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
 		switch {
 		case req.IsCall():
-			if !l.calls.begin(req, b) {
+			if !l.calls.begin(req) {
 				return rejection(jsonrpc.CodeInvalidRequest, "the id is that of a call without a response")
 			}
 			req.Params = keepToken(req.Params)
-			if req.Method == methodInitialize {
-				l.mu.Lock()
-				l.starting = make(chan struct{})
-				l.mu.Unlock()
-			}
 		case req.Method == methodCancelled:
 			if id, ok := cancelled(req); !ok || !l.calls.cancel(id) {
 				return nil
@@ -271,8 +222,6 @@ func (l *lines) start(res *jsonrpc.Response) {
 	if result.ProtocolVersion != "" {
 		l.version = result.ProtocolVersion
 	}
-	close(l.starting)
-	l.starting = nil
 }
 
 // write writes a line, unless it is nil.

@@ -14,7 +14,8 @@ import (
 func TestSettleWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := newLines(strings.NewReader(""), &out, "2025-11-25")
+		l := newLines(strings.NewReader(""), &out)
+		l.version = "2025-11-25"
 		pong := func(id string) {
 			msg, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","id":"` + id + `","result":{}}`))
 			if err != nil || !l.settled(msg.(*jsonrpc.Response)) {
@@ -53,7 +54,8 @@ func TestSettleWaitsOnce(t *testing.T) {
 
 // TestStrayResponses: responses that answer no ping are left to the SDK.
 func TestStrayResponses(t *testing.T) {
-	l := newLines(strings.NewReader(""), io.Discard, "2025-11-25")
+	l := newLines(strings.NewReader(""), io.Discard)
+	l.version = "2025-11-25"
 	for _, id := range []any{"settle-1", 1.0} {
 		id, err := jsonrpc.MakeID(id)
 		if err != nil || l.settled(&jsonrpc.Response{ID: id}) {

@@ -8,8 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxCalls is how many calls of one client on stdio, or of one batch over HTTP, run at the same
-// time. Further ones wait.
+// maxCalls is how many calls of one client on stdio run at the same time. Further ones wait.
 const maxCalls = 32
 
 // ServeStdio serves one client, which writes messages to in and reads them from out, one per line.
@@ -19,15 +18,8 @@ const maxCalls = 32
 //
 // The client is the user of this process, so tools may use files and the network of this machine.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	l := newLines(in, out, "")
-	return s.serveLines(ctx, l, s.mcpServer(true, l.settle), nil)
-}
-
-// serveLines serves one client until its input ends. The state is nil if it is to begin with
-// initialize.
-func (s *Server) serveLines(
-	ctx context.Context, l *lines, server *mcp.Server, state *mcp.ServerSessionState,
-) error {
+	l := newLines(in, out)
+	server := s.mcpServer(true, l.settle)
 	slots := make(chan struct{}, maxCalls)
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -42,7 +34,7 @@ func (s *Server) serveLines(
 			return next(ctx, method, req)
 		}
 	})
-	session, err := server.Connect(ctx, l, &mcp.ServerSessionOptions{State: state})
+	session, err := server.Connect(ctx, l, nil)
 	if err != nil {
 		return err
 	}

@@ -26,25 +26,25 @@ func OpenDir(ctx context.Context, dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// ReadSchema reads the version of the layout of a store from a file, or returns 0 if there is no
-// such file. If the version is not a number from 1 to newest, it is ErrSchemaVersion.
-func ReadSchema(root *os.Root, file string, newest int) (int, error) {
+// ReadSchema reports whether a store has a file with the version of its layout. Any other version
+// than the supported one is ErrSchemaVersion.
+func ReadSchema(root *os.Root, file string, supported int) (exists bool, err error) {
 	text, err := root.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return false, nil
 	}
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || version < 1 {
-		return 0, UnsupportedSchema(
-			"unsupported schema version: %s of the store does not contain a version number; restore it", file)
+	if err != nil || version < supported {
+		return false, UnsupportedSchema("unsupported schema version: %s of the store does not contain a version number "+
+			"that this program reads; restore it", file)
 	}
-	if version > newest {
-		return 0, UnsupportedSchema(
+	if version > supported {
+		return false, UnsupportedSchema(
 			"unsupported schema version: the store was written by a newer program: its file %s contains "+
-				"version %d, but this program supports versions up to %d; use a newer program", file, version, newest)
+				"version %d, but this program supports version %d; use a newer program", file, version, supported)
 	}
-	return version, nil
+	return true, nil
 }

@@ -62,14 +62,7 @@ func (s *stream) awaitReady(ctx context.Context) error {
 
 // withReadyStream opens a change stream, waits for ready, and passes the stream to use.
 func withReadyStream(r request, use func(ctx context.Context, c *client, s *stream) error) step {
-	return func(ctx context.Context, c *client) error {
-		s, err := c.openReadyStream(ctx, r)
-		if err != nil {
-			return err
-		}
-		defer s.close()
-		return use(ctx, c, s)
-	}
+	return withOpened((*client).openReadyStream, r, use)
 }
 
 // expectFrames listens to the change stream while it runs steps, and judges the frames that they

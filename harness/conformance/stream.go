@@ -104,8 +104,15 @@ func (s *stream) isOpen(*response) error { return s.verifyOpen() }
 
 // withStream opens an event stream and passes it to use.
 func withStream(r request, use func(ctx context.Context, c *client, s *stream) error) step {
+	return withOpened((*client).openStream, r, use)
+}
+
+func withOpened(
+	open func(*client, context.Context, request) (*stream, error), r request,
+	use func(ctx context.Context, c *client, s *stream) error,
+) step {
 	return func(ctx context.Context, c *client) error {
-		s, err := c.openStream(ctx, r)
+		s, err := open(c, ctx, r)
 		if err != nil {
 			return err
 		}

@@ -56,15 +56,15 @@ func (n BrainNaming) of(q Question) (name, x string, err error) {
 		return "", "", fmt.Errorf("question %q has %d tags that begin with %s: and needs exactly 1, "+
 			"which names its brain", q.ID, found, n.Tag)
 	}
-	if name = slug(x); checkBrain(name) != nil {
+	if name = Slug(x); checkBrain(name) != nil {
 		return "", "", fmt.Errorf("question %q: the tag %s:%s does not yield a brain id "+
 			"of 1 to %d characters", q.ID, n.Tag, x, protocol.MaxBrainSlug)
 	}
 	return name, x, nil
 }
 
-// slug returns text in lower case, with a hyphen for each run of characters other than a-z and 0-9.
-func slug(text string) string {
+// Slug returns text in lower case, with a hyphen for each run of characters other than a-z and 0-9.
+func Slug(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	}), "-")

@@ -288,13 +288,13 @@ func TestSlug(t *testing.T) {
 	for in, want := range map[string]string{
 		"conv-26": "conv-26", "Conv 26": "conv-26", "--a__B--": "a-b", "É1": "1", "": "", "é": "",
 	} {
-		if got := slug(in); got != want {
+		if got := Slug(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		s := slug(rapid.String().Draw(rt, "text"))
-		if s != "" && len(s) <= 64 && checkBrain(s) != nil || slug(s) != s {
+		s := Slug(rapid.String().Draw(rt, "text"))
+		if s != "" && len(s) <= 64 && checkBrain(s) != nil || Slug(s) != s {
 			rt.Fatalf("%q", s)
 		}
 	})

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/internal/jsonstream"
+
 	"github.com/kballard/go-shellquote"
 )
 
@@ -115,77 +117,41 @@ func Detect(head []byte) Format {
 // detectObject determines the format of a text that begins with an object. One that is not complete
 // on its first line, and is valid as far as it goes, is not JSONL.
 func detectObject(text []byte) Format {
-	if f := benchmarkOf(ObjectFile, firstKey(text)); f != "" {
+	keys, _ := FirstKeys(text)
+	if f := benchmarkOf(ObjectFile, keys[:min(1, len(keys))]...); f != "" {
 		return f
 	}
 	line, _, more := bytes.Cut(text, []byte("\n"))
 	if !more || json.Valid(line) {
 		return JSONL
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	depth := 0
-	for {
-		t, err := dec.Token()
-		if err != nil {
-			// The head may end within the object.
-			if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-				return JSONArray
-			}
-			return JSONL
-		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			if depth--; depth == 0 {
-				return JSONArray
-			}
-		}
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
+	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) { // the head may end within the object
+		return JSONArray
 	}
+	return JSONL
 }
 
-// firstKey returns the first key of an object, empty if it has none.
-func firstKey(text []byte) string {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if _, err := dec.Token(); err != nil {
-		return ""
-	}
-	key, _ := dec.Token()
-	name, _ := key.(string)
-	return name
+// FirstKeys returns the keys of the object that a text begins with, and those before an error, such
+// as the end of a text that is cut off.
+func FirstKeys(text []byte) (keys []string, err error) {
+	r := jsonstream.New(bytes.NewReader(text), 0)
+	err = r.Members(func(key string) error {
+		keys = append(keys, key)
+		return r.Skip()
+	})
+	return keys, err
 }
 
 // detectArray determines the format of an array from the keys of its first element.
 func detectArray(text []byte) Format {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	depth, isKey := 0, false
-	for {
-		t, err := dec.Token()
-		if err != nil {
-			return JSONArray
+	keys, _ := FirstKeys(text[1:])
+	for _, key := range keys {
+		if f := BenchmarkOf(key); f != "" {
+			return f
 		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-			isKey = t == json.Delim('{') && depth == 2
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			if depth--; depth < 2 {
-				return JSONArray
-			}
-			isKey = depth == 2 // the value of a key is complete
-			continue
-		}
-		if depth != 2 {
-			continue
-		}
-		if isKey {
-			if f := BenchmarkOf(fmt.Sprint(t)); f != "" {
-				return f
-			}
-		}
-		isKey = !isKey
 	}
+	return JSONArray
 }
 
 // yamlStart matches the first line of a file in YAML.

@@ -35,13 +35,36 @@ func (f *file) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", f.path, line, fmt.Errorf(format, args...))
 }
 
-// unknown returns an error for a key that is none of keys, and says which one was probably meant.
-func (f *file) unknown(key *yaml.Node, what string, keys ...string) error {
-	meant := ""
-	if near := spelling.Nearest(key.Value, keys); near != "" {
-		meant = fmt.Sprintf(": did you mean %q", near)
+// field is a key of an object, and what reads its value.
+type field struct {
+	key  string
+	read func(n *yaml.Node, key string) error
+}
+
+// into returns what reads a value to where it belongs.
+func into[T any](to *T, read func(n *yaml.Node, key string) (T, error)) func(*yaml.Node, string) error {
+	return func(n *yaml.Node, key string) (err error) {
+		*to, err = read(n, key)
+		return err
 	}
-	return f.errorf(key.Line, "unknown key %.80q%s; %s has %s", key.Value, meant, what, strings.Join(keys, ", "))
+}
+
+// object reads the members of an object. kind names such objects in an error about a key that is
+// none of the fields, which also says which one was probably meant.
+func (f *file) object(n *yaml.Node, what, kind string, fields ...field) error {
+	return f.members(n, what, func(key string, at, value *yaml.Node) error {
+		keys := make([]string, len(fields))
+		for i, field := range fields {
+			if keys[i] = field.key; field.key == key {
+				return field.read(value, key)
+			}
+		}
+		meant := ""
+		if near := spelling.Nearest(key, keys); near != "" {
+			meant = fmt.Sprintf(": did you mean %q", near)
+		}
+		return f.errorf(at.Line, "unknown key %.80q%s; %s has %s", key, meant, kind, strings.Join(keys, ", "))
+	})
 }
 
 // Parse reads a mapping. An error names the file, path, and the line.
@@ -61,160 +84,89 @@ func Parse(path string, data []byte) (*Mapping, error) {
 	if len(doc.Content) == 0 {
 		return nil, fmt.Errorf("%s is empty; a mapping has a name, remember and search", path)
 	}
-	if err := f.members(doc.Content[0], "the file", func(key string, at, value *yaml.Node) error {
-		return f.section(m, key, at, value)
-	}); err != nil {
+	if err := f.mapping(m, doc.Content[0]); err != nil {
 		return nil, err
 	}
 	return m, f.check(m)
 }
 
-// sections are the keys of a mapping.
-var sections = []string{"name", "about", "transport", "query", "brains", "for", "env", "health", "remember", "turns",
-	"search", "ask", "get", "delete", "create", "reset"}
-
-func (f *file) section(m *Mapping, key string, at, value *yaml.Node) (err error) {
-	switch key {
-	case "name":
-		m.Name, err = f.text(value, key)
-	case "about":
-		m.About, err = f.text(value, key)
-	case "transport":
-		m.Transport, err = oneOf(f, value, key, MCP, HTTP)
-	case "query":
-		m.Query, err = oneOf(f, value, key, Question, Words)
-	case "brains":
-		m.Brains, err = oneOf(f, value, key, One, PerProcess, ByArgument, ByReset)
-	case "for":
-		err = f.members(value, key, func(key string, at, value *yaml.Node) (err error) {
-			switch key {
-			case "commands":
-				m.Commands, err = f.list(value, key)
-			case "servers":
-				m.Servers, err = f.list(value, key)
-			default:
-				err = f.unknown(at, "for", "commands", "servers")
-			}
-			return err
-		})
-	case "env":
-		m.env, err = f.texts(value, key, []string{"home"})
-	case "health":
-		m.health, err = f.operation(key, value, nil)
-	case "remember":
-		m.remember, err = f.operation(key, value, rememberNames)
-	case "turns":
-		m.turns, err = f.turns(m, value)
-	case "search":
-		m.search, err = f.operation(key, value, searchNames)
-	case "ask":
-		m.ask, err = f.operation(key, value, searchNames)
-	case "get":
-		m.get, err = f.operation(key, value, byIDNames)
-	case "delete":
-		m.remove, err = f.operation(key, value, byIDNames)
-	case "create":
-		m.create, err = f.operation(key, value, brainNames)
-	case "reset":
-		m.reset, err = f.operation(key, value, brainNames)
-	default:
-		err = f.unknown(at, "a mapping", sections...)
+func (f *file) mapping(m *Mapping, n *yaml.Node) error {
+	read := func(to **operation, names []string) func(*yaml.Node, string) error {
+		return into(to, func(n *yaml.Node, key string) (*operation, error) { return f.operation(key, n, names) })
 	}
-	return err
+	return f.object(n, "the file", "a mapping",
+		field{"name", into(&m.Name, f.text)},
+		field{"about", into(&m.About, f.text)},
+		field{"transport", oneOf(f, &m.Transport, MCP, HTTP)},
+		field{"query", oneOf(f, &m.Query, Question, Words)},
+		field{"brains", oneOf(f, &m.Brains, One, PerProcess, ByArgument, ByReset)},
+		field{"for", func(n *yaml.Node, key string) error {
+			return f.object(n, key, key, field{"commands", into(&m.Commands, f.list)}, field{"servers", into(&m.Servers, f.list)})
+		}},
+		field{"env", into(&m.env, f.texts("home"))},
+		field{"health", read(&m.health, nil)},
+		field{"remember", read(&m.remember, rememberNames)},
+		field{"turns", into(&m.turns, func(n *yaml.Node, _ string) (*operation, error) { return f.turns(m, n) })},
+		field{"search", read(&m.search, searchNames)},
+		field{"ask", read(&m.ask, searchNames)},
+		field{"get", read(&m.get, byIDNames)},
+		field{"delete", read(&m.remove, byIDNames)},
+		field{"create", read(&m.create, brainNames)},
+		field{"reset", read(&m.reset, brainNames)},
+	)
 }
 
-// turns reads how conversations are remembered.
+// turns reads how conversations are remembered: nil if the file says only how they are grouped.
 func (f *file) turns(m *Mapping, n *yaml.Node) (*operation, error) {
-	rest := *n
-	rest.Content = nil
-	err := f.members(n, "turns", func(key string, at, value *yaml.Node) (err error) {
-		if key == "per" {
-			m.per, err = oneOf(f, value, key, PerTurn, PerSpeaker, PerSession)
-			return err
-		}
-		rest.Content = append(rest.Content, at, value)
-		return nil
-	})
-	if err != nil {
+	o, err := f.operation("turns", n, turnNames, field{"per", oneOf(f, &m.per, PerTurn, PerSpeaker, PerSession)})
+	if len(n.Content) == 0 || len(n.Content) == 2 && n.Content[0].Value == "per" {
 		return nil, err
 	}
-	if len(rest.Content) == 0 {
-		return nil, nil
-	}
-	return f.operation("turns", &rest, turnNames)
-}
-
-// operation reads one operation.
-func (f *file) operation(name string, n *yaml.Node, names []string) (*operation, error) {
-	o := &operation{name: name, line: n.Line, method: http.MethodPost, reply: &reply{ranked: true}}
-	err := f.members(n, name, func(key string, at, value *yaml.Node) (err error) {
-		switch key {
-		case "tool":
-			o.tool, err = f.text(value, key)
-		case "method":
-			o.method, err = oneOf(f, value, key, http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete)
-		case "path":
-			o.path, err = f.template(value, key, names)
-		case "query":
-			o.query, err = f.compile(value, names)
-		case "headers":
-			o.headers, err = f.texts(value, key, append([]string{"env:"}, names...))
-		case "arguments", "body":
-			o.arguments, err = f.compile(value, names)
-		case "limit":
-			o.limit, err = f.number(value, key)
-		case "texts":
-			o.texts, err = f.number(value, key)
-		case "reply":
-			o.reply, err = f.reply(value)
-		default:
-			err = f.unknown(at, "an operation",
-				"tool", "arguments", "method", "path", "query", "headers", "body", "limit", "texts", "reply")
-		}
-		return err
-	})
 	return o, err
 }
 
+// operation reads one operation, which has more fields than others.
+func (f *file) operation(name string, n *yaml.Node, names []string, more ...field) (*operation, error) {
+	o := &operation{name: name, line: n.Line, method: http.MethodPost, reply: &reply{ranked: true}}
+	compile := func(n *yaml.Node, _ string) (*template, error) { return f.compile(n, names) }
+	return o, f.object(n, name, "an operation", append([]field{
+		{"tool", into(&o.tool, f.text)},
+		{"arguments", into(&o.arguments, compile)},
+		{"method", oneOf(f, &o.method, http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete)},
+		{"path", into(&o.path, func(n *yaml.Node, key string) (*template, error) { return f.template(n, key, names) })},
+		{"query", into(&o.query, compile)},
+		{"headers", into(&o.headers, f.texts(append([]string{"env:"}, names...)...))},
+		{"body", into(&o.arguments, compile)},
+		{"limit", into(&o.limit, f.number)},
+		{"texts", into(&o.texts, f.number)},
+		{"reply", into(&o.reply, f.reply)},
+	}, more...)...)
+}
+
 // reply reads where a reply has what.
-func (f *file) reply(n *yaml.Node) (*reply, error) {
-	r := &reply{ranked: true}
-	return r, f.members(n, "reply", func(key string, at, value *yaml.Node) (err error) {
-		switch key {
-		case "format":
-			var format string
-			format, err = oneOf(f, value, key, "json", "text")
-			r.plain = format == "text"
-		case "items":
-			r.items, err = f.path1(value, key)
-		case "text":
-			r.text, err = f.path1(value, key)
-		case "id":
-			r.id, err = f.path1(value, key)
-		case "score":
-			r.score, err = f.path1(value, key)
-		case "date":
-			r.date, err = f.path1(value, key)
-		case "title":
-			r.title, err = f.path1(value, key)
-		case "mode":
-			r.mod, err = f.path1(value, key)
-		case "split":
-			r.split, err = f.text(value, key)
-		case "pattern":
-			r.pattern, err = f.pattern(value, key)
-		case "none":
-			r.none, err = f.pattern(value, key)
-		case "ranked":
-			if err = value.Decode(&r.ranked); err != nil {
-				err = f.errorf(value.Line, "ranked must be true or false")
+func (f *file) reply(n *yaml.Node, what string) (*reply, error) {
+	r, format := &reply{ranked: true}, "json"
+	err := f.object(n, what, "a reply",
+		field{"format", oneOf(f, &format, "json", "text")},
+		field{"items", into(&r.items, f.jsonPath)},
+		field{"text", into(&r.text, f.jsonPath)},
+		field{"id", into(&r.id, f.jsonPath)},
+		field{"score", into(&r.score, f.jsonPath)},
+		field{"date", into(&r.date, f.jsonPath)},
+		field{"title", into(&r.title, f.jsonPath)},
+		field{"mode", into(&r.mod, f.jsonPath)},
+		field{"ranked", func(n *yaml.Node, key string) error {
+			if n.Decode(&r.ranked) != nil {
+				return f.errorf(n.Line, "%s must be true or false", key)
 			}
-		default:
-			err = f.unknown(at, "a reply",
-				"format", "items", "text", "id", "score", "date", "title", "mode", "ranked", "split", "pattern", "none")
-		}
-		return err
-	})
+			return nil
+		}},
+		field{"split", into(&r.split, f.text)},
+		field{"pattern", into(&r.pattern, f.pattern)},
+		field{"none", into(&r.none, f.pattern)},
+	)
+	r.plain = format == "text"
+	return r, err
 }
 
 // check returns an error for a mapping that cannot work.
@@ -367,16 +319,18 @@ func (f *file) template(n *yaml.Node, key string, names []string) (*template, er
 	return t, nil
 }
 
-// texts reads an object of templates of text.
-func (f *file) texts(n *yaml.Node, key string, names []string) (map[string]*template, error) {
-	out := map[string]*template{}
-	return out, f.members(n, key, func(name string, _, value *yaml.Node) (err error) {
-		out[name], err = f.template(value, name, names)
-		return err
-	})
+// texts returns what reads an object of templates of text with placeholders of these names.
+func (f *file) texts(names ...string) func(n *yaml.Node, key string) (map[string]*template, error) {
+	return func(n *yaml.Node, key string) (map[string]*template, error) {
+		out := map[string]*template{}
+		return out, f.members(n, key, func(name string, _, value *yaml.Node) (err error) {
+			out[name], err = f.template(value, name, names)
+			return err
+		})
+	}
 }
 
-func (f *file) path1(n *yaml.Node, key string) (*jsonpath.Path, error) {
+func (f *file) jsonPath(n *yaml.Node, key string) (*jsonpath.Path, error) {
 	text, err := f.text(n, key)
 	if err != nil {
 		return nil, err
@@ -400,13 +354,16 @@ func (f *file) pattern(n *yaml.Node, key string) (*regexp.Regexp, error) {
 	return p, nil
 }
 
-func oneOf[T ~string](f *file, n *yaml.Node, key string, allowed ...T) (T, error) {
-	if n.Kind == yaml.ScalarNode && slices.Contains(allowed, T(n.Value)) {
-		return T(n.Value), nil
-	}
-	names := make([]string, len(allowed))
-	for i, a := range allowed {
-		names[i] = string(a)
-	}
-	return "", f.errorf(n.Line, "%s must be one of %s", key, strings.Join(names, ", "))
+// oneOf returns what reads one of the allowed values.
+func oneOf[T ~string](f *file, to *T, allowed ...T) func(*yaml.Node, string) error {
+	return into(to, func(n *yaml.Node, key string) (T, error) {
+		if n.Kind == yaml.ScalarNode && slices.Contains(allowed, T(n.Value)) {
+			return T(n.Value), nil
+		}
+		names := make([]string, len(allowed))
+		for i, a := range allowed {
+			names[i] = string(a)
+		}
+		return "", f.errorf(n.Line, "%s must be one of %s", key, strings.Join(names, ", "))
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/mcpclient"
+	"evalctl/harness/dataset"
 )
 
 // Proposal is a mapping that is made from the names and the schemas of tools. Where a reply has what,
@@ -61,7 +62,7 @@ var (
 
 // propose returns the mapping of an MCP server by its tools. The error says what is missing.
 func propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
-	p := &Proposal{Name: slug(name), Server: name, Brains: One, Query: Question}
+	p := &Proposal{Name: dataset.Slug(name), Server: name, Brains: One, Query: Question}
 	given := map[string]bool{}
 	choose := func(words []string, fill func(string, schema) (any, bool), must string) (best *Call, others []*Call) {
 		var calls []*Call
@@ -87,7 +88,7 @@ func propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
 	p.Delete, _ = choose(deleteWords, filler(idNames, "{id}", spaceNames, "{brain}"), "{id}")
 	p.Get, _ = choose(getWords, filler(idNames, "{id}", spaceNames, "{brain}"), "{id}")
 	if p.Remember == nil {
-		return nil, fmt.Errorf("none of the tools remembers a text: %s; write a mapping by hand, see docs/any-memory.md", namesOf(tools))
+		return nil, fmt.Errorf("none of the tools remembers a text: %s; write a mapping by hand, see docs/any-memory.md", strings.Join(toolNames(tools), ", "))
 	}
 	if uses(p.Remember.Arguments, "{brain}") && (p.Search == nil || uses(p.Search.Arguments, "{brain}")) {
 		p.Brains = ByArgument
@@ -124,19 +125,11 @@ func createOf(tools []mcpclient.Tool, given map[string]bool) *Call {
 
 func (p *Proposal) note(text string) { p.Notes = append(p.Notes, text) }
 
-func namesOf(tools []mcpclient.Tool) string {
-	var names []string
+func toolNames(tools []mcpclient.Tool) (names []string) {
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
-	return strings.Join(names, ", ")
-}
-
-// slug returns a name of small letters, digits and hyphens.
-func slug(name string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	}), "-")
+	return names
 }
 
 // wordsIn returns the words of a name in snake case, kebab case or camel case.

@@ -147,10 +147,7 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 	if s.tools, err = one.client.Tools(ctx); err != nil {
 		return fmt.Errorf("list the tools of the MCP server %s: %s", cmp.Or(s.name, s.where()), s.secrets.text(err.Error()))
 	}
-	names := make([]string, len(s.tools))
-	for i, t := range s.tools {
-		names[i] = t.Name
-	}
+	names := toolNames(s.tools)
 	if s.mapping == nil {
 		if s.mapping = forServer(s.name, names); s.mapping == nil {
 			return fmt.Errorf("the MCP server %q has the tools %s, and no mapping is for it: write one with "+
@@ -184,11 +181,7 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 func checkTool(o *operation, tools []mcpclient.Tool) error {
 	i := slices.IndexFunc(tools, func(t mcpclient.Tool) bool { return t.Name == o.tool })
 	if i < 0 {
-		var names []string
-		for _, t := range tools {
-			names = append(names, t.Name)
-		}
-		return fmt.Errorf("%s needs the tool %s, and it has %s", o.name, o.tool, strings.Join(names, ", "))
+		return fmt.Errorf("%s needs the tool %s, and it has %s", o.name, o.tool, strings.Join(toolNames(tools), ", "))
 	}
 	schema, err := schemaOf(tools[i])
 	if err != nil {

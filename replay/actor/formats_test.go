@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/dataset"
 	"evalctl/internal/llm"
 	"evalctl/replay/source"
 )
@@ -21,8 +22,8 @@ const sessionsOf = 6
 // benchmarks have for each format the files of a benchmark of questions about one haystack, of whose
 // sessions the second and the fifth are gold, if the format has gold. The first file is the one to
 // open.
-var benchmarks = map[source.Format]func(questions int) [][2]string{
-	source.LongMemEval: func(questions int) [][2]string {
+var benchmarks = map[dataset.Format]func(questions int) [][2]string{
+	dataset.LongMemEval: func(questions int) [][2]string {
 		type object = map[string]any
 		var ids, dates []string
 		var sessions [][]object
@@ -41,7 +42,7 @@ var benchmarks = map[source.Format]func(questions int) [][2]string{
 		}
 		return [][2]string{{"b.json", encoded(all)}}
 	},
-	source.LoCoMo: func(questions int) [][2]string {
+	dataset.LoCoMo: func(questions int) [][2]string {
 		type object = map[string]any
 		talk := object{"speaker_a": "Ann", "speaker_b": "Bob"}
 		for i := range sessionsOf {
@@ -54,7 +55,7 @@ var benchmarks = map[source.Format]func(questions int) [][2]string{
 		}
 		return [][2]string{{"b.json", encoded([]object{{"sample_id": "conv-7", "conversation": talk, "qa": qa}})}}
 	},
-	source.BEAM: func(questions int) [][2]string {
+	dataset.BEAM: func(questions int) [][2]string {
 		type object = map[string]any
 		var turns [][]object
 		for i := range sessionsOf {
@@ -69,7 +70,7 @@ var benchmarks = map[source.Format]func(questions int) [][2]string{
 			{"7/probing_questions/probing_questions.json", encoded(map[string][]object{"summarization": probes})},
 		}
 	},
-	source.ConvoMem: func(questions int) [][2]string {
+	dataset.ConvoMem: func(questions int) [][2]string {
 		type object = map[string]any
 		says := func(i int) []object { return []object{{"speaker": "User", "text": text(i)}} }
 		var conversations, items []object
@@ -84,7 +85,7 @@ var benchmarks = map[source.Format]func(questions int) [][2]string{
 		}
 		return [][2]string{{"facts.json", encoded(object{"evidenceItems": items, "conversations": conversations, "contextSize": 6})}}
 	},
-	source.PersonaMem: func(questions int) [][2]string {
+	dataset.PersonaMem: func(questions int) [][2]string {
 		var messages []map[string]string
 		for i := range sessionsOf {
 			messages = append(messages, map[string]string{"role": "system", "content": text(i)})
@@ -98,7 +99,7 @@ var benchmarks = map[source.Format]func(questions int) [][2]string{
 			{"shared_contexts_32k.jsonl", encoded(map[string]any{"c0ffee": messages}) + "\n"},
 		}
 	},
-	source.MemoryAgentBench: func(questions int) [][2]string {
+	dataset.MemoryAgentBench: func(questions int) [][2]string {
 		var context strings.Builder
 		for i := range sessionsOf { // each is more than half of a part
 			context.WriteString(text(i) + strings.Repeat(" x", 5<<10) + "\n")
@@ -112,7 +113,7 @@ var benchmarks = map[source.Format]func(questions int) [][2]string{
 		row["questions"], row["answers"] = asked, answers
 		return [][2]string{{"rows.jsonl", encoded(row) + "\n"}}
 	},
-	source.JSONL: func(questions int) [][2]string {
+	dataset.JSONL: func(questions int) [][2]string {
 		var lines, docs []string
 		for q := range questions {
 			lines = append(lines, fmt.Sprintf(`{"id":"q%d","question":"What?","reference_answer":"tea","expected_paths":["raw/documents/1.md","4.md"]}`, q))
@@ -136,7 +137,7 @@ func encoded(v any) string {
 }
 
 // writeFormat writes a benchmark of a format and returns the path of the file to open.
-func writeFormat(t *testing.T, format source.Format, questions int) (path string) {
+func writeFormat(t *testing.T, format dataset.Format, questions int) (path string) {
 	t.Helper()
 	write := benchmarks[format]
 	if write == nil {
@@ -172,7 +173,7 @@ func TestBaselinesOfEveryBenchmark(t *testing.T) {
 			want := map[Style]string{NoMemory: "", FullContext: "0 1 2 3 4 5", Oracle: "1 4"}
 			gold := len(b.Questions[0].Gold)
 			draws := max(1, gold)
-			withoutGold := format == source.PersonaMem || format == source.MemoryAgentBench
+			withoutGold := format == dataset.PersonaMem || format == dataset.MemoryAgentBench
 			if gold == 0 != withoutGold || gold != 0 && gold != 2 {
 				t.Fatalf("%d gold", gold)
 			}

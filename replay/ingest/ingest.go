@@ -128,12 +128,12 @@ func Fill(
 	f.filled.byText = !protocol
 	switch {
 	case c.Opened != nil:
-		f.record = c.Opened.record
-	case c.Mode != None && !c.Find && c.Daemon.Build != "":
-		if f.record, err = openRecord(c.Record); err != nil {
+		f.record = c.Opened
+	case c.Record != "" && c.Mode != None && !c.Find && c.Daemon.Build != "":
+		if f.record, err = OpenRecord(c.Record); err != nil {
 			return nil, err
 		}
-		defer f.record.close()
+		defer func() { _ = f.record.Close() }() // it has been written
 	}
 	before := f.cost()
 	if err := f.fillAll(ctx, brains); err != nil {
@@ -203,11 +203,11 @@ func (c Config) check(b *source.Benchmark) error {
 	if !slices.Contains(Modes, c.Mode) {
 		return fmt.Errorf("unknown ingest mode %q; known are %v", c.Mode, Modes)
 	}
-	if c.Mode == Replay && b.Format == source.JSONL {
+	if c.Mode == Replay && b.Format == dataset.JSONL {
 		return fmt.Errorf("%s has documents and no sessions, which the ingest mode %s sends; "+
 			"use the mode %s", b.Path, Replay, Bulk)
 	}
-	if c.Mode == Bulk && b.Format == source.JSONL && b.Corpus == "" {
+	if c.Mode == Bulk && b.Format == dataset.JSONL && b.Corpus == "" {
 		return fmt.Errorf("%s has no documents to write; give them with --corpus, or use the ingest "+
 			"mode %s for brains that have them", b.Path, None)
 	}
@@ -235,7 +235,7 @@ type brain struct {
 type filler struct {
 	Config
 	bench   *source.Benchmark
-	record  *record
+	record  *Record
 	writers int
 	brains  map[string]string // of the haystacks, as questions call them
 	stall   stall

@@ -317,11 +317,11 @@ func TestRejects(t *testing.T) {
 	if err := os.Remove(record); err != nil {
 		t.Fatal(err)
 	}
-	busy, err := openRecord(record)
+	busy, err := OpenRecord(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer busy.close()
+	defer busy.Close()
 	cfg := config(t, "http://127.0.0.1:1", Bulk)
 	cfg.Record = record
 	if _, err := Fill(t.Context(), cfg, b, all(b)); err == nil || !strings.Contains(err.Error(), "another replay is filling") {

@@ -19,9 +19,9 @@ import (
 // recordVersion is the version of the file.
 const recordVersion = 1
 
-// record is the file that lists the brains which replays have filled at one endpoint. Only one
-// process has it open. A nil record lists nothing.
-type record struct {
+// Record is the file that lists the brains which replays have filled at one endpoint. Only one
+// process has it open. A nil record lists nothing. It is safe for concurrent use.
+type Record struct {
 	path string
 	lock *flock.Flock
 
@@ -39,30 +39,10 @@ type recordedBrain struct {
 	FilledAt time.Time `json:"filled_at"`
 }
 
-// Record is an open list of the brains that are filled at an endpoint, for Config.Opened. It is
-// safe for concurrent use.
-type Record struct{ record *record }
-
 // OpenRecord reads and locks the record at path, which need not exist. It is an error if another
 // process has it. The caller must call Close.
 func OpenRecord(path string) (*Record, error) {
-	r, err := openRecord(path)
-	if err != nil {
-		return nil, err
-	}
-	return &Record{r}, nil
-}
-
-// Close lets other processes use the record.
-func (r *Record) Close() error { return r.record.lock.Close() }
-
-// openRecord reads and locks the record at path, which need not exist. It returns nil for an empty
-// path. It is an error if another process has the record.
-func openRecord(path string) (*record, error) {
-	if path == "" {
-		return nil, nil
-	}
-	r := &record{path: path, lock: flock.New(path + ".lock")}
+	r := &Record{path: path, lock: flock.New(path + ".lock")}
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	locked := false
 	if err == nil {
@@ -81,7 +61,7 @@ func openRecord(path string) (*record, error) {
 	return r, nil
 }
 
-func (r *record) read() error {
+func (r *Record) read() error {
 	data, err := os.ReadFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		data, err = []byte("{}"), nil
@@ -100,7 +80,7 @@ func (r *record) read() error {
 }
 
 // has reports whether a brain was filled with what the signature says.
-func (r *record) has(b brain) bool {
+func (r *Record) has(b brain) bool {
 	if r == nil {
 		return false
 	}
@@ -110,7 +90,7 @@ func (r *record) has(b brain) bool {
 }
 
 // add records that a brain is filled.
-func (r *record) add(b brain) error {
+func (r *Record) add(b brain) error {
 	return r.change(func() {
 		r.Brains[b.name] = recordedBrain{
 			Signature: b.signature, Sessions: b.sessions, FilledAt: time.Now().UTC(),
@@ -119,7 +99,7 @@ func (r *record) add(b brain) error {
 }
 
 // cost returns what filling a brain cost, nil if that is not known.
-func (r *record) cost(b brain) *llm.USD {
+func (r *Record) cost(b brain) *llm.USD {
 	if r == nil {
 		return nil
 	}
@@ -129,7 +109,7 @@ func (r *record) cost(b brain) *llm.USD {
 }
 
 // price records what filling brains cost, divided among them by their sessions.
-func (r *record) price(filled []brain, usd llm.USD) error {
+func (r *Record) price(filled []brain, usd llm.USD) error {
 	sessions := 0
 	for _, b := range filled {
 		sessions += b.sessions
@@ -152,14 +132,14 @@ func (r *record) price(filled []brain, usd llm.USD) error {
 }
 
 // remove records that a brain is not filled.
-func (r *record) remove(b brain) error {
+func (r *Record) remove(b brain) error {
 	if !r.has(b) {
 		return nil
 	}
 	return r.change(func() { delete(r.Brains, b.name) })
 }
 
-func (r *record) change(do func()) error {
+func (r *Record) change(do func()) error {
 	if r == nil {
 		return nil
 	}
@@ -176,8 +156,6 @@ func (r *record) change(do func()) error {
 	return nil
 }
 
-func (r *record) close() {
-	if r != nil {
-		_ = r.lock.Close() // the file remains, since another process may have opened it
-	}
-}
+// Close lets other processes use the record. The file remains, since another process may have opened
+// it.
+func (r *Record) Close() error { return r.lock.Close() }

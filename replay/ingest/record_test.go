@@ -11,7 +11,7 @@ import (
 // nano-dollar, and is there when the record is opened again.
 func TestPrice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "brains.json")
-	r, err := openRecord(path)
+	r, err := OpenRecord(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +28,11 @@ func TestPrice(t *testing.T) {
 	if err := r.price(brains[:3], total); err != nil {
 		t.Fatal(err)
 	}
-	r.close()
-	if r, err = openRecord(path); err != nil {
+	r.Close()
+	if r, err = OpenRecord(path); err != nil {
 		t.Fatal(err)
 	}
-	defer r.close()
+	defer r.Close()
 	if r.cost(brains[3]) != nil || r.cost(brain{name: "d"}) != nil {
 		t.Error("a brain without a price has one")
 	}

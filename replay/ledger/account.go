@@ -31,12 +31,6 @@ func (r reply) plus(o reply) reply {
 	return reply{max(r.usd, o.usd), r.estimated || o.estimated, r.paid || o.paid}
 }
 
-// Provider returns p with every request counted for a phase of an arm and kept under the cap. It
-// returns an error for a provider that is counted already.
-func (l *Ledger) Provider(p llm.Provider, prices llm.Prices, phase Phase, arm string) (*llm.Meter, error) {
-	return llm.NewAccountMeter(p, prices, l.Account(phase, arm))
-}
-
 // Account returns the account of a phase of an arm.
 func (l *Ledger) Account(phase Phase, arm string) llm.Account {
 	return booked{l, account{phase, arm}}

@@ -180,7 +180,7 @@ func TestCapIsShared(t *testing.T) {
 
 func TestNoCap(t *testing.T) {
 	l := create(t, nil)
-	m, err := l.Provider(llm.NewFake(), llm.DefaultPrices(), ledger.Actor, "go")
+	m, err := metered(l, llm.NewFake(), llm.DefaultPrices(), ledger.Actor, "go")
 	if err != nil || m.CheckModel("house-model") != nil {
 		t.Fatal(err, m.CheckModel("house-model"))
 	}
@@ -194,11 +194,11 @@ func TestNoCap(t *testing.T) {
 // TestProvider: tokens of free models are counted, and survive.
 func TestProvider(t *testing.T) {
 	l := create(t, new(llm.USD(0)))
-	m, err := l.Provider(llm.NewFake(), llm.DefaultPrices(), ledger.Actor, "go")
+	m, err := metered(l, llm.NewFake(), llm.DefaultPrices(), ledger.Actor, "go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Provider(m, nil, ledger.Judge, "go"); err == nil {
+	if _, err := metered(l, m, nil, ledger.Judge, "go"); err == nil {
 		t.Error("a provider is counted twice")
 	}
 	r := llm.Request{Model: llm.FakeModel, MaxTokens: 9, Messages: []llm.Message{{Role: "user", Content: "Which?"}},
@@ -232,7 +232,7 @@ func TestCachedReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := create(t, new(llm.Dollar))
-	m, err := l.Provider(p, llm.DefaultPrices(), ledger.Actor, "go")
+	m, err := metered(l, p, llm.DefaultPrices(), ledger.Actor, "go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +391,7 @@ func ExampleLedger() {
 		return
 	}
 	defer l.Close()
-	m, err := l.Provider(llm.NewFake(), llm.DefaultPrices(), ledger.Actor, "go")
+	m, err := metered(l, llm.NewFake(), llm.DefaultPrices(), ledger.Actor, "go")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -53,6 +53,11 @@ func reserve(tb testing.TB, a llm.Account, worst llm.USD) func(llm.Charge) {
 	return settle
 }
 
+// metered returns p with every request counted for a phase of an arm.
+func metered(l *ledger.Ledger, p llm.Provider, prices llm.Prices, phase ledger.Phase, arm string) (*llm.Meter, error) {
+	return llm.NewAccountMeter(p, prices, l.Account(phase, arm))
+}
+
 // addsUp fails unless the parts of every accounting add up, and the arms to all of them together.
 func addsUp(tb fataler, l *ledger.Ledger, arms ...string) {
 	tb.Helper()

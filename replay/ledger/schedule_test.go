@@ -123,7 +123,7 @@ func work(t *testing.T, l *ledger.Ledger, v *vendor) {
 	var group sync.WaitGroup
 	for i := range workers {
 		group.Go(func() {
-			m, err := l.Provider(v, llm.DefaultPrices(), phases[i], []string{"ts", "go"}[i%2])
+			m, err := metered(l, v, llm.DefaultPrices(), phases[i], []string{"ts", "go"}[i%2])
 			if err != nil {
 				t.Error(err)
 				return

@@ -28,3 +28,9 @@ func (q *Queue) Claim(arm string) string {
 	const header = 5 * 4 // of a list, before its elements, each of which has its length
 	return q.id + string(binary.BigEndian.AppendUint32(nil, uint32(header+4+len(arm))))
 }
+
+// Books returns the books of a run, for a process that only spends.
+func (q *Queue) Books(ctx context.Context, id string) (*Books, error) {
+	b, _, err := q.find(ctx, id)
+	return b, err
+}

@@ -273,7 +273,7 @@ func (r *Run) Settle(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	err := retrying(regardless, patience, func(ctx context.Context) error { return r.q.chargeOpen(ctx, r.run, `true`) })
+	err := retrying(regardless, func(ctx context.Context) error { return r.q.chargeOpen(ctx, r.run, `true`) })
 	if err != nil {
 		return fmt.Errorf("settle run %s: %w", r.run, err)
 	}
@@ -286,7 +286,7 @@ func (b *Books) Accounting(arm string) result.CostAccounting {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var c result.CostAccounting
-	err := retrying(ctx, patience, func(ctx context.Context) (err error) {
+	err := retrying(ctx, func(ctx context.Context) (err error) {
 		c, err = b.accounting(ctx, arm)
 		return err
 	})

@@ -188,7 +188,7 @@ var ErrBusy = errors.New("another process has this run in progress")
 const attempt = 15 * time.Second
 
 // retrying calls do until it succeeds, fails for a reason that stays, or patience has passed.
-func retrying(ctx context.Context, patience time.Duration, do func(ctx context.Context) error) error {
+func retrying(ctx context.Context, do func(ctx context.Context) error) error {
 	began := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		limited, cancel := context.WithTimeout(ctx, attempt)
@@ -207,7 +207,7 @@ func retrying(ctx context.Context, patience time.Duration, do func(ctx context.C
 
 // change executes a statement that may be repeated, until the database answers.
 func (q *Queue) change(ctx context.Context, sql string, args ...any) error {
-	return retrying(ctx, patience, func(ctx context.Context) error {
+	return retrying(ctx, func(ctx context.Context) error {
 		_, err := q.exec(ctx, sql, args...)
 		return err
 	})
@@ -215,5 +215,5 @@ func (q *Queue) change(ctx context.Context, sql string, args ...any) error {
 
 // scan is change for a statement that returns a row.
 func (q *Queue) scan(ctx context.Context, values []any, sql string, args ...any) error {
-	return retrying(ctx, patience, func(ctx context.Context) error { return q.row(ctx, sql, args...).Scan(values...) })
+	return retrying(ctx, func(ctx context.Context) error { return q.row(ctx, sql, args...).Scan(values...) })
 }

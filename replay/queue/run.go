@@ -20,7 +20,6 @@ import (
 // on the queue and collects their records. It is safe for concurrent use.
 type Run struct {
 	*Books
-	options json.RawMessage
 	notice  func(string)
 	resumed int
 
@@ -66,14 +65,14 @@ func (q *Queue) Create(ctx context.Context, options json.RawMessage, started tim
 		return nil, fmt.Errorf("put the run on the queue: %w", err)
 	}
 	return q.watchRun(&Run{
-		Books: &Books{q: q, run: id, started: started, cap: limit}, options: options, notice: notice,
+		Books: &Books{q: q, run: id, started: started, cap: limit}, notice: notice,
 	}), nil
 }
 
 // Resume takes over a run that another process has begun and that did not finish. It is ErrBusy
 // while that process is alive. What vanished processes had reserved counts as spent.
 func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Run, error) {
-	books, options, err := q.find(ctx, id)
+	books, _, err := q.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +85,7 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 	if err == nil {
 		err = q.chargeLost(ctx, id)
 	}
-	r := &Run{Books: books, options: options, notice: notice}
+	r := &Run{Books: books, notice: notice}
 	if err == nil {
 		err = q.row(ctx, `SELECT count(*) FROM @tasks WHERE run = $1 AND record IS NOT NULL`, id).Scan(&r.resumed)
 	}
@@ -106,12 +105,6 @@ func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, s
 		return nil, started, err
 	}
 	return options, b.started, nil
-}
-
-// Books returns the books of a run, for a process that only spends.
-func (q *Queue) Books(ctx context.Context, id string) (*Books, error) {
-	b, _, err := q.find(ctx, id)
-	return b, err
 }
 
 func (q *Queue) find(ctx context.Context, id string) (*Books, json.RawMessage, error) {
@@ -187,7 +180,7 @@ func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
 // Dispatch puts the questions of an arm on the queue, those that have no record. ids are all of
 // them, in the order of the dataset; identity says what workers must measure.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
-	err := retrying(ctx, patience, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
+	err := retrying(ctx, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
 	if err != nil {
 		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
 	}

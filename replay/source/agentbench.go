@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"evalctl/harness/dataset"
 )
 
 // agentRow is a row of MemoryAgentBench: a long text with its questions. Answers are lists of
@@ -49,7 +51,7 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 				Turns: []Turn{{Role: "user", Text: part}},
 			})
 		}
-		h.numbered(MemoryAgentBench)
+		h.numbered(dataset.MemoryAgentBench)
 		w.haystacks = append(w.haystacks, h)
 		for i := range row.Questions {
 			q, err := row.question(i, h.ID)
@@ -97,7 +99,7 @@ func (r *agentRow) question(i int, haystack string) (q Question, err error) {
 		q.Type = noType
 	}
 	if date := at(r.Metadata.Dates, ""); date != "" {
-		when, _, _, err := lmeDate(date)
+		when, err := lmeDate(date, "", nil)
 		if err != nil {
 			return q, err
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/dataset"
+
 	"pgregory.net/rapid"
 )
 
@@ -19,7 +21,7 @@ func TestMemoryAgentBench(t *testing.T) {
 	array := "[" + strings.Replace(agentLines(), "}}\n{", "}},\n{", 1) + "]"
 	for _, text := range []string{agentLines(), array} {
 		b := open(t, writeFile(t, "rows.jsonl", text), Options{})
-		if b.Format != MemoryAgentBench || len(b.Questions) != 3 || len(b.Infos()) != 2 {
+		if b.Format != dataset.MemoryAgentBench || len(b.Questions) != 3 || len(b.Infos()) != 2 {
 			t.Fatalf("%s, %d questions, %d haystacks", b.Format, len(b.Questions), len(b.Infos()))
 		}
 		first, last := b.Questions[0], b.Questions[2]

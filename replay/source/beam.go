@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"evalctl/harness/dataset"
 	"evalctl/scorer"
 )
 
@@ -127,7 +128,7 @@ func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 	if len(h.Sessions) == 0 {
 		return nil, errNoSessions
 	}
-	h.numbered(BEAM)
+	h.numbered(dataset.BEAM)
 	return sessionOf, nil
 }
 

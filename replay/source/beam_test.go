@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/dataset"
 	"evalctl/scorer"
 )
 
@@ -45,7 +46,7 @@ func beamFolder(t *testing.T, root, name, chat, questions string) string {
 func TestBEAM(t *testing.T) {
 	dir := beamFolder(t, t.TempDir(), "7", beamChat, beamQuestions)
 	b := open(t, filepath.Join(dir, "chat.json"), Options{})
-	if b.Format != BEAM {
+	if b.Format != dataset.BEAM {
 		t.Fatalf("format %s", b.Format)
 	}
 	h := haystack(t, b, "beam-7")

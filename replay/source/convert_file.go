@@ -31,12 +31,12 @@ func Convert(ctx context.Context, file, output string, o Options) (Conversion, e
 	if err := atomicfile.CheckNew(output); err != nil {
 		return Conversion{}, err
 	}
-	format, err := inputFormat(file, dataset.Format(o.Format))
+	format, err := inputFormat(file, o.Format)
 	switch {
 	case err != nil:
 		return Conversion{}, err
 	case format.IsBenchmark():
-		o.Format = Format(format)
+		o.Format = format
 		return convertBenchmark(ctx, file, output, o)
 	}
 	if o.Errata != "" || o.OptionSeed != 0 {

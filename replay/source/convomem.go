@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"evalctl/harness/dataset"
 )
 
 // convoFile is a file of ConvoMem.
@@ -69,7 +71,7 @@ func readConvoMem(in wholeFile) (w whole, err error) {
 			add(c)
 		}
 	}
-	h.numbered(ConvoMem)
+	h.numbered(dataset.ConvoMem)
 	for i, item := range f.Items {
 		q := Question{
 			ID: fmt.Sprintf("%s-q%03d", name, i+1), Type: item.Category, Text: item.Question, Haystack: h.ID,

@@ -9,18 +9,17 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
-	"evalctl/internal/jsonstream"
 )
 
 const byteOrderMark = "\xef\xbb\xbf"
 
 // formatOf returns the format whose first object has a key, "" if the key does not tell. A replay
 // has no other files with question_id, so that one that breaks off after it is still recognised.
-func formatOf(key string) Format {
+func formatOf(key string) dataset.Format {
 	if key == "question_id" {
-		return LongMemEval
+		return dataset.LongMemEval
 	}
-	return Format(dataset.BenchmarkOf(key))
+	return dataset.BenchmarkOf(key)
 }
 
 // readable says what can be read, for errors.
@@ -37,7 +36,7 @@ func titles(separator string, name func(dataset.Benchmark) string) string {
 }
 
 // detect determines the format of a file from its beginning.
-func detect(head []byte) (Format, error) {
+func detect(head []byte) (dataset.Format, error) {
 	if err := result.UnexpectedHead(head, "a benchmark, or questions in JSONL"); err != nil {
 		return "", err
 	}
@@ -46,14 +45,14 @@ func detect(head []byte) (Format, error) {
 	case len(text) == 0:
 		return "", errors.New("the file is empty; " + readable)
 	case dataset.Detect(head) == dataset.MemoryAgentBench:
-		return MemoryAgentBench, nil
+		return dataset.MemoryAgentBench, nil
 	case text[0] == '[':
 		return detectArray(text)
 	case text[0] == '{' || text[0] == '#' && bytes.Contains(text, []byte("\n{")):
 		return detectLines(text)
 	}
 	if f := dataset.Detect(head); f.IsBenchmark() {
-		return Format(f), nil
+		return f, nil
 	}
 	return "", fmt.Errorf("the file is not JSON: it begins with %q; %s; "+
 		"for CSV, TSV and YAML use evalctl dataset convert", firstLine(text), readable)
@@ -66,43 +65,35 @@ func firstLine(text []byte) string {
 }
 
 // detectArray determines the format of an array from the keys of its first element.
-func detectArray(text []byte) (Format, error) {
-	var keys []string
-	r := jsonstream.New(bytes.NewReader(text), 0)
-	err := r.Elements(func() error {
-		if c, err := r.Peek(); err != nil {
-			return err
-		} else if c != '{' {
-			return fmt.Errorf("the first element of the array begins with %q and must be an object; %s",
-				c, readable)
-		}
-		var err error
-		keys, err = firstKeys(r)
-		if err == nil {
-			err = errFirst
-		}
-		return err
-	})
+func detectArray(text []byte) (dataset.Format, error) {
+	first := bytes.TrimSpace(text[1:])
+	switch {
+	case len(first) > 0 && first[0] == ']':
+		return "", errors.New("the array is empty; there are no questions")
+	case len(first) > 0 && first[0] != '{':
+		return "", fmt.Errorf("the first element of the array begins with %q and must be an object; %s", first[0], readable)
+	}
+	keys, err := dataset.FirstKeys(first)
 	for _, k := range keys {
 		if f := formatOf(k); f != "" {
 			return f, nil
 		}
 	}
 	switch {
-	case err == nil:
-		return "", errors.New("the array is empty; there are no questions")
 	case slices.Contains(keys, "question"):
 		return "", errors.New("the file is a JSON array of questions; " +
 			"make it JSONL with evalctl dataset convert")
 	case len(keys) > 0:
 		known := titles(", and ", func(b dataset.Benchmark) string { return b.Title + " has " + b.Keys[0] })
 		return "", fmt.Errorf("the first element of the array has the keys %s; %s", quoted(keys), known)
+	case err == nil:
+		return "", errors.New("the first element of the array is an empty object; " + readable)
 	}
 	return "", err
 }
 
 // detectLines determines the format of a file that begins with an object or a comment.
-func detectLines(text []byte) (Format, error) {
+func detectLines(text []byte) (dataset.Format, error) {
 	for len(text) > 0 && text[0] == '#' {
 		_, rest, _ := bytes.Cut(text, []byte("\n"))
 		text = bytes.TrimSpace(rest)
@@ -111,9 +102,9 @@ func detectLines(text []byte) (Format, error) {
 		return "", fmt.Errorf("the first line that is no comment begins with %q; %s",
 			firstLine(text), readable)
 	}
-	keys, err := firstKeys(jsonstream.New(bytes.NewReader(text), 0))
+	keys, err := dataset.FirstKeys(text)
 	if f := dataset.Detect(text); f.IsBenchmark() {
-		return Format(f), nil
+		return f, nil
 	}
 	for _, k := range keys {
 		if f := formatOf(k); f != "" {
@@ -124,19 +115,7 @@ func detectLines(text []byte) (Format, error) {
 	if err != nil && len(keys) == 0 {
 		return "", err
 	}
-	return JSONL, nil
-}
-
-// errFirst ends the reading of an array after its first element.
-var errFirst = errors.New("only the first element is needed")
-
-// firstKeys returns the keys of an object, those before the end of the text if it is cut off.
-func firstKeys(r *jsonstream.Reader) (keys []string, err error) {
-	err = r.Members(func(key string) error {
-		keys = append(keys, key)
-		return r.Skip()
-	})
-	return keys, err
+	return dataset.JSONL, nil
 }
 
 // quoted returns the first of keys in quotes.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/harness/dataset"
 )
 
 // FuzzOpen checks that no file is accepted that is not valid JSON or whose parts do not belong
@@ -29,7 +31,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer b.Close()
-		if b.Format != JSONL && !json.Valid(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
+		if b.Format != dataset.JSONL && !json.Valid(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
 			t.Fatalf("accepted %q", data)
 		}
 		checkBenchmark(t, b)
@@ -59,7 +61,7 @@ func checkBenchmark(t *testing.T, b *Benchmark) {
 		for _, s := range h.Sessions {
 			turns += len(s.Turns)
 		}
-		if b.Format != JSONL && (turns != info.Turns || len(h.Sessions) != info.Sessions ||
+		if b.Format != dataset.JSONL && (turns != info.Turns || len(h.Sessions) != info.Sessions ||
 			textBytes(h) != info.TextBytes) {
 			t.Fatalf("%+v describes %d turns of %d bytes", info, turns, textBytes(h))
 		}
@@ -69,7 +71,7 @@ func checkBenchmark(t *testing.T, b *Benchmark) {
 			t.Fatalf("question %+v", q)
 		}
 		for _, g := range q.Gold {
-			if b.Format != JSONL && !docs[q.Haystack][g] {
+			if b.Format != dataset.JSONL && !docs[q.Haystack][g] {
 				t.Fatalf("question %q has gold %q, which is no document", q.ID, g)
 			}
 		}

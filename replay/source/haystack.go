@@ -131,13 +131,6 @@ func (s Session) Document() dataset.Doc {
 // utc returns a time as RFC 3339 in UTC, whose order is that of the times.
 func utc(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-// slug returns text in lower case, with a hyphen for each run of characters other than a-z and 0-9.
-func slug(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	}), "-")
-}
-
 // maxName is the longest readable part of a brain's id.
 const maxName = 48
 
@@ -150,7 +143,7 @@ func mark(id string) string {
 // nameOf returns a brain id for the id of a haystack: its slug, with a digest if that is not the
 // id.
 func nameOf(id string) string {
-	name := slug(id)
+	name := dataset.Slug(id)
 	if name == id && len(name) <= maxName {
 		return name
 	}

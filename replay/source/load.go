@@ -28,9 +28,9 @@ type element interface {
 
 // elements have for each format that is read as a stream what reads the n-th element of a file,
 // counted from 1. Also with an error, it has what was read.
-var elements = map[Format]func(w *walker, n int) (element, error){
-	LoCoMo:      func(w *walker, n int) (element, error) { return w.conversation(n) },
-	LongMemEval: func(w *walker, n int) (element, error) { return w.instance(n) },
+var elements = map[dataset.Format]func(w *walker, n int) (element, error){
+	dataset.LoCoMo:      func(w *walker, n int) (element, error) { return w.conversation(n) },
+	dataset.LongMemEval: func(w *walker, n int) (element, error) { return w.instance(n) },
 }
 
 // addElement reads the nth element of the array and adds its questions and haystack.
@@ -85,7 +85,7 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 	}
 	traps := newTraps()
 	switch read := wholes[b.Format]; {
-	case b.Format == JSONL:
+	case b.Format == dataset.JSONL:
 		err = b.loadJSONL(o.Corpus, traps)
 	case read != nil:
 		err = b.loadWhole(ctx, read, o, traps)
@@ -107,7 +107,7 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 }
 
 // format determines the format of the file.
-func (b *Benchmark) format(o Options) (Format, error) {
+func (b *Benchmark) format(o Options) (dataset.Format, error) {
 	head, err := b.file.head()
 	if err != nil {
 		return "", err
@@ -118,11 +118,11 @@ func (b *Benchmark) format(o Options) (Format, error) {
 		return "", err
 	case o.Format != "" && o.Format != found:
 		return "", fmt.Errorf("the format %s was expected and the content is %s", o.Format, found)
-	case len(b.others) > 0 && found != BEAM && found != ConvoMem:
+	case len(b.others) > 0 && found != dataset.BEAM && found != dataset.ConvoMem:
 		return "", fmt.Errorf("it is a folder of files of %s; name one of them", found)
-	case o.OptionSeed != 0 && found != PersonaMem:
+	case o.OptionSeed != 0 && found != dataset.PersonaMem:
 		return "", fmt.Errorf("an option seed was given, and a file of %s has no multiple-choice options; omit it", found)
-	case o.Corpus != "" && found != JSONL:
+	case o.Corpus != "" && found != dataset.JSONL:
 		return "", fmt.Errorf("a corpus was given, and a file of %s contains its documents; "+
 			"omit the corpus", found)
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"evalctl/harness/dataset"
 	"evalctl/scorer"
 )
 
@@ -61,7 +62,7 @@ func readPersonaMem(in wholeFile) (w whole, err error) {
 		if q.Haystack = id; !haystacks[id] {
 			haystacks[id] = true
 			h := Haystack{ID: id, Brain: nameOf(id), Sessions: sessionsOf(messages, id, in.traps)}
-			h.numbered(PersonaMem)
+			h.numbered(dataset.PersonaMem)
 			w.haystacks = append(w.haystacks, h)
 		}
 		in.traps.add(trapNoGold, q.ID)

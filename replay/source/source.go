@@ -22,35 +22,19 @@ import (
 	"evalctl/harness/result"
 )
 
-// Format is the format of a benchmark file.
-type Format string
-
-// The formats of benchmark files.
-const (
-	LongMemEval = Format(dataset.LongMemEval)
-	LoCoMo      = Format(dataset.LoCoMo)
-	BEAM        = Format(dataset.BEAM)
-	ConvoMem    = Format(dataset.ConvoMem)
-	PersonaMem  = Format(dataset.PersonaMem)
-
-	MemoryAgentBench = Format(dataset.MemoryAgentBench)
-
-	JSONL = Format(dataset.JSONL)
-)
-
-// Formats returns all formats.
-func Formats() []Format {
-	var all []Format
+// Formats returns the formats of benchmark files.
+func Formats() []dataset.Format {
+	var all []dataset.Format
 	for _, b := range dataset.Benchmarks() {
-		all = append(all, Format(b.Format))
+		all = append(all, b.Format)
 	}
-	return append(all, JSONL)
+	return append(all, dataset.JSONL)
 }
 
 // Options says how a benchmark file is read.
 type Options struct {
 	// Format is the format of the file. If it is empty, it is determined from the content.
-	Format Format
+	Format dataset.Format
 	// Corpus is the path of the documents for a file in JSONL. If it is empty, they are next to the
 	// file, as dataset.CorpusFor says, or there are none.
 	Corpus string
@@ -66,7 +50,7 @@ type Options struct {
 type Benchmark struct {
 	Path   string
 	SHA256 string
-	Format Format
+	Format dataset.Format
 	// Questions are in the order of the file.
 	Questions []Question
 	Report    result.LoadReport

@@ -16,7 +16,7 @@ import (
 // TestAdders checks that the files of every benchmark can be read.
 func TestAdders(t *testing.T) {
 	for _, b := range dataset.Benchmarks() {
-		if f := Format(b.Format); (elements[f] == nil) == (wholes[f] == nil) {
+		if f := b.Format; (elements[f] == nil) == (wholes[f] == nil) {
 			t.Errorf("%s is read as a stream, or as a whole, not by both or none", b.Title)
 		}
 	}
@@ -64,7 +64,7 @@ func TestDetect(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	file := writeFile(t, "a.json", encode(t, []object{lmeInstance("q1")}))
 	for want, o := range map[string]Options{
-		"the format locomo was expected and the content is longmemeval":                                        {Format: LoCoMo},
+		"the format locomo was expected and the content is longmemeval":                                        {Format: dataset.LoCoMo},
 		`unknown format "csv"; known are [longmemeval locomo beam convomem personamem memoryagentbench jsonl]`: {Format: "csv"},
 		"a corpus was given": {Corpus: "x.jsonl"},
 	} {

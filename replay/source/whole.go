@@ -15,16 +15,17 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/dataset"
 )
 
 // wholes have for each format that is read as a whole what returns its questions and haystacks from
 // one file.
-var wholes = map[Format]func(in wholeFile) (whole, error){
-	BEAM:       readBEAM,
-	ConvoMem:   readConvoMem,
-	PersonaMem: readPersonaMem,
+var wholes = map[dataset.Format]func(in wholeFile) (whole, error){
+	dataset.BEAM:       readBEAM,
+	dataset.ConvoMem:   readConvoMem,
+	dataset.PersonaMem: readPersonaMem,
 
-	MemoryAgentBench: readMemoryAgentBench,
+	dataset.MemoryAgentBench: readMemoryAgentBench,
 }
 
 // wholeFile is a file to be read.
@@ -211,7 +212,7 @@ func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 }
 
 // numbered gives the sessions of a haystack their paths and ids, in their order.
-func (h *Haystack) numbered(format Format) {
+func (h *Haystack) numbered(format dataset.Format) {
 	for i := range h.Sessions {
 		s := &h.Sessions[i]
 		s.Path = fmt.Sprintf("%s/%s/session-%03d.md", format, h.Brain, i+1)

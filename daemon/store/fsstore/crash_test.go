@@ -35,7 +35,7 @@ func inChild(dir string, work func(s *store.Store, out, errs io.Writer) int) int
 
 func TestCrash(t *testing.T) { crash(t, crashDirEnv).Run(t) }
 
-func TestCrashTogether(t *testing.T) { crash(t, togetherDirEnv).RunTogether(t) }
+func TestCrashTogether(t *testing.T) { runTogether(t, crash(t, togetherDirEnv)) }
 
 func crash(t *testing.T, env string) storetest.Crash {
 	t.Helper()

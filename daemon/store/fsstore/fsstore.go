@@ -39,8 +39,6 @@ const (
 	lockFile     = stateDir + "/lock"
 	stagedFile   = stateDir + "/staged"
 	closedFile   = stateDir + "/closed"
-	// undoDir has documents that a batch of version 1 of the layout has replaced.
-	undoDir = stateDir + "/undo"
 	// notEmpty is the content of closedFile if there are documents.
 	notEmpty = "documents\n"
 

@@ -21,7 +21,7 @@ import (
 // as a separate process. The key is the environment variable with the directory to pass.
 var children = map[string]func(dir string) int{
 	crashDirEnv:    func(dir string) int { return inChild(dir, storetest.WriteUntilKilled) },
-	togetherDirEnv: func(dir string) int { return inChild(dir, storetest.WriteTogetherUntilKilled) },
+	togetherDirEnv: func(dir string) int { return inChild(dir, writeTogetherUntilKilled) },
 }
 
 func TestMain(m *testing.M) {
@@ -93,7 +93,7 @@ func TestOneOwner(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	for text, want := range map[string]error{
-		"1": nil, "1\n": nil, "2\n": nil, "3\n": store.ErrSchemaVersion,
+		"2": nil, "2\n": nil, "1\n": store.ErrSchemaVersion, "3\n": store.ErrSchemaVersion,
 		"0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion,
 	} {
 		dir := storetest.MemoryDir(t)
@@ -207,15 +207,13 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	staged := filepath.Join(dir, ".store", "staged")
-	undo := filepath.Join(dir, ".store", "undo", "0")
 	put(t, staged, "half")
-	put(t, undo, "old")
-	put(t, filepath.Join(dir, ".store", "journal"), "fsjrnl1\ntorn")
+	put(t, filepath.Join(dir, ".store", "journal"), "fsl2torn")
 	if err := os.MkdirAll(filepath.Join(dir, "documents", "d", "e"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s := openDir(t, dir)
-	for _, file := range []string{staged, undo, filepath.Join(dir, "documents", "d")} {
+	for _, file := range []string{staged, filepath.Join(dir, "documents", "d")} {
 		if _, err := os.Lstat(file); !os.IsNotExist(err) {
 			t.Errorf("%s still exists", file)
 		}

@@ -15,7 +15,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// schemaVersion is increased when older versions of the package cannot read the layout.
+// schemaVersion is that of the layout, the only one that this package reads.
 const schemaVersion = 2
 
 // open opens the store in dir. wrap, if not nil, returns the disk that the backend uses.
@@ -46,17 +46,17 @@ func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, er
 	if err := b.lockStore(); err != nil {
 		return nil, err
 	}
-	version, err := store.ReadSchema(root, schemaFile, schemaVersion)
+	exists, err := store.ReadSchema(root, schemaFile, schemaVersion)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.openDocuments(version == 0); err != nil {
+	if err := b.openDocuments(!exists); err != nil {
 		return nil, err
 	}
 	if err := b.repair(); err != nil {
 		return nil, err
 	}
-	if version < schemaVersion {
+	if !exists {
 		err = b.writeSchema()
 	}
 	return b, err
@@ -132,8 +132,8 @@ func (b *backend) lockStore() error {
 	return err
 }
 
-// writeSchema is the last step of creating a store, or of changing one to this layout. It also syncs
-// the new directories, including the parents of the store.
+// writeSchema is the last step of creating a store. It also syncs the new directories, including the
+// parents of the store.
 func (b *backend) writeSchema() error {
 	if err := b.disk.create(stagedFile, fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {
 		return err

@@ -3,7 +3,6 @@ package fsstore
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"sync"
 	"time"
@@ -143,8 +142,8 @@ func decodeOp(data []byte, at int) (op loggedOp, next int, err error) {
 		return op, 0, errOperation
 	}
 	op.path, rest = string(rest[:length]), rest[length:]
-	if err := checkPath(op.path); err != nil {
-		return op, 0, err
+	if err := store.ValidPath(op.path); err != nil {
+		return op, 0, &store.Error{Op: "apply", Path: op.path, Err: err}
 	}
 	if op.deleted {
 		return op, len(data) - len(rest), nil
@@ -158,20 +157,4 @@ func decodeOp(data []byte, at int) (op loggedOp, next int, err error) {
 	}
 	op.offset, op.size = int64(len(data)-len(rest)), int64(size)
 	return op, int(op.offset + op.size), nil
-}
-
-func checkPath(path string) error {
-	if err := store.ValidPath(path); err != nil {
-		return &store.Error{Op: "apply", Path: path, Err: err}
-	}
-	return nil
-}
-
-func checkPaths(ops []store.Op) error {
-	for _, op := range ops {
-		if err := checkPath(op.Path); err != nil {
-			return fmt.Errorf("%s: %w", logFiles[0], err)
-		}
-	}
-	return nil
 }

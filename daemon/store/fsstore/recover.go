@@ -28,9 +28,6 @@ func (b *backend) repair() error {
 	if err := b.home.Remove(stagedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := b.home.RemoveAll(undoDir); err != nil {
-		return err
-	}
 	err = b.home.Remove(closedFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = b.files.PruneTree() // walks the whole tree, which is needed only after a crash
@@ -43,9 +40,6 @@ func (b *backend) repair() error {
 
 // replay writes the documents of the logs to their files, and empties the logs.
 func (b *backend) replay() error {
-	if err := b.convert(); err != nil {
-		return err
-	}
 	versions := map[string][]*logged{}
 	if err := b.readLogs(versions); err != nil {
 		return err
@@ -70,25 +64,6 @@ func (b *backend) replay() error {
 	}
 	b.pending = store.NewOverlay[*logged]()
 	return nil
-}
-
-// convert moves the batch in a journal of version 1 of the layout to a log.
-func (b *backend) convert() error {
-	data, err := b.active.content(0, b.active.size)
-	if err != nil {
-		return err
-	}
-	e, ok, err := decodeEntry(data)
-	if err != nil || !ok {
-		return err
-	}
-	if b.spare == nil {
-		if b.spare, err = newLog(b.disk, logFiles[1]); err != nil {
-			return err
-		}
-	}
-	_, _, err = b.spare.append(1, e.When, e.Ops)
-	return errors.Join(err, b.active.empty(), b.active.file.datasync())
 }
 
 // readLogs sets pending to what the logs have, and versions to all that they have of each document.

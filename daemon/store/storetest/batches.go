@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,23 +25,31 @@ func script(steps string) func(*probe) error {
 
 func runScript(p *probe, b *store.Batch, steps string) error {
 	for _, op := range parseOps(steps) {
-		if err := mutate(p, b, op); err != nil {
+		if err := mutate(p.ctx, b, op); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func mutate(p *probe, b *store.Batch, op store.Op) error {
+// writer is a store, or a batch in one.
+type writer interface {
+	Write(ctx context.Context, path string, data []byte) error
+	Append(ctx context.Context, path string, data []byte) error
+	Delete(ctx context.Context, path string) error
+	Rename(ctx context.Context, from, to string) error
+}
+
+func mutate(ctx context.Context, w writer, op store.Op) error {
 	switch op.Kind {
 	case store.OpWrite:
-		return b.Write(p.ctx, op.Path, op.Data)
+		return w.Write(ctx, op.Path, op.Data)
 	case store.OpAppend:
-		return b.Append(p.ctx, op.Path, op.Data)
+		return w.Append(ctx, op.Path, op.Data)
 	case store.OpDelete:
-		return b.Delete(p.ctx, op.Path)
+		return w.Delete(ctx, op.Path)
 	}
-	return b.Rename(p.ctx, op.Path, op.To)
+	return w.Rename(ctx, op.Path, op.To)
 }
 
 func parseOps(steps string) []store.Op {
@@ -104,7 +113,7 @@ var batchCases = []scenario{
 	{name: "rename missing", do: script("write a 1; rename c d"), wantErr: store.ErrNotFound},
 	{name: "rename deleted", before: "a=1", do: script("delete a; rename a d"), wantErr: store.ErrNotFound},
 	{name: "error changes nothing", before: "a=1", wantErr: errStop, do: batch(func(p *probe, b *store.Batch) error {
-		return firstErr(runScript(p, b, "write a 2; write b 3; rename a c"), errStop)
+		return errors.Join(runScript(p, b, "write a 2; write b 3; rename a c"), errStop)
 	})},
 	{name: "panic changes nothing", before: "a=1", readOnly: true, do: check(func(p *probe) {
 		defer func() {
@@ -157,7 +166,7 @@ var batchCases = []scenario{
 			err := b.Write(p.ctx, "a", []byte("1"))
 			data, err2 := b.Read(p.ctx, "a")
 			copy(data, "x")
-			return firstErr(err, err2)
+			return errors.Join(err, err2)
 		})},
 	{name: "buffer belongs to the caller", after: "a=1", events: "created a",
 		do: batch(func(p *probe, b *store.Batch) error {
@@ -191,7 +200,7 @@ var batchCases = []scenario{
 		}
 		err := batch(func(p *probe, b *store.Batch) error {
 			for _, op := range ops {
-				if err := mutate(p, b, op); err != nil {
+				if err := mutate(p.ctx, b, op); err != nil {
 					return err
 				}
 			}
@@ -201,7 +210,7 @@ var batchCases = []scenario{
 		for i := range ops {
 			ops[i] = store.Op{Kind: store.OpDelete, Path: ops[i].Path}
 		}
-		return firstErr(err, p.Apply(p.ctx, store.Commit{Ops: ops}))
+		return errors.Join(err, p.Apply(p.ctx, store.Commit{Ops: ops}))
 	}, events: manyEvents()},
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,7 +25,7 @@ var concurrentCases = []scenario{
 				p.Errorf("%d appends of %c", n, 'a'+i)
 			}
 		}
-		return firstErr(err, p.Delete(p.ctx, "a"))
+		return errors.Join(err, p.Delete(p.ctx, "a"))
 	}, events: "created a" + strings.Repeat(", updated a", 159) + ", deleted a"},
 	{name: "each caller has an outcome of its own", do: func(p *probe) error {
 		for round := range 10 {
@@ -36,7 +37,7 @@ var concurrentCases = []scenario{
 		parallel(p, 8, func(int) error {
 			return batch(func(p *probe, b *store.Batch) error {
 				data, err := b.Read(p.ctx, "n")
-				return firstErr(err, b.Write(p.ctx, "n", append(data, 'x')))
+				return errors.Join(err, b.Write(p.ctx, "n", append(data, 'x')))
 			})(p)
 		})
 		return nil
@@ -64,12 +65,12 @@ var concurrentCases = []scenario{
 				from, to = to, from
 			}
 			size := i % 6
-			err = firstErr(err, script(fmt.Sprintf("delete %s; write %s %s; write y/n %s",
+			err = errors.Join(err, script(fmt.Sprintf("delete %s; write %s %s; write y/n %s",
 				from, to, strings.Repeat("f", size), strings.Repeat("n", 6-size)))(p))
 		}
 		close(done)
 		readers.Wait()
-		return firstErr(err, p.Delete(p.ctx, "x/f"), p.Delete(p.ctx, "y/n"))
+		return errors.Join(err, p.Delete(p.ctx, "x/f"), p.Delete(p.ctx, "y/n"))
 	}, events: strings.Repeat("deleted x/f, created y/f, updated y/n, "+
 		"deleted y/f, created x/f, updated y/n, ", 10) + "deleted x/f, deleted y/n"},
 	{name: "events are in commit order", do: func(p *probe) error {

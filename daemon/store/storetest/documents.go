@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -94,7 +95,7 @@ var writeCases = []scenario{
 		}
 		err := p.Write(p.ctx, "a", data)
 		p.wantRead(p, "a", string(data))
-		return firstErr(err, p.Delete(p.ctx, "a"))
+		return errors.Join(err, p.Delete(p.ctx, "a"))
 	}, events: "created a, deleted a"},
 	{name: "two mebibytes", do: func(p *probe) error {
 		data := make([]byte, 2<<20)
@@ -104,7 +105,7 @@ var writeCases = []scenario{
 		if !bytes.Equal(got, data) {
 			p.Errorf("content differs, %d bytes, %v", len(got), readErr)
 		}
-		return firstErr(err, p.Delete(p.ctx, "a"))
+		return errors.Join(err, p.Delete(p.ctx, "a"))
 	}, events: "created a, deleted a"},
 	{name: "buffer belongs to the caller", do: func(p *probe) error {
 		data := []byte("1")
@@ -132,7 +133,7 @@ var appendCases = []scenario{
 	}, after: "a=01234", events: "created a, updated a, updated a, updated a, updated a"},
 	{name: "does not change what was read before", before: "a=1", do: func(p *probe) error {
 		old, err := p.Read(p.ctx, "a")
-		err = firstErr(err, p.Append(p.ctx, "a", []byte("2")))
+		err = errors.Join(err, p.Append(p.ctx, "a", []byte("2")))
 		if string(old) != "1" {
 			p.Errorf("the copy changed to %q", old)
 		}
@@ -155,7 +156,7 @@ var deleteCases = []scenario{
 	{name: "directory", before: "d/a=1", do: remove("d"), wantErr: store.ErrNotFound},
 	{name: "below a document", before: "a=1", do: remove("a/b"), wantErr: store.ErrNotFound},
 	{name: "and write again", before: "a=1", do: func(p *probe) error {
-		return firstErr(p.Delete(p.ctx, "a"), p.Write(p.ctx, "a", []byte("2")))
+		return errors.Join(p.Delete(p.ctx, "a"), p.Write(p.ctx, "a", []byte("2")))
 	}, after: "a=2", events: "deleted a, created a"},
 }
 
@@ -168,7 +169,7 @@ var renameCases = []scenario{
 	{name: "to itself", before: "a=1", do: rename("a", "a"), after: "a=1", events: "renamed a>a"},
 	{name: "empty document", before: "a=", do: rename("a", "b"), after: "b=", events: "renamed a>b"},
 	{name: "there and back", before: "a=1", do: func(p *probe) error {
-		return firstErr(p.Rename(p.ctx, "a", "b"), p.Rename(p.ctx, "b", "a"))
+		return errors.Join(p.Rename(p.ctx, "a", "b"), p.Rename(p.ctx, "b", "a"))
 	}, after: "a=1", events: "renamed a>b, renamed b>a"},
 	{name: "missing", before: "b=2", do: rename("a", "b"), wantErr: store.ErrNotFound},
 	{name: "missing to itself", do: rename("a", "a"), wantErr: store.ErrNotFound},
@@ -195,10 +196,10 @@ var treeCases = []scenario{
 		return err
 	}, after: "d/a=1", events: "deleted d/e/b"},
 	{name: "replaced by a document", before: "d/a=1", do: func(p *probe) error {
-		return firstErr(p.Delete(p.ctx, "d/a"), p.Write(p.ctx, "d", []byte("2")))
+		return errors.Join(p.Delete(p.ctx, "d/a"), p.Write(p.ctx, "d", []byte("2")))
 	}, after: "d=2", events: "deleted d/a, created d"},
 	{name: "replaces a document", before: "a=1", do: func(p *probe) error {
-		return firstErr(p.Delete(p.ctx, "a"), p.Write(p.ctx, "a/b", []byte("2")))
+		return errors.Join(p.Delete(p.ctx, "a"), p.Write(p.ctx, "a/b", []byte("2")))
 	}, after: "a/b=2", events: "deleted a, created a/b"},
 	{name: "not created by a failed write", before: "a=1", do: func(p *probe) error {
 		if err := p.Write(p.ctx, "a/b/c", nil); !store.IsInvalidPath(err) {
@@ -215,16 +216,6 @@ var treeCases = []scenario{
 	}, after: "f/a=1", events: "renamed d/e/a>f/a"},
 	{name: "exists with only generated files", before: "d/_a=1", readOnly: true,
 		do: check(func(p *probe) { p.wantDir(p, "d") })},
-}
-
-// firstErr returns the first error.
-func firstErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func longName(n int) string { return string(bytes.Repeat([]byte("n"), n)) }

@@ -17,7 +17,7 @@ var eventCases = []scenario{
 			first := p.Seq() + 1
 			rec := record(p)
 			defer rec.cancel()
-			err := firstErr(script("write b 2; write c 2")(p), p.Rename(p.ctx, "a", "d"))
+			err := errors.Join(script("write b 2; write c 2")(p), p.Rename(p.ctx, "a", "d"))
 			got := rec.take(3)
 			if got[0].Seq == 0 {
 				return err // the backend does not number commits
@@ -36,7 +36,7 @@ var eventCases = []scenario{
 		_ = p.Delete(p.ctx, "b")
 		_ = p.Write(p.ctx, "a/b", nil)
 		_ = apply("write c 1; delete d")(p)
-		_ = batch(func(p *probe, b *store.Batch) error { return firstErr(b.Write(p.ctx, "c", nil), errStop) })(p)
+		_ = batch(func(p *probe, b *store.Batch) error { return errors.Join(b.Write(p.ctx, "c", nil), errStop) })(p)
 		if p.Seq() != seq {
 			p.Errorf("%d commits", p.Seq()-seq)
 		}
@@ -58,7 +58,7 @@ var eventCases = []scenario{
 		rec.cancel()
 		later := record(p) // gets the event for b after rec would get it
 		defer later.cancel()
-		err = firstErr(err, p.Write(p.ctx, "b", []byte("2")))
+		err = errors.Join(err, p.Write(p.ctx, "b", []byte("2")))
 		later.want("created b")
 		if n := len(rec.events); n > 0 {
 			p.Errorf("%d events after cancelling", n)
@@ -106,7 +106,7 @@ var eventCases = []scenario{
 func eventFields(p *probe) error {
 	rec := record(p)
 	defer rec.cancel()
-	err := firstErr(
+	err := errors.Join(
 		p.Batch(p.ctx, store.BatchOptions{Reason: "tidy up"},
 			func(b *store.Batch) error { return b.Append(p.ctx, "a", nil) }),
 		p.Append(p.ctx, "a", nil),
@@ -121,7 +121,7 @@ func eventFields(p *probe) error {
 }
 
 var closeCases = []scenario{
-	{name: "twice", before: "a=1", do: func(p *probe) error { return firstErr(p.Close(), p.Close()) }},
+	{name: "twice", before: "a=1", do: func(p *probe) error { return errors.Join(p.Close(), p.Close()) }},
 	{name: "every operation fails", before: "a=1", do: check(func(p *probe) {
 		if err := p.Close(); err != nil {
 			p.Fatal(err)
@@ -143,7 +143,7 @@ var closeCases = []scenario{
 		}
 	})},
 	{name: "within a batch", before: "a=1", wantErr: store.ErrReadOnly, do: batch(func(p *probe, b *store.Batch) error {
-		return firstErr(b.Write(p.ctx, "b", nil), p.Close())
+		return errors.Join(b.Write(p.ctx, "b", nil), p.Close())
 	})},
 	{name: "from a sink", before: "a=1", do: func(p *probe) error {
 		called := make(chan struct{})

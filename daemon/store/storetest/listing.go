@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"time"
 
 	"evalctl/daemon/store"
@@ -68,11 +69,11 @@ var listCases = []scenario{
 	})},
 	{name: "times do not go backwards", before: "a=1", do: func(p *probe) error {
 		old, err := p.Stat(p.ctx, "a")
-		err = firstErr(err, p.Write(p.ctx, "a", []byte("2")))
+		err = errors.Join(err, p.Write(p.ctx, "a", []byte("2")))
 		now, err2 := p.Stat(p.ctx, "a")
 		if now.ModTime.Before(old.ModTime) || now.ModTime.Location() != time.UTC {
 			p.Errorf("%v, then %v", old.ModTime, now.ModTime)
 		}
-		return firstErr(err, err2)
+		return errors.Join(err, err2)
 	}, after: "a=2", events: "updated a"},
 }

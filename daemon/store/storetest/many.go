@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ var manyCases = []scenario{
 	}},
 	{name: "in a batch", before: "a=1 b=2 c=3", after: "b=2 c=34 d=5",
 		events: "deleted a, updated c, created d", do: batch(func(p *probe, b *store.Batch) error {
-			err := firstErr(b.Delete(p.ctx, "a"), b.Append(p.ctx, "c", []byte("4")), b.Write(p.ctx, "d", []byte("5")))
+			err := errors.Join(b.Delete(p.ctx, "a"), b.Append(p.ctx, "c", []byte("4")), b.Write(p.ctx, "d", []byte("5")))
 			p.wantMany(b, "d a b e c", "d=5 a! b=2 e! c=34")
 			p.wantMany(b, "c d", "c=34 d=5")
 			p.wantMany(p, "a c d", "a=1 c=3 d!") // not committed
@@ -35,7 +36,7 @@ var manyCases = []scenario{
 	{name: "what was read stays", before: "a=1", after: "a=2", events: "updated a",
 		do: func(p *probe) error {
 			docs, err := p.ReadMany(p.ctx, filesOf("a"))
-			err = firstErr(err, script("write a 2")(p))
+			err = errors.Join(err, script("write a 2")(p))
 			if got := manyText(docs); got != "a=1" {
 				p.Errorf("got %q", got)
 			}
@@ -49,7 +50,7 @@ var manyCases = []scenario{
 			if got := manyText(docs); got != "a! b=22 c=3" {
 				p.Errorf("got %q", got)
 			}
-			return firstErr(err, readErr)
+			return errors.Join(err, readErr)
 		}},
 	{name: "in parts", before: "z=1", do: manyParts, after: "z=1", events: partsEvents()},
 }

@@ -88,18 +88,7 @@ func (m *machine) single(r *rapid.T) {
 	op := anyOp.Draw(r, "op")
 	next := maps.Clone(m.docs)
 	event, want := next.change(op)
-	var err error
-	switch op.Kind {
-	case store.OpWrite:
-		err = m.p.Write(m.p.ctx, op.Path, op.Data)
-	case store.OpAppend:
-		err = m.p.Append(m.p.ctx, op.Path, op.Data)
-	case store.OpDelete:
-		err = m.p.Delete(m.p.ctx, op.Path)
-	case store.OpRename:
-		err = m.p.Rename(m.p.ctx, op.Path, op.To)
-	}
-	m.checkOutcome(r, err, want, next, event)
+	m.checkOutcome(r, mutate(m.p.ctx, m.p, op), want, next, event)
 }
 
 func (m *machine) apply(r *rapid.T) {
@@ -129,7 +118,7 @@ func (m *machine) batch(r *rapid.T) {
 	err := m.p.Batch(m.p.ctx, store.BatchOptions{}, func(b *store.Batch) error {
 		for i, op := range ops {
 			_, want := next.change(op)
-			if err := mutate(m.p, b, op); !errors.Is(err, want) {
+			if err := mutate(m.p.ctx, b, op); !errors.Is(err, want) {
 				r.Fatalf("%s %s: %v, want %v", op.Kind, op.Path, err, want)
 			}
 			if want == nil {

@@ -26,7 +26,7 @@ var openCases = []scenario{
 		for range 5 {
 			contents = append(contents, p.mustOpen("a"))
 		}
-		err := firstErr(p.Append(p.ctx, "a", []byte("2")), p.Write(p.ctx, "b", nil), p.Rename(p.ctx, "b", "a"),
+		err := errors.Join(p.Append(p.ctx, "a", []byte("2")), p.Write(p.ctx, "b", nil), p.Rename(p.ctx, "b", "a"),
 			script("write a x; write b y")(p), p.Delete(p.ctx, "a"), p.Write(p.ctx, "a", []byte("3")))
 		for _, content := range contents {
 			if p.Shared() {
@@ -85,7 +85,7 @@ func (p *probe) wantPart(content io.ReadCloser, want []byte) {
 func (p *probe) wantOpened(content io.ReadCloser, want string) {
 	p.Helper()
 	data, err := io.ReadAll(content)
-	if err = firstErr(err, content.Close()); err != nil || string(data) != want {
+	if err = errors.Join(err, content.Close()); err != nil || string(data) != want {
 		p.Errorf("%d bytes %.20q, %v, want %d, %.20q", len(data), data, err, len(want), want)
 	}
 }

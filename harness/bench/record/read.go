@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"evalctl/harness/result"
 )
@@ -48,26 +47,18 @@ func Outline(path string) (*File, error) {
 		return nil, fmt.Errorf("open bench: %w", err)
 	}
 	var f struct {
-		Version    int         `json:"schema_version"`
-		SDK        string      `json:"sdk"`
-		StartedAt  time.Time   `json:"started_at"`
-		FinishedAt time.Time   `json:"finished_at"`
-		Stopped    result.Stop `json:"stopped"`
-		Plan       Plan        `json:"plan"`
-		Targets    []Target    `json:"targets"`
-		Figures
+		File
+		Blocks   json.RawMessage `json:"blocks"` // in place of those of File, which are large
+		Probes   json.RawMessage `json:"probes"`
+		Baseline json.RawMessage `json:"baseline"`
 	}
-	if err := json.Unmarshal(data, &f); err != nil {
+	if err = json.Unmarshal(data, &f); err == nil {
+		err = f.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read bench %s: %w", path, err)
 	}
-	out := &File{
-		Version: f.Version, Kind: Kind, SDK: f.SDK, StartedAt: f.StartedAt, FinishedAt: f.FinishedAt, Stopped: f.Stopped, Plan: f.Plan,
-		Targets: f.Targets, Figures: f.Figures,
-	}
-	if err := out.check(); err != nil {
-		return nil, fmt.Errorf("read bench %s: %w", path, err)
-	}
-	return out, nil
+	return &f.File, nil
 }
 
 // Parse reads the content of a file of a bench. Its figures are computed again.

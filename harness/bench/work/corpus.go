@@ -17,32 +17,25 @@ const (
 	mostWords    = 240
 )
 
-// Documents are the documents of a brain. Sizes take the first ones, so that a brain of 10,000 has
-// those of a brain of 1,000.
-type Documents struct {
-	// Name says in results what they are.
-	Name string
-	// N is how many there are, 0 for any number.
-	N int
-	// At returns the one with a number from 0.
-	At func(i int) dataset.Doc
-}
+// Documents returns the document of a brain with a number from 0. Sizes take the first ones, so that
+// a brain of 10,000 has those of a brain of 1,000.
+type Documents func(i int) dataset.Doc
 
 // Synthetic returns any number of documents that depend on the seed alone.
 func Synthetic(seed uint64) Documents {
-	return Documents{Name: "synthetic", At: func(i int) dataset.Doc { return synthetic(seed, i) }}
+	return func(i int) dataset.Doc { return synthetic(seed, i) }
 }
 
 // Corpus returns the documents of a corpus.
 func Corpus(c *dataset.Corpus) Documents {
-	return Documents{Name: c.Path, N: len(c.Docs), At: func(i int) dataset.Doc { return c.Docs[i] }}
+	return func(i int) dataset.Doc { return c.Docs[i] }
 }
 
 // Take returns the first n documents.
 func (d Documents) Take(n int) []dataset.Doc {
 	docs := make([]dataset.Doc, n)
 	for i := range docs {
-		docs[i] = d.At(i)
+		docs[i] = d(i)
 	}
 	return docs
 }

@@ -116,7 +116,7 @@ func drawQueries(c Config) []string {
 		random := numbered(c.Seed, ^i)
 		n := random.IntN(c.Size)
 		if _, read := words[n]; !read {
-			words[n] = wordsOf(string(c.Documents.At(n).Data))
+			words[n] = wordsOf(string(c.Documents(n).Data))
 		}
 		if q := queryFrom(random, words[n]); q != "" {
 			out = append(out, q)

@@ -48,7 +48,7 @@ func TestSyntheticCorpus(t *testing.T) {
 	if string(a[7].Data) != string(b[7].Data) || a[7].Path != b[7].Path {
 		t.Error("a larger corpus does not begin with a smaller one")
 	}
-	if string(work.Synthetic(2).At(7).Data) == string(a[7].Data) {
+	if string(work.Synthetic(2)(7).Data) == string(a[7].Data) {
 		t.Error("the seed makes no difference")
 	}
 	paths := map[string]bool{}

@@ -77,10 +77,7 @@ func (r *Report) Markdown(p *Summary) {
 
 // Markdown adds the section to a page, without its heading.
 func (s *Section) Markdown(p *Summary) {
-	for _, b := range s.Blocks {
-		if b.In&Markdown == 0 {
-			continue
-		}
+	for _, b := range s.For(Markdown) {
 		switch c := b.Content.(type) {
 		case Facts:
 			c.markdown(p)
@@ -91,32 +88,33 @@ func (s *Section) Markdown(p *Summary) {
 		case *Table:
 			c.markdown(p)
 		case List:
-			p.fold(c)
+			// It comes at the end, when it is known how much space there is.
+			p.folds = append(p.folds, c)
 		}
 	}
 }
 
 func (facts Facts) markdown(p *Summary) {
 	t := markdown.NewTable("ll", "what", "value")
-	for _, f := range facts.For(Markdown) {
+	for _, f := range facts {
 		t.Row(f.Name, f.Value.With(inCell))
 	}
 	p.part(t.Write)
 }
 
-// markdown adds the columns that Markdown has, and the first rows.
+// markdown adds the first rows.
 func (table *Table) markdown(p *Summary) {
-	columns, rows := table.For(Markdown)
+	rows := table.Rows
 	var header []string
 	align := ""
-	for _, c := range columns {
+	for _, c := range table.Columns {
 		header = append(header, c.Name.With(inCell))
 		align += c.align()
 	}
 	t := markdown.NewTable(align, header...)
-	for _, cells := range rows[:min(len(rows), maxRows)] {
+	for _, r := range rows[:min(len(rows), maxRows)] {
 		var row []string
-		for _, c := range cells {
+		for _, c := range r.Cells {
 			row = append(row, bold(c.Tone, c.Text.With(inCell)))
 		}
 		t.Row(row...)
@@ -158,13 +156,6 @@ func (p *Summary) part(write func(w io.Writer)) {
 // printf adds a part.
 func (p *Summary) printf(format string, args ...any) {
 	p.part(func(w io.Writer) { fmt.Fprintf(w, format, args...) })
-}
-
-// fold adds a list to the end of the page, when it is known how much space there is.
-func (p *Summary) fold(l List) {
-	if l.N > 0 {
-		p.folds = append(p.folds, l)
-	}
 }
 
 // WriteTo writes the page with the lists, each of which gets the same share of the space that is

@@ -88,6 +88,29 @@ func (s *Section) Warn(in Forms, format string, args ...any) {
 // Show adds a content for some of the forms.
 func (s *Section) Show(in Forms, c any) { s.Add(Block{in, c}) }
 
+// For returns the blocks of a form that are not empty, with what it shows of them.
+func (s *Section) For(in Forms) (out []Block) {
+	for _, b := range s.Blocks {
+		empty := b.In&in == 0
+		switch c := b.Content.(type) {
+		case Facts:
+			facts := c.For(in)
+			b.Content, empty = facts, empty || len(facts) == 0
+		case *Table:
+			table := c.For(in)
+			b.Content, empty = table, empty || len(table.Rows) == 0
+		case List:
+			empty = empty || c.N == 0
+		case Gap, Sentences, Print:
+			empty = empty || in != Terminal
+		}
+		if !empty {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
 // Place says when a terminal shows a section.
 type Place int
 
@@ -152,12 +175,12 @@ type Fact struct {
 	In    Forms
 }
 
-// For returns the facts of a form, with those that have no name joined to the ones before.
+// For returns the facts of a form. Pages have those without a name joined to the ones before.
 func (facts Facts) For(in Forms) (out Facts) {
 	for _, f := range facts {
 		switch n := len(out); {
 		case f.In&in == 0:
-		case f.Name == "" && n > 0:
+		case f.Name == "" && n > 0 && in != Terminal:
 			out[n-1].Value = F("%s  %s", out[n-1].Value, f.Value)
 		default:
 			out = append(out, f)
@@ -170,7 +193,7 @@ func (facts Facts) For(in Forms) (out Facts) {
 type Item struct {
 	Tone  Tone // for HTML
 	Head  Text
-	Below []Fact
+	Below Facts
 }
 
 // Link is a link to another page. A URL with a scheme other than http and https is replaced by one
@@ -250,26 +273,27 @@ func (t *Table) RowIn(in Forms, cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// For returns the columns and the cells of a form.
-func (t *Table) For(in Forms) (columns []Column, rows [][]Cell) {
+// For returns the table with the columns and the rows of a form.
+func (t *Table) For(in Forms) *Table {
+	out := &Table{Caption: t.Caption, Most: t.Most}
 	for _, c := range t.Columns {
 		if c.In&in != 0 {
-			columns = append(columns, c)
+			out.Columns = append(out.Columns, c)
 		}
 	}
 	for _, r := range t.Rows {
 		if r.In&in == 0 {
 			continue
 		}
-		var row []Cell
+		row := Row{In: in}
 		for i, c := range r.Cells {
 			if t.Columns[i].In&in != 0 {
-				row = append(row, c)
+				row.Cells = append(row.Cells, c)
 			}
 		}
-		rows = append(rows, row)
+		out.Rows = append(out.Rows, row)
 	}
-	return columns, rows
+	return out
 }
 
 // Cell is a text with a mark before it, a bar, or a link.

@@ -68,16 +68,11 @@ func (r *Report) Text(t *terminal.Terminal) {
 
 // Text prints a section on a terminal.
 func (s *Section) Text(t *terminal.Terminal) {
-	for _, b := range s.Blocks {
-		if b.In&Terminal == 0 {
-			continue
-		}
+	for _, b := range s.For(Terminal) {
 		switch c := b.Content.(type) {
 		case Facts:
 			for _, f := range c {
-				if f.In&Terminal != 0 {
-					Field(t, f.Name, strings.Split(f.Value.on(t), partBreak))
-				}
+				Field(t, f.Name, strings.Split(f.Value.on(t), partBreak))
 			}
 		case Note:
 			t.Field("note", "%s", Text(c).on(t))
@@ -122,26 +117,23 @@ const partBreak = "\v"
 // Parts returns the parts of a fact. A terminal breaks a line between them only.
 func Parts[T any](parts ...T) Text { return Join(partBreak, parts...) }
 
-// text prints the columns that terminals have.
+// text prints the first rows.
 func (table *Table) text(t *terminal.Terminal) {
-	columns, cells := table.For(Terminal)
+	shown := table.Rows
 	if table.Most > 0 {
-		cells = cells[:min(len(cells), table.Most)]
+		shown = shown[:min(len(shown), table.Most)]
 	}
 	rows, align := [][]string{nil}, ""
-	for _, c := range columns {
+	for _, c := range table.Columns {
 		rows[0] = append(rows[0], c.Name.String())
 		align += c.align()
 	}
-	for _, row := range cells {
+	for _, row := range shown {
 		var texts []string
-		for _, c := range row {
+		for _, c := range row.Cells {
 			texts = append(texts, c.text(t))
 		}
 		rows = append(rows, texts)
-	}
-	if len(cells) == 0 {
-		return
 	}
 	for line := range strings.Lines(terminal.Aligned(rows, align)) {
 		fmt.Fprint(t, " "+line)
@@ -163,9 +155,6 @@ func (c Cell) text(t *terminal.Terminal) string {
 
 // text prints the first items with what is below them.
 func (l List) text(t *terminal.Terminal) {
-	if l.N == 0 {
-		return
-	}
 	fmt.Fprintf(t, "  %s\n\n", l.Title)
 	shown := l.N
 	if l.Most > 0 {

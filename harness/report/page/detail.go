@@ -5,7 +5,9 @@ import (
 	"html/template"
 	"strings"
 
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/svg"
 )
@@ -78,7 +80,7 @@ type detail struct {
 	Failed        []string
 	Timeline      template.HTML
 	Events        string
-	Facts         []fact
+	Facts         form.Facts
 }
 
 // goldDocument is a document that the question expects, and where it was found.
@@ -112,7 +114,7 @@ func detailOf(q *result.Record, l limits) *detail {
 	}
 	d.addTimeline(q)
 	for _, leak := range q.Leaks {
-		d.Facts = append(d.Facts, fact{Name: "Came back in " + string(leak.Place), Value: line(fmt.Sprintf("%q: %s", leak.Text, leak.At), l.quote)})
+		d.fact("Came back in "+string(leak.Place), "%s", form.Data(line(fmt.Sprintf("%q: %s", leak.Text, leak.At), l.quote)))
 	}
 	d.addFacts(q)
 	return d
@@ -128,7 +130,7 @@ func (d *detail) addGold(q *result.Record) {
 	for _, g := range q.Retrieval.Gold {
 		place := "not retrieved"
 		if g.Rank > 0 {
-			place = fmt.Sprintf("rank %d of %s", g.Rank, count(q.Retrieval.Documents, "document"))
+			place = fmt.Sprintf("rank %d of %s", g.Rank, figure.Count(q.Retrieval.Documents, "document"))
 		}
 		d.Gold = append(d.Gold, goldDocument{name(g.Path), place, g.Rank > 0})
 	}
@@ -212,13 +214,12 @@ func eventWords(e result.StreamEvents) string {
 	return s
 }
 
+func (d *detail) fact(name, format string, args ...any) {
+	d.Facts = append(d.Facts, form.Fact{Name: name, Value: form.F(format, args...), In: form.HTML})
+}
+
 // addFacts adds the figures of the question.
 func (d *detail) addFacts(q *result.Record) {
-	add := func(what, value string) {
-		if value != "" {
-			d.Facts = append(d.Facts, fact{Name: what, Value: value})
-		}
-	}
 	if q.Attempts > 0 {
 		times := "not recorded"
 		if !q.Untimed {
@@ -230,15 +231,62 @@ func (d *detail) addFacts(q *result.Record) {
 		if q.FirstDeltaMS != nil {
 			times += ", first token after " + milliseconds(*q.FirstDeltaMS)
 		}
-		add("Time", times+", "+count(q.Attempts, "attempt"))
+		d.fact("Time", "%s, %s", times, figure.Count(q.Attempts, "attempt"))
 	}
 	if f := q.FirstTry; f != nil {
 		why := f.Reason
 		if f.Error != nil {
 			why = f.Error.Message
 		}
-		add(fmt.Sprintf("First of %d tries", q.Tries), string(f.Outcome)+": "+clean(why))
+		d.fact(fmt.Sprintf("First of %d tries", q.Tries), "%s: %s", form.Name(f.Outcome), form.Message(why))
 	}
+	d.addRan(q)
+	if u := q.Actor; u != nil {
+		paid := u.USD.String()
+		if u.Cached {
+			paid = "from the cache"
+		}
+		d.fact("Reader", "%s, %s, %d tokens in, %d out, %s", form.Name(u.Model), figure.Count(u.Attempts, "attempt"), u.Usage.InputTokens, u.Usage.OutputTokens, paid)
+	}
+	if q.JudgeAttempts > 0 || q.JudgeVerdict != "" {
+		d.fact("Judge", "%s", judged(q))
+	}
+	if text := q.RecipesText(); text != "" {
+		d.fact("Recipes", "%s", form.Message(text))
+	}
+	if r := q.Retrieval; r != nil {
+		d.fact("Retrieval", "recall %.3f, nDCG %.3f, reciprocal rank %.3f", r.Recall, r.NDCG, r.ReciprocalRank)
+	}
+	if q.DeepRank != nil {
+		place := "not found further down either"
+		if *q.DeepRank > 0 {
+			place = fmt.Sprintf("found at rank %d", *q.DeepRank)
+		}
+		d.fact("Missing gold", "%s", place)
+	}
+	if o := q.Original; o != nil {
+		d.fact("By the dataset's own gold", "%s, reference \"%s\"", form.Name(o.Verdict), form.Name(o.Reference))
+	}
+	var place []form.Text
+	if q.QuestionDate != "" {
+		place = append(place, form.F("asked as of %s", form.Name(q.QuestionDate)))
+	}
+	if q.Type != "" {
+		place = append(place, form.F("type %s", form.Name(q.Type)))
+	}
+	if q.Brain != "" {
+		place = append(place, form.F("brain %s", form.Name(q.Brain)))
+	}
+	if q.Line > 0 {
+		place = append(place, form.F("line %d of the dataset", q.Line))
+	}
+	if len(place) > 0 {
+		d.fact("Question", "%s", form.Join(", ", place...))
+	}
+}
+
+// addRan adds what wrote the answer.
+func (d *detail) addRan(q *result.Record) {
 	ran := name(q.EffectiveMode)
 	if q.Fusion != "" {
 		ran += " (fusion " + name(q.Fusion) + ")"
@@ -247,88 +295,44 @@ func (d *detail) addFacts(q *result.Record) {
 	if u := q.Usage; u != nil {
 		ran += fmt.Sprintf(", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
 	}
-	if q.PromptSHA256 != "" {
-		ran += ", prompt " + short(q.PromptSHA256)
+	if sum := q.PromptSHA256; len(sum) > 8 {
+		ran += ", prompt " + name(sum[:8]) + "…"
+	} else if sum != "" {
+		ran += ", prompt " + name(sum)
 	}
-	add("Ran", strings.TrimPrefix(ran, ", "))
-	if u := q.Actor; u != nil {
-		add("Reader", fmt.Sprintf("%s, %s, %d tokens in, %d out, %s", name(u.Model), count(u.Attempts, "attempt"), u.Usage.InputTokens, u.Usage.OutputTokens, paid(u.USD.String(), u.Cached)))
+	if ran = strings.TrimPrefix(ran, ", "); ran != "" {
+		d.fact("Ran", "%s", form.Data(ran))
 	}
-	if q.JudgeAttempts > 0 || q.JudgeVerdict != "" {
-		add("Judge", judgeWords(q))
-	}
-	add("Recipes", clean(q.RecipesText()))
-	if r := q.Retrieval; r != nil {
-		add("Retrieval", fmt.Sprintf("recall %.3f, nDCG %.3f, reciprocal rank %.3f", r.Recall, r.NDCG, r.ReciprocalRank))
-	}
-	if q.DeepRank != nil {
-		place := "not found further down either"
-		if *q.DeepRank > 0 {
-			place = fmt.Sprintf("found at rank %d", *q.DeepRank)
-		}
-		add("Missing gold", place)
-	}
-	if o := q.Original; o != nil {
-		add("By the dataset's own gold", fmt.Sprintf("%s, reference %q", name(string(o.Verdict)), line(o.Reference, nameLength)))
-	}
-	var place []string
-	if q.QuestionDate != "" {
-		place = append(place, "asked as of "+name(q.QuestionDate))
-	}
-	if q.Type != "" {
-		place = append(place, "type "+name(q.Type))
-	}
-	if q.Brain != "" {
-		place = append(place, "brain "+name(q.Brain))
-	}
-	if q.Line > 0 {
-		place = append(place, fmt.Sprintf("line %d of the dataset", q.Line))
-	}
-	add("Question", strings.Join(place, ", "))
 }
 
-// judgeWords describes what the judge did for one question.
-func judgeWords(q *result.Record) string {
-	var parts []string
+// judged describes what the judge did for one question.
+func judged(q *result.Record) form.Text {
+	var parts []form.Text
+	add := func(format string, args ...any) { parts = append(parts, form.F(format, args...)) }
 	if q.JudgeVerdict != "" {
-		parts = append(parts, name(string(q.JudgeVerdict)))
+		add("%s", form.Name(q.JudgeVerdict))
 	}
-	parts = append(parts, count(q.JudgeAttempts, "attempt"))
+	add("%s", figure.Count(q.JudgeAttempts, "attempt"))
 	if u := q.JudgeUsage; u != nil {
-		tokens := fmt.Sprintf("%d tokens in, %d out", u.InputTokens, u.OutputTokens)
+		estimated := ""
 		if q.JudgeUsageEstimated {
-			tokens += " (estimated)"
+			estimated = " (estimated)"
 		}
-		parts = append(parts, tokens)
+		add("%d tokens in, %d out%s", u.InputTokens, u.OutputTokens, estimated)
 	}
 	var mayHave llm.USD
 	for _, c := range q.JudgeCharges {
 		mayHave = mayHave.Plus(c.MayHave())
 		if c.UsageProblem != "" {
-			parts = append(parts, name(c.UsageProblem))
+			add("%s", form.Name(c.UsageProblem))
 		}
 	}
 	switch {
 	case q.JudgeCached:
-		parts = append(parts, "from the cache")
+		add("from the cache")
 	case q.JudgeUSD > 0: // 0 may also be a price that is not known
 		cost := result.Cost{SpentUSD: q.JudgeUSD, MayHaveBeenChargedUSD: mayHave}
-		parts = append(parts, cost.Amount())
+		add("%s", cost.Amount())
 	}
-	return strings.Join(parts, ", ")
-}
-
-func paid(usd string, cached bool) string {
-	if cached {
-		return "from the cache"
-	}
-	return usd
-}
-
-// short abbreviates a hash.
-func short(sum string) string {
-	if len(sum) > 8 {
-		return name(sum[:8]) + "…"
-	}
-	return name(sum)
+	return form.Join(", ", parts...)
 }

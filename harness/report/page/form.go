@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"html/template"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,58 +34,37 @@ const (
 	messageLength = 4 << 10
 )
 
-// addReport adds the parts of a report that HTML shows.
-func (d *document) addReport(r *form.Report) {
-	v := r.Verdict
-	d.Title = v.Title.With(inHTML)
-	d.Band = band{Class: string(v.Tone), Mark: v.Mark, Word: v.Word, Heading: d.Title, About: v.About.With(inHTML), Rate: v.Rate, Figure: v.Figure}
-	for i, s := range v.Sentences {
-		if i == 0 {
-			d.Band.Sentence = s.With(inHTML)
-			continue
-		}
-		d.Band.More = append(d.Band.More, s.With(inHTML))
-	}
-	for _, w := range r.Warnings {
-		d.Warnings = append(d.Warnings, w.With(inHTML))
-	}
-	d.Tool = name(r.Tool)
-	for _, l := range r.Links {
-		d.Links = append(d.Links, form.Link{Text: name(l.Text), URL: l.URL})
-	}
-	for _, s := range r.Sections {
-		d.add(sectionOf(s))
-	}
+// functions are what the templates call.
+var functions = template.FuncMap{
+	"name": name, "capital": capital, "kind": kind, "items": items, "rows": rows,
+	"text":     func(t form.Text) string { return t.With(inHTML) },
+	"note":     func(n form.Note) string { return sentence(form.Text(n)) },
+	"warning":  func(w form.Warning) string { return sentence(form.Text(w)) },
+	"has":      strings.Contains,
+	"factsFor": func(f form.Facts) form.Facts { return f.For(form.HTML) },
 }
 
-func sectionOf(s form.Section) section {
-	out := section{ID: s.ID, Title: s.Title}
-	for _, b := range s.Blocks {
-		if b.In&form.HTML == 0 {
-			continue
-		}
-		switch c := b.Content.(type) {
-		case form.Facts:
-			if facts := factsOf(c); len(facts) > 0 {
-				out.add(block{Facts: facts})
-			}
-		case form.Note:
-			out.add(block{Text: sentence(form.Text(c))})
-		case form.Warning:
-			out.add(block{Warning: sentence(form.Text(c))})
-		case *form.Table:
-			if t := tableOf(c); len(t.Rows) > 0 {
-				out.add(block{Table: t})
-			}
-		case form.List:
-			if c.N > 0 {
-				out.add(block{Text: capital(c.Title), Items: itemsOf(c)})
-			}
-		case form.Chart:
-			out.add(block{Chart: &chart{c.SVG(), c.Caption}})
-		}
+// kind returns the name of the template for the content of a block.
+func kind(content any) string {
+	switch content.(type) {
+	case form.Facts:
+		return "facts"
+	case form.Note:
+		return "note"
+	case form.Warning:
+		return "warning"
+	case *form.Table:
+		return "table"
+	case form.List:
+		return "list"
+	case form.Chart:
+		return "chart"
+	case []file:
+		return "files"
+	case *questions:
+		return "questions"
 	}
-	return out
+	panic(fmt.Sprintf("no template for a %T", content))
 }
 
 // sentence returns a text that begins with a capital letter and ends with a full stop.
@@ -96,40 +77,20 @@ func capital(text string) string {
 	return text
 }
 
-func factsOf(facts form.Facts) (out []fact) {
-	for _, f := range facts.For(form.HTML) {
-		out = append(out, fact{Name: capital(f.Name), Value: f.Value.With(inHTML)})
+// rows returns the rows that are shown, with how many there are more as the last.
+func rows(t *form.Table) []form.Row {
+	more := len(t.Rows) - maxTableRows
+	if more <= 0 {
+		return t.Rows
 	}
-	return out
+	last := form.Row{Cells: make([]form.Cell, len(t.Columns))}
+	last.Cells[0].Text = form.F("… and %d more", more)
+	return append(slices.Clip(t.Rows[:maxTableRows]), last)
 }
 
-func tableOf(t *form.Table) *table {
-	heads, rows := t.For(form.HTML)
-	out := &table{Caption: t.Caption.With(inHTML)}
-	for _, c := range heads {
-		out.Columns = append(out.Columns, column{c.Name.With(inHTML), c.Number})
-	}
-	for i, row := range rows {
-		if i == maxTableRows {
-			out.row(append(cells(fmt.Sprintf("… and %d more", len(rows)-i)), make([]cell, len(heads)-1)...)...)
-			break
-		}
-		var shown []cell
-		for _, c := range row {
-			shown = append(shown, cell{Text: c.Text.With(inHTML), Mark: c.Mark, Class: string(c.Tone), URL: c.URL})
-			if c.Bar != nil {
-				shown[len(shown)-1].Bar = c.Bar()
-			}
-		}
-		out.row(shown...)
-	}
-	return out
-}
-
-func itemsOf(l form.List) (out []item) {
+func items(l form.List) (out []form.Item) {
 	for i := range l.N {
-		one := l.Item(i)
-		out = append(out, item{Class: string(one.Tone), Head: one.Head.With(inHTML), Facts: factsOf(one.Below)})
+		out = append(out, l.Item(i))
 	}
 	return out
 }

@@ -31,17 +31,12 @@ type Content struct {
 // document is what the template page.html shows.
 type document struct {
 	layout
-	Title string
-	Band  band
-	Links []form.Link
-	// Warnings are what a reader must know before any figure.
-	Warnings []string
-	Sections []section
-	// Tool names the program that measured.
-	Tool string
+	*form.Report
+	Sections []form.Section
 }
 
-func (d *document) add(s section) {
+// add adds a section unless it is empty.
+func (d *document) add(s form.Section) {
 	if len(s.Blocks) > 0 {
 		d.Sections = append(d.Sections, s)
 	}
@@ -67,7 +62,7 @@ var shared = sync.OnceValue(func() layout {
 		panic(err) // the files are part of the program
 	}
 	return layout{
-		templates: template.Must(template.ParseFS(files, "*.html")),
+		templates: template.Must(template.New("").Funcs(functions).ParseFS(files, "*.html")),
 		Style:     template.CSS(style), Script: template.JS(script),
 		Policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; "+
 			"base-uri 'none'; form-action 'none'", source(style), source(script)),
@@ -82,14 +77,15 @@ func source(text []byte) string {
 
 // Write writes the page.
 func Write(w io.Writer, c Content) error {
-	doc := &document{layout: shared()}
-	doc.addReport(c.Report)
-	if c.Result != nil {
-		for i := range doc.Sections {
-			if doc.Sections[i].ID == "ran" {
-				doc.Sections[i].add(block{Files: runFiles(c)})
-			}
+	doc := &document{layout: shared(), Report: c.Report}
+	for _, s := range c.Report.Sections {
+		s.Blocks = s.For(form.HTML)
+		if c.Result != nil && s.ID == "ran" {
+			s.Show(form.HTML, runFiles(c))
 		}
+		doc.add(s)
+	}
+	if c.Result != nil {
 		doc.add(newQuestions(c).section())
 	}
 	b := bufio.NewWriter(w)

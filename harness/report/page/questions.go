@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 )
 
@@ -163,10 +164,10 @@ func lineOf(res *result.Result, q *result.Record, n int, tags map[string]int) qu
 	return item
 }
 
-func (list *questions) section() section {
-	s := section{ID: "questions", Title: fmt.Sprintf("Questions: %d", len(list.Items))}
+func (list *questions) section() form.Section {
+	s := form.Section{ID: "questions", Title: fmt.Sprintf("Questions: %d", len(list.Items))}
 	if len(list.Items) > 0 {
-		s.add(block{Questions: list})
+		s.Show(form.HTML, list)
 	}
 	return s
 }

@@ -9,6 +9,12 @@ import (
 // filesLimit is the size up to which a page contains files, in bytes.
 const filesLimit = 256 << 10
 
+// file is a text that the page contains.
+type file struct {
+	Name, Text string
+	URL        template.URL
+}
+
 // runFiles returns the figures as JSON and the verdicts as JSON Lines, which evalctl compare reads.
 // What would make the page too large is left out.
 func runFiles(c Content) []file {

@@ -85,6 +85,3 @@ func milliseconds(ms float64) string {
 	}
 	return figure.Duration(ms)
 }
-
-// count returns n and the name of a thing, with an s unless n is 1.
-func count(n int, thing string) string { return figure.Count(n, thing) }

@@ -1,4 +1,4 @@
-package storetest
+package fsstore_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/storetest"
 	"evalctl/internal/longtest"
 )
 
@@ -19,9 +20,9 @@ const (
 	crashSlots = 8
 )
 
-// WriteTogetherUntilKilled is WriteUntilKilled with many writers at the same time. Each writes the
+// writeTogetherUntilKilled is storetest.WriteUntilKilled with many writers at the same time. Each writes the
 // numbers from 1 on, and then a line with its own number and this one to out.
-func WriteTogetherUntilKilled(s *store.Store, out, errs io.Writer) int {
+func writeTogetherUntilKilled(s *store.Store, out, errs io.Writer) int {
 	ctx := context.Background()
 	var wg sync.WaitGroup
 	for writer := range crashWriters {
@@ -47,12 +48,12 @@ func WriteTogetherUntilKilled(s *store.Store, out, errs io.Writer) int {
 
 func slotPath(writer, n int) string { return fmt.Sprintf("w%d/%d.md", writer, n%crashSlots) }
 
-// RunTogether is Run for a child that calls WriteTogetherUntilKilled.
-func (c Crash) RunTogether(t *testing.T) {
+// runTogether is Run of a crash whose child calls writeTogetherUntilKilled.
+func runTogether(t *testing.T, c storetest.Crash) {
 	t.Helper()
-	for round := range Rounds(t, c.Rounds, longtest.Rounds(8, 20)) {
+	for round := range storetest.Rounds(t, c.Rounds, longtest.Rounds(8, 20)) {
 		last := map[int]int{} // of each writer
-		output := Kill(t, c.Env, c.Dir, 3*crashWriters, c.Within)
+		output := storetest.Kill(t, c.Env, c.Dir, 3*crashWriters, c.Within)
 		for _, line := range output {
 			writer, number, ok := strings.Cut(line, " ")
 			w, err := strconv.Atoi(writer)
@@ -63,7 +64,7 @@ func (c Crash) RunTogether(t *testing.T) {
 			last[w] = n
 		}
 		s := c.Open(t)
-		contents := Contents(t, s)
+		contents := storetest.Contents(t, s)
 		for writer, acknowledged := range last {
 			for n := max(1, acknowledged-crashSlots+1); n <= acknowledged; n++ {
 				got := contents[slotPath(writer, n)]
