@@ -171,6 +171,19 @@ func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journ
 	}
 }
 
+// reopened closes the journal of a stopped run and prepares a run that continues it.
+func reopened(tb testing.TB, s *daemontest.Daemon, cfg rig) rig {
+	tb.Helper()
+	if err := cfg.Journal.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	j, err := journal.Open(cfg.Journal.Path())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return resumeWith(tb, s, cfg.Dataset, j)
+}
+
 // resultFile is the content of a result file.
 type resultFile struct {
 	result.Result
