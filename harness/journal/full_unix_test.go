@@ -46,7 +46,7 @@ func TestPartlyWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if again.slots[2].answered || !again.slots[1].answered {
+	if again.slots[2].Answered || !again.slots[1].Answered {
 		t.Errorf("slots %+v", again.slots)
 	}
 }

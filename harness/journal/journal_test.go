@@ -65,15 +65,15 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("got %v, %s, spent %v", got.StartedAt(), got.Options(), got.Spent())
 	}
 	r, err := got.Record(0)
-	if err != nil || !got.slots[0].finished || r.ID != "q0" || r.Outcome != result.Scored ||
+	if err != nil || !got.slots[0].Finished || r.ID != "q0" || r.Outcome != result.Scored ||
 		*r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
-		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].finished, err)
+		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].Finished, err)
 	}
 	r, err = got.Record(1)
-	if err != nil || got.slots[1].finished || r.Outcome != result.Unscored || r.Score != nil {
-		t.Errorf("question 1: %+v, %v, %v", r, got.slots[1].finished, err)
+	if err != nil || got.slots[1].Finished || r.Outcome != result.Unscored || r.Score != nil {
+		t.Errorf("question 1: %+v, %v, %v", r, got.slots[1].Finished, err)
 	}
-	if got.slots[2].answered {
+	if got.slots[2].Answered {
 		t.Error("question 2 was never asked")
 	}
 }
