@@ -38,14 +38,7 @@ func TestPartlyWritten(t *testing.T) {
 	if !errors.Is(full, syscall.EFBIG) || stopped != nil {
 		t.Fatalf("a record: %v; a shorter line: %v", full, stopped)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
+	again := reopened(t, j)
 	if again.slots[2].Answered || !again.slots[1].Answered {
 		t.Errorf("slots %+v", again.slots)
 	}

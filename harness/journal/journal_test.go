@@ -49,14 +49,7 @@ func sampleJournal(tb testing.TB, dir string) *Journal {
 
 func TestRoundTrip(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Close()
+	got := reopened(t, j)
 	if diff := cmp.Diff(j.Identity(), got.Identity()); diff != "" {
 		t.Error(diff)
 	}
@@ -289,6 +282,20 @@ func writeFile(tb testing.TB, path, text string) string {
 	return path
 }
 
+// reopened closes a journal and opens its file again.
+func reopened(t *testing.T, j *Journal) *Journal {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(j.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
+	return again
+}
+
 // TestReopened: a question that is tried again keeps its earlier record until there is another one,
 // and what its verdict cost still counts.
 func TestReopened(t *testing.T) {
@@ -312,14 +319,7 @@ func TestReopened(t *testing.T) {
 	if p, err := f.Read(); err != nil || p.Answered != 2 || p.Stopped || len(p.Failed) != 0 || p.Counts != (result.Counts{Total: 1, Passed: 1, Scored: 1}) {
 		t.Errorf("followed: %+v, %v", p, err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
+	j = reopened(t, j)
 	if got, want := []State{j.State(1), j.State(2)}, []State{{Answered: true}, {Reopened: true}}; !slices.Equal(got, want) || j.Spent() != 23 || j.Complete() || j.Outages() != 0 {
 		t.Errorf("got %+v, spent %v, complete %v", got, j.Spent(), j.Complete())
 	}
@@ -346,14 +346,7 @@ func TestOwnQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
+	again := reopened(t, j)
 	if diff := cmp.Diff(want, again.OwnQuestions()); diff != "" || again.Finished() != 1 {
 		t.Errorf("%s, %d finished", diff, again.Finished())
 	}
