@@ -95,11 +95,17 @@ func (c *Check) text(kind string) *string {
 // Kind returns the kind of the check, empty if no field is set.
 func (c Check) Kind() string {
 	for _, kind := range checkKinds {
-		if t := c.text(kind); t != nil && *t != "" || t == nil && c.MaxLatencyMS != 0 {
+		if c.has(kind) {
 			return kind
 		}
 	}
 	return ""
+}
+
+// has reports whether c has a value of a kind.
+func (c Check) has(kind string) bool {
+	t := c.text(kind)
+	return t != nil && *t != "" || t == nil && c.MaxLatencyMS != 0
 }
 
 // Want returns what the check wants, as text.
@@ -136,12 +142,7 @@ func (c Check) NeedsJudge() bool { return c.Judge != "" }
 // Valid returns an error if the check cannot be applied: it wants nothing or several things, its
 // regular expression or day cannot be read, or its name or weight is not allowed.
 func (c Check) Valid() error {
-	var set []string
-	for _, kind := range checkKinds {
-		if t := c.text(kind); t != nil && *t != "" || t == nil && c.MaxLatencyMS != 0 {
-			set = append(set, kind)
-		}
-	}
+	set := slices.DeleteFunc(CheckKinds(), func(kind string) bool { return !c.has(kind) })
 	if len(set) != 1 {
 		return fmt.Errorf("a check has exactly one of %s, not %d of them", strings.Join(checkKinds, ", "), len(set))
 	}

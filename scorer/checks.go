@@ -94,11 +94,7 @@ type checkSum struct {
 func (s *checkSum) spend(v Verdict) {
 	s.judged++
 	sum := &s.verdict
-	sum.Attempts += v.Attempts
-	sum.Usage = sum.Usage.Plus(v.Usage)
-	sum.Cost = sum.Cost.Plus(v.Cost)
-	sum.Saved = sum.Saved.Plus(v.Saved)
-	sum.Cached = sum.Cached && v.Cached
+	sum.spend(v)
 	sum.Unanswered = sum.Unanswered || v.Unanswered
 	if v.Model != "" {
 		sum.Model = v.Model

@@ -44,11 +44,7 @@ func (d dual) Score(ctx context.Context, item Item) (Verdict, error) {
 		return v, nil
 	}
 	original, err := d.Scorer.Score(ctx, item)
-	v.Attempts += original.Attempts
-	v.Usage = v.Usage.Plus(original.Usage)
-	v.Cost = v.Cost.Plus(original.Cost)
-	v.Cached = v.Cached && original.Cached
-	v.Saved = v.Saved.Plus(original.Saved)
+	v.spend(original)
 	if err != nil {
 		v.Scored, v.Score = false, 0
 		return v, err

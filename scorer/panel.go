@@ -53,21 +53,18 @@ func (p *Panel) Check(item Item) error {
 // Score implements Scorer. An error of any judge is one of the panel: the verdict is then unscored,
 // and has what all have used.
 func (p *Panel) Score(ctx context.Context, item Item) (Verdict, error) {
-	var sum Verdict
-	cached, recipes := true, make([]RecipeVerdict, 0, len(p.members))
+	sum, recipes := Verdict{Cached: true}, make([]RecipeVerdict, 0, len(p.members))
 	for _, m := range p.members {
 		v, err := m.Score(ctx, item)
-		sum.Attempts += v.Attempts
-		sum.Usage = sum.Usage.Plus(v.Usage)
-		sum.Cost, sum.Saved = sum.Cost.Plus(v.Cost), sum.Saved.Plus(v.Saved)
-		cached = cached && v.Cached
+		sum.spend(v)
 		if err != nil {
+			sum.Cached = false
 			return sum, fmt.Errorf("recipe %s: %w", m.Recipe, err)
 		}
 		recipes = append(recipes, RecipeVerdict{m.Recipe, v})
 	}
 	v := recipes[0].Verdict
-	v.Attempts, v.Usage, v.Cost, v.Saved, v.Cached = sum.Attempts, sum.Usage, sum.Cost, sum.Saved, cached
+	v.Attempts, v.Usage, v.Cost, v.Saved, v.Cached = sum.Attempts, sum.Usage, sum.Cost, sum.Saved, sum.Cached
 	v.Recipes = recipes
 	return v, nil
 }

@@ -84,6 +84,15 @@ func (v Verdict) unscored() Verdict {
 	return Verdict{Attempts: v.Attempts, Usage: v.Usage, Cost: v.Cost, Saved: v.Saved, Model: v.Model}
 }
 
+// spend adds what another verdict on the same answer has used. The sum is cached if both are.
+func (v *Verdict) spend(other Verdict) {
+	v.Attempts += other.Attempts
+	v.Usage = v.Usage.Plus(other.Usage)
+	v.Cost = v.Cost.Plus(other.Cost)
+	v.Saved = v.Saved.Plus(other.Saved)
+	v.Cached = v.Cached && other.Cached
+}
+
 // Scorer scores answers. Implementations are safe for concurrent use.
 type Scorer interface {
 	// Name is the scorer's name on the command line and in results.

@@ -54,6 +54,14 @@ func output(p *process, write func(t *terminal.Terminal)) error {
 	return terminal.New(p.stdout, p.env, false).Buffered(write)
 }
 
+// show writes v to stdout as one JSON object on a line, or a report of it.
+func show(p *process, asJSON bool, v any, write func(t *terminal.Terminal)) error {
+	if asJSON {
+		return json.NewEncoder(p.stdout).Encode(v)
+	}
+	return output(p, write)
+}
+
 type datasetInitCmd struct {
 	Dir string `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
 }

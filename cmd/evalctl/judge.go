@@ -169,17 +169,12 @@ func (c *judgeEstimateCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	t := terminal.New(p.stdout, p.env, false)
 	if c.Other == "" {
 		e, err := first.Estimate(list)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return json.NewEncoder(p.stdout).Encode(e)
-		}
-		text.Estimated(t, e)
-		return nil
+		return show(p, c.JSON, e, func(t *terminal.Terminal) { text.Estimated(t, e) })
 	}
 	second, others, err := labels.OpenLabelled(c.Other, c.OtherLabels...)
 	if err != nil {
@@ -189,11 +184,7 @@ func (c *judgeEstimateCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(p.stdout).Encode(d)
-	}
-	text.EstimatedDifference(t, d)
-	return nil
+	return show(p, c.JSON, d, func(t *terminal.Terminal) { text.EstimatedDifference(t, d) })
 }
 
 // judgePlanCmd says how many labels an interval needs.
@@ -210,9 +201,5 @@ func (c *judgePlanCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(p.stdout).Encode(plan)
-	}
-	text.LabelPlan(terminal.New(p.stdout, p.env, false), plan)
-	return nil
+	return show(p, c.JSON, plan, func(t *terminal.Terminal) { text.LabelPlan(t, plan) })
 }

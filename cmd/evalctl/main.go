@@ -296,10 +296,11 @@ func (p *process) noteRenamed(k *kong.Context) {
 	}
 }
 
-// watchdogCmd is the hidden command of the process that stops a daemon when its parent is killed.
+// watchdogCmd is the hidden command of the process below which a daemon is started, and which ends it
+// when evalctl is killed.
 type watchdogCmd struct{}
 
-// Run waits for the end of the process that started the daemon (see launch.Watchdog).
+// Run starts a daemon and waits for its end (see launch.Watchdog).
 func (watchdogCmd) Run(p *process) error {
 	return launch.Watchdog(p.stdin, p.stdout)
 }

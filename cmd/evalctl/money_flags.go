@@ -57,15 +57,23 @@ func (m *moneyFlags) validateMoney() error {
 	if err := addPrices(m.prices, m.Price); err != nil {
 		return err
 	}
-	if m.MaxCostUSD == noCap {
-		return nil
+	var err error
+	if m.limit, err = parseCap(m.MaxCostUSD); err != nil {
+		return fmt.Errorf("--max-cost-usd: %w", err)
 	}
-	limit, err := llm.ParseUSD(m.MaxCostUSD)
-	if err != nil {
-		return fmt.Errorf("--max-cost-usd: %w, or off for no cap", err)
-	}
-	m.limit = &limit
 	return nil
+}
+
+// parseCap parses a maximum cost, which is nil for none.
+func parseCap(text string) (*llm.USD, error) {
+	if text == noCap {
+		return nil, nil
+	}
+	limit, err := llm.ParseUSD(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or off for no cap", err)
+	}
+	return &limit, nil
 }
 
 // addPrices adds the values of --price to a table.
@@ -116,14 +124,12 @@ func (c *judgeFlags) validateMoney() error {
 	if err := addPrices(c.prices, c.Price); err != nil {
 		return err
 	}
-	if c.MaxCostUSD == "" || c.MaxCostUSD == noCap {
+	if c.MaxCostUSD == "" {
 		return nil
 	}
-	limit, err := llm.ParseUSD(c.MaxCostUSD)
-	if err != nil {
-		return fmt.Errorf("--max-cost-usd (%s): %w, or off for no cap", budgetVariable, err)
+	if c.budget, err = parseCap(c.MaxCostUSD); err != nil {
+		return fmt.Errorf("--max-cost-usd (%s): %w", budgetVariable, err)
 	}
-	c.budget = &limit
 	return nil
 }
 

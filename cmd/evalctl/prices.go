@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"evalctl/harness/report/text"
@@ -26,12 +25,9 @@ func (c *pricesCmd) Run(p *process) error {
 		}
 	}
 	list := llm.ListPrices(file, c.Prices, c.Filter)
-	if c.JSON {
-		return json.NewEncoder(p.stdout).Encode(list)
-	}
-	if len(list.Models) == 0 {
+	if len(list.Models) == 0 && !c.JSON {
 		return fmt.Errorf("no price is known for a model with %q in its name; "+
 			"give it with --price MODEL=IN/OUT, or in a file with --prices", c.Filter)
 	}
-	return output(p, func(t *terminal.Terminal) { text.Prices(t, list) })
+	return show(p, c.JSON, list, func(t *terminal.Terminal) { text.Prices(t, list) })
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -61,12 +60,9 @@ type signCmd struct {
 
 // Run signs the files, the first of which that cannot be signed ends it.
 func (c *signCmd) Run(p *process) error {
-	signer, err := sshsig.Load(c.Key, []byte(p.env(setup.SignPassphrase)))
-	if errors.Is(err, sshsig.ErrPassphrase) {
-		err = fmt.Errorf("%w: set it in %s", err, setup.SignPassphrase)
-	}
+	signer, err := setup.LoadKey("--key", c.Key, p.env)
 	if err != nil {
-		return fmt.Errorf("--key: %w", err)
+		return err
 	}
 	for _, path := range c.Files {
 		signature, err := signing.Sign(signer, path)

@@ -18,15 +18,11 @@ func (b *Brain) Search(
 	ctx context.Context, q protocol.SearchRequest,
 ) (protocol.SearchResponse, error) {
 	r := request{method: http.MethodPost, path: b.path + "/search"}
-	if err := r.check(
+	r.check(
 		limitChars("query", q.Query, protocol.MaxSearchQuery),
 		limitNumber("top_k", q.TopK, protocol.MaxSearchTopK),
-	); err != nil {
-		return protocol.SearchResponse{}, err
-	}
-	if err := r.json(q); err != nil {
-		return protocol.SearchResponse{}, err
-	}
+	)
+	r.json(q)
 	return call[protocol.SearchResponse](ctx, b.c, r)
 }
 
@@ -49,15 +45,11 @@ func (b *Brain) Ask(
 ) (protocol.DoneEvent, error) {
 	r := request{method: http.MethodPost, path: b.path + "/ask", accept: protocol.TypeEvents}
 	var done protocol.DoneEvent
-	if err := r.check(
+	r.check(
 		limitChars("question", q.Question, protocol.MaxAskQuery),
 		limitNumber("top_k", q.TopK, protocol.MaxAskTopK),
-	); err != nil {
-		return done, err
-	}
-	if err := r.json(q); err != nil {
-		return done, err
-	}
+	)
+	r.json(q)
 	if emit == nil {
 		emit = func(any) error { return nil }
 	}

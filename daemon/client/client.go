@@ -112,15 +112,11 @@ const brainsPath = "/v1/brains"
 // CreateBrain creates a brain. Code of the error is protocol.CodeConflict if it exists.
 func (c *Client) CreateBrain(ctx context.Context, b protocol.CreateBrain) (protocol.Brain, error) {
 	r := request{method: http.MethodPost, path: brainsPath}
-	if err := r.check(
+	r.check(
 		limitChars("name", b.Name, protocol.MaxBrainName),
 		limitChars("slug", b.Slug, protocol.MaxBrainSlug),
-	); err != nil {
-		return protocol.Brain{}, err
-	}
-	if err := r.json(b); err != nil {
-		return protocol.Brain{}, err
-	}
+	)
+	r.json(b)
 	return call[protocol.Brain](ctx, c, r)
 }
 

@@ -32,9 +32,7 @@ func (b *Brain) Compile(ctx context.Context) (json.RawMessage, error) {
 
 func (b *Brain) tidy(ctx context.Context, endpoint string, body any) (json.RawMessage, error) {
 	r := request{method: http.MethodPost, path: b.path + endpoint}
-	if err := r.json(body); err != nil {
-		return nil, err
-	}
+	r.json(body)
 	data, err := b.c.read(ctx, r, maxJSON)
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
 		return nil, err

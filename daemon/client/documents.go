@@ -24,9 +24,7 @@ func limitPath(name, path string) violation {
 // Read returns the content of a document. Its size is not limited.
 func (b *Brain) Read(ctx context.Context, path string) ([]byte, error) {
 	r := b.document(http.MethodGet, "/read", path)
-	if err := r.check(limitPath("path", path)); err != nil {
-		return nil, err
-	}
+	r.check(limitPath("path", path))
 	r.accept = protocol.TypeBytes
 	return b.c.fetch(ctx, r, 0)
 }
@@ -35,9 +33,7 @@ func (b *Brain) Read(ctx context.Context, path string) ([]byte, error) {
 // does. Any failure but 404 is an error.
 func (b *Brain) Exists(ctx context.Context, path string) (bool, error) {
 	r := b.document(http.MethodHead, "", path)
-	if err := r.check(limitPath("path", path)); err != nil {
-		return false, err
-	}
+	r.check(limitPath("path", path))
 	switch err := b.c.send(ctx, r); {
 	case err == nil:
 		return true, nil
@@ -51,9 +47,7 @@ func (b *Brain) Exists(ctx context.Context, path string) (bool, error) {
 // Stat describes a document or directory.
 func (b *Brain) Stat(ctx context.Context, path string) (protocol.FileInfo, error) {
 	r := b.document(http.MethodGet, "/stat", path)
-	if err := r.check(limitPath("path", path)); err != nil {
-		return protocol.FileInfo{}, err
-	}
+	r.check(limitPath("path", path))
 	return call[protocol.FileInfo](ctx, b.c, r)
 }
 
@@ -80,9 +74,7 @@ func (b *Brain) List(
 		q.Set("glob", opts.Glob)
 	}
 	r := request{method: http.MethodGet, path: b.path + "/documents", query: q}
-	if err := r.check(limitPath("dir", dir), limitPath("glob", opts.Glob)); err != nil {
-		return nil, err
-	}
+	r.check(limitPath("dir", dir), limitPath("glob", opts.Glob))
 	list, err := call[protocol.FileList](ctx, b.c, r)
 	if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusRequestEntityTooLarge {
 		return list.Items, err
@@ -113,9 +105,7 @@ func (b *Brain) Append(ctx context.Context, path string, data []byte) error {
 
 func (b *Brain) put(ctx context.Context, r request, path string, data []byte) error {
 	size := limitBytes("content", len(data), protocol.MaxWriteBytes)
-	if err := r.check(limitPath("path", path), size); err != nil {
-		return err
-	}
+	r.check(limitPath("path", path), size)
 	r.contentType, r.body = protocol.TypeBytes, data
 	return b.c.send(ctx, r)
 }
@@ -124,23 +114,17 @@ func (b *Brain) put(ctx context.Context, r request, path string, data []byte) er
 func (b *Brain) Delete(ctx context.Context, path string) error {
 	r := b.document(http.MethodDelete, "", path)
 	if path == "" { // the daemon would delete by another parameter
-		return r.check(invalid("path is empty"))
+		r.check(invalid("path is empty"))
 	}
-	if err := r.check(limitPath("path", path)); err != nil {
-		return err
-	}
+	r.check(limitPath("path", path))
 	return b.c.send(ctx, r)
 }
 
 // Rename moves a document. It overwrites the destination.
 func (b *Brain) Rename(ctx context.Context, from, to string) error {
 	r := request{method: http.MethodPost, path: b.path + "/documents/rename"}
-	if err := r.check(limitPath("from", from), limitPath("to", to)); err != nil {
-		return err
-	}
-	if err := r.json(protocol.Rename{From: from, To: to}); err != nil {
-		return err
-	}
+	r.check(limitPath("from", from), limitPath("to", to))
+	r.json(protocol.Rename{From: from, To: to})
 	return b.c.send(ctx, r)
 }
 
@@ -148,15 +132,11 @@ func (b *Brain) Rename(ctx context.Context, from, to string) error {
 // than protocol.MaxBatchOps operations or protocol.MaxBatchBytes of content is not sent.
 func (b *Brain) Commit(ctx context.Context, batch protocol.Batch) (int, error) {
 	r := request{method: http.MethodPost, path: b.path + "/documents/batch-ops"}
-	if err := r.check(batchViolations(batch)...); err != nil {
-		return 0, err
-	}
+	r.check(batchViolations(batch)...)
 	if batch.Ops == nil {
 		batch.Ops = []protocol.BatchOp{} // nil would be null, which is not an array
 	}
-	if err := r.json(batch); err != nil {
-		return 0, err
-	}
+	r.json(batch)
 	result, err := call[protocol.BatchResult](ctx, b.c, r)
 	return result.Committed, err
 }

@@ -116,11 +116,11 @@ func tooLarge(format string, args ...any) violation {
 	return violation{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf(format, args...)}
 }
 
-// check returns the first violation as an *Error.
-func (r request) check(violations ...violation) error {
+// check keeps a request with a violation from being sent. The first one is the *Error.
+func (r *request) check(violations ...violation) {
 	for _, v := range violations {
-		if v.why != "" {
-			return &Error{
+		if v.why != "" && r.err == nil {
+			r.err = &Error{
 				Status: v.status, Method: r.method, Path: r.path, NotSent: true,
 				Problem: protocol.Problem{
 					Status: v.status, Code: cmp.Or(v.code, codes[v.status]), Detail: v.why,
@@ -128,7 +128,6 @@ func (r request) check(violations ...violation) error {
 			}
 		}
 	}
-	return nil
 }
 
 // limitChars limits a text, in characters. It rejects text that is not UTF-8, which JSON would

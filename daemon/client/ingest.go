@@ -30,20 +30,14 @@ func (b *Brain) IngestFile(
 		v.code = protocol.CodeFileTooLarge
 		all = append(all, v)
 	}
-	if err := r.check(all...); err != nil {
-		return protocol.IngestResponse{}, err
-	}
-	if err := r.form(f); err != nil {
-		return protocol.IngestResponse{}, err
-	}
+	r.check(all...)
+	r.form(f)
 	response, err := call[protocol.IngestResponse](ctx, b.c, r)
 	if !IsUnsupported(err) && !hasStatus(err, http.StatusUnsupportedMediaType) {
 		return response, err
 	}
 	again := request{method: http.MethodPost, path: b.path + "/ingest/file"}
-	if err := again.json(bothSpellings(f)); err != nil {
-		return protocol.IngestResponse{}, err
-	}
+	again.json(bothSpellings(f))
 	response, second := call[protocol.IngestResponse](ctx, b.c, again)
 	if IsUnsupported(second) || hasStatus(second, http.StatusUnsupportedMediaType) {
 		return protocol.IngestResponse{}, err // the daemon's own endpoint says more
@@ -58,12 +52,8 @@ func (b *Brain) IngestURL(
 ) (protocol.IngestResponse, error) {
 	r := request{method: http.MethodPost, path: b.path + "/documents/ingest/url"}
 	all := append(ingestViolations(u.Title, u.Tags), limitChars("url", u.URL, protocol.MaxURL))
-	if err := r.check(all...); err != nil {
-		return protocol.IngestResponse{}, err
-	}
-	if err := r.json(u); err != nil {
-		return protocol.IngestResponse{}, err
-	}
+	r.check(all...)
+	r.json(u)
 	return callModel[protocol.IngestResponse](ctx, b.c, r)
 }
 
@@ -72,7 +62,10 @@ func ingestViolations(title string, tags []string) []violation {
 }
 
 // form encodes a file as the body.
-func (r *request) form(f protocol.IngestFile) error {
+func (r *request) form(f protocol.IngestFile) {
+	if r.err != nil {
+		return
+	}
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	fields := [][2]string{
@@ -97,9 +90,8 @@ func (r *request) form(f protocol.IngestFile) error {
 	if err == nil {
 		_, err = part.Write(f.Content)
 	}
-	err = errors.Join(append(errs, err, w.Close())...)
+	r.err = errors.Join(append(errs, err, w.Close())...)
 	r.contentType, r.body = w.FormDataContentType(), body.Bytes()
-	return err
 }
 
 // headerText removes what would end a header.

@@ -11,10 +11,8 @@ import (
 func (b *Brain) Job(ctx context.Context, id string) (protocol.Job, error) {
 	r := request{method: http.MethodGet, path: b.path + "/jobs/" + segment(id)}
 	if id == "" { // the URL would be another endpoint
-		return protocol.Job{}, r.check(invalid("job id is empty"))
+		r.check(invalid("job id is empty"))
 	}
-	if err := r.check(limitChars("job id", id, len(id))); err != nil {
-		return protocol.Job{}, err
-	}
+	r.check(limitChars("job id", id, len(id)))
 	return call[protocol.Job](ctx, b.c, r)
 }

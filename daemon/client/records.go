@@ -18,12 +18,8 @@ func (b *Brain) CreateDocument(
 	ctx context.Context, d protocol.CreateDocument,
 ) (protocol.DocumentRecord, error) {
 	r := request{method: http.MethodPost, path: b.path + "/documents"}
-	if err := r.check(documentViolations(d)...); err != nil {
-		return protocol.DocumentRecord{}, err
-	}
-	if err := r.json(d); err != nil {
-		return protocol.DocumentRecord{}, err
-	}
+	r.check(documentViolations(d)...)
+	r.json(d)
 	return call[protocol.DocumentRecord](ctx, b.c, r)
 }
 
@@ -64,9 +60,7 @@ func (b *Brain) Documents(
 	ctx context.Context, p DocumentPage,
 ) (protocol.DocumentList, error) {
 	r := request{method: http.MethodGet, path: b.path + "/documents", query: url.Values{}}
-	if err := r.check(limitNumber("limit", p.Limit, protocol.MaxListItems)); err != nil {
-		return protocol.DocumentList{}, err
-	}
+	r.check(limitNumber("limit", p.Limit, protocol.MaxListItems))
 	if p.Cursor != "" {
 		r.query.Set("cursor", p.Cursor)
 	}
@@ -79,27 +73,20 @@ func (b *Brain) Documents(
 // Document returns the record of a document, by its id. It cannot return the documents whose ids
 // are read and stat, because their URLs are other endpoints (spec 4.2).
 func (b *Brain) Document(ctx context.Context, id string) (protocol.DocumentRecord, error) {
-	r, err := b.record(http.MethodGet, id)
-	if err != nil {
-		return protocol.DocumentRecord{}, err
-	}
-	return call[protocol.DocumentRecord](ctx, b.c, r)
+	return call[protocol.DocumentRecord](ctx, b.c, b.record(http.MethodGet, id))
 }
 
 // DeleteDocument removes a document, by its id.
 func (b *Brain) DeleteDocument(ctx context.Context, id string) error {
-	r, err := b.record(http.MethodDelete, id)
-	if err != nil {
-		return err
-	}
-	return b.c.send(ctx, r)
+	return b.c.send(ctx, b.record(http.MethodDelete, id))
 }
 
 // record is a request of a document by its id.
-func (b *Brain) record(method, id string) (request, error) {
+func (b *Brain) record(method, id string) request {
 	r := request{method: method, path: b.path + "/documents/" + segment(id)}
 	if id == "" { // the URL would be another endpoint
-		return r, r.check(invalid("document id is empty"))
+		r.check(invalid("document id is empty"))
 	}
-	return r, r.check(limitChars("document id", id, len(id)))
+	r.check(limitChars("document id", id, len(id)))
+	return r
 }

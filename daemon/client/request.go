@@ -28,16 +28,18 @@ type request struct {
 	accept       string // "" means JSON
 	contentType  string
 	body         []byte
+	err          error // why it is not sent
 }
 
 // json encodes v as the body.
-func (r *request) json(v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+func (r *request) json(v any) {
+	if r.err != nil {
+		return
 	}
-	r.contentType, r.body = protocol.TypeJSON, body
-	return nil
+	r.contentType = protocol.TypeJSON
+	if r.body, r.err = json.Marshal(v); r.err != nil {
+		r.err = fmt.Errorf("%s %s: %w", r.method, r.path, r.err)
+	}
 }
 
 // timeoutError is a request that exceeded Options.Timeout.
@@ -102,7 +104,10 @@ func (c *Client) read(ctx context.Context, r request, limit int64) ([]byte, erro
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	if n := len(r.path); n > maxPath {
 		r.path = r.path[:100] + "…"
-		return nil, r.check(invalid("the path of the URL has %d bytes, the limit is %d: an id is too long", n, maxPath))
+		r.check(invalid("the path of the URL has %d bytes, the limit is %d: an id is too long", n, maxPath))
+	}
+	if r.err != nil {
+		return nil, r.err
 	}
 	target := c.base + r.path
 	if len(r.query) > 0 {

@@ -16,13 +16,8 @@ import (
 func (b *Brain) AddMessage(
 	ctx context.Context, session string, m protocol.SessionMessage,
 ) (protocol.SessionMessageRecord, error) {
-	r, err := b.session(http.MethodPost, session, "/messages", messageViolations("", m)...)
-	if err != nil {
-		return protocol.SessionMessageRecord{}, err
-	}
-	if err := r.json(m); err != nil {
-		return protocol.SessionMessageRecord{}, err
-	}
+	r := b.session(http.MethodPost, session, "/messages", messageViolations("", m)...)
+	r.json(m)
 	return call[protocol.SessionMessageRecord](ctx, b.c, r)
 }
 
@@ -38,13 +33,8 @@ func (b *Brain) AddMessages(
 	for i, one := range m {
 		all = append(all, messageViolations(fmt.Sprintf("message %d: ", i), one)...)
 	}
-	r, err := b.session(http.MethodPost, session, "/messages/batch", all...)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.json(protocol.SessionMessages{Messages: m}); err != nil {
-		return nil, err
-	}
+	r := b.session(http.MethodPost, session, "/messages/batch", all...)
+	r.json(protocol.SessionMessages{Messages: m})
 	list, err := call[protocol.SessionMessageList](ctx, b.c, r)
 	if err == nil && len(list.Messages) != len(m) {
 		err = fmt.Errorf("%s %s: the response has %d messages, the request had %d",
@@ -55,11 +45,7 @@ func (b *Brain) AddMessages(
 
 // Session describes a session. A session that no message was added to does not exist.
 func (b *Brain) Session(ctx context.Context, id string) (protocol.Session, error) {
-	r, err := b.session(http.MethodGet, id, "")
-	if err != nil {
-		return protocol.Session{}, err
-	}
-	return call[protocol.Session](ctx, b.c, r)
+	return call[protocol.Session](ctx, b.c, b.session(http.MethodGet, id, ""))
 }
 
 // Recall finds the chunks that match a query best, and weighs what was said in the session lately
@@ -67,15 +53,10 @@ func (b *Brain) Session(ctx context.Context, id string) (protocol.Session, error
 func (b *Brain) Recall(
 	ctx context.Context, session string, q protocol.RecallRequest,
 ) (protocol.RecallResponse, error) {
-	r, err := b.session(http.MethodPost, session, "/recall",
+	r := b.session(http.MethodPost, session, "/recall",
 		limitChars("query", q.Query, protocol.MaxSearchQuery),
 		limitNumber("top_k", q.TopK, protocol.MaxRecallTopK))
-	if err != nil {
-		return protocol.RecallResponse{}, err
-	}
-	if err := r.json(q); err != nil {
-		return protocol.RecallResponse{}, err
-	}
+	r.json(q)
 	return call[protocol.RecallResponse](ctx, b.c, r)
 }
 
@@ -85,23 +66,18 @@ func (b *Brain) Recall(
 // a long session. If ctx ends earlier, the daemon goes on, and repeating the request returns the
 // reflection.
 func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectResponse, error) {
-	r, err := b.session(http.MethodPost, session, "/reflect")
-	if err != nil {
-		return protocol.ReflectResponse{}, err
-	}
-	return callModel[protocol.ReflectResponse](ctx, b.c, r)
+	return callModel[protocol.ReflectResponse](ctx, b.c, b.session(http.MethodPost, session, "/reflect"))
 }
 
 // session is a request of a session.
-func (b *Brain) session(method, id, endpoint string, all ...violation) (request, error) {
+func (b *Brain) session(method, id, endpoint string, all ...violation) request {
 	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}
 	if id == "" { // the URL would be another endpoint
-		return r, r.check(invalid("session id is empty"))
+		r.check(invalid("session id is empty"))
 	}
-	if err := r.check(limitChars("session id", id, len(id))); err != nil {
-		return r, err
-	}
-	return r, r.check(all...)
+	r.check(limitChars("session id", id, len(id)))
+	r.check(all...)
+	return r
 }
 
 func messageViolations(where string, m protocol.SessionMessage) []violation {

@@ -41,10 +41,8 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	committed := len(commit.Ops)
-	if err := a.apply(r.Context(), st, commit); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed})
+	err = a.apply(r.Context(), st, commit)
+	return replyJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed}, err)
 }
 
 // decodeBatch reads one op after the other, and stops at the first one that it rejects.

@@ -48,10 +48,7 @@ func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	preferred, err := a.defaultBrain(r.Context(), c)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, protocol.BrainList{Items: visible(c, brains), DefaultBrainID: &preferred})
+	return replyJSON(w, http.StatusOK, protocol.BrainList{Items: visible(c, brains), DefaultBrainID: &preferred}, err)
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
@@ -66,9 +63,5 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 	h := brainOf(r)
 	err := a.brains.Delete(r.Context(), h)
 	a.feeds.end(h, errStreamOver) // also after an error, because the store may be closed
-	if err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return replyEmpty(w, http.StatusNoContent, err)
 }

@@ -9,7 +9,7 @@ import (
 
 // consolidate accepts an empty body, which is a request without a dry run.
 func (a *API) consolidate(w http.ResponseWriter, r *http.Request) error {
-	body, err := readJSON(w, r)
+	body, err := readJSON(w, r, maxJSONBytes)
 	if err != nil {
 		return err
 	}
@@ -20,8 +20,5 @@ func (a *API) consolidate(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	response, err := a.memory.Consolidate(r.Context(), brainOf(r), request)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, response)
+	return replyJSON(w, http.StatusOK, response, err)
 }

@@ -21,18 +21,19 @@ type aliases map[string]string
 
 // decodeBody reads a JSON object. The Content-Type may be missing.
 func decodeBody(w http.ResponseWriter, r *http.Request, also aliases, into any) error {
-	body, err := readJSON(w, r)
+	body, err := readJSON(w, r, maxJSONBytes)
 	if err != nil {
 		return err
 	}
 	return decode(body, also, into)
 }
 
-func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readJSON is readBody of JSON.
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if err := requireType(r, protocol.TypeJSON, true); err != nil {
 		return nil, err
 	}
-	return readBody(w, r, maxJSONBytes)
+	return readBody(w, r, limit)
 }
 
 // maxKeys is how many keys an object may have, known or unknown: more than any client needs.

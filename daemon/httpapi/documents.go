@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"slices"
-	"strings"
 
 	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
@@ -40,10 +38,7 @@ func (a *API) statDocument(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info, err := st.Stat(r.Context(), path)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, fileInfo(info))
+	return replyJSON(w, http.StatusOK, fileInfo(info), err)
 }
 
 func (a *API) headDocument(w http.ResponseWriter, r *http.Request) error {
@@ -51,11 +46,8 @@ func (a *API) headDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := st.Stat(r.Context(), path); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusOK)
-	return nil
+	_, err = st.Stat(r.Context(), path)
+	return replyEmpty(w, http.StatusOK, err)
 }
 
 func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
@@ -77,51 +69,23 @@ func (a *API) listDocuments(w http.ResponseWriter, r *http.Request) error {
 	if opts.IncludeGenerated, err = q.flag("include_generated"); err != nil {
 		return err
 	}
-	if err := rejectZero("limit", q["limit"], protocol.MaxListItems); err != nil {
-		return err
-	}
-	limit, err := q.number("limit")
+	page, err := q.page()
 	if err != nil {
 		return err
 	}
-	if limit < 0 || limit > protocol.MaxListItems {
-		return requestErrorf(errInvalid, "limit: %d is not between 1 and %d", limit, protocol.MaxListItems)
-	}
-	infos, err := st.List(r.Context(), q["dir"], opts)
+	files, err := st.List(r.Context(), q["dir"], opts)
 	if err != nil {
 		return err
 	}
-	list, err := pageOf(infos, q["cursor"], limit)
-	if err != nil {
+	var list protocol.FileList
+	if files, list.NextCursor, err = page.Of(files); err != nil {
 		return err
+	}
+	list.Items = make([]protocol.FileInfo, len(files))
+	for i, f := range files {
+		list.Items[i] = fileInfo(f)
 	}
 	return writeJSON(w, http.StatusOK, list)
-}
-
-// pageOf returns the entries after a cursor, at most limit. A limit of 0 means all of them.
-func pageOf(infos []store.FileInfo, cursor string, limit int) (protocol.FileList, error) {
-	from, found := slices.BinarySearchFunc(infos, cursor, func(f store.FileInfo, cursor string) int {
-		return strings.Compare(f.Path, cursor)
-	})
-	if found {
-		from++
-	}
-	infos = infos[from:]
-	var list protocol.FileList
-	switch {
-	case limit == 0 && len(infos) > protocol.MaxListItems:
-		return list, requestErrorf(errTooLarge,
-			"the listing has %d items, and at most %d in one answer: give a limit, or narrow it with dir or glob",
-			len(infos), protocol.MaxListItems)
-	case limit > 0 && len(infos) > limit:
-		infos = infos[:limit]
-		list.NextCursor = infos[limit-1].Path
-	}
-	list.Items = make([]protocol.FileInfo, len(infos))
-	for i, info := range infos {
-		list.Items[i] = fileInfo(info)
-	}
-	return list, nil
 }
 
 func fileInfo(f store.FileInfo) protocol.FileInfo {
@@ -156,11 +120,7 @@ func (a *API) putBytes(
 	if err != nil {
 		return err
 	}
-	if err := put(st, r.Context(), path, data); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return replyEmpty(w, http.StatusNoContent, put(st, r.Context(), path, data))
 }
 
 func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
@@ -178,13 +138,9 @@ func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	case byPath == byID:
 		return requestErrorf(errInvalid, "give one of the query parameters path and document_id")
 	case byID:
-		return a.removeRecord(w, r, id)
+		return replyEmpty(w, http.StatusNoContent, a.memory.DeleteDocument(r.Context(), brainOf(r), id))
 	}
-	if err := st.Delete(r.Context(), path); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return replyEmpty(w, http.StatusNoContent, st.Delete(r.Context(), path))
 }
 
 func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
@@ -208,9 +164,5 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	if err := memory.CheckWritable(*body.To); err != nil {
 		return err
 	}
-	if err := st.Rename(r.Context(), *body.From, *body.To); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return replyEmpty(w, http.StatusNoContent, st.Rename(r.Context(), *body.From, *body.To))
 }

@@ -4,8 +4,5 @@ import "net/http"
 
 func (a *API) getJob(w http.ResponseWriter, r *http.Request) error {
 	job, err := a.memory.Job(r.Context(), brainOf(r), r.PathValue("job_id"))
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, job)
+	return replyJSON(w, http.StatusOK, job, err)
 }

@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"evalctl/daemon/memory"
+	"evalctl/daemon/protocol"
 )
 
 // query is the parameters of a URL, each given once.
@@ -55,6 +58,15 @@ func (q query) flag(name string) (bool, error) {
 		return false, requestErrorf(errInvalid, "query parameter %s is %q, not true or false",
 			name, value)
 	}
+}
+
+// page returns the part of a listing that the parameters limit and cursor select.
+func (q query) page() (memory.DocumentPage, error) {
+	if err := rejectZero("limit", q["limit"], protocol.MaxListItems); err != nil {
+		return memory.DocumentPage{}, err
+	}
+	limit, err := q.number("limit")
+	return memory.DocumentPage{Cursor: q["cursor"], Limit: limit}, err
 }
 
 // list splits a parameter at its commas. A missing one is nil. An empty one is a list with an empty

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
 )
 
@@ -43,37 +42,20 @@ func (a *API) createRecord(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q query) error {
-	if err := rejectZero("limit", q["limit"], protocol.MaxListItems); err != nil {
-		return err
-	}
-	limit, err := q.number("limit")
+	page, err := q.page()
 	if err != nil {
 		return err
 	}
-	page := memory.DocumentPage{Cursor: q["cursor"], Limit: limit}
 	list, err := a.memory.Documents(r.Context(), brainOf(r), page)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, list)
+	return replyJSON(w, http.StatusOK, list, err)
 }
 
 func (a *API) getRecord(w http.ResponseWriter, r *http.Request) error {
 	record, err := a.memory.Document(r.Context(), brainOf(r), r.PathValue("document_id"))
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, record)
+	return replyJSON(w, http.StatusOK, record, err)
 }
 
 func (a *API) deleteRecord(w http.ResponseWriter, r *http.Request) error {
-	return a.removeRecord(w, r, r.PathValue("document_id"))
-}
-
-func (a *API) removeRecord(w http.ResponseWriter, r *http.Request, document string) error {
-	if err := a.memory.DeleteDocument(r.Context(), brainOf(r), document); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	err := a.memory.DeleteDocument(r.Context(), brainOf(r), r.PathValue("document_id"))
+	return replyEmpty(w, http.StatusNoContent, err)
 }

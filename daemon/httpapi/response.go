@@ -49,6 +49,22 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	return writeBody(w, status, protocol.TypeJSON, b.Bytes())
 }
 
+// replyJSON is writeJSON for a handler whose last step may have failed.
+func replyJSON(w http.ResponseWriter, status int, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, status, v)
+}
+
+// replyEmpty is replyJSON without a body.
+func replyEmpty(w http.ResponseWriter, status int, err error) error {
+	if err == nil {
+		w.WriteHeader(status)
+	}
+	return err
+}
+
 func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) error {
 	return writeFrom(w, status, contentType, int64(len(body)), bytes.NewReader(body))
 }

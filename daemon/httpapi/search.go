@@ -110,7 +110,7 @@ func (a *API) runSearch(w http.ResponseWriter, r *http.Request, body protocol.Se
 func decodeQuestion(
 	w http.ResponseWriter, r *http.Request, also aliases, maxTopK int, into any,
 ) error {
-	body, err := readJSON(w, r)
+	body, err := readJSON(w, r, maxJSONBytes)
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,7 @@ const (
 func sessionOf(r *http.Request) string { return r.PathValue("session_id") }
 
 func (a *API) addMessage(w http.ResponseWriter, r *http.Request) error {
-	if err := requireType(r, protocol.TypeJSON, true); err != nil {
-		return err
-	}
-	body, err := readBody(w, r, maxMessageBody)
+	body, err := readJSON(w, r, maxMessageBody)
 	if err != nil {
 		return err
 	}
@@ -38,10 +35,7 @@ func (a *API) addMessage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) addMessages(w http.ResponseWriter, r *http.Request) error {
-	if err := requireType(r, protocol.TypeJSON, true); err != nil {
-		return err
-	}
-	body, err := readBody(w, r, maxMessagesBody)
+	body, err := readJSON(w, r, maxMessagesBody)
 	if err != nil {
 		return err
 	}
@@ -50,10 +44,7 @@ func (a *API) addMessages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	records, err := a.memory.AddMessages(r.Context(), brainOf(r), sessionOf(r), messages)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusCreated, protocol.SessionMessageList{Messages: records})
+	return replyJSON(w, http.StatusCreated, protocol.SessionMessageList{Messages: records}, err)
 }
 
 // decodeMessages reads a protocol.SessionMessages. The keys of each message may be in either
@@ -89,10 +80,7 @@ func decodeMessages(body []byte) ([]protocol.SessionMessage, error) {
 
 func (a *API) getSession(w http.ResponseWriter, r *http.Request) error {
 	session, err := a.memory.Session(r.Context(), brainOf(r), sessionOf(r))
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, session)
+	return replyJSON(w, http.StatusOK, session, err)
 }
 
 func (a *API) recall(w http.ResponseWriter, r *http.Request) error {
@@ -102,10 +90,7 @@ func (a *API) recall(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, err := a.memory.Recall(r.Context(), brainOf(r), sessionOf(r), body)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, found)
+	return replyJSON(w, http.StatusOK, found, err)
 }
 
 func (a *API) reflect(w http.ResponseWriter, r *http.Request) error {
@@ -113,8 +98,5 @@ func (a *API) reflect(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	res, err := a.memory.Reflect(r.Context(), brainOf(r), sessionOf(r))
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, res)
+	return replyJSON(w, http.StatusOK, res, err)
 }

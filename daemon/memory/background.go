@@ -4,44 +4,43 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/singleflight"
+
 	"evalctl/daemon/brain"
 )
 
-// inBackground returns the result of work, which goes on when ctx ends, so that a request that is
-// repeated finds it done. The context of work ends with the brain and with the service. finally is
-// called after it, or if it cannot be started any more.
-func inBackground[T any](
-	ctx context.Context, s *Service, h brain.Handle, finally func(),
+// shared returns the result of work, which calls with the same key share while it runs. Work goes on
+// when ctx ends, so that a request that is repeated finds it done. Its context ends with the brain
+// and with the service.
+func shared[T any](
+	ctx context.Context, s *Service, h brain.Handle, flights *singleflight.Group, key string,
 	work func(context.Context) (T, error),
 ) (T, error) {
-	type outcome struct {
-		value T
-		err   error
-	}
-	done := make(chan outcome, 1)
-	s.jobs.mu.Lock()
-	closed := s.jobs.closed
-	if !closed {
-		s.goWith(h, func() {
-			defer finally()
-			workCtx, cancel := untilEnd(s, h)
-			defer cancel(nil)
-			value, err := work(workCtx)
-			if errors.Is(err, context.Canceled) && workCtx.Err() != nil {
-				err = context.Cause(workCtx) // what it has ended with
-			}
-			done <- outcome{value, err}
-		})
-	}
-	s.jobs.mu.Unlock()
+	done := flights.DoChan(key, func() (any, error) {
+		s.jobs.mu.Lock()
+		if s.jobs.closed {
+			s.jobs.mu.Unlock()
+			return nil, brain.ErrClosed
+		}
+		s.jobs.running.Add(1)
+		s.jobs.mu.Unlock()
+		defer s.jobs.running.Done()
+		defer h.Acquire()()
+		workCtx, cancel := untilEnd(s, h)
+		defer cancel(nil)
+		value, err := work(workCtx)
+		if errors.Is(err, context.Canceled) && workCtx.Err() != nil {
+			err = context.Cause(workCtx) // what it has ended with
+		}
+		return value, err
+	})
 	var none T
-	if closed {
-		finally()
-		return none, brain.ErrClosed
-	}
 	select {
 	case o := <-done:
-		return o.value, o.err
+		if o.Err != nil {
+			return none, o.Err
+		}
+		return o.Val.(T), nil
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}

@@ -25,13 +25,6 @@ const (
 	consolidationState   = consolidationsFolder + "_state.json"
 )
 
-// documents is a *store.Store or a *store.Batch.
-type documents interface {
-	List(ctx context.Context, dir string, opts store.ListOptions) ([]store.FileInfo, error)
-	Read(ctx context.Context, path string) ([]byte, error)
-	manyReader
-}
-
 // holding is a document of the daemon's own.
 type holding struct {
 	path   string
@@ -52,7 +45,7 @@ type holdings struct {
 	state     compileState
 }
 
-func readHoldings(ctx context.Context, docs documents) (holdings, error) {
+func readHoldings(ctx context.Context, docs documentReader) (holdings, error) {
 	h := holdings{taken: map[string]bool{}}
 	var err error
 	read := func(folder string) (list []holding) {
@@ -75,7 +68,7 @@ func readHoldings(ctx context.Context, docs documents) (holdings, error) {
 func edited(d holding) bool { return !d.sealed }
 
 // readFolder reads the Markdown documents of a folder and everything below it.
-func (h *holdings) readFolder(ctx context.Context, docs documents, folder string) ([]holding, error) {
+func (h *holdings) readFolder(ctx context.Context, docs documentReader, folder string) ([]holding, error) {
 	files, err := docs.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true})
 	if err != nil {
 		return nil, err
@@ -149,7 +142,7 @@ type compileState struct {
 	Covered map[string]string `json:"covered"`
 }
 
-func readState(ctx context.Context, docs documents) (compileState, error) {
+func readState(ctx context.Context, docs documentReader) (compileState, error) {
 	state := compileState{Covered: map[string]string{}}
 	data, err := docs.Read(ctx, consolidationState)
 	if store.IsNotFound(err) {

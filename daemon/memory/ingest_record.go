@@ -65,11 +65,6 @@ func parseRecordPath(name string) (sha256 string, kind convert.Kind, ok bool) {
 	return sha256, kind, true
 }
 
-// documentReader is a *store.Store or a *store.Batch.
-type documentReader interface {
-	Read(ctx context.Context, path string) ([]byte, error)
-}
-
 // readIngestRecord reads a record. One that does not exist, or that a client has damaged, is zero.
 func readIngestRecord(ctx context.Context, r documentReader, name string) (ingestRecord, error) {
 	data, err := r.Read(ctx, name)

@@ -112,7 +112,7 @@ func TestFailingJob(t *testing.T) {
 	}{
 		"every attempt": {err: temporary, attempts: maxAttempts, code: protocol.CodeInternal, detail: "the daemon's log has the reason"},
 		"permanent":     {err: &permanentError{temporary}, attempts: 1, code: protocol.CodeInternal, detail: "the daemon's log has the reason"},
-		"argument":      {err: &ArgumentError{"url", "is missing"}, attempts: 1, code: protocol.CodeValidation, detail: "url: is missing"},
+		"argument":      {err: argumentErrorf("url", "is missing"), attempts: 1, code: protocol.CodeValidation, detail: "url: is missing"},
 		"panic":         {panics: true, attempts: 1, code: protocol.CodeInternal, detail: "the daemon's log has the reason"},
 		"too large":     {err: &permanentError{fmt.Errorf("%w: 3 pages", ErrTooLarge)}, attempts: 1, code: protocol.CodePayloadTooLarge, detail: "too large: 3 pages"},
 	} {

@@ -6,14 +6,16 @@ import (
 	"evalctl/daemon/store"
 )
 
-// manyReader is a *store.Store or a *store.Batch.
-type manyReader interface {
+// documentReader is a *store.Store or a *store.Batch.
+type documentReader interface {
+	Read(ctx context.Context, path string) ([]byte, error)
+	List(ctx context.Context, dir string, opts store.ListOptions) ([]store.FileInfo, error)
 	ReadMany(ctx context.Context, files []store.FileInfo) ([]store.Document, error)
 }
 
 // readEach calls use for each of the files in their order, also for one that does not exist. An
 // error of use ends it.
-func readEach(ctx context.Context, r manyReader, files []store.FileInfo, use func(store.Document) error) error {
+func readEach(ctx context.Context, r documentReader, files []store.FileInfo, use func(store.Document) error) error {
 	for len(files) > 0 {
 		docs, err := r.ReadMany(ctx, files)
 		if err != nil {

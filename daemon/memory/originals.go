@@ -226,7 +226,7 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 
 // recordsOf returns the path of the record of each of the documents that have one, as their front
 // matter says.
-func recordsOf(ctx context.Context, r manyReader, documents []string) (map[string]string, error) {
+func recordsOf(ctx context.Context, r documentReader, documents []string) (map[string]string, error) {
 	slices.Sort(documents)
 	records := map[string]string{}
 	err := readEach(ctx, r, filesAt(slices.Compact(documents)...), func(d store.Document) error {

@@ -142,21 +142,41 @@ func byID(ctx context.Context, h brain.Handle, document string) (*store.Store, e
 	return st, err
 }
 
-// DocumentPage selects the records of a listing. The zero value selects all.
+// DocumentPage selects the entries of a listing. The zero value selects all.
 type DocumentPage struct {
 	Cursor string // NextCursor of the page before
 	Limit  int    // 1 to protocol.MaxListItems; 0 selects all, at most that many
 }
 
+// Of returns the files of the page, and the cursor of the next one if there is one. The files are
+// those of a listing, ascending by path. Without a limit, more than protocol.MaxListItems files are
+// ErrTooLarge.
+func (p DocumentPage) Of(files []store.FileInfo) (page []store.FileInfo, next string, err error) {
+	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
+		return nil, "", argumentErrorf("limit", "%d is not between 1 and %d", p.Limit, protocol.MaxListItems)
+	}
+	from, found := slices.BinarySearchFunc(files, p.Cursor, func(f store.FileInfo, cursor string) int {
+		return strings.Compare(f.Path, cursor)
+	})
+	if found {
+		from++
+	}
+	files = files[from:]
+	switch {
+	case p.Limit == 0 && len(files) > protocol.MaxListItems:
+		return nil, "", fmt.Errorf("%w: there are %d documents, and at most %d in one answer: give a limit",
+			ErrTooLarge, len(files), protocol.MaxListItems)
+	case p.Limit > 0 && len(files) > p.Limit:
+		files = files[:p.Limit]
+		next = files[p.Limit-1].Path
+	}
+	return files, next, nil
+}
+
 // Documents lists the records of the brain, ascending by path, without generated files.
-// It reads every document of the page. Without a limit, more than protocol.MaxListItems
-// documents are ErrTooLarge.
+// It reads every document of the page.
 func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (protocol.DocumentList, error) {
 	list := protocol.DocumentList{Items: []protocol.DocumentRecord{}}
-	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
-		return list, &ArgumentError{"limit",
-			fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
-	}
 	defer h.Acquire()()
 	st, err := h.Store(ctx)
 	if err != nil {
@@ -166,19 +186,8 @@ func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (
 	if err != nil {
 		return list, err
 	}
-	byPath := func(f store.FileInfo, cursor string) int { return strings.Compare(f.Path, cursor) }
-	from, found := slices.BinarySearchFunc(files, p.Cursor, byPath)
-	if found {
-		from++
-	}
-	files = files[from:]
-	switch {
-	case p.Limit == 0 && len(files) > protocol.MaxListItems:
-		return list, fmt.Errorf("%w: there are %d documents, and at most %d in one answer: give a limit",
-			ErrTooLarge, len(files), protocol.MaxListItems)
-	case p.Limit > 0 && len(files) > p.Limit:
-		files = files[:p.Limit]
-		list.NextCursor = files[p.Limit-1].Path
+	if files, list.NextCursor, err = p.Of(files); err != nil {
+		return list, err
 	}
 	err = readEach(ctx, st, files, func(d store.Document) error {
 		if d.Exists { // not deleted in the meantime

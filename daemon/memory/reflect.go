@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,12 +58,8 @@ func (s *Service) Reflect(
 	if err != nil {
 		return protocol.ReflectResponse{}, err
 	}
-	unlock, err := s.reflecting.acquire(ctx, reflectingKey{h, session})
-	if err != nil {
-		return protocol.ReflectResponse{}, err
-	}
-	state, err := inBackground(ctx, s, h, unlock, func(ctx context.Context) (sessionState, error) {
-		// The lock is that of this process only.
+	state, err := shared(ctx, s, h, s.reflecting.of(h), session, func(ctx context.Context) (sessionState, error) {
+		// Calls share the work in this process only.
 		held, release, err := waitForLease(ctx, h, "reflect/"+sessionKey(session))
 		if err != nil {
 			return before, err
@@ -89,16 +86,31 @@ func (s *Service) endAndReflect(
 	if err != nil {
 		return state, err
 	}
-	// Another call may have asked the model while this one waited.
+	// Another call may have asked the model since.
 	if state.Reflection.Attempts != before.Reflection.Attempts || state.Reflection.final() {
 		return state, nil
 	}
 	return s.reflect(ctx, h, st, state)
 }
 
-type reflectingKey struct {
-	brain   brain.Handle
-	session string
+// leasePoll is the interval at which waitForLease tries to take a lease.
+const leasePoll = 100 * time.Millisecond
+
+// waitForLease is brain.Handle.Lease, but waits while another process has the lease.
+func waitForLease(
+	ctx context.Context, h brain.Handle, name string,
+) (held context.Context, release func(), err error) {
+	for {
+		held, release, err = h.Lease(ctx, name)
+		if !errors.Is(err, brain.ErrLeased) {
+			return held, release, err
+		}
+		select {
+		case <-time.After(leasePoll):
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
 }
 
 // final reports whether reflecting again would change nothing.

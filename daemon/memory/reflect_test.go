@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,36 +169,34 @@ func TestReflectAgainAfterAFailure(t *testing.T) {
 // TestConcurrentReflects ask the model once, also if it fails.
 func TestConcurrentReflects(t *testing.T) {
 	for _, status := range []string{"completed", "failed"} {
-		const callers = 8
-		var calls int32
-		var s *fixture
-		s = withModel(t, brain.Config{}, reflecting(func(call int32, _ string) (string, error) {
-			calls = call
-			for call == 1 && s.reflecting.users(reflectingKey{s.brain, "s"}) < callers {
-				time.Sleep(time.Millisecond)
+		synctest.Test(t, func(t *testing.T) {
+			var calls int32
+			s := withModel(t, brain.Config{}, reflecting(func(call int32, _ string) (string, error) {
+				calls = call
+				time.Sleep(time.Second) // ends when all callers wait
+				if status == "failed" {
+					return "", &llm.Error{Provider: "test", Status: 500, Message: "no"}
+				}
+				return goodReflection, nil
+			}))
+			s.say(t, "s", user("The blue kettle."))
+			responses := make([]protocol.ReflectResponse, 8)
+			var wg sync.WaitGroup
+			for i := range responses {
+				wg.Go(func() {
+					responses[i], _ = s.Reflect(t.Context(), s.brain, "s")
+				})
 			}
-			if status == "failed" {
-				return "", &llm.Error{Provider: "test", Status: 500, Message: "no"}
+			wg.Wait()
+			for _, res := range responses {
+				if diff := cmp.Diff(responses[0], res); diff != "" || res.ReflectionStatus != status {
+					t.Error(status, diff)
+				}
 			}
-			return goodReflection, nil
-		}))
-		s.say(t, "s", user("The blue kettle."))
-		responses := make([]protocol.ReflectResponse, callers)
-		var wg sync.WaitGroup
-		for i := range callers {
-			wg.Go(func() {
-				responses[i], _ = s.Reflect(t.Context(), s.brain, "s")
-			})
-		}
-		wg.Wait()
-		for _, res := range responses {
-			if diff := cmp.Diff(responses[0], res); diff != "" || res.ReflectionStatus != status {
-				t.Error(status, diff)
+			if calls != 1 {
+				t.Errorf("%s: %d calls", status, calls)
 			}
-		}
-		if calls != 1 {
-			t.Errorf("%s: %d calls", status, calls)
-		}
+		})
 	}
 }
 
@@ -328,34 +327,5 @@ func TestReflectReadsTheEnd(t *testing.T) {
 	s.reflectOn(t, "s")
 	if read < maxReflectBytes || read > 2*maxReflectBytes {
 		t.Errorf("read %d bytes", read)
-	}
-}
-
-// users counts those who have or wait for a lock.
-func (l *locks) users(key any) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all[key].users
-}
-
-func TestLocks(t *testing.T) {
-	var l locks
-	release, err := l.acquire(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := l.acquire(t.Context(), "b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := l.acquire(ctx, "a"); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	release()
-	if len(l.all) != 0 {
-		t.Errorf("%d locks are left", len(l.all))
 	}
 }

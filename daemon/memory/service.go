@@ -20,8 +20,8 @@
 //     session
 //   - extract.go: facts of sessions and transcripts; extract_read.go decides what a step reads
 //   - recall.go: a search in the context of a session
-//   - reflect.go: the end of a session; locks.go makes concurrent requests wait, background.go
-//     finishes what a request began when its client is gone
+//   - reflect.go: the end of a session; background.go finishes what a request began when its client
+//     is gone
 //   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
 //     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
 //     consolidate_summaries.go what becomes of it, consolidate_record.go writes it, and
@@ -40,6 +40,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"evalctl/daemon/distill"
 	"evalctl/daemon/fetch"
@@ -67,8 +69,8 @@ type Service struct {
 	jobs      *jobs
 	// consolidating has the brain.Handle of each brain that is being consolidated.
 	consolidating sync.Map
-	// reflecting has a reflectingKey for each session that is being reflected on.
-	reflecting    locks
+	// reflecting has the sessions that are being reflected on.
+	reflecting    perBrain[singleflight.Group]
 	settled       perBrain[atomic.Pointer[settled]]
 	groups        perBrain[group]
 	messageGroups perBrain[group]

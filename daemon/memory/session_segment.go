@@ -87,7 +87,7 @@ func transcriptHeader(session string, date, now time.Time) (string, error) {
 }
 
 // readSegment returns the messages of a segment. It is store.ErrNotFound if the file was deleted.
-func readSegment(ctx context.Context, r storeReader, session string, segment int) ([]message, error) {
+func readSegment(ctx context.Context, r documentReader, session string, segment int) ([]message, error) {
 	path := messagesPath(session, segment)
 	data, err := r.Read(ctx, path)
 	if err != nil {
@@ -103,7 +103,7 @@ const segmentsAtOnce = 4
 // readBackwards calls use with the messages file of each segment, the last one first, as long as
 // use returns more. A file that does not exist is store.ErrDamaged.
 func readBackwards(
-	ctx context.Context, r manyReader, state sessionState, use func(path string, data []byte) (more bool, err error),
+	ctx context.Context, r documentReader, state sessionState, use func(path string, data []byte) (more bool, err error),
 ) error {
 	for n := state.Segment; n > 0; {
 		var paths []string

@@ -45,14 +45,9 @@ type sessionState struct {
 
 func statePath(id string) string { return sessionFile(id, "_session.json") }
 
-// storeReader is a store.Store or a store.Batch.
-type storeReader interface {
-	Read(ctx context.Context, path string) ([]byte, error)
-}
-
 // readSession returns the state of a session. Without one it is store.ErrNotFound, and a state that
 // cannot be read is store.ErrDamaged.
-func readSession(ctx context.Context, r storeReader, id string) (sessionState, error) {
+func readSession(ctx context.Context, r documentReader, id string) (sessionState, error) {
 	path := statePath(id)
 	data, err := r.Read(ctx, path)
 	if store.IsNotFound(err) {

@@ -9,6 +9,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/store/gitremote"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/internal/sshsig"
 )
 
 // SignPassphrase is the environment variable with the passphrase of --sign-key.
@@ -65,14 +66,23 @@ func (f *Git) sign(env func(string) string, cfg *daemon.Config) error {
 	if f.SignKey == "" {
 		return nil
 	}
-	signer, err := gitstore.NewSSHSigner(f.SignKey, []byte(env(SignPassphrase)))
-	if errors.Is(err, gitstore.ErrPassphrase) {
+	key, err := LoadKey("--sign-key", f.SignKey, env)
+	if err != nil {
+		return err
+	}
+	cfg.Git.Sign = gitstore.SignSSH(key)
+	cfg.Logger.Info("commits are signed", "key", key.Fingerprint())
+	return nil
+}
+
+// LoadKey reads the SSH private key in the file that a flag names. Its passphrase is in env.
+func LoadKey(flag, file string, env func(string) string) (*sshsig.Signer, error) {
+	key, err := sshsig.Load(file, []byte(env(SignPassphrase)))
+	if errors.Is(err, sshsig.ErrPassphrase) {
 		err = fmt.Errorf("%w: set it in %s", err, SignPassphrase)
 	}
 	if err != nil {
-		return fmt.Errorf("--sign-key: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	cfg.Git.Sign = signer.Sign
-	cfg.Logger.Info("commits are signed", "key", signer.Fingerprint())
-	return nil
+	return key, nil
 }

@@ -114,22 +114,22 @@ func (s *panelSum) counts(recipe int, whole result.Counts) result.Counts {
 
 // pair returns how two recipes agree.
 func (s *panelSum) pair(recipes []result.Recipe, i, j int) result.RecipePair {
-	var a stats.Agreement
+	var a stats.Pairs
 	for pattern, n := range s.patterns {
 		switch x, y := at(pattern, i), at(pattern, j); {
 		case x == unjudged || y == unjudged:
 		case x == passed && y == passed:
-			a.BothPassed += n
+			a.Both += n
 		case x == passed:
-			a.FirstPassed += n
+			a.First += n
 		case y == passed:
-			a.SecondPassed += n
+			a.Second += n
 		default:
-			a.BothFailed += n
+			a.Neither += n
 		}
 	}
 	p := result.RecipePair{
-		First: recipes[i].Name, Second: recipes[j].Name, N: a.BothPassed + a.FirstPassed + a.SecondPassed + a.BothFailed,
+		First: recipes[i].Name, Second: recipes[j].Name, N: a.N(),
 		Kappa: coefficient(a.KappaInterval(confidence)), AC1: coefficient(a.AC1Interval(confidence)),
 	}
 	if p.N > 0 {

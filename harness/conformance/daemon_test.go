@@ -14,6 +14,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
+	"evalctl/harness/launch"
 	"evalctl/internal/llm"
 	"evalctl/internal/longtest"
 )
@@ -24,6 +25,10 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		return
+	}
+	if len(os.Args) == 2 && os.Args[1] == "watchdog" {
+		_ = launch.Watchdog(os.Stdin, os.Stdout)
 		return
 	}
 	if how := os.Getenv(mortalDaemon); how != "" {

@@ -111,7 +111,9 @@ func startMortal(t *testing.T, how string) Options {
 		if d != nil {
 			_ = d.Stop()
 		}
-		started, err := launch.Start(ctx, profile, launch.Options{LogPath: filepath.Join(dir, "log"), HealthTimeout: timeout})
+		started, err := launch.Start(ctx, profile, launch.Options{
+			LogPath: filepath.Join(dir, "log"), HealthTimeout: timeout, Watchdog: []string{self, "watchdog"},
+		})
 		if err != nil {
 			return "", nil, err
 		}

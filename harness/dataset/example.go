@@ -26,28 +26,10 @@ func WriteExample(dir string) (questions, corpus string, err error) {
 	}
 	files, err := fs.Sub(example, "example")
 	if err == nil {
-		err = writeAll(files, dir)
+		err = os.CopyFS(dir, files)
 	}
 	if err != nil {
 		err = fmt.Errorf("write the example: %w", err)
 	}
 	return questions, corpus, err
-}
-
-// writeAll writes files to a folder.
-func writeAll(files fs.FS, dir string) error {
-	return fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, filepath.FromSlash(name))
-		if e.IsDir() {
-			return os.MkdirAll(to, 0o755)
-		}
-		data, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		return atomicfile.WriteData(to, 0o644, data)
-	})
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -103,15 +104,7 @@ func (s *selector) choose(d *Dataset, lines map[string]int) error {
 		return err
 	}
 	if s.Shuffle {
-		slices.SortStableFunc(s.found, func(a, b found) int {
-			switch {
-			case a.key < b.key:
-				return -1
-			case a.key > b.key:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(a.key, b.key) })
 	}
 	if s.Limit > 0 && len(s.found) > s.Limit {
 		s.found = s.found[:s.Limit]

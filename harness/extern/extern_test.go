@@ -28,8 +28,10 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "role:watchdog" {
-		fmt.Fprintln(os.Stderr, launch.Watchdog(os.Stdin, os.Stdout))
-		os.Exit(1)
+		if err := launch.Watchdog(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return
 	}
 	longtest.Parallel(6)                                          // most tests wait for a process
 	if err := os.Setenv("OPENAI_API_KEY", "secret"); err != nil { // which no scorer may see
@@ -61,13 +63,11 @@ id=$(printf '%s' "$line" | sed 's/^{"id":\([0-9]*\),.*/\1/')
 
 const good = `echo "{\"id\": $id, \"score\": 1, \"reason\": \"ok\"}"`
 
+var watchdog = []string{os.Args[0], "role:watchdog"}
+
 func open(t *testing.T, text string, o extern.Options) *extern.Scorer {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Watchdog = []string{self, "role:watchdog"}
+	o.Watchdog = watchdog
 	s, err := extern.Open(t.Context(), text, o)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestBadHandshakes(t *testing.T) {
 	} {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
-			_, err := extern.Open(t.Context(), script(t, reply), extern.Options{})
+			_, err := extern.Open(t.Context(), script(t, reply), extern.Options{Watchdog: watchdog})
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "handshake: ") {
 				t.Error(err)
 			}
@@ -221,7 +221,7 @@ func TestBadHandshakes(t *testing.T) {
 		"cmd:": "the command is missing", "cmd:'": "quote it as for a shell", "cmd:/no/such/program": "no such file",
 		"http://user:secret@host/": "must not have a user", "http:///": "no host",
 	} {
-		_, err := extern.Open(t.Context(), text, extern.Options{})
+		_, err := extern.Open(t.Context(), text, extern.Options{Watchdog: watchdog})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -304,7 +304,7 @@ func TestProcessGroupAndEnvironment(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	s, err := extern.Open(t.Context(), script(t, "trap '' TERM\nsleep 1000 & echo $! $$ > "+pids+"\n"+
 		each(`echo "{\"id\": $id, \"score\": 0, \"reason\": \"key:$OPENAI_API_KEY:$PATH\"}"`)+"sleep 1000\n"),
-		extern.Options{Withheld: []string{"OPENAI_API_KEY"}})
+		extern.Options{Withheld: []string{"OPENAI_API_KEY"}, Watchdog: watchdog})
 	if err != nil {
 		t.Fatal(err)
 	}

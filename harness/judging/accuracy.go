@@ -36,7 +36,7 @@ type Accuracy struct {
 	Sensitivity *Rate `json:"sensitivity"`
 	Specificity *Rate `json:"specificity"`
 	// Agreement is the share of answers with the verdict of their label. The others correct it for
-	// chance; see stats.Agreement.
+	// chance; see stats.Pairs.
 	Agreement *float64 `json:"agreement"`
 	Kappa     *float64 `json:"kappa"`
 	PABAK     *float64 `json:"pabak"`
@@ -122,10 +122,10 @@ func (a *Accuracy) Pessimistic() Accuracy {
 }
 
 // agreement returns the counts with the judge as the first rater.
-func (a *Accuracy) agreement() stats.Agreement {
-	return stats.Agreement{
-		BothPassed: a.RightPassed, FirstPassed: a.WrongPassed,
-		SecondPassed: a.RightFailed, BothFailed: a.WrongFailed,
+func (a *Accuracy) agreement() stats.Pairs {
+	return stats.Pairs{
+		Both: a.RightPassed, First: a.WrongPassed,
+		Second: a.RightFailed, Neither: a.WrongFailed,
 	}
 }
 

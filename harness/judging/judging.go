@@ -3,7 +3,6 @@
 package judging
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,13 +108,11 @@ func (p *Plan) Open(spent llm.USD) (scorer.Scorer, error) {
 	if len(p.others) == 0 {
 		return p.NewScorer(spent)
 	}
-	b, err := p.budget(spent)
-	if err != nil {
-		return nil, err
-	}
+	b := p.budget(spent)
 	var members []scorer.Member
 	for _, m := range p.members() {
 		var j *scorer.Judge
+		var err error
 		if p.config.Metered {
 			j, err = m.newJudge(m.config.Provider)
 		} else {
@@ -174,26 +171,18 @@ func (p *Plan) NewScorer(spent llm.USD) (*scorer.Judge, error) {
 	if p.config.Metered {
 		return p.newJudge(p.config.Provider)
 	}
-	b, err := p.budget(spent)
-	if err != nil {
-		return nil, err
-	}
-	_, j, err := p.metered(b)
+	_, j, err := p.metered(p.budget(spent))
 	return j, err
 }
 
 // budget returns the cap with spent charged to it, or nil if there is no cap.
-func (p *Plan) budget(spent llm.USD) (*llm.Budget, error) {
+func (p *Plan) budget(spent llm.USD) *llm.Budget {
 	if p.config.Cap == nil {
-		return nil, nil
+		return nil
 	}
 	b := llm.NewBudget(*p.config.Cap)
-	r, err := b.Reserve(context.Background(), 0) // a reservation of 0 always fits
-	if err != nil {
-		return nil, err
-	}
-	r.Settle(spent)
-	return b, nil
+	b.Charge(spent)
+	return b
 }
 
 // longestAnswer is how long an answer that is not known is in the worst case of an estimate, in

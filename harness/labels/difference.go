@@ -118,7 +118,7 @@ func (p *Population) side(labels []Label) (side, error) {
 }
 
 // number numbers keys in the order of their appearance.
-func number(seen map[int]int, key int) int {
+func number[K comparable](seen map[K]int, key K) int {
 	if _, ok := seen[key]; !ok {
 		seen[key] = len(seen)
 	}

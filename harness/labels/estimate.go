@@ -231,20 +231,20 @@ func (p *Population) count(verdicts map[string]*verdict) Labels {
 
 // kappa returns Cohen's kappa of two labellers, nil if it is not defined.
 func kappa(verdicts map[string]*verdict, first, second string) *float64 {
-	var a stats.Agreement
+	var a stats.Pairs
 	for _, v := range verdicts {
 		x, okX := v.byLabeller[first]
 		y, okY := v.byLabeller[second]
 		switch {
 		case !okX || !okY:
 		case x && y:
-			a.BothPassed++
+			a.Both++
 		case x:
-			a.FirstPassed++
+			a.First++
 		case y:
-			a.SecondPassed++
+			a.Second++
 		default:
-			a.BothFailed++
+			a.Neither++
 		}
 	}
 	if k := a.Kappa(); !math.IsNaN(k) {

@@ -84,14 +84,10 @@ func (p *Population) read(r *result.Reader) error {
 		if !rec.Outcome.Counts() {
 			continue
 		}
-		cluster := p.clusterOf(&rec)
-		if _, ok := clusters[cluster]; !ok {
-			clusters[cluster] = len(clusters)
-		}
 		a := Answer{
 			ID: rec.ID, Question: rec.Question, QuestionDate: rec.QuestionDate, Reference: rec.Reference,
 			Expected: rec.Expected, Text: rec.Answer, Type: rec.JudgeType, Passed: rec.Passed,
-			cluster: clusters[cluster],
+			cluster: number(clusters, p.clusterOf(&rec)),
 		}
 		if rec.Repeat > 0 {
 			a.ID = fmt.Sprintf("%s#%d", rec.ID, rec.Repeat)
@@ -103,14 +99,10 @@ func (p *Population) read(r *result.Reader) error {
 		if a.Stratum, err = p.Design.stratum(&rec); err != nil {
 			return err
 		}
-		at, ok := strata[a.Stratum]
-		if !ok {
-			at = len(p.Strata)
-			strata[a.Stratum] = at
+		if a.stratum = number(strata, a.Stratum); a.stratum == len(p.Strata) {
 			p.Strata = append(p.Strata, Stratum{Name: a.Stratum})
 		}
-		a.stratum = at
-		p.Strata[at].Answers++
+		p.Strata[a.stratum].Answers++
 		p.Answers = append(p.Answers, a)
 	}
 	return nil

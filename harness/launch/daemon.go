@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -31,22 +30,17 @@ type Daemon struct {
 	healthyIn time.Duration
 
 	what     string // it is called
-	cmd      *exec.Cmd
 	groups   []int  // ids of the process groups that its processes may be in
 	mark     string // a variable in the environment of its processes
 	watchdog *watchdog
 	log      *capture
 	started  time.Time
 
-	adopts  bool   // this process finds what has escaped, see Escaped
-	release func() // of adopt
-
 	mu   sync.Mutex
 	left map[int]string // what has escaped and was ended
-	// marked are the processes outside of the groups that were ended and have the mark.
-	marked []int
+	// unwatched is set if the watchdog was killed.
+	unwatched bool
 
-	exited   chan struct{}      // closed when the command has exited
 	stopping chan time.Duration // receives at most one value: the grace before SIGKILL
 	stopOnce sync.Once
 	done     chan struct{} // closed when no process of the groups is left
@@ -59,7 +53,7 @@ func (d *Daemon) URL() string { return d.url }
 
 // PID returns the process id of the command, which may be a wrapper of the process that serves
 // requests.
-func (d *Daemon) PID() int { return d.cmd.Process.Pid }
+func (d *Daemon) PID() int { return d.watchdog.pid }
 
 // HealthyIn returns the time from the start of the process to its first healthy response.
 func (d *Daemon) HealthyIn() time.Duration { return d.healthyIn }
@@ -95,81 +89,62 @@ func (d *Daemon) Thaw() error { return d.signal(thaw) }
 
 // signal sends a signal to each of the daemon's processes.
 func (d *Daemon) signal(sig syscall.Signal) error {
-	pids := d.processes()
-	if len(pids) == 0 {
+	all := d.processes()
+	if len(all) == 0 {
 		return fmt.Errorf("signal %s: it has no process", d.what)
 	}
 	var errs []error
-	for _, pid := range pids {
-		errs = append(errs, signalProcess(pid, sig))
+	for _, p := range all {
+		errs = append(errs, p.signal(sig))
 	}
 	return errors.Join(errs...)
 }
 
-// processes returns the daemon's live processes, those included that have left its groups.
-func (d *Daemon) processes() []int {
-	members, strays := live(d.groups, d.mark)
-	pids := append(members, strays...)
-	for _, p := range d.escaped() {
-		if !slices.Contains(pids, p.pid) {
-			pids = append(pids, p.pid)
-		}
+// process is a line of the table of processes. Only Linux has all of it.
+type process struct {
+	pid, parent, group int
+	start              int // in ticks since the system was started
+	zombie             bool
+	name               string
+}
+
+// processes returns the daemon's live processes.
+func (d *Daemon) processes() []process {
+	select {
+	case <-d.watchdog.released:
+		return nil
+	default:
+		return processesOf(d.watchdog.group(), d.watchdog.adopts, d.groups, d.mark)
 	}
-	return d.watchdog.exclude(pids)
 }
-
-// stray is a process of a daemon that is in none of its groups, with what it is called.
-type stray struct {
-	pid  int
-	name string
-}
-
-func (d *Daemon) escaped() []stray { return escaped(d.PID(), d.groups) }
 
 // Escaped returns the processes of the daemon that had left its groups and its environment, and
 // were ended with it. It is complete once Done is closed. known is false if such processes cannot
-// be found: on other systems than Linux. While several daemons run, those whose parent has ended
-// are found when the last daemon ends.
+// be found: on other systems than Linux, and if the watchdog was killed.
 func (d *Daemon) Escaped() (names []string, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(maps.Values(d.left)), d.adopts
+	return slices.Sorted(maps.Values(d.left)), d.watchdog.adopts && !d.unwatched
 }
 
-// signalAll sends a signal to every process of the daemon, and to the watchdog. It ignores errors;
-// the caller checks which processes remain.
+// signalAll sends a signal to every process of the daemon, and SIGTERM to the watchdog too, which
+// stays. It ignores errors; the caller checks which processes remain.
 func (d *Daemon) signalAll(sig syscall.Signal) {
-	escaped := d.escaped() // before their parents end
-	signalGroups(d.groups, sig)
-	_, marked := live(d.groups, d.mark)
-	for _, pid := range marked {
-		_ = signalProcess(pid, sig)
-		d.note(stray{pid: pid})
+	all := d.processes() // before their parents end
+	group := d.watchdog.group()
+	if sig != syscall.SIGKILL {
+		signalGroup(group, sig)
 	}
-	for _, p := range escaped {
-		if !slices.Contains(marked, p.pid) {
-			_ = signalProcess(p.pid, sig)
-			d.note(p)
+	for _, p := range all {
+		if sig == syscall.SIGKILL || p.group != group {
+			_ = p.signal(sig)
+		}
+		if !slices.Contains(d.groups, p.group) && !p.marked(d.mark) {
+			d.mu.Lock()
+			d.left[p.pid] = fmt.Sprintf("%s (pid %d)", p.name, p.pid)
+			d.mu.Unlock()
 		}
 	}
-}
-
-// note remembers a process outside of the groups that was sent a signal.
-func (d *Daemon) note(p stray) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if p.name == "" {
-		d.marked = append(d.marked, p.pid)
-	} else {
-		d.left[p.pid] = p.name
-	}
-}
-
-// reap reaps the processes of the daemon that this process has adopted, once they have ended.
-func (d *Daemon) reap() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	reapMembers(d.groups, slices.AppendSeq(slices.Clone(d.marked), maps.Keys(d.left)))
 }
 
 // Done returns a channel that is closed when the daemon has ended for any reason and no process of
@@ -202,44 +177,42 @@ func (d *Daemon) stop(grace time.Duration) error {
 	return d.stopErr
 }
 
-// spawn starts the watchdog, and the command in the watchdog's process group. attach sets what the
-// command is connected with, besides its output, which goes to the log.
-func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.File, attach func(*exec.Cmd)) (*Daemon, error) {
+// spawn starts the watchdog, which starts the command. Its output goes to the log; stdin is its
+// standard input, and stdout, unless it is nil, its standard output.
+func spawn(ctx context.Context, args []string, p Profile, o Options, log, stdin, stdout *os.File, env []string) (*Daemon, error) {
 	d := &Daemon{
 		what:     cmp.Or(o.what, "daemon"),
 		mark:     markPrefix + rand.Text(),
-		cmd:      exec.Command(args[0], args[1:]...), //nolint:noctx // it outlives ctx; Stop ends its group
-		exited:   make(chan struct{}),
 		stopping: make(chan time.Duration, 1),
 		done:     make(chan struct{}),
 		left:     map[int]string{},
 	}
+	if len(o.Watchdog) == 0 {
+		return nil, errors.New("no watchdog is given")
+	}
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // only the watchdog starts it
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	cmd.Dir = p.Dir
+	cmd.Env = append(without(cmd.Environ(), p.Withheld), append(env, d.mark+"=1")...)
 	var err error
 	var output *os.File
 	if d.log, output, err = newCapture(log); err != nil {
 		return nil, err
 	}
-	defer output.Close()
-	d.cmd.Dir = p.Dir
-	d.cmd.Stdout, d.cmd.Stderr = output, output
-	attach(d.cmd)
-	d.cmd.Env = append(d.cmd.Environ(), d.mark+"=1")
-	if len(o.Watchdog) > 0 {
-		if d.watchdog, err = startWatchdog(ctx, o.Watchdog, output); err != nil {
-			_ = output.Close() // nothing is lost: only children write to it
-			d.log.finish()
-			return nil, withLog(err, d.log)
-		}
+	if stdout == nil {
+		stdout = output
 	}
-	d.cmd.SysProcAttr = processAttributes(d.watchdog.group())
+	if d.watchdog, err = startWatchdog(ctx, o.Watchdog, [3]*os.File{stdin, stdout, output}); err != nil {
+		_ = output.Close() // nothing is lost: only children write to it
+		d.log.finish()
+		return nil, withLog(err, d.log)
+	}
 	d.started = time.Now()
-	d.release, d.adopts = adopt()
-	started := make(chan error)
-	go d.run(started)
-	if err := <-started; err != nil {
-		d.release()
-		d.watchdog.release()
-		_ = output.Close()
+	err = d.watchdog.start(ctx, order{Path: cmd.Path, Dir: cmd.Dir, Args: cmd.Args, Env: cmd.Environ(), Mark: d.mark})
+	_ = output.Close()
+	if err != nil {
 		d.log.finish()
 		if p.Dir != "" {
 			err = fmt.Errorf("in directory %s: %w", p.Dir, err)
@@ -247,65 +220,46 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log *os.Fil
 		return nil, err
 	}
 	// Commands such as setsid and timeout create a group of their own, with their own id.
-	d.groups = []int{d.PID()}
-	if d.watchdog != nil {
-		d.watchdog.watch(d.PID(), d.mark)
-		d.groups = append(d.groups, d.watchdog.group())
-	}
+	d.groups = []int{d.PID(), d.watchdog.group()}
 	go d.supervise()
 	return d, nil
 }
 
-// run starts the command and waits for it on one thread, because Linux sends the parent-death
-// signal when the thread that started the process ends.
-func (d *Daemon) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := startChild(d.cmd)
-	started <- err
-	if err != nil {
-		return
-	}
-	_ = d.cmd.Wait() // ProcessState has the outcome
-	forgetChild(d.PID())
-	close(d.exited)
-}
-
-// supervise ends the groups when the command has exited or stop is called.
+// supervise ends the processes when the command has exited or stop is called.
 func (d *Daemon) supervise() {
 	defer close(d.done)
 	exited, ended := false, false
 	select {
-	case <-d.exited:
+	case <-d.watchdog.exited:
 		exited = true
 	case grace := <-d.stopping:
 		select {
-		case <-d.exited:
+		case <-d.watchdog.exited:
 			exited = true
 		default:
 			d.signalAll(syscall.SIGTERM)
-			ended = len(d.awaitExit(grace)) == 0
+			ended = len(d.awaitEnd(grace, func() {})) == 0
 		}
 	}
-	var left []int
-	if ended {
-		signalGroups(d.groups, syscall.SIGKILL) // only the watchdog, which has watched until now, is there
-	} else {
-		d.signalAll(syscall.SIGKILL)
-		left = d.awaitExit(killWait)
+	var left []process
+	if !ended {
+		left = d.awaitEnd(killWait, func() { d.signalAll(syscall.SIGKILL) })
 	}
-	d.reap()
-	d.release()
 	d.watchdog.release()
 	d.log.finish()
-	if len(left) == 0 {
-		<-d.exited
-	} else {
-		d.stopErr = fmt.Errorf("stop %s: processes %v still exist after SIGKILL", d.what, left)
+	if len(left) > 0 {
+		d.stopErr = fmt.Errorf("stop %s: processes %v still exist after SIGKILL", d.what, pids(left))
 	}
 	if exited {
-		d.exitErr = withLog(fmt.Errorf("%s (pid %d) exited: %v", d.what, d.PID(), d.cmd.ProcessState), d.log)
+		d.exitErr = withLog(fmt.Errorf("%s (pid %d) exited: %s", d.what, d.PID(), d.watchdog.status), d.log)
 	}
+}
+
+func pids(all []process) (ids []int) {
+	for _, p := range all {
+		ids = append(ids, p.pid)
+	}
+	return ids
 }
 
 // closeLog closes the log when the daemon has ended and exitErr is set.
@@ -314,20 +268,32 @@ func (d *Daemon) closeLog() {
 	_ = d.log.file.Close() // errors of writing are reported with the last lines
 }
 
-// awaitExit waits until the watchdog is the only live process of the groups. It returns the
+// slowestLook is how long is waited between two looks at the processes that are left.
+const slowestLook = 50 * time.Millisecond
+
+// awaitEnd waits until no process of the daemon is left, and calls again meanwhile. It returns the
 // processes that remain after the limit.
-func (d *Daemon) awaitExit(limit time.Duration) []int {
+func (d *Daemon) awaitEnd(limit time.Duration, again func()) []process {
 	deadline := time.Now().Add(limit)
-	select {
-	case <-d.exited: // before that, the command itself is left
-	case <-time.After(limit):
-	}
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		left := d.processes()
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
+	ended := d.watchdog.ended
+	for pause := time.Millisecond; ; pause = min(2*pause, slowestLook) {
+		again()
+		select {
+		case <-ended:
+			if d.watchdog.empty {
+				return nil
+			}
+			ended = nil // it was killed, and does not see the others end
+			d.mu.Lock()
+			d.unwatched = true
+			d.mu.Unlock()
+		case <-time.After(pause):
 		}
-		time.Sleep(pause)
+		if late := time.Now().After(deadline); late || ended == nil {
+			if left := d.processes(); late || len(left) == 0 {
+				return left
+			}
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 )
 
@@ -41,10 +40,7 @@ func StartFilter(ctx context.Context, p Profile, o Options) (*Filter, error) {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", p.Command[0], err), in.Close(), log.Close())
 	}
 	defer childOut.Close()
-	d, err := spawn(ctx, p.Command, p, o, log, func(cmd *exec.Cmd) {
-		cmd.Stdin, cmd.Stdout = childIn, childOut
-		cmd.Env = append(without(cmd.Environ(), p.Withheld), p.Env...)
-	})
+	d, err := spawn(ctx, p.Command, p, o, log, childIn, childOut, p.Env)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", p.Command[0], err), in.Close(), out.Close(), log.Close())
 	}
@@ -59,6 +55,9 @@ func (f *Filter) Done() <-chan struct{} { return f.d.Done() }
 // Err returns why the process ended by itself: its exit status and the last lines of its standard
 // error. It returns nil while it runs, and if Stop ended it.
 func (f *Filter) Err() error { return f.d.Err() }
+
+// Escaped returns what Daemon.Escaped does.
+func (f *Filter) Escaped() (names []string, known bool) { return f.d.Escaped() }
 
 // LastLines returns the last lines of the standard error of a process that runs.
 func (f *Filter) LastLines() string { return f.d.LastLines() }

@@ -36,7 +36,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, o Option
 	defer stop()
 	go func() {
 		select {
-		case <-d.exited:
+		case <-d.watchdog.exited:
 			cancel(errExited)
 		case <-ctx.Done():
 		}
@@ -128,7 +128,7 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 // have taken the port before the daemon did, and an announcement can be wrong.
 func (d *Daemon) verifyListener() error {
 	select {
-	case <-d.exited:
+	case <-d.watchdog.exited:
 		return errExited
 	default:
 	}
@@ -140,8 +140,8 @@ func (d *Daemon) verifyListener() error {
 	if err != nil {
 		return fmt.Errorf("the daemon's address %s: %w", d.url, err)
 	}
-	if foreignListener(d.groups, port) {
-		return fmt.Errorf("%w: process %d did not start the listener on port %d, or detached it from its process group",
+	if foreignListener(d.processes(), port) {
+		return fmt.Errorf("%w: process %d did not start the listener on port %d",
 			errPortTaken, d.PID(), port)
 	}
 	return nil

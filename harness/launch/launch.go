@@ -1,11 +1,11 @@
 // Package launch starts, watches and stops the daemon process of any SDK.
 //
-// A daemon is a process group: the command, which is often a wrapper such as npx or sh, and all
-// processes below it. No process of the group outlives Stop or a failed Start. A watchdog process
-// ends the group when the launching process dies (see Watchdog). The command may create a group of
-// its own, as setsid and timeout do. On Linux, processes below it that leave both groups belong to
-// the daemon too, whatever their parents: they are known by a variable of their environment. One
-// that has left the groups and been given another environment is not stopped.
+// A daemon is the command, which is often a wrapper such as npx or sh, and all processes below it.
+// None outlives Stop, a failed Start, or the launching process: the daemon is started below a
+// watchdog process, which ends it when the launching process dies (see Watchdog). On Linux, the
+// watchdog is a subreaper, so that this holds for every process, whatever it does to its group, its
+// session, its environment and its parents. On macOS it holds for the process group, and that of a
+// command which creates its own, as timeout does.
 //
 // Linux and macOS are supported. On other systems Start returns errors.ErrUnsupported.
 package launch
@@ -36,17 +36,14 @@ const (
 // errPortTaken reports that another process took the port that was chosen for the daemon.
 var errPortTaken = errors.New("the port was taken by another process")
 
-// Options configures Start. Only LogPath is required.
+// Options configures Start. LogPath and Watchdog are required.
 type Options struct {
 	Port          int           // 0 picks a free port
 	Home          string        // value of {home} and SVC_HOME
 	LogPath       string        // file for the daemon's output; created with its directory, or truncated
 	HealthTimeout time.Duration // how long Start waits for a healthy daemon; 0 means 30 seconds
 
-	// Watchdog is a command that calls the function Watchdog. If it is empty, no process watches
-	// over the daemon: when the launching process dies, only Linux kills the daemon, and only its
-	// first process.
-	Watchdog []string
+	Watchdog []string // a command that calls the function Watchdog
 
 	// Alive asks the daemon at a URL whether it is healthy. If it is nil, GET /healthz does.
 	Alive func(ctx context.Context, url string) error `json:"-"`
@@ -143,9 +140,12 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 			return nil, err
 		}
 	}
-	d, err := spawn(ctx, p.expand(port, o.Home), p, o, log, func(cmd *exec.Cmd) {
-		cmd.Env = append(without(cmd.Environ(), p.Withheld), p.environment(port, o.Home)...)
-	})
+	stdin, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer stdin.Close()
+	d, err := spawn(ctx, p.expand(port, o.Home), p, o, log, stdin, nil, p.environment(port, o.Home))
 	if err != nil {
 		return nil, err
 	}

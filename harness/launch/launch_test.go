@@ -123,7 +123,11 @@ func TestPortStolen(t *testing.T) {
 			}
 			e := newTestEnv(t)
 			memory := filepath.Join(t.TempDir(), "stranger")
-			t.Cleanup(func() { killFrom(t, memory) })
+			stranger := exec.Command(e.self, "role:stranger", memory)
+			if err := stranger.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = stranger.Process.Kill(); _ = stranger.Wait() })
 			d := e.start(t, e.profile("thief", memory, fate))
 			if d.Version() != "ours" {
 				t.Errorf("the response from %s is not the daemon's", d.URL())
@@ -132,39 +136,21 @@ func TestPortStolen(t *testing.T) {
 	}
 }
 
-// A server that was detached from the command could not be stopped.
+// A server that has left the groups and the environment of the command belongs to the daemon.
 func TestDetachedServer(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
-		t.Skip("needs Linux with setsid(1)")
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux finds such a process")
 	}
 	e := newTestEnv(t)
-	memory := filepath.Join(t.TempDir(), "stranger")
-	p := e.profile("thief", memory, "stays")
-	var err error
-	if e.opts.Port, err = freePort(t.Context(), 0); err != nil {
-		t.Fatal(err)
+	d := e.start(t, e.profile("detached"))
+	if got := len(e.running(t)); got != 2 {
+		t.Errorf("%d processes", got)
 	}
-	_, err = Start(t.Context(), p, e.opts)
-	killFrom(t, memory)
-	wantError(t, err, "port "+strconv.Itoa(e.opts.Port), "detached")
-}
-
-// killFrom kills the process that a thief has recorded. It is a descendant of the daemon, so it may
-// have been ended with it.
-func killFrom(t *testing.T, path string) {
-	data, err := os.ReadFile(path)
-	if err != nil {
+	if err := d.Stop(); err != nil {
 		t.Error(err)
-		return
 	}
-	pid, err := strconv.Atoi(string(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("stranger %d: %v", pid, err)
-	}
+	e.requireNoProcesses(t)
 }
 
 func TestEarlyExit(t *testing.T) {

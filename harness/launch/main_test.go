@@ -70,6 +70,8 @@ var roles = map[string]func([]string) error{
 	"crash":    crashRole,
 	"flood":    floodRole,
 	"thief":    thiefRole,
+	"stranger": strangerRole,
+	"detached": detachedRole,
 }
 
 func serve(addr string, status int, body string) error {
@@ -139,25 +141,15 @@ func crashRole([]string) error {
 	return nil
 }
 
-// thiefRole is a daemon that loses its port: on its first run another process, outside the process
-// group, serves the port, and the daemon exits or stays without a port. Later runs are healthy. The
-// arguments are the address, a file that records the other process, and "ends" or "stays".
+// thiefRole is a daemon that loses its port: on its first run it writes its address to a file, lets
+// another process serve it, and exits or stays without a port. Later runs are healthy. The arguments
+// are the address, the file, and "ends" or "stays".
 func thiefRole(args []string) error {
 	addr, memory := args[0], args[1]
 	if _, err := os.Stat(memory); err == nil {
 		return serve(addr, 200, `{"ok":true,"version":"ours"}`)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	stranger := exec.Command(self, "role:plain", addr)
-	stranger.Env = []string{} // without the variable by which the daemon's processes are known
-	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := stranger.Start(); err != nil {
-		return err
-	}
-	if err := os.WriteFile(memory, []byte(strconv.Itoa(stranger.Process.Pid)), 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(memory+".new", []byte(addr), 0o600), os.Rename(memory+".new", memory)); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -167,7 +159,25 @@ func thiefRole(args []string) error {
 		}
 	}
 	if args[2] == "stays" {
-		return stranger.Wait()
+		time.Sleep(patience)
 	}
 	return errors.New("address already in use")
+}
+
+// strangerRole serves the address in a file, once there is one.
+func strangerRole(args []string) error {
+	for {
+		if addr, err := os.ReadFile(args[0]); err == nil {
+			return serve(string(addr), 200, "fine")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// detachedRole has a process outside of the daemon's groups and environment serve its address.
+func detachedRole(args []string) error {
+	server := exec.Command(os.Args[0], "role:healthy", args[0])
+	server.Env = []string{pidsEnv + "=" + os.Getenv(pidsEnv)}
+	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return server.Run()
 }

@@ -6,34 +6,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processAttributes puts a process into a group; 0 creates a new one.
-func processAttributes(group int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pgid: group}
-}
+// childAttributes are those of any process.
+func childAttributes() *syscall.SysProcAttr { return nil }
 
-// live returns the live processes of the groups, and no strays: macOS does not show the environment
-// of a process to others.
-func live(groups []int, _ string) (members, _ []int) {
+// adopt returns false: only Linux has a process adopt the orphans below it.
+func adopt() bool { return false }
+
+// processesOf returns the live processes of the groups, without the watchdog. macOS does not show the
+// environment of a process to others.
+func processesOf(watchdog int, _ bool, groups []int, _ string) (found []process) {
 	const zombie = 5 // SZOMB of sys/proc.h
 
 	for _, group := range groups {
 		// An error means that the group does not exist.
 		all, _ := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
 		for _, p := range all {
-			if p.Proc.P_stat != zombie {
-				members = append(members, int(p.Proc.P_pid))
+			if pid := int(p.Proc.P_pid); p.Proc.P_stat != zombie && pid != watchdog {
+				found = append(found, process{pid: pid, group: group})
 			}
 		}
 	}
-	return members, nil
+	return found
 }
+
+func (process) marked(string) bool { return false }
+
+func (p process) signal(sig syscall.Signal) error { return syscall.Kill(p.pid, sig) }
 
 // peakMemory returns 0: macOS tells only the parent of a process its peak, and only once it has
 // ended.
-func peakMemory([]int) int64 { return 0 }
+func peakMemory([]process) int64 { return 0 }
 
 // foreignListener returns false: the owner of a socket cannot be found without cgo.
-func foreignListener([]int, int) bool { return false }
+func foreignListener([]process, int) bool { return false }
 
 // usageOf knows nothing: macOS shows what a process uses only with cgo.
-func usageOf([]int) (Usage, bool) { return Usage{}, false }
+func usageOf([]process) (Usage, bool) { return Usage{}, false }

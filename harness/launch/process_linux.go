@@ -1,11 +1,9 @@
 package launch
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,64 +12,16 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// processAttributes puts a process into a group; 0 creates a new one. The kernel kills the process
-// when the thread that started it ends.
-func processAttributes(group int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pgid: group, Pdeathsig: syscall.SIGKILL}
-}
-
-// live returns the live processes of the groups, and those outside them whose environment has the
-// mark, unless it is empty. Those of other users, whose environment cannot be read, are not found.
-// It does not use kill(2), which also succeeds for zombies.
-func live(groups []int, mark string) (members, strays []int) {
-	for _, pid := range pids() {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			continue // it has ended
-		}
-		// "pid (name) state ppid pgrp ...", where name may contain any characters.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 3 || bytes.ContainsAny(fields[0], "ZX") {
-			continue
-		}
-		if group, err := strconv.Atoi(string(fields[2])); err == nil && slices.Contains(groups, group) {
-			members = append(members, pid)
-			continue
-		}
-		if mark == "" {
-			continue
-		}
-		// After an error it has ended, or is another user's.
-		if environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err == nil && bytes.Contains(environ, []byte(mark+"=")) {
-			strays = append(strays, pid)
-		}
-	}
-	return members, strays
-}
-
-// pids returns the processes of this machine. It reads one directory: filepath.Glob would open
-// that of each process too.
-func pids() []int {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1) // those before an error are valid
-	var found []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			found = append(found, pid)
-		}
-	}
-	return found
+// childAttributes have the kernel kill a process when the thread that started it ends.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
 // peakMemory returns the sum of the peaks of the resident memory of processes in bytes, 0 if none
 // of them exists any more.
-func peakMemory(pids []int) (sum int64) {
-	for _, pid := range pids {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+func peakMemory(processes []process) (sum int64) {
+	for _, p := range processes {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 		if err != nil {
 			continue // it has ended
 		}
@@ -87,9 +37,9 @@ func peakMemory(pids []int) (sum int64) {
 }
 
 // usageOf returns what processes use together. ok is false if none of them exists any more.
-func usageOf(pids []int) (u Usage, ok bool) {
-	for _, pid := range pids {
-		p, err := procfs.NewProc(pid)
+func usageOf(processes []process) (u Usage, ok bool) {
+	for _, one := range processes {
+		p, err := procfs.NewProc(one.pid)
 		if err != nil {
 			continue // it has ended
 		}
@@ -106,16 +56,15 @@ func usageOf(pids []int) (u Usage, ok bool) {
 	return u, ok
 }
 
-// foreignListener reports whether no process of the groups has the socket that listens on a
+// foreignListener reports whether none of the processes has the socket that listens on a
 // loopback port. It returns false if that cannot be determined.
-func foreignListener(groups []int, port int) bool {
+func foreignListener(processes []process, port int) bool {
 	listening := listeners(port)
 	if len(listening) == 0 {
 		return false // no table of sockets, or another network namespace
 	}
-	members, _ := live(groups, "")
-	for _, pid := range members {
-		fds := fmt.Sprintf("/proc/%d/fd", pid)
+	for _, p := range processes {
+		fds := fmt.Sprintf("/proc/%d/fd", p.pid)
 		entries, err := os.ReadDir(fds)
 		if os.IsPermission(err) {
 			return false // the process changed its user

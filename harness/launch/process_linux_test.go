@@ -29,7 +29,7 @@ func TestGroupMembersOmitsZombies(t *testing.T) {
 	if err := syscall.Kill(-cmd.Process.Pid, 0); err != nil {
 		t.Fatalf("the group no longer exists: %v", err)
 	}
-	if got, _ := live([]int{cmd.Process.Pid}, ""); len(got) > 0 {
+	if got := processesOf(0, false, []int{cmd.Process.Pid}, "EVALCTL_NO_MARK"); len(got) > 0 {
 		t.Errorf("members %v, want none", got)
 	}
 }
@@ -40,7 +40,7 @@ func TestPeakRSS(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
 	d := e.start(t, e.profile("healthy"))
-	own := peakMemory([]int{d.PID()})
+	own := peakMemory([]process{{pid: d.PID()}})
 	if got := d.PeakRSS(); own < 1<<20 || got < own {
 		t.Errorf("peak %d bytes, that of the command alone %d", got, own)
 	}
@@ -56,10 +56,10 @@ func TestForeignListener(t *testing.T) {
 	t.Parallel()
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = groupLeader()
-	if err := startChild(other); err != nil { // not adopted
+	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = other.Process.Kill(); _ = other.Wait(); forgetChild(other.Process.Pid) }()
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
@@ -67,16 +67,16 @@ func TestForeignListener(t *testing.T) {
 			continue
 		}
 		port := l.Addr().(*net.TCPAddr).Port
-		if foreignListener([]int{syscall.Getpgrp()}, port) {
+		if foreignListener([]process{{pid: os.Getpid()}}, port) {
 			t.Errorf("%s: the group's own listener is reported as foreign", address)
 		}
-		if !foreignListener([]int{other.Process.Pid}, port) {
+		if !foreignListener([]process{{pid: other.Process.Pid}}, port) {
 			t.Errorf("%s: a listener of another group is not reported as foreign", address)
 		}
 		l.Close()
 		// A child of another test may have the socket until it calls exec.
 		waitFor(t, "end of the listener on "+address, func() bool {
-			return !foreignListener([]int{other.Process.Pid}, port)
+			return !foreignListener([]process{{pid: other.Process.Pid}}, port)
 		})
 	}
 }

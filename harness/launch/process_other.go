@@ -4,6 +4,7 @@ package launch
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -13,20 +14,28 @@ const supported = false
 
 const freeze, thaw = syscall.Signal(0), syscall.Signal(0)
 
-func processAttributes(int) *syscall.SysProcAttr { return nil }
+func childAttributes() *syscall.SysProcAttr { return nil }
 
 func groupLeader() *syscall.SysProcAttr { return nil }
 
 func leadsGroup() bool { return false }
 
-func signalGroups([]int, syscall.Signal) {}
+func adopt() bool { return false }
 
-func signalProcess(int, syscall.Signal) error { return errors.ErrUnsupported }
+func inherited(int) *os.File { return nil }
 
-func usageOf([]int) (Usage, bool) { return Usage{}, false }
+func reapChildren(int, func(string)) {}
 
-func live([]int, string) (members, strays []int) { return nil, nil }
+func signalGroup(int, syscall.Signal) {}
 
-func peakMemory([]int) int64 { return 0 }
+func (process) marked(string) bool { return false }
 
-func foreignListener([]int, int) bool { return false }
+func (process) signal(syscall.Signal) error { return errors.ErrUnsupported }
+
+func usageOf([]process) (Usage, bool) { return Usage{}, false }
+
+func processesOf(int, bool, []int, string) []process { return nil }
+
+func peakMemory([]process) int64 { return 0 }
+
+func foreignListener([]process, int) bool { return false }

@@ -3,6 +3,7 @@
 package launch
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 )
@@ -16,12 +17,39 @@ func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: t
 
 func leadsGroup() bool { return syscall.Getpgrp() == os.Getpid() }
 
-// signalGroups sends a signal to every process of the groups. It ignores errors; the caller checks
-// which processes remain.
-func signalGroups(groups []int, sig syscall.Signal) {
-	for _, group := range groups {
-		_ = syscall.Kill(-group, sig)
+// signalGroup sends a signal to every process of a group. It ignores errors; the caller checks which
+// processes remain.
+func signalGroup(group int, sig syscall.Signal) { _ = syscall.Kill(-group, sig) }
+
+// inherited returns the file of a descriptor that this process was started with, which those that it
+// starts do not inherit.
+func inherited(fd int) *os.File {
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), fmt.Sprint("descriptor ", fd))
+}
+
+// reapChildren reaps the children of this process, also those that it has adopted, until it has none.
+// exited is called with the status of the command among them.
+func reapChildren(command int, exited func(status string)) {
+	for {
+		var status syscall.WaitStatus
+		switch pid, err := syscall.Wait4(-1, &status, 0, nil); {
+		case err == syscall.EINTR:
+		case err != nil:
+			return
+		case pid == command:
+			exited(statusText(status))
+		}
 	}
 }
 
-func signalProcess(pid int, sig syscall.Signal) error { return syscall.Kill(pid, sig) }
+// statusText says how a process ended, as os.ProcessState does.
+func statusText(status syscall.WaitStatus) string {
+	switch {
+	case !status.Signaled():
+		return fmt.Sprint("exit status ", status.ExitStatus())
+	case status.CoreDump():
+		return fmt.Sprintf("signal: %v (core dumped)", status.Signal())
+	}
+	return fmt.Sprintf("signal: %v", status.Signal())
+}

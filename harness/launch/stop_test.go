@@ -47,30 +47,29 @@ func TestStrays(t *testing.T) {
 	for _, watched := range []bool{true, false} {
 		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) {
 			e := newTestEnv(t)
-			pids := filepath.Join(t.TempDir(), "pids")
+			file := filepath.Join(t.TempDir(), "pids")
 			p := e.profile("healthy")
 			p.Command = append([]string{"sh", "-c",
-				`(setsid sh -c 'trap "" TERM; echo $$ >>"$0"; while :; do sleep 1; done' "$0" &); exec "$@"`, pids}, p.Command...)
+				`(setsid sh -c 'trap "" TERM; echo $$ >>"$0"; while :; do sleep 1; done' "$0" &); exec "$@"`, file}, p.Command...)
 			d := e.start(t, p)
 			var stray int
 			waitFor(t, "the stray", func() bool {
-				text, _ := os.ReadFile(pids)
+				text, _ := os.ReadFile(file)
 				stray, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 				return stray > 0
 			})
-			if !slices.Contains(d.processes(), stray) {
+			if !slices.Contains(pids(d.processes()), stray) {
 				t.Errorf("the stray %d is not one of %v", stray, d.processes())
 			}
 			if watched {
 				_ = d.watchdog.stdin.Close() // as when evalctl is killed
-			} else if err := d.stop(50 * time.Millisecond); err != nil {
-				t.Error(err)
+			} else {
+				_ = d.watchdog.cmd.Process.Kill()
 			}
 			<-d.Done()
-			waitFor(t, "the end of the stray", func() bool {
-				_, strays := live(nil, d.mark)
-				return len(strays) == 0
-			})
+			if left := processesOf(0, false, nil, d.mark); len(left) > 0 {
+				t.Errorf("%v are left", left)
+			}
 		})
 	}
 }
@@ -107,23 +106,16 @@ func TestDeathByItself(t *testing.T) {
 
 func TestStopEndsGrandchildren(t *testing.T) {
 	t.Parallel()
-	for _, watched := range []bool{true, false} {
-		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) {
-			e := newTestEnv(t)
-			if !watched {
-				e.opts.Watchdog = nil
-			}
-			d := e.start(t, e.wrapped("healthy", "stubborn"))
-			waitFor(t, "grandchildren", func() bool { return len(e.running(t)) == 2 })
-			// A shorter grace than Stop's: one of them ends only with SIGKILL.
-			if err := d.stop(50 * time.Millisecond); err != nil {
-				t.Error(err)
-			}
-			e.requireNoProcesses(t)
-			if left, _ := live(d.groups, ""); len(left) > 0 {
-				t.Errorf("group members %v survived", left)
-			}
-		})
+	e := newTestEnv(t)
+	d := e.start(t, e.wrapped("healthy", "stubborn"))
+	waitFor(t, "grandchildren", func() bool { return len(e.running(t)) == 2 })
+	// A shorter grace than Stop's: one of them ends only with SIGKILL.
+	if err := d.stop(50 * time.Millisecond); err != nil {
+		t.Error(err)
+	}
+	e.requireNoProcesses(t)
+	if left := processesOf(0, false, d.groups, d.mark); len(left) > 0 {
+		t.Errorf("%v survived", left)
 	}
 }
 
@@ -152,18 +144,14 @@ func BenchmarkStartStop(b *testing.B) {
 		b.Fatal(err)
 	}
 	p := Profile{Command: []string{self, "role:healthy", "{addr}"}}
-	for name, watchdog := range map[string][]string{"watched": {self, "role:watchdog"}, "unwatched": nil} {
-		b.Run(name, func(b *testing.B) {
-			o := Options{LogPath: filepath.Join(b.TempDir(), "log"), Watchdog: watchdog}
-			for b.Loop() {
-				d, err := Start(b.Context(), p, o)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := d.Stop(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	o := Options{LogPath: filepath.Join(b.TempDir(), "log"), Watchdog: []string{self, "role:watchdog"}}
+	for b.Loop() {
+		d, err := Start(b.Context(), p, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := d.Stop(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

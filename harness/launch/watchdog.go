@@ -3,73 +3,140 @@ package launch
 import (
 	"bufio"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
-	"strings"
+	"runtime"
+	"sync"
 	"syscall"
 	"time"
 )
 
 const watchdogReady = "watching\n" // what a watchdog prints when it is ready
 
-// watchdogTimeout bounds the start of a watchdog. Tests raise it.
+// watchdogTimeout bounds the start of a watchdog, and then that of its command. Tests raise it.
 var watchdogTimeout = 10 * time.Second
 
-// Watchdog waits for the end of stdin and then kills its own process group, including itself. Start
-// runs it (Options.Watchdog) before the daemon, as the leader of the group in which the daemon is
-// started, and keeps the other end of stdin open. When the launching process dies in any way, the
-// pipe closes and the daemon is killed. The group exists before the daemon does, so the daemon is
-// never unwatched.
+// order is what a watchdog is to start. Its standard input, output and error are the descriptors of
+// the watchdog from firstStdio.
+type order struct {
+	Path, Dir string
+	Args, Env []string
+	Mark      string
+}
+
+const firstStdio = 3
+
+// report is what a watchdog reports: first that its command runs, or Err; then how it exited; at last
+// that no process is left. These come in one message each.
+type report struct {
+	PID    int
+	Adopts bool // it is a subreaper
+	Err    string
+	Exit   string
+	Empty  bool
+}
+
+// Watchdog starts the command of a daemon and ends all that is below it when the launching process
+// dies in any way, which it learns from the end of stdin. Start runs it (Options.Watchdog) as the
+// leader of a new process group, which the command joins. On Linux it is a subreaper, so that it is
+// above all processes that the command starts, whatever they do.
 //
-// A number on stdin is the id of another group to kill, for a command that creates a group of its
-// own. Another line is the variable that the daemon's processes have in their environment, also those
-// that have left both groups. Watchdog prints one line to stdout when it is ready. It returns only with an error.
+// It reads what to start from stdin, reports to stdout, and returns when no process of the daemon is
+// left, or if it was not started by Start.
 func Watchdog(stdin io.Reader, stdout io.Writer) error {
 	if !leadsGroup() {
 		return errors.New("watchdog: it does not lead its process group; only evalctl can start it")
 	}
-	// Stop sends SIGTERM to the whole group first. The watchdog stays until SIGKILL.
-	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Stop sends SIGTERM to the whole group, but the watchdog stays. The command would inherit that a
+	// signal is ignored.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	adopts := adopt()
 	if _, err := io.WriteString(stdout, watchdogReady); err != nil {
 		return fmt.Errorf("watchdog: report ready: %w", err)
 	}
-	var groups []int
-	mark := ""
-	// A read error is treated like the end of the pipe.
-	for lines := bufio.NewScanner(stdin); lines.Scan(); {
-		if group, err := strconv.Atoi(lines.Text()); err == nil && group > 1 {
-			groups = append(groups, group)
-		} else if strings.HasPrefix(lines.Text(), markPrefix) {
-			mark = lines.Text()
+	var o order
+	if err := gob.NewDecoder(stdin).Decode(&o); err != nil {
+		return fmt.Errorf("watchdog: read what to start: %w", err)
+	}
+	runtime.LockOSThread() // the command is killed when the thread that started it ends
+	pid, err := o.start()
+	reports := gob.NewEncoder(stdout)
+	if err != nil {
+		return reports.Encode(report{Err: err.Error()})
+	}
+	// Errors of reports mean that the launching process has died, which the end of stdin says too.
+	_ = reports.Encode(report{PID: pid, Adopts: adopts})
+	remaining := func() []process {
+		return processesOf(os.Getpid(), adopts, []int{os.Getpid(), pid}, o.Mark)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin) // an error is treated like the end
+		killAll(remaining)
+	}()
+	reapChildren(pid, func(status string) { _ = reports.Encode(report{Exit: status}) })
+	for !adopts && len(remaining()) > 0 {
+		time.Sleep(slowestLook)
+	}
+	_ = reports.Encode(report{Empty: true})
+	return nil
+}
+
+// start starts the command and closes what only it reads and writes.
+func (o order) start() (pid int, err error) {
+	var stdio []*os.File
+	for fd := firstStdio; fd < firstStdio+3; fd++ {
+		f := inherited(fd)
+		defer f.Close()
+		stdio = append(stdio, f)
+	}
+	p, err := os.StartProcess(o.Path, o.Args, &os.ProcAttr{Dir: o.Dir, Env: o.Env, Files: stdio, Sys: childAttributes()})
+	if err != nil {
+		return 0, err
+	}
+	return p.Pid, nil
+}
+
+// killAll kills processes, and those that they start meanwhile. If some are left for too long, it
+// kills its own group.
+func killAll(remaining func() []process) {
+	for deadline := time.Now().Add(killWait); time.Now().Before(deadline); time.Sleep(slowestLook) {
+		for _, p := range remaining() {
+			_ = p.signal(syscall.SIGKILL)
 		}
 	}
-	_, strays := live(groups, mark)
-	for _, pid := range strays {
-		_ = signalProcess(pid, syscall.SIGKILL)
-	}
-	signalGroups(append(groups, os.Getpid()), syscall.SIGKILL)
-	return errors.New("watchdog: it survived its own SIGKILL")
+	signalGroup(os.Getpid(), syscall.SIGKILL)
 }
 
-// watchdog is a running watchdog process. The methods of a nil *watchdog do nothing.
+// watchdog is a running watchdog process.
 type watchdog struct {
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	reports *bufio.Reader
+
+	pid    int  // of the command
+	adopts bool // every process of the daemon is below the watchdog
+
+	exited   chan struct{} // closed when the command has exited
+	status   string        // how; set before exited is closed
+	ended    chan struct{} // closed when the watchdog reports nothing more
+	empty    bool          // no process is left; set before ended is closed
+	released chan struct{} // closed before the process id of the watchdog can become another's
+
+	abandoned sync.Once
+	late      *time.Timer // set once abandoned
 }
 
-// startWatchdog runs the watchdog as the leader of a new process group and waits until it is ready.
-func startWatchdog(ctx context.Context, command []string, log io.Writer) (*watchdog, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, watchdogTimeout,
-		fmt.Errorf("watchdog %q: not ready within %v", command, watchdogTimeout))
-	defer cancel()
+// startWatchdog runs the watchdog as the leader of a new process group and waits until it is ready to
+// start a command, which is given stdio.
+func startWatchdog(ctx context.Context, command []string, stdio [3]*os.File) (*watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it outlives ctx; it ends with its stdin
 	cmd.SysProcAttr = groupLeader()
-	cmd.Stderr = log
+	cmd.Stderr, cmd.ExtraFiles = stdio[2], stdio[:]
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("watchdog: %w", err)
@@ -78,55 +145,102 @@ func startWatchdog(ctx context.Context, command []string, log io.Writer) (*watch
 	if err != nil {
 		return nil, fmt.Errorf("watchdog: %w", err)
 	}
-	if err := startChild(cmd); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("watchdog: %w", err)
 	}
-	w := &watchdog{cmd: cmd, stdin: stdin}
-	stop := context.AfterFunc(ctx, func() { signalGroups([]int{w.group()}, syscall.SIGKILL) })
-	line, _ := bufio.NewReader(stdout).ReadString('\n') // after an error the line is incomplete
-	if !stop() {
-		w.release()
-		return nil, context.Cause(ctx)
+	w := &watchdog{
+		cmd: cmd, stdin: stdin, reports: bufio.NewReader(stdout),
+		exited: make(chan struct{}), ended: make(chan struct{}), released: make(chan struct{}),
 	}
-	if line != watchdogReady {
-		w.release()
-		return nil, fmt.Errorf("command %q is not a watchdog: it printed %q and exited: %v",
-			command, line, cmd.ProcessState)
+	line := ""
+	kill := func() { signalGroup(w.group(), syscall.SIGKILL) }                // it has started nothing
+	err = w.await(ctx, kill, func() { line, _ = w.reports.ReadString('\n') }) // after an error it is incomplete
+	if err == nil && line == watchdogReady {
+		return w, nil
 	}
-	return w, nil
+	kill()
+	_ = cmd.Wait()
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("command %q is not a watchdog: it printed %q and exited: %v", command, line, cmd.ProcessState)
 }
 
-// group returns the id of the watchdog's process group, or 0 without a watchdog.
-func (w *watchdog) group() int {
-	if w == nil {
-		return 0
+// await lets the watchdog do something, and calls abort if it takes too long or ctx ends.
+func (w *watchdog) await(ctx context.Context, abort, done func()) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, watchdogTimeout,
+		fmt.Errorf("watchdog %q: not ready within %v", w.cmd.Args, watchdogTimeout))
+	defer cancel()
+	stop := context.AfterFunc(ctx, abort)
+	if done(); !stop() {
+		return context.Cause(ctx)
 	}
-	return w.cmd.Process.Pid
+	return nil
 }
 
-// watch adds a group, and the processes with a mark, to those that the watchdog kills.
-func (w *watchdog) watch(group int, mark string) {
-	// The write fails only if the watchdog has ended, and then its group has been killed.
-	_, _ = fmt.Fprintf(w.stdin, "%d\n%s\n", group, mark)
-}
-
-// exclude returns a list of processes without the watchdog.
-func (w *watchdog) exclude(pids []int) []int {
-	var others []int
-	for _, pid := range pids {
-		if w == nil || pid != w.cmd.Process.Pid {
-			others = append(others, pid)
+// start has the watchdog start a command. After an error, the watchdog has ended.
+func (w *watchdog) start(ctx context.Context, o order) error {
+	reports := gob.NewDecoder(w.reports)
+	var r report
+	var failed error
+	err := w.await(ctx, w.abandon, func() {
+		if failed = gob.NewEncoder(w.stdin).Encode(o); failed == nil {
+			failed = reports.Decode(&r)
 		}
+	})
+	switch {
+	case err != nil:
+	case failed != nil:
+		err = fmt.Errorf("the watchdog did not start it: %w", failed)
+	case r.Err != "":
+		err = errors.New(r.Err)
+	default:
+		w.pid, w.adopts = r.PID, r.Adopts
+		go w.follow(reports)
+		return nil
 	}
-	return others
+	w.abandon()
+	_ = w.cmd.Wait()
+	w.late.Stop()
+	return err
 }
 
-// release kills the watchdog and the remaining processes of its group, and reaps the watchdog.
-func (w *watchdog) release() {
-	if w == nil {
-		return
+// abandon has the watchdog end what it has started, as when this process dies, and kills its group if
+// that takes too long.
+func (w *watchdog) abandon() {
+	w.abandoned.Do(func() {
+		_ = w.stdin.Close()
+		w.late = time.AfterFunc(2*killWait, func() { signalGroup(w.group(), syscall.SIGKILL) })
+	})
+}
+
+// follow reads the reports of a watchdog whose command runs.
+func (w *watchdog) follow(reports *gob.Decoder) {
+	defer close(w.ended)
+	for {
+		var r report
+		if err := reports.Decode(&r); err != nil {
+			break
+		}
+		if r.Exit != "" {
+			w.status = r.Exit
+			close(w.exited)
+		}
+		w.empty = w.empty || r.Empty
 	}
-	signalGroups([]int{w.group()}, syscall.SIGKILL)
-	_ = w.cmd.Wait() // also closes stdin
-	forgetChild(w.group())
+	if w.status == "" {
+		w.status = "how is not known, because its watchdog was killed"
+		close(w.exited)
+	}
+}
+
+// group returns the id of the process group that the watchdog leads, which is its process id.
+func (w *watchdog) group() int { return w.cmd.Process.Pid }
+
+// release kills the watchdog if it has not ended, after its last report, and reaps it.
+func (w *watchdog) release() {
+	close(w.released)
+	_ = w.cmd.Process.Kill()
+	<-w.ended
+	_ = w.cmd.Wait() // also closes stdin and the pipe of reports
 }

@@ -6,10 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +18,8 @@ type launchTask struct {
 	Profile Profile
 	Options Options
 	Exit    bool // exit without Stop as soon as the daemon runs
+	// Beside, if set, is a file that gets the ids of two other processes, which it starts first.
+	Beside string
 }
 
 // launcherRole starts a daemon, prints its URL and does not stop it.
@@ -27,6 +27,12 @@ func launcherRole(args []string) error {
 	var todo launchTask
 	if err := json.Unmarshal([]byte(args[0]), &todo); err != nil {
 		return err
+	}
+	if todo.Beside != "" {
+		script := `sleep 1000 & echo $! >>"$0"; setsid sleep 1000 & echo $! >>"$0"`
+		if err := exec.Command("sh", "-c", script, todo.Beside).Run(); err != nil {
+			return err
+		}
 	}
 	d, err := Start(context.Background(), todo.Profile, todo.Options)
 	if err != nil {
@@ -91,27 +97,21 @@ func TestLauncherDies(t *testing.T) {
 	}
 }
 
-func TestParentDeathSignal(t *testing.T) {
+// When the watchdog is killed, the kernel ends the command, and this process all others that it knows.
+func TestWatchdogDies(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has a parent-death signal")
-	}
 	e := newTestEnv(t)
-	e.opts.Watchdog = nil
-	cmd := e.launcher(t, launchTask{Profile: e.profile("stubborn"), Options: e.opts})
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
+	d := e.start(t, e.wrapped("healthy", "stubborn"))
+	waitFor(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
+	if err := syscall.Kill(d.watchdog.group(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	<-d.Done()
+	e.requireNoProcesses(t)
+	wantError(t, d.Err(), "its watchdog was killed")
+	if names, known := d.Escaped(); known {
+		t.Errorf("escaped %q are known", names)
 	}
-	if _, err := stdout.Read(make([]byte, 1)); err != nil {
-		t.Error(err)
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	waitFor(t, "end of the daemon", func() bool { return len(e.running(t)) == 0 })
 }
 
 // A watchdog that does not lead its process group must not kill the group.
@@ -125,34 +125,32 @@ func TestWatchdogRejectsOtherGroup(t *testing.T) {
 	}
 }
 
-func TestWatchdogKillsItsGroup(t *testing.T) {
+// SIGTERM, with which Stop begins, leaves the watchdog, which ends all at the end of its stdin.
+func TestWatchdogStays(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
-	g, err := startWatchdog(t.Context(), e.opts.Watchdog, io.Discard)
-	if err != nil {
+	d := e.start(t, e.wrapped("stubborn", "stubborn"))
+	waitFor(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
+	signalGroup(d.watchdog.group(), syscall.SIGTERM)
+	if err := d.watchdog.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	member := exec.Command("sleep", "1000")
-	member.SysProcAttr = processAttributes(g.group())
-	if err := member.Start(); err != nil {
+	_ = d.watchdog.stdin.Close()
+	<-d.Done()
+	if !d.watchdog.empty {
+		t.Error("the watchdog did not see the end of the processes")
+	}
+	e.requireNoProcesses(t)
+}
+
+// The command must not inherit what the watchdog does with signals.
+func TestSignalsOfCommand(t *testing.T) {
+	t.Parallel()
+	e := newTestEnv(t)
+	d := e.start(t, e.profile("healthy"))
+	if err := syscall.Kill(d.PID(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	other := exec.Command("sleep", "1000")
-	other.SysProcAttr = groupLeader()
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	g.watch(other.Process.Pid, "")
-	signalGroups([]int{g.group()}, syscall.SIGTERM)
-	_ = member.Wait()
-	if got, _ := live([]int{g.group()}, ""); len(got) != 1 || got[0] != g.group() {
-		t.Errorf("after SIGTERM the group has %v, want only the watchdog", got)
-	}
-	_ = g.stdin.Close()
-	if err := other.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Errorf("the watched group ended with %v", err)
-	}
-	if err := g.cmd.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Errorf("watchdog ended with %v, want its own SIGKILL", err)
-	}
+	<-d.Done()
+	wantError(t, d.Err(), "signal: hangup")
 }

@@ -27,7 +27,7 @@ func TestPropose(t *testing.T) {
 			dir := t.TempDir()
 			profile := stubProfile(flaw)
 			profile.Env = []string{"HOME_DIR={home}"}
-			config := Config{Profile: profile, Launch: launch.Options{Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log")}}
+			config := Config{Profile: profile, Launch: launch.Options{Watchdog: watchdog, Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log")}}
 			if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
 				t.Fatal(err)
 			}

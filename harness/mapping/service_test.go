@@ -179,7 +179,7 @@ func TestSilentServer(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Open(t.Context(), Config{
 		Mapping: parsed(t, stubMapping), Profile: stubProfile("silent"),
-		Launch: launch.Options{Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log"), HealthTimeout: 200 * time.Millisecond},
+		Launch: launch.Options{Watchdog: watchdog, Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log"), HealthTimeout: 200 * time.Millisecond},
 	})
 	if err == nil || !strings.Contains(err.Error(), "no answer within 200ms") {
 		t.Errorf("got %v", err)
@@ -215,7 +215,7 @@ func TestServerThatStays(t *testing.T) {
 func TestUnknownServer(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Open(t.Context(), Config{
-		Profile: stubProfile("none"), Launch: launch.Options{Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log")},
+		Profile: stubProfile("none"), Launch: launch.Options{Watchdog: watchdog, Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log")},
 	})
 	if err == nil || !strings.Contains(err.Error(), `the MCP server "stub" has the tools find, forget, add, and no mapping is for it`) {
 		t.Errorf("got %v", err)

@@ -22,6 +22,10 @@ import (
 
 // TestMain runs the tests or, with the arguments "stub FLAW", the MCP server that they start.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "watchdog" {
+		_ = launch.Watchdog(os.Stdin, os.Stdout)
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == "stub" {
 		stub(os.Args[2])
 		return
@@ -209,6 +213,9 @@ func stubProfile(flaw string) launch.Profile {
 	return launch.Profile{Command: []string{os.Args[0], "stub", flaw}}
 }
 
+// watchdog is that of launch.Options.
+var watchdog = []string{os.Args[0], "watchdog"}
+
 func parsed(tb testing.TB, text string) *Mapping {
 	tb.Helper()
 	m, err := Parse("m.yaml", []byte(text))
@@ -224,7 +231,7 @@ func openStub(tb testing.TB, flaw, mapping string) (*Service, error) {
 	dir := tb.TempDir()
 	s, err := Open(context.Background(), Config{
 		Mapping: parsed(tb, mapping), Profile: stubProfile(flaw), Concurrency: 4, Token: "s3cret-token",
-		Launch: launch.Options{Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log"), HealthTimeout: 20 * time.Second},
+		Launch: launch.Options{Watchdog: watchdog, Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log"), HealthTimeout: 20 * time.Second},
 	})
 	if err == nil {
 		tb.Cleanup(s.Close)

@@ -20,8 +20,7 @@ type Controls struct {
 	FalsePositiveRate *float64 `json:"false_positive_rate"`
 	FalseNegativeRate *float64 `json:"false_negative_rate"`
 	// Failed are the controls with a verdict that is not the known one, Unjudged those without a
-	// verdict, with the reason. Unjudged is nil in a file of a version that had both in Failed, and
-	// counted both in the rates.
+	// verdict, with the reason.
 	Failed   []FailedControl `json:"failed"`
 	Unjudged []FailedControl `json:"unjudged,omitzero"`
 }
@@ -90,10 +89,9 @@ func shareOf(n, of int) *float64 {
 
 // Valid reports whether the verdicts allow for a usable scorer: whether neither the right nor the
 // wrong controls show, with an exact test at 0.05, that it misjudges more than one in 20 of them.
-// In a file without Unjudged it reports whether nothing failed.
 func (c *Controls) Valid() bool {
-	if c == nil || c.Unjudged == nil {
-		return c == nil || len(c.Failed) == 0
+	if c == nil {
+		return true
 	}
 	right, wrong := c.Judged()
 	return c.RightPassed >= stats.RequiredNotRefuted(right, usableAccuracy, refuted) &&

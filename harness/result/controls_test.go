@@ -55,15 +55,6 @@ func TestControlsRule(t *testing.T) {
 	}
 }
 
-// TestOldControls: a file without the list of what was not judged keeps the rule it was written by.
-func TestOldControls(t *testing.T) {
-	c := controls(0, 0, 1, 0)
-	c.Unjudged = nil
-	if c.Valid() || !c.Enough() {
-		t.Errorf("valid %v, enough %v", c.Valid(), c.Enough())
-	}
-}
-
 // TestControlRates: rates are over what was judged.
 func TestControlRates(t *testing.T) {
 	c := controls(1, 4, 2, 6)

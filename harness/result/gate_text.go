@@ -98,15 +98,11 @@ func (p *Proof) text(floor float64, total int, met bool) string {
 }
 
 func (p *Proof) failure(floor float64) string {
-	// Results of earlier versions have no upper bound; no result has one of 0.
-	bound := ""
-	if p.Upper > 0 {
-		bound = ", " + decimals(p.Upper, floor) + ","
-	}
+	bound := decimals(p.Upper, floor)
 	if p.Refuted {
-		return fmt.Sprintf("proven: even the one-sided 95%% upper bound%s%s is below it", p.over(), bound)
+		return fmt.Sprintf("proven: even the one-sided 95%% upper bound%s, %s, is below it", p.over(), bound)
 	}
-	return fmt.Sprintf("not proven: the one-sided 95%% upper bound%s%s still reaches it%s",
+	return fmt.Sprintf("not proven: the one-sided 95%% upper bound%s, %s, still reaches it%s",
 		p.over(), bound, p.settle())
 }
 

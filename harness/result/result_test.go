@@ -55,14 +55,11 @@ func TestBelieved(t *testing.T) {
 	}
 }
 
-// TestProofWithoutUpperBound: results of earlier versions have none.
-func TestProofWithoutUpperBound(t *testing.T) {
-	g := result.Gate{Floor: 0.9, Required: 45, Passed: 40, Total: 50, Proof: &result.Proof{Method: result.MethodExact, Lower: 0.69, Refuted: true}}
-	if got, want := g.FloorText(), "40/50 misses the floor 0.9 (needs 45), proven: even the one-sided 95% upper bound is below it"; got != want {
-		t.Errorf("got %s", got)
+func TestEnds(t *testing.T) {
+	if got := (&result.Interval{Low: 0.81162, High: 0.96845}).Ends(); got != "0.812–0.968" {
+		t.Errorf("got %q", got)
 	}
-	g.Proof.Refuted = false
-	if got, want := g.ProofText(), "not proven: the one-sided 95% upper bound still reaches it"; got != want {
-		t.Errorf("got %s", got)
+	if got := (*result.Interval)(nil).Ends(); got != "–" {
+		t.Errorf("got %q", got)
 	}
 }

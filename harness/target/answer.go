@@ -222,7 +222,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			}
 			retrieved = true
 			if a.Retrieved, err = Chunks(o, "chunks"); err != nil {
-				return newFailure(result.KindProtocol, "retrieve event: "+err.Error())
+				return NewFailure(result.KindProtocol, "retrieve event: "+err.Error())
 			}
 			a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
 			a.spelled |= spellingsOf(o, "chunks")
@@ -237,7 +237,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			kept += len(ev.Data)
 			a.Citations = append(a.Citations, bytes.ToValidUTF8(bytes.Clone(ev.Data), []byte("\ufffd")))
 		case protocol.EventError:
-			return newFailure(result.KindDaemon, "error event: "+errorText(o))
+			return NewFailure(result.KindDaemon, "error event: "+errorText(o))
 		case protocol.EventDone:
 			if a.Retrieved == nil {
 				a.Retrieved = []result.Chunk{}
@@ -246,7 +246,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			return err
 		}
 		if kept > maxAnswer {
-			return newFailure(result.KindProtocol, fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20))
+			return NewFailure(result.KindProtocol, fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20))
 		}
 	}
 }
@@ -277,7 +277,7 @@ func decodeEvent(o jsonobj.Object, ev sse.Event) (_ jsonobj.Object, known bool, 
 	case err != nil && ev.Name == protocol.EventError:
 		return jsonobj.Object{{Key: []byte("message"), Value: encodeString(ev.Data)}}, true, nil
 	case err != nil:
-		return nil, true, newFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data)))
+		return nil, true, NewFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data)))
 	}
 	return o, true, nil
 }
@@ -291,7 +291,7 @@ func encodeString(b []byte) json.RawMessage {
 // it is empty; nil if it has none.
 func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
 	if string(done.Get("ok")) == "false" {
-		return nil, newFailure(result.KindDaemon, "done event with ok false: "+errorText(done))
+		return nil, NewFailure(result.KindDaemon, "done event with ok false: "+errorText(done))
 	}
 	if text, ok := jsonobj.String(done.Get("answer")); ok {
 		whole = &text
@@ -315,10 +315,10 @@ func streamEnd(
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, sse.ErrTooLarge):
-		return newFailure(result.KindProtocol, err.Error())
+		return NewFailure(result.KindProtocol, err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return withoutDone(err, got, timeline, others)
 	default:
-		return &Failure{Failure: result.Failure{Kind: result.KindTransport, Message: "read stream: " + err.Error()}, retry: true}
+		return TransientFailure(result.KindTransport, "read stream: "+err.Error(), 0)
 	}
 }

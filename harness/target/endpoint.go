@@ -172,7 +172,7 @@ func (e *Endpoint) read(ctx context.Context, r Request) ([]byte, error) {
 	defer res.Body.Close()
 	data, err := httpclient.ReadBody(res, maxBody)
 	if errors.Is(err, httpclient.ErrTooLarge) {
-		return nil, newFailure(result.KindProtocol, fmt.Sprintf("%s %s: %v", r.Method, r.Path, err))
+		return nil, NewFailure(result.KindProtocol, fmt.Sprintf("%s %s: %v", r.Method, r.Path, err))
 	}
 	if err != nil {
 		return nil, transportFailure(ctx, err)
@@ -217,7 +217,7 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 	}
 	o, _ := jsonobj.Parse(data) // a body in another format means that the daemon is healthy
 	if string(o.Get("ok")) == "false" {
-		return "", newFailure(result.KindDaemon, "it reports that it is not healthy: "+clip(data))
+		return "", NewFailure(result.KindDaemon, "it reports that it is not healthy: "+clip(data))
 	}
 	return o.Text("version"), nil
 }
@@ -226,9 +226,7 @@ func transportFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f := newFailure(result.KindTransport, err.Error())
-	f.retry = true
-	return f
+	return TransientFailure(result.KindTransport, err.Error(), 0)
 }
 
 func statusFailure(r Request, res *http.Response) *Failure {

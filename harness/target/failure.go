@@ -17,22 +17,24 @@ type Failure struct {
 	shape      bool          // the answer has another form than the protocol's
 }
 
-func newFailure(kind result.Kind, message string) *Failure {
+// NewFailure returns a failure after which the same request is not worth repeating. message is one
+// line. It need not be the daemon's: the model that answers may have caused it.
+func NewFailure(kind result.Kind, message string) *Failure {
 	return &Failure{Failure: result.Failure{Kind: kind, Message: message}}
 }
 
-// NewFailure returns a failure that something else than the daemon caused, such as the model that
-// answers. message is one line. The same request is not worth repeating.
-func NewFailure(kind result.Kind, message string) *Failure { return newFailure(kind, message) }
-
 // ShapeFailure returns the failure of an answer that cannot be read. Every answer of such a service
 // fails in the same way, so that Target.Check ends a run before its first question.
-func ShapeFailure(message string) *Failure { return shapeFailure(message) }
+func ShapeFailure(message string) *Failure {
+	f := NewFailure(result.KindProtocol, message)
+	f.shape = true
+	return f
+}
 
 // TransientFailure returns a failure after which the same request may succeed. after is how long the
 // service asks its client to wait, 0 for nothing.
 func TransientFailure(kind result.Kind, message string, after time.Duration) *Failure {
-	f := newFailure(kind, message)
+	f := NewFailure(kind, message)
 	f.retry, f.retryAfter = true, after
 	return f
 }
@@ -54,7 +56,7 @@ func (f *Failure) Pending() int { return f.pending }
 // run, such as the end of its context.
 func AsFailure(err error) (f *Failure, ok bool) {
 	if _, ok := errors.AsType[questionTimeout](err); ok {
-		return newFailure(result.KindTimeout, err.Error()), true
+		return NewFailure(result.KindTimeout, err.Error()), true
 	}
 	return errors.AsType[*Failure](err)
 }

@@ -28,14 +28,6 @@ const (
 	maxShape = 16 << 10
 )
 
-// shapeFailure returns the failure of an answer that has another form than the protocol's. Every
-// answer of such a daemon fails in the same way.
-func shapeFailure(message string) *Failure {
-	f := newFailure(result.KindProtocol, message)
-	f.shape = true
-	return f
-}
-
 // otherLists are the keys under which daemons with another protocol return what a search found.
 var otherLists = []string{"results", "data", "documents", "items", "matches", "passages", "result", "memories"}
 
@@ -45,14 +37,14 @@ func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	if o.Get("chunks") == nil && o.Get("hits") == nil {
 		for _, key := range otherLists {
 			if v := o.Get(key); len(v) > 0 && (v[0] == '[' || v[0] == '{') {
-				return nil, shapeFailure(fmt.Sprintf("POST search: the answer has the keys %s, and neither "+
+				return nil, ShapeFailure(fmt.Sprintf("POST search: the answer has the keys %s, and neither "+
 					`"chunks" nor "hits": this is another protocol, and no --dialect reads it`, namesOf(keysOf(o))))
 			}
 		}
 	}
 	chunks, err := Chunks(o, "chunks", "hits")
 	if err != nil {
-		return nil, shapeFailure("POST search: " + err.Error())
+		return nil, ShapeFailure("POST search: " + err.Error())
 	}
 	return chunks, nil
 }
@@ -150,7 +142,7 @@ func firstKeys(body []byte) (keys []string, more bool) {
 // notEvents returns the failure of an ask whose answer has another content type than an event
 // stream.
 func notEvents(contentType string, body []byte) *Failure {
-	return shapeFailure(fmt.Sprintf("POST ask answered %q instead of %s, with %s: %s; %s",
+	return ShapeFailure(fmt.Sprintf("POST ask answered %q instead of %s, with %s: %s; %s",
 		printable.Line(contentType, 2*maxName), protocol.TypeEvents, bodyForm(body), clip(body), wantEvents))
 }
 
@@ -198,7 +190,7 @@ func (o *otherEvents) failure() *Failure {
 	if o.openAI {
 		what += " (the stream of an OpenAI chat completion)"
 	}
-	return shapeFailure(fmt.Sprintf("POST ask: the stream has %s; %s", what, wantEvents))
+	return ShapeFailure(fmt.Sprintf("POST ask: the stream has %s; %s", what, wantEvents))
 }
 
 // withoutDone returns the failure of a stream that ended before its done event. A stream that was
@@ -213,7 +205,7 @@ func withoutDone(err error, got int, timeline result.Timeline, others otherEvent
 	if len(known) == 0 && len(others.names) > 0 {
 		return others.failure()
 	}
-	f := newFailure(result.KindIncomplete, fmt.Sprintf("the stream ended without done, after %d bytes of answer", got))
+	f := NewFailure(result.KindIncomplete, fmt.Sprintf("the stream ended without done, after %d bytes of answer", got))
 	if all := append(known, others.names...); len(all) > 0 {
 		f.Message += "; it had the events " + namesOf(all)
 	}
@@ -228,6 +220,6 @@ func notObject(r Request, body []byte, err error) *Failure {
 	if !errors.Is(err, jsonobj.ErrNotObject) {
 		reason = fmt.Sprintf(" (%v)", err)
 	}
-	return shapeFailure(fmt.Sprintf("%s %s did not answer with a JSON object but with %s%s: %s",
+	return ShapeFailure(fmt.Sprintf("%s %s did not answer with a JSON object but with %s%s: %s",
 		r.Method, path, bodyForm(body[:min(len(body), maxShape)]), reason, clip(body)))
 }

@@ -102,27 +102,3 @@ func TestBaseline(t *testing.T) {
 		}
 	}
 }
-
-// TestBaselineWithoutMarginP verifies a file of a version that did not record margin_p.
-func TestBaselineWithoutMarginP(t *testing.T) {
-	path, _ := baselineFile(t)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := mustDecode(t, data).(map[string]any)
-	gate := whole["gate"].(map[string]any)["baseline"].(map[string]any)
-	if _, ok := gate["margin_p"]; !ok {
-		t.Fatal("margin_p is not recorded")
-	}
-	delete(gate, "margin_p")
-	if data, err = json.Marshal(whole); err == nil {
-		err = os.WriteFile(path, data, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rep := verified(t, path); !rep.OK {
-		t.Errorf("%+v", rep)
-	}
-}

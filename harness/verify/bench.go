@@ -23,7 +23,7 @@ func benchFile(path string) (*Report, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	rep := &Report{Path: path, Kind: record.Kind, NotChecked: []string{"what was measured: the blocks and their histograms"}}
-	violations(compiled().bench, "", v, func(path, problem string) {
+	violations(compiled().bench, v, func(path, problem string) {
 		rep.add(Difference{Path: orRoot(path), Problem: problem})
 	})
 	if f.Baseline != nil {
@@ -67,15 +67,15 @@ func (r *Report) block(path string, b record.Block) {
 			failed += n
 		}
 		r.Figures += 3
-		at := fmt.Sprintf("%s.ops[%d]", path, i)
+		add, at := found(r.add), fmt.Sprintf("%s.ops[%d]", path, i)
 		if o.Offered != o.OK+failed+o.Dropped {
-			r.add(Difference{Path: at + ".offered", InFile: text(o.Offered), Recomputed: text(o.OK + failed + o.Dropped)})
+			add.differ(at+".offered", o.Offered, o.OK+failed+o.Dropped)
 		}
 		if o.Latency.N() != o.OK {
-			r.add(Difference{Path: at + ".latency", Problem: fmt.Sprintf("it has %d values, and %d requests succeeded", o.Latency.N(), o.OK)})
+			add(Difference{Path: at + ".latency", Problem: fmt.Sprintf("it has %d values, and %d requests succeeded", o.Latency.N(), o.OK)})
 		}
 		if o.InTime > o.OK {
-			r.add(Difference{Path: at + ".in_time", Problem: fmt.Sprintf("%d ended in time, and %d requests succeeded", o.InTime, o.OK)})
+			add(Difference{Path: at + ".in_time", Problem: fmt.Sprintf("%d ended in time, and %d requests succeeded", o.InTime, o.OK)})
 		}
 	}
 }

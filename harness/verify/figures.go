@@ -92,12 +92,6 @@ func (f *figures) notChecked(res *result.Result) []string {
 	if res.Retrieval != nil {
 		out = append(out, "warnings about the dataset and the corpus")
 	}
-	if f.olderIntervals {
-		out = append(out, "the intervals of retrieval measures, which an older evalctl computed otherwise or not at all")
-	}
-	if f.noDepth {
-		out = append(out, "the depth of the rankings, which an older evalctl did not record")
-	}
 	if f.given(res) {
 		out = append(out, fmt.Sprintf("which questions the baseline passed: %s cannot be read, or is not the file of that SHA-256",
 			text(res.Gate.Baseline.Path)))
@@ -184,42 +178,17 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		f.sum.PriceReaders(res.ReaderCost.Prices())
 	}
 	f.sum.Fill(want)
-	if f.olderIntervals = olderIntervals(res, want); f.olderIntervals {
-		want.Retrieval.Intervals, want.Retrieval.Basis = res.Retrieval.Intervals, nil
-	}
-	if f.noDepth = res.Retrieval != nil && want.Retrieval != nil && res.Retrieval.Depth == nil &&
-		want.Retrieval.Depth != nil; f.noDepth {
-		want.Retrieval.Depth = nil
-	}
 	if want.Retrieval != nil {
 		want.Retrieval.Warnings = append(res.Retrieval.DatasetWarnings(), want.Retrieval.Warnings...)
 	}
 	if res.Replay != nil {
-		f.fillReplay(want, res, rep)
+		f.fillReplay(want, res)
 	}
 	f.costs(want, res, rep)
 	if f.sum.Judge(want); f.given(res) {
 		f.sum.JudgeGiven(want, res.Gate.Baseline)
 	}
-	if g := res.Gate; g != nil && g.Baseline != nil && g.Baseline.MarginP == nil && want.Gate.Baseline != nil {
-		want.Gate.Baseline.MarginP = nil // an older version did not record it
-	}
 	return want
-}
-
-// olderIntervals reports whether the file was written before the intervals of the retrieval
-// measures were by bootstrap: it does not say what they take as independent, and has t intervals or
-// none.
-func olderIntervals(res, want *result.Result) bool {
-	if res.Retrieval == nil || want.Retrieval == nil || res.Retrieval.Basis != nil || want.Retrieval.Basis == nil {
-		return false
-	}
-	for _, i := range res.Retrieval.Intervals {
-		if i.Method != result.MethodT {
-			return false
-		}
-	}
-	return true
 }
 
 // asked sets what follows from the questions only if all were asked.
@@ -244,7 +213,7 @@ func (f *figures) asked(want *result.Result) {
 }
 
 // fillReplay sets what a replay reports.
-func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
+func (f *figures) fillReplay(want, res *result.Result) {
 	r := *res.Replay
 	r.Arm = res.Identity.SDK
 	r.Strata, r.Weighted, r.Macro, r.Verdicts, r.Losses = nil, nil, nil, nil, nil
@@ -263,7 +232,7 @@ func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 		t.InFlight = len(t.Arms) * t.Concurrency
 		r.Together = &t
 	}
-	if r.Controls != nil && r.Controls.Unjudged != nil { // not of a file that counted otherwise
+	if r.Controls != nil {
 		c := *r.Controls
 		c.Count()
 		r.Controls = &c
@@ -286,55 +255,39 @@ func (f *figures) fillReplay(want, res *result.Result, rep *Report) {
 
 // costs compares what the questions and the other requests cost with what the file says was spent.
 func (f *figures) costs(want, res *result.Result, rep *Report) {
+	add := found(rep.add)
 	if file, sum := res.Cost.SpentUSD, want.Cost.SpentUSD; file != sum && closeTo(number(file), number(sum)) {
-		rep.add(Difference{Path: ".cost.spent_usd", InFile: text(file), Recomputed: text(sum)}) // in its last digits
-	}
-	atLeast := func(path string, file, least llm.USD) {
-		if file < least {
-			rep.add(Difference{Path: path, InFile: text(file),
-				Problem: fmt.Sprintf("the questions alone cost %s", text(least))})
-		}
+		add.differ(".cost.spent_usd", file, sum) // in its last digits
 	}
 	c := want.CostAccounting
 	if c == nil {
 		return
 	}
 	f.requests(res, rep)
+	const account = ".cost_accounting"
 	// A kill between the lines of ledger and journal loses the outcome in one of them.
-	atLeast(".cost_accounting.judge_usd", c.JudgeUSD, want.Cost.SpentUSD-want.Cost.MayHaveBeenChargedUSD)
-	if most := want.Cost.SpentUSD.Plus(c.SharedUSD).Plus(c.LostUSD); c.JudgeUSD > most {
-		rep.add(Difference{Path: ".cost_accounting.judge_usd", InFile: text(c.JudgeUSD),
-			Problem: fmt.Sprintf("judging the questions, what is shared and what was lost cost %s", text(most))})
-	}
-	atLeast(".cost_accounting.actor_usd", c.ActorUSD, f.actor)
-	if c.LostUSD > c.TotalUSD {
-		rep.add(Difference{Path: ".cost_accounting.lost_usd", InFile: text(c.LostUSD), Problem: "it is a part of total_usd"})
-	}
+	least, most := want.Cost.SpentUSD-want.Cost.MayHaveBeenChargedUSD, want.Cost.SpentUSD.Plus(c.SharedUSD).Plus(c.LostUSD)
+	add.must(c.JudgeUSD >= least, account+".judge_usd", c.JudgeUSD, "the questions alone cost %v", least)
+	add.must(c.JudgeUSD <= most, account+".judge_usd", c.JudgeUSD, "judging the questions, what is shared and what was lost cost %v", most)
+	add.must(c.ActorUSD >= f.actor, account+".actor_usd", c.ActorUSD, "the questions alone cost %v", f.actor)
+	add.must(c.LostUSD <= c.TotalUSD, account+".lost_usd", c.LostUSD, "it is a part of total_usd")
 	if l := c.List; l != nil {
-		if sum := f.replay.Saved().Plus(l.UnassignedSavingsUSD); c.CachedSavingsUSD != sum {
-			rep.add(Difference{Path: ".cost_accounting.cached_savings_usd", InFile: text(c.CachedSavingsUSD),
-				Problem: fmt.Sprintf("the questions and what belongs to none saved %s", text(sum))})
-		}
+		sum := f.replay.Saved().Plus(l.UnassignedSavingsUSD)
+		add.must(c.CachedSavingsUSD == sum, account+".cached_savings_usd", c.CachedSavingsUSD, "the questions and what belongs to none saved %v", sum)
 		// What the check of the judge saved for several arms is in no arm's cached_savings_usd. A daemon
 		// that was seen was not asked by workers, so that without others there is one arm.
 		alone := res.Replay.Daemon != nil && res.Replay.Together == nil || l.SharedUSD == 0 && c.SharedUSD != 0
-		if (alone || res.Identity.Judge == nil) && l.SavedUSD > c.CachedSavingsUSD {
-			rep.add(Difference{Path: ".cost_accounting.list_cost.saved_usd", InFile: text(l.SavedUSD),
-				Problem: fmt.Sprintf("it is a part of what all hits saved, %s", text(c.CachedSavingsUSD))})
-		}
-		if l.SharedUSD != 0 && l.SharedUSD != c.SharedUSD {
-			rep.add(Difference{Path: ".cost_accounting.list_cost.shared_usd", InFile: text(l.SharedUSD),
-				Problem: fmt.Sprintf("what all arms share cost %s", text(c.SharedUSD))})
-		}
+		several := !alone && res.Identity.Judge != nil
+		add.must(several || l.SavedUSD <= c.CachedSavingsUSD, account+".list_cost.saved_usd", l.SavedUSD,
+			"it is a part of what all hits saved, %v", c.CachedSavingsUSD)
+		add.must(l.SharedUSD == 0 || l.SharedUSD == c.SharedUSD, account+".list_cost.shared_usd", l.SharedUSD,
+			"what all arms share cost %v", c.SharedUSD)
 	}
 	models := llm.USD(0)
 	for _, t := range c.Tokens {
 		models = models.Plus(t.USD)
 	}
-	if models > c.TotalUSD {
-		rep.add(Difference{Path: ".cost_accounting.tokens_by_model", InFile: text(models),
-			Problem: "its models cost more than total_usd"})
-	}
+	add.must(models <= c.TotalUSD, account+".tokens_by_model", models, "its models cost more than total_usd")
 }
 
 // number returns an amount as it is written.

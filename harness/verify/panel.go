@@ -7,7 +7,7 @@ import (
 
 // panel checks that a record has the verdicts of the panel's recipes, and that its own is that of the
 // first.
-func (c *checker) panel(r *result.Record, add func(Difference)) {
+func (c *checker) panel(r *result.Record, add found) {
 	if len(r.Panel) == 0 && (len(c.recipes) == 0 || r.Outcome != result.Scored) {
 		return
 	}
@@ -19,13 +19,13 @@ func (c *checker) panel(r *result.Record, add func(Difference)) {
 	for i, v := range r.Panel {
 		path := ".judge_panel[" + text(i) + "]"
 		if v.Recipe != c.recipes[i].Name {
-			differ(add, path+".recipe", v.Recipe, c.recipes[i].Name)
+			add.differ(path+".recipe", v.Recipe, c.recipes[i].Name)
 		}
 		if want := v.Score != nil && *v.Score >= scorer.PassMark; v.Passed != want {
-			differ(add, path+".passed", v.Passed, want)
+			add.differ(path+".passed", v.Passed, want)
 		}
 	}
 	if first := r.Panel[0].Score; r.Outcome != result.Errored && text(first) != text(r.Score) {
-		differ(add, ".score", r.Score, first)
+		add.differ(".score", r.Score, first)
 	}
 }

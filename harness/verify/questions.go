@@ -36,10 +36,6 @@ type figures struct {
 	replay *aggregate.ReplaySum
 	// baseline is nil if the result has none, or if it is not at hand.
 	baseline *aggregate.Baseline
-	// olderIntervals is set if the intervals of retrieval are those of an older version.
-	olderIntervals bool
-	// noDepth is set if the file does not say how deep the rankings were, as in an older version.
-	noDepth bool
 
 	number  int // of questions
 	numbers map[askedID]int
@@ -56,11 +52,8 @@ type askedID struct {
 }
 
 // add reads the texts of questions, which are decoded and checked concurrently.
-func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, rep *Report) error {
-	check, err := newChecker(res)
-	if err != nil {
-		return err
-	}
+func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, rep *Report) (err error) {
+	check := newChecker(res)
 	f.numbers = map[askedID]int{}
 	batches, done := make(chan batch), make(chan checked)
 	var workers, collector sync.WaitGroup
@@ -165,7 +158,7 @@ func (c *checker) batch(b batch) checked {
 
 // schema checks a question against the schema. A question as evalctl writes it has only keys that
 // the schema allows, so that it is enough to look at their values; that is much faster.
-func (c *checker) schema(text []byte, rec *result.Record, add func(Difference)) {
+func (c *checker) schema(text []byte, rec *result.Record, add found) {
 	written, err := json.Marshal(rec)
 	if err == nil && bytes.Equal(written, text) && plausible(rec) {
 		return
@@ -174,7 +167,7 @@ func (c *checker) schema(text []byte, rec *result.Record, add func(Difference)) 
 	if err != nil {
 		return // which Unmarshal has reported
 	}
-	violations(compiled().question, "", v, func(path, problem string) {
+	violations(compiled().question, v, func(path, problem string) {
 		add(Difference{Path: path, Problem: problem})
 	})
 }

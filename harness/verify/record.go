@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
@@ -19,9 +18,6 @@ type checker struct {
 	scorer scorer.Scorer
 	// checks applies the checks of questions again, nil unless the run did.
 	checks *scorer.Checks
-	// typography is set if the exact scorer compared typographic characters as they are, as older
-	// versions did.
-	typography bool
 	// repeats is how often each question was asked, 0 for once.
 	repeats int
 	replay  bool
@@ -38,11 +34,12 @@ type checker struct {
 	brains []string
 }
 
-func newChecker(res *result.Result) (*checker, error) {
+func newChecker(res *result.Result) *checker {
 	id := res.Identity
 	c := &checker{
-		topK: max(1, id.TopK), repeats: id.Dataset.Repeats,
-		replay: res.Replay != nil, recipes: id.Panel, unretrieved: res.Mapped.Unretrieved(), byText: res.Mapped != nil && res.Mapped.ByText > 0, corpus: id.Corpus != nil, brains: []string{""},
+		topK: max(1, id.TopK), repeats: id.Dataset.Repeats, replay: res.Replay != nil, recipes: id.Panel,
+		unretrieved: res.Mapped.Unretrieved(), byText: res.Mapped != nil && res.Mapped.ByText > 0,
+		corpus: id.Corpus != nil, brains: []string{""},
 	}
 	if len(res.Brains) > 1 {
 		c.brains = nil
@@ -55,47 +52,31 @@ func newChecker(res *result.Result) (*checker, error) {
 		c.checks = &scorer.Checks{Case: caseMatters}
 	} else if err == nil && kind.Offline != nil {
 		c.scorer = kind.Offline(scorer.Options{TopK: c.topK, ExactCase: caseMatters})
-		c.typography = id.ExactCase == nil && id.Scorer == scorer.Exact{}.Name()
 	}
-	return c, nil
-}
-
-// differ reports two values that are not the same.
-func differ(add func(Difference), path string, file, want any) {
-	add(Difference{Path: path, InFile: text(file), Recomputed: text(want)})
+	return c
 }
 
 // record checks what follows from other parts of the same record. The schema has been checked.
-func (c *checker) record(r *result.Record, add func(Difference)) {
+func (c *checker) record(r *result.Record, add found) {
 	if r.Score != nil {
 		c.score(r, add)
 	}
 	if answered := r.Outcome == result.Scored || r.Outcome == result.Unscored; answered && c.checks != nil {
 		c.applied(r, add)
 	}
-	if r.SearchMS != nil && *r.SearchMS > r.LatencyMS {
-		add(Difference{Path: ".search_ms", InFile: text(*r.SearchMS),
-			Problem: "the search is part of latency_ms, which is less: " + text(r.LatencyMS)})
-	}
-	if r.Untimed && r.LatencyMS != 0 {
-		add(Difference{Path: ".latency_ms", InFile: text(r.LatencyMS), Problem: "the question is marked as untimed"})
-	}
-	if r.FeltMS != nil && *r.FeltMS <= r.LatencyMS {
-		add(Difference{Path: ".felt_ms", InFile: text(*r.FeltMS),
-			Problem: "it includes latency_ms and waits, and is not longer than " + text(r.LatencyMS)})
-	}
-	if r.Repeat < min(1, c.repeats) || r.Repeat > c.repeats {
-		add(Difference{Path: ".repeat", InFile: text(r.Repeat),
-			Problem: "each question was asked " + text(max(1, c.repeats)) + " times"})
-	}
+	add.must(r.SearchMS == nil || *r.SearchMS <= r.LatencyMS, ".search_ms", r.SearchMS,
+		"the search is part of latency_ms, which is less: %v", r.LatencyMS)
+	add.must(!r.Untimed || r.LatencyMS == 0, ".latency_ms", r.LatencyMS, "the question is marked as untimed")
+	add.must(r.FeltMS == nil || *r.FeltMS > r.LatencyMS, ".felt_ms", r.FeltMS,
+		"it includes latency_ms and waits, and is not longer than %v", r.LatencyMS)
+	add.must(r.Repeat >= min(1, c.repeats) && r.Repeat <= c.repeats, ".repeat", r.Repeat,
+		"each question was asked %v times", max(1, c.repeats))
 	for i, e := range r.Timeline {
 		if i > 0 && e.AtMS < r.Timeline[i-1].AtMS || e.N > 0 && e.LastMS < e.AtMS {
 			add(Difference{Path: ".timeline[" + text(i) + "]", InFile: text(e), Problem: "it is earlier than what it follows"})
 		}
 	}
-	if !slices.Contains(c.brains, r.Brain) {
-		add(Difference{Path: ".brain", InFile: text(r.Brain), Problem: "the run did not ask this brain"})
-	}
+	add.must(slices.Contains(c.brains, r.Brain), ".brain", r.Brain, "the run did not ask this brain")
 	if want := r.JudgeVerdict; c.replay && want != "" {
 		c.verdict(r, add)
 	}
@@ -107,7 +88,7 @@ func (c *checker) record(r *result.Record, add func(Difference)) {
 
 // leaks checks that the forbidden texts in the record are among those that it says came back. What
 // came back elsewhere, or of deleted documents, is not in the file.
-func (c *checker) leaks(r *result.Record, add func(Difference)) {
+func (c *checker) leaks(r *result.Record, add found) {
 	found := result.NewLeaks(r.Forbidden)
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		found.LookAnswer(r.Answer, r.Retrieved, r.Citations)
@@ -120,26 +101,26 @@ func (c *checker) leaks(r *result.Record, add func(Difference)) {
 }
 
 // score checks a score and whether it passes. A scorer without a model scores the answer again.
-func (c *checker) score(r *result.Record, add func(Difference)) {
+func (c *checker) score(r *result.Record, add found) {
 	v := scorer.Verdict{Scored: true, Score: *r.Score}
-	if c.scorer != nil && (!c.typography || !hasTypography(r.Item())) {
+	if c.scorer != nil {
 		again, err := c.scorer.Score(context.Background(), r.Item())
 		again = r.Conditioned(again)
 		if err != nil {
 			add(Difference{Path: ".score", InFile: text(*r.Score), Problem: "it cannot be computed: " + err.Error()})
 		} else if !again.Scored || !near(again.Score, *r.Score) {
-			differ(add, ".score", *r.Score, again.Score)
+			add.differ(".score", *r.Score, again.Score)
 			v = again
 		}
 	}
 	if r.Passed != v.Passed() {
-		differ(add, ".passed", r.Passed, v.Passed())
+		add.differ(".passed", r.Passed, v.Passed())
 	}
 }
 
 // applied checks the outcomes of a question's checks and the score that follows from them. What a
 // judge said is taken as it is.
-func (c *checker) applied(r *result.Record, add func(Difference)) {
+func (c *checker) applied(r *result.Record, add found) {
 	item := r.Item()
 	if err := c.checks.Check(item); err != nil {
 		add(Difference{Path: ".checks", Problem: "they cannot be applied: " + err.Error()})
@@ -150,27 +131,20 @@ func (c *checker) applied(r *result.Record, add func(Difference)) {
 		path := ".checks[" + text(i) + "].holds"
 		switch got := r.Checks[i].Holds; {
 		case got == nil && want.Scored:
-			differ(add, path, nil, want.Holds)
+			add.differ(path, nil, want.Holds)
 		case got != nil && *got != want.Holds:
-			differ(add, path, *got, want.Holds)
+			add.differ(path, *got, want.Holds)
 		}
 	}
 	if again.Scored != (r.Score != nil) {
 		add(Difference{Path: ".score", InFile: text(r.Score), Problem: "usable verdicts of all checks: " + text(again.Scored)})
 	} else if r.Score != nil && !near(again.Score, *r.Score) {
-		differ(add, ".score", *r.Score, again.Score)
+		add.differ(".score", *r.Score, again.Score)
 	}
 }
 
-// hasTypography reports whether what was compared may depend on the version of the exact scorer.
-func hasTypography(item scorer.Item) bool {
-	return slices.ContainsFunc(append(slices.Clone(item.Expected), item.Answer), func(s string) bool {
-		return strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf })
-	})
-}
-
 // verdict checks the verdict on a question of a replay against its outcome.
-func (c *checker) verdict(r *result.Record, add func(Difference)) {
+func (c *checker) verdict(r *result.Record, add found) {
 	var want []result.JudgeVerdict
 	switch {
 	case r.Outcome == result.Errored:
@@ -182,52 +156,34 @@ func (c *checker) verdict(r *result.Record, add func(Difference)) {
 	case r.Outcome == result.Scored:
 		want = []result.JudgeVerdict{result.Incorrect, result.AbstainIncorrect}
 	}
-	if !slices.Contains(want, r.JudgeVerdict) {
-		add(Difference{Path: ".judge_verdict", InFile: text(r.JudgeVerdict),
-			Problem: "the outcome is " + string(r.Outcome) + " and passed is " + text(r.Passed)})
-	}
-	if lost := !r.Passed && r.Outcome.Counts(); lost != (r.Cause != "") {
-		add(Difference{Path: ".loss", InFile: text(r.Cause), Problem: "passed is " + text(r.Passed)})
-	}
+	add.must(slices.Contains(want, r.JudgeVerdict), ".judge_verdict", r.JudgeVerdict,
+		"the outcome is %v and passed is %v", string(r.Outcome), r.Passed)
+	lost := !r.Passed && r.Outcome.Counts()
+	add.must(lost == (r.Cause != ""), ".loss", r.Cause, "passed is %v", r.Passed)
 }
 
 // lost compares what lost a question, and how deep its gold was looked for, with the ranks of the
 // gold.
-func (c *checker) lost(r *result.Record, add func(Difference)) {
+func (c *checker) lost(r *result.Record, add found) {
 	missing := r.Retrieval != nil && slices.ContainsFunc(r.Retrieval.Gold, func(g scorer.Gold) bool { return g.Rank < 1 || g.Rank > c.topK })
 	deep := 0
 	if r.DeepRank != nil {
 		deep = *r.DeepRank
-		switch {
-		case !missing:
-			add(Difference{Path: ".deep_rank", InFile: text(deep), Problem: "no gold is missing from the top-k"})
-		case deep > protocol.MaxSearchTopK:
-			add(Difference{Path: ".deep_rank", InFile: text(deep),
-				Problem: "no search is deeper than " + text(protocol.MaxSearchTopK)})
-		}
+		add.must(missing, ".deep_rank", deep, "no gold is missing from the top-k")
+		add.must(!missing || deep <= protocol.MaxSearchTopK, ".deep_rank", deep, "no search is deeper than %v", protocol.MaxSearchTopK)
 	}
-	problem := ""
 	switch r.Cause {
 	case result.CauseRankBurial:
-		if deep == 0 {
-			problem = "no gold was found below the top-k"
-		}
+		add.must(deep > 0, ".loss", r.Cause, "no gold was found below the top-k")
 	case result.CauseMissRetrieval:
-		if !missing || deep > 0 {
-			problem = "missing gold: " + text(missing) + ", found at rank " + text(deep)
-		}
+		add.must(missing && deep <= 0, ".loss", r.Cause, "missing gold: %v, found at rank %v", missing, deep)
 	case result.CauseReader:
-		if missing {
-			problem = "gold is missing from the top-k"
-		}
-	}
-	if problem != "" {
-		add(Difference{Path: ".loss", InFile: text(r.Cause), Problem: problem})
+		add.must(!missing, ".loss", r.Cause, "gold is missing from the top-k")
 	}
 }
 
 // retrieval checks the comparison of what was retrieved with the gold.
-func (c *checker) retrieval(r *result.Record, add func(Difference)) {
+func (c *checker) retrieval(r *result.Record, add found) {
 	q := r.Retrieval
 	if q == nil {
 		if len(r.ExpectedPaths) > 0 && !c.unretrieved && r.Outcome != result.Errored && r.Outcome.Counts() {
@@ -238,7 +194,7 @@ func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 	gold := result.Gold(r.ExpectedPaths)
 	same := slices.EqualFunc(gold, q.Gold, func(a, b scorer.Gold) bool { return a.Path == b.Path && a.Gain == b.Gain })
 	if !same {
-		differ(add, ".retrieval.gold", q.Gold, gold)
+		add.differ(".retrieval.gold", q.Gold, gold)
 		return
 	}
 	for _, m := range []struct {
@@ -250,7 +206,7 @@ func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 		{"average_precision", q.AveragePrecision, q.Gold.AveragePrecision()},
 	} {
 		if !near(m.file, m.want) {
-			differ(add, ".retrieval."+m.name, m.file, m.want)
+			add.differ(".retrieval."+m.name, m.file, m.want)
 		}
 	}
 	places := map[int]bool{}
@@ -268,7 +224,7 @@ func (c *checker) retrieval(r *result.Record, add func(Difference)) {
 
 // ranks checks the ranks of the gold against the retrieved paths. How these were translated to
 // those of a corpus is not known: with one, only gold that must be there, or cannot be, is named.
-func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add func(Difference)) {
+func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add found) {
 	if c.byText {
 		return // the texts of the corpus are not in the file
 	}
@@ -277,14 +233,14 @@ func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add func(Differen
 		return dataset.Paths(nil).Documents(c, gold)
 	})
 	if !c.corpus && q.Documents != want.Documents {
-		differ(add, ".retrieval.documents", q.Documents, want.Documents)
+		add.differ(".retrieval.documents", q.Documents, want.Documents)
 	}
 	repeated := slices.ContainsFunc(chunks, func(c result.Chunk) bool { return len(c.Duplicates) > 0 })
 	for i, g := range q.Gold {
 		path := ".retrieval.gold[" + text(i) + "].rank"
 		switch rank := want.Gold[i].Rank; {
 		case !c.corpus && g.Rank != rank:
-			differ(add, path, g.Rank, rank)
+			add.differ(path, g.Rank, rank)
 		case c.corpus && !repeated && g.Rank == 0 && rank > 0:
 			add(Difference{Path: path, InFile: "0", Problem: text(g.Path) + " is among the retrieved paths"})
 		case c.corpus && g.Rank > 0 && !slices.ContainsFunc(chunks, func(c result.Chunk) bool { return names(c, g.Path) }):

@@ -10,19 +10,16 @@ func (f *figures) requests(res *result.Result, rep *Report) {
 		return
 	}
 	const path = ".replay.model_requests"
+	add := found(rep.add)
 	kinds := map[result.Generated]result.RequestCount{
 		result.Facts: m.Ingest, result.Answers: m.Answers, result.Vectors: m.Embeddings,
 	}
 	made, failed, further := 0, m.Ingest.Failed+m.Answers.Failed+m.Embeddings.Failed, false
 	for _, c := range kinds {
 		made += c.Made
-		if c.Failed > c.Made {
-			rep.add(Difference{Path: path, InFile: text(c), Problem: "more requests failed than were made"})
-		}
+		add.must(c.Failed <= c.Made, path, c, "more requests failed than were made")
 	}
-	if m.WithoutModel > made {
-		rep.add(Difference{Path: path + ".without_model", InFile: text(m.WithoutModel), Problem: "only " + text(made) + " were made"})
-	}
+	add.must(m.WithoutModel <= made, path+".without_model", m.WithoutModel, "only %v were made", made)
 	refused := 0
 	for _, r := range m.Refused {
 		further = further || r.Path == ""
@@ -30,15 +27,11 @@ func (f *figures) requests(res *result.Result, rep *Report) {
 			refused += r.Requests
 		}
 	}
-	if refused > failed || refused < failed && !further {
-		rep.add(Difference{Path: path + ".refused", InFile: text(refused), Problem: text(failed) + " completions and embeddings failed"})
-	}
+	add.must(refused == failed || refused < failed && further, path+".refused", refused, "%v completions and embeddings failed", failed)
 	for _, made := range m.Silent {
-		if n := kinds[made].Made; n > 0 {
-			rep.add(Difference{Path: path + ".silent", InFile: text(made), Problem: text(n) + " requests were made"})
-		}
+		n := kinds[made].Made
+		add.must(n == 0, path+".silent", made, "%v requests were made", n)
 	}
-	if len(m.Silent) > 0 && res.CostAccounting != nil && !res.CostAccounting.Unmetered {
-		rep.add(Difference{Path: ".cost_accounting.unmetered_daemon", InFile: "false", Problem: "the daemon made something without a request"})
-	}
+	metered := res.CostAccounting != nil && !res.CostAccounting.Unmetered
+	add.must(len(m.Silent) == 0 || !metered, ".cost_accounting.unmetered_daemon", false, "the daemon made something without a request")
 }

@@ -40,8 +40,8 @@ var compiled = sync.OnceValue(func() schemas {
 })
 
 // violations calls add with each violation of a schema by a value.
-func violations(s *schema, path string, v any, add func(path, problem string)) {
-	s.check(path, v, func(path, problem string) {
+func violations(s *schema, v any, add func(path, problem string)) {
+	s.check("", v, func(path, problem string) {
 		add(path, "the schema does not allow it: "+problem)
 	})
 }
@@ -56,7 +56,7 @@ func (r *Report) checkHead(members map[string]json.RawMessage) error {
 		}
 		head[key] = v
 	}
-	violations(compiled().head, "", head, func(path, problem string) {
+	violations(compiled().head, head, func(path, problem string) {
 		r.add(Difference{Path: orRoot(path), Problem: problem})
 	})
 	return nil

@@ -19,7 +19,7 @@ type sweep struct {
 	Cells   []cell      `json:"cells"`
 }
 
-// cell is a cell of a sweep file. Questions is nil in a file of an older version.
+// cell is a cell of a sweep file.
 type cell struct {
 	Mode       string            `json:"mode"`
 	TopK       int               `json:"top_k"`
@@ -50,7 +50,7 @@ func sweepFile(path string) (*Report, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	rep := &Report{Path: path, Kind: "sweep", NotChecked: []string{}}
-	violations(compiled().sweep, "", withoutQuestions(v), func(path, problem string) {
+	violations(compiled().sweep, withoutQuestions(v), func(path, problem string) {
 		rep.add(Difference{Path: orRoot(path), Problem: problem})
 	})
 	var s sweep
@@ -105,10 +105,6 @@ func (r *Report) cell(path string, c cell, sdk string) error {
 	r.same(path+".top_k", c.TopK, res.Identity.TopK)
 	r.same(path+".candidate_k", c.CandidateK, res.Identity.CandidateK)
 	r.same(path+".result.sdk", res.SDK, sdk)
-	if c.Questions == nil {
-		r.leaveOut("the figures of cells without questions, as an older evalctl wrote them")
-		return nil
-	}
 	part := &Report{Path: r.Path}
 	f := newFigures(&res)
 	if err := f.add(c.texts(), &res, part); err != nil {

@@ -81,26 +81,3 @@ func TestSweep(t *testing.T) {
 		t.Errorf("only %d changes", n)
 	}
 }
-
-// TestOlderSweep checks that cells without questions are not called wrong, but not checked.
-func TestOlderSweep(t *testing.T) {
-	data, err := os.ReadFile(sweepOf(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := mustDecode(t, data).(map[string]any)
-	for _, c := range whole["cells"].([]any) {
-		delete(c.(map[string]any), "questions")
-	}
-	path := filepath.Join(t.TempDir(), "go.sweep.json")
-	if data, err = json.Marshal(whole); err == nil {
-		err = os.WriteFile(path, data, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	rep := verified(t, path)
-	if !rep.OK || len(rep.NotChecked) != 1 || !strings.Contains(rep.NotChecked[0], "an older evalctl") {
-		t.Errorf("%+v", rep)
-	}
-}

@@ -54,6 +54,28 @@ type Difference struct {
 	number int // of the question, from 1
 }
 
+// found is called with what differs.
+type found func(Difference)
+
+// differ adds two values that are not the same.
+func (add found) differ(path string, file, want any) {
+	add(Difference{Path: path, InFile: text(file), Recomputed: text(want)})
+}
+
+// must adds a value that breaks a rule, unless the rule holds. args that are no strings are written
+// as JSON.
+func (add found) must(holds bool, path string, file any, rule string, args ...any) {
+	if holds {
+		return
+	}
+	for i, a := range args {
+		if _, ok := a.(string); !ok {
+			args[i] = text(a)
+		}
+	}
+	add(Difference{Path: path, InFile: text(file), Problem: fmt.Sprintf(rule, args...)})
+}
+
 // File verifies a result file of a run or a replay, whole or partial, a sweep file, or the file of a
 // bench. The error
 // says why the file cannot be read: it is none of these, has been cut off, or has a schema version

@@ -138,8 +138,8 @@ func TestEveryFigure(t *testing.T) {
 					t.Errorf("%s: after a change of %s File finds %+v, not %+v", name, at, rep.Differences, found)
 				}
 			}
-			if found == nil || !follows(at) || at == ".brains" || at == ".retrieval.depth" {
-				return // an error says where, or an older version wrote no depth
+			if found == nil || !follows(at) || at == ".brains" {
+				return // an error says where
 			}
 			for _, d := range found {
 				if strings.HasPrefix(d.Path, at) || strings.HasPrefix(at, d.Path) {
@@ -224,7 +224,7 @@ func TestEveryPartOfAQuestion(t *testing.T) {
 				t.Fatal(err)
 			}
 			valid := true
-			violations(compiled().question, "", mustDecode(t, line), func(string, string) { valid = false })
+			violations(compiled().question, mustDecode(t, line), func(string, string) { valid = false })
 			// The typed form has the keys in the order of evalctl.
 			var rec result.Record
 			if json.Unmarshal(line, &rec) == nil {
@@ -374,81 +374,6 @@ func TestSavings(t *testing.T) {
 		rep, err := File(write(t, res, questions))
 		if err != nil || rep.OK != ok || !ok && rep.Differences[0].Path != ".cost_accounting.list_cost.saved_usd" {
 			t.Errorf("one arm, %d more: %v, %+v", saved, err, rep.Differences)
-		}
-	}
-	// A file of an evalctl that recorded no list cost.
-	res, questions := records(t, path)
-	c := res.CostAccounting
-	c.List = nil
-	aggregate.PerCorrect(c, res.Counts)
-	if rep, err := File(write(t, res, questions)); err != nil || !rep.OK {
-		t.Errorf("without a list cost: %v, %+v", err, rep.Differences)
-	}
-}
-
-// TestOlderText checks that a score of an older version, which compared typographic characters as
-// they are, is not called wrong, and that one of this version is.
-func TestOlderText(t *testing.T) {
-	for name, c := range map[string]struct {
-		answer    string
-		exactCase *bool
-		found     bool
-	}{
-		"older":           {"the café’s kettle", nil, false},
-		"older and plain": {"the cafe's kettle", nil, true},
-		"now":             {"the café’s kettle", new(false), true},
-		"now with case":   {"the café’s kettle", new(true), true},
-	} {
-		res, questions := records(t, runFile(t, 15, 0, scorer.Exact{}))
-		res.Identity.ExactCase = c.exactCase
-		i := slices.IndexFunc(questions, func(r result.Record) bool { return r.Passed })
-		questions[i].Answer = c.answer // without the expected substrings, but scored 1
-		rep, err := File(write(t, res, questions))
-		found := slices.ContainsFunc(rep.Differences, func(d Difference) bool { return strings.HasSuffix(d.Path, ".score") })
-		if err != nil || found != c.found {
-			t.Errorf("%s: %v, %+v", name, err, rep.Differences)
-		}
-	}
-}
-
-// TestOlderIntervals checks that the intervals of retrieval measures in a file of an older version
-// are not called wrong, and those of this version are if they or their basis are missing.
-func TestOlderIntervals(t *testing.T) {
-	data, err := os.ReadFile(runFile(t, 15, 0, scorer.Exact{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		edit func(retrieval map[string]any)
-		ok   bool
-	}{
-		"t intervals": {func(r map[string]any) {
-			delete(r, "interval_basis")
-			r["intervals"] = map[string]any{"recall@5": map[string]any{
-				"low": 0.25, "high": 0.75, "confidence": 0.95, "method": "student_t",
-			}}
-		}, true},
-		"no intervals": {func(r map[string]any) {
-			delete(r, "interval_basis")
-			r["intervals"] = map[string]any{}
-		}, true},
-		"no basis":           {func(r map[string]any) { delete(r, "interval_basis") }, false},
-		"intervals left out": {func(r map[string]any) { r["intervals"] = map[string]any{} }, false},
-	} {
-		whole := mustDecode(t, data).(map[string]any)
-		c.edit(whole["retrieval"].(map[string]any))
-		edited, err := json.Marshal(whole)
-		path := filepath.Join(t.TempDir(), "go.json")
-		if err == nil {
-			err = os.WriteFile(path, edited, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		rep := verified(t, path)
-		said := slices.ContainsFunc(rep.NotChecked, func(s string) bool { return strings.Contains(s, "an older evalctl") })
-		if rep.OK != c.ok || said != c.ok {
-			t.Errorf("%s: ok is %v, said is %v, want %v: %+v", name, rep.OK, said, c.ok, rep.Differences)
 		}
 	}
 }

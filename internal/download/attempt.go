@@ -51,7 +51,7 @@ func (c Config) attempt(ctx context.Context, client *http.Client, p *part) error
 	if err != nil {
 		return cause(ctx, err)
 	}
-	if total >= 0 && p.size < total {
+	if p.size < max(total, c.Size) { // total is negative if the server does not say
 		return io.ErrUnexpectedEOF
 	}
 	return nil
@@ -180,18 +180,10 @@ func (c Config) copy(p *part, body io.Reader, total int64, arrived func()) error
 			c.Progress(p.size, total)
 		}
 		if errors.Is(err, io.EOF) {
-			return c.checkEnd(p, total)
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// checkEnd returns an error if a body of unknown length ended too early.
-func (c Config) checkEnd(p *part, total int64) error {
-	if total < 0 && c.Size > 0 && p.size < c.Size {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
 }

@@ -16,14 +16,11 @@ import (
 // does not cost them again.
 const missBatch = embedsInFlight * maxEmbedTexts
 
-// cacheKey is the hash of an embedder's name and a text.
-type cacheKey [sha256.Size]byte
-
 // vectors stores vectors by key. get leaves nil for missing keys; the caller may modify the vectors
 // that it returns.
 type vectors interface {
-	get(keys []cacheKey) ([][]float32, error)
-	put(keys []cacheKey, vectors [][]float32) error
+	get(keys []CacheKey) ([][]float32, error)
+	put(keys []CacheKey, vectors [][]float32) error
 }
 
 // EmbedCache is an Embedder that asks another one only for texts that it has not seen before.
@@ -98,7 +95,7 @@ func (c *EmbedCache) FusionWeight() float64 {
 
 // Embed also stores the vectors that the embedder returns together with an error.
 func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	keys := make([]cacheKey, len(texts))
+	keys := make([]CacheKey, len(texts))
 	for i, text := range texts {
 		keys[i] = sha256.Sum256([]byte(c.embedder.Name() + "\x00" + text))
 	}
@@ -107,7 +104,7 @@ func (c *EmbedCache) Embed(ctx context.Context, texts []string) ([][]float32, er
 		return nil, fmt.Errorf("read %s: %w", c.where, err)
 	}
 	var missing []int           // index of the first occurrence of each new text
-	first := map[cacheKey]int{} // the same by key
+	first := map[CacheKey]int{} // the same by key
 	for i, v := range out {
 		if _, again := first[keys[i]]; v == nil && !again {
 			first[keys[i]] = i
@@ -146,7 +143,7 @@ func (c *EmbedCache) checkDimensions(vectors [][]float32) error {
 
 // embedMissing embeds the texts at the given indexes and stores their vectors. The embedder's
 // errors for single texts are put into refused.
-func (c *EmbedCache) embedMissing(ctx context.Context, texts []string, keys []cacheKey,
+func (c *EmbedCache) embedMissing(ctx context.Context, texts []string, keys []CacheKey,
 	out [][]float32, refused []error, places []int) error {
 	ask := make([]string, len(places))
 	for i, at := range places {
@@ -158,7 +155,7 @@ func (c *EmbedCache) embedMissing(ctx context.Context, texts []string, keys []ca
 		return cmp.Or(err, fmt.Errorf("embedder %s returned %d vectors for %d texts",
 			c.Name(), len(got), len(ask)))
 	}
-	var madeKeys []cacheKey
+	var madeKeys []CacheKey
 	var made [][]float32
 	for i, at := range places {
 		if out[at] = got[i]; got[i] != nil {

@@ -23,10 +23,10 @@ func openVectorFiles(dir string, maxBytes int64, log *slog.Logger) (*vectorFiles
 }
 
 // get also leaves nil for a vector that is damaged. It is then computed again and stored.
-func (f *vectorFiles) get(keys []cacheKey) ([][]float32, error) {
+func (f *vectorFiles) get(keys []CacheKey) ([][]float32, error) {
 	out := make([][]float32, len(keys))
 	for i, key := range keys {
-		data, err := f.files.read(CacheKey(key))
+		data, err := f.files.read(key)
 		if errors.Is(err, errDamaged) {
 			f.log.Warn("a cached vector is damaged and is computed again", "cause", err)
 			continue
@@ -39,9 +39,9 @@ func (f *vectorFiles) get(keys []cacheKey) ([][]float32, error) {
 	return out, nil
 }
 
-func (f *vectorFiles) put(keys []cacheKey, vectors [][]float32) error {
+func (f *vectorFiles) put(keys []CacheKey, vectors [][]float32) error {
 	for i, key := range keys {
-		if err := f.files.write(CacheKey(key), encodeVector(vectors[i])); err != nil {
+		if err := f.files.write(key, encodeVector(vectors[i])); err != nil {
 			return err
 		}
 	}

@@ -17,11 +17,11 @@ type memoryVectors struct {
 	mu    sync.Mutex
 	bytes int
 	order *list.List // of *memoryVector, most recently used first
-	byKey map[cacheKey]*list.Element
+	byKey map[CacheKey]*list.Element
 }
 
 type memoryVector struct {
-	key    cacheKey
+	key    CacheKey
 	vector []float32
 }
 
@@ -31,10 +31,10 @@ func (v *memoryVector) bytes() int {
 }
 
 func newMemoryVectors(limit int) *memoryVectors {
-	return &memoryVectors{limit: limit, order: list.New(), byKey: map[cacheKey]*list.Element{}}
+	return &memoryVectors{limit: limit, order: list.New(), byKey: map[CacheKey]*list.Element{}}
 }
 
-func (m *memoryVectors) get(keys []cacheKey) ([][]float32, error) {
+func (m *memoryVectors) get(keys []CacheKey) ([][]float32, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([][]float32, len(keys))
@@ -47,7 +47,7 @@ func (m *memoryVectors) get(keys []cacheKey) ([][]float32, error) {
 	return out, nil
 }
 
-func (m *memoryVectors) put(keys []cacheKey, vectors [][]float32) error {
+func (m *memoryVectors) put(keys []CacheKey, vectors [][]float32) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, key := range keys {

@@ -267,13 +267,13 @@ func TestMemoryVectorsProperties(t *testing.T) {
 		var used []byte // most recently used first
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			b := byte(rapid.IntRange(0, 9).Draw(rt, "key"))
-			key := cacheKey{b}
-			got, _ := m.get([]cacheKey{key})
+			key := CacheKey{b}
+			got, _ := m.get([]CacheKey{key})
 			if known := slices.Contains(used, b); known != (got[0] != nil) {
 				rt.Fatalf("key %d: known %v, got %v, used %v", b, known, got[0], used)
 			}
 			if got[0] == nil {
-				if err := m.put([]cacheKey{key}, [][]float32{{float32(b), 1}}); err != nil {
+				if err := m.put([]CacheKey{key}, [][]float32{{float32(b), 1}}); err != nil {
 					rt.Fatal(err)
 				}
 			} else if got[0][0] != float32(b) {

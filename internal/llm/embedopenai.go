@@ -106,7 +106,7 @@ func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 		EncodingFormat: openai.EmbeddingEncodingFormatFloat,
 	}
 	err := e.repeat(ctx, func() error {
-		return e.attempt(ctx, &exchange{silence: e.silence}, e.model, func(ctx context.Context) error {
+		return e.attempt(ctx, &exchange{}, e.model, func(ctx context.Context) error {
 			answer, err := e.client.CreateEmbeddings(ctx, request)
 			if err != nil {
 				return err

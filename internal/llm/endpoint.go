@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"evalctl/internal/httpclient"
 
@@ -22,7 +21,6 @@ type endpoint struct {
 	client   *http.Client
 	limiter  *rate.Limiter
 	attempts int
-	silence  time.Duration
 }
 
 // newEndpoint checks a configuration, whose Name and BaseURL must be set.
@@ -37,14 +35,7 @@ func newEndpoint(c endpointConfig, path string) (endpoint, error) {
 	}
 	e := endpoint{
 		provider: c.Name, url: base + path, key: c.APIKey, keyVar: c.KeyVariable,
-		client: wireClient(c.HTTPClient), limiter: c.Limiter,
-		attempts: c.MaxAttempts, silence: c.Silence,
-	}
-	if e.attempts <= 0 {
-		e.attempts = DefaultMaxAttempts
-	}
-	if e.silence <= 0 {
-		e.silence = defaultSilence
+		client: wireClient(c.Transport), limiter: c.Limiter, attempts: DefaultMaxAttempts,
 	}
 	return e, nil
 }

@@ -17,10 +17,10 @@ import (
 
 // Defaults and limits of an endpoint.
 const (
-	// DefaultMaxAttempts is the default of how many requests a call makes at most.
+	// DefaultMaxAttempts is how many requests a call makes at most.
 	DefaultMaxAttempts = 4
-	// defaultSilence is how long the provider may send nothing.
-	defaultSilence = 2 * time.Minute
+	// maxSilence is how long the provider may send nothing.
+	maxSilence = 2 * time.Minute
 	// maxRetryAfter is the longest Retry-After that a call waits for. If the provider asks for
 	// more, the call fails with that time in its error.
 	maxRetryAfter = 60 * time.Second
@@ -37,14 +37,10 @@ type endpointConfig struct {
 	// KeyVariable is named in the error for a rejected key. Empty means OPENAI_API_KEY for
 	// ProviderOpenAI and SVC_RERANK_API_KEY for RerankHTTP.
 	KeyVariable string
-	// HTTPClient makes the requests. Its transport is wrapped, not modified.
-	HTTPClient *http.Client
+	// Transport makes the requests, nil for one of its own.
+	Transport http.RoundTripper
 	// Limiter is waited for before each HTTP attempt; nil means no limit.
 	Limiter *rate.Limiter
-	// MaxAttempts limits the HTTP requests of one call.
-	MaxAttempts int
-	// Silence limits the time without a byte from the provider.
-	Silence time.Duration
 }
 
 // openAIProvider is a Provider for any endpoint that implements OpenAI's chat completions. It is
@@ -119,7 +115,7 @@ func IsReasoningModel(model string) bool {
 
 // once makes one HTTP request.
 func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
-	x := &exchange{silence: o.silence, timeout: r.Timeout}
+	x := &exchange{timeout: r.Timeout}
 	if !IsReasoningModel(r.Model) {
 		x.temperature = &r.Temperature
 	}

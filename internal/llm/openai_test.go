@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -212,13 +211,5 @@ func TestBodyIsOneJSONObject(t *testing.T) {
 	}
 	if got := call.Header.Get("Content-Type"); got != "application/json" {
 		t.Error(got)
-	}
-}
-
-// The caller's transport is wrapped, not modified.
-func TestHTTPClientIsNotChanged(t *testing.T) {
-	c := &http.Client{}
-	if _, err := newOpenAI(endpointConfig{HTTPClient: c}); err != nil || c.Transport != nil {
-		t.Error(err, c.Transport)
 	}
 }

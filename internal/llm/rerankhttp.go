@@ -69,7 +69,7 @@ func (h *httpReranker) rerank(ctx context.Context, query string, texts []string)
 		return nil, err
 	}
 	return scores, h.repeat(ctx, func() error {
-		return h.attempt(ctx, &exchange{silence: h.silence}, h.model, func(ctx context.Context) error {
+		return h.attempt(ctx, &exchange{}, h.model, func(ctx context.Context) error {
 			answer, err := h.post(ctx, body)
 			if err == nil {
 				scores, err = parseRerank(answer, len(texts))

@@ -96,7 +96,7 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	e := &Error{Provider: o.provider, URL: o.url, Model: model, keyVariable: o.keyVar}
 	switch {
 	case errors.Is(cause, errSilent):
-		e.Message = fmt.Sprintf("the provider sent nothing for %s", o.silence)
+		e.Message = fmt.Sprintf("the provider sent nothing for %s", maxSilence)
 		e.Billed = !x.unreached()
 	case errors.Is(cause, errTooLong):
 		e.Message = fmt.Sprintf("the provider did not finish its answer within %s", x.timeout)

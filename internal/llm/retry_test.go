@@ -159,7 +159,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 					}
 					return response(200, "", okBody), nil
 				}}
-				o, err := newOpenAI(endpointConfig{HTTPClient: &http.Client{Transport: s}})
+				o, err := newOpenAI(endpointConfig{Transport: s})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,7 +181,7 @@ func TestTooLongAWait(t *testing.T) {
 	for _, header := range []string{"61", "3600", strings.Repeat("9", 40)} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{reply: func(int, *http.Request) (*http.Response, error) { return response(429, header, "{}"), nil }}
-			o, err := newOpenAI(endpointConfig{HTTPClient: &http.Client{Transport: s}})
+			o, err := newOpenAI(endpointConfig{Transport: s})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,14 +210,14 @@ func TestSilence(t *testing.T) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		}}
-		o, err := newOpenAI(endpointConfig{HTTPClient: &http.Client{Transport: s}})
+		o, err := newOpenAI(endpointConfig{Transport: s})
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		_, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
 		e, ok := errors.AsType[*Error](err)
-		if !ok || !e.Billed || !strings.Contains(e.Message, "nothing for 2m0s") || time.Since(start) != defaultSilence || len(s.times) != 1 {
+		if !ok || !e.Billed || !strings.Contains(e.Message, "nothing for 2m0s") || time.Since(start) != maxSilence || len(s.times) != 1 {
 			t.Errorf("%v after %s and %d attempts", err, time.Since(start), len(s.times))
 		}
 	})
@@ -231,10 +231,11 @@ func TestBilledOnTransportErrors(t *testing.T) {
 	}
 	base := "http://" + l.Addr().String() + "/v1"
 	l.Close()
-	o, err := newOpenAI(endpointConfig{BaseURL: base, MaxAttempts: 1})
+	o, err := newOpenAI(endpointConfig{BaseURL: base})
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.attempts = 1
 	_, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
 	if e, ok := errors.AsType[*Error](err); !ok || e.Billed || !e.transient {
 		t.Errorf("refused: %+v", err)

@@ -30,7 +30,6 @@ var (
 type exchange struct {
 	// temperature to send; nil omits it.
 	temperature *float64
-	silence     time.Duration
 	timer       *time.Timer   // of silence
 	timeout     time.Duration // of the whole exchange; 0 is none
 
@@ -53,7 +52,7 @@ type exchangeKey struct{}
 // too long, and with errTooLong at its timeout.
 func (x *exchange) start(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	x.timer = time.AfterFunc(x.silence, func() { cancel(errSilent) })
+	x.timer = time.AfterFunc(maxSilence, func() { cancel(errSilent) })
 	whole := x.timer
 	if x.timeout > 0 {
 		whole = time.AfterFunc(x.timeout, func() { cancel(errTooLong) })
@@ -79,18 +78,13 @@ func (x *exchange) unreached() bool { return x.dialled.Load() && !x.connected.Lo
 type wire struct{ next http.RoundTripper }
 
 // wireClient returns a copy of c, or a new client, that uses wire.
-func wireClient(c *http.Client) *http.Client {
-	if c == nil {
+func wireClient(next http.RoundTripper) *http.Client {
+	if next == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = 32 // all workers connect to one host
-		return &http.Client{Transport: wire{t}}
+		next = t
 	}
-	wrapped := *c
-	if wrapped.Transport == nil {
-		wrapped.Transport = http.DefaultTransport
-	}
-	wrapped.Transport = wire{wrapped.Transport}
-	return &wrapped
+	return &http.Client{Transport: wire{next}}
 }
 
 // RoundTrip sends the request with its temperature. Any status other than 2xx is errRefused, with
@@ -153,7 +147,7 @@ type answer struct {
 func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.body.Read(p)
 	if n > 0 {
-		a.exchange.timer.Reset(a.exchange.silence)
+		a.exchange.timer.Reset(maxSilence)
 	}
 	if a.n += n; a.n > maxAnswerBytes {
 		return 0, fmt.Errorf("the answer is larger than %d bytes", maxAnswerBytes)

@@ -84,12 +84,6 @@ func isPublicKey(data []byte) bool {
 // prints it.
 func (s *Signer) Fingerprint() string { return ssh.FingerprintSHA256(s.signer.PublicKey()) }
 
-// AllowedSigner returns the line for a file of allowed signers by which the signatures of a
-// principal are verified, in one namespace only.
-func (s *Signer) AllowedSigner(principal, namespace string) string {
-	return fmt.Sprintf("%s namespaces=%q %s", principal, namespace, ssh.MarshalAuthorizedKey(s.signer.PublicKey()))
-}
-
 // What all signatures have in common.
 const (
 	magic     = "SSHSIG"

@@ -45,6 +45,16 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
+// publicKey returns the line of the public key of a private one.
+func publicKey(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // TestWithOpenSSH checks that ssh-keygen verifies what Sign signs, and Verify what ssh-keygen signs.
 func TestWithOpenSSH(t *testing.T) {
 	message := []byte("a result\nof two lines\n")
@@ -59,7 +69,7 @@ func TestWithOpenSSH(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			allowed := write(t, s.AllowedSigner("ci@example.org", namespace))
+			allowed := write(t, "ci@example.org namespaces=\"evalctl-result\" "+publicKey(t, file))
 			args := []string{"-Y", "verify", "-f", allowed, "-I", "ci@example.org", "-n", namespace, "-s", write(t, signature+"\n")}
 			if out, err := keygen(t, message, args...); err != nil || !strings.Contains(out, `Good "evalctl-result" signature for ci@example.org`) {
 				t.Errorf("ssh-keygen says %q, %v", out, err)
@@ -110,10 +120,7 @@ func TestAllowedSigners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, err := os.ReadFile(file + ".pub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := publicKey(t, file)
 	signature, err := s.Sign(namespace, strings.NewReader("x"))
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +134,7 @@ func TestAllowedSigners(t *testing.T) {
 		`namespaces="*,!evalctl-result" `: "may not sign", `valid-after="20200101Z" `: "", `valid-before="20200101" `: "not valid now",
 		`valid-after="299901010000" `: "not valid now", `valid-before="soon" `: "is not a time", "cert-authority ": "is not supported",
 	} {
-		list, err := sshsig.ReadAllowed(write(t, "# keys\n\n\"a@b,c@d\" "+options+string(public)))
+		list, err := sshsig.ReadAllowed(write(t, "# keys\n\n\"a@b,c@d\" "+options+public))
 		if err == nil {
 			_, err = list.Principal(key, namespace, time.Now())
 		}
@@ -140,7 +147,7 @@ func TestAllowedSigners(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	other, err := sshsig.ReadAllowed(write(t, "x@y "+strings.Replace(string(public), "AAAAC3NzaC1lZDI1NTE5AAAAI", "AAAAC3NzaC1lZDI1NTE5AAAAI", 1)))
+	other, err := sshsig.ReadAllowed(write(t, "x@y "+strings.Replace(public, "AAAAC3NzaC1lZDI1NTE5AAAAI", "AAAAC3NzaC1lZDI1NTE5AAAAI", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,4 +174,37 @@ func FuzzVerify(f *testing.F) {
 			t.Error("accepted")
 		}
 	})
+}
+
+func TestLoadRefuses(t *testing.T) {
+	plain, encrypted := newKey(t, "ed25519"), newKey(t, "ed25519")
+	if out, err := keygen(t, nil, "-p", "-N", "open sesame", "-f", encrypted); err != nil {
+		t.Fatal(out, err)
+	}
+	public := plain + ".pub"
+	if err := os.Chmod(public, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := newKey(t, "ed25519")
+	if err := os.Chmod(open, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	other := write(t, "-----BEGIN SECRET-----\nhush\n")
+	for _, tt := range []struct{ file, passphrase, want string }{
+		{plain + ".none", "", "no such file"},
+		{filepath.Dir(plain), "", "is not a file"},
+		{encrypted, "", "is encrypted: its passphrase is missing or wrong"},
+		{encrypted, "hush", "is encrypted: its passphrase is missing or wrong"},
+		{public, "", "is a public key: name the private one"},
+		{open, "", "has mode 0640: only its owner may have access to a private key (chmod 600)"},
+		{other, "", "is not an SSH private key: create one with ssh-keygen"},
+	} {
+		_, err := sshsig.Load(tt.file, []byte(tt.passphrase))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: got %v, want %s", tt.file, err, tt.want)
+		}
+	}
+	if _, err := sshsig.Load(plain, []byte("not needed")); err != nil {
+		t.Error(err)
+	}
 }

@@ -36,17 +36,7 @@ func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	r.Mean, variance = moments(values)
 	r.NaiveSE = math.Sqrt(variance / n)
 	// In order of appearance: the sum must not depend on the order of a map.
-	index := map[int]int{}
-	var sums []float64
-	for i, label := range cluster {
-		at, ok := index[label]
-		if !ok {
-			at = len(sums)
-			index[label] = at
-			sums = append(sums, 0)
-		}
-		sums[at] += values[i] - r.Mean
-	}
+	sums := centred(values, cluster, r.Mean).sums
 	r.Clusters = len(sums)
 	if r.Clusters < 2 {
 		return r

@@ -80,8 +80,8 @@ var documentFuncs = template.FuncMap{
 			{.92, 500, JudgeAccuracy{.98, 100, .89, 100}}, {.9, 50, JudgeAccuracy{.97, 30, .95, 30}},
 		}
 	},
-	"agreements": func() []Agreement {
-		return []Agreement{{20, 5, 10, 15}, {45, 15, 25, 15}, {118, 5, 2, 0}}
+	"agreements": func() []Pairs {
+		return []Pairs{{20, 5, 10, 15}, {45, 15, 25, 15}, {118, 5, 2, 0}}
 	},
 	"clampHi": func(m ClusteredMean) string { return fmt.Sprintf("%.3f", min(1, m.Hi)) },
 	"ints":    func(n ...int) []int { return n },
@@ -156,7 +156,7 @@ var documentFuncs = template.FuncMap{
 	},
 	"judge":        func(q1 float64, m1 int, q0 float64, m0 int) JudgeAccuracy { return JudgeAccuracy{q1, m1, q0, m0} },
 	"slips":        func(specificity float64, controls int) float64 { return math.Pow(specificity, float64(controls)) },
-	"agreement":    func(a, b, c, d int) Agreement { return Agreement{a, b, c, d} },
+	"agreement":    func(a, b, c, d int) Pairs { return Pairs{a, b, c, d} },
 	"quantileMin":  func(p float64) int { return QuantileCIMin(p, .95) },
 	"quantileCI":   documentQuantile,
 	"percentile":   func(n int, p float64) float64 { return Percentile(upTo(n), p) },

@@ -145,12 +145,12 @@ func undefined() Coefficient {
 }
 
 // ratings returns the items of two raters, as Ratings of failed and passed.
-func (a Agreement) ratings() Ratings {
+func (p Pairs) ratings() Ratings {
 	var r Ratings
 	for _, cell := range []struct {
 		n    int
 		item []int
-	}{{a.BothPassed, []int{0, 2}}, {a.FirstPassed + a.SecondPassed, []int{1, 1}}, {a.BothFailed, []int{2, 0}}} {
+	}{{p.Both, []int{0, 2}}, {p.Discordant(), []int{1, 1}}, {p.Neither, []int{2, 0}}} {
 		for range cell.n {
 			r = append(r, cell.item)
 		}
@@ -159,31 +159,30 @@ func (a Agreement) ratings() Ratings {
 }
 
 // AC1Interval returns AC1 with its interval. It is not defined as Kappa is not.
-func (a Agreement) AC1Interval(conf float64) Coefficient {
-	if math.IsNaN(a.total()) {
+func (p Pairs) AC1Interval(conf float64) Coefficient {
+	if math.IsNaN(p.Observed()) {
 		return undefined()
 	}
-	return a.ratings().AC1(conf)
+	return p.ratings().AC1(conf)
 }
 
 // KappaInterval returns Kappa with its interval, by the delta method (Fleiss, Cohen and Everitt 1969)
 // with Student's t. It is not defined as Kappa is not.
-func (a Agreement) KappaInterval(conf float64) Coefficient {
-	n := a.total()
+func (p Pairs) KappaInterval(conf float64) Coefficient {
+	both, first, second, _, n := p.floats()
 	if math.IsNaN(n) {
 		return undefined()
 	}
-	both, first, second, _ := a.floats()
-	p, q := (both+first)/n, (both+second)/n
-	pe := p*q + (1-p)*(1-q)
+	p1, p2 := (both+first)/n, (both+second)/n
+	pe := p1*p2 + (1-p1)*(1-p2)
 	var agree, slopes []float64
 	for _, cell := range []struct {
 		n    int
 		x, y float64
-	}{{a.BothPassed, 1, 1}, {a.FirstPassed, 1, 0}, {a.SecondPassed, 0, 1}, {a.BothFailed, 0, 0}} {
+	}{{p.Both, 1, 1}, {p.First, 1, 0}, {p.Second, 0, 1}, {p.Neither, 0, 0}} {
 		for range cell.n {
 			agree = append(agree, 1-math.Abs(cell.x-cell.y))
-			slopes = append(slopes, (cell.x-p)*(2*q-1)+(cell.y-q)*(2*p-1))
+			slopes = append(slopes, (cell.x-p1)*(2*p2-1)+(cell.y-p2)*(2*p1-1))
 		}
 	}
 	return corrected(agree, slopes, pe, conf)

@@ -26,7 +26,7 @@ func TestRaters(t *testing.T) {
 		{0, 0, 0, 0, 14}, {0, 2, 6, 4, 2}, {0, 0, 3, 5, 6}, {0, 3, 9, 2, 0}, {2, 2, 8, 1, 1},
 		{7, 7, 0, 0, 0}, {3, 2, 6, 3, 0}, {2, 5, 3, 2, 2}, {6, 5, 2, 1, 0}, {0, 2, 2, 3, 7},
 	}
-	two, skewed := Agreement{40, 9, 6, 45}, Agreement{118, 5, 2, 0}
+	two, skewed := Pairs{40, 9, 6, 45}, Pairs{118, 5, 2, 0}
 	for _, tt := range []struct {
 		name      string
 		got, want Coefficient
@@ -62,35 +62,35 @@ func TestRatersUndefined(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, f, a)
 		}
 	}
-	alike := Agreement{BothPassed: 20}
+	alike := Pairs{Both: 20}
 	if a := alike.AC1Interval(0.95); a.Value != 1 || !nan(a.Lo) {
 		t.Errorf("AC1 of one verdict is %v", a)
 	}
 	if k := alike.KappaInterval(0.95); !nan(k.Value) {
 		t.Errorf("kappa of one verdict is %v", k)
 	}
-	if k := (Agreement{}).KappaInterval(0.95); !nan(k.Value) {
+	if k := (Pairs{}).KappaInterval(0.95); !nan(k.Value) {
 		t.Errorf("kappa of nothing is %v", k)
 	}
 }
 
-// TestRatersAgree compares the coefficients of two raters with Agreement's, and that the order of
+// TestRatersAgree compares the coefficients of two raters with those of Pairs, and that the order of
 // categories does not matter.
 func TestRatersAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int { return rapid.IntRange(0, 40).Draw(t, name) }
-		a := Agreement{n("both"), n("first"), n("second"), n("none")}
+		a := Pairs{n("both"), n("first"), n("second"), n("none")}
 		near := func(what string, x, y float64) {
 			if math.IsNaN(x) != math.IsNaN(y) || math.Abs(x-y) > 1e-9 {
 				t.Fatalf("%s of %+v: %v and %v", what, a, x, y)
 			}
 		}
-		if a.BothPassed+a.FirstPassed+a.SecondPassed+a.BothFailed == 0 {
+		if a.Both+a.First+a.Second+a.Neither == 0 {
 			return
 		}
 		near("kappa", a.Kappa(), a.KappaInterval(0.95).Value)
 		near("AC1", a.AC1(), a.AC1Interval(0.95).Value)
-		other := Agreement{a.BothFailed, a.SecondPassed, a.FirstPassed, a.BothPassed}
+		other := Pairs{a.Neither, a.Second, a.First, a.Both}
 		near("SE", a.KappaInterval(0.95).SE, other.KappaInterval(0.95).SE)
 		near("Fleiss", a.ratings().Fleiss(0.95).Value, other.ratings().Fleiss(0.95).Value)
 	})
@@ -118,7 +118,7 @@ func TestRatersCoverage(t *testing.T) {
 				}
 			}
 		}
-		k := Agreement{counts[0], counts[1], counts[2], counts[3]}.KappaInterval(0.95)
+		k := Pairs{counts[0], counts[1], counts[2], counts[3]}.KappaInterval(0.95)
 		if k.Lo <= truth && truth <= k.Hi {
 			hit++
 		}

@@ -99,7 +99,7 @@ func (r *agentRow) question(i int, haystack string) (q Question, err error) {
 		q.Type = noType
 	}
 	if date := at(r.Metadata.Dates, ""); date != "" {
-		when, _, _, err := lmeDate(date)
+		when, err := lmeDate(date, "", nil)
 		if err != nil {
 			return q, err
 		}

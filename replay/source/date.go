@@ -9,20 +9,24 @@ import (
 // lmeLayout is the format of most dates of LongMemEval: 2023/05/30 (Tue) 23:40.
 const lmeLayout = "2006/01/02 (Mon) 15:04"
 
-// lmeDate parses a date of LongMemEval. No zone means UTC. iso reports the format of ISO 8601 and
-// weekday a weekday that is not that of the date.
-func lmeDate(text string) (t time.Time, iso, weekday bool, err error) {
+// lmeDate parses a date of LongMemEval. No zone means UTC. The format of ISO 8601, and a weekday that
+// is not that of the date, are traps, whose examples begin with where.
+func lmeDate(text, where string, traps *traps) (time.Time, error) {
+	example := fmt.Sprintf("%s, %.40q", where, text)
 	text = strings.TrimSpace(text)
 	if day, clock, ok := cutWeekday(text); ok {
-		t, err = time.Parse("2006/01/02 15:04", day+" "+clock)
-		if err == nil {
-			return t, false, t.Format(lmeLayout) != text, nil
+		if t, err := time.Parse("2006/01/02 15:04", day+" "+clock); err == nil {
+			if t.Format(lmeLayout) != text {
+				traps.add(trapWeekday, example)
+			}
+			return t, nil
 		}
 	}
 	if t, ok := isoDate(text); ok {
-		return t, true, false, nil
+		traps.add(trapISODate, example)
+		return t, nil
 	}
-	return t, false, false, fmt.Errorf("the date %q is neither like 2023/05/30 (Tue) 23:40 "+
+	return time.Time{}, fmt.Errorf("the date %q is neither like 2023/05/30 (Tue) 23:40 "+
 		"nor like 2023-05-30T23:40:00", text)
 }
 

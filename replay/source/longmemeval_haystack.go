@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
@@ -36,15 +35,9 @@ func (in *instance) haystack(traps *traps) (Haystack, error) {
 	h := Haystack{ID: in.id, Brain: in.brain(), Sessions: []Session{}}
 	for i, c := range in.sessions {
 		example := fmt.Sprintf("%s: session %d", in.id, i+1)
-		when, iso, weekday, err := lmeDate(in.dates[i])
+		when, err := lmeDate(in.dates[i], example, traps)
 		if err != nil {
 			return h, fmt.Errorf("session %d: %w", i+1, err)
-		}
-		if iso {
-			traps.add(trapISODate, fmt.Sprintf("%s, %.40q", example, in.dates[i]))
-		}
-		if weekday {
-			traps.add(trapWeekday, fmt.Sprintf("%s, %.40q", example, in.dates[i]))
 		}
 		if c.count == 0 {
 			traps.add(trapEmptySession, example)
@@ -121,16 +114,9 @@ func (in *instance) asked(q *Question, h Haystack, traps *traps) error {
 		traps.add(trapNoDate, in.id)
 		return nil
 	}
-	var when time.Time
-	when, iso, weekday, err := lmeDate(in.date)
+	when, err := lmeDate(in.date, in.id+": question", traps)
 	if err != nil {
 		return fmt.Errorf("question_date: %w", err)
-	}
-	if iso {
-		traps.add(trapISODate, fmt.Sprintf("%s: question, %.40q", in.id, in.date))
-	}
-	if weekday {
-		traps.add(trapWeekday, fmt.Sprintf("%s: question, %.40q", in.id, in.date))
 	}
 	q.Date = utc(when)
 	for _, s := range h.Sessions {

@@ -114,6 +114,10 @@ func BenchmarkClosedLoop(b *testing.B) {
 const asNull = "EVALCTL_TEST_NULL_DAEMON"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "watchdog" {
+		_ = launch.Watchdog(os.Stdin, os.Stdout)
+		return
+	}
 	if os.Getenv(asNull) == "" {
 		goleak.VerifyTestMain(m)
 		return
@@ -194,7 +198,9 @@ func reference(b *testing.B) *launch.Daemon {
 }
 
 func start(b *testing.B, p launch.Profile) *launch.Daemon {
-	d, err := launch.Start(b.Context(), p, launch.Options{LogPath: filepath.Join(b.TempDir(), "daemon.log")})
+	d, err := launch.Start(b.Context(), p, launch.Options{
+		LogPath: filepath.Join(b.TempDir(), "daemon.log"), Watchdog: []string{os.Args[0], "watchdog"},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -60,16 +61,7 @@ func rerank(w http.ResponseWriter, c Call, r Reply) {
 	for i, text := range texts {
 		ranked = append(ranked, object{"index": i, score: share(c.Query, text)})
 	}
-	slices.SortStableFunc(ranked, func(a, b object) int {
-		x, y := a[score].(float64), b[score].(float64)
-		switch {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ranked, func(a, b object) int { return cmp.Compare(b[score].(float64), a[score].(float64)) })
 	var b []byte
 	if c.Texts != nil {
 		b, _ = json.Marshal(ranked)
