@@ -209,14 +209,7 @@ func TestRetryStopped(t *testing.T) {
 	s := ailing(t, &repaired)
 	judge := outageGrader(&repaired)
 	cfg, before := finishAiling(t, s, judge)
-	if err := cfg.Journal.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(cfg.Journal.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := resumeWith(t, s, cfg.Dataset, j)
+	next := reopened(t, s, cfg)
 	next.Scorer, next.Paid, next.KeepForRetry, next.RetryErrors = judge, true, true, true
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

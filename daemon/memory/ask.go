@@ -35,7 +35,7 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	}
 	prompt, err := reader.PromptFor(r.ReaderMode)
 	if err != nil {
-		return &ArgumentError{"reader_mode", err.Error()}
+		return argumentErrorf("reader_mode", "%v", err)
 	}
 	found, err := find(ctx, h, q)
 	if err != nil {
