@@ -30,7 +30,7 @@ func TestCompletion(t *testing.T) {
 		t.Error(err, cmp.Diff(want, got))
 	}
 	var pieces []string
-	got, err := p.Stream(t.Context(), ask("q"), func(s string) error { pieces = append(pieces, s); return nil })
+	got, err := p.Complete(t.Context(), streamed(ask("q"), func(s string) error { pieces = append(pieces, s); return nil }))
 	if err != nil || got != want || !cmp.Equal(pieces, []string{"one ", "two ", "three"}) {
 		t.Error(err, pieces, cmp.Diff(want, got))
 	}
@@ -155,7 +155,7 @@ func TestCutStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// Our client repeats what broke off, so the script ends after the first reply.
 			r := start(t, new(llm.Dollar), nil, llmtest.Script(tt.reply))
-			_, err := r.client().Stream(t.Context(), ask("q"), func(string) error { return nil })
+			_, err := r.client().Complete(t.Context(), streamed(ask("q"), func(string) error { return nil }))
 			if (err == nil) != (tt.err == "") || err != nil && tt.err != "JSON" && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("got %v", err)
 			}
@@ -174,12 +174,12 @@ func TestDisconnect(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var pieces []string
-	_, err := r.client().Stream(ctx, ask("q"), func(s string) error {
+	_, err := r.client().Complete(ctx, streamed(ask("q"), func(s string) error {
 		if pieces = append(pieces, s); len(pieces) == 2 {
 			cancel() // the provider hangs: these have arrived before the end of the answer
 		}
 		return nil
-	})
+	}))
 	if !errors.Is(err, context.Canceled) || !cmp.Equal(pieces, []string{"one ", "two "}) {
 		t.Error(pieces, err)
 	}
@@ -514,7 +514,7 @@ func TestBrokenStreamIsNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := start(t, nil, cache, llmtest.Script(llmtest.Reply{Text: "one two three", CutAfter: 2}))
-	_, _ = r.client().Stream(t.Context(), ask("q"), func(string) error { return nil })
+	_, _ = r.client().Complete(t.Context(), streamed(ask("q"), func(string) error { return nil }))
 	r.spent()
 	if s := cache.Stats(); s.Stored != 0 || s.Misses == 0 {
 		t.Errorf("%+v", s)

@@ -110,3 +110,9 @@ func (r *rig) spent() (total, lost llm.USD) {
 func ask(content string) llm.Request {
 	return llm.Request{Model: "m", MaxTokens: 100, Messages: []llm.Message{{Role: llm.RoleUser, Content: content}}}
 }
+
+// streamed returns a request whose answer is emitted.
+func streamed(r llm.Request, emit func(string) error) llm.Request {
+	r.Emit = emit
+	return r
+}
