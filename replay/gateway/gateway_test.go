@@ -368,16 +368,9 @@ func TestUsageEvent(t *testing.T) {
 // mode only nothing is sent.
 func TestCache(t *testing.T) {
 	dir := t.TempDir()
-	open := func(mode llm.CacheMode) *llm.Cache {
-		c, err := llm.OpenCache(dir, mode, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
 	reply := llmtest.Reply{Text: "one two", Input: 10, Output: 5}
 	cut := llmtest.Reply{Text: "one", FinishReason: "length", Input: 1, Output: 1}
-	first := start(t, new(llm.Dollar), open(llm.CacheWrite), llmtest.Script(reply, reply, llmtest.Reply{Input: 10}, cut, cut))
+	first := start(t, new(llm.Dollar), openCache(t, dir, llm.CacheWrite), llmtest.Script(reply, reply, llmtest.Reply{Input: 10}, cut, cut))
 	upstream := first.vendor.URL
 	bodies := []struct{ path, body string }{
 		{completions, `{"model":"m","max_tokens":5,"messages":[]}`},
@@ -385,7 +378,7 @@ func TestCache(t *testing.T) {
 		{embeddings, `{"model":"e","input":["a"]}`},
 	}
 	var want []string
-	again := start(t, new(llm.Dollar), open(llm.CacheWrite), nil)
+	again := start(t, new(llm.Dollar), openCache(t, dir, llm.CacheWrite), nil)
 	again.upstream = upstream
 	for _, r := range []*rig{first, again} {
 		for i, b := range bodies {
@@ -396,7 +389,7 @@ func TestCache(t *testing.T) {
 		}
 	}
 	// The same completion, for a caller that asks for the usage: the stored answer has it.
-	usage := start(t, new(llm.Dollar), open(llm.CacheWrite), nil)
+	usage := start(t, new(llm.Dollar), openCache(t, dir, llm.CacheWrite), nil)
 	usage.upstream = upstream
 	_, body := usage.post("/v1/chat/completions", `{"model":"m","max_tokens":5,"messages":[],"stream":true,"stream_options":{"include_usage":true}}`)
 	if n := len(first.vendor.Calls()); n != 3 || !strings.Contains(body, `"prompt_tokens":10`) {
@@ -417,7 +410,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 
-	only := start(t, new(llm.USD(0)), open(llm.CacheOnly), nil)
+	only := start(t, new(llm.USD(0)), openCache(t, dir, llm.CacheOnly), nil)
 	only.upstream = upstream
 	for i, b := range bodies {
 		if res, body := only.post("/v1"+b.path, b.body); res.StatusCode != 200 || body != want[i] {
@@ -436,10 +429,7 @@ func TestCache(t *testing.T) {
 // TestCacheIsShared: the same request by evalctl itself, with the same cache, is another one. Its
 // reply is stored in another form.
 func TestCacheIsShared(t *testing.T) {
-	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := openCache(t, t.TempDir(), llm.CacheWrite)
 	reply := llmtest.Reply{Text: "one two", Input: 10, Output: 5}
 	r := start(t, nil, cache, llmtest.Script(reply, reply))
 	own, err := llm.Open(llm.Config{
@@ -486,10 +476,7 @@ func TestRepeatedRequest(t *testing.T) {
 		{llm.CacheWrite, true, []string{"reply 5", "reply 6"}},
 		{llm.CacheOnly, true, []string{"reply 5", "reply 6", "reply 3", "reply 3"}},
 	} {
-		cache, err := llm.OpenCache(dir, tt.mode, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cache := openCache(t, dir, tt.mode)
 		r := start(t, nil, cache, nil)
 		r.upstream, r.config.Fresh = vendor.URL, tt.fresh
 		r.config.Phase = func() ledger.Phase { return ledger.Ingest }
@@ -509,10 +496,7 @@ func TestRepeatedRequest(t *testing.T) {
 
 // TestBrokenStreamIsNotStored, although its beginning looks like an answer.
 func TestBrokenStreamIsNotStored(t *testing.T) {
-	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := openCache(t, t.TempDir(), llm.CacheWrite)
 	r := start(t, nil, cache, llmtest.Script(llmtest.Reply{Text: "one two three", CutAfter: 2}))
 	_, _ = r.client().Complete(t.Context(), streamed(ask("q"), func(string) error { return nil }))
 	r.spent()
@@ -570,10 +554,7 @@ func TestSavedIsCharged(t *testing.T) {
 		"impossible": `{"prompt_tokens": -1}`, "too much": `{"prompt_tokens": 1000000}`,
 	} {
 		for _, limit := range []*llm.USD{nil, new(llm.Dollar)} {
-			cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cache := openCache(t, t.TempDir(), llm.CacheWrite)
 			paid := start(t, limit, cache, llmtest.Script(llmtest.Reply{Text: "one two", Usage: usage}))
 			kept := start(t, limit, cache, nil)
 			kept.upstream = paid.vendor.URL
@@ -587,10 +568,7 @@ func TestSavedIsCharged(t *testing.T) {
 			}
 		}
 	}
-	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := openCache(t, t.TempDir(), llm.CacheWrite)
 	r := start(t, nil, cache, nil)
 	key, err := r.cacheKey(&call{path: completions, body: []byte(body)}, 0)
 	if err != nil {

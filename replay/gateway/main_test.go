@@ -60,6 +60,15 @@ func start(t *testing.T, limit *llm.USD, cache *llm.Cache, reply func(llmtest.Ca
 	return r
 }
 
+func openCache(t *testing.T, dir string, mode llm.CacheMode) *llm.Cache {
+	t.Helper()
+	c, err := llm.OpenCache(dir, mode, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // client returns our own client of the gateway.
 func (r *rig) client() llm.Provider {
 	r.t.Helper()
