@@ -218,8 +218,8 @@ func TestRecordsOfARemoteBrain(t *testing.T) {
 		defer remote.Close()
 		brains, err := brain.Open(t.Context(), brain.Config{
 			Catalog: new(brain.MemoryCatalog),
-			OpenStore: func(_ context.Context, id string) (*store.Store, error) {
-				return httpstore.Open(remote.Brain(id), nil), nil
+			OpenStore: func(_ context.Context, r brain.Record) (*store.Store, error) {
+				return httpstore.Open(remote.Brain(r.Brain.ID), nil), nil
 			},
 		})
 		if err != nil {

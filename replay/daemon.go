@@ -23,6 +23,7 @@ type daemon struct {
 	arm     Arm
 	money   *moneyGate // without gateways unless the daemon is started
 	session *harness.Session
+	build   string         // of the program, see ingest.Build, empty unless the daemon is started
 	home    *ingest.Folder // nil unless the daemon is started in a home that is kept
 	newHome bool           // the daemon has never had its home
 	ingest  ingest.Config
@@ -87,13 +88,12 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 		return config, err
 	}
 	config.Launch.LogPath = log
+	if d.build, err = ingest.Build(config.Profile.Command); err != nil {
+		return config, err
+	}
 	failed := false
 	if config.Launch.Home == "" {
-		build, err := ingest.Build(config.Profile.Command, "")
-		if err != nil {
-			return config, err
-		}
-		if d.home, err = ingest.Home(d.plan.Cache.Dir, d.arm.Name, build); err != nil {
+		if d.home, err = ingest.Home(d.plan.Cache.Dir, d.arm.Name, d.build); err != nil {
 			return config, err
 		}
 		d.closers = append(d.closers, d.home.Close)
@@ -112,10 +112,8 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	config = ingest.Config{
 		Service: d.session.Service(), Dialect: d.arm.Dialect, Mode: d.plan.Ingest,
-		Concurrency: d.plan.Concurrency, Daemon: ingest.Daemon{Models: d.arm.Models},
-	}
-	if config.Daemon.Build, err = ingest.Build(d.arm.Session.Profile.Command, d.session.ID().Version); err != nil {
-		return config, err
+		Concurrency: d.plan.Concurrency,
+		Daemon:      ingest.Daemon{Build: d.session.ID().Version + d.build, Models: d.arm.Models},
 	}
 	if d.plan.Shared {
 		config.Shared = sharedBrain

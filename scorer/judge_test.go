@@ -330,7 +330,7 @@ func TestJudgeInjection(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := srv.Calls()[0]
-		if got := candidate(t, call); got != text || len(call.Messages) != 2 || call.Messages[0].Content != systemPrompt {
+		if got := candidate(t, call); got != text || len(call.Messages) != 2 || call.Messages[0].Content != DefaultPrompts().System {
 			t.Errorf("%q arrived as %q in %d messages", text, got, len(call.Messages))
 		}
 		v, err := fake.Score(t.Context(), attack)

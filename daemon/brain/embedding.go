@@ -12,19 +12,11 @@ type embedding struct {
 	searcher *search.Searcher
 	index    *search.Index
 	size     *indexSize
-	wake     chan struct{} // holds one token while there is work
+	wake     signal // while there is work
 }
 
 func newEmbedding(searcher *search.Searcher, index *search.Index, size *indexSize) *embedding {
-	return &embedding{searcher, index, size, make(chan struct{}, 1)}
-}
-
-// signal wakes run.
-func (e *embedding) signal() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
+	return &embedding{searcher, index, size, newSignal()}
 }
 
 // run embeds until ctx ends.

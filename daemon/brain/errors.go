@@ -34,8 +34,8 @@ func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// ArgumentError reports an invalid id or field of a brain. Name is the wire key of
-// the argument.
+// ArgumentError reports an invalid argument of a request, such as the id of a brain. Name is the
+// wire key of the argument.
 type ArgumentError struct {
 	Name   string
 	Reason string

@@ -45,7 +45,7 @@ type indexer struct {
 	seq      uint64        // of the last commit of which every event was counted, 0 before the first
 	err      error         // why the goroutine ended: the index is no longer kept
 	progress chan struct{} // closed and replaced when applied or err changes
-	wake     chan struct{} // holds one token while there is work
+	wake     signal        // while there is work
 }
 
 // indexerConfig is what an indexer needs besides the store.
@@ -75,7 +75,7 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 		marked:   1,
 		server:   st.Server(),
 		progress: make(chan struct{}),
-		wake:     make(chan struct{}, 1),
+		wake:     newSignal(),
 	}
 	unsubscribe := st.Subscribe(x.mark)
 	x.stop = func(cause error) {
@@ -101,10 +101,7 @@ func (x *indexer) mark(e store.ChangeEvent) {
 		x.seq = e.Seq
 	}
 	x.mu.Unlock()
-	select {
-	case x.wake <- struct{}{}:
-	default:
-	}
+	x.wake.set()
 }
 
 // reached has the index compared with the documents if the server is another one than before.
@@ -116,12 +113,8 @@ func (x *indexer) reached(server uint64) {
 		x.marked++
 	}
 	x.mu.Unlock()
-	if same {
-		return
-	}
-	select {
-	case x.wake <- struct{}{}:
-	default:
+	if !same {
+		x.wake.set()
 	}
 }
 
@@ -192,7 +185,7 @@ func (x *indexer) drain(ctx context.Context) error {
 		}
 		x.mirror.seq = max(x.mirror.seq, seq)
 		x.advance(marked)
-		x.embedding.signal()
+		x.embedding.wake.set()
 		x.mirror.measureIfDue(&x.size)
 		var quiet <-chan time.Time
 		if x.mirror.saveDue() {
@@ -229,7 +222,7 @@ func (x *indexer) search(ctx context.Context, q search.Query) (search.Result, er
 	}
 	found, err := x.searcher.Search(ctx, q)
 	if found.Degraded != "" || isModelError(err) {
-		x.embedding.signal() // the search may have left its documents half embedded
+		x.embedding.wake.set() // the search may have left its documents half embedded
 	}
 	return found, err
 }

@@ -32,8 +32,8 @@ type pool struct {
 	indexMemory int64 // bytes
 	logger      *slog.Logger
 	now         func() time.Time
-	measured    chan struct{} // holds a token after the size of an index changed
-	endIdle     func()        // called after idle stores were closed
+	measured    signal // after the size of an index changed
+	endIdle     func() // called after idle stores were closed
 
 	mu      sync.Mutex
 	entries map[*entry]struct{}
@@ -43,7 +43,7 @@ func newPool(cfg Config, endIdle func()) *pool {
 	return &pool{
 		persistent: cfg.Persistent,
 		maxStores:  cmp.Or(cfg.OpenStores, DefaultOpenStores), indexMemory: cmp.Or(cfg.IndexMemory, DefaultIndexMemory),
-		logger: cfg.Logger, now: cfg.Now, measured: make(chan struct{}, 1), entries: map[*entry]struct{}{},
+		logger: cfg.Logger, now: cfg.Now, measured: newSignal(), entries: map[*entry]struct{}{},
 		endIdle: endIdle,
 	}
 }
@@ -134,14 +134,6 @@ func (p *pool) janitor(ctx context.Context) {
 		p.dropIndexes()
 		p.closeIdleStores()
 		p.endIdle()
-	}
-}
-
-// indexGrew wakes the janitor.
-func (p *pool) indexGrew() {
-	select {
-	case p.measured <- struct{}{}:
-	default:
 	}
 }
 

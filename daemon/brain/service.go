@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize, Language: cfg.Language},
-			measured: s.pool.indexGrew, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
+			measured: s.pool.measured.set, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
 		},
 	}
 	for _, r := range records {

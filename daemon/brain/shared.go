@@ -173,15 +173,8 @@ func (s *Service) holders(ctx context.Context, tenant string, b protocol.Brain) 
 // watch drops the brains that other processes have deleted, until ctx ends: without requests, too,
 // because streams and jobs of such brains must end.
 func (s *Service) watch(ctx context.Context) {
-	wake := make(chan struct{}, 1)
-	s.watching.Go(func() {
-		s.shared.Watch(ctx, func() {
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
-		})
-	})
+	wake := newSignal()
+	s.watching.Go(func() { s.shared.Watch(ctx, wake.set) })
 	ticker := time.NewTicker(missingInterval)
 	defer ticker.Stop()
 	for {

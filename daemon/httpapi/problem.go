@@ -77,7 +77,6 @@ var outcomes = []struct {
 
 	{is(errInvalid), outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{isA[*brain.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
-	{isA[*memory.ArgumentError], outcome{400, protocol.CodeValidation, "Invalid request", false, false}},
 	{is(store.ErrInvalidPath), outcome{400, protocol.CodeValidation, "Invalid path", false, false}},
 	{is(errUnauthorized), outcome{401, protocol.CodeUnauthorized, "Unauthorized", false, false}},
 	{is(errForbidden), outcome{403, protocol.CodeForbidden, "Not allowed", false, false}},

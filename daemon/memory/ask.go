@@ -35,7 +35,7 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	}
 	prompt, err := reader.PromptFor(r.ReaderMode)
 	if err != nil {
-		return &ArgumentError{"reader_mode", err.Error()}
+		return argumentErrorf("reader_mode", "%v", err)
 	}
 	found, err := find(ctx, h, q)
 	if err != nil {
@@ -80,9 +80,8 @@ func (s *Service) read(
 		return protocol.DoneEvent{}, nil, err
 	}
 	answer := reader.NewAnswer(hits)
-	response, err := s.cfg.Reader.Stream(ctx, request, func(delta string) error {
-		return show(answer.Write(delta))
-	})
+	request.Emit = func(delta string) error { return show(answer.Write(delta)) }
+	response, err := s.cfg.Reader.Complete(ctx, request)
 	if err != nil {
 		return protocol.DoneEvent{}, nil, fmt.Errorf("reader %s: %w", s.cfg.Model, err)
 	}

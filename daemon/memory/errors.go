@@ -2,7 +2,9 @@ package memory
 
 import (
 	"errors"
+	"fmt"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/convert"
 	"evalctl/daemon/distill"
 	"evalctl/daemon/fetch"
@@ -28,11 +30,9 @@ var (
 	ErrReaderSilent = errors.New("reader gave no answer")
 )
 
-// ArgumentError reports an invalid argument of a request. Name is the wire key of
-// the argument.
-type ArgumentError struct {
-	Name   string
-	Reason string
-}
+// ArgumentError reports an invalid argument of a request.
+type ArgumentError = brain.ArgumentError
 
-func (e *ArgumentError) Error() string { return e.Name + ": " + e.Reason }
+func argumentErrorf(name, format string, args ...any) error {
+	return &ArgumentError{Name: name, Reason: fmt.Sprintf(format, args...)}
+}

@@ -74,16 +74,16 @@ func (s *Service) IngestFile(
 func newSource(r protocol.IngestFile) (source, error) {
 	switch n := len(r.Content); {
 	case r.Path == "":
-		return source{}, &ArgumentError{"path", "is missing: the name of the file decides the path of the document"}
+		return source{}, argumentErrorf("path", "is missing: the name of the file decides the path of the document")
 	case n == 0:
-		return source{}, &ArgumentError{"file", "is empty"}
+		return source{}, argumentErrorf("file", "is empty")
 	case n > protocol.MaxIngestBytes:
 		return source{}, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrFileTooLarge, n, protocol.MaxIngestBytes)
 	}
 	switch r.As {
 	case "", protocol.AsMarkdown, protocol.AsText, protocol.AsJSON, protocol.AsHTML, protocol.AsPDF:
 	default:
-		return source{}, &ArgumentError{"as", fmt.Sprintf("%.40q is not one of markdown, text, json, html, pdf", r.As)}
+		return source{}, argumentErrorf("as", "%.40q is not one of markdown, text, json, html, pdf", r.As)
 	}
 	if err := checkTitle(r.Title); err != nil {
 		return source{}, err
@@ -119,20 +119,19 @@ const maxContentType = 255
 func checkContentType(text string) error {
 	switch {
 	case len(text) > maxContentType:
-		return &ArgumentError{"content_type", fmt.Sprintf("has %d bytes, the limit is %d", len(text), maxContentType)}
+		return argumentErrorf("content_type", "has %d bytes, the limit is %d", len(text), maxContentType)
 	case !utf8.ValidString(text):
-		return &ArgumentError{"content_type", "is not valid UTF-8"}
+		return argumentErrorf("content_type", "is not valid UTF-8")
 	}
 	return nil
 }
 
 func checkTitle(title string) error {
 	if n := utf8.RuneCountInString(title); n > protocol.MaxDocumentTitle {
-		return &ArgumentError{"title",
-			fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)}
+		return argumentErrorf("title", "has %d characters, the limit is %d", n, protocol.MaxDocumentTitle)
 	}
 	if title != "" && strings.TrimSpace(title) == "" {
-		return &ArgumentError{"title", "is blank"}
+		return argumentErrorf("title", "is blank")
 	}
 	return nil
 }
@@ -196,7 +195,7 @@ func (s *Service) convert(ctx context.Context, src source) (text []byte, keep bo
 		doc, err = convert.Convert(ctx, src.Kind, src.Name, data)
 	}
 	if errors.Is(err, convert.ErrInvalid) {
-		err = &ArgumentError{"file", err.Error()}
+		err = argumentErrorf("file", "%v", err)
 	}
 	if err != nil {
 		return nil, false, err

@@ -65,7 +65,7 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 	}
 	text, err := frontmatter.Set(own, fields)
 	if err != nil {
-		return "", &ArgumentError{"file", "its front matter " + err.Error()}
+		return "", argumentErrorf("file", "its front matter %v", err)
 	}
 	return text + body, nil
 }

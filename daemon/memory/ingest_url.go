@@ -48,9 +48,9 @@ func (s *Service) IngestURL(
 func checkIngestURL(r protocol.IngestURL) error {
 	switch n := utf8.RuneCountInString(r.URL); {
 	case strings.TrimSpace(r.URL) == "":
-		return &ArgumentError{"url", "is missing"}
+		return argumentErrorf("url", "is missing")
 	case n > protocol.MaxURL:
-		return &ArgumentError{"url", fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxURL)}
+		return argumentErrorf("url", "has %d characters, the limit is %d", n, protocol.MaxURL)
 	}
 	if err := checkTitle(r.Title); err != nil {
 		return err
@@ -62,7 +62,7 @@ func checkIngestURL(r protocol.IngestURL) error {
 func fetchError(err error) error {
 	switch {
 	case errors.Is(err, fetch.ErrURL), errors.Is(err, fetch.ErrAddress):
-		return &ArgumentError{"url", err.Error()}
+		return argumentErrorf("url", "%v", err)
 	case errors.Is(err, fetch.ErrTooLarge):
 		return fmt.Errorf("%w: %w", ErrFileTooLarge, err)
 	case errors.Is(err, fetch.ErrUnsupported):
@@ -78,7 +78,7 @@ func (s *Service) pageSource(r protocol.IngestURL, page fetch.Page) (source, err
 		name = page.URL.Hostname()
 	}
 	if len(page.Body) == 0 {
-		return source{}, &ArgumentError{"url", "the page is empty"}
+		return source{}, argumentErrorf("url", "the page is empty")
 	}
 	kind, err := convert.KindOf("", page.ContentType, name)
 	if err != nil {

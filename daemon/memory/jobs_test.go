@@ -112,7 +112,7 @@ func TestFailingJob(t *testing.T) {
 	}{
 		"every attempt": {err: temporary, attempts: maxAttempts, code: protocol.CodeInternal, detail: "the daemon's log has the reason"},
 		"permanent":     {err: &permanentError{temporary}, attempts: 1, code: protocol.CodeInternal, detail: "the daemon's log has the reason"},
-		"argument":      {err: &ArgumentError{"url", "is missing"}, attempts: 1, code: protocol.CodeValidation, detail: "url: is missing"},
+		"argument":      {err: argumentErrorf("url", "is missing"), attempts: 1, code: protocol.CodeValidation, detail: "url: is missing"},
 		"panic":         {panics: true, attempts: 1, code: protocol.CodeInternal, detail: "the daemon's log has the reason"},
 		"too large":     {err: &permanentError{fmt.Errorf("%w: 3 pages", ErrTooLarge)}, attempts: 1, code: protocol.CodePayloadTooLarge, detail: "too large: 3 pages"},
 	} {
@@ -299,7 +299,7 @@ func openDir(t testing.TB, dir string, openStore func(context.Context, string) (
 	return openWith(t, brain.Config{
 		Catalog:    new(brain.MemoryCatalog),
 		Persistent: true,
-		OpenStore: func(ctx context.Context, _ string) (*store.Store, error) {
+		OpenStore: func(ctx context.Context, _ brain.Record) (*store.Store, error) {
 			return openStore(ctx, dir)
 		},
 	}, Config{})

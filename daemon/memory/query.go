@@ -2,7 +2,6 @@ package memory
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -72,8 +71,8 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 func readOperators(q *search.Query) ([]string, error) {
 	words, conditions, operators := search.ParseOperators(q.Text)
 	if len(operators) > 0 && strings.TrimSpace(words) == "" {
-		return nil, &ArgumentError{"query", fmt.Sprintf("only says what passages must not contain, %.64q: "+
-			"add what they should contain, or put it in quotes to search for it", strings.Join(operators, " "))}
+		return nil, argumentErrorf("query", "only says what passages must not contain, %.64q: "+
+			"add what they should contain, or put it in quotes to search for it", strings.Join(operators, " "))
 	}
 	q.Text, q.Conditions = words, conditions
 	return operators, nil
@@ -98,8 +97,7 @@ func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
 		return search.Filter{}, err
 	}
 	if !filter.From.IsZero() && !filter.To.IsZero() && filter.To.Before(filter.From) {
-		return search.Filter{}, &ArgumentError{"filters.date_to",
-			fmt.Sprintf("%s is before date_from, %s", f.DateTo, f.DateFrom)}
+		return search.Filter{}, argumentErrorf("filters.date_to", "%s is before date_from, %s", f.DateTo, f.DateFrom)
 	}
 	return filter, nil
 }
@@ -108,17 +106,17 @@ func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
 // cmp.Or finds the first one that is not nil.
 func checkText(name, text string, limit int) error {
 	if strings.TrimSpace(text) == "" {
-		return &ArgumentError{name, "is missing or blank"}
+		return argumentErrorf(name, "is missing or blank")
 	}
 	if n := utf8.RuneCountInString(text); n > limit {
-		return &ArgumentError{name, fmt.Sprintf("has %d characters, the limit is %d", n, limit)}
+		return argumentErrorf(name, "has %d characters, the limit is %d", n, limit)
 	}
 	return nil
 }
 
 func checkNumber(name string, n, least, most int) error {
 	if n < least || n > most {
-		return &ArgumentError{name, fmt.Sprintf("%d is not between %d and %d", n, least, most)}
+		return argumentErrorf(name, "%d is not between %d and %d", n, least, most)
 	}
 	return nil
 }
@@ -126,7 +124,7 @@ func checkNumber(name string, n, least, most int) error {
 // checkChoice accepts an empty value, which means the default.
 func checkChoice(name, value string, choices []string) error {
 	if value != "" && !slices.Contains(choices, value) {
-		return &ArgumentError{name, fmt.Sprintf("%.64q is not one of %s", value, strings.Join(choices, ", "))}
+		return argumentErrorf(name, "%.64q is not one of %s", value, strings.Join(choices, ", "))
 	}
 	return nil
 }
@@ -134,11 +132,11 @@ func checkChoice(name, value string, choices []string) error {
 func checkList(name string, list []string) error {
 	switch {
 	case list != nil && len(list) == 0:
-		return &ArgumentError{name, "is empty: leave it out to let every document pass"}
+		return argumentErrorf(name, "is empty: leave it out to let every document pass")
 	case len(list) > protocol.MaxFilterValues:
-		return &ArgumentError{name, fmt.Sprintf("has %d values, the limit is %d", len(list), protocol.MaxFilterValues)}
+		return argumentErrorf(name, "has %d values, the limit is %d", len(list), protocol.MaxFilterValues)
 	case slices.Contains(list, ""):
-		return &ArgumentError{name, "has an empty value"}
+		return argumentErrorf(name, "has an empty value")
 	}
 	return nil
 }
@@ -161,7 +159,7 @@ func parseDate(name, date string, instant time.Duration) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {
-		return time.Time{}, &ArgumentError{name, fmt.Sprintf("%.64q is neither an RFC 3339 time nor YYYY-MM-DD", date)}
+		return time.Time{}, argumentErrorf(name, "%.64q is neither an RFC 3339 time nor YYYY-MM-DD", date)
 	}
 	return t.Add(instant), nil
 }

@@ -67,13 +67,13 @@ func contentType(name string) string {
 // checkDocument applies the limits of spec 4.1 and 2 to a request.
 func checkDocument(r protocol.CreateDocument) error {
 	if n := utf8.RuneCountInString(r.Content); n == 0 {
-		return &ArgumentError{"content", "is missing"}
+		return argumentErrorf("content", "is missing")
 	} else if n > protocol.MaxDocumentContent {
 		return fmt.Errorf("%w: content has %d characters, the limit is %d", ErrTooLarge, n, protocol.MaxDocumentContent)
 	}
 	if strings.HasPrefix(path.Base(r.Path), "_") {
-		return &ArgumentError{"path", fmt.Sprintf(
-			"the name %.64q begins with _, which hides generated files from listings and searches", path.Base(r.Path))}
+		return argumentErrorf("path", "the name %.64q begins with _, which hides generated files from listings and searches",
+			path.Base(r.Path))
 	}
 	if err := checkTitle(r.Title); err != nil {
 		return err
@@ -81,7 +81,7 @@ func checkDocument(r protocol.CreateDocument) error {
 	switch r.Source {
 	case "", protocol.SourceIngest, protocol.SourceExtract, protocol.SourceCompile, protocol.SourceReflect:
 	default:
-		return &ArgumentError{"source", fmt.Sprintf("%q is not one of ingest, extract, compile, reflect", r.Source)}
+		return argumentErrorf("source", "%q is not one of ingest, extract, compile, reflect", r.Source)
 	}
 	if err := checkTags(r.Tags); err != nil {
 		return err
@@ -91,14 +91,14 @@ func checkDocument(r protocol.CreateDocument) error {
 
 func checkTags(tags []string) error {
 	if len(tags) > protocol.MaxDocumentTags {
-		return &ArgumentError{"tags", fmt.Sprintf("are %d, the limit is %d", len(tags), protocol.MaxDocumentTags)}
+		return argumentErrorf("tags", "are %d, the limit is %d", len(tags), protocol.MaxDocumentTags)
 	}
 	for _, tag := range tags {
 		if n := utf8.RuneCountInString(tag); n > protocol.MaxDocumentTag || strings.TrimSpace(tag) == "" {
-			return &ArgumentError{"tags", fmt.Sprintf("%q does not have 1 to %d characters", tag, protocol.MaxDocumentTag)}
+			return argumentErrorf("tags", "%q does not have 1 to %d characters", tag, protocol.MaxDocumentTag)
 		}
 		if strings.Contains(tag, ",") {
-			return &ArgumentError{"tags", fmt.Sprintf("%q contains a comma, by which tags are joined: give two tags", tag)}
+			return argumentErrorf("tags", "%q contains a comma, by which tags are joined: give two tags", tag)
 		}
 	}
 	return nil
@@ -110,13 +110,13 @@ func checkMetadata(r protocol.CreateDocument) error {
 			return err
 		}
 		if frontmatter.IsField(key) {
-			return &ArgumentError{"metadata", fmt.Sprintf("key %q is a field of the record: give it next to metadata", key)}
+			return argumentErrorf("metadata", "key %q is a field of the record: give it next to metadata", key)
 		}
 	}
 	described := r.Title != "" || len(r.Tags)+len(r.Metadata) > 0 || r.Source != "" && r.Source != protocol.SourceIngest
 	if described && r.Path != "" && !frontmatter.IsMarkdown(r.Path) {
-		return &ArgumentError{"path", "only a path that ends in .md or has no extension can have a title, tags, " +
-			"metadata or a source: Markdown keeps them in its front matter"}
+		return argumentErrorf("path", "only a path that ends in .md or has no extension can have a title, tags, "+
+			"metadata or a source: Markdown keeps them in its front matter")
 	}
 	return nil
 }
@@ -124,11 +124,11 @@ func checkMetadata(r protocol.CreateDocument) error {
 // checkMetadataValue applies the limits of spec 2 to one key of metadata, which name names.
 func checkMetadataValue(name, key string, value any) error {
 	if n := utf8.RuneCountInString(key); n == 0 || n > protocol.MaxMetadataKey {
-		return &ArgumentError{name, fmt.Sprintf("key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)}
+		return argumentErrorf(name, "key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)
 	}
 	switch value.(type) {
 	case nil, string, bool, float64:
 		return nil
 	}
-	return &ArgumentError{name, fmt.Sprintf("%q is not a string, number, boolean or null", key)}
+	return argumentErrorf(name, "%q is not a string, number, boolean or null", key)
 }

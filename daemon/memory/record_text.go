@@ -22,7 +22,7 @@ func documentText(r protocol.CreateDocument, now time.Time) (string, error) {
 	}
 	text, err := frontmatter.Set(r.Content, fields)
 	if err != nil {
-		return "", &ArgumentError{"metadata", err.Error()}
+		return "", argumentErrorf("metadata", "%v", err)
 	}
 	return text, nil
 }

@@ -153,8 +153,7 @@ type DocumentPage struct {
 // ErrTooLarge.
 func (p DocumentPage) Of(files []store.FileInfo) (page []store.FileInfo, next string, err error) {
 	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
-		return nil, "", &ArgumentError{"limit",
-			fmt.Sprintf("%d is not between 1 and %d", p.Limit, protocol.MaxListItems)}
+		return nil, "", argumentErrorf("limit", "%d is not between 1 and %d", p.Limit, protocol.MaxListItems)
 	}
 	from, found := slices.BinarySearchFunc(files, p.Cursor, func(f store.FileInfo, cursor string) int {
 		return strings.Compare(f.Path, cursor)

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -22,7 +21,7 @@ func CheckWritable(path string) error {
 	for folder, instead := range ownFolders {
 		rest, in := strings.CutPrefix(path, folder)
 		if in && (strings.HasPrefix(rest, "_") || strings.Contains(rest, "/_")) {
-			return &ArgumentError{"path", fmt.Sprintf("%.200q is a file of the daemon's own: %s instead", path, instead)}
+			return argumentErrorf("path", "%.200q is a file of the daemon's own: %s instead", path, instead)
 		}
 	}
 	return nil

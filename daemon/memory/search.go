@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"evalctl/daemon/brain"
@@ -48,11 +47,11 @@ func find(ctx context.Context, h brain.Handle, q search.Query) (search.Result, e
 	found, err := h.Search(ctx, q)
 	switch {
 	case errors.Is(err, search.ErrNoEmbedder):
-		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf(
-			"%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)}
+		return search.Result{}, argumentErrorf("mode",
+			"%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)
 	case errors.Is(err, search.ErrNoReranker):
-		return search.Result{}, &ArgumentError{"mode", fmt.Sprintf(
-			"%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)}
+		return search.Result{}, argumentErrorf("mode",
+			"%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)
 	}
 	return found, err
 }

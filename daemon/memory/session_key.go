@@ -23,10 +23,10 @@ func checkSessionID(id string) error {
 		return err
 	}
 	if !utf8.ValidString(id) {
-		return &ArgumentError{"session_id", "is not valid UTF-8"}
+		return argumentErrorf("session_id", "is not valid UTF-8")
 	}
 	if i := strings.IndexFunc(id, unprintable); i >= 0 {
-		return &ArgumentError{"session_id", fmt.Sprintf("%.64q contains an unprintable character", id)}
+		return argumentErrorf("session_id", "%.64q contains an unprintable character", id)
 	}
 	return nil
 }

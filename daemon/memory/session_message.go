@@ -40,22 +40,20 @@ func newMessage(m protocol.SessionMessage, where string, now time.Time) (message
 		Metadata: m.Metadata,
 	}
 	if !slices.Contains(protocol.Roles, m.Role) {
-		return out, &ArgumentError{where + "role",
-			fmt.Sprintf("%.64q is not one of %s", m.Role, strings.Join(protocol.Roles, ", "))}
+		return out, argumentErrorf(where+"role", "%.64q is not one of %s", m.Role, strings.Join(protocol.Roles, ", "))
 	}
 	if m.Content == "" {
-		return out, &ArgumentError{where + "content", "is missing"}
+		return out, argumentErrorf(where+"content", "is missing")
 	}
 	if n := utf8.RuneCountInString(m.Content); n > protocol.MaxMessageContent {
 		return out, fmt.Errorf("%w: %scontent has %d characters, the limit is %d",
 			ErrTooLarge, where, n, protocol.MaxMessageContent)
 	}
 	if n := utf8.RuneCountInString(m.Name); n > protocol.MaxMessageName {
-		return out, &ArgumentError{where + "name",
-			fmt.Sprintf("has %d characters, the limit is %d", n, protocol.MaxMessageName)}
+		return out, argumentErrorf(where+"name", "has %d characters, the limit is %d", n, protocol.MaxMessageName)
 	}
 	if !utf8.ValidString(m.Content) || !utf8.ValidString(m.Name) {
-		return out, &ArgumentError{where + "content", "or name is not valid UTF-8"}
+		return out, argumentErrorf(where+"content", "or name is not valid UTF-8")
 	}
 	var err error
 	if out.At, err = messageTime(m.CreatedAt, where, now); err != nil {
@@ -72,7 +70,7 @@ func messageTime(given, where string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, given)
 	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
-		return t, &ArgumentError{where + "created_at", fmt.Sprintf("%.64q is not an RFC 3339 time", given)}
+		return t, argumentErrorf(where+"created_at", "%.64q is not an RFC 3339 time", given)
 	}
 	return t, nil
 }
@@ -80,7 +78,7 @@ func messageTime(given, where string, now time.Time) (time.Time, error) {
 func checkMessageMetadata(metadata map[string]any, where string) error {
 	name := where + "metadata"
 	if n := len(metadata); n > maxMessageKeys {
-		return &ArgumentError{name, fmt.Sprintf("has %d keys, the limit is %d", n, maxMessageKeys)}
+		return argumentErrorf(name, "has %d keys, the limit is %d", n, maxMessageKeys)
 	}
 	for key, value := range metadata {
 		if err := checkMetadataValue(name, key, value); err != nil {
@@ -89,20 +87,20 @@ func checkMessageMetadata(metadata map[string]any, where string) error {
 	}
 	if skip := metadata[protocol.MetadataSkipExtract]; skip != nil {
 		if _, ok := skip.(bool); !ok {
-			return &ArgumentError{name, protocol.MetadataSkipExtract + " is not a boolean"}
+			return argumentErrorf(name, "%s is not a boolean", protocol.MetadataSkipExtract)
 		}
 	}
 	if actor := metadata[protocol.MetadataActorID]; actor != nil {
 		if _, ok := actor.(string); !ok {
-			return &ArgumentError{name, protocol.MetadataActorID + " is not a string"}
+			return argumentErrorf(name, "%s is not a string", protocol.MetadataActorID)
 		}
 	}
 	data, err := json.Marshal(metadata)
 	if err != nil {
-		return &ArgumentError{name, err.Error()}
+		return argumentErrorf(name, "%v", err)
 	}
 	if len(data) > maxMessageMetadata {
-		return &ArgumentError{name, fmt.Sprintf("has %d bytes, the limit is %d", len(data), maxMessageMetadata)}
+		return argumentErrorf(name, "has %d bytes, the limit is %d", len(data), maxMessageMetadata)
 	}
 	return nil
 }

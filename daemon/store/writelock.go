@@ -42,12 +42,9 @@ func (s *Store) lockWrites(ctx context.Context) (release func(outcome error), er
 
 var errStalled = Unavailable(nil, "the write before this one took too long: try again")
 
-// noteStall counts a mutation if it has stalled, and reports whether it has. The caller holds the
-// write lock.
-func (s *Store) noteStall(begin time.Time, outcome error) bool {
-	stalled := time.Since(begin) >= stall && errors.Is(outcome, ErrUnavailable)
-	if stalled {
+// noteStall counts a mutation if it has stalled. The caller holds the write lock.
+func (s *Store) noteStall(begin time.Time, outcome error) {
+	if time.Since(begin) >= stall && errors.Is(outcome, ErrUnavailable) {
 		s.stalls.Add(1)
 	}
-	return stalled
 }

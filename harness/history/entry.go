@@ -6,6 +6,7 @@
 package history
 
 import (
+	"strings"
 	"time"
 
 	"evalctl/harness/result"
@@ -71,6 +72,14 @@ func (e *Entry) Date() string { return e.StartedAt.UTC().Format(time.DateOnly) }
 // finished, and not too many of them were lost. A run that stopped can have failed without a score.
 func (e *Entry) Scored() bool {
 	return e.PassRate != nil && e.Stopped == "" && (e.Verdict == result.Pass || e.Verdict == result.Fail)
+}
+
+// VerdictText returns the verdict for people, or why the run stopped. It is empty without either.
+func (e *Entry) VerdictText() string {
+	if e.Stopped != "" {
+		return strings.ReplaceAll(string(e.Stopped), "_", " ")
+	}
+	return string(e.Verdict)
 }
 
 // newEntry returns the entry of a result file.

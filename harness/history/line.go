@@ -129,7 +129,7 @@ func Lines(entries []*Entry, last int) []*Line {
 		l.finish(last)
 	}
 	slices.SortStableFunc(lines, func(a, b *Line) int {
-		return cmp.Or(b.last().StartedAt.Compare(a.last().StartedAt), cmp.Compare(a.Measure.Name, b.Measure.Name))
+		return cmp.Or(b.Last().StartedAt.Compare(a.Last().StartedAt), cmp.Compare(a.Measure.Name, b.Measure.Name))
 	})
 	return lines
 }
@@ -156,8 +156,9 @@ func (l *Line) finish(last int) {
 		before, night := l.Nights[i], &l.Nights[i+1]
 		night.Changed = before.Entry.Result.Identity.Changed(night.Entry.Result.Identity)
 	}
-	l.Dataset, l.Selection = l.last().Dataset, l.last().Selection
+	l.Dataset, l.Selection = l.Last().Dataset, l.Last().Selection
 	l.Changes = changesOf(l.Nights)
 }
 
-func (l *Line) last() *Entry { return l.Nights[len(l.Nights)-1].Entry }
+// Last returns the result of the last night.
+func (l *Line) Last() *Entry { return l.Nights[len(l.Nights)-1].Entry }

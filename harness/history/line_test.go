@@ -82,8 +82,8 @@ func TestNights(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if line, lo, hi := lines[0].Sparkline(); line != "█▁·" || lo != 1.0/3 || hi != 1 {
-		t.Errorf("got %s from %v to %v", line, lo, hi)
+	if s := lines[0].Sparkline(); s != (history.Sparkline{Signs: "█▁·", Low: 1.0 / 3, High: 1}) {
+		t.Errorf("got %+v", s)
 	}
 	lines = history.Lines(read(t, root).Entries, 2)
 	if l := lines[0]; len(l.Nights) != 2 || l.Older != 1 || l.Nights[0].Date != "2026-09-02" {
@@ -254,8 +254,8 @@ func TestSparkline(t *testing.T) {
 		{[]*float64{new(0.0), new(0.01)}, "▁▂ 0.00 0.10"},
 		{[]*float64{new(0.2), new(0.4), new(0.9)}, "▁▃█ 0.20 0.90"},
 	} {
-		line, lo, hi := history.Sparkline(c.rates)
-		if got := fmt.Sprintf("%s %.2f %.2f", line, lo, hi); got != c.want {
+		s := history.NewSparkline(c.rates)
+		if got := fmt.Sprintf("%s %.2f %.2f", s.Signs, s.Low, s.High); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -265,7 +265,8 @@ func TestSparkline(t *testing.T) {
 		for _, v := range values {
 			rates = append(rates, &v)
 		}
-		line, lo, hi := history.Sparkline(rates)
+		s := history.NewSparkline(rates)
+		line, lo, hi := s.Signs, s.Low, s.High
 		if len([]rune(line)) != len(values) || strings.ContainsRune(line, '·') {
 			t.Fatalf("%v: %s", values, line)
 		}
@@ -307,7 +308,8 @@ func TestStoppedRunHasNoScore(t *testing.T) {
 	if len(l.Nights) != 7 {
 		t.Fatalf("%d nights, not read: %v", len(l.Nights), f.Unreadable)
 	}
-	bars, low, _ := l.Sparkline()
+	line := l.Sparkline()
+	bars, low := line.Signs, line.Low
 	if last := l.Nights[6].Entry; last.Scored() || low < 0.9 || !strings.HasSuffix(bars, "·") {
 		t.Errorf("a run that stopped has the score %v, sparkline %s", *last.PassRate, bars)
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -15,9 +16,15 @@ const noBar = '·'
 // noise look small.
 const leastRange = 0.1
 
-// Sparkline returns one sign for each rate, from ▁ for the lowest to █ for the highest, and the
-// rates of these two. A rate that is nil has a dot. Without any rate, lo and hi are 0.
-func Sparkline(rates []*float64) (line string, lo, hi float64) {
+// Sparkline has a sign for each rate, from ▁ for the lowest to █ for the highest, and a dot for one
+// that is not known. Low and High are the rates of ▁ and █, 0 without any rate.
+type Sparkline struct {
+	Signs     string
+	Low, High float64
+}
+
+// NewSparkline returns the sparkline of rates, which are nil if they are not known.
+func NewSparkline(rates []*float64) (s Sparkline) {
 	var known []float64
 	for _, r := range rates {
 		if r != nil {
@@ -25,10 +32,10 @@ func Sparkline(rates []*float64) (line string, lo, hi float64) {
 		}
 	}
 	if len(known) > 0 {
-		lo, hi = slices.Min(known), slices.Max(known)
-		if missing := leastRange - (hi - lo); missing > 0 {
-			lo = min(max(0, lo-missing/2), 1-leastRange)
-			hi = lo + leastRange
+		s.Low, s.High = slices.Min(known), slices.Max(known)
+		if missing := leastRange - (s.High - s.Low); missing > 0 {
+			s.Low = min(max(0, s.Low-missing/2), 1-leastRange)
+			s.High = s.Low + leastRange
 		}
 	}
 	var b strings.Builder
@@ -37,14 +44,23 @@ func Sparkline(rates []*float64) (line string, lo, hi float64) {
 			b.WriteRune(noBar)
 			continue
 		}
-		at := (*r - lo) / (hi - lo) * float64(len(bars)-1)
+		at := (*r - s.Low) / (s.High - s.Low) * float64(len(bars)-1)
 		b.WriteRune(bars[int(math.Round(at))])
 	}
-	return b.String(), lo, hi
+	s.Signs = b.String()
+	return s
+}
+
+// Scale says what the lowest and the highest sign mean.
+func (s Sparkline) Scale() string {
+	if s.High == 0 {
+		return "no night has a score"
+	}
+	return fmt.Sprintf("from %.2f (▁) to %.2f (█)", s.Low, s.High)
 }
 
 // Sparkline returns the sparkline of the nights. A night without a score has a dot.
-func (l *Line) Sparkline() (line string, lo, hi float64) {
+func (l *Line) Sparkline() Sparkline {
 	var rates []*float64
 	for _, n := range l.Nights {
 		var rate *float64
@@ -53,5 +69,5 @@ func (l *Line) Sparkline() (line string, lo, hi float64) {
 		}
 		rates = append(rates, rate)
 	}
-	return Sparkline(rates)
+	return NewSparkline(rates)
 }

@@ -35,7 +35,7 @@ func (a *Arm) verdict() form.Verdict {
 	res, g := &a.Run.Result, a.Run.Result.Gate
 	dataset := res.Identity.Dataset.Path
 	v.Title = form.F("%s on %s: %d of %d passed", form.Name(res.SDK), form.Name(dataset[strings.LastIndexAny(dataset, `/\`)+1:]), res.Passed, res.Total)
-	v.About, v.Rate, v.Figure = a.Run.about(), rate(res.PassRate), "pass rate"
+	v.About, v.Rate, v.Figure = a.Run.about(), figure.Rate(res.PassRate), "pass rate"
 	if i := res.Believed(); i != nil {
 		v.Figure += ", " + levelOf(i)
 	}
@@ -68,7 +68,7 @@ func (a *Arm) verdict() form.Verdict {
 // headline returns the verdict on a run in a few words.
 func (a *Arm) headline(word string) form.Text {
 	res, g, name := &a.Run.Result, a.Run.Result.Gate, form.Name(a.Name)
-	passed := form.F("%s passed %d of %s (%s)", name, g.Passed, figure.Count(g.Total, "question"), rate(res.PassRate))
+	passed := form.F("%s passed %d of %s (%s)", name, g.Passed, figure.Count(g.Total, "question"), figure.Rate(res.PassRate))
 	stopped := form.F("%s was stopped after %d of %s", name, res.Counts.Finished(), figure.Count(res.Planned, "question"))
 	switch {
 	case g.Verdict == result.Inconclusive:

@@ -79,8 +79,8 @@ func (b Board) group(i int) form.Section {
 		if r.Latency.P50 != nil {
 			p50 = figure.Duration(*r.Latency.P50)
 		}
-		t.Row(form.Cell{Text: form.F("%s", form.Name(r.Name)), URL: b.URLs[r.Path]}, r.Letters, r.Places(), passed, rate(r.PassRate),
-			rateBar(r.PassRate, r.Interval, math.NaN()), within(r.Interval), p50, form.Data(r.Cost), r.Entry.Date())
+		t.Row(form.Cell{Text: form.F("%s", form.Name(r.Name)), URL: b.URLs[r.Path]}, r.Letters, r.Places(), passed, figure.Rate(r.PassRate),
+			rateBar(r.PassRate, r.Interval, math.NaN()), r.Interval.Ends(), p50, form.Data(r.Cost), r.Entry.Date())
 	}
 	s.Show(form.Everywhere, t)
 	if g.Tests > 0 {

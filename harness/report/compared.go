@@ -200,7 +200,7 @@ func (a Arms) overview(s *form.Section) {
 		if a.Run != nil && a.Run.Result.PassRate != nil {
 			res := &a.Run.Result
 			recall, anyGold, spent, list, each := none, none, none, none, form.F(none)
-			passRate, interval := rate(res.PassRate), within(res.Interval)
+			passRate, interval := figure.Rate(res.PassRate), res.Interval.Ends()
 			if !a.Run.scored() {
 				passRate, interval = none, none
 			}

@@ -96,7 +96,7 @@ func (c Comparison) tags(s *form.Section) {
 	for _, tag := range c.Tags {
 		row := []any{form.Name(tag.Title()), tag.Questions}
 		for i, n := range tag.Counts {
-			cell := form.F("%s", rate(n.PassRate()))
+			cell := form.F("%s", figure.Rate(n.PassRate()))
 			p := slices.IndexFunc(tag.Pairs, func(p compare.TagPair) bool { return p.Reference == 0 && p.Run == i })
 			if p >= 0 {
 				cell = form.F("%s %s", cell, c.tagVerdict(tag.Pairs[p].Verdict))

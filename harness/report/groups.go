@@ -52,7 +52,7 @@ func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool
 	t := form.NewTable(form.F("Pass rates by %s. Bar: the rate. Whisker: its interval. Dashed line: the floor", of),
 		of, ">n", ">pass", ">rate", "#0 to 1", ">"+interval.Name(), ">errors", ">unscored")
 	row := func(in form.Forms, what any, n result.Counts, r *float64, i *result.Interval, floor float64) {
-		t.RowIn(in, what, n.Total, n.Passed, rate(r), rateBar(r, i, floor), withMethod(i, interval.Method), n.Errors, n.Unscored)
+		t.RowIn(in, what, n.Total, n.Passed, figure.Rate(r), rateBar(r, i, floor), withMethod(i, interval.Method), n.Errors, n.Unscored)
 	}
 	if of == "tag" {
 		all := form.Pages
@@ -86,9 +86,9 @@ func (run *Run) isStratum(tag string) bool {
 // withMethod is within for a column whose title names a method. It names any other one.
 func withMethod(i *result.Interval, titled string) form.Text {
 	if i == nil || i.Method == titled {
-		return form.F("%s", within(i))
+		return form.F("%s", i.Ends())
 	}
-	return form.F("%s %s", within(i), methodName(i.Method))
+	return form.F("%s %s", i.Ends(), methodName(i.Method))
 }
 
 // fewClusters is the number of clusters below which a clustered standard error is imprecise
@@ -115,7 +115,7 @@ func (run *Run) clustered(s *form.Section) {
 	case c.Interval == nil:
 		s.FactIn(in, "clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
 	default:
-		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   believe this one: Wilson's takes them as independent", c.Interval.Name(), within(c.Interval), by, clusters)
+		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   believe this one: Wilson's takes them as independent", c.Interval.Name(), c.Interval.Ends(), by, clusters)
 	}
 	if c.SE != nil {
 		s.FactIn(in&form.Pages, "", "standard error %.4f, %.4f if all were independent", *c.SE, c.NaiveSE)
@@ -150,7 +150,7 @@ func (run *Run) repeats(s *form.Section) {
 	}
 	t := form.NewTable(form.F("%s, asked %d times each", figure.Count(r.Questions, "question"), k), "attempts k", ">one passes (pass@k)", ">all pass (pass^k)")
 	for _, at := range r.At {
-		t.Row(at.K, rate(&at.PassAt), rate(&at.PassHat))
+		t.Row(at.K, figure.Rate(&at.PassAt), figure.Rate(&at.PassHat))
 	}
 	s.Show(form.Pages, t)
 }
@@ -174,12 +174,12 @@ func (run *Run) strata(s *form.Section) {
 		all.WithGold, all.Retrieval = res.Retrieval.Questions, res.Retrieval.Macro
 	}
 	for _, stratum := range append(slices.Clone(res.Replay.Strata), all) {
-		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, rate(stratum.PassRate), within(stratum.Interval),
+		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, figure.Rate(stratum.PassRate), stratum.Interval.Ends(),
 			percentile(stratum.Latency.P50, nil, result.NeededForP50), percentile(stratum.Latency.P95, nil, result.NeededForP95)}
 		for _, m := range metrics {
 			cell := none
 			if v, ok := stratum.Retrieval[m]; ok && stratum.WithGold > 0 {
-				cell = rate(&v)
+				cell = figure.Rate(&v)
 			}
 			row = append(row, cell)
 		}

@@ -33,7 +33,7 @@ func (run *Run) replayed(s *form.Section) {
 	}
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
 		s.Fact("original", "%.3f  %d/%d   95%% CI %s (Wilson) by the dataset's own gold (errata: %d excluded, %d corrected)",
-			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, within(e.OriginalInterval), e.Excluded, e.Corrected)
+			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, e.OriginalInterval.Ends(), e.Excluded, e.Corrected)
 	}
 	controls(s, r.Controls)
 	lost, causes := 0, []form.Text{{}}
@@ -131,7 +131,7 @@ func panel(s *form.Section, p *result.Panel) {
 	s.Show(form.Everywhere, recipes)
 	t := form.NewTable(form.F("Agreement of recipes"), "agreement", ">answers", ">agree", ">kappa", ">AC1")
 	for _, a := range p.Pairs {
-		t.Row(form.F("%s, %s", form.Name(a.First), form.Name(a.Second)), a.N, rate(a.Agreement), a.Kappa, a.AC1)
+		t.Row(form.F("%s, %s", form.Name(a.First), form.Name(a.Second)), a.N, figure.Rate(a.Agreement), a.Kappa, a.AC1)
 	}
 	if len(p.Recipes) > 2 {
 		t.Row("all, Fleiss' kappa", p.Judged, "", p.Fleiss, p.AC1)

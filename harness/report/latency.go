@@ -161,7 +161,7 @@ func trendSection(trend []TrendPoint, g *result.Gate) form.Section {
 		if p.Changed {
 			change = form.Cell{Mark: "◆", Tone: form.Doubt, Text: form.F("the rate changed here %s", form.Data(p.Note))}
 		}
-		t.Row(form.Cell{Text: form.F("%s", moment(p.Date)), URL: p.URL}, p.Passed, p.Total, rate(&p.Rate), rate(&p.Low)+"–"+rate(&p.High), change)
+		t.Row(form.Cell{Text: form.F("%s", moment(p.Date)), URL: p.URL}, p.Passed, p.Total, figure.Rate(&p.Rate), figure.Rate(&p.Low)+"–"+figure.Rate(&p.High), change)
 	}
 	s.Show(form.HTML, form.Chart{
 		SVG:     func() template.HTML { return svg.Trend("Pass rates over time; the table has the values", drawn, floor) },

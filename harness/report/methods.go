@@ -52,7 +52,7 @@ func methodName(method string) form.Text {
 
 // levelOf returns an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)".
 func levelOf(i *result.Interval) string {
-	return fmt.Sprintf("%.0f%% CI %s (%s)", 100*i.Confidence, within(i), methodName(i.Method))
+	return fmt.Sprintf("%.0f%% CI %s (%s)", 100*i.Confidence, i.Ends(), methodName(i.Method))
 }
 
 // methods says how the figures of a result were computed, and from what.

@@ -28,7 +28,7 @@ func (run *Run) rate() form.Section {
 			g.MaxErrors.Count, g.MaxErrors.Allowed, g.MaxErrors.Max, g.MaxUnscored.Count, g.MaxUnscored.Allowed, g.MaxUnscored.Max)
 	}
 	if res.MeanScore != nil {
-		mean := rate(res.MeanScore) + " over the scored questions"
+		mean := figure.Rate(res.MeanScore) + " over the scored questions"
 		if res.MeanScoreInterval != nil {
 			mean += ", " + levelOf(res.MeanScoreInterval)
 		}
@@ -64,7 +64,7 @@ func (run *Run) passRate(s *form.Section) {
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
-	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s", *res.PassRate, res.Passed, res.Total, within(res.Interval), counted)
+	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s", *res.PassRate, res.Passed, res.Total, res.Interval.Ends(), counted)
 	s.Fact("passed", "%s", res.Identity.PassedText())
 }
 

@@ -56,7 +56,7 @@ func metricAt(m result.Metrics, name string) string {
 	if !ok {
 		return none
 	}
-	return rate(&v)
+	return figure.Rate(&v)
 }
 
 // retrieved adds the primary metrics.

@@ -15,22 +15,6 @@ import (
 // none is the text of a figure that there is none of.
 const none = "–"
 
-// rate formats a value from 0 to 1.
-func rate(f *float64) string {
-	if f == nil || math.IsNaN(*f) {
-		return none
-	}
-	return fmt.Sprintf("%.3f", *f)
-}
-
-// within formats an interval of rates.
-func within(i *result.Interval) string {
-	if i == nil {
-		return none
-	}
-	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
-}
-
 func rateWithin(rate *float64, within *result.Interval) string {
 	if rate == nil || within == nil {
 		return "n/a"

@@ -1,6 +1,9 @@
 package result
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Methods of intervals of rates and means. That of a Proof is MethodExact or MethodClustered.
 const (
@@ -55,6 +58,14 @@ func (i *Interval) Name() string {
 		return level + " " + name
 	}
 	return level + " CI"
+}
+
+// Ends returns the ends of an interval for people, such as "0.812–0.968", "–" without one.
+func (i *Interval) Ends() string {
+	if i == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
 }
 
 // IntervalName returns the level and the method of the intervals of r, such as "95% cluster

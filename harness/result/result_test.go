@@ -54,3 +54,12 @@ func TestBelieved(t *testing.T) {
 		}
 	}
 }
+
+func TestEnds(t *testing.T) {
+	if got := (&result.Interval{Low: 0.81162, High: 0.96845}).Ends(); got != "0.812–0.968" {
+		t.Errorf("got %q", got)
+	}
+	if got := (*result.Interval)(nil).Ends(); got != "–" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
-	"evalctl/harness/result"
 	"evalctl/internal/svg"
 )
 
@@ -123,51 +121,16 @@ func incomparable(query url.Values, err error) error {
 
 // list writes the list of the results.
 func (s *server) list(_ *http.Request, f *history.Folder, rep *reply) error {
-	p := listPage{frame: frame{Title: "Results"}, Root: f.Root, Conformance: len(f.Conformance), Others: len(f.Others)}
-	for _, e := range f.Entries {
-		p.Entries = append(p.Entries, s.row(e))
-	}
-	for _, l := range history.Lines(f.Entries, maxNights) {
-		bars, lo, hi := l.Sparkline()
-		p.Lines = append(p.Lines, lineRow{measureRow: rowOf(l), URL: "/trend/" + lineID(l), Nights: len(l.Nights),
-			Bars: bars, Low: rate(&lo), High: rate(&hi), Changes: len(l.Changes), Last: l.Nights[len(l.Nights)-1].Date})
-	}
+	p := listPage{frame: frame{Title: "Results"}, Folder: f, Lines: history.Lines(f.Entries, maxNights)}
 	for _, path := range f.Journals {
-		row := journalRow{Name: s.below(path), URL: "/progress/" + idOf(path)}
-		progress, err := s.follow(path)
-		switch {
-		case gone(err):
+		row := runRow{Path: path}
+		row.Progress, row.Problem = s.follow(path)
+		if gone(row.Problem) {
 			continue
-		case err != nil:
-			row.Problem = err.Error()
-		default:
-			row.Done, row.Planned = progress.Counts.Finished(), progress.Planned
 		}
-		p.Journals = append(p.Journals, row)
-	}
-	for _, u := range f.Unreadable {
-		p.Unreadable = append(p.Unreadable, u.Reason)
+		p.Runs = append(p.Runs, row)
 	}
 	return rep.write("list", p)
-}
-
-// row returns the row of a result in the list.
-func (s *server) row(e *history.Entry) entryRow {
-	row := entryRow{
-		Started: e.StartedAt.UTC().Format("2006-01-02 15:04"), Kind: string(e.Kind), Name: e.Name,
-		Dataset: filepath.Base(e.Dataset), Selection: e.Selection, Scorer: e.Scorer, Verdict: word(e), Class: string(e.Verdict),
-		File: s.below(e.Path), Rate: none, Interval: none, Passed: none, Cost: none,
-	}
-	if e.Result == nil {
-		row.Dataset = none
-		return row
-	}
-	row.ID, row.URL = idOf(e.Path), "/result/"+idOf(e.Path)
-	row.Passed, row.Cost = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
-	if e.Scored() {
-		row.Rate, row.Interval = rate(e.PassRate), interval(e.Interval)
-	}
-	return row
 }
 
 // trend writes the nights of one line.
@@ -177,24 +140,7 @@ func (s *server) trend(r *http.Request, f *history.Folder, rep *reply) error {
 			continue
 		}
 		l.ReadQuestions()
-		p := trendPage{frame: frame{Title: "Trend of " + l.Measure.Name}, measureRow: rowOf(l), Older: l.Older, Questions: l.Questions,
-			Test: history.Test}
-		bars, low, high := l.Sparkline()
-		p.Bars, p.Scale, p.Chart = bars, scale(low, high), chartOf(l)
-		for _, n := range l.Nights {
-			row := nightRow{Date: n.Date, URL: "/result/" + idOf(n.Entry.Path), Rate: none, Interval: none,
-				Passed: fmt.Sprintf("%d/%d", n.Entry.Passed, n.Entry.Total), Verdict: word(n.Entry), Changed: n.Changed, Turned: turned(l, n), Others: n.Others}
-			if n.Entry.Scored() {
-				row.Rate, row.Interval = rate(n.Entry.PassRate), interval(n.Entry.Interval)
-			}
-			p.Nights = append(p.Nights, row)
-		}
-		for _, c := range l.Changes {
-			p.Changes = append(p.Changes, changeRow{Change: c, From: rate(&c.Before), To: rate(&c.After), Chance: fmt.Sprintf("%.3f", c.P)})
-		}
-		for _, u := range l.Unread {
-			p.Unreadable = append(p.Unreadable, u.Reason)
-		}
+		p := trendPage{frame: frame{Title: "Trend of " + l.Measure.Name}, Line: l, Chart: chartOf(l), Test: history.Test}
 		return rep.write("trend", p)
 	}
 	return notFound("trend")
@@ -223,25 +169,8 @@ func (s *server) progress(r *http.Request, f *history.Folder, rep *reply) error 
 	if err != nil {
 		return &failure{status: http.StatusUnprocessableEntity, title: "The journal cannot be read", text: err.Error()}
 	}
-	n := state.Counts
-	p := progressPage{
-		frame: frame{Title: fmt.Sprintf("%s: %d of %d", state.Identity.SDK, n.Finished(), state.Planned), Refresh: refreshSeconds},
-		File:  s.below(path), Dataset: state.Identity.Dataset.Path, Scorer: state.Identity.ScoredBy(),
-		Scenario: string(state.Identity.Scenario), Started: state.StartedAt.UTC().Format("2006-01-02 15:04:05"),
-		Planned: state.Planned, Done: n.Finished(), Answered: state.Answered, Passed: n.Passed, Failed: n.Scored - n.Passed,
-		Errors: n.Errors, Unscored: n.Unscored, Stopped: state.Stopped,
-		Age: s.now().Sub(state.ChangedAt).Round(time.Second).String(),
-	}
-	for _, rec := range state.Failed {
-		p.Last = append(p.Last, failedRow{ID: rec.ID, Outcome: string(rec.Outcome), Why: why(rec)})
-	}
-	return rep.write("progress", p)
-}
-
-// why returns why a question did not pass.
-func why(rec result.Record) string {
-	if rec.Error != nil {
-		return rec.Error.Message
-	}
-	return rec.Reason
+	return rep.write("progress", progressPage{
+		frame:    frame{Title: fmt.Sprintf("%s: %d of %d", state.Identity.SDK, state.Counts.Finished(), state.Planned), Refresh: refreshSeconds},
+		Progress: state, File: below(s.root, path), Wrong: state.Counts.Scored - state.Counts.Passed, Age: s.now().Sub(state.ChangedAt).Round(time.Second),
+	})
 }

@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"evalctl/harness/history"
+	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/stats"
 )
 
@@ -32,7 +35,8 @@ var shared = sync.OnceValue(func() (s struct {
 	s.policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src 'self'; "+
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"clean": clean, "join": strings.Join,
+		"clean": clean, "join": strings.Join, "rate": figure.Rate, "interval": interval, "id": idOf, "lineID": lineID,
+		"turned": turned, "base": filepath.Base, "below": below,
 	}).ParseFS(files, "pages.html"))
 	return s
 })
@@ -77,119 +81,51 @@ type failurePage struct {
 
 type listPage struct {
 	frame
-	Root       string
-	Entries    []entryRow
-	Lines      []lineRow
-	Journals   []journalRow
-	Unreadable []string
-
-	Conformance, Others int
+	*history.Folder
+	Lines []*history.Line
+	Runs  []runRow
 }
 
-// entryRow is a result in the list. ID and URL are empty for a sweep.
-type entryRow struct {
-	ID, URL                                            string
-	Started, Kind, Name, Dataset, Selection, Scorer    string
-	Passed, Rate, Interval, Verdict, Class, Cost, File string
-}
-
-// measureRow describes what a line measures.
-type measureRow struct {
-	Name, Kind, Scenario, Dataset, Scorer, Asked string
-}
-
-type lineRow struct {
-	measureRow
-	URL, Bars, Low, High, Last string
-	Nights, Changes            int
-}
-
-type journalRow struct {
-	Name, URL, Problem string
-	Done, Planned      int
+// runRow is a run that is in progress or not finished.
+type runRow struct {
+	Path string
+	journal.Progress
+	Problem error
 }
 
 type trendPage struct {
 	frame
-	measureRow
-	Bars, Scale string
-	Chart       template.HTML // empty without a rate
-	Older       int
-	Nights      []nightRow
-	Changes     []changeRow
-	Test        stats.ChangeTest
-	Questions   []history.Turn
-	Unreadable  []string
-}
-
-type nightRow struct {
-	Date, URL, Rate, Interval, Passed, Verdict string
-	Changed                                    []string
-	Turned                                     bool // the pass rate changed here
-	Others                                     int
-}
-
-type changeRow struct {
-	history.Change
-	From, To, Chance string
+	*history.Line
+	Chart template.HTML // empty without a rate
+	Test  stats.ChangeTest
 }
 
 type progressPage struct {
 	frame
-	File, Dataset, Scorer, Scenario, Started, Age string
-
-	Planned, Done, Answered, Passed, Failed, Errors, Unscored int
-
-	Stopped bool
-	Last    []failedRow
-}
-
-type failedRow struct{ ID, Outcome, Why string }
-
-// none is shown where there is no figure.
-const none = "–"
-
-func rate(f *float64) string {
-	if f == nil {
-		return none
-	}
-	return fmt.Sprintf("%.3f", *f)
+	journal.Progress
+	File  string
+	Wrong int // answers that did not pass
+	Age   time.Duration
 }
 
 // interval formats an interval for a column titled 95% Wilson. It names any other method.
 func interval(i *result.Interval) string {
-	if i == nil {
-		return none
+	if i == nil || i.Method == result.MethodWilson {
+		return i.Ends()
 	}
-	text := fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
-	if name, known := result.MethodName(i.Method); known && i.Method != result.MethodWilson {
-		text += " " + name
+	name, known := result.MethodName(i.Method)
+	if !known {
+		return i.Ends()
 	}
-	return text
+	return i.Ends() + " " + name
 }
 
-// word returns the verdict on a result, or why it stopped.
-func word(e *history.Entry) string {
-	switch {
-	case e.Stopped != "":
-		return strings.ReplaceAll(string(e.Stopped), "_", " ")
-	case e.Verdict == "":
-		return none
+// below returns a path relative to the folder root.
+func below(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil {
+		return rel
 	}
-	return string(e.Verdict)
-}
-
-func rowOf(l *history.Line) measureRow {
-	return measureRow{Name: l.Measure.Name, Kind: string(l.Measure.Kind), Scenario: string(l.Measure.Scenario),
-		Dataset: filepath.Base(l.Dataset), Scorer: l.Measure.Scorer, Asked: l.Asked()}
-}
-
-// scale describes the sparkline of a line.
-func scale(lo, hi float64) string {
-	if hi == 0 {
-		return "no night has a score"
-	}
-	return fmt.Sprintf("from %.3f (▁) to %.3f (█)", lo, hi)
+	return path
 }
 
 // maxText is the number of characters of a text that are shown.

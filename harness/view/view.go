@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -212,11 +211,3 @@ func (s *server) journalOf(f *history.Folder, id string) (path string, ok bool) 
 
 // gone reports whether a file is missing.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-// below returns a path relative to the folder.
-func (s *server) below(path string) string {
-	if rel, err := filepath.Rel(s.root, path); err == nil {
-		return rel
-	}
-	return path
-}

@@ -1,7 +1,10 @@
 // Package figure writes numbers as reports, pages and messages show them.
 package figure
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Count returns n and the name of a thing, with an s unless n is 1: "2 questions".
 func Count(n int, thing string) string {
@@ -54,6 +57,14 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// Rate returns a share, or a mean between 0 and 1, "–" for nil and for what is not a number.
+func Rate(f *float64) string {
+	if f == nil || math.IsNaN(*f) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", *f)
 }
 
 // Coefficient returns a coefficient of agreement, "n/a" without one.

@@ -1,6 +1,7 @@
 package figure_test
 
 import (
+	"math"
 	"testing"
 
 	"evalctl/internal/figure"
@@ -11,6 +12,17 @@ func TestCount(t *testing.T) {
 		if got := figure.Count(n, "question"); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+func TestRate(t *testing.T) {
+	for want, rate := range map[string]*float64{"–": nil, "0.920": new(0.92)} {
+		if got := figure.Rate(rate); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := figure.Rate(new(math.NaN())); got != "–" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	_ "embed"
 	"math"
 	"strings"
 	"sync"
@@ -115,18 +116,6 @@ func embedWords(text string, known stems) []embedWord {
 	return found
 }
 
-// stems caches stems, since stemming costs more than everything else here.
-type stems map[string]string
-
-func (s stems) of(word string) string {
-	stem, ok := s[word]
-	if !ok {
-		stem = english.Stem(word, true)
-		s[word] = stem
-	}
-	return stem
-}
-
 func wordWeight(spelled, base string) float64 {
 	letter := len(spelled) == 1 && unicode.IsLower(rune(spelled[0]))
 	switch {
@@ -198,6 +187,17 @@ func featureHash(kind byte, s string) uint64 {
 	return h ^ h>>33
 }
 
+// commonWordList contains frequent content words and no function words.
+//
+//go:embed words/common.txt
+var commonWordList string
+
+// irregularList contains a base and its irregular forms on each line. A form of two bases is listed
+// with the more likely one.
+//
+//go:embed words/irregular.txt
+var irregularList string
+
 // commonWords are frequent in everyday English on any subject, so a common word in two texts says
 // little.
 var commonWords = sync.OnceValue(func() map[string]bool {
@@ -211,7 +211,7 @@ var commonWords = sync.OnceValue(func() map[string]bool {
 // irregularForms maps a form that no stemmer reduces to its base.
 var irregularForms = sync.OnceValue(func() map[string]string {
 	bases := map[string]string{}
-	for line := range strings.SplitSeq(irregularList, ";") {
+	for line := range strings.Lines(irregularList) {
 		forms := strings.Fields(line)
 		for _, form := range forms[1:] {
 			bases[form] = forms[0]

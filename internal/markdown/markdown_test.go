@@ -74,11 +74,9 @@ func TestTableWithoutRows(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{markdown.Rate(nil), "–"}, {markdown.Rate(new(0.92)), "0.920"}, {markdown.Interval(0.81162, 0.96845), "0.812–0.968"},
 		{markdown.Dollars(0), "0.00"}, {markdown.Dollars(2.7925), "2.79"}, {markdown.Dollars(0.0405), "0.04050"},
 		{markdown.Dollars(0.123456), "0.1235"}, {markdown.Dollars(0.000012346), "0.00001235"},
 		{markdown.Dollars(1e-12), "0.000000000"}, {markdown.Dollars(1234.5), "1234.50"},
-		{markdown.Count(1, "error"), "1 error"}, {markdown.Count(0, "error"), "0 errors"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %s, want %s", c.got, c.want)

@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
 
@@ -78,13 +79,6 @@ func sentences(w io.Writer, compared *compare.Arms) {
 // textLength is the number of characters that are shown of a text.
 const textLength = 300
 
-func interval(i *result.Interval) string {
-	if i == nil {
-		return markdown.None
-	}
-	return markdown.Interval(i.Low, i.High)
-}
-
 // measured is an arm with its result.
 type measured struct {
 	report.Arm
@@ -103,7 +97,7 @@ func title(w io.Writer, arms []*measured) {
 	fmt.Fprintf(w, "%s UTC", res.StartedAt.UTC().Format("2006-01-02 15:04"))
 	if r := res.Replay; r != nil {
 		s := r.Sample
-		fmt.Fprintf(w, ", %d of %s", s.Size, markdown.Count(s.Population, "question"))
+		fmt.Fprintf(w, ", %d of %s", s.Size, figure.Count(s.Population, "question"))
 		if !s.Listed && s.Size < s.Population {
 			fmt.Fprintf(w, " drawn with seed %d", s.Seed)
 		}

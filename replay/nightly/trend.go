@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 )
@@ -57,7 +58,7 @@ func (t trend) write(w io.Writer, arm string) {
 	}
 	table.Write(w)
 	if t.leftOut > 0 {
-		fmt.Fprintf(w, "%s of other datasets, samples, styles or scorers left out.\n\n", markdown.Count(t.leftOut, "result"))
+		fmt.Fprintf(w, "%s of other datasets, samples, styles or scorers left out.\n\n", figure.Count(t.leftOut, "result"))
 	}
 }
 
@@ -78,7 +79,7 @@ func (n night) row(before *result.Result) []string {
 		}
 	}
 	if n.others > 0 {
-		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", markdown.Count(n.others, "other result")))
+		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", figure.Count(n.others, "other result")))
 	}
 	date := n.date
 	if !n.scored() {
@@ -88,25 +89,21 @@ func (n night) row(before *result.Result) []string {
 		}
 		return []string{date, word, markdown.None, passed, usd, strings.Join(changes, " ")}
 	}
-	return []string{date, markdown.Rate(n.res.PassRate), interval(n.res.Interval), passed, usd, strings.Join(changes, " ")}
+	return []string{date, figure.Rate(n.res.PassRate), n.res.Interval.Ends(), passed, usd, strings.Join(changes, " ")}
 }
 
 // sparkline returns one sign for each night, and says what the signs mean.
 func (t trend) sparkline() string {
 	var rates []*float64
-	any := false
 	for _, n := range t.nights {
 		var rate *float64
 		if n.scored() {
-			rate, any = n.res.PassRate, true
+			rate = n.res.PassRate
 		}
 		rates = append(rates, rate)
 	}
-	bars, lo, hi := history.Sparkline(rates)
-	if !any {
-		return bars + " no night has a score"
-	}
-	return fmt.Sprintf("%s from %.2f (▁) to %.2f (█)", bars, lo, hi)
+	s := history.NewSparkline(rates)
+	return s.Signs + " " + s.Scale()
 }
 
 // total formats what was spent on an arm.

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
 
@@ -21,13 +22,13 @@ func (m *measured) verdict(w io.Writer) {
 	switch g.Verdict {
 	case result.Pass, result.Fail:
 		fmt.Fprintf(w, "Pass rate %s, 95%% CI %s (Wilson), %d of %s passed. ",
-			markdown.Rate(m.res.PassRate), interval(m.res.Interval), n.Passed, markdown.Count(n.Total, "question"))
+			figure.Rate(m.res.PassRate), m.res.Interval.Ends(), n.Passed, figure.Count(n.Total, "question"))
 		if g.Floor > 0 {
 			fmt.Fprintf(w, "The floor is %.3f: %d required. ", g.Floor, g.Required)
 		}
 	case result.Inconclusive:
 		fmt.Fprintf(w, "Stopped (%s) after %d of %s, of which %d passed: this is not a score. ",
-			markdown.Code(string(g.Stopped)), n.Finished(), markdown.Count(m.res.Planned, "question"), n.Passed)
+			markdown.Code(string(g.Stopped)), n.Finished(), figure.Count(m.res.Planned, "question"), n.Passed)
 	case result.Invalid:
 		fmt.Fprintf(w, "This is not a score: %s. ", markdown.Span(g.Sentence, textLength))
 	}
@@ -37,8 +38,8 @@ func (m *measured) verdict(w io.Writer) {
 	fmt.Fprint(w, m.controls())
 	if p := m.res.Panel; p != nil && p.Low != nil && p.High != nil {
 		fmt.Fprintf(w, " Over %s the pass rate is %.3f to %.3f, the headline being %s; they disagree about %s, Fleiss' kappa %s.",
-			markdown.Count(len(p.Recipes), "recipe"), *p.Low, *p.High, markdown.Code(p.Headline),
-			markdown.Count(len(p.Disputed), "answer"), p.Fleiss)
+			figure.Count(len(p.Recipes), "recipe"), *p.Low, *p.High, markdown.Code(p.Headline),
+			figure.Count(len(p.Disputed), "answer"), p.Fleiss)
 	}
 	if m.Problem != "" {
 		fmt.Fprintf(w, " Problem: %s", markdown.Span(m.Problem, textLength))
@@ -62,8 +63,8 @@ func (m *measured) controls() string {
 	right, wrong := c.Judged()
 	s := fmt.Sprintf("On controls the scorer passed %d of %d wrong answers (false positives %s) "+
 		"and failed %d of %d right ones (false negatives %s)",
-		wrong-c.WrongFailed, wrong, markdown.Rate(c.FalsePositiveRate),
-		right-c.RightPassed, right, markdown.Rate(c.FalseNegativeRate))
+		wrong-c.WrongFailed, wrong, figure.Rate(c.FalsePositiveRate),
+		right-c.RightPassed, right, figure.Rate(c.FalseNegativeRate))
 	if note := c.Note(); note != "" {
 		return s + ": " + note + "."
 	}

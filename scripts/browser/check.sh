@@ -8,15 +8,17 @@
 # SHOTS=FOLDER keeps screenshots.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ../limits.sh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/browser-check
 temp=$(mktemp -d)
 daemon=
 viewer=
 finish() {
-  for process in $daemon $viewer; do
-    { kill "$process" && wait "$process"; } 2>/dev/null || true
-  done
+  local code=0
+  unguard "${part-}"
+  for process in $daemon $viewer; do ends "$process" || code=1; done
   rm -rf "$temp"
+  [ "$code" = 0 ] || exit 1
 }
 trap finish EXIT
 
@@ -27,8 +29,8 @@ browser() {
   return 1
 }
 if ! CHROMIUM=$(browser) && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  echo "installing chromium"
-  (apt-get update && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends chromium) >"$temp/apt.log" 2>&1 || tail -3 "$temp/apt.log"
+  begin 2200 "chromium from Debian's packages"
+  debian chromium >"$temp/apt.log" 2>&1 || tail -20 "$temp/apt.log"
   CHROMIUM=$(browser) || true
 fi
 if [ -z "$CHROMIUM" ]; then
@@ -37,17 +39,19 @@ if [ -z "$CHROMIUM" ]; then
 fi
 export CHROMIUM
 
+begin 1000 "the packages from npm"
 modules=$cache/$(cat package.json package-lock.json | cksum | tr ' ' -)
 if [ ! -e "$modules/installed" ]; then
   rm -rf "$modules"
   mkdir -p "$modules"
   cp package.json package-lock.json "$modules"
-  (cd "$modules" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error \
+  (cd "$modules" && installing 300 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error \
     --fetch-retries=3 --fetch-retry-factor=2 --fetch-retry-mintimeout=1000)
   touch "$modules/installed"
 fi
 cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
 ln -s "$modules/node_modules" "$temp/node_modules"
+begin 900 "go build ./cmd/evalctl"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 [ -z "${SHOTS:-}" ] || { mkdir -p "$SHOTS" && SHOTS=$(cd "$SHOTS" && pwd) && export SHOTS; }
 cd "$temp"
@@ -61,7 +65,7 @@ quietly() {
   [ "$code" -le 1 ] || { cat out.log; exit 1; }
 }
 
-# A dataset and documents that try everything a page must not do.
+begin 120 "runs with a dataset and documents that try everything a page must not do"
 node - <<'JS'
 const { mkdirSync, writeFileSync } = require('node:fs');
 const attack = '"\'><script>hostile=1</script><img src=x onerror=hostile=2><svg onload=hostile=3></svg>' +
@@ -93,11 +97,12 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 quietly conformance --endpoint "$url" --only brains --html conformance.html
+begin 300 "the pages in Chromium"
 HOSTILE=1 node check.mjs hostile.html comparison.html
 node check.mjs conformance.html
 
-# A folder of results: 40 nights, in the last of which documents have lost their numbers, and a run
-# that has not finished.
+# The documents have lost their numbers in the last of 40 nights, and a run has not finished.
+begin 120 "a folder of results"
 cp -r hostile.corpus worse.corpus
 sed -i.old 's/[0-9]//g' worse.corpus/harbour[e-l].md
 rm worse.corpus/*.old
@@ -117,4 +122,5 @@ for _ in $(seq 600); do
   [ -z "$pages" ] || break
   sleep 0.1
 done
+begin 300 "evalctl view in Chromium"
 node view.mjs "$pages" results/*/go.journal

@@ -7,13 +7,16 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./install.sh
+. ../limits.sh
 temp=$(mktemp -d)
 notes=${TMPDIR:-/tmp} # where the clients write the files that they have ingested
-daemons=()
+daemon=
 finish() {
-  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
-  wait
+  local code=0
+  unguard "${part-}"
+  [ -z "$daemon" ] || ends "$daemon" || code=1
   rm -rf "$temp"
+  [ "$code" = 0 ] || exit 1
 }
 trap finish EXIT
 
@@ -21,7 +24,7 @@ trap finish EXIT
 start() {
   local out=$temp/$1.out
   "$temp/evalctl" serve --addr 127.0.0.1:0 "${@:2}" >"$out" 2>"$temp/$1.log" &
-  daemons+=($!)
+  daemon=$!
   for _ in $(seq 600); do
     url=$(sed -n 's/^evalctl: listening on //p' "$out")
     [ -z "$url" ] || return 0
@@ -31,10 +34,11 @@ start() {
   return 1
 }
 
-# stop ends the daemon that was started last and waits for it.
+# stop ends the daemon and waits for it.
 stop() {
-  kill "${daemons[-1]}"
-  wait "${daemons[-1]}" || true
+  local pid=$daemon
+  daemon=
+  ends "$pid" || failed=1
 }
 
 if [ "$(node -p 'process.versions.node.split(".")[0] >= 22')" != true ]; then
@@ -50,6 +54,7 @@ fi
 install .
 cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
 ln -s "$modules" "$temp/node_modules"
+begin 900 "go build ./cmd/evalctl"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 export SVC_LLM_PROVIDER=fake
 unset SVC_HOME SVC_TOKEN SVC_STORE SVC_MCP_DEFAULT_BRAIN SVC_EMBED_PROVIDER TOKEN
@@ -66,16 +71,17 @@ denied() {
 }
 keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
 
-# stdio, with daemons of its own
+begin 300 "stdio, with daemons of its own"
 PAGE=1 client own-fs stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs" --allow-private-fetch
 client own-git stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-git" --store git
 client own-memory stdio "$temp/evalctl" mcp --files "$notes" --store memory
 inspector inspected stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs"
 
-# HTTP, and stdio to the same daemon
+begin 300 "HTTP, and stdio to the same daemon"
 start memory --allow-private-fetch
 PAGE=1 client http-memory http "$url/mcp"
 PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --files "$notes" --endpoint "$url"
+begin 300 "the official conformance suites"
 # The suite compares what fails with expected-failures.yml. Its successor knows the newest protocol.
 if node "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" \
   --expected-failures expected-failures.yml --output-dir "$temp/conformance" >"$temp/conformance.log" 2>&1; then
@@ -95,10 +101,10 @@ for scenario in tools-list caching http-header-validation server-sse-multiple-st
 done
 stop
 
-# with keys, and after a restart
 TOKEN=$(keys create --name check --tenant acme --role admin)
 export TOKEN
 for store in fs git; do
+  begin 300 "with keys, and after a restart: $store"
   start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
   client "http-$store" http "$url/mcp"
   [ "$store" = git ] || inspector inspected http "$url/mcp"

@@ -6,10 +6,12 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./install.sh
+. ../limits.sh
 temp=$(mktemp -d)
-trap 'rm -rf "$temp"' EXIT
+trap 'unguard "${part-}"; rm -rf "$temp"' EXIT
 install memories
 bin=$modules/.bin
+begin 900 "go build ./cmd/evalctl"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 export SVC_LLM_PROVIDER=fake SVC_CACHE_DIR=$temp/cache
 unset SVC_HOME SVC_TOKEN
@@ -19,6 +21,7 @@ fail() { echo "FAIL: $*" && failed=1; }
 
 # Each writes, finds and deletes as far as it can.
 for server in mcp-server-memory mcp-memory-libsql mcp-server-memory-bank; do
+  begin 120 "target check: $server"
   if evalctl target check "m=mcp:$bin/$server" >"$temp/check" 2>&1; then
     echo "ok  $server: $(grep -c ' ok ' "$temp/check") steps, $(grep -c 'not measurable' "$temp/check") not measurable"
   else
@@ -26,7 +29,7 @@ for server in mcp-server-memory mcp-memory-libsql mcp-server-memory-bank; do
   fi
 done
 
-# A mapping that is proposed for a server from its tools works.
+begin 120 "target map: a mapping that is proposed for a server from its tools"
 if evalctl target map "MEMORY_FILE_PATH={home}/m.json $bin/mcp-server-memory" --write "$temp/m.yaml" >"$temp/map" 2>&1 &&
   evalctl target check "m=mcp: --mapping $temp/m.yaml $bin/mcp-server-memory" >"$temp/check" 2>&1; then
   echo "ok  the proposed mapping of mcp-server-memory works"
@@ -46,6 +49,7 @@ node -e '
   require("fs").writeFileSync(process.argv[2], JSON.stringify(all.slice(0, 1)))
 ' "$locomo" "$temp/one.json"
 for mode in bulk replay; do
+  begin 300 "replay in the mode $mode"
   if evalctl replay --config none --target server="mcp:$bin/mcp-server-memory" --target libsql="mcp:$bin/mcp-memory-libsql" \
     --dataset "$temp/one.json" --scorer retrieval --ingest-mode "$mode" --output "$temp/$mode/" >"$temp/replay.log" 2>&1 &&
     evalctl verify "$temp/$mode/server.json" "$temp/$mode/libsql.json" >"$temp/verify.log" 2>&1; then
@@ -54,6 +58,7 @@ for mode in bulk replay; do
     fail "replay in the mode $mode:" && cat "$temp/replay.log" "$temp/verify.log"
   fi
 done
+begin 120 "replay of a server without a search"
 if evalctl replay --config none --target bank="mcp:$bin/mcp-server-memory-bank" --dataset "$temp/one.json" --scorer retrieval \
   --output "$temp/bank.json" >"$temp/bank.log" 2>&1 || ! grep -q 'retrieval cannot be measured' "$temp/bank.log"; then
   fail "a server without a search was not refused:" && cat "$temp/bank.log"

@@ -7,11 +7,10 @@
 set -euo pipefail
 dist=$1 version=$2
 cd "$(dirname "$0")/../.."
+. scripts/limits.sh
 fail() { printf 'packages: %s\n' "$*" >&2; exit 1; }
-root=()
-[ "$(id -u)" = 0 ] || root=(sudo -n)
 temp=$(mktemp -d)
-trap '"${root[@]}" rm -rf "$temp"' EXIT
+trap 'unguard "${part-}"; "${root[@]}" rm -rf "$temp"' EXIT
 arch=$(dpkg --print-architecture)
 package=$dist/evalctl_${version}_linux_$arch
 
@@ -21,7 +20,7 @@ files() {
     /usr/share/fish/vendor_completions.d/evalctl.fish /usr/share/man/man1/evalctl.1.gz "$@" | sort
 }
 
-# The .deb
+begin 300 "the .deb"
 system=$temp/system
 installed() { (cd "$system" && find . -path ./var -prune -o -type f -print | sed 's/^\.//' | sort); }
 mkdir -p "$system"/var/lib/dpkg/{info,updates}
@@ -44,12 +43,12 @@ grep -qF '\-\-retry\-errors' <<<"$page" || fail "the manual page lacks flags"
 "${root[@]}" dpkg --root="$system" --log=/dev/null --purge evalctl
 [ -z "$(installed)" ] || fail "dpkg left files: $(installed)"
 
-# The .rpm
 if ! command -v rpm >/dev/null; then
-  echo "installing rpm"
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends rpm >"$temp/apt.txt" 2>&1 ||
+  begin 2200 "rpm from Debian's packages"
+  debian rpm >"$temp/apt.txt" 2>&1 ||
     fail "apt-get could not install rpm: $(tail -3 "$temp/apt.txt")"
 fi
+begin 300 "the .rpm"
 system=$temp/redhat
 database() { "${root[@]}" rpm --root="$system" --dbpath=/var/lib/rpm --nosignature "$@" 2>&1 | grep -v '^rpm: .*RPM\|^rpm: However' || true; }
 mkdir "$system"

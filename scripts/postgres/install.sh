@@ -2,6 +2,8 @@
 # Installs the PostgreSQL server that tests start, unless it is there: from Debian's packages, as
 # root or with a sudo that needs no password.
 set -euo pipefail
+cd "$(dirname "$0")"
+. ../limits.sh
 
 installed() {
   command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
@@ -11,16 +13,11 @@ if ! command -v apt-get >/dev/null; then
   echo "postgres: install a PostgreSQL server, version 15 or newer, with initdb and pg_ctl in PATH" >&2
   exit 1
 fi
-root=()
-[ "$(id -u)" = 0 ] || root=(sudo -n)
-echo "installing PostgreSQL"
+begin 2200 "PostgreSQL from Debian's packages"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'unguard "$part"; rm -f "$log"' EXIT
 
-if ! { "${root[@]}" apt-get update && "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y --no-install-recommends postgresql; } >"$log" 2>&1; then
-  tail -5 "$log" >&2
-fi
+debian postgresql >"$log" 2>&1 || tail -20 "$log" >&2
 if ! installed; then
   echo "postgres: apt-get could not install the package postgresql: install it, then try again" >&2
   exit 1

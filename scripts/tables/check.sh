@@ -5,17 +5,21 @@
 # It needs Go and Python 3 with venv. The packages are installed into a cache folder.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ../limits.sh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/tables-check
 temp=$(mktemp -d)
-trap 'rm -rf "$temp"' EXIT
+trap 'unguard "${part-}"; rm -rf "$temp"' EXIT
+begin 1400 "the packages from PyPI"
 venv=$cache/$(cat requirements.txt <(python3 --version) | cksum | tr ' ' -)
 if [ ! -e "$venv/installed" ]; then
   rm -rf "$venv"
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check --only-binary=:all: --requirement requirements.txt
+  installing 420 "$venv/bin/pip" install --quiet --disable-pip-version-check --only-binary=:all: --requirement requirements.txt
   touch "$venv/installed"
 fi
+begin 900 "go build ./cmd/evalctl"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
+begin 120 "a run, and its tables"
 cp scorer.sh "$temp"
 "$venv/bin/python" check.py write "$temp/q.jsonl"
 cd "$temp"
@@ -23,4 +27,5 @@ cd "$temp"
 result=$(sed -n 's/.* -> //p' summary)
 ./evalctl report "$result" --csv q.csv --parquet q.parquet
 ./evalctl dataset schema table >table.schema.json
+begin 120 "pandas and DuckDB"
 "$venv/bin/python" "$OLDPWD/check.py" read "$result" q.csv q.parquet table.schema.json

@@ -315,12 +315,6 @@ func failed(what string, err error) error {
 		return nil
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.Canceled):
 		return err
-	case postgres.ReadOnly(err):
-		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database can only be read at present: try again")
-	case postgres.Retryable(err):
-		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database does not answer or is overloaded: try again")
-	case postgres.Unconnected(err):
-		return store.Unavailable(fmt.Errorf("%s: %w", what, err), "the database refuses connections: try again")
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return pgstore.Unavailable(fmt.Errorf("%s: %w", what, err))
 }

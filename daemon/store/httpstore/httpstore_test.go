@@ -52,7 +52,7 @@ func startDaemon(t testing.TB) *daemon {
 	t.Helper()
 	brains, err := brain.Open(t.Context(), brain.Config{
 		Catalog:   new(brain.MemoryCatalog),
-		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(quiet), nil },
+		OpenStore: func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(quiet), nil },
 	})
 	if err != nil {
 		t.Fatal(err)

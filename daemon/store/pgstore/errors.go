@@ -21,10 +21,18 @@ func failure(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, store.ErrUnavailable):
 		return err
+	case isTimeout(err) && !postgres.ReadOnly(err):
+		return store.Unavailable(err, "the database took too long: try again")
+	}
+	return Unavailable(err)
+}
+
+// Unavailable marks an error of the database after which the same may succeed later as
+// store.ErrUnavailable. It returns others as they are.
+func Unavailable(err error) error {
+	switch {
 	case postgres.ReadOnly(err):
 		return store.Unavailable(err, "the database can only be read at present: try again")
-	case isTimeout(err):
-		return store.Unavailable(err, "the database took too long: try again")
 	case postgres.Retryable(err):
 		return store.Unavailable(err, "the database does not answer or is overloaded: try again")
 	case postgres.Unconnected(err):

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
 
@@ -165,7 +166,7 @@ func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 		share := (p.limit - p.text.Len()) / (len(p.folds) - i)
 		p.part(func(w io.Writer) { f.write(w, share-reserve) })
 	}
-	if note := fmt.Sprintf("%s left out, because the page would be too large.\n", markdown.Count(p.leftOut, "part")); p.leftOut > 0 && p.text.Len()+len(note) < p.limit {
+	if note := fmt.Sprintf("%s left out, because the page would be too large.\n", figure.Count(p.leftOut, "part")); p.leftOut > 0 && p.text.Len()+len(note) < p.limit {
 		p.text.WriteString(note)
 	}
 	n, err := io.WriteString(w, p.text.String())

@@ -22,7 +22,7 @@ func Benches(f *history.Folder) string {
 		}
 		loads := e.Loads
 		if e.Stopped != "" || len(loads) == 0 {
-			loads = append(slices.Clone(loads), history.Load{Target: e.Name, Op: verdictWord(e)})
+			loads = append(slices.Clone(loads), history.Load{Target: e.Name, Op: e.VerdictText()})
 		}
 		for _, l := range loads {
 			rows = append(rows, []string{

@@ -30,7 +30,7 @@ func Entries(f *history.Folder) string {
 		}
 		row := []string{
 			e.StartedAt.UTC().Format("2006-01-02 15:04"), string(e.Kind), terminal.Short(e.Name, 16), terminal.Short(filepath.Base(e.Dataset), 28),
-			terminal.Short(e.Scorer, 12), "–", "–", "–", terminal.Short(verdictWord(e), 16), "–", terminal.Line(below(f.Root, e.Path)),
+			terminal.Short(e.Scorer, 12), "–", "–", "–", terminal.Short(e.VerdictText(), 16), "–", terminal.Line(below(f.Root, e.Path)),
 		}
 		if e.Result == nil {
 			row[3] = "–"
@@ -46,22 +46,6 @@ func Entries(f *history.Folder) string {
 		rows = append(rows, row)
 	}
 	return terminal.Aligned(rows, "lllllrrllrll"[:len(header)])
-}
-
-// intervalText returns the ends of an interval, or a dash without one.
-func intervalText(i *result.Interval) string {
-	if i == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
-}
-
-// verdictWord returns the verdict of an entry, or why it stopped.
-func verdictWord(e *history.Entry) string {
-	if e.Stopped != "" {
-		return strings.ReplaceAll(string(e.Stopped), "_", " ")
-	}
-	return string(e.Verdict)
 }
 
 // below returns a path below a folder, relative to that.

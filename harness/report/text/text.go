@@ -42,16 +42,16 @@ func OfCap(limit *llm.USD) string {
 	return " of " + limit.String()
 }
 
-// withMethod is intervalText for a column whose title names a method. It names any other one.
+// withMethod returns the ends of an interval for a column whose title names a method. It names any other one.
 func withMethod(i *result.Interval, titled string) string {
 	if i == nil || i.Method == titled {
-		return intervalText(i)
+		return i.Ends()
 	}
 	name, known := result.MethodName(i.Method)
 	if !known {
 		name = terminal.Short(name, 24)
 	}
-	return intervalText(i) + " " + name
+	return i.Ends() + " " + name
 }
 
 // Warnings prints what makes the retrieval metrics less meaningful.

@@ -31,12 +31,8 @@ func Trend(t *terminal.Terminal, l *history.Line) {
 	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", terminal.Short(m.Name, 32), m.Kind, terminal.Short(string(m.Scenario), 24),
 		terminal.Short(filepath.Base(l.Dataset), 48), terminal.Short(m.Scorer, 24), terminal.Short(l.Asked(), 160))
 	fmt.Fprintln(t, t.Wrap("", title))
-	bars, lo, hi := l.Sparkline()
-	scale := "no night has a score"
-	if hi > 0 {
-		scale = fmt.Sprintf("from %.2f (▁) to %.2f (█)", lo, hi)
-	}
-	fmt.Fprintf(t, "  %s  %s\n\n", bars, scale)
+	bars := l.Sparkline()
+	fmt.Fprintf(t, "  %s  %s\n\n", bars.Signs, bars.Scale())
 	for row := range strings.Lines(terminal.Aligned(nightRows(l), "lrlrlll")) {
 		fmt.Fprint(t, " "+row)
 	}
@@ -64,7 +60,7 @@ func nightRows(l *history.Line) [][]string {
 	rows := [][]string{{"night", "rate", "95% Wilson", "passed", "verdict", bandTitle(lo, hi), "changed"}}
 	for _, n := range l.Nights {
 		e := n.Entry
-		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), terminal.Short(verdictWord(e), 16), "", ""}
+		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), terminal.Short(e.VerdictText(), 16), "", ""}
 		if e.Scored() {
 			row[1], row[2] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
 			if e.Interval != nil {
