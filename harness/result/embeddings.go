@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"strings"
 
 	"evalctl/internal/llm"
 )
@@ -40,10 +41,9 @@ func (e *Embeddings) Cost() *llm.USD {
 	return new(llm.Price{Input: *e.Price}.Cost(llm.Usage{InputTokens: int(*e.Tokens)}))
 }
 
-// Text says what was embedded and what it cost. escape is applied to the name of the model, which
-// is as the daemon wrote it.
-func (e *Embeddings) Text(escape func(string) string) string {
-	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, escape(e.Model), e.Cached)
+// Text says what was embedded and what it cost. The name of the model is as the daemon wrote it.
+func (e *Embeddings) Text() string {
+	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, strings.TrimSpace(e.Model), e.Cached)
 	if e.Tokens != nil && *e.Tokens > 0 {
 		text += fmt.Sprintf(", %d tokens", *e.Tokens)
 	}
