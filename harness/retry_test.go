@@ -62,10 +62,7 @@ func finishAiling(t *testing.T, s *daemontest.Daemon, judge scripted) (rig, resu
 	t.Helper()
 	cfg := setUp(t, s, openDataset(t, writeDataset(t, 6)), t.TempDir())
 	cfg.Scorer, cfg.Paid, cfg.KeepForRetry = judge, true, true
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	return cfg, readResult(t, path)
 }
 
@@ -146,10 +143,7 @@ func TestRetryCutAtEveryLine(t *testing.T) {
 	s := ailing(t, &repaired)
 	judge := outageGrader(&repaired)
 	cfg, _ := finishAiling(t, s, judge)
-	kept, err := os.ReadFile(cfg.Journal.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := readFile(t, cfg.Journal.Path())
 	repaired.Store(true)
 	var lines []byte
 	n := 0
