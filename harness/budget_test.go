@@ -141,10 +141,7 @@ func TestScorerItem(t *testing.T) {
 			Usage: llm.Usage{InputTokens: 7, OutputTokens: 3, Estimated: true},
 		}, nil
 	})
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	want := "{ID:q1 Question:question 1 QuestionDate: Expected:[answer 1] Reference:answer 1 " +
 		"Gold:[{Path:d1.md Gain:1 Rank:0}] Type: Checks:[] Answer:" + hostile + " LatencyMS:<nil> Cited:[] Retrieved:[]}"
 	if seen.LatencyMS == nil || *seen.LatencyMS <= 0 {

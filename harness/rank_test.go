@@ -144,10 +144,7 @@ func TestRunScoresRetrieval(t *testing.T) {
 func TestRunWithoutGoldHasNoRetrieval(t *testing.T) {
 	const question = `{"id":"q1","question":"question 1","expected_substrings":["answer 1"]}`
 	d := openDataset(t, writeFile(t, t.TempDir()+"/q.jsonl", question))
-	_, path, err := setUp(t, daemontest.Answering(t), d, t.TempDir()).run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := setUp(t, daemontest.Answering(t), d, t.TempDir()).finish(t)
 	if f := readResult(t, path); f.Retrieval != nil || f.Questions[0].Retrieval != nil {
 		t.Errorf("got %+v", f.Retrieval)
 	}

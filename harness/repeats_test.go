@@ -61,10 +61,7 @@ func TestRepeatedRun(t *testing.T) {
 	first := len(s.Asked())
 	cfg = reopened(t, s, cfg)
 	cfg.Concurrency = 1
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	if n := len(s.Asked()); n != 9 || first >= 9 {
 		t.Errorf("asked %d questions, then %d in all, want 9", first, n)
 	}

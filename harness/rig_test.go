@@ -172,6 +172,16 @@ func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journ
 	}
 }
 
+// finish runs to the end and returns the path of the result.
+func (r rig) finish(tb testing.TB) (path string) {
+	tb.Helper()
+	_, path, err := r.run(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
 // reopened closes the journal of a stopped run and prepares a run that continues it.
 func reopened(tb testing.TB, s *daemontest.Daemon, cfg rig) rig {
 	tb.Helper()
@@ -194,10 +204,7 @@ type resultFile struct {
 // readResult reads a result file and checks it against the schema and its questions.
 func readResult(tb testing.TB, path string) resultFile {
 	tb.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data := readFile(tb, path)
 	if err := validate(data); err != nil {
 		tb.Fatalf("%s is not valid against the schema: %v\n%s", path, err, data)
 	}
@@ -277,6 +284,15 @@ func playRun() error {
 		Notes:  Notes{Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9}},
 	}.run(context.Background())
 	return err
+}
+
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
 }
 
 func writeFile(tb testing.TB, path, text string) string {

@@ -39,10 +39,7 @@ func resumed(t *testing.T, s *daemontest.Daemon, cfg rig, change func(*rig)) res
 	if change != nil {
 		change(&next)
 	}
-	_, path, err := next.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := next.finish(t)
 	return readResult(t, path)
 }
 

@@ -53,6 +53,7 @@ func (d *daemon) open(ctx context.Context) (_ context.Context, err error) {
 	}
 	watched, stop := d.session.Watch(ctx)
 	d.closers = append(d.closers, func() error { stop(); return nil })
+	d.session.MeterEmbeddings(ctx)
 	d.opened(d.arm.Name, d.session)
 	return watched, nil
 }
@@ -188,7 +189,7 @@ func (d *daemon) asks(c *harness.Config, asked harness.Daemon, reader llm.Provid
 	asked.Answerer = &watch{Answerer: a, probe: t, money: d.money, outages: &d.outages}
 	asked.Watched = d.session.Started()
 	d.session.NoteForeign(c, d.plan.Style == actor.Full, filled.ByText)
-	c.Asker = harness.NewDaemon(asked)
+	c.Asker, c.Embeds = harness.NewDaemon(asked), d.session
 	return nil
 }
 
@@ -217,10 +218,12 @@ func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.
 	}
 	res.Replay.Restarts = d.outages.count()
 	res.Replay.ModelRequests = d.requests(filled)
+	_ = d.session.Close() // close does so too, and returns the error
+	res.Escaped = d.session.Escaped()
 	return nil
 }
 
-// close stops the daemon, and closes what it used.
+// close stops a daemon that report has not stopped, and closes what it used.
 func (d *daemon) close() error {
 	var errs []error
 	for _, c := range slices.Backward(d.closers) {

@@ -23,10 +23,6 @@ func (w words) Complete(_ context.Context, r llm.Request) (llm.Response, error) 
 	return llm.Response{Text: text, Model: r.Model, Attempts: 1, Usage: llm.Usage{InputTokens: 10, OutputTokens: 1}, Cost: 5}, nil
 }
 
-func (w words) Stream(ctx context.Context, r llm.Request, _ func(string) error) (llm.Response, error) {
-	return w.Complete(ctx, r)
-}
-
 func panelOf(t *testing.T, w words, models ...string) *Panel {
 	t.Helper()
 	var members []Member

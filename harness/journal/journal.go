@@ -33,7 +33,12 @@ type Journal struct {
 	buf    bytes.Buffer    // of Append, kept for the next call
 	seeded map[string]bool // by brain
 	own    []result.OwnQuestion
+	// embedded is nil if no line says it.
+	embedded *result.Embeddings
+
 	backup string
+	// reopened is set if another process created it.
+	reopened bool
 	// complete is set if the last line says that the run finished.
 	complete bool
 }
@@ -72,6 +77,8 @@ type Entry struct {
 	Brain string `json:"brain,omitempty"`
 	// Own is a question of evalctl's own.
 	Own *result.OwnQuestion `json:"own,omitempty"`
+	// Embedded is what the daemon has embedded in the run so far.
+	Embedded *result.Embeddings `json:"embedded,omitempty"`
 
 	// Questions are, of KindStopped, the questions that ended with one failure that does not depend
 	// on them. They may be tried again.
@@ -104,6 +111,8 @@ const (
 	kindSeeded  = "seeded"
 	kindOwn     = "own_question" // which was asked before the run, or before it was resumed
 	KindStopped = "stopped"
+	// kindEmbedded is written now and then, and when no question is asked any more.
+	kindEmbedded = "embedded"
 	// KindReopened begins another try at a finished question. Its record is that of the earlier try
 	// if the question is asked again, and the answer without its verdict if only that is judged
 	// again.
@@ -187,6 +196,7 @@ func Open(path string) (*Journal, error) {
 	if err := j.load(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
+	j.reopened = true
 	return j, nil
 }
 
@@ -264,6 +274,22 @@ func (j *Journal) MarkOwn(q result.OwnQuestion) error {
 
 // OwnQuestions returns the questions of evalctl's own, in the order in which they were asked.
 func (j *Journal) OwnQuestions() []result.OwnQuestion { return slices.Clone(j.own) }
+
+// Reopened reports whether the run was begun by another process.
+func (j *Journal) Reopened() bool { return j.reopened }
+
+// MarkEmbedded records what the daemon has embedded in the run so far.
+func (j *Journal) MarkEmbedded(e result.Embeddings) error {
+	return j.Append(Entry{Kind: kindEmbedded, Embedded: &e})
+}
+
+// Embedded returns what was marked last, nil if nothing was.
+func (j *Journal) Embedded() *result.Embeddings {
+	if j.embedded == nil {
+		return nil
+	}
+	return new(*j.embedded)
+}
 
 // Resume must be called before questions of a run are asked again. It keeps the requests to the
 // judge that were made before apart from later ones.

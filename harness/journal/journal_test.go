@@ -75,10 +75,7 @@ func TestRoundTrip(t *testing.T) {
 func TestOpenRejects(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	_ = j.Close()
-	data, err := os.ReadFile(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, j.Path())
 	lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 	first, answer0, answer1, grade0, spent := lines[0], lines[1], lines[2], lines[3], lines[4]+"\n"
 	for _, c := range []struct {
@@ -270,6 +267,15 @@ func journalIdentity(n int) result.Identity {
 }
 
 var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
+
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
 
 func writeFile(tb testing.TB, path, text string) string {
 	tb.Helper()

@@ -67,6 +67,8 @@ func (j *Journal) accept(n int, line []byte) error {
 		known = e.Record != nil && s.Finished
 	case kindOwn:
 		known = e.Record == nil && e.Own != nil
+	case kindEmbedded:
+		known = e.Record == nil && e.Embedded != nil
 	case kindSeeded, KindStopped, KindFinished, kindResumed:
 		known = e.Record == nil
 	}
@@ -145,6 +147,8 @@ func (j *Journal) place(e Entry, line []byte) error {
 		j.seeded[e.Brain] = true
 	case kindOwn:
 		j.own = append(j.own, *e.Own)
+	case kindEmbedded:
+		j.embedded = e.Embedded
 	}
 	j.calls.Add(e)
 	j.end += int64(len(line))

@@ -149,6 +149,9 @@ func (a *Arm) ran() form.Section {
 	if e := res.Settings.DaemonEnv; e.Text() != "" {
 		s.Fact("daemon env", "%s", form.Data(e.Text()))
 	}
+	if left := res.Escaped; len(left) > 0 {
+		s.Fact("left", result.EscapedText+": %s", form.Data(strings.Join(left, ", ")))
+	}
 	if ran := a.Run.modes(); len(ran) > 0 {
 		s.FactIn(a.Run.unlessReplay(), "ran", "%s", form.Join("  ", ran...))
 	}

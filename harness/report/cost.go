@@ -34,6 +34,9 @@ func (run *Run) cost() form.Section {
 	}
 	if res.CostAccounting != nil {
 		run.accounting(&s)
+		if e := res.Embeddings; e != nil {
+			s.Fact("embedded", "%s", form.Data(e.Count()))
+		}
 		return s
 	}
 	if c := &res.Cost; c.JudgeRequests > 0 {

@@ -295,8 +295,5 @@ func (e *Errata) unused(benchmark string) error {
 				"%s has no question %.60q", benchmark, id)})
 		}
 	}
-	if len(bad) > 0 {
-		return dataset.JoinErrors(bad, "errata of unknown questions")
-	}
-	return nil
+	return dataset.JoinErrors(bad, "errata of unknown questions")
 }

@@ -83,15 +83,14 @@ func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
 	}
 }
 
-// Escaped prints the processes that a daemon had left behind, which were ended with it, or that
-// such processes are not found.
-func Escaped(t *terminal.Terminal, processes []string, known bool) {
+// Escaped prints the processes that a daemon had left behind, which were ended with it, or, if they
+// are nil, that they are not known.
+func Escaped(t *terminal.Terminal, processes []string) {
 	switch {
-	case !known:
+	case processes == nil:
 		t.Field("left", "whether the daemon left processes behind is not known: only Linux shows those that leave its "+
 			"process group and its environment")
 	case len(processes) > 0:
-		t.Field("left", "processes of the daemon that had left its process group and its environment were ended: %s",
-			terminal.Line(strings.Join(processes, ", ")))
+		t.Field("left", "%s: %s", result.EscapedText, terminal.Line(strings.Join(processes, ", ")))
 	}
 }
