@@ -132,6 +132,9 @@ func TestRecordFollowsItsDocument(t *testing.T) {
 // TestRecordLimits creates documents at each limit of spec 2 and 4.1, above it and below it. What
 // is rejected leaves nothing.
 func TestRecordLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	t.Parallel()
 	wide := func(n int) string { return strings.Repeat("ä", n) }
 	// The longest path, of segments that every file system accepts.

@@ -148,7 +148,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 		return err
 	}
 	if e := swept.Embeddings; e != nil {
-		t.Field("embedded", "%s", terminal.Line(e.Text(strings.TrimSpace)))
+		t.Field("embedded", "%s", terminal.Line(e.Text()))
 	}
 	t.Field("result", "%s", terminal.Line(file.Path()))
 	return verdict

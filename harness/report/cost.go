@@ -35,7 +35,7 @@ func (run *Run) cost() form.Section {
 	if res.CostAccounting != nil {
 		run.accounting(&s)
 		if e := res.Embeddings; e != nil {
-			s.Fact("embedded", "%s", form.Data(e.Count(strings.TrimSpace)))
+			s.Fact("embedded", "%s", form.Data(e.Count()))
 		}
 		return s
 	}
@@ -57,7 +57,7 @@ func (run *Run) cost() form.Section {
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"))
 	}
 	if e := res.Embeddings; e != nil {
-		s.Fact("embedded", "%s", form.Data(e.Text(strings.TrimSpace)))
+		s.Fact("embedded", "%s", form.Data(e.Text()))
 	}
 	if total := res.Cost.TotalUSD; total != nil && *total > res.Cost.SpentUSD {
 		s.Fact("total", "%s with what the daemon pays", *total)

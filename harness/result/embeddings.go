@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"strings"
 
 	"evalctl/internal/llm"
 )
@@ -73,10 +74,9 @@ func (e *Embeddings) Cost() *llm.USD {
 	return new(llm.Price{Input: *e.Price}.Cost(llm.Usage{InputTokens: int(*e.Tokens)}))
 }
 
-// Text says what was embedded and what it cost. escape is applied to the name of the model, which
-// is as the daemon wrote it.
-func (e *Embeddings) Text(escape func(string) string) string {
-	text := e.Count(escape)
+// Text says what was embedded and what it cost. The name of the model is as the daemon wrote it.
+func (e *Embeddings) Text() string {
+	text := e.Count()
 	switch {
 	case e.USD != nil:
 		text += ", " + e.USD.String()
@@ -92,8 +92,8 @@ func (e *Embeddings) Text(escape func(string) string) string {
 }
 
 // Count is Text without the cost.
-func (e *Embeddings) Count(escape func(string) string) string {
-	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, escape(e.Model), e.Cached)
+func (e *Embeddings) Count() string {
+	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, strings.TrimSpace(e.Model), e.Cached)
 	if e.Tokens != nil && *e.Tokens > 0 {
 		text += fmt.Sprintf(", %d tokens", *e.Tokens)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,12 +101,8 @@ func unmetered(once func() (Response, error)) (Response, error) { return once() 
 // temperature, so none is sent and answers may vary. They spend part of MaxTokens on reasoning that
 // is not shown.
 func IsReasoningModel(model string) bool {
-	for _, prefix := range []string{"gpt-5", "gpt-6", "o1", "o3", "o4"} {
-		if strings.HasPrefix(model, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"gpt-5", "gpt-6", "o1", "o3", "o4"}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
 // once makes one HTTP request.

@@ -135,6 +135,9 @@ func BenchmarkAskStreams(b *testing.B) {
 
 // TestMemoryIsFlat looks at the heap during load, after few requests and after many.
 func TestMemoryIsFlat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector needs memory of its own")
+	}
 	const few, many = 10_000, 1_000_000
 	heap := map[uint64]uint64{}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,7 +22,7 @@ func PricesOf(date string) string {
 
 // printDaemonEnv prints which variables a started daemon got.
 func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
-	if text := e.Text(nil); text != "" {
+	if text := e.Text(); text != "" {
 		t.Field("daemon env", "%s", terminal.Line(text))
 	}
 }
