@@ -159,8 +159,8 @@ func TestServeReportsALostListener(t *testing.T) {
 // endless emits one word and then nothing until its context ends.
 type endless struct{ llm.Provider }
 
-func (endless) Stream(ctx context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
-	if err := emit("Well"); err != nil {
+func (endless) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if err := r.Emit("Well"); err != nil {
 		return llm.Response{}, err
 	}
 	<-ctx.Done()
@@ -211,9 +211,9 @@ type flood struct {
 	word string
 }
 
-func (f flood) Stream(_ context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
+func (f flood) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	for {
-		if err := emit(f.word); err != nil {
+		if err := r.Emit(f.word); err != nil {
 			return llm.Response{}, err
 		}
 	}

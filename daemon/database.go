@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/brain/pgcatalog"
@@ -36,12 +35,8 @@ func database(ctx context.Context, cfg Config, remote *gitremote.Remote, logger 
 	return brain.Config{
 		Catalog: pgcatalog.New(db, logger), Snapshots: pgcatalog.NewSnapshots(db.Pool()),
 		Leases: pgcatalog.NewLeases(db.Pool(), pgcatalog.LeaseTime, logger),
-		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
-			uid, err := strconv.ParseInt(key, 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("brain key %q: %w", key, err)
-			}
-			return db.Open(ctx, uid, &options)
+		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return db.Open(ctx, r.UID, &options)
 		},
 		Persistent: true, OpenStores: maxDatabaseStores,
 	}, nil

@@ -47,9 +47,6 @@ const DefaultPullInterval = time.Minute
 // documents.
 const engineFile = "store"
 
-// openStore opens the documents of a brain.
-type openStore = func(ctx context.Context, id string) (*store.Store, error)
-
 // storage returns the part of the brains' configuration that depends on the engine. remote is nil
 // unless there is one.
 func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *slog.Logger) (brain.Config, error) {
@@ -65,11 +62,10 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 	}
 	options := store.Options{Logger: logger}
 	dir := filepath.Join(cfg.Home, "brains")
-	var open openStore
+	var open func(context.Context, brain.Record) (*store.Store, error)
 	if kind != StoreGit && (cfg.Git.Sign != nil || remote != nil) {
 		return brain.Config{}, fmt.Errorf("store %s has no commits to sign or push: choose store %s", kind, StoreGit)
 	}
-	var owners *owners // of the brains in Home
 	var parts []string // of the folder of a brain: while one is there, so is its store
 	switch kind {
 	case StoreMemory:
@@ -77,19 +73,20 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 			return brain.Config{}, fmt.Errorf("store %s would not write to home %s: "+
 				"unset the home (--home, SVC_HOME), or choose store %s or %s", kind, cfg.Home, StoreFS, StoreGit)
 		}
-		open = func(context.Context, string) (*store.Store, error) { return memstore.Open(&options), nil }
+		open = func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(&options), nil }
 		return brain.Config{Catalog: new(brain.MemoryCatalog), OpenStore: open}, nil
 	case StoreFS:
 		parts = []string{"documents", ".store"}
-		open = func(ctx context.Context, id string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(dir, id), &options)
+		open = func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return fsstore.Open(ctx, filepath.Join(dir, r.Brain.ID), &options)
 		}
 	case StoreGit:
 		parts = []string{"repository/.git"}
-		open = func(ctx context.Context, id string) (*store.Store, error) {
-			dir, options := filepath.Join(dir, id, "repository"), gitstore.Options{Options: options, Sign: cfg.Git.Sign}
+		open = func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			dir := filepath.Join(dir, r.Brain.ID, "repository")
+			options := gitstore.Options{Options: options, Sign: cfg.Git.Sign}
 			if remote != nil {
-				return remote.Open(ctx, dir, id, owners.tenantOf(id), options)
+				return remote.Open(ctx, dir, r.Brain.ID, r.Tenant, options)
 			}
 			repo, err := gitstore.Open(ctx, dir, &options)
 			if err != nil {
@@ -112,9 +109,8 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 		return brain.Config{}, err
 	}
 	var catalog brain.Catalog = folder
-	if remote != nil {
-		owners = newOwners(folder, cfg.Git.Remote.Shared())
-		catalog = owners
+	if remote != nil && cfg.Git.Remote.Shared() {
+		catalog = &oneBrain{Catalog: folder}
 	}
 	return brain.Config{
 		Catalog: catalog, Snapshots: folder.Snapshots(), OpenStore: open, HasStore: hasAny(dir, parts), Persistent: true,

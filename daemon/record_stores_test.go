@@ -132,6 +132,9 @@ func TestRecordFollowsItsDocument(t *testing.T) {
 // TestRecordLimits creates documents at each limit of spec 2 and 4.1, above it and below it. What
 // is rejected leaves nothing.
 func TestRecordLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	t.Parallel()
 	wide := func(n int) string { return strings.Repeat("ä", n) }
 	// The longest path, of segments that every file system accepts.
@@ -218,8 +221,8 @@ func TestRecordsOfARemoteBrain(t *testing.T) {
 		defer remote.Close()
 		brains, err := brain.Open(t.Context(), brain.Config{
 			Catalog: new(brain.MemoryCatalog),
-			OpenStore: func(_ context.Context, id string) (*store.Store, error) {
-				return httpstore.Open(remote.Brain(id), nil), nil
+			OpenStore: func(_ context.Context, r brain.Record) (*store.Store, error) {
+				return httpstore.Open(remote.Brain(r.Brain.ID), nil), nil
 			},
 		})
 		if err != nil {

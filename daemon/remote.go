@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,83 +38,54 @@ func checkRemote(ctx context.Context, remote *gitremote.Remote, brains *brain.Se
 	return err
 }
 
-// owners is a catalog that remembers the tenants of its brains, whose names may be part of the
-// address of a remote.
-type owners struct {
+// oneBrain is a catalog with at most one brain, because the git remote has room for one.
+type oneBrain struct {
 	brain.Catalog
-	// single permits one brain only, because the remote has room for one.
-	single bool
 
-	mu      sync.Mutex
-	tenants map[string]string // by brain
-}
-
-func newOwners(c brain.Catalog, single bool) *owners {
-	return &owners{Catalog: c, single: single, tenants: map[string]string{}}
-}
-
-// tenantOf returns the tenant of a brain.
-func (o *owners) tenantOf(id string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.tenants[id]
+	mu    sync.Mutex
+	taken bool
 }
 
 // Load implements brain.Catalog.
-func (o *owners) Load(ctx context.Context) ([]brain.Record, error) {
+func (o *oneBrain) Load(ctx context.Context) ([]brain.Record, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	records, err := o.Catalog.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	var ids []string
 	for _, r := range records {
-		o.tenants[r.Brain.ID] = r.Tenant
+		ids = append(ids, r.Brain.ID)
 	}
-	if o.single && len(records) > 1 {
+	if len(ids) > 1 {
+		slices.Sort(ids)
 		return nil, fmt.Errorf("there are %d brains (%s), and the git remote has one branch: put {brain} in "+
-			"its URL or its branch", len(records), strings.Join(slices.Sorted(maps.Keys(o.tenants)), ", "))
+			"its URL or its branch", len(ids), strings.Join(ids, ", "))
 	}
+	o.taken = len(ids) == 1
 	return records, nil
 }
 
 // Add implements brain.Catalog.
-func (o *owners) Add(ctx context.Context, r brain.Record) (int64, error) {
-	if err := o.claim(r); err != nil {
-		return 0, err
+func (o *oneBrain) Add(ctx context.Context, r brain.Record) (int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.taken {
+		return 0, fmt.Errorf("%w: the git remote of this daemon has one branch, which is that of another brain", store.ErrConflict)
 	}
 	uid, err := o.Catalog.Add(ctx, r)
-	if err != nil {
-		o.forget(r.Brain.ID)
-	}
+	o.taken = err == nil
 	return uid, err
 }
 
-// claim notes a brain before it is added.
-func (o *owners) claim(r brain.Record) error {
+// Retire implements brain.Catalog.
+func (o *oneBrain) Retire(ctx context.Context, r brain.Record) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, exists := o.tenants[r.Brain.ID]; exists {
-		return fmt.Errorf("%w: %s", brain.ErrExists, r.Brain.ID)
-	}
-	if o.single && len(o.tenants) > 0 {
-		return fmt.Errorf("%w: the git remote of this daemon has one branch, which is that of another brain", store.ErrConflict)
-	}
-	o.tenants[r.Brain.ID] = r.Tenant
-	return nil
-}
-
-// Retire implements brain.Catalog.
-func (o *owners) Retire(ctx context.Context, r brain.Record) (string, error) {
 	retired, err := o.Catalog.Retire(ctx, r)
 	if err == nil {
-		o.forget(r.Brain.ID)
+		o.taken = false
 	}
 	return retired, err
-}
-
-func (o *owners) forget(id string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.tenants, id)
 }

@@ -2,12 +2,16 @@ package daemon
 
 import (
 	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/gitremote"
 )
 
 func record(id, tenant string) brain.Record {
@@ -18,12 +22,12 @@ func record(id, tenant string) brain.Record {
 func TestSingleBrain(t *testing.T) {
 	ctx := t.Context()
 	catalog := new(brain.MemoryCatalog)
-	o := newOwners(catalog, true)
+	o := &oneBrain{Catalog: catalog}
 	if _, err := o.Load(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Add(ctx, record("a", "acme")); err != nil || o.tenantOf("a") != "acme" {
-		t.Fatalf("tenant %q, %v", o.tenantOf("a"), err)
+	if _, err := o.Add(ctx, record("a", "acme")); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := o.Add(ctx, record("b", "acme")); !errors.Is(err, store.ErrConflict) || strings.Contains(err.Error(), "acme") {
 		t.Errorf("a second brain: %v", err)
@@ -37,14 +41,37 @@ func TestSingleBrain(t *testing.T) {
 	if _, err := catalog.Add(ctx, record("c", "")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newOwners(catalog, true).Load(ctx); err == nil || !strings.Contains(err.Error(), "there are 2 brains (b, c)") {
+	if _, err := (&oneBrain{Catalog: catalog}).Load(ctx); err == nil || !strings.Contains(err.Error(), "there are 2 brains (b, c)") {
 		t.Errorf("two brains: %v", err)
 	}
-	several := newOwners(catalog, false)
-	if _, err := several.Load(ctx); err != nil || several.tenantOf("b") != "acme" {
-		t.Errorf("%v, tenant %q", err, several.tenantOf("b"))
+}
+
+// TestRemoteOfATenant: the address of a remote has the tenant of the brain.
+func TestRemoteOfATenant(t *testing.T) {
+	repositories, home := t.TempDir(), t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "--bare", repositories+"/acme/a").CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
 	}
-	if _, err := several.Add(ctx, record("b", "x")); !errors.Is(err, brain.ErrExists) || several.tenantOf("b") != "acme" {
-		t.Errorf("a brain that exists: %v", err)
+	address, err := gitremote.ParseAddress(repositories+"/{tenant}/{brain}", "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Home: home, Store: StoreGit, Git: GitConfig{Remote: &address}}
+	remote := newRemote(cfg.Git, slog.New(slog.DiscardHandler))
+	defer remote.Close()
+	brains, err := storage(t.Context(), cfg, remote, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer brains.Catalog.Close()
+	for tenant, want := range map[string]error{"acme": nil, "other": gitremote.ErrUnreachable} {
+		s, err := brains.OpenStore(t.Context(), record("a", tenant))
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", tenant, err, want)
+		}
+		if s != nil {
+			s.Close()
+		}
+		os.RemoveAll(home + "/brains/a")
 	}
 }

@@ -33,10 +33,7 @@ func TestSeveralBrains(t *testing.T) {
 	cfg.Brains = []dataset.Brain{
 		{Name: "b", Questions: 1, Docs: make([]dataset.Doc, 3)}, {Name: "eval", Questions: 1},
 	}
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	res := readResult(t, path)
 	if res.Passed != 2 || res.Questions[0].Brain != "b" || res.Questions[1].Brain != "eval" {
 		t.Errorf("got %+v", res.Questions)

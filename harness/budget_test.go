@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/harness/daemontest"
-	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -71,14 +70,9 @@ func TestCapIsNeverExceeded(t *testing.T) {
 		asked, spent := len(s.Asked()), llm.USD(0)
 		for start := 0; ; start++ {
 			if start > 0 { // a resume, with more money
-				_ = cfg.Journal.Close()
-				j, err := journal.Open(cfg.Journal.Path())
-				if err != nil {
-					rt.Fatal(err)
-				}
-				cfg = resumeWith(t, s, d, j)
-				if j.Spent() != spent {
-					rt.Fatalf("the journal records %v, %v was spent", j.Spent(), spent)
+				cfg = reopened(t, s, cfg)
+				if recorded := cfg.Journal.Spent(); recorded != spent {
+					rt.Fatalf("the journal records %v, %v was spent", recorded, spent)
 				}
 				limit += llm.Dollar / 40
 			}
@@ -120,13 +114,8 @@ func TestResumeUnderTheSameCap(t *testing.T) {
 		t.Fatalf("got %+v, %v", res.Counts, err)
 	}
 	calls, spent := provider.calls.Load(), res.Cost.SpentUSD
-	_ = cfg.Journal.Close()
-	j, err := journal.Open(cfg.Journal.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := resumeWith(t, s, cfg.Dataset, j)
-	_, next.Scorer = judgeUnder(t, provider, limit, j.Spent())
+	next := reopened(t, s, cfg)
+	_, next.Scorer = judgeUnder(t, provider, limit, next.Journal.Spent())
 	res, _, err = next.run(t.Context())
 	if !errors.Is(err, llm.ErrBudgetExceeded) || provider.calls.Load() != calls ||
 		res.Cost.SpentUSD != spent {
@@ -152,10 +141,7 @@ func TestScorerItem(t *testing.T) {
 			Usage: llm.Usage{InputTokens: 7, OutputTokens: 3, Estimated: true},
 		}, nil
 	})
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	want := "{ID:q1 Question:question 1 QuestionDate: Expected:[answer 1] Reference:answer 1 " +
 		"Gold:[{Path:d1.md Gain:1 Rank:0}] Type: Checks:[] Answer:" + hostile + " LatencyMS:<nil> Cited:[] Retrieved:[]}"
 	if seen.LatencyMS == nil || *seen.LatencyMS <= 0 {

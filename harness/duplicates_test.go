@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -74,15 +73,7 @@ func TestRetrievalOfDuplicates(t *testing.T) {
 		{"unknown documents are not checked", []string{"other.md"},
 			[]result.Chunk{chunk(1, "x.md", "raw/documents/other.md")}, 1, nil, []int{1}, 1},
 	} {
-		got := rankingOf(result.Gold(c.gold), c.chunks, c.topK, c.known)
-		var ranks []int
-		for _, g := range got.Gold {
-			ranks = append(ranks, g.Rank)
-		}
-		if !slices.Equal(ranks, c.ranks) || got.Documents != c.documents {
-			t.Errorf("%s: ranks %v of %d documents, want %v of %d",
-				c.name, ranks, got.Documents, c.ranks, c.documents)
-		}
+		checkRanks(t, c.name, rankingOf(result.Gold(c.gold), c.chunks, c.topK, c.known), c.ranks, c.documents)
 	}
 }
 

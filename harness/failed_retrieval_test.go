@@ -42,10 +42,7 @@ func TestFailedAskRetrieves(t *testing.T) {
 			if c.hang {
 				cfg.Timeout = 200 * time.Millisecond
 			}
-			_, file, err := cfg.run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := cfg.finish(t)
 			res := readResult(t, file)
 			got := res.Questions[0]
 			if got.Outcome != result.Errored || got.LostAt(result.AskBasic, 5) != result.StageError ||

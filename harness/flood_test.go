@@ -2,7 +2,6 @@ package harness
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,15 +20,9 @@ func TestFailuresOfAFloodingDaemon(t *testing.T) {
 			event("error", `{"message":"`+flood+`"}`))
 	})
 	dir := t.TempDir()
-	_, path, err := setUp(t, s, d, dir).run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := validateAs("result", data); err != nil {
+	path := setUp(t, s, d, dir).finish(t)
+	data := readFile(t, path)
+	if err := validate(data); err != nil {
 		t.Errorf("not valid against the schema: %v", err)
 	}
 	if n := len(data); n > 4*(64<<10)+64<<10 {

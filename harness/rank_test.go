@@ -16,6 +16,18 @@ import (
 	"evalctl/scorer"
 )
 
+// checkRanks checks the ranks of the gold, and how many documents were found.
+func checkRanks(t *testing.T, name string, got *result.QuestionRetrieval, ranks []int, documents int) {
+	t.Helper()
+	var found []int
+	for _, g := range got.Gold {
+		found = append(found, g.Rank)
+	}
+	if !slices.Equal(found, ranks) || got.Documents != documents {
+		t.Errorf("%s: ranks %v of %d documents, want %v of %d", name, found, got.Documents, ranks, documents)
+	}
+}
+
 func TestRetrievalOf(t *testing.T) {
 	corpus := pathsOf("gold.md", "b/gold.md", "x.md")
 	chunks := []result.Chunk{
@@ -42,15 +54,7 @@ func TestRetrievalOf(t *testing.T) {
 		{"missing", []string{"old.md", "gold.md"}, 5, corpus, []int{0, 3}, 4},
 		{"fewer chunks than top-k", []string{"x.md"}, 50, corpus, []int{1}, 4},
 	} {
-		got := rankingOf(result.Gold(c.expected), chunks, c.topK, c.known)
-		var ranks []int
-		for _, g := range got.Gold {
-			ranks = append(ranks, g.Rank)
-		}
-		if !slices.Equal(ranks, c.ranks) || got.Documents != c.documents {
-			t.Errorf("%s: ranks %v of %d documents, want %v of %d",
-				c.name, ranks, got.Documents, c.ranks, c.documents)
-		}
+		checkRanks(t, c.name, rankingOf(result.Gold(c.expected), chunks, c.topK, c.known), c.ranks, c.documents)
 	}
 	got := *rankingOf(result.Gold([]string{"b/gold.md", "old.md"}), chunks, 5, corpus)
 	want := result.QuestionRetrieval{
@@ -140,10 +144,7 @@ func TestRunScoresRetrieval(t *testing.T) {
 func TestRunWithoutGoldHasNoRetrieval(t *testing.T) {
 	const question = `{"id":"q1","question":"question 1","expected_substrings":["answer 1"]}`
 	d := openDataset(t, writeFile(t, t.TempDir()+"/q.jsonl", question))
-	_, path, err := setUp(t, daemontest.Answering(t), d, t.TempDir()).run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := setUp(t, daemontest.Answering(t), d, t.TempDir()).finish(t)
 	if f := readResult(t, path); f.Retrieval != nil || f.Questions[0].Retrieval != nil {
 		t.Errorf("got %+v", f.Retrieval)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
-	"evalctl/harness/journal"
 	"evalctl/harness/result"
 )
 
@@ -60,19 +59,9 @@ func TestRepeatedRun(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	first := len(s.Asked())
-	if err := cfg.Journal.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(cfg.Journal.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg = resumeWith(t, s, d, j)
+	cfg = reopened(t, s, cfg)
 	cfg.Concurrency = 1
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	if n := len(s.Asked()); n != 9 || first >= 9 {
 		t.Errorf("asked %d questions, then %d in all, want 9", first, n)
 	}
@@ -148,12 +137,7 @@ func TestMaxFailures(t *testing.T) {
 		t.Errorf("37 of 40 may still pass, which reaches 0.9: %+v", g)
 	}
 	again := func(limit int) (result.Result, error) {
-		_ = cfg.Journal.Close()
-		j, err := journal.Open(cfg.Journal.Path())
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg = resumeWith(t, s, d, j)
+		cfg = reopened(t, s, cfg)
 		cfg.MaxFailures = limit
 		res, _, err := cfg.run(t.Context())
 		return res, err

@@ -49,10 +49,7 @@ func TestResultFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := readResult(t, path)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, path)
 	// Times depend on the machine; everything else is the same everywhere.
 	for _, c := range []struct{ find, put string }{
 		{`("finished_at": )"[^"]+"`, `${1}"2026-03-21T10:00:01Z"`},
@@ -71,10 +68,7 @@ func TestResultFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := readFile(t, golden)
 	if diff := cmp.Diff(string(want), string(data)); diff != "" {
 		t.Error("the result file has changed (run with -update if it should):\n" + diff)
 	}
@@ -89,10 +83,7 @@ func TestResultFile(t *testing.T) {
 
 // TestSchemaIsStrict checks that the schema rejects files that the code must not write.
 func TestSchemaIsStrict(t *testing.T) {
-	golden, err := os.ReadFile(filepath.Join("testdata", "result.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := readFile(t, filepath.Join("testdata", "result.json"))
 	if err := validate(golden); err != nil {
 		t.Fatal(err)
 	}
@@ -211,10 +202,7 @@ func TestResultOfAHostileDaemon(t *testing.T) {
 	})
 	cfg := setUp(t, s, openDataset(t, writeDataset(t, 3)), t.TempDir())
 	cfg.Scorer = scorer.Exact{}
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	f := readResult(t, path)
 	if got, want := f.Questions[0].Fusion, strings.ToValidUTF8(nasty, "\ufffd")+" -1e+300"; got != want || f.Fusions[want] != 3 {
 		t.Errorf("the recorded fusion is %q, and %v", got, f.Fusions)

@@ -110,10 +110,7 @@ func wholeRun(t *testing.T, s *daemontest.Daemon, d dataset.Dataset) (resultFile
 			lines, _ = os.ReadFile(cfg.Journal.Path())
 		}
 	}
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	if _, err := os.Stat(cfg.Journal.Path()); err == nil {
 		t.Error("the journal of a finished run was not removed")
 	}
@@ -240,10 +237,7 @@ func TestResumeAfterKill(t *testing.T) {
 	if c.ProcessState.Success() {
 		t.Fatal("the run ended before it was killed")
 	}
-	data, err := os.ReadFile(c.firstLine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, c.firstLine)
 	ask, _ := leftToDo(data, n)
 	if len(ask) == 0 || len(ask) == n {
 		t.Fatalf("%d of %d questions were left", len(ask), n)

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -171,6 +172,29 @@ func resumeWith(tb testing.TB, s *daemontest.Daemon, d dataset.Dataset, j *journ
 	}
 }
 
+// finish runs to the end and returns the path of the result.
+func (r rig) finish(tb testing.TB) (path string) {
+	tb.Helper()
+	_, path, err := r.run(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// reopened closes the journal of a stopped run and prepares a run that continues it.
+func reopened(tb testing.TB, s *daemontest.Daemon, cfg rig) rig {
+	tb.Helper()
+	if err := cfg.Journal.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	j, err := journal.Open(cfg.Journal.Path())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return resumeWith(tb, s, cfg.Dataset, j)
+}
+
 // resultFile is the content of a result file.
 type resultFile struct {
 	result.Result
@@ -180,10 +204,7 @@ type resultFile struct {
 // readResult reads a result file and checks it against the schema and its questions.
 func readResult(tb testing.TB, path string) resultFile {
 	tb.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data := readFile(tb, path)
 	if err := validate(data); err != nil {
 		tb.Fatalf("%s is not valid against the schema: %v\n%s", path, err, data)
 	}
@@ -210,51 +231,27 @@ func readResult(tb testing.TB, path string) resultFile {
 	return f
 }
 
-// schemas are the schemas of result and sweep files, by their kind.
-var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
+// resultSchema is the schema of result files.
+var resultSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	kinds := []string{"result", "sweep"}
-	for _, kind := range kinds {
-		f, err := os.Open("../docs/" + kind + ".schema.json")
-		if err != nil {
-			return nil, err
-		}
-		doc, err := jsonschema.UnmarshalJSON(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, err
-		}
-		if err := c.AddResource("urn:evalctl:"+kind+":1", doc); err != nil {
-			return nil, err
-		}
-	}
-	compiled := map[string]*jsonschema.Schema{}
-	for _, kind := range kinds {
-		s, err := c.Compile("urn:evalctl:" + kind + ":1")
-		if err != nil {
-			return nil, err
-		}
-		compiled[kind] = s
-	}
-	return compiled, nil
+	return c.Compile("../docs/result.schema.json")
 })
 
 // validate checks a result file.
-func validate(data []byte) error { return validateAs("result", data) }
-
-func validateAs(kind string, data []byte) error {
-	known, err := schemas()
+func validate(data []byte) error {
+	schema, err := resultSchema()
 	if err != nil {
 		return err
 	}
 	if !utf8.Valid(data) {
 		return errors.New("not UTF-8")
 	}
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
-	return known[kind].Validate(v)
+	return schema.Validate(v)
 }
 
 func encodeJSON(v any) []byte {
@@ -287,6 +284,15 @@ func playRun() error {
 		Notes:  Notes{Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9}},
 	}.run(context.Background())
 	return err
+}
+
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
 }
 
 func writeFile(tb testing.TB, path, text string) string {

@@ -68,7 +68,10 @@ type Config struct {
 	// Earlier has the records of earlier tries at questions, by their indexes from 0, for Drive to try
 	// again as Run does with RetryErrors.
 	Earlier map[int]result.Record
-	Notes   Notes
+	// Embeds, if set, is the daemon whose embeddings a run with a journal records, from
+	// Session.MeterEmbeddings to the last question, also over resumptions.
+	Embeds *Session
+	Notes  Notes
 }
 
 // Notes is what a result says besides what the questions have shown. No stage uses it.
@@ -83,9 +86,11 @@ type Notes struct {
 	Imported *result.Imported
 	// Mapped, if set, returns what is recorded of a service that a mapping describes.
 	Mapped func() *result.Mapped
-	// Embeddings, if set, returns what is recorded of the daemon's embeddings, nil if that is not
-	// known.
-	Embeddings func() *result.Embeddings
+	// Embeddings is what is recorded of the daemon's embeddings, nil if that is not known. EmbedPrices
+	// are those of what Config.Embeds has embedded, of the day EmbedDate, if that is known.
+	Embeddings  *result.Embeddings
+	EmbedPrices llm.Prices
+	EmbedDate   string
 	// CapUSD is the limit on what judging may cost, nil for none. The scorer's meter enforces it.
 	CapUSD *llm.USD
 	// UnpricedModel is the judge's model if its price is not known.
@@ -151,10 +156,17 @@ func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*Ended, error
 	}
 	r := newRunner(cfg, j)
 	resumed, err := r.resume()
-	if err = errors.Join(err, j.Resume()); err != nil {
+	r.embeds = cfg.Embeds.logEmbeddings(j)
+	if err = errors.Join(err, j.Resume(), r.embeds.look()); err != nil {
 		return nil, err
 	}
 	stopped := r.drive(ctx)
+	if cfg.Embeds != nil {
+		if r.cfg.Notes.Embeddings, err = r.embeds.end(context.WithoutCancel(ctx)); err != nil {
+			return nil, errors.Join(stopped, err)
+		}
+		r.cfg.Notes.Embeddings.SetPrice(cfg.Notes.EmbedPrices, cfg.Notes.EmbedDate)
+	}
 	var closing error
 	if stopped != nil {
 		closing = j.Append(r.stopLine(stopped))
@@ -201,7 +213,7 @@ func (r *runner) result(
 		Identity: id, Settings: notes.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
 		Stopped: StopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
-		OwnQuestions: notes.OwnQuestions, Imported: notes.Imported,
+		OwnQuestions: notes.OwnQuestions, Imported: notes.Imported, Embeddings: notes.Embeddings,
 	}
 	res.Cost = result.Cost{
 		CapUSD: notes.CapUSD, UnpricedModel: notes.UnpricedModel, PricesDate: notes.PricesDate,
@@ -209,9 +221,6 @@ func (r *runner) result(
 	}
 	if notes.Mapped != nil {
 		res.Mapped = notes.Mapped()
-	}
-	if notes.Embeddings != nil {
-		res.Embeddings = notes.Embeddings()
 	}
 	r.sum.Fill(&res)
 	if res.Retrieval != nil {

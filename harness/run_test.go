@@ -35,21 +35,11 @@ func ids(records []result.Record) []string {
 // resumed opens the journal of a stopped run and finishes the run.
 func resumed(t *testing.T, s *daemontest.Daemon, cfg rig, change func(*rig)) resultFile {
 	t.Helper()
-	if err := cfg.Journal.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(cfg.Journal.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := resumeWith(t, s, cfg.Dataset, j)
+	next := reopened(t, s, cfg)
 	if change != nil {
 		change(&next)
 	}
-	_, path, err := next.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := next.finish(t)
 	return readResult(t, path)
 }
 

@@ -18,6 +18,7 @@ type runner struct {
 	sum    *aggregate.Sum
 	limit  failures
 	streak streak
+	embeds *embeddingLog
 }
 
 func newRunner(cfg Config, kept pipeline.Keeper) *runner {
@@ -92,6 +93,7 @@ func (r *runner) Asking(id string, begin bool) { r.cfg.Observer.Asking(id, begin
 
 // Recorded implements pipeline.Observer.
 func (r *runner) Recorded(rec result.Record) {
+	_ = r.embeds.look() // a journal that cannot be written stops the run at the next question
 	r.sum.Add(rec)
 	r.cfg.Observer.Recorded(rec)
 }

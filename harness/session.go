@@ -105,6 +105,7 @@ type Session struct {
 	redactor *redact.Redactor
 
 	ended []*launch.Daemon // earlier processes, see Escaped
+	meter embeddingMeter
 
 	mu sync.Mutex // guards restarting, and process against Restart
 	// restarting is closed when the current restart is over, nil without one.
@@ -180,6 +181,9 @@ func (s *Session) Restart(ctx context.Context) error {
 	if s.foreign != nil && s.process == nil {
 		return s.redact(s.foreign.Restart(ctx))
 	}
+	s.meter.mu.Lock()
+	defer s.meter.mu.Unlock()
+	s.meter.restart(ctx, s.service)
 	if s.foreign == nil {
 		s.service.Close()
 	}
@@ -313,18 +317,27 @@ func (s *Session) Close() error {
 	return s.closeErr
 }
 
-// Escaped returns the processes that launch.Daemon.Escaped names, of all daemons that the session
-// has started. It is complete after Close.
-func (s *Session) Escaped() (names []string, known bool) {
-	known = true
-	for _, d := range append(slices.Clip(s.ended), s.process) {
-		if d == nil {
-			continue
-		}
-		more, ok := d.Escaped()
-		names, known = append(names, more...), known && ok
+// Escaped returns the processes that launch.Daemon.Escaped names, of all that the session has started.
+// It is complete after Close, and nil if they are not known, or the session started nothing.
+func (s *Session) Escaped() []string {
+	if s.config.Endpoint != "" {
+		return nil
 	}
-	return names, known
+	names := []string{}
+	add := func(more []string, known bool) {
+		if names = append(names, more...); !known {
+			names = nil
+		}
+	}
+	if s.foreign != nil {
+		add(s.foreign.Escaped())
+	}
+	for _, d := range append(slices.Clip(s.ended), s.process) {
+		if d != nil && names != nil {
+			add(d.Escaped())
+		}
+	}
+	return names
 }
 
 // redact removes the token from the text of an error, which may quote the daemon's log.

@@ -20,10 +20,7 @@ import (
 func TestStored(t *testing.T) {
 	d := openDataset(t, writeDataset(t, 12))
 	cfg := setUp(t, mixed(t), d, t.TempDir())
-	_, path, err := cfg.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := cfg.finish(t)
 	was := readResult(t, path)
 	stored, err := OpenStored(path)
 	if err != nil {
@@ -61,10 +58,7 @@ func TestStored(t *testing.T) {
 
 // TestStoredRefuses checks that answers which are not all there are not scored again.
 func TestStoredRefuses(t *testing.T) {
-	golden, err := os.ReadFile("testdata/result.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := readFile(t, "testdata/result.json")
 	stopped := strings.Replace(string(golden), `"stopped": ""`, `"stopped": "interrupted"`, 2)
 	path := t.TempDir() + "/go.json"
 	if err := os.WriteFile(path, []byte(stopped), 0o600); err != nil {

@@ -25,7 +25,7 @@ func (p *Plan) actorConfig(
 		Benchmark: p.Benchmark, Documents: documents,
 	}
 	if c.Style != actor.Full && reader != nil {
-		c.Reader, c.Model, c.BaseURL = reader, p.Reader.Model, p.Reader.URL
+		c.Reader, c.Model, c.BaseURL = reader, p.Reader.Model, llm.RecordedURL(*p.Reader)
 	}
 	if t == nil && a.daemon() {
 		c.Target = &target.Target{Mode: a.Mode, Dialect: a.Dialect}
@@ -96,7 +96,7 @@ func (r *replaying) scorer(arm string, wrap cached) (scorer.Scorer, error) {
 
 // counted returns a model whose calls are in the ledger and whose replies are cached, nil for nil.
 func (r *replaying) counted(
-	p llm.Provider, m *Model, phase ledger.Phase, arm string, wrap cached,
+	p llm.Provider, m *llm.Config, phase ledger.Phase, arm string, wrap cached,
 ) (llm.Provider, error) {
 	if p == nil {
 		return nil, nil
@@ -105,5 +105,5 @@ func (r *replaying) counted(
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", phase, err)
 	}
-	return wrap(meter, m.URL), nil
+	return wrap(meter, llm.RecordedURL(*m)), nil
 }

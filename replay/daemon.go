@@ -23,6 +23,7 @@ type daemon struct {
 	arm     Arm
 	money   *moneyGate // without gateways unless the daemon is started
 	session *harness.Session
+	build   string         // of the program, see ingest.Build, empty unless the daemon is started
 	home    *ingest.Folder // nil unless the daemon is started in a home that is kept
 	newHome bool           // the daemon has never had its home
 	ingest  ingest.Config
@@ -52,6 +53,7 @@ func (d *daemon) open(ctx context.Context) (_ context.Context, err error) {
 	}
 	watched, stop := d.session.Watch(ctx)
 	d.closers = append(d.closers, func() error { stop(); return nil })
+	d.session.MeterEmbeddings(ctx)
 	d.opened(d.arm.Name, d.session)
 	return watched, nil
 }
@@ -86,13 +88,12 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 		return config, err
 	}
 	config.Launch.LogPath = log
+	if d.build, err = ingest.Build(config.Profile.Command); err != nil {
+		return config, err
+	}
 	failed := false
 	if config.Launch.Home == "" {
-		build, err := ingest.Build(config.Profile.Command, "")
-		if err != nil {
-			return config, err
-		}
-		if d.home, err = ingest.Home(d.plan.Cache.Dir, d.arm.Name, build); err != nil {
+		if d.home, err = ingest.Home(d.plan.Cache.Dir, d.arm.Name, d.build); err != nil {
 			return config, err
 		}
 		d.closers = append(d.closers, d.home.Close)
@@ -111,10 +112,8 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	config = ingest.Config{
 		Service: d.session.Service(), Dialect: d.arm.Dialect, Mode: d.plan.Ingest,
-		Concurrency: d.plan.Concurrency, Daemon: ingest.Daemon{Models: d.arm.Models},
-	}
-	if config.Daemon.Build, err = ingest.Build(d.arm.Session.Profile.Command, d.session.ID().Version); err != nil {
-		return config, err
+		Concurrency: d.plan.Concurrency,
+		Daemon:      ingest.Daemon{Build: d.session.ID().Version + d.build, Models: d.arm.Models},
 	}
 	if d.plan.Shared {
 		config.Shared = sharedBrain
@@ -190,7 +189,7 @@ func (d *daemon) asks(c *harness.Config, asked harness.Daemon, reader llm.Provid
 	asked.Answerer = &watch{Answerer: a, probe: t, money: d.money, outages: &d.outages}
 	asked.Watched = d.session.Started()
 	d.session.NoteForeign(c, d.plan.Style == actor.Full, filled.ByText)
-	c.Asker = harness.NewDaemon(asked)
+	c.Asker, c.Embeds = harness.NewDaemon(asked), d.session
 	return nil
 }
 
@@ -219,10 +218,12 @@ func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.
 	}
 	res.Replay.Restarts = d.outages.count()
 	res.Replay.ModelRequests = d.requests(filled)
+	_ = d.session.Close() // close does so too, and returns the error
+	res.Escaped = d.session.Escaped()
 	return nil
 }
 
-// close stops the daemon, and closes what it used.
+// close stops a daemon that report has not stopped, and closes what it used.
 func (d *daemon) close() error {
 	var errs []error
 	for _, c := range slices.Backward(d.closers) {

@@ -12,7 +12,7 @@ import (
 // Recipe is a recipe of a panel with its model, which is nil for that of Config.Judge.
 type Recipe struct {
 	judging.Recipe
-	Model *Model
+	Model *llm.Config
 
 	provider llm.Provider // of Model
 }
@@ -31,7 +31,7 @@ func panelOf(env func(string) string, list []string) ([]Recipe, error) {
 			if err != nil {
 				return nil, fmt.Errorf("recipe %s: %w", r.Name, err)
 			}
-			member.Model = modelOf(ref.JudgeConfig(env))
+			member.Model = new(ref.JudgeConfig(env))
 		}
 		out = append(out, member)
 	}
@@ -53,7 +53,7 @@ func (p *Plan) openPanel() (err error) {
 		if r.Model == nil {
 			continue
 		}
-		if r.provider, err = llm.Open(r.Model.Config); err != nil {
+		if r.provider, err = llm.Open(*r.Model); err != nil {
 			return fmt.Errorf("--judge-panel: recipe %s: %w", r.Name, err)
 		}
 	}
@@ -62,7 +62,7 @@ func (p *Plan) openPanel() (err error) {
 
 // plannedJudge returns the judge, or the panel, of first, which has what all recipes share. open
 // returns what asks the model of a recipe.
-func (p *Plan) plannedJudge(first judging.Config, open func(llm.Provider, *Model) (llm.Provider, error)) (*judging.Plan, error) {
+func (p *Plan) plannedJudge(first judging.Config, open func(llm.Provider, *llm.Config) (llm.Provider, error)) (*judging.Plan, error) {
 	if len(p.Panel) == 0 {
 		return judging.New(first)
 	}
@@ -77,13 +77,13 @@ func (p *Plan) plannedJudge(first judging.Config, open func(llm.Provider, *Model
 	return judging.NewPanel(first, recipes, func(name string) (judging.Config, error) {
 		r := own[name]
 		provider, err := open(r.provider, r.Model)
-		return judging.Config{Provider: provider, Model: r.Model.Model, BaseURL: r.Model.URL}, err
+		return judging.Config{Provider: provider, Model: r.Model.Model, BaseURL: llm.RecordedURL(*r.Model)}, err
 	})
 }
 
 // openedJudge returns the judge, or the panel, whose calls are in the ledger as those of an arm.
 func (r *replaying) openedJudge(arm string, wrap cached, maxUnusable int) (*judging.Plan, error) {
-	counted := func(p llm.Provider, m *Model) (llm.Provider, error) {
+	counted := func(p llm.Provider, m *llm.Config) (llm.Provider, error) {
 		return r.counted(p, m, ledger.Judge, arm, wrap)
 	}
 	provider, err := counted(r.plan.judge, r.plan.Judge)

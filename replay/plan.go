@@ -222,7 +222,7 @@ func (p *Plan) openReader() (err error) {
 	if p.Reader == nil {
 		return nil
 	}
-	if p.reader, err = llm.Open(p.Reader.Config); err != nil {
+	if p.reader, err = llm.Open(*p.Reader); err != nil {
 		return fmt.Errorf("--model: %w", err)
 	}
 	return nil
@@ -238,7 +238,7 @@ func (p *Plan) openJudge() (err error) {
 		p.Judge = nil
 		return nil
 	}
-	if p.judge, err = llm.Open(p.Judge.Config); err != nil {
+	if p.judge, err = llm.Open(*p.Judge); err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
 	if err := p.openPanel(); err != nil {
@@ -246,7 +246,7 @@ func (p *Plan) openJudge() (err error) {
 	}
 	c := p.judgedBy(p.judge)
 	c.Cap = p.Cap
-	p.judging, err = p.plannedJudge(c, func(opened llm.Provider, _ *Model) (llm.Provider, error) { return opened, nil })
+	p.judging, err = p.plannedJudge(c, func(opened llm.Provider, _ *llm.Config) (llm.Provider, error) { return opened, nil })
 	if err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
@@ -256,7 +256,7 @@ func (p *Plan) openJudge() (err error) {
 // judgedBy says how the judge judges.
 func (p *Plan) judgedBy(provider llm.Provider) judging.Config {
 	c := judging.Config{
-		Provider: provider, Model: p.Judge.Model, BaseURL: p.Judge.URL, ByType: p.Prompts, Prices: p.Prices,
+		Provider: provider, Model: p.Judge.Model, BaseURL: llm.RecordedURL(*p.Judge), ByType: p.Prompts, Prices: p.Prices,
 	}
 	if p.Prompts == nil {
 		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged

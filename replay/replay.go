@@ -47,9 +47,9 @@ type Config struct {
 	// ExactCase says whether upper and lower case matter to the exact scorer, nil for another one.
 	ExactCase *bool
 	// Reader writes the answers where no daemon does. It may be nil for a scorer of retrieval.
-	Reader *Model
+	Reader *llm.Config
 	// Judge is needed for a scorer that asks a model. Prompts are nil for one whose prompts are its own.
-	Judge   *Model
+	Judge   *llm.Config
 	Prompts scorer.PromptSet
 	// Panel are the recipes of a panel of judges, the headline first, nil for one judge. Prompts is then
 	// not used.
@@ -86,13 +86,6 @@ type Cache struct {
 	Dir  string
 	// MaxBytes is the largest size of the replies together.
 	MaxBytes int64
-}
-
-// Model is a language model and how to reach it.
-type Model struct {
-	llm.Config
-	// URL is the provider's, for results. It contains no credentials.
-	URL string
 }
 
 // Arm is what is measured: the daemon of an SDK, or a baseline.

@@ -174,9 +174,7 @@ func (p *provider) config(t testing.TB, b *source.Benchmark, limit llm.USD) repl
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &replay.Model{URL: p.url, Config: llm.Config{
-		Provider: llm.ProviderOpenAI, Model: modelName, BaseURL: p.url, APIKey: "k",
-	}}
+	model := &llm.Config{Provider: llm.ProviderOpenAI, Model: modelName, BaseURL: p.url, APIKey: "k"}
 	return replay.Config{
 		Benchmark: b, Arms: []replay.Arm{{Name: "oracle", Baseline: actor.Oracle}, {Name: "no-memory", Baseline: actor.NoMemory}},
 		Style: actor.RetrieveOnly, TopK: 5, Mode: "auto", Dialect: result.Auto, QuestionDate: true,

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"evalctl/internal/llm"
 )
 
 // Running is a replay that was begun or resumed. The caller must call End, or Close to keep it in
@@ -21,7 +23,7 @@ type Running struct {
 // Begin begins a replay, whose files must be locked. options are stored for Store.Find; the names of models are added that they
 // lack, since workers and later processes must use the same ones.
 func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]any) (*Running, error) {
-	for name, m := range map[string]*Model{"model": p.Reader, "judge": p.Judge} {
+	for name, m := range map[string]*llm.Config{"model": p.Reader, "judge": p.Judge} {
 		if m != nil && options != nil && options[name] == nil {
 			options[name] = m.Provider + "/" + m.Model
 		}

@@ -130,7 +130,7 @@ func (s *Spec) findModels() error {
 		if err != nil {
 			return err
 		}
-		s.Reader = modelOf(ref.Config(env))
+		s.Reader = new(ref.Config(env))
 	}
 	if s.Scorer.Prompts == nil {
 		return nil
@@ -140,7 +140,7 @@ func (s *Spec) findModels() error {
 		if err != nil {
 			return err
 		}
-		s.Judge = modelOf(ref.JudgeConfig(env))
+		s.Judge = new(ref.JudgeConfig(env))
 	}
 	if s.Scorer.Offline != nil {
 		return nil // whose prompts are its own
@@ -156,8 +156,6 @@ func (s *Spec) findModels() error {
 	}
 	return nil
 }
-
-func modelOf(c llm.Config) *Model { return &Model{Config: c, URL: llm.RecordedURL(c)} }
 
 // findArms finds the daemons, and adds the baselines.
 func (s *Spec) findArms() error {

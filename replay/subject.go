@@ -22,7 +22,8 @@ type subject interface {
 	fill(ctx context.Context, with func(*ingest.Config), haystacks []string) (*ingest.Filled, error)
 	// asks has a configuration ask it as d says, about what was filled. It may be called concurrently.
 	asks(c *harness.Config, d harness.Daemon, reader llm.Provider, filled *ingest.Filled) error
-	// report adds what it has to say after the questions to the result of an arm.
+	// report adds what it has to say after the questions to the result of an arm. Nothing is asked
+	// afterwards.
 	report(ctx context.Context, res *result.Result, filled *ingest.Filled) error
 	close() error
 }

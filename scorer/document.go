@@ -3,6 +3,7 @@ package scorer
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,12 +23,9 @@ type Document struct {
 // is reports whether the document is the one with this path in the corpus.
 func (d Document) is(want string) bool {
 	want = path.Clean(want)
-	for _, name := range d.Names {
-		if name == want || !d.Exact && strings.HasSuffix(name, "/"+want) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Names, func(name string) bool {
+		return name == want || !d.Exact && strings.HasSuffix(name, "/"+want)
+	})
 }
 
 // name returns the document as a message names it.
@@ -40,10 +38,8 @@ func (d Document) name() string {
 
 // cites reports whether a document is among those that are cited.
 func cites(cited []Document, want string) (bool, string) {
-	for _, d := range cited {
-		if d.is(want) {
-			return true, "it is cited"
-		}
+	if slices.ContainsFunc(cited, func(d Document) bool { return d.is(want) }) {
+		return true, "it is cited"
 	}
 	return false, fmt.Sprintf("it is not among the cited documents (%d)", len(cited))
 }

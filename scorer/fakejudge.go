@@ -3,6 +3,7 @@ package scorer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"evalctl/internal/llm"
@@ -55,12 +56,7 @@ func abstains(s string) bool {
 	if i := strings.IndexAny(s, ".!?\n"); i >= 0 {
 		s = s[:i]
 	}
-	for _, phrase := range abstentions {
-		if strings.Contains(s, phrase) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(abstentions, func(phrase string) bool { return strings.Contains(s, phrase) })
 }
 
 var abstentions = []string{

@@ -20,11 +20,7 @@ func (w words) Complete(_ context.Context, r llm.Request) (llm.Response, error) 
 	if !ok {
 		return llm.Response{Attempts: 1}, llm.ErrBudgetExceeded
 	}
-	return llm.Response{Text: text, Model: r.Model, Attempts: 1, Usage: llm.Usage{InputTokens: 10, OutputTokens: 1}, Cost: 5}, nil
-}
-
-func (w words) Stream(ctx context.Context, r llm.Request, _ func(string) error) (llm.Response, error) {
-	return w.Complete(ctx, r)
+	return llm.Response{Text: text, Model: r.Model, Attempts: 1, Usage: llm.Usage{InputTokens: 10, OutputTokens: 1}, Cost: 5, SavedUSD: 3}, nil
 }
 
 func panelOf(t *testing.T, w words, models ...string) *Panel {
@@ -53,7 +49,7 @@ func TestPanel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Passed() || v.Reason != "no" || v.Attempts != 4 || v.Cost != 20 || v.Usage.InputTokens != 40 {
+	if v.Passed() || v.Reason != "no" || v.Attempts != 4 || v.Cost != 20 || v.Saved != 12 || v.Usage.InputTokens != 40 {
 		t.Errorf("the headline is %+v", v)
 	}
 	if len(v.Recipes) != 3 || !v.Recipes[1].Passed() || v.Recipes[1].Cost != 5 || v.Recipes[2].Scored || v.Recipes[2].Recipe != "c" {

@@ -30,7 +30,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "evalctl")
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, "../cmd/evalctl").CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "../cmd/evalctl").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

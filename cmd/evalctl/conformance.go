@@ -87,7 +87,12 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, planned.Close()) }()
+	defer func() {
+		err = errors.Join(err, planned.Close())
+		if left, started := planned.Escaped(); started {
+			text.Escaped(t, left)
+		}
+	}()
 	if planned.Keys != "" {
 		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
 	}

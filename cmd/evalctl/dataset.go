@@ -141,7 +141,7 @@ func (c *datasetValidateCmd) Run(p *process) error {
 
 type datasetSampleCmd struct {
 	File   string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
-	Limit  int    `name:"limit" aliases:"size" required:"" placeholder:"N" help:"Number of questions to draw."`
+	Limit  int    `name:"limit" aliases:"size" required:"" placeholder:"N" help:"Draw at most N questions."`
 	Seed   uint64 `default:"1" placeholder:"N" help:"Seed; the same seed draws the same questions (${default})."`
 	By     string `placeholder:"PREFIX" help:"A question belongs to the stratum of its first tag with this prefix, such as type:. Default: its first tag."`
 	Min    int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each stratum (${default})."`

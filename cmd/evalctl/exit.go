@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -124,12 +125,8 @@ func systematicCode(cause error) int {
 
 // diskFailed reports whether an error is that of a disk that is full, fails or is read-only.
 func diskFailed(err error) bool {
-	for _, failure := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EIO} {
-		if errors.Is(err, failure) {
-			return true
-		}
-	}
-	return false
+	failures := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EIO}
+	return slices.ContainsFunc(failures, func(failure error) bool { return errors.Is(err, failure) })
 }
 
 // storageFailed reports whether a disk failed, or permission for a file or folder is missing. A

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// TestFloodingDaemon checks what 40 questions to a daemon cost that floods its clients and its log.
+// TestFloodingDaemon checks what 24 questions to a daemon cost that floods its clients and its log.
 // It is not parallel: Linux begins the Maxrss of a process with that of the one that started it.
 func TestFloodingDaemon(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector needs several times as much memory")
 	}
 	const (
-		questions = 40
-		maxDisk   = 200 << 20
+		questions = 24
+		maxDisk   = 100 << 20
 		maxMemory = 400 << 20 // eight answers of 13 MiB at a time
 	)
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestFloodingDaemon(t *testing.T) {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "SVC_SDK_PY_CMD=flooder {addr}")
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitDaemon || !bytes.Contains(out, []byte("py: 0/40 ")) {
+	if cmd.ProcessState.ExitCode() != exitDaemon || !bytes.Contains(out, fmt.Appendf(nil, "py: 0/%d ", questions)) {
 		t.Fatalf("%v: %.2000s", err, out)
 	}
 	if rss := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; rss > maxMemory {

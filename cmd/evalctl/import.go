@@ -20,6 +20,8 @@ type importCmd struct {
 	Files   []string `arg:"" name:"file" help:"Files with the answers of one system: JSON, JSON lines, CSV, or one of them with gzip."`
 	As      string   `name:"as" required:"" placeholder:"NAME" help:"Name of the system, which the result has."`
 	Dataset string   `placeholder:"FILE" help:"Benchmark or dataset that the questions are from. Default: the questions in the files."`
+	Errata  string   `placeholder:"FILE" help:"Known errors of a benchmark's gold: questions to leave out or to correct."`
+	Seed    uint64   `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0."`
 	Format  string   `enum:"auto,${import_formats}" default:"auto" help:"Layout of the files: ${enum}."`
 	Mapping string   `placeholder:"FILE" help:"File that says where the answers of another layout are, with JSON paths."`
 	System  string   `placeholder:"NAME" help:"Of files that have the answers of several systems: whose."`
@@ -32,6 +34,8 @@ func (c *importCmd) Validate() error {
 	switch {
 	case !target.IsName(c.As):
 		return fmt.Errorf("--as %.80q: must be a name of lower-case letters, digits and hyphens, such as zep", c.As)
+	case c.Dataset == "" && (c.Errata != "" || c.Seed != 0):
+		return errors.New("--errata and --option-seed are for the questions of a benchmark; name it with --dataset FILE")
 	case c.Mapping != "" && c.Format != "auto":
 		return errors.New("--mapping and --format exclude each other: a mapping describes the layout")
 	case c.Mapping != "" && c.System != "":
@@ -47,7 +51,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		spec.Format = imports.Format(c.Format)
 	}
 	if c.Dataset != "" {
-		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{}); err != nil {
+		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{Errata: c.Errata, OptionSeed: c.Seed}); err != nil {
 			return fmt.Errorf("--dataset: %w", err)
 		}
 		defer func() { err = errors.Join(err, spec.Dataset.Close()) }()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -259,26 +261,44 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdSchema validates result and sweep files: schema FILE...
 func cmdSchema(docs string) func(*testscript.TestScript, bool, []string) {
-	return func(ts *testscript.TestScript, _ bool, args []string) {
-		c := jsonschema.NewCompiler()
+	kinds := []string{"result", "sweep", "bench"}
+	compiled := sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
+		c, out := jsonschema.NewCompiler(), map[string]*jsonschema.Schema{}
 		c.AssertFormat()
-		for _, kind := range []string{"result", "sweep", "bench"} {
-			doc, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(filepath.Join(docs, kind+".schema.json"))))
-			ts.Check(err)
-			ts.Check(c.AddResource("urn:evalctl:"+kind+":1", doc))
+		for _, kind := range kinds {
+			text, err := os.ReadFile(filepath.Join(docs, kind+".schema.json"))
+			if err != nil {
+				return nil, err
+			}
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+			if err == nil {
+				err = c.AddResource("urn:evalctl:"+kind+":1", doc)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
+		for _, kind := range kinds {
+			var err error
+			if out[kind], err = c.Compile("urn:evalctl:" + kind + ":1"); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		schemas, err := compiled()
+		ts.Check(err)
 		for _, file := range args {
 			kind := "result"
-			for _, other := range []string{"sweep", "bench"} {
+			for _, other := range kinds {
 				if strings.HasSuffix(file, "."+other+".json") {
 					kind = other
 				}
 			}
-			s, err := c.Compile("urn:evalctl:" + kind + ":1")
-			ts.Check(err)
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(file)))
 			ts.Check(err)
-			ts.Check(s.Validate(v))
+			ts.Check(schemas[kind].Validate(v))
 		}
 	}
 }

@@ -109,27 +109,16 @@ func equalText(a, b any) bool {
 // TestProjectPaths checks that every flag whose value is a path is relative to the file.
 func TestProjectPaths(t *testing.T) {
 	p := &project.File{Path: "sub/evalctl.yaml"}
-	rebased := func(f *kong.Flag, text string) string {
-		flag := project.FlagOf(f)
-		// The text is a value of every flag.
-		flag.List, flag.Numbers, flag.Bool, flag.Split = false, false, false, nil
-		flag.Allows, flag.Decode = func(string) error { return nil }, func(any) error { return nil }
-		value, err := p.Value(flag, project.Setting{Key: f.Name, Values: []string{text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value.(string)
-	}
 	for _, c := range grammar(project.Commands).Children {
 		for _, f := range c.Flags {
 			want := map[string]string{
 				"run.dataset": "sub/x", "run.corpus": "sub/x", "run.output": "sub/x", "run.baseline": "sub/x", "run.failed-of": "sub/x", "run.sdk": "x",
 				"replay.errata": "sub/x", "replay.baseline": "x", "replay.cache-dir": "sub/x", "replay.judge-prompts": "sub/x",
 			}[c.Name+"."+f.Name]
-			if got := rebased(f, "x"); want != "" && got != want {
+			if got := p.Rebased(f, "x"); want != "" && got != want {
 				t.Errorf("%s --%s x: got %s", c.Name, f.Name, got)
 			}
-			if got := rebased(f, "/x"); got != "/x" {
+			if got := p.Rebased(f, "/x"); got != "/x" {
 				t.Errorf("%s --%s /x: got %s", c.Name, f.Name, got)
 			}
 		}

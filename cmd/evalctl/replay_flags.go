@@ -47,7 +47,7 @@ type replayCmd struct {
 	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: bulk writes a document for each session, replay sends the messages to the session endpoints, none uses filled brains (${default})." group:"advanced"`
 	Shared     bool   `name:"shared-brain" help:"Put all haystacks into one brain." group:"advanced"`
 
-	Limit         int    `aliases:"sample-size" default:"0" placeholder:"N" help:"Number of questions to ask, in the proportions of their types. 0: all." group:"questions"`
+	Limit         int    `aliases:"sample-size" default:"0" placeholder:"N" help:"Ask at most N questions, in the proportions of their types. 0: all." group:"questions"`
 	Seed          uint64 `default:"42" help:"Seed of the sample (${default})." group:"advanced"`
 	MinPerStratum int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each type." group:"advanced"`
 	IDs           string `name:"ids" aliases:"sample-ids" placeholder:"@FILE" help:"Ask exactly the questions with these ids, one on a line." group:"questions"`

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/longtest"
 )
 
 // lanterns writes a benchmark file like LongMemEval, with facts that are not in the real one.
@@ -72,10 +74,12 @@ func replayCommand(t testing.TB, dir string, args ...string) *exec.Cmd {
 const maxKills = 3
 
 // TestReplayKilled: a replay that is killed at any instant, and continued as often as needed, has
-// the same results as one that was not interrupted, times and what counts interruptions aside.
+// the same results as one that was not interrupted, times and what counts interruptions aside. The
+// first kill of a round follows a request to the daemon, of another part of the replay in each
+// round, the others follow a random time.
 func TestReplayKilled(t *testing.T) {
 	t.Parallel()
-	kills := 15
+	kills := longtest.Rounds(6, 15)
 	if testing.Short() {
 		kills = 4
 	}
@@ -92,6 +96,7 @@ func TestReplayKilled(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	took := time.Since(began)
+	requests := loggedBy(whole)
 	want := outcome(t, whole)
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d, %v uninterrupted", seed, took)
@@ -108,16 +113,26 @@ func TestReplayKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			after := time.Duration(random.Int64N(int64(took)))
+			wait := func(ended <-chan struct{}) { pause(ended, time.Duration(random.Int64N(int64(took)))) }
 			switch attempt {
-			case 0: // a part of the replay has the first kill of one round
-				after = (time.Duration(i)*took + after) / time.Duration(kills)
+			case 0:
+				nth := (int64(i)*requests + random.Int64N(requests)) / int64(kills)
+				wait = func(ended <-chan struct{}) {
+					for loggedBy(dir) <= nth && pause(ended, time.Millisecond) {
+					}
+				}
 			case maxKills:
-				after = commandTimeout
+				wait = func(ended <-chan struct{}) { pause(ended, commandTimeout) }
 			}
-			timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+			ended, killed := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(killed)
+				wait(ended)
+				_ = cmd.Process.Kill()
+			}()
 			err := cmd.Wait()
-			timer.Stop()
+			close(ended)
+			<-killed
 			exit, failed := errors.AsType[*exec.ExitError](err)
 			if failed && exit.ExitCode() != -1 {
 				t.Fatalf("kill %d: %v after %q\n%s", i, err, again, &stderr)
@@ -140,6 +155,25 @@ func TestReplayKilled(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, %d resumes", kills, resumed)
+}
+
+// pause waits for some time. It reports false if ended is closed before.
+func pause(ended <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-ended:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// loggedBy returns how many bytes the log of the daemon has, which logs each request.
+func loggedBy(dir string) int64 {
+	info, err := os.Stat(filepath.Join(dir, "out", "go.daemon.log"))
+	if err != nil {
+		return 0 // it has not been started
+	}
+	return info.Size()
 }
 
 // incidental are the keys of a result that depend on when it was made and how often it was

@@ -25,24 +25,28 @@ func TestAuditPage(t *testing.T) {
 		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl diff)|not checked)`))
 }
 
-// TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of scripts/mcp/memories.
+// TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of scripts/mcp/memories,
+// which scripts/mcp/memories.sh uses too, and which are installed once.
 func TestAnyMemoryPage(t *testing.T) {
-	for _, program := range []string{"node", "npm", "npx"} {
+	for _, program := range []string{"bash", "node", "npm", "npx"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is not there, with which the servers of the page are started", program)
 		}
 	}
 	testSessionIn(t, "../../docs/any-memory.md", func(s *session) {
-		for _, file := range []string{"package.json", "package-lock.json"} {
-			data, err := os.ReadFile(filepath.Join("../../scripts/mcp/memories", file))
-			if err == nil {
-				err = os.WriteFile(filepath.Join(s.dir, file), data, 0o600)
-			}
-			if err != nil {
+		cmd := exec.CommandContext(t.Context(), "bash", "-euc",
+			`. ../limits.sh; . ./install.sh; install memories >&2; unguard "$part"; printf %s "$modules"`)
+		var stderr bytes.Buffer
+		cmd.Dir, cmd.Stderr = "../../scripts/mcp", &stderr
+		modules, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("install the servers: %v\n%s", err, &stderr)
+		}
+		for _, name := range []string{"package.json", "package-lock.json", "node_modules"} {
+			if err := os.Symlink(filepath.Join(string(modules), "..", name), filepath.Join(s.dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.run("npm ci --ignore-scripts --no-audit --no-fund --loglevel=error")
 	}, working, compared)
 }
 

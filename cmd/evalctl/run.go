@@ -61,17 +61,18 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeDaemon(t, session)) }()
+	defer func() { err = errors.Join(err, closeDaemon(t, session, c.reported)) }()
 	text.PassedOn(t, r.DaemonEnv)
 	return c.evaluate(ctx, p, t, r, session, resumed)
 }
 
-// closeDaemon stops the daemon of a session that has started it, and prints what it had left
-// behind.
-func closeDaemon(t *terminal.Terminal, session *harness.Session) error {
+// closeDaemon stops the daemon of a session that has started it, and prints what it had left behind,
+// unless that was reported, or that it is not known.
+func closeDaemon(t *terminal.Terminal, session *harness.Session, reported bool) error {
 	err := session.Close()
-	processes, known := session.Escaped()
-	text.Escaped(t, processes, known)
+	if left := session.Escaped(); session.Started() && (left == nil || !reported) {
+		text.Escaped(t, left)
+	}
 	return err
 }
 
@@ -129,7 +130,7 @@ func asDaemonError(ctx context.Context, err error) error {
 // exit code.
 func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, r *plan.Run,
 	session *harness.Session, resumed *journal.Journal) error {
-	ctx, stop := session.Watch(ctx)
+	watched, stop := session.Watch(ctx)
 	defer stop()
 	options, err := project.KeptJSON(c.options())
 	if err != nil {
@@ -141,8 +142,8 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	}
 	j := e.Journal
 	defer j.Close()
-	if err := e.Prepare(ctx); err != nil {
-		return asDaemonError(ctx, err)
+	if err := e.Prepare(watched); err != nil {
+		return asDaemonError(watched, err)
 	}
 	if backup := j.Backup(); backup != "" {
 		t.Field("note", "the journal of an earlier run is kept: %s", terminal.CommandLine("evalctl", "run", "--resume", backup))
@@ -153,12 +154,13 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	}
 	progress := progress.NewQuestions(t, r.Dataset.Planned(), finished)
 	progress.Unpriced = r.Judging != nil && r.Judging.UnpricedModel() != ""
-	res, path, err := e.Ask(ctx, progress)
+	res, path, err := e.Ask(watched, progress)
 	progress.Done()
 	if path == "" {
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
 	}
+	c.reported = true
 	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
 	verdict := c.writeArm(p, t, r.Found.Name, path, err, verdict(*res.Gate, err))
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {

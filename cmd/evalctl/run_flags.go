@@ -48,6 +48,7 @@ type runCmd struct {
 
 	project.Kept
 	scenario target.Scenario
+	reported bool // what the daemon had left behind is in the report
 	scorer   scorer.Kind
 }
 

@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/sweep"
 	"evalctl/internal/heap"
+	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -91,7 +92,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeDaemon(t, session)) }()
+	defer func() { err = errors.Join(err, closeDaemon(t, session, false)) }()
 	return c.evaluate(ctx, p, t, pl, session)
 }
 
@@ -108,16 +109,17 @@ func (c *sweepCmd) plan(p *process) (*plan.Plan, error) {
 // written and printed.
 func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, pl *plan.Plan,
 	session *harness.Session) error {
-	ctx, stop := session.Watch(ctx)
+	watched, stop := session.Watch(ctx)
 	defer stop()
 	if f := session.Foreign(); f != nil {
 		if err := c.grid().CheckForeign(f.Mapping(), len(pl.Brains)); err != nil {
 			return err
 		}
 	}
-	brains, err := seed.Brains(ctx, session.Service(), pl.Dialect, pl.Brains, nil, nil)
+	session.MeterEmbeddings(watched)
+	brains, err := seed.Brains(watched, session.Service(), pl.Dialect, pl.Brains, nil, nil)
 	if err != nil {
-		return asDaemonError(ctx, err)
+		return asDaemonError(watched, err)
 	}
 	shown := text.ShownWarnings{}
 	shown.Add(pl.Gold.Warnings)
@@ -131,7 +133,10 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 		Observer: &cellPrinter{t: t, planned: pl.Dataset.Planned(), shown: shown},
 	}
 	file := sweep.NewFile(pl.Dir, pl.Found.Name, pl.Started)
-	swept, stopped := sweeping.Measure(ctx, file, pl.Started)
+	swept, stopped := sweeping.Measure(watched, file, pl.Started)
+	_ = session.Close() // Run closes it too, and gets the error
+	swept.Escaped = session.Escaped()
+	swept.Embeddings.SetPrice(llm.DefaultPrices(), llm.PricesDate)
 	if err := file.Finish(&swept, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}
@@ -141,6 +146,9 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	}
 	if err := c.print(p, swept, file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
+	}
+	if e := swept.Embeddings; e != nil {
+		t.Field("embedded", "%s", terminal.Line(e.Text()))
 	}
 	t.Field("result", "%s", terminal.Line(file.Path()))
 	return verdict

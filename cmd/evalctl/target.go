@@ -90,7 +90,7 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
-	defer func() { err = errors.Join(err, session.Close()) }()
+	defer func() { err = errors.Join(err, closeDaemon(newTerminal(p, false), session, false)) }()
 	found, failed := plan.CheckTarget(ctx, session, result.Dialect(c.Dialect))
 	for _, f := range found {
 		fmt.Fprintf(p.stdout, "%-18s %s\n", f.Name, terminal.Line(f.Text))

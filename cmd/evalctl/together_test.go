@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evalctl/internal/longtest"
 )
 
 // TestStartTogether starts two runs, or a run and a sweep, in one folder at the same time. Either
@@ -26,7 +28,7 @@ func TestStartTogether(t *testing.T) {
 	sweep := []string{"sweep", "--sdk", "go", "--dataset", dataset, "--mode", "bm25", "--top-k", "1"}
 	// The second command starts at different moments of the first one's start.
 	delays := []time.Duration{0, 10, 60}
-	if !testing.Short() {
+	if longtest.On() {
 		delays = []time.Duration{0, 0, 10, 20, 30, 40, 60}
 	}
 	dir := t.TempDir()

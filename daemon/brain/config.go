@@ -21,9 +21,9 @@ type Config struct {
 	// Leases divides work with the other processes that use the brains; nil means that there are
 	// none. Open takes it over as it does Catalog.
 	Leases Leases
-	// OpenStore opens the documents of an existing brain by its Record.Key. There is at most one
-	// call at a time for a key. The service closes the returned store.
-	OpenStore func(ctx context.Context, key string) (*store.Store, error)
+	// OpenStore opens the documents of an existing brain. There is at most one call at a time for a
+	// Record.Key. The service closes the returned store.
+	OpenStore func(ctx context.Context, r Record) (*store.Store, error)
 	// HasStore reports whether anything is left of the store of a brain. It is called before a
 	// store is opened again, which would otherwise create an empty one in the place of documents
 	// that have vanished. Nil does not check that.

@@ -48,7 +48,7 @@ type entry struct {
 // entryConfig is what the stores and indexes of all brains are opened with.
 type entryConfig struct {
 	drop      func(e *entry, cause error) // see Service.drop
-	openStore func(ctx context.Context, key string) (*store.Store, error)
+	openStore func(ctx context.Context, r Record) (*store.Store, error)
 	hasStore  func(key string) (bool, error) // nil does not check
 	catalog   Catalog
 	leases    Leases        // nil: no other process uses the brains
@@ -91,7 +91,7 @@ func (e *entry) openStore(ctx context.Context) error {
 // openStored opens the store, or creates that of a new brain. It requires mu.
 func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 	if e.cfg.hasStore == nil {
-		return e.cfg.openStore(ctx, e.record().Key())
+		return e.cfg.openStore(ctx, e.record())
 	}
 	if e.stored {
 		found, err := e.cfg.hasStore(e.record().Key())
@@ -103,7 +103,7 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 				"the documents of brain %s have vanished from its folder: restore or mount them, then try again", e.id())
 		}
 	}
-	st, err := e.cfg.openStore(ctx, e.record().Key())
+	st, err := e.cfg.openStore(ctx, e.record())
 	if err != nil || e.stored {
 		return st, err
 	}

@@ -152,7 +152,7 @@ func TestDeleteRemovesTheSnapshot(t *testing.T) {
 	snapshots := &removals{fail: errors.New("snapshots are unreachable")}
 	s, err := brain.Open(t.Context(), brain.Config{
 		Catalog: new(brain.MemoryCatalog), Snapshots: snapshots,
-		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },
+		OpenStore: func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(nil), nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -175,7 +175,7 @@ func (b *slowBackend) Close() error { return nil }
 
 func openSlow(t *testing.T, b *slowBackend) *Service {
 	s := open(t, func(c *Config) {
-		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(b, nil), nil }
+		c.OpenStore = func(context.Context, Record) (*store.Store, error) { return store.New(b, nil), nil }
 	})
 	create(t, s, "eval")
 	return s
@@ -306,7 +306,7 @@ func (*bulkyBackend) Close() error { return nil }
 func TestBuildHoldsFewDocuments(t *testing.T) {
 	b := &bulkyBackend{}
 	s := open(t, func(c *Config) {
-		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(b, nil), nil }
+		c.OpenStore = func(context.Context, Record) (*store.Store, error) { return store.New(b, nil), nil }
 	})
 	create(t, s, "eval")
 	if got := find(t, s, "eval", "otter"); len(got) > 0 || len(b.held) != bulkyDocuments {

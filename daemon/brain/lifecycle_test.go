@@ -20,8 +20,8 @@ func TestDeletingStallsNobody(t *testing.T) {
 	opening, proceed := make(chan struct{}), make(chan struct{})
 	s := open(t, func(c *Config) {
 		inFolder(t, filepath.Join(t.TempDir(), "brains"))(c)
-		c.OpenStore = func(_ context.Context, id string) (*store.Store, error) {
-			if id == "slow" {
+		c.OpenStore = func(_ context.Context, r Record) (*store.Store, error) {
+			if r.Brain.ID == "slow" {
 				close(opening)
 				<-proceed
 			}

@@ -109,7 +109,7 @@ func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 	b := &slowBackend{docs: map[string][]byte{"a.md": []byte("otter")}, reading: make(chan string), proceed: make(chan struct{})}
 	clock := new(atomic.Int64)
 	s := open(t, func(c *Config) {
-		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(b, nil), nil }
+		c.OpenStore = func(context.Context, Record) (*store.Store, error) { return store.New(b, nil), nil }
 		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Load())) }
 	})
 	s.stopJanitor()

@@ -18,7 +18,7 @@ import (
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
 
-func inMemory(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil }
+func inMemory(context.Context, Record) (*store.Store, error) { return memstore.Open(nil), nil }
 
 // open opens a service in memory whose clock stands still. set may change its configuration.
 func open(t *testing.T, set func(*Config)) *Service {
@@ -303,7 +303,7 @@ func TestAStoreThatDoesNotOpenIsTriedAgain(t *testing.T) {
 	broken := errors.New("disk on fire")
 	fail := true
 	s := open(t, func(c *Config) {
-		c.OpenStore = func(context.Context, string) (*store.Store, error) {
+		c.OpenStore = func(context.Context, Record) (*store.Store, error) {
 			if fail {
 				return nil, broken
 			}

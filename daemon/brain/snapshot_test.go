@@ -111,7 +111,7 @@ func (h *home) openWith(t *testing.T, set func(*Config)) *Service {
 		set(c)
 		inFolder(t, h.dir)(c)
 		c.Logger = slog.New(slog.NewTextHandler(&h.log, nil))
-		c.OpenStore = func(context.Context, string) (*store.Store, error) { return store.New(h.backend, nil), nil }
+		c.OpenStore = func(context.Context, Record) (*store.Store, error) { return store.New(h.backend, nil), nil }
 	})
 }
 

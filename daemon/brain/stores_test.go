@@ -29,7 +29,8 @@ type opened struct {
 	broken error
 }
 
-func (d *disk) openStore(_ context.Context, id string) (*store.Store, error) {
+func (d *disk) openStore(_ context.Context, r Record) (*store.Store, error) {
+	id := r.Brain.ID
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b := d.kept[id]

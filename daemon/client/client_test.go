@@ -33,7 +33,7 @@ func daemon() (url string, api *httpapi.API, stop func()) {
 	now := func() time.Time { return time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC) }
 	brains, err := brain.Open(context.Background(), brain.Config{
 		Catalog: new(brain.MemoryCatalog),
-		OpenStore: func(context.Context, string) (*store.Store, error) {
+		OpenStore: func(context.Context, brain.Record) (*store.Store, error) {
 			return memstore.Open(&store.Options{Now: now}), nil
 		},
 		Now: now,

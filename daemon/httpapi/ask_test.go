@@ -159,8 +159,8 @@ type waiting struct {
 	ended chan error
 }
 
-func (w waiting) Stream(ctx context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
-	if err := emit("Well"); err != nil {
+func (w waiting) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if err := r.Emit("Well"); err != nil {
 		return llm.Response{}, err
 	}
 	<-ctx.Done()

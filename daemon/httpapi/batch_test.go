@@ -153,6 +153,9 @@ func TestBatchBody(t *testing.T) {
 
 // TestBatchLimitAfterDecompression: a small body that is too large after decompression is rejected.
 func TestBatchLimitAfterDecompression(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	s := startFake(t)
 	bomb := zip(t, []byte(`{"ops":[]`+strings.Repeat(" ", maxBatchBody)+`}`))
 	s.expect(t, 413, "POST", batchTarget, bomb, "Content-Type", "application/json", "Content-Encoding", "gzip")

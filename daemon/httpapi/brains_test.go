@@ -34,7 +34,7 @@ func startBrains(t testing.TB, keys *Keys, brains ...string) *server {
 	}
 	return serve(t, keys, brain.Config{
 		Catalog:   catalog,
-		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },
+		OpenStore: func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(nil), nil },
 	}, fakeReader())
 }
 

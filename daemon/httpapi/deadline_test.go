@@ -20,7 +20,7 @@ func TestDeadlines(t *testing.T) {
 	)
 	opened := make(chan struct{})
 	m := fakeReader()
-	s := serve(t, nil, brain.Config{OpenStore: func(context.Context, string) (*store.Store, error) {
+	s := serve(t, nil, brain.Config{OpenStore: func(context.Context, brain.Record) (*store.Store, error) {
 		<-opened
 		return memstore.Open(nil), nil
 	}}, m)

@@ -23,8 +23,8 @@ import (
 func BenchmarkDurable(b *testing.B) {
 	dir := b.TempDir()
 	s := serve(b, nil, brain.Config{
-		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(dir, id), nil)
+		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return fsstore.Open(ctx, filepath.Join(dir, r.Brain.ID), nil)
 		},
 	}, fakeReader())
 	s.expect(b, 201, "POST", "/v1/brains", `{"id":"eval"}`)

@@ -88,10 +88,10 @@ var transcripts = map[string][]exchange{
 // quoting is a reader that always gives the same answer.
 type quoting struct{ llm.Provider }
 
-func (quoting) Stream(_ context.Context, r llm.Request, emit func(string) error) (llm.Response, error) {
+func (quoting) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	deltas := []string{"Ana keeps two grey cats ", "& a <parrot>", " [1].\r\n", "She walks [1]."}
 	for _, d := range deltas {
-		if err := emit(d); err != nil {
+		if err := r.Emit(d); err != nil {
 			return llm.Response{}, err
 		}
 	}

@@ -24,8 +24,8 @@ func BenchmarkIngest(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			dir := b.TempDir()
 			s := serve(b, nil, brain.Config{
-				OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-					return fsstore.Open(ctx, filepath.Join(dir, id), nil)
+				OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+					return fsstore.Open(ctx, filepath.Join(dir, r.Brain.ID), nil)
 				},
 			}, fakeReader())
 			s.client.Transport.(*http.Transport).MaxIdleConnsPerHost = clients

@@ -270,8 +270,8 @@ func TestIngestOnEveryStore(t *testing.T) {
 				t.Run(what, func(t *testing.T) {
 					s := serve(t, nil, brain.Config{
 						Persistent: true,
-						OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-							return openStore(ctx, filepath.Join(dir, id))
+						OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+							return openStore(ctx, filepath.Join(dir, r.Brain.ID))
 						},
 					}, fakeReader())
 					s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)

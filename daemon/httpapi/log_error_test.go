@@ -50,8 +50,8 @@ func TestLogOfAStoreThatFails(t *testing.T) {
 	}
 	s := serve(t, nil, brain.Config{
 		Catalog: folder, Persistent: true,
-		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(dir, id), nil)
+		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return fsstore.Open(ctx, filepath.Join(dir, r.Brain.ID), nil)
 		},
 	}, fakeReader())
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)

@@ -55,7 +55,7 @@ func startConfig(t testing.TB, cfg brain.Config, m memory.Config, keys *Keys) *s
 	t.Helper()
 	now := func() time.Time { return epoch }
 	cfg.Now, m.Now = now, now
-	cfg.OpenStore = func(context.Context, string) (*store.Store, error) {
+	cfg.OpenStore = func(context.Context, brain.Record) (*store.Store, error) {
 		return memstore.Open(&store.Options{Now: now}), nil
 	}
 	return serve(t, keys, cfg, m)

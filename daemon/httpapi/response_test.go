@@ -29,8 +29,8 @@ func startLarge(t *testing.T) (s *server, want []byte) {
 	dir := t.TempDir()
 	want = bytes.Repeat([]byte("0123456789abcdef"), 32<<20/16)
 	s = serve(t, nil, brain.Config{
-		OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			st, err := fsstore.Open(ctx, filepath.Join(dir, id), nil)
+		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			st, err := fsstore.Open(ctx, filepath.Join(dir, r.Brain.ID), nil)
 			if err != nil {
 				return nil, err
 			}

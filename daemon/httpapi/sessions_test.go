@@ -105,6 +105,9 @@ func TestSessionSegments(t *testing.T) {
 }
 
 func TestSessionLimitsOverHTTP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	s := startFake(t)
 	message := func(content string) string { return `{"role":"user","content":"` + content + `"}` }
 	batch := func(n int) string {

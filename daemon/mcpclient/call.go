@@ -83,9 +83,9 @@ func (c *Client) CallToken(
 	if err != nil {
 		return Result{}, err
 	}
-	p := c.watch.add(string(raw), progress)
+	p := c.connection.watch.add(string(raw), progress)
 	result, err := c.call(ctx, params)
-	if violation := c.watch.remove(string(raw), p); err == nil && violation != "" {
+	if violation := c.connection.watch.remove(string(raw), p); err == nil && violation != "" {
 		err = &Error{Code: CodeProgress, Message: violation}
 	}
 	return result, err

@@ -143,6 +143,9 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	call, ok := msg.(*jsonrpc.Request)
 	if !ok || !call.IsCall() {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(t.open, cancel)()
 		res, err := t.post(ctx, data)
 		if err == nil {
 			res.Body.Close()

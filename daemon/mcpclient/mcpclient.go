@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,10 +38,10 @@ type Options struct {
 
 // Client is a connection to a server. It is safe for concurrent use.
 type Client struct {
-	session *mcp.ClientSession
-	watch   *watch
-	calls   atomic.Int64
-	end     func() error // after the session has been closed
+	session    *mcp.ClientSession
+	connection *connection
+	calls      atomic.Int64
+	end        func() error // after the session has been closed
 }
 
 // Connect starts or reaches a server and initializes the connection. The target is the URL of
@@ -77,23 +78,30 @@ func New(ctx context.Context, t mcp.Transport) (*Client, error) {
 }
 
 func open(ctx context.Context, t mcp.Transport, end func() error) (*Client, error) {
-	w := &watch{open: map[string]*progress{}}
+	opened, err := t.Connect(ctx)
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	conn := &connection{opened, &watch{open: map[string]*progress{}}}
 	client := mcp.NewClient(&mcp.Implementation{Name: "evalctl", Version: "1"},
 		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	session, err := client.Connect(ctx, watched{t, w},
+	connected := context.AfterFunc(ctx, func() { conn.closeAfter(closeTimeout) })
+	session, err := client.Connect(ctx, conn,
 		&mcp.ClientSessionOptions{ProtocolVersion: protocolVersion})
+	connected()
 	if err != nil {
 		if stopErr := end(); stopErr != nil {
 			return nil, fmt.Errorf("%w (%w)", callError(ctx, err), stopErr)
 		}
 		return nil, callError(ctx, err)
 	}
-	return &Client{session: session, watch: w, end: end}, nil
+	return &Client{session: session, connection: conn, end: end}, nil
 }
 
 // Close ends the connection. It closes the standard input of a command and waits for its end; a
 // command that has not ended after some seconds is killed, which is an error.
 func (c *Client) Close() error {
+	defer c.connection.closeAfter(closeTimeout)()
 	err := c.session.Close()
 	if endErr := c.end(); endErr != nil {
 		return endErr

@@ -1,13 +1,9 @@
 package mcpclient
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Progress is one notification of progress. Token is as the server sent it. Total is nil unless it
@@ -38,9 +34,9 @@ type watch struct {
 // Stray returns how many notifications of progress belonged to no call: because of their token, or
 // because they came after the reply.
 func (c *Client) Stray() int {
-	c.watch.mu.Lock()
-	defer c.watch.mu.Unlock()
-	return c.watch.stray
+	c.connection.watch.mu.Lock()
+	defer c.connection.watch.mu.Unlock()
+	return c.connection.watch.stray
 }
 
 func (w *watch) add(token string, receive func(Progress)) *progress {
@@ -99,34 +95,4 @@ func (p *progress) check(n Progress) {
 		p.violation = fmt.Sprintf("notification %d has a total", p.count+1)
 	}
 	p.count++
-}
-
-// watched is a transport whose notifications of progress go to a watch, in the order of the
-// connection. The SDK would deliver them in the background, possibly after the reply.
-type watched struct {
-	mcp.Transport
-	watch *watch
-}
-
-// Connect implements mcp.Transport.
-func (t watched) Connect(ctx context.Context) (mcp.Connection, error) {
-	conn, err := t.Transport.Connect(ctx)
-	return watchedConn{conn, t.watch}, err
-}
-
-type watchedConn struct {
-	mcp.Connection
-	watch *watch
-}
-
-// Read implements mcp.Connection.
-func (c watchedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		msg, err := c.Connection.Read(ctx)
-		if req, ok := msg.(*jsonrpc.Request); err == nil && ok && req.Method == "notifications/progress" {
-			c.watch.notify(req.Params)
-			continue
-		}
-		return msg, err
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -11,10 +12,14 @@ import (
 // maxCalls is how many calls of one client on stdio run at the same time. Further ones wait.
 const maxCalls = 32
 
+// endTimeout is how long calls may take when the context has ended. Clients kill a process that does
+// not end within a few seconds.
+const endTimeout = time.Second
+
 // ServeStdio serves one client, which writes messages to in and reads them from out, one per line.
 // It returns nil when in ends, after the calls that arrived before have been answered, and the
-// context's error when that ends. It does not close in: a Read that blocks continues in the
-// background until it returns.
+// context's error a few seconds after that ends. It does not close in: a Read that blocks continues
+// in the background until it returns, as does a Write to out that the client does not read.
 //
 // The client is the user of this process, so tools may use files and the network of this machine.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -42,7 +47,17 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	go func() { ended <- session.Wait() }()
 	select {
 	case <-ctx.Done():
-		_, _ = session.Close(), <-ended // what ended it is known
+		// The end of the connection cancels the calls.
+		defer time.AfterFunc(endTimeout, l.close).Stop()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			_ = session.Close() // what ended it is known
+		}()
+		select {
+		case <-closed:
+		case <-time.After(2 * endTimeout): // the client does not read
+		}
 		return ctx.Err()
 	case err = <-ended:
 	}

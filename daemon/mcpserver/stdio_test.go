@@ -155,3 +155,44 @@ func TestStdioWithoutReader(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// stuckPipe is the standard output of a client that does not read it.
+type stuckPipe struct {
+	written chan<- struct{}
+	end     <-chan struct{}
+}
+
+func (p stuckPipe) Write([]byte) (int, error) {
+	p.written <- struct{}{}
+	<-p.end
+	return 0, io.ErrClosedPipe
+}
+
+// TestStdioEndsWhileCallsWait checks that the end of the context ends calls that wait for the daemon,
+// and does not wait for a client that does not read.
+func TestStdioEndsWhileCallsWait(t *testing.T) {
+	input := initialize + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_ask","arguments":{"query":"x"}}}` + "\n"
+	waiting := make(chan struct{}, 9)
+	end := make(chan struct{})
+	defer close(end)
+	url := asking(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client has gone
+		waiting <- struct{}{}
+		<-r.Context().Done()
+	})
+	for name, out := range map[string]io.Writer{
+		"the daemon does not answer": io.Discard, "the client does not read": stuckPipe{waiting, end},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, write := io.Pipe()
+		go func() {
+			fmt.Fprint(write, input)
+			<-waiting
+			cancel()
+		}()
+		if err := newServer(t, url, "").ServeStdio(ctx, in, out); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		write.Close()
+	}
+}

@@ -80,9 +80,8 @@ func (s *Service) read(
 		return protocol.DoneEvent{}, nil, err
 	}
 	answer := reader.NewAnswer(hits)
-	response, err := s.cfg.Reader.Stream(ctx, request, func(delta string) error {
-		return show(answer.Write(delta))
-	})
+	request.Emit = func(delta string) error { return show(answer.Write(delta)) }
+	response, err := s.cfg.Reader.Complete(ctx, request)
 	if err != nil {
 		return protocol.DoneEvent{}, nil, fmt.Errorf("reader %s: %w", s.cfg.Model, err)
 	}

@@ -1,9 +1,7 @@
 package memory
 
 import (
-	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,36 +43,6 @@ func TestConsolidateWithoutNews(t *testing.T) {
 			if news := s.consolidate(t, false); len(news.Promoted) != 1 || news.Model == "" {
 				t.Errorf("of news: %+v", news)
 			}
-		})
-	}
-}
-
-// BenchmarkConsolidateWithoutNews compares a consolidation of 1,500 facts of 50 sessions with the
-// next one.
-func BenchmarkConsolidateWithoutNews(b *testing.B) {
-	for kind, cfg := range everyStore(b) {
-		b.Run(kind, func(b *testing.B) {
-			var first, second time.Duration
-			for b.Loop() {
-				s := openWith(b, cfg, Config{})
-				for i := range 50 {
-					var facts []string
-					for j := range 30 {
-						facts = append(facts, fmt.Sprintf("Ana: The word%d of word%d is word%d.", i*j%91, j*7%113, (i+j)%301))
-					}
-					s.putFacts(b, fmt.Sprint("s", i), mayDay(i), said(facts...)...)
-				}
-				start := time.Now()
-				s.consolidate(b, false)
-				first += time.Since(start)
-				start = time.Now()
-				s.consolidate(b, false)
-				second += time.Since(start)
-			}
-			b.ReportMetric(float64(first.Milliseconds())/float64(b.N), "first-ms")
-			b.ReportMetric(float64(second.Milliseconds())/float64(b.N), "second-ms")
-			b.ReportMetric(100*second.Seconds()/first.Seconds(), "%")
-			b.ReportMetric(0, "ns/op")
 		})
 	}
 }

@@ -532,22 +532,3 @@ func TestConsolidateReadsWhatIsNew(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkConsolidate consolidates 4,000 facts of 100 sessions.
-func BenchmarkConsolidate(b *testing.B) {
-	for kind, cfg := range everyStore(b) {
-		b.Run(kind, func(b *testing.B) {
-			s := openWith(b, cfg, Config{})
-			for i := range 100 {
-				var facts []string
-				for j := range 40 {
-					facts = append(facts, fmt.Sprintf("Ana: The word%d of word%d is word%d.", i*j%91, j*7%113, (i+j)%301))
-				}
-				s.putFacts(b, fmt.Sprint("s", i), mayDay(i), said(facts...)...)
-			}
-			for b.Loop() {
-				s.consolidate(b, true)
-			}
-		})
-	}
-}

@@ -18,7 +18,7 @@ func Example() {
 	ctx := context.Background()
 	brains, err := brain.Open(ctx, brain.Config{
 		Catalog:   new(brain.MemoryCatalog),
-		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },
+		OpenStore: func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(nil), nil },
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -22,8 +22,8 @@ func TestIdleBrainsLeaveNothing(t *testing.T) {
 	dir, clock := t.TempDir(), new(atomic.Int64)
 	f := openWith(t, brain.Config{
 		Catalog: new(brain.MemoryCatalog), Persistent: true,
-		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(dir, key), nil)
+		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return fsstore.Open(ctx, filepath.Join(dir, r.Brain.ID), nil)
 		},
 		Now: func() time.Time { return epoch.Add(time.Duration(clock.Load())) },
 	}, Config{})

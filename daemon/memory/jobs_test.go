@@ -299,7 +299,7 @@ func openDir(t testing.TB, dir string, openStore func(context.Context, string) (
 	return openWith(t, brain.Config{
 		Catalog:    new(brain.MemoryCatalog),
 		Persistent: true,
-		OpenStore: func(ctx context.Context, _ string) (*store.Store, error) {
+		OpenStore: func(ctx context.Context, _ brain.Record) (*store.Store, error) {
 			return openStore(ctx, dir)
 		},
 	}, Config{})

@@ -66,7 +66,7 @@ func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 	cfg.Now = now
 	if brains.OpenStore == nil {
 		brains.Catalog = new(brain.MemoryCatalog)
-		brains.OpenStore = func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil }
+		brains.OpenStore = func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(nil), nil }
 	}
 	if cfg.Reader == nil {
 		cfg.Reader, cfg.Model = llm.NewFake(), llm.FakeModel

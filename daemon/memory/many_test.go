@@ -50,7 +50,7 @@ func TestReadsManyAtOnce(t *testing.T) {
 	brains := func() brain.Config {
 		return brain.Config{
 			Catalog:   new(brain.MemoryCatalog),
-			OpenStore: func(context.Context, string) (*store.Store, error) { return store.New(b, nil), nil },
+			OpenStore: func(context.Context, brain.Record) (*store.Store, error) { return store.New(b, nil), nil },
 		}
 	}
 	f := openWith(t, brains(), Config{})

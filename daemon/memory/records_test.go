@@ -297,8 +297,8 @@ func TestRecordsSurvive(t *testing.T) {
 			dir := t.TempDir()
 			onDisk := brain.Config{
 				Catalog: new(brain.MemoryCatalog), Persistent: true,
-				OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-					return openStore(ctx, filepath.Join(dir, "documents", id))
+				OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+					return openStore(ctx, filepath.Join(dir, "documents", r.Brain.ID))
 				},
 			}
 			s := openWith(t, onDisk, Config{})

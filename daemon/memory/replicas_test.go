@@ -44,12 +44,8 @@ func inDatabase(ctx context.Context, url string) (cfg brain.Config, db *pgstore.
 	return brain.Config{
 		Catalog: pgcatalog.New(db, logger), Leases: pgcatalog.NewLeases(db.Pool(), shortLease, logger),
 		Persistent: true,
-		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
-			uid, err := strconv.ParseInt(key, 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			return db.Open(ctx, uid, nil)
+		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return db.Open(ctx, r.UID, nil)
 		},
 	}, db, nil
 }

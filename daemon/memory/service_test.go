@@ -51,7 +51,7 @@ func openBrains(t testing.TB) (*brain.Service, *memory.Service) {
 	t.Helper()
 	brains, err := brain.Open(t.Context(), brain.Config{
 		Catalog:   new(brain.MemoryCatalog),
-		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(nil), nil },
+		OpenStore: func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(nil), nil },
 	})
 	if err != nil {
 		t.Fatal(err)

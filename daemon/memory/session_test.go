@@ -313,11 +313,11 @@ func TestConcurrentMessages(t *testing.T) {
 // onDisk returns a configuration of brains in dir for each store that keeps them.
 func onDisk(dir string) map[string]brain.Config {
 	return map[string]brain.Config{
-		"fs": {Catalog: new(brain.MemoryCatalog), OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(dir, "fs", id), nil)
+		"fs": {Catalog: new(brain.MemoryCatalog), OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return fsstore.Open(ctx, filepath.Join(dir, "fs", r.Brain.ID), nil)
 		}},
-		"git": {Catalog: new(brain.MemoryCatalog), OpenStore: func(ctx context.Context, id string) (*store.Store, error) {
-			repo, err := gitstore.Open(ctx, filepath.Join(dir, "git", id), nil)
+		"git": {Catalog: new(brain.MemoryCatalog), OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			repo, err := gitstore.Open(ctx, filepath.Join(dir, "git", r.Brain.ID), nil)
 			if err != nil {
 				return nil, err
 			}

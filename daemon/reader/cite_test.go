@@ -163,14 +163,3 @@ func FuzzCite(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkCite(b *testing.B) {
-	hits := make([]search.Hit, 50)
-	for i := range hits {
-		hits[i].Text = strings.Repeat("Ana lives in the north and plays the cello. ", 40)
-	}
-	answer := strings.Repeat("Ana lives in the south and plays a guitar on most days. ", 100)
-	for b.Loop() {
-		cite(answer, nil, hits)
-	}
-}

@@ -27,11 +27,11 @@ func Example() {
 	}
 
 	answer := reader.NewAnswer(passages)
-	_, err = llm.NewFake().Stream(context.Background(), request, func(delta string) error {
+	request.Emit = func(delta string) error {
 		fmt.Print(answer.Write(delta))
 		return nil
-	})
-	if err != nil {
+	}
+	if _, err = llm.NewFake().Complete(context.Background(), request); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(answer.Close())

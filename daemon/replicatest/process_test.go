@@ -14,7 +14,7 @@ import (
 // program is evalctl, built once for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(built, "evalctl")
-	args := []string{"build", "-buildvcs=false", "-o", path}
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", path}
 	if raceDetector {
 		args = append(args, "-race")
 	}

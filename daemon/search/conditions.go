@@ -224,7 +224,7 @@ func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
 	for i, m := range s.met {
 		score := sc.scores.sums[m.chunk]
 		for p, counts := range m.counts {
-			score += s.gains[p] * ix.saturated(weightedCount(counts, norm(ix.textLengths[m.chunk])))
+			score += s.gains[p] * ix.saturated(weightedCount(counts, norm.of(ix.extents[m.chunk])))
 		}
 		top[i] = candidate{score, m.chunk}
 	}

@@ -26,10 +26,12 @@ func TestConstants(t *testing.T) {
 		got, want  float64
 		documented string
 	}{
-		{"k1", defaultParameters.k1, 1.5, "| k1 | 1.5 |"},
+		{"k1", defaultParameters.k1, 1.6, "| k1 | 1.6 |"},
 		{"b", defaultParameters.b, 1, "| b | 1 |"},
 		{"k3", defaultParameters.k3, 8, "| k3 | 8 |"},
 		{"slack", defaultParameters.slack, 10, "| length slack | 10 terms |"},
+		{"beyond", defaultParameters.beyond, .5, "| beyond | 0.5 |"},
+		{"scope", defaultParameters.scope, .1, "| scope | 0.1 |"},
 		{"weight of text", fieldWeights[textField], 1, "tf   = text/norm + 2·title + 0.25·path + labels"},
 		{"weight of title", fieldWeights[titleField], 2, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 2, 0.25, 1 |"},
@@ -126,13 +128,13 @@ func TestWideRankingGolden(t *testing.T) {
 	}
 	got = append(got, fmt.Sprintf("%d hits, %d with further evidence, %d of the long text: %.4f, %.4f of feedback", len(hits), looked, cut, sum, fed))
 	want := []string{
-		"140/a.txt#0 5.967921 = 1.123086 4.844834",
-		"188/a.txt#0 5.926803 = 1.058112 4.868691",
-		"220/a.txt#0 5.852280 = 0.967185 4.885095",
-		"294/a.txt#0 0.937650 = 0.745444 0.192206",
-		"258/a.txt#0 0.702495 = 0.702495 0.000000",
+		"188/a.txt#0 6.252235 = 1.116520 5.135715",
+		"140/a.txt#0 6.122406 = 1.152604 4.969802",
+		"028/a.txt#0 6.099966 = 0.945192 5.154774",
+		"294/a.txt#0 0.941570 = 0.747095 0.194475",
+		"258/a.txt#0 0.702921 = 0.702921 0.000000",
 		"labelled.txt#0 0.686284 = 0.686284 0.000000",
-		"365 hits, 300 with further evidence, 4 of the long text: 722.4493, 379.2613 of feedback",
+		"365 hits, 300 with further evidence, 4 of the long text: 745.3052, 390.5282 of feedback",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("ranking differs (-want +got):\n%s", diff)

@@ -25,6 +25,6 @@ func Example() {
 		fmt.Printf("%s [%s] %.2f\n", hit.ChunkID, hit.HeadingPath, hit.Score)
 	}
 	// Output:
-	// trips/lisbon.md#1 [Lisbon > Day 2] 2.64
+	// trips/lisbon.md#1 [Lisbon > Day 2] 2.56
 	// trips/lisbon.md#0 [Lisbon > Day 1] 0.71
 }

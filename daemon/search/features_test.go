@@ -45,10 +45,10 @@ func TestRankingGolden(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{
-		"talk/turn-4.md 5.160093 = 3.135707 0.000000 0.550074 1.474312 0.000000",
-		"talk/turn-2.md 4.602783 = 1.702349 0.470893 0.389218 1.024984 1.015339",
-		"talk/turn-1.md 3.384464 = 1.617415 0.504717 0.295343 0.966990 0.000000",
-		"notes/boat.md 2.408708 = 2.258648 0.000000 0.150060 0.000000 0.000000",
+		"talk/turn-4.md 5.309428 = 3.226227 0.000000 0.566222 1.516980 0.000000",
+		"talk/turn-2.md 4.601034 = 1.703089 0.469902 0.387150 1.024056 1.016837",
+		"talk/turn-1.md 3.389458 = 1.634728 0.495836 0.290478 0.968417 0.000000",
+		"notes/boat.md 2.429881 = 2.285504 0.000000 0.144377 0.000000 0.000000",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("ranking differs (-want +got):\n%s", diff)
@@ -100,7 +100,8 @@ func TestNeighbours(t *testing.T) {
 	if want := []string{"a/2.txt", "a/4.txt"}; !slices.Equal(got, want) {
 		t.Errorf("neighbours of boats are %v, want %v", got, want)
 	}
-	tf := 1 / ix.lengthNorm()(1)
+	norm := ix.lengthNorm()
+	tf := 1 / norm.of(2)
 	want := ix.gain(ix.numbers["boat"]) * ix.saturated(defaultWeights.neighbours*tf)
 	if got := best[1].neighbours; math.Abs(got-want) > 1e-9 {
 		t.Errorf("a boat beside scores %v, want %v", got, want)
@@ -193,7 +194,8 @@ func TestFrequencies(t *testing.T) {
 			t.Fatal("places are not freed")
 		}
 		for i, n := range wanted {
-			want := float64(strings.Count(texts[n], "cat")) / ix.lengthNorm()(ix.textLengths[n])
+			norm := ix.lengthNorm()
+			want := float64(strings.Count(texts[n], "cat")) / norm.of(ix.extents[n])
 			if math.Abs(got[i]-want) > 1e-9 {
 				t.Fatalf("chunk %d has %v, want %v", n, got[i], want)
 			}

@@ -39,7 +39,7 @@ func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
 	s.contents.grow(len(ix.names))
 	for _, f := range best[:min(feedbackChunks, len(best))] {
 		trust := math.Pow(f.bm25/best[0].bm25, feedbackExponent)
-		ix.addContents(&s.contents, &ix.chunks[f.chunk])
+		ix.addContents(&s.contents, f.chunk)
 		for _, term := range s.contents.touched {
 			s.weights.add(term, trust*ix.saturated(s.contents.sums[term]))
 		}
@@ -94,9 +94,10 @@ func scale(terms []weighedTerm, top float64) {
 }
 
 // addContents adds tf, as defined at score, of the terms of a chunk, counting text and title only.
-func (ix *Index) addContents(tf *sums, ch *chunk) {
-	each := fieldWeights[textField] / ix.lengthNorm()(ch.lengths[textField])
-	for field, t := range ch.terms() {
+func (ix *Index) addContents(tf *sums, n uint32) {
+	norm := ix.lengthNorm()
+	each := fieldWeights[textField] / norm.of(ix.extents[n])
+	for field, t := range ix.chunks[n].terms() {
 		switch field {
 		case textField:
 			tf.add(t, each)

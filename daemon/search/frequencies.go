@@ -42,7 +42,7 @@ const farPostings = 128
 func (ix *Index) frequencies(term uint32, in passages, found []occurrence) []occurrence {
 	norm, p := ix.lengthNorm(), &ix.postings[term]
 	tf := func(i int, n uint32) float64 {
-		return weightedCount(ix.tally(term, n, p.tallies[i]), norm(ix.textLengths[n]))
+		return weightedCount(ix.tally(term, n, p.tallies[i]), norm.of(ix.extents[n]))
 	}
 	list := p.chunks
 	if len(list) <= 2*len(in.chunks) {

@@ -15,10 +15,14 @@ type parameters struct {
 	// slack is a number of terms by which texts may differ with little effect on their scores: a
 	// short turn of a conversation is not a better answer because it is shorter.
 	slack float64
-	k3    float64 // how far the occurrences of a term in a query add to its weight
+	// beyond is the share of b by which whole documents are discounted that are longer than the
+	// average chunk, in [0, 1].
+	beyond float64
+	scope  float64 // discount of documents of many pieces
+	k3     float64 // how far the occurrences of a term in a query add to its weight
 }
 
-var defaultParameters = parameters{k1: 1.5, b: 1, slack: 10, k3: 8}
+var defaultParameters = parameters{k1: 1.6, b: 1, slack: 10, beyond: 0.5, scope: 0.1, k3: 8}
 
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
@@ -43,19 +47,19 @@ type Index struct {
 
 	// writing is held by a writer from beginning to end, mu only while it applies its change. So a
 	// writer may read the fields below without mu.
-	writing     sync.Mutex
-	mu          sync.RWMutex
-	docs        map[string]*entry // by path
-	order       order
-	chunks      []chunk             // by chunk number; a deleted one keeps its number until compact
-	textLengths []uint16            // number of terms of the text, by chunk number
-	traits      []traits            // by chunk number
-	vectors     vectors             // by chunk number
-	live        int                 // chunks not deleted
-	languages   [language.Count]int // documents, by language
-	totals      [fieldCount]uint64  // sums of the lengths of live chunks, by field
-	postings    []postings          // by term number
-	tallies     tallies
+	writing   sync.Mutex
+	mu        sync.RWMutex
+	docs      map[string]*entry // by path
+	order     order
+	chunks    []chunk             // by chunk number; a deleted one keeps its number until compact
+	extents   []extent            // of the text, by chunk number
+	traits    []traits            // by chunk number
+	vectors   vectors             // by chunk number
+	live      int                 // chunks not deleted
+	languages [language.Count]int // documents, by language
+	totals    [fieldCount]uint64  // sums of the lengths of live chunks, by field
+	postings  []postings          // by term number
+	tallies   tallies
 	// blocks are what lists of postings, and the strings of a snapshot, are parts of. A list that
 	// grows is copied, and the block stays in memory as long as one of its parts is in use.
 	blocks blocks

@@ -18,7 +18,7 @@ type constant struct {
 }
 
 // parts is the number of constants that belong to a part which can be left out.
-const parts = 9
+const parts = 11
 
 var constants = []constant{
 	{"neighbours", func(v float64) { defaultWeights.neighbours = v }, []float64{0, .1, .2, .4}, .2},
@@ -29,9 +29,11 @@ var constants = []constant{
 	{"titles", func(v float64) { fieldWeights[titleField] = v }, []float64{0, 1, 2, 3}, 2},
 	{"path", func(v float64) { fieldWeights[pathField] = v }, []float64{0, .25, .5, 1}, .25},
 	{"length slack", func(v float64) { defaultParameters.slack = max(v, 1e-9) }, []float64{0, 5, 10, 20}, 10},
+	{"length beyond the average", func(v float64) { defaultParameters.beyond = v }, []float64{1, .75, .5, .25}, .5},
+	{"scope", func(v float64) { defaultParameters.scope = v }, []float64{0, .05, .1, .2}, .1},
 	{"query term frequency, k3", func(v float64) { defaultParameters.k3 = v }, []float64{0, 2, 8, 32}, 8},
 	{"b", func(v float64) { defaultParameters.b = v }, []float64{.75, .9, 1}, 1},
-	{"k1", func(v float64) { defaultParameters.k1 = v }, []float64{1.2, 1.5, 2}, 1.5},
+	{"k1", func(v float64) { defaultParameters.k1 = v }, []float64{1.2, 1.6, 2}, 1.6},
 }
 
 // collection is the tasks of one origin, between which constants are chosen.
@@ -85,6 +87,9 @@ func (m *measurements) at(values []float64) map[string]measured {
 			var figures measured
 			for _, ix := range tk.brains {
 				ix.weights, ix.parameters = defaultWeights, defaultParameters
+				for n, ch := range ix.chunks {
+					ix.extents[n] = ix.extent(ch.lengths[textField], ch.doc.count)
+				}
 			}
 			for _, q := range tk.questions {
 				hits := tk.brains[tk.brainOf(q.Expected[0])].Search(Query{Text: q.Question, AsOf: q.AsOf, TopK: 50}).Hits

@@ -71,7 +71,7 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 	for i, c := range chunks {
 		c.sequence, buf = encodeSequence(buf, c.words)
 		ix.chunks = append(ix.chunks, c.chunk)
-		ix.textLengths = append(ix.textLengths, c.lengths[textField])
+		ix.extents = append(ix.extents, ix.extent(c.lengths[textField], doc.count))
 		ix.traits = append(ix.traits, traitsOf(&doc.Document))
 		ix.live++
 		for field, n := range c.lengths {
@@ -134,7 +134,7 @@ func (ix *Index) dropDeleted() {
 func (ix *Index) compactChunks(terms []uint32) []uint32 {
 	numbers := make([]uint32, len(ix.chunks))
 	chunks := make([]chunk, 0, ix.live)
-	textLengths, traits := make([]uint16, 0, ix.live), make([]traits, 0, ix.live)
+	extents, traits := make([]extent, 0, ix.live), make([]traits, 0, ix.live)
 	var words []uint32
 	var buf []byte
 	for n, ch := range ix.chunks {
@@ -149,9 +149,9 @@ func (ix *Index) compactChunks(terms []uint32) []uint32 {
 		words = ch.sequence.renumbered(words[:0], terms)
 		ch.sequence, buf = encodeSequence(buf, words)
 		chunks = append(chunks, ch)
-		textLengths, traits = append(textLengths, ix.textLengths[n]), append(traits, ix.traits[n])
+		extents, traits = append(extents, ix.extents[n]), append(traits, ix.traits[n])
 	}
-	ix.chunks, ix.textLengths, ix.traits = chunks, textLengths, traits
+	ix.chunks, ix.extents, ix.traits = chunks, extents, traits
 	return numbers
 }
 

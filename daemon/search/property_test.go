@@ -18,8 +18,10 @@ import (
 func naive(docs map[string]Document, size int, query string) map[string]float64 {
 	chunks := map[string][fieldCount][]string{}
 	total := 0.0
+	pieces := map[string]float64{}
 	for _, d := range docs {
 		for _, c := range split(d, size) {
+			pieces[chunkID(d.Path, c.ordinal)] = float64(len(split(d, size)))
 			ch := chunk{doc: &entry{Document: d}, text: c.text, headings: c.headings}
 			var fields [fieldCount][]string
 			for i, text := range ch.fields() {
@@ -38,7 +40,14 @@ func naive(docs map[string]Document, size int, query string) map[string]float64 
 	for q, times := range asked {
 		tfs, df := map[string]float64{}, 0.0
 		for id, fields := range chunks {
-			norm := 1 - p.b + p.b*(float64(len(fields[textField]))+p.slack)/(total/n+p.slack)
+			length := float64(len(fields[textField]))
+			if pieces[id] > 1 {
+				length = math.Round(length + p.scope*math.Log(pieces[id])*(length+p.slack))
+			}
+			norm := 1 - p.b + p.b*(length+p.slack)/(total/n+p.slack)
+			if pieces[id] == 1 && norm > 1 {
+				norm = 1 + p.beyond*(norm-1)
+			}
 			for i, terms := range fields {
 				for _, t := range terms {
 					switch {

@@ -45,18 +45,18 @@ const documentsFolder = "raw/documents/"
 // The required figures are a little below the measured ones.
 var tasks = []task{
 	{name: "locomo-turn", dir: "locomo-turn", brainOf: oneBrain},
-	{name: "locomo-turn-per-conversation", dir: "locomo-turn", brainOf: conversation, recall: .776, ndcg: .61},
+	{name: "locomo-turn-per-conversation", dir: "locomo-turn", brainOf: conversation, recall: .776, ndcg: .62},
 	{name: "locomo-session-per-conversation", dir: "locomo-session", brainOf: conversation, recall: .947, ndcg: .846},
 	{name: "lme-mixed-turn", dir: "lme-mixed-turn", brainOf: oneBrain, recall: .83, ndcg: .724},
 	{name: "lme-evidence-turn", dir: "lme-evidence-turn", brainOf: oneBrain, recall: .915, ndcg: .836},
 	{name: "cisi", dir: "cisi", brainOf: oneBrain, recall: .12, ndcg: .415},
-	{name: "cranfield", dir: "cranfield", brainOf: oneBrain, recall: .445, ndcg: .418},
+	{name: "cranfield", dir: "cranfield", brainOf: oneBrain, recall: .45, ndcg: .423},
 	{name: "core", dir: coreDir, brainOf: oneBrain, recall: .95, ndcg: .83},
 }
 
 // languageTasks are questions and paragraphs in several languages. No constant was chosen on them.
 var languageTasks = []task{
-	{name: "languages/en", dir: "../languages/en", brainOf: oneBrain, recall: .985, ndcg: .955},
+	{name: "languages/en", dir: "../languages/en", brainOf: oneBrain, recall: .985, ndcg: .96},
 	{name: "languages/de", dir: "../languages/de", brainOf: oneBrain, recall: .98, ndcg: .935},
 	{name: "languages/ru", dir: "../languages/ru", brainOf: oneBrain, recall: .98, ndcg: .935},
 	{name: "languages/th", dir: "../languages/th", brainOf: oneBrain, recall: .99, ndcg: .95},

@@ -59,17 +59,40 @@ func (s *sums) reset() {
 // often the title.
 var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
-// lengthNorm returns norm, as defined at score, as a function of the number of terms in a text.
-func (ix *Index) lengthNorm() func(length uint16) float64 {
-	fixed, perTerm := ix.normParameters()
-	return func(length uint16) float64 { return fixed + perTerm*float64(length) }
+// extent is what decides the norm of a text: twice the number of its terms or, for a piece of a
+// longer document, twice length + (length+slack)·scope·ln(pieces), rounded, plus 1.
+type extent uint16
+
+func (ix *Index) extent(length uint16, pieces uint32) extent {
+	if pieces == 1 {
+		return extent(2 * length)
+	}
+	more := (float64(length) + ix.slack) * ix.scope * math.Log(float64(pieces))
+	return extent(2*math.Round(float64(length)+more)) + 1
 }
 
-// normParameters returns the norm of a text without terms, and what each term adds to it.
-func (ix *Index) normParameters() (fixed, perTerm float64) {
+func (e extent) whole() bool { return e&1 == 0 }
+
+// lengthNorm computes norm, as defined at score, without branches, which would be predicted badly: it
+// is the lower of two lines, of which the second one depends on whether the text is a piece.
+type lengthNorm struct {
+	line  line
+	other [2]line
+}
+
+type line struct{ fixed, perTerm float64 }
+
+func (ix *Index) lengthNorm() lengthNorm {
 	average := float64(ix.totals[textField]) / float64(max(ix.live, 1))
-	perTerm = ix.b / (average + ix.slack)
-	return 1 - ix.b + perTerm*ix.slack, perTerm
+	perTerm := ix.b / (average + ix.slack)
+	l := line{1 - ix.b + perTerm*ix.slack, perTerm}
+	beyond := line{1 - ix.beyond + ix.beyond*l.fixed, ix.beyond * perTerm}
+	return lengthNorm{line: l, other: [2]line{beyond, l}}
+}
+
+func (n *lengthNorm) of(e extent) float64 {
+	length, other := float64(e/2), n.other[e%2]
+	return min(n.line.fixed+n.line.perTerm*length, other.fixed+other.perTerm*length)
 }
 
 // weightedCount returns tf, as defined at score. Nearly all postings count the text alone.
@@ -136,8 +159,12 @@ func (ix *Index) countPostings(terms []queryTerm) (n int) {
 //
 //	norm = 1 - b + b·(length+slack)/(average+slack)
 //
-// for a text of length terms (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
-// and Beyond", 2009, section 3.6; the slack is an addition).
+// for a text of length terms. Of the norm of a whole document, what exceeds 1 is multiplied by
+// beyond: such a text is long because its author had more to say, but a piece is as long as it was
+// cut. For a piece, length+slack is multiplied by 1 + scope·ln(pieces of the document), because a
+// document has as many chances to be found as it has pieces (Robertson and Zaragoza, "The
+// Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6; slack, beyond and scope
+// are additions).
 func (ix *Index) score(scores *sums, terms []queryTerm) {
 	scores.grow(len(ix.chunks))
 	norm := ix.lengthNorm()
@@ -149,7 +176,7 @@ func (ix *Index) score(scores *sums, terms []queryTerm) {
 		gain := q.weight * ix.gain(t)
 		p := &ix.postings[t]
 		for i, n := range p.chunks {
-			tf := weightedCount(ix.tally(t, n, p.tallies[i]), norm(ix.textLengths[n]))
+			tf := weightedCount(ix.tally(t, n, p.tallies[i]), norm.of(ix.extents[n]))
 			scores.add(n, gain*tf/(tf+ix.k1))
 		}
 	}

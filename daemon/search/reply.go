@@ -49,7 +49,7 @@ func (ix *Index) addReplies(from source, best []scored) (found []scored) {
 
 // replyTo returns the chunk that replies to a chunk, noChunk if there is none.
 func (ix *Index) replyTo(n uint32) uint32 {
-	isTurn := func(n uint32) bool { return ix.textLengths[n] <= maxTurn && ix.chunks[n].doc.count == 1 }
+	isTurn := func(n uint32) bool { return ix.extents[n].whole() && ix.extents[n] <= 2*maxTurn }
 	if ix.traits[n]&dated == 0 || !isTurn(n) { // only documents with a date have neighbours
 		return noChunk
 	}

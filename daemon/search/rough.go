@@ -6,13 +6,13 @@ type rough struct {
 	scores  []float32 // by chunk number
 	touched []uint32  // numbers whose score is not zero
 	// rows have what a term adds to the score of a chunk, as a share of its gain, by the number of the
-	// tally and the length of the text, for chunks with the norm of these parameters.
-	rows           [maxTallies]*[roughLengths]float32
-	fixed, perTerm float64
+	// tally and the extent of the text, for chunks with this norm; 0 where that is not known yet.
+	rows [maxTallies]*[roughExtents]float32
+	norm lengthNorm
 }
 
 const (
-	roughLengths = 256
+	roughExtents = 512
 	// manyPostings is the number of postings from which approximate scores save time.
 	manyPostings = 4096
 	// maxRoughTerms bounds the terms, each of which is looked up a second time.
@@ -40,8 +40,8 @@ func (r *rough) score(ix *Index, terms []queryTerm) (highest float32) {
 	if missing := len(ix.chunks) - len(r.scores); missing > 0 {
 		r.scores = append(r.scores, make([]float32, missing)...)
 	}
-	if fixed, perTerm := ix.normParameters(); fixed != r.fixed || perTerm != r.perTerm {
-		r.fixed, r.perTerm = fixed, perTerm
+	if norm := ix.lengthNorm(); norm != r.norm {
+		r.norm = norm
 		clear(r.rows[:])
 	}
 	for _, q := range terms {
@@ -59,12 +59,13 @@ func (r *rough) score(ix *Index, terms []queryTerm) (highest float32) {
 // add adds the scores of one term.
 func (r *rough) add(ix *Index, term uint32, gain float32) {
 	p := &ix.postings[term]
-	scores, touched, lengths, tallies := r.scores, r.touched, ix.textLengths, p.tallies[:len(p.chunks)]
+	scores, touched, extents, tallies := r.scores, r.touched, ix.extents, p.tallies[:len(p.chunks)]
 	for i, n := range p.chunks {
 		var share float32
-		if row, length := r.rows[tallies[i]], lengths[n]; row != nil && length < roughLengths {
-			share = row[length]
-		} else {
+		if row, extent := r.rows[tallies[i]], extents[n]; row != nil && extent < roughExtents {
+			share = row[extent]
+		}
+		if share == 0 {
 			share = r.share(ix, term, n, tallies[i])
 		}
 		was := scores[n]
@@ -76,17 +77,17 @@ func (r *rough) add(ix *Index, term uint32, gain float32) {
 	r.touched = touched
 }
 
-// share returns what a term adds to the score of a chunk, and makes the row that was missing.
+// share returns what a term adds to the score of a chunk, and remembers it if it can.
 func (r *rough) share(ix *Index, term, chunk uint32, number uint8) float32 {
-	norm := func(length int) float64 { return r.fixed + r.perTerm*float64(length) }
-	if number != uncounted && r.rows[number] == nil {
-		row := &[roughLengths]float32{}
-		for length := range row {
-			row[length] = float32(ix.saturated(weightedCount(ix.tallies.list[number], norm(length))))
+	e := ix.extents[chunk]
+	share := float32(ix.saturated(weightedCount(ix.tally(term, chunk, number), r.norm.of(e))))
+	if number != uncounted && e < roughExtents {
+		if r.rows[number] == nil {
+			r.rows[number] = &[roughExtents]float32{}
 		}
-		r.rows[number] = row
+		r.rows[number][e] = share
 	}
-	return float32(ix.saturated(weightedCount(ix.tally(term, chunk, number), norm(int(ix.textLengths[chunk])))))
+	return share
 }
 
 // choose returns the chunks that may be among the k best of the documents that keep accepts.

@@ -149,7 +149,7 @@ func (r *snapshotReader) checkContents(end uint64) error {
 
 func (r *snapshotReader) allocate() {
 	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
-	r.ix.chunks, r.ix.textLengths = make([]chunk, r.contents.chunks), make([]uint16, r.contents.chunks)
+	r.ix.chunks, r.ix.extents = make([]chunk, r.contents.chunks), make([]extent, r.contents.chunks)
 	r.ix.traits = make([]traits, r.contents.chunks)
 	r.ix.vectors.grow(int(r.contents.chunks))
 	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
@@ -339,7 +339,8 @@ func (r *snapshotReader) assembleChunks() error {
 		for field, length := range ix.chunks[i].lengths {
 			ix.totals[field] += uint64(length)
 		}
-		ix.textLengths[i], ix.traits[i] = ix.chunks[i].lengths[textField], traitsOf(&ix.chunks[i].doc.Document)
+		ch := &ix.chunks[i]
+		ix.extents[i], ix.traits[i] = ix.extent(ch.lengths[textField], ch.doc.count), traitsOf(&ch.doc.Document)
 	}
 	return nil
 }

@@ -167,17 +167,3 @@ func globSet(pattern []rune) (fits func(rune) bool, size int) {
 	}
 	return fits, end + 1
 }
-
-// BenchmarkGlobHostile uses a pattern for which plain backtracking takes exponential time.
-func BenchmarkGlobHostile(b *testing.B) {
-	g, err := compileGlob(strings.Repeat("*a", 100) + "b")
-	if err != nil {
-		b.Fatal(err)
-	}
-	name := strings.Repeat("a", MaxSegmentBytes)
-	for b.Loop() {
-		if g.match(name) {
-			b.Fatal("matches")
-		}
-	}
-}

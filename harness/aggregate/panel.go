@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
@@ -143,18 +144,8 @@ func (s *panelSum) pair(recipes []result.Recipe, i, j int) result.RecipePair {
 func (s *panelSum) ratings(recipes int) stats.Ratings {
 	byPassed := make([]int, recipes+1)
 	for pattern, count := range s.patterns {
-		n, judged := 0, 0
-		for i := range recipes {
-			switch at(pattern, i) {
-			case passed:
-				n++
-				judged++
-			case failed:
-				judged++
-			}
-		}
-		if judged == recipes {
-			byPassed[n] += count
+		if yes, no := verdicts(pattern); yes+no == recipes {
+			byPassed[yes] += count
 		}
 	}
 	var out stats.Ratings
@@ -175,16 +166,13 @@ func (s *panelSum) ordered() []disputed {
 
 // split is how far the verdicts are from an even split.
 func (d disputed) split() int {
-	n := 0
-	for _, v := range []byte(d.pattern) {
-		switch v {
-		case passed:
-			n++
-		case failed:
-			n--
-		}
-	}
-	return max(n, -n)
+	yes, no := verdicts(d.pattern)
+	return max(yes-no, no-yes)
+}
+
+// verdicts counts the recipes that passed and that failed an answer.
+func verdicts(pattern string) (yes, no int) {
+	return strings.Count(pattern, string(passed)), strings.Count(pattern, string(failed))
 }
 
 func (d disputed) dispute(recipes []result.Recipe) result.Dispute {

@@ -121,6 +121,7 @@ func (b *Bench) close() error {
 				errs = append(errs, a.removeBrains())
 			}
 			errs = append(errs, a.session.Close())
+			b.file.Targets[a.index].Escaped = a.session.Escaped()
 		}
 		if a.temp != "" {
 			_ = os.RemoveAll(a.temp) // a daemon may have created files as another user

@@ -33,11 +33,6 @@ func (e *IncomparableError) Error() string {
 // Unwrap returns ErrIncomparable.
 func (e *IncomparableError) Unwrap() error { return ErrIncomparable }
 
-// Intersectable reports whether comparing only the common questions accepts every difference.
-func (e *IncomparableError) Intersectable() bool {
-	return !slices.ContainsFunc(e.Differing, func(name string) bool { return !slices.Contains(intersected, name) })
-}
-
 // The keys whose values depend on which questions are compared.
 const (
 	keyQuestions = "questions"

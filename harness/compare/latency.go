@@ -198,20 +198,15 @@ func median(values []float64) float64 {
 // adjustLatencies sets the adjusted p-values and the verdicts of each latency over the pairs.
 func adjustLatencies(pairs []Pair) {
 	for _, name := range measureNames[measureTotal:] {
-		var tested []*LatencyRatio
-		var ps []float64
+		var family []tested
 		for i := range pairs {
 			for j := range pairs[i].Latencies {
 				if l := &pairs[i].Latencies[j]; l.Name == name && l.P != nil {
-					tested, ps = append(tested, l), append(ps, *l.P)
+					family = append(family, tested{*l.P, func(p float64) { l.Adjusted, l.Verdict = &p, verdictOf(p, 1-l.Ratio) }})
 				}
 			}
 		}
-		adjusted := stats.Holm(ps)
-		for i, l := range tested {
-			l.Adjusted = &adjusted[i]
-			l.Verdict = verdictOf(adjusted[i], 1-l.Ratio)
-		}
+		adjust(family)
 	}
 }
 

@@ -65,19 +65,14 @@ func difference(name string, x, y []float64, cluster []int, resamples int) Measu
 // adjustMeasures sets the adjusted p-values and the verdicts of each measure over the pairs.
 func adjustMeasures(pairs []Pair) {
 	for _, name := range measureNames[:measureTotal] {
-		var means []*MeasureDifference
-		var ps []float64
+		var family []tested
 		for i := range pairs {
 			for j := range pairs[i].Measures {
 				if m := &pairs[i].Measures[j]; m.Name == name {
-					means, ps = append(means, m), append(ps, m.P)
+					family = append(family, tested{m.P, func(p float64) { m.Adjusted, m.Verdict = p, verdictOf(p, m.Difference) }})
 				}
 			}
 		}
-		adjusted := stats.Holm(ps)
-		for i, m := range means {
-			m.Adjusted = adjusted[i]
-			m.Verdict = verdictOf(adjusted[i], m.Difference)
-		}
+		adjust(family)
 	}
 }

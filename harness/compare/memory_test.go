@@ -188,7 +188,7 @@ func TestMemoryCoverage(t *testing.T) {
 			}
 		}
 		pair := Pair{Reference: 0, Run: 1, Table: r.table(false, 0)}
-		adjust([]*Table{&pair.Table})
+		adjustTables([]*Table{&pair.Table})
 		e := effectOf(&pair, 1, 0, result.NoMemory, random.Float64() < 0.5)
 		if e.Interval.Low <= 0 && 0 <= e.Interval.High {
 			covered++

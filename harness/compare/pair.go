@@ -176,7 +176,7 @@ func (c *Comparison) comparePairs(runs []*Run, a *aligned, opts Options) {
 		p.compareRecipes(bothHave(recipesOf(runs[p.Reference]), recipesOf(runs[p.Run])), a.rows, cluster, c.Repeated, opts.Resamples)
 		tables[i] = &p.Table
 	}
-	adjust(tables)
+	adjustTables(tables)
 	adjustMeasures(c.Pairs)
 	adjustLatencies(c.Pairs)
 }
@@ -257,22 +257,33 @@ func (r rates) margin(t Table, repeated bool, margin float64) *MarginTest {
 	return m
 }
 
-// adjust sets the adjusted p-values of a family of tests, and the verdicts.
-func adjust(tables []*Table) {
-	var ps []float64
+// tested is a test of a family, whose p-value is adjusted for the number of tests in it.
+type tested struct {
+	p float64
+	// set is called with the adjusted p-value.
+	set func(adjusted float64)
+}
+
+// adjust adjusts the p-values of a family of tests.
+func adjust(family []tested) {
+	ps := make([]float64, len(family))
+	for i, t := range family {
+		ps[i] = t.p
+	}
+	for i, adjusted := range stats.Holm(ps) {
+		family[i].set(adjusted)
+	}
+}
+
+// adjustTables adjusts the p-values of tables, and sets their verdicts.
+func adjustTables(tables []*Table) {
+	var family []tested
 	for _, t := range tables {
-		if t.P != nil {
-			ps = append(ps, *t.P)
+		if t.Verdict = NotSeen; t.P != nil {
+			family = append(family, tested{*t.P, func(p float64) { t.Adjusted, t.Verdict = &p, verdictOf(p, *t.Difference) }})
 		}
 	}
-	adjusted := stats.Holm(ps)
-	for _, t := range tables {
-		t.Verdict = NotSeen
-		if t.P != nil {
-			t.Adjusted, adjusted = &adjusted[0], adjusted[1:]
-			t.Verdict = verdictOf(*t.Adjusted, *t.Difference)
-		}
-	}
+	adjust(family)
 }
 
 // verdictOf returns the verdict on a difference that is better if it is above 0.

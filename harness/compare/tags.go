@@ -49,7 +49,7 @@ func (c *Comparison) compareTags(a *aligned) {
 			tables = append(tables, t)
 		}
 	}
-	adjust(tables)
+	adjustTables(tables)
 }
 
 // typeFirst orders tags of the same questions: the type of question says most of what they are.

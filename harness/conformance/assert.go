@@ -155,15 +155,25 @@ func jsonField(name string, m matcher) assertion {
 	}
 }
 
-// noField requires the body to be a JSON object without a field. null counts as missing.
-func noField(name string) assertion {
+// ofObject judges the body, which must be a JSON object.
+func ofObject(judge func(object) error) assertion {
 	return func(r *response) error {
 		o, err := r.object()
-		if err == nil && o[name] != nil {
-			err = because(fmt.Sprintf("has the field %q", name), "want no field %q, got %s", name, excerpt(encode(o[name])))
+		if err != nil {
+			return err
 		}
-		return err
+		return judge(o)
 	}
+}
+
+// noField requires the body to be a JSON object without a field. null counts as missing.
+func noField(name string) assertion {
+	return ofObject(func(o object) error {
+		if o[name] != nil {
+			return because(fmt.Sprintf("has the field %q", name), "want no field %q, got %s", name, excerpt(encode(o[name])))
+		}
+		return nil
+	})
 }
 
 func bodyInSnakeCase(r *response) error {

@@ -87,7 +87,7 @@ func defects() []defect {
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	for n, d := range defects() {
-		if testing.Short() && n%4 != 0 {
+		if testing.Short() && n%12 != 0 {
 			continue
 		}
 		t.Run(d.name, func(t *testing.T) {

@@ -53,16 +53,12 @@ var plainFile = ingestOf("samovar.md", samovarText)
 
 // ingested is a response of a completed ingest. A queued one leaves the check not judged.
 func ingested(name string, m matcher) assertion {
-	return func(r *response) error {
-		o, err := r.object()
-		if err != nil {
-			return err
-		}
+	return ofObject(func(o object) error {
 		if o["status"] == protocol.IngestQueued {
 			return optional("a completed ingest: it was queued")
 		}
 		return matchField(o, name, m)
-	}
+	})
 }
 
 func ingestShapeChecks() []check {
@@ -73,13 +69,12 @@ func ingestShapeChecks() []check {
 		should("ingest-form", "4.1", "A file may be sent as multipart/form-data.",
 			send(plainFile), expect(formOf("form.md", "# Form\n\nA form.\n"), 0, isSuccess)),
 		must("ingest-status", "2", "The status of an IngestResponse is completed or queued, or missing.",
-			expect(plainFile, 0, given2xx, func(r *response) error {
-				o, err := r.object()
-				if err == nil && !slices.Contains([]any{nil, protocol.IngestCompleted, protocol.IngestQueued}, o["status"]) {
-					err = fmt.Errorf("want the status completed or queued, or none, got %v", o["status"])
+			expect(plainFile, 0, given2xx, ofObject(func(o object) error {
+				if !slices.Contains([]any{nil, protocol.IngestCompleted, protocol.IngestQueued}, o["status"]) {
+					return fmt.Errorf("want the status completed or queued, or none, got %v", o["status"])
 				}
-				return err
-			})),
+				return nil
+			}))),
 		must("ingest-document-id", "2", "A completed IngestResponse has a document_id.",
 			field("document_id", isNonEmptyString)),
 		must("ingest-path", "2", "A completed IngestResponse has a path.", field("path", isNonEmptyString)),
@@ -103,13 +98,12 @@ func ingestShapeChecks() []check {
 
 // ingestedNot requires a field that is false or missing.
 func ingestedNot(name string) assertion {
-	return func(r *response) error {
-		o, err := r.object()
-		if err == nil && o[name] != nil && o[name] != false {
-			err = fmt.Errorf("%s: want false, got %s", name, excerpt(encode(o[name])))
+	return ofObject(func(o object) error {
+		if o[name] != nil && o[name] != false {
+			return fmt.Errorf("%s: want false, got %s", name, excerpt(encode(o[name])))
 		}
-		return err
-	}
+		return nil
+	})
 }
 
 // ingestThen ingests a file, waits until a queued one is done, and passes the IngestResponse on.

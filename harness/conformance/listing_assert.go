@@ -13,17 +13,13 @@ func entriesMatch(judge func([]object) error) []assertion {
 			return unjudged{ReasonObserve, err}
 		}
 		return nil
-	}, func(r *response) error {
-		o, err := r.object()
-		if err != nil {
-			return err
-		}
+	}, ofObject(func(o object) error {
 		list, err := objects(o["items"].([]any))
 		if err != nil {
 			return fmt.Errorf("items: %w", err)
 		}
 		return judge(list)
-	}}
+	})}
 }
 
 // expectEntries requests a listing and judges its entries.

@@ -210,6 +210,9 @@ func TestProfiles(t *testing.T) {
 
 // A daemon with documents and events, and nothing else, keeps the profile documents.
 func TestDocumentsProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestReferenceDaemon has the same checks")
+	}
 	t.Parallel()
 	without := ct.FailingIf(ct.AnyRoute("* /search", "* /ask", "POST /documents/ingest/file"), 404)
 	o := authOptions(serve(t, "", keys(t), without))

@@ -137,13 +137,7 @@ func recordLookupChecks() []check {
 	return []check{
 		should("records-get-same", "4.2", "GET of a record returns the same fields as its creation.",
 			withTea(func(r record) step {
-				return inspect(recordOf(r.id), 200, func(res *response) error {
-					o, err := res.object()
-					if err == nil {
-						err = equals(r.fields)(o)
-					}
-					return err
-				})
+				return inspect(recordOf(r.id), 200, ofObject(func(o object) error { return equals(r.fields)(o) }))
 			})),
 		should("records-get-no-store", "9.3", "The response to GET of a record has Cache-Control: no-store.",
 			withTea(func(r record) step { return inspect(recordOf(r.id), 200, hasCacheControl("no-store")) })),

@@ -247,16 +247,12 @@ func reflectChecks() []check {
 	}
 }
 
-func isReflection(r *response) error {
-	o, err := r.object()
-	if err != nil {
-		return err
-	}
+var isReflection = ofObject(func(o object) error {
 	if o["reflection_status"] != protocol.ReflectionCompleted {
 		return optional(fmt.Sprintf("a completed reflection: its status is %v", o["reflection_status"]))
 	}
 	return reflectionFields(o["reflection"])
-}
+})
 
 // reflectionFields matches a Reflection result (spec 2).
 func reflectionFields(got any) error {

@@ -71,6 +71,9 @@ func TestStrayFailures(t *testing.T) {
 
 // A daemon that fails so often that a check never comes to its end is not judged.
 func TestFailingOften(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	t.Parallel()
 	o := authOptions(serve(t, "", keys(t), ct.FailOften(5, 500)))
 	o.Only, o.Parallel, o.Reference = []string{"headers-put-*", "documents"}, 1, false

@@ -58,7 +58,7 @@ func TestEventDefects(t *testing.T) {
 		{"pairs swapped", rewriteStream(eventsRoute, swapNumbered), []string{reordered},
 			[]string{"events-commit-order", "events-batch", "events-batch-large"}},
 	} {
-		if testing.Short() && n%4 != 0 {
+		if testing.Short() && n%8 != 0 {
 			continue // a few show what is concurrent
 		}
 		t.Run(tt.name, func(t *testing.T) {

@@ -156,10 +156,7 @@ func (d Dataset) assignDocuments(c Corpus, docs map[string][]Doc) error {
 			bad = append(bad, &LineError{File: d.Path, Line: b.line, Err: err})
 		}
 	}
-	if len(bad) > 0 {
-		return JoinLines(bad)
-	}
-	return nil
+	return JoinLines(bad)
 }
 
 // brainOf returns the brain of a document; named has the brains by the X of their tags.

@@ -18,6 +18,8 @@ func TestDetect(t *testing.T) {
 		{"lines", question + "\n" + question, JSONL}, {"one line", question, JSONL},
 		{"mark and comments", "\xef\xbb\xbf# a, question\r\n\r\n" + question + "\r\n", JSONL},
 		{"a broken first line", `{"id":"a",` + "\n" + question, JSONL},
+		{"lines with a late key of ConvoMem", `{"id":"a","contextSize":1}` + "\n" + question, JSONL},
+		{"ConvoMem", "{\n\"contextSize\":1,", ConvoMem},
 		{"a cut line", `{"id":"a",`, JSONL},
 		{"a long line", `{"id":"a","question":"` + strings.Repeat("x", headBytes), JSONL},
 		{"an object over lines", "{\n  \"id\": \"a\",\n  \"question\": \"q\"\n}\n", JSONArray},

@@ -183,10 +183,7 @@ func (d Dataset) checkWants(docs map[string][]Doc) error {
 				Err: fmt.Errorf("question %q: brain %s: %s: %w", w.id, w.brain, w.path, errNeverPut)})
 		}
 	}
-	if len(bad) > 0 {
-		return JoinLines(bad)
-	}
-	return nil
+	return JoinLines(bad)
 }
 
 // addChanging adds the brains that operations change to those that documents may belong to.

@@ -34,11 +34,11 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 // Unwrap returns the reason.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// JoinLines joins the errors of bad lines like JoinErrors.
+// JoinLines joins the errors of bad lines like JoinErrors. It returns nil for none.
 func JoinLines(bad []error) error { return JoinErrors(bad, "bad lines") }
 
 // JoinErrors joins the first ten errors and the number of the others. what says what the errors are
-// about, in the plural, such as "brains".
+// about, in the plural, such as "brains". It returns nil for no errors.
 func JoinErrors(bad []error, what string) error {
 	if len(bad) <= maxReported {
 		return errors.Join(bad...)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -101,12 +102,7 @@ func yamlValue(n *yaml.Node) (json.RawMessage, error) {
 
 // hasNested reports whether a sequence contains something other than scalars.
 func hasNested(n *yaml.Node) bool {
-	for _, c := range n.Content {
-		if c.Kind != yaml.ScalarNode {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode })
 }
 
 // keepDates lets the dates in a value be decoded as the text that they are.

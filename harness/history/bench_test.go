@@ -14,6 +14,9 @@ import (
 // writeBench writes a bench of two operations with a p50 of so many milliseconds.
 func writeBench(t *testing.T, root string, day, hour int, ms float64, edit func(f *record.File)) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a bench has much to compute, and nothing of that is concurrent")
+	}
 	started := time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC)
 	f := &record.File{
 		Version: record.Version, Kind: record.Kind, SDK: "go", StartedAt: started, FinishedAt: started.Add(time.Minute),

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Folder is what a folder of results contains.
@@ -78,21 +80,20 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 	}
 	paths = distinct(paths)
 	read := make([]file, len(paths))
-	var wait sync.WaitGroup
-	limit := make(chan struct{}, min(runtime.NumCPU(), 8))
+	var reading errgroup.Group
+	reading.SetLimit(min(runtime.NumCPU(), 8))
 	for i, p := range paths {
 		if k, ok := r.known[p.path]; ok && os.SameFile(k.info, p.info) &&
 			k.info.Size() == p.info.Size() && k.info.ModTime().Equal(p.info.ModTime()) {
 			read[i] = k.file
 			continue
 		}
-		limit <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-limit }()
+		reading.Go(func() error {
 			read[i] = readFile(p.path)
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = reading.Wait() // each file has its error
 	clear(r.known)
 	var all []*Entry
 	for i, p := range paths {

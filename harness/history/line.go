@@ -55,11 +55,7 @@ func judgeOf(res *result.Result) string {
 	if j == nil {
 		return ""
 	}
-	temperature := "default"
-	if j.Temperature != nil {
-		temperature = fmt.Sprint(*j.Temperature)
-	}
-	return strings.Join([]string{j.Provider, j.BaseURL, j.Model, j.PromptVersion, j.PromptSHA256, temperature}, " ")
+	return strings.Join([]string{j.Provider, j.BaseURL, j.Model, j.PromptVersion, j.PromptSHA256, j.TemperatureText()}, " ")
 }
 
 // Line is one thing over time.

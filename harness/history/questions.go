@@ -5,7 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"evalctl/harness/result"
 )
@@ -63,19 +64,18 @@ const (
 func (l *Line) ReadQuestions() {
 	read := make([]map[string]rune, len(l.Nights))
 	errs := make([]error, len(l.Nights))
-	var wait sync.WaitGroup
-	limit := make(chan struct{}, min(runtime.NumCPU(), 8))
+	var reading errgroup.Group
+	reading.SetLimit(min(runtime.NumCPU(), 8))
 	for i, n := range l.Nights {
 		if !n.Entry.Scored() {
 			continue
 		}
-		limit <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-limit }()
+		reading.Go(func() error {
 			read[i], errs[i] = states(n.Entry.Path)
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = reading.Wait() // each night has its error
 	l.Questions, l.Unread = []Turn{}, []Unreadable{}
 	histories := map[string]*Turn{}
 	for i, n := range l.Nights {

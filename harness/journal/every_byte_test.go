@@ -11,10 +11,7 @@ import (
 // kept.
 func TestOpenAtEveryByte(t *testing.T) {
 	sample := sampleJournal(t, t.TempDir())
-	journal, err := os.ReadFile(sample.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := readFile(t, sample.Path())
 	_ = sample.Close()
 	firstLine := bytes.IndexByte(journal, '\n') + 1
 	path := filepath.Join(t.TempDir(), "go.journal")

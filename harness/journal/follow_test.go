@@ -57,10 +57,7 @@ func TestFollow(t *testing.T) {
 	if p, _ := f.Read(); p.Failed[0].ID != "q2" || p.Failed[0].Error.Message != "late" || p.Failed[1].Reason != "another colour" {
 		t.Errorf("the last failure is not first: %+v", p.Failed)
 	}
-	short, err := os.ReadFile(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	short := readFile(t, j.Path())
 	if err := os.WriteFile(j.Path(), short[:bytes.IndexByte(short, '\n')+1], 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +117,7 @@ func TestFollowRejects(t *testing.T) {
 func FuzzFollow(f *testing.F) {
 	j := sampleJournal(f, f.TempDir())
 	_ = j.Close()
-	sample, err := os.ReadFile(j.Path())
-	if err != nil {
-		f.Fatal(err)
-	}
+	sample := readFile(f, j.Path())
 	f.Add(sample, 900)
 	f.Add(sample[:len(sample)-20], 10)
 	f.Add([]byte("{}\n"), 0)

@@ -38,15 +38,8 @@ func TestPartlyWritten(t *testing.T) {
 	if !errors.Is(full, syscall.EFBIG) || stopped != nil {
 		t.Fatalf("a record: %v; a shorter line: %v", full, stopped)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	if again.slots[2].answered || !again.slots[1].answered {
+	again := reopened(t, j)
+	if again.slots[2].Answered || !again.slots[1].Answered {
 		t.Errorf("slots %+v", again.slots)
 	}
 }

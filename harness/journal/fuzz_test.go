@@ -15,10 +15,7 @@ import (
 func FuzzOpen(f *testing.F) {
 	j := sampleJournal(f, f.TempDir())
 	_ = j.Close()
-	sample, err := os.ReadFile(j.Path())
-	if err != nil {
-		f.Fatal(err)
-	}
+	sample := readFile(f, j.Path())
 	f.Add(sample)
 	f.Add(sample[:len(sample)-20])
 	f.Add(bytes.Replace(sample, []byte(`"selected":3`), []byte(`"selected":99999999999`), 1))

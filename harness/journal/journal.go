@@ -33,7 +33,12 @@ type Journal struct {
 	buf    bytes.Buffer    // of Append, kept for the next call
 	seeded map[string]bool // by brain
 	own    []result.OwnQuestion
+	// embedded is nil if no line says it.
+	embedded *result.Embeddings
+
 	backup string
+	// reopened is set if another process created it.
+	reopened bool
 	// complete is set if the last line says that the run finished.
 	complete bool
 }
@@ -42,19 +47,20 @@ type Journal struct {
 type slot struct {
 	at   int64
 	size int32
-	// answered is set if there is an answer or an error, finished if it needs nothing more.
-	answered, finished bool
-	// reopened is set if the record is that of an earlier try and the question has to be asked again,
-	// outage if it is finished and another try may succeed.
-	reopened, outage bool
+	State
 }
+
+// State is the progress of a question: whether it has an answer or an error, and whether it needs
+// nothing more. Reopened means that it has the record of an earlier try and must be asked again.
+// Outage means that it is finished, and that another try may succeed: see result.Record.Outage, or
+// the run was stopped because of its failure.
+type State struct{ Answered, Finished, Reopened, Outage bool }
 
 type startLine struct {
 	Kind string `json:"kind"`
-	// Name is that of the result file, the SDK's if it is empty.
-	Name string `json:"name,omitempty"`
-	// File is the result file's own name.
-	File      string          `json:"file,omitempty"`
+	// Name is that of the result file, File its own name. See Output.
+	Name      string          `json:"name"`
+	File      string          `json:"file"`
 	StartedAt time.Time       `json:"started_at"`
 	Identity  result.Identity `json:"identity"`
 	Options   json.RawMessage `json:"options,omitempty"`
@@ -71,6 +77,8 @@ type Entry struct {
 	Brain string `json:"brain,omitempty"`
 	// Own is a question of evalctl's own.
 	Own *result.OwnQuestion `json:"own,omitempty"`
+	// Embedded is what the daemon has embedded in the run so far.
+	Embedded *result.Embeddings `json:"embedded,omitempty"`
 
 	// Questions are, of KindStopped, the questions that ended with one failure that does not depend
 	// on them. They may be tried again.
@@ -103,6 +111,8 @@ const (
 	kindSeeded  = "seeded"
 	kindOwn     = "own_question" // which was asked before the run, or before it was resumed
 	KindStopped = "stopped"
+	// kindEmbedded is written now and then, and when no question is asked any more.
+	kindEmbedded = "embedded"
 	// KindReopened begins another try at a finished question. Its record is that of the earlier try
 	// if the question is asked again, and the answer without its verdict if only that is judged
 	// again.
@@ -186,6 +196,7 @@ func Open(path string) (*Journal, error) {
 	if err := j.load(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
+	j.reopened = true
 	return j, nil
 }
 
@@ -217,14 +228,14 @@ func (j *Journal) Spent() llm.USD { return j.graded.Plus(j.calls.usd()) }
 func (j *Journal) Unassigned() []result.JudgeCall { return j.calls.Unassigned() }
 
 // Finished returns the number of questions that a resumed run does not ask again.
-func (j *Journal) Finished() int { return j.count(func(s slot) bool { return s.finished }) }
+func (j *Journal) Finished() int { return j.count(func(s slot) bool { return s.Finished }) }
 
 // Outages returns the number of finished questions that may succeed in another try.
-func (j *Journal) Outages() int { return j.count(func(s slot) bool { return s.outage }) }
+func (j *Journal) Outages() int { return j.count(func(s slot) bool { return s.Outage }) }
 
 // Unjudged returns the number of answers that have no verdict yet.
 func (j *Journal) Unjudged() int {
-	return j.count(func(s slot) bool { return s.answered && !s.finished })
+	return j.count(func(s slot) bool { return s.Answered && !s.Finished })
 }
 
 // count returns the number of questions for which counted is true.
@@ -242,17 +253,8 @@ func (j *Journal) count(counted func(slot) bool) int {
 // tried again.
 func (j *Journal) Complete() bool { return j.complete }
 
-// State is the progress of a question: whether it has an answer or an error, and whether it needs
-// nothing more. Reopened means that it has the record of an earlier try and must be asked again.
-// Outage means that it is finished, and that another try may succeed: see result.Record.Outage, or
-// the run was stopped because of its failure.
-type State struct{ Answered, Finished, Reopened, Outage bool }
-
 // State returns the state of question i, counted from 0.
-func (j *Journal) State(i int) State {
-	s := j.slots[i]
-	return State{Answered: s.answered, Finished: s.finished, Reopened: s.reopened, Outage: s.outage}
-}
+func (j *Journal) State(i int) State { return j.slots[i].State }
 
 // Seeded reports whether a brain of the run has all its documents.
 func (j *Journal) Seeded(brain string) bool { return j.seeded[brain] }
@@ -272,6 +274,22 @@ func (j *Journal) MarkOwn(q result.OwnQuestion) error {
 
 // OwnQuestions returns the questions of evalctl's own, in the order in which they were asked.
 func (j *Journal) OwnQuestions() []result.OwnQuestion { return slices.Clone(j.own) }
+
+// Reopened reports whether the run was begun by another process.
+func (j *Journal) Reopened() bool { return j.reopened }
+
+// MarkEmbedded records what the daemon has embedded in the run so far.
+func (j *Journal) MarkEmbedded(e result.Embeddings) error {
+	return j.Append(Entry{Kind: kindEmbedded, Embedded: &e})
+}
+
+// Embedded returns what was marked last, nil if nothing was.
+func (j *Journal) Embedded() *result.Embeddings {
+	if j.embedded == nil {
+		return nil
+	}
+	return new(*j.embedded)
+}
 
 // Resume must be called before questions of a run are asked again. It keeps the requests to the
 // judge that were made before apart from later ones.

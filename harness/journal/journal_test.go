@@ -49,14 +49,7 @@ func sampleJournal(tb testing.TB, dir string) *Journal {
 
 func TestRoundTrip(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Close()
+	got := reopened(t, j)
 	if diff := cmp.Diff(j.Identity(), got.Identity()); diff != "" {
 		t.Error(diff)
 	}
@@ -65,15 +58,15 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("got %v, %s, spent %v", got.StartedAt(), got.Options(), got.Spent())
 	}
 	r, err := got.Record(0)
-	if err != nil || !got.slots[0].finished || r.ID != "q0" || r.Outcome != result.Scored ||
+	if err != nil || !got.slots[0].Finished || r.ID != "q0" || r.Outcome != result.Scored ||
 		*r.Score != 0.75 || !r.Passed || r.JudgeUSD != 5 {
-		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].finished, err)
+		t.Errorf("question 0: %+v, %v, %v", r, got.slots[0].Finished, err)
 	}
 	r, err = got.Record(1)
-	if err != nil || got.slots[1].finished || r.Outcome != result.Unscored || r.Score != nil {
-		t.Errorf("question 1: %+v, %v, %v", r, got.slots[1].finished, err)
+	if err != nil || got.slots[1].Finished || r.Outcome != result.Unscored || r.Score != nil {
+		t.Errorf("question 1: %+v, %v, %v", r, got.slots[1].Finished, err)
 	}
-	if got.slots[2].answered {
+	if got.slots[2].Answered {
 		t.Error("question 2 was never asked")
 	}
 }
@@ -82,10 +75,7 @@ func TestRoundTrip(t *testing.T) {
 func TestOpenRejects(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	_ = j.Close()
-	data, err := os.ReadFile(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, j.Path())
 	lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 	first, answer0, answer1, grade0, spent := lines[0], lines[1], lines[2], lines[3], lines[4]+"\n"
 	for _, c := range []struct {
@@ -278,6 +268,15 @@ func journalIdentity(n int) result.Identity {
 
 var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
 
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
 func writeFile(tb testing.TB, path, text string) string {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -287,6 +286,20 @@ func writeFile(tb testing.TB, path, text string) string {
 		tb.Fatal(err)
 	}
 	return path
+}
+
+// reopened closes a journal and opens its file again.
+func reopened(t *testing.T, j *Journal) *Journal {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(j.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
+	return again
 }
 
 // TestReopened: a question that is tried again keeps its earlier record until there is another one,
@@ -312,14 +325,7 @@ func TestReopened(t *testing.T) {
 	if p, err := f.Read(); err != nil || p.Answered != 2 || p.Stopped || len(p.Failed) != 0 || p.Counts != (result.Counts{Total: 1, Passed: 1, Scored: 1}) {
 		t.Errorf("followed: %+v, %v", p, err)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
+	j = reopened(t, j)
 	if got, want := []State{j.State(1), j.State(2)}, []State{{Answered: true}, {Reopened: true}}; !slices.Equal(got, want) || j.Spent() != 23 || j.Complete() || j.Outages() != 0 {
 		t.Errorf("got %+v, spent %v, complete %v", got, j.Spent(), j.Complete())
 	}
@@ -346,14 +352,7 @@ func TestOwnQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Open(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
+	again := reopened(t, j)
 	if diff := cmp.Diff(want, again.OwnQuestions()); diff != "" || again.Finished() != 1 {
 		t.Errorf("%s, %d finished", diff, again.Finished())
 	}

@@ -56,17 +56,19 @@ func (j *Journal) accept(n int, line []byte) error {
 	s, known := j.slots[e.Index], false
 	switch e.Kind {
 	case KindAnswer:
-		known = e.Record != nil && !s.answered
+		known = e.Record != nil && !s.Answered
 	case KindGrade:
-		known = e.Record != nil && !s.finished
+		known = e.Record != nil && !s.Finished
 	case KindAttempt, KindSpent:
 		known = e.Record == nil && e.Call != nil
 	case KindSettled:
 		known = e.Record == nil && e.Call != nil && j.calls.find(e) >= 0
 	case KindReopened:
-		known = e.Record != nil && s.finished
+		known = e.Record != nil && s.Finished
 	case kindOwn:
 		known = e.Record == nil && e.Own != nil
+	case kindEmbedded:
+		known = e.Record == nil && e.Embedded != nil
 	case kindSeeded, KindStopped, KindFinished, kindResumed:
 		known = e.Record == nil
 	}
@@ -93,7 +95,7 @@ func (j *Journal) acceptStart(line []byte) error {
 	if v := j.start.Identity.SchemaVersion; v != result.SchemaVersion {
 		return fmt.Errorf("it has schema version %d, this evalctl writes %d", v, result.SchemaVersion)
 	}
-	if ending, ok := strings.CutPrefix(j.start.File, j.start.Name); j.start.File != "" && (!ok || !ownEnding.MatchString(ending)) {
+	if ending, ok := strings.CutPrefix(j.start.File, j.start.Name); !ok || !ownEnding.MatchString(ending) {
 		return fmt.Errorf("%q is not the name of a result file of %q", j.start.File, j.start.Name)
 	}
 	n := j.start.Identity.Dataset.Selected
@@ -119,7 +121,7 @@ func recordSpan(line []byte) (at, size int) {
 // place adds a line at the journal's end to the state of the run.
 func (j *Journal) place(e Entry, line []byte) error {
 	s := &j.slots[e.Index]
-	if e.Record != nil && s.finished {
+	if e.Record != nil && s.Finished {
 		was, err := j.Record(e.Index)
 		if err != nil {
 			return err
@@ -130,14 +132,14 @@ func (j *Journal) place(e Entry, line []byte) error {
 	if e.Record != nil {
 		at, size := recordSpan(line)
 		s.at, s.size = j.end+int64(at), int32(size)
-		s.reopened = e.Kind == KindReopened && e.Record.Outcome != result.Unscored
-		s.answered = !s.reopened
-		s.finished = e.Kind == KindGrade || e.Kind == KindAnswer && e.Record.Outcome == result.Errored
-		s.outage = s.finished && e.Record.Outage()
+		s.Reopened = e.Kind == KindReopened && e.Record.Outcome != result.Unscored
+		s.Answered = !s.Reopened
+		s.Finished = e.Kind == KindGrade || e.Kind == KindAnswer && e.Record.Outcome == result.Errored
+		s.Outage = s.Finished && e.Record.Outage()
 		j.graded = j.graded.Plus(e.Record.JudgeUSD)
 	}
 	for _, i := range e.Questions {
-		j.slots[i].outage = j.slots[i].finished
+		j.slots[i].Outage = j.slots[i].Finished
 	}
 	j.complete = e.Kind == KindFinished
 	switch e.Kind {
@@ -145,6 +147,8 @@ func (j *Journal) place(e Entry, line []byte) error {
 		j.seeded[e.Brain] = true
 	case kindOwn:
 		j.own = append(j.own, *e.Own)
+	case kindEmbedded:
+		j.embedded = e.Embedded
 	}
 	j.calls.Add(e)
 	j.end += int64(len(line))

@@ -25,19 +25,12 @@ type Output struct{ dir, name, own string }
 // resultExt is the ending of results.
 const resultExt = ".json"
 
-// stampLayout is the time in an own name, in UTC.
-const stampLayout = "20060102T150405Z"
-
 var ownEnding = regexp.MustCompile(`^-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}\.json$`)
 
 // NewOutput returns the file <dir>/<name>-<yyyymmddThhmmssZ>-<6 hex digits>.json of what began at
 // started. Nothing is written yet.
 func NewOutput(dir, name string, started time.Time) Output {
-	return Output{dir, name, ownName(name, started, randomDigits())}
-}
-
-func ownName(name string, started time.Time, digits string) string {
-	return name + "-" + started.UTC().Format(stampLayout) + "-" + digits + resultExt
+	return Output{dir, name, name + "-" + started.UTC().Format("20060102T150405Z") + "-" + randomDigits() + resultExt}
 }
 
 func randomDigits() string {

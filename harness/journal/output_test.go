@@ -37,10 +37,7 @@ func files(t *testing.T, dir string) map[string]string {
 	}
 	out := map[string]string{}
 	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := readFile(t, filepath.Join(dir, e.Name()))
 		out[e.Name()] = string(data)
 	}
 	return out
@@ -148,10 +145,7 @@ func TestJournalNamesOnlyItsOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	j := sampleJournal(t, dir)
 	_ = j.Close()
-	data, err := os.ReadFile(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, j.Path())
 	own, _, _ := strings.Cut(string(data[strings.Index(string(data), `"file":"`)+len(`"file":"`):]), `"`)
 	for _, name := range []string{"../go-20260321T010203Z-abcdef.json", "go.json", "other-20260321T010203Z-abcdef.json"} {
 		put(t, j.Path(), strings.Replace(string(data), own, name, 1))

@@ -3,7 +3,6 @@ package journal
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,10 +17,7 @@ import (
 
 // output returns the result file of the journal's run.
 func (j *Journal) output() Output {
-	name := cmp.Or(j.start.Name, j.start.Identity.SDK)
-	// Journals of an evalctl that gave results no name of their own have none.
-	own := cmp.Or(j.start.File, ownName(name, j.start.StartedAt, "000000"))
-	return Output{filepath.Dir(j.path), name, own}
+	return Output{filepath.Dir(j.path), j.start.Name, j.start.File}
 }
 
 // WriteResult writes the result file next to the journal and returns the path of <sdk>.json. The
@@ -41,12 +37,12 @@ func (j *Journal) encode(to io.Writer, res *result.Result) error {
 		src := &windowReader{src: j.file}
 		var buf []byte
 		for i, s := range j.slots {
-			if !s.answered && !s.reopened {
+			if !s.Answered && !s.Reopened {
 				continue
 			}
 			line, err := j.raw(src, i, buf)
 			buf = line
-			if err == nil && s.answered && !s.finished {
+			if err == nil && s.Answered && !s.Finished {
 				line, err = unjudged(line)
 			}
 			if !yield(line, err) || err != nil {

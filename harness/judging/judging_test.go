@@ -32,10 +32,6 @@ func (b babbler) Complete(_ context.Context, r llm.Request) (llm.Response, error
 	}, nil
 }
 
-func (b babbler) Stream(ctx context.Context, r llm.Request, _ func(string) error) (llm.Response, error) {
-	return b.Complete(ctx, r)
-}
-
 func newPlan(tb testing.TB, c judging.Config) (*judging.Plan, *int) {
 	tb.Helper()
 	calls := new(int)

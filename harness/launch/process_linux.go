@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"bufio"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -59,10 +61,7 @@ func usageOf(processes []process) (u Usage, ok bool) {
 // foreignListener reports whether none of the processes has the socket that listens on a
 // loopback port. It returns false if that cannot be determined.
 func foreignListener(processes []process, port int) bool {
-	listening := listeners(port)
-	if len(listening) == 0 {
-		return false // no table of sockets, or another network namespace
-	}
+	own := map[string]bool{} // the sockets of the processes
 	for _, p := range processes {
 		fds := fmt.Sprintf("/proc/%d/fd", p.pid)
 		entries, err := os.ReadDir(fds)
@@ -70,34 +69,48 @@ func foreignListener(processes []process, port int) bool {
 			return false // the process changed its user
 		}
 		for _, entry := range entries {
-			target, err := os.Readlink(filepath.Join(fds, entry.Name()))
-			if err == nil && listening[target] {
-				return false
+			if target, err := os.Readlink(filepath.Join(fds, entry.Name())); err == nil {
+				own[target] = true
 			}
 		}
 	}
-	return true
+	foreign := false // as without a table of sockets, or in another network namespace
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		for socket := range listeners(table, port) {
+			if own[socket] {
+				return false
+			}
+			foreign = true
+		}
+	}
+	return foreign
 }
 
-// listeners returns the sockets, as named in /proc/PID/fd, that accept connections to a loopback
-// port.
-func listeners(port int) map[string]bool {
+// listeners yields the sockets of a table, as named in /proc/PID/fd, that accept connections to a
+// loopback port. It reads one line at a time: the kernel lists what accepts connections first, and
+// then searches a table of all connections for milliseconds, for which a caller who stops does not
+// wait.
+func listeners(table string, port int) iter.Seq[string] {
 	// Addresses are hexadecimal words in the machine's byte order. These are 127.0.0.1 in both byte
 	// orders, and the IPv4 and IPv6 wildcards.
 	local := map[string]bool{"0100007F": true, "7F000001": true, "00000000": true, strings.Repeat("0", 32): true}
-	found := map[string]bool{}
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		data, _ := os.ReadFile(table) // tcp6 does not exist without IPv6
-		for line := range strings.Lines(string(data)) {
-			fields := strings.Fields(line)
+	return func(yield func(string) bool) {
+		f, err := os.Open(table)
+		if err != nil {
+			return // as tcp6 without IPv6
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(make([]byte, 256), 4096)
+		for lines.Scan() {
+			fields := strings.Fields(lines.Text())
 			if len(fields) < 10 || fields[3] != "0A" || fields[9] == "0" {
 				continue
 			}
 			address, hexPort, _ := strings.Cut(fields[1], ":")
-			if local[address] && hexPort == fmt.Sprintf("%04X", port) {
-				found["socket:["+fields[9]+"]"] = true
+			if local[address] && hexPort == fmt.Sprintf("%04X", port) && !yield("socket:["+fields[9]+"]") {
+				return
 			}
 		}
 	}
-	return found
 }

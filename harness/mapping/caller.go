@@ -25,6 +25,15 @@ type seen struct {
 	calls     map[string]int // by tool or route
 	noise     int            // lines of standard output that were no messages
 	firstLine string
+	escaped   []string // processes of the server, see launch.Filter.Escaped
+	unknown   bool     // whether there are more
+}
+
+func (s *seen) left(names []string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.escaped = append(s.escaped, names...)
+	s.unknown = s.unknown || !known
 }
 
 func (s *seen) called(o *operation) {

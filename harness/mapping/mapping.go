@@ -231,12 +231,12 @@ const specification = "memory-tools"
 
 // Sends reports whether a question is asked with a placeholder.
 func (m *Mapping) Sends(name string) bool {
-	for _, o := range []*operation{m.search, m.ask} {
-		if o != nil && (o.arguments.uses(name) || o.path.uses(name) || o.query.uses(name)) {
-			return true
-		}
-	}
-	return false
+	return m.search.sends(name) || m.ask.sends(name)
+}
+
+// sends reports whether a request of the operation, which may be nil, has a placeholder.
+func (o *operation) sends(name string) bool {
+	return o != nil && (o.arguments.uses(name) || o.path.uses(name) || o.query.uses(name))
 }
 
 // Checks reports whether the mapping says how the service is asked whether it is alive.

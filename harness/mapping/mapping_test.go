@@ -214,6 +214,14 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
+// TestTurnsOnlyGrouped has a mapping that says how turns are grouped, and remembers them as documents.
+func TestTurnsOnlyGrouped(t *testing.T) {
+	m := parsed(t, "name: x\nturns: {per: session}\nsearch: {tool: s, arguments: {q: '{query}'}, reply: {text: $.t}}\n")
+	if m.turns != nil || m.per != PerSession {
+		t.Errorf("turns %+v, per %s", m.turns, m.per)
+	}
+}
+
 // FuzzParse checks that a file is either rejected or usable.
 func FuzzParse(f *testing.F) {
 	for _, m := range Builtin() {

@@ -183,7 +183,9 @@ func (f *file) check(m *Mapping) error {
 		}
 	}
 	switch {
-	case m.Brains == ByArgument && !m.names("brain"):
+	case m.Brains == ByArgument && slices.ContainsFunc(m.operations(), func(o *operation) bool {
+		return (o == m.remember || o == m.search || o == m.ask) && !o.sends("brain")
+	}):
 		return fmt.Errorf("%s: brains: argument needs {brain} in the arguments of remember and search", f.path)
 	case m.Brains == ByReset && m.reset == nil:
 		return fmt.Errorf("%s: brains: reset needs the operation reset", f.path)
@@ -198,16 +200,6 @@ func (f *file) check(m *Mapping) error {
 func (m *Mapping) operations() []*operation {
 	all := []*operation{m.health, m.remember, m.turns, m.search, m.ask, m.get, m.remove, m.create, m.reset}
 	return slices.DeleteFunc(all, func(o *operation) bool { return o == nil })
-}
-
-// names reports whether remember and the question have a placeholder.
-func (m *Mapping) names(name string) bool {
-	for _, o := range []*operation{m.remember, m.search, m.ask} {
-		if o != nil && !o.arguments.uses(name) && !o.path.uses(name) && !o.query.uses(name) {
-			return false
-		}
-	}
-	return true
 }
 
 func (f *file) checkOperation(m *Mapping, o *operation) error {
@@ -227,7 +219,7 @@ func (f *file) checkOperation(m *Mapping, o *operation) error {
 	case (o == m.search || o == m.ask) && o.reply.text == nil && !o.reply.plain:
 		return f.errorf(o.line, "the reply of %s has no text: say where the texts are, such as text: $.content, "+
 			"or format: text", o.name)
-	case (o == m.search || o == m.ask) && !o.arguments.uses("query") && !o.path.uses("query") && !o.query.uses("query"):
+	case (o == m.search || o == m.ask) && !o.sends("query"):
 		return f.errorf(o.line, "%s does not send {query}", o.name)
 	case o == m.remember && !o.arguments.uses("text") && !o.arguments.uses("document"):
 		return f.errorf(o.line, "remember sends neither {text} nor {document}")

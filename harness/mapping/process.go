@@ -158,6 +158,7 @@ func (s *server) close() error {
 	case <-time.After(endWithin):
 	}
 	err := s.process.Stop()
+	s.seen.left(s.process.Escaped())
 	s.process.Out.Close()
 	return err
 }

@@ -314,6 +314,13 @@ func (s *Service) Stop() error {
 	return errors.Join(errs...)
 }
 
+// Escaped returns what launch.Filter.Escaped does, of all processes of the server that have ended.
+func (s *Service) Escaped() (names []string, known bool) {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	return slices.Clone(s.seen.escaped), !s.seen.unknown
+}
+
 // Answer implements target.Service.
 func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Question) (a target.Answer, err error) {
 	o := s.mapping.search

@@ -133,6 +133,14 @@ func (c *Conformance) Open(ctx context.Context, restarting func()) (err error) {
 	return nil
 }
 
+// Escaped returns what Session.Escaped does, and whether a daemon was started.
+func (c *Conformance) Escaped() (names []string, started bool) {
+	if c.session == nil {
+		return nil, false
+	}
+	return c.session.Escaped(), true
+}
+
 // Close stops a daemon that Open has started, and removes the keys file.
 func (c *Conformance) Close() error {
 	var err error

@@ -28,8 +28,6 @@ type Evaluation struct {
 	run     *Run
 	session *harness.Session
 	asked   *target.Target
-
-	embeddings embeddingMeter
 }
 
 // Reopen opens the journal of Resume. It compares the experiments as far as that is possible before
@@ -141,7 +139,7 @@ func (r *Run) Begin(session *harness.Session, resumed *journal.Journal, options 
 // daemon cannot be evaluated. A new journal is removed then, since nothing was asked.
 func (e *Evaluation) Prepare(ctx context.Context) error {
 	r := e.run
-	e.embeddings.begin(ctx, e.session.Service())
+	e.session.MeterEmbeddings(ctx)
 	// The others are filled before their first question.
 	unchanging := slices.DeleteFunc(slices.Clone(r.Brains), func(b dataset.Brain) bool { return b.Changes })
 	brains, err := seed.Brains(ctx, e.session.Service(), r.Dialect, unchanging, e.Journal.Seeded, e.Journal.MarkSeeded)
@@ -183,21 +181,31 @@ func (e *Evaluation) check(ctx context.Context) error {
 	return err
 }
 
-// Ask asks and scores the questions that the journal lacks, and writes the result. The path is empty
-// if the result could not be written.
+// Ask asks and scores the questions that the journal lacks, stops a daemon that was started, and
+// writes the result. The path is empty if the result could not be written.
 func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Result, string, error) {
-	sc, err := e.run.NewScorer(e.Journal.Spent())
+	ended, err := e.measure(ctx, o)
 	if err != nil {
 		return result.Result{}, "", err
 	}
+	_ = e.session.Close() // the caller closes it too, and gets the error
+	ended.Result.Escaped = e.session.Escaped()
+	path, err := ended.Write()
+	return ended.Result, path, err
+}
+
+func (e *Evaluation) measure(ctx context.Context, o pipeline.Observer) (*harness.Ended, error) {
+	sc, err := e.run.NewScorer(e.Journal.Spent())
+	if err != nil {
+		return nil, err
+	}
 	config := e.config()
-	config.Notes.Embeddings = func() *result.Embeddings { return e.embedded(context.WithoutCancel(ctx)) }
 	config.Scorer, config.Observer = pipeline.Grader{Scorer: sc}, o
 	if e.run.Dataset.Lifecycle() {
 		live := e.live(&config, sc)
 		defer live.Close(context.Background())
 	}
-	return harness.Run(ctx, config, e.Journal)
+	return harness.Measure(ctx, config, e.Journal)
 }
 
 // config returns the configuration of the run, without its scorer.
@@ -209,9 +217,11 @@ func (e *Evaluation) config() harness.Config {
 	config := harness.Config{
 		TopK: r.TopK, Dataset: r.Dataset, Concurrency: r.Concurrency,
 		RequireMode: r.RequireMode, MaxFailures: r.MaxFailures, RetryErrors: r.RetryErrors, KeepForRetry: true,
+		Embeds: e.session,
 		Notes: harness.Notes{
 			Brains: harness.BrainInfos(r.Brains), CapUSD: r.Cap, Warnings: r.Gold.Warnings,
 			ReaderPrices: r.readerPrices(), Settings: settings, OwnQuestions: e.Journal.OwnQuestions(),
+			EmbedPrices: r.Prices, EmbedDate: r.listDate(),
 			Baseline: r.Baseline.Against(r.Identity(e.session.ID())),
 		},
 	}
@@ -252,12 +262,6 @@ func (r *Run) listDate() string {
 	return llm.PricesDate
 }
 
-// embedded returns what is recorded of the daemon's embeddings.
-func (e *Evaluation) embedded(ctx context.Context) *result.Embeddings {
-	r := e.run
-	return e.embeddings.result(ctx, e.session.Service(), r.Prices, r.listDate(), r.Resume != "")
-}
-
 // live lets what happens before questions happen. The caller closes it when the last question has
 // been asked.
 func (e *Evaluation) live(config *harness.Config, sc scorer.Scorer) *lifecycle.Run {
@@ -268,7 +272,6 @@ func (e *Evaluation) live(config *harness.Config, sc scorer.Scorer) *lifecycle.R
 	})
 	if e.session.Started() {
 		run.Restart = func(ctx context.Context) (target.Service, error) {
-			e.embeddings.restart(ctx, e.session.Service())
 			if err := e.session.Restart(ctx); err != nil {
 				return nil, err
 			}

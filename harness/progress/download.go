@@ -26,8 +26,7 @@ func NewDownload(t *terminal.Terminal, url string) *Download {
 		d.bar = progressbar.NewOptions64(-1,
 			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth),
 			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true),
-			progressbar.OptionThrottle(redrawInterval), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
+			progressbar.OptionThrottle(redrawInterval), progressbar.OptionClearOnFinish(), theme)
 	}
 	return d
 }

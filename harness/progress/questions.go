@@ -64,6 +64,9 @@ type Questions struct {
 	Failed *result.Record // the first one in the dataset that ended with an error
 }
 
+// theme is what bars are drawn with.
+var theme = progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""})
+
 // NewQuestions starts the display for a run of total questions. The first resumed records passed to add
 // were finished by an earlier process.
 func NewQuestions(t *terminal.Terminal, total, resumed int) *Questions {
@@ -80,8 +83,7 @@ func NewQuestions(t *terminal.Terminal, total, resumed int) *Questions {
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(t), progressbar.OptionSetWidth(barWidth), progressbar.OptionShowCount(),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}))
+			progressbar.OptionShowDescriptionAtLineEnd(), progressbar.OptionClearOnFinish(), theme)
 	}
 	return p
 }

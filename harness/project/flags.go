@@ -21,44 +21,35 @@ var Forbidden = map[string]string{
 }
 
 // FlagsOf returns the flags of Commands in a grammar.
-func FlagsOf(grammar *kong.Node) map[string][]Flag {
-	commands := map[string][]Flag{}
+func FlagsOf(grammar *kong.Node) map[string][]*kong.Flag {
+	commands := map[string][]*kong.Flag{}
 	for _, c := range grammar.Children {
-		if !slices.Contains(Commands, c.Name) {
-			continue
-		}
-		for _, f := range c.Flags {
-			commands[c.Name] = append(commands[c.Name], FlagOf(f))
+		if slices.Contains(Commands, c.Name) {
+			commands[c.Name] = c.Flags
 		}
 	}
 	return commands
 }
 
-// FlagOf returns a flag as a project file sets it. A type with a method Allows(string) error says
-// itself which values it has.
-func FlagOf(f *kong.Flag) Flag {
-	out := Flag{
-		Name: f.Name, Aliases: f.Aliases, List: f.Target.Kind() == reflect.Slice, Bool: f.Target.Kind() == reflect.Bool,
-		Path: slices.Contains([]string{"FILE", "PATH", "DIR"}, f.PlaceHolder),
+// isList reports whether a flag may be repeated.
+func isList(f *kong.Flag) bool { return f.Target.Kind() == reflect.Slice }
+
+// allows returns an error for a text that is none of the values of a flag, if these are listed. A
+// type with a method Allows(string) error says itself which values it has.
+func allows(f *kong.Flag, value string) error {
+	if f.Enum != "" && !f.EnumMap()[value] {
+		return fmt.Errorf("must be one of %s", strings.Join(f.EnumSlice(), ", "))
 	}
-	out.Numbers = out.List && f.Target.Type().Elem().Kind() == reflect.Int
-	if out.List && f.Tag.Sep != -1 {
-		out.Split = func(text string) []string { return kong.SplitEscaped(text, f.Tag.Sep) }
+	if t, ok := f.Target.Interface().(interface{ Allows(value string) error }); ok {
+		return t.Allows(value)
 	}
-	out.Allows = func(value string) error {
-		if f.Enum != "" && !f.EnumMap()[value] {
-			return fmt.Errorf("must be one of %s", strings.Join(f.EnumSlice(), ", "))
-		}
-		if t, ok := f.Target.Interface().(interface{ Allows(value string) error }); ok {
-			return t.Allows(value)
-		}
-		return nil
-	}
-	out.Decode = func(value any) error {
-		scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
-		return f.Mapper.Decode(&kong.DecodeContext{Value: f.Value, Scan: scan}, reflect.New(f.Target.Type()).Elem())
-	}
-	return out
+	return nil
+}
+
+// decode returns an error for a value of File.Value that is not of the flag's type.
+func decode(f *kong.Flag, value any) error {
+	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
+	return f.Mapper.Decode(&kong.DecodeContext{Value: f.Value, Scan: scan}, reflect.New(f.Target.Type()).Elem())
 }
 
 // Text returns a flag's value as on a command line: a string, a []string for a flag that may be

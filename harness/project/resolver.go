@@ -57,7 +57,7 @@ func (r *Resolver) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (an
 		return nil, nil
 	}
 	r.used = true
-	return r.File.Value(FlagOf(f), *s)
+	return r.File.Value(f, *s)
 }
 
 // load looks for the file and checks all of it.
@@ -97,7 +97,7 @@ func (r *Resolver) find(command string, f *kong.Flag) *Setting {
 	if r.File == nil || r.resumed {
 		return nil
 	}
-	return r.File.Find(command, Flag{Name: f.Name, Aliases: f.Aliases})
+	return r.File.Find(command, f)
 }
 
 // InUse returns the path of the file if it set anything for the command, else "".

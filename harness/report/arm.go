@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"evalctl/harness/report/form"
@@ -147,8 +146,11 @@ func (a *Arm) ran() form.Section {
 	if r := res.Replay; r != nil {
 		a.Run.benchmark(&s)
 	}
-	if e := res.Settings.DaemonEnv; e.Text(nil) != "" {
-		s.Fact("daemon env", "%s", form.Data(e.Text(nil)))
+	if e := res.Settings.DaemonEnv; e.Text() != "" {
+		s.Fact("daemon env", "%s", form.Data(e.Text()))
+	}
+	if left := res.Escaped; len(left) > 0 {
+		s.Fact("left", result.EscapedText+": %s", form.Data(strings.Join(left, ", ")))
 	}
 	if ran := a.Run.modes(); len(ran) > 0 {
 		s.FactIn(a.Run.unlessReplay(), "ran", "%s", form.Join("  ", ran...))
@@ -240,11 +242,7 @@ func words(texts ...string) form.Text {
 }
 
 func judgeOf(j *result.JudgeModel) form.Text {
-	temperature := "default"
-	if j.Temperature != nil {
-		temperature = fmt.Sprint(*j.Temperature)
-	}
-	return form.F("%s %s  prompt %s %s  temperature %s", form.Name(j.Provider), form.Name(j.Model), form.Name(j.PromptVersion), form.Name(j.PromptSHA256), temperature)
+	return form.F("%s %s  prompt %s %s  temperature %s", form.Name(j.Provider), form.Name(j.Model), form.Name(j.PromptVersion), form.Name(j.PromptSHA256), j.TemperatureText())
 }
 
 func asked(d result.DatasetID) form.Text {

@@ -34,6 +34,9 @@ func (run *Run) cost() form.Section {
 	}
 	if res.CostAccounting != nil {
 		run.accounting(&s)
+		if e := res.Embeddings; e != nil {
+			s.Fact("embedded", "%s", form.Data(e.Count()))
+		}
 		return s
 	}
 	if c := &res.Cost; c.JudgeRequests > 0 {
@@ -54,7 +57,7 @@ func (run *Run) cost() form.Section {
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"))
 	}
 	if e := res.Embeddings; e != nil {
-		s.Fact("embedded", "%s", form.Data(e.Text(strings.TrimSpace)))
+		s.Fact("embedded", "%s", form.Data(e.Text()))
 	}
 	if total := res.Cost.TotalUSD; total != nil && *total > res.Cost.SpentUSD {
 		s.Fact("total", "%s with what the daemon pays", *total)
@@ -115,9 +118,7 @@ func (run *Run) accounting(s *form.Section) {
 	s.Fact("cost", "%s", form.Parts(parts...))
 	listCost(s, c)
 	s.Show(form.HTML, shares)
-	for _, item := range res.CostItems() {
-		s.FactIn(form.HTML, item.Name, "%s", form.Data(item.Text))
-	}
+	costItems(s, c)
 	if len(c.Tokens) == 0 {
 		return
 	}
@@ -131,6 +132,30 @@ func (run *Run) accounting(s *form.Section) {
 		t.Row(form.Name(m), k.Requests, k.InputTokens, k.OutputTokens, k.Estimated, usd, in, out)
 	}
 	s.Show(form.Pages, t)
+}
+
+// costItems adds what belongs to the cost of an arm besides its parts.
+func costItems(s *form.Section, c *result.CostAccounting) {
+	add := func(name, text string) { s.FactIn(form.HTML, name, "%s", text) }
+	if c.LostUSD > 0 {
+		add("may have been charged, part of what was spent", c.LostUSD.String())
+	}
+	limit := "no cap"
+	if c.CapUSD != nil {
+		limit = c.CapUSD.String()
+	}
+	add("cap of all arms together", limit)
+	add("saved by cached replies", c.SavedText())
+	if c.SharedUSD > 0 {
+		add("what all arms share, such as controls", c.SharedUSD.String())
+	}
+	if l := c.List; l != nil && l.ReusedUSD > 0 {
+		add("filling the brains that were reused", l.ReusedUSD.String())
+	}
+	if l := c.List; l != nil && l.ReusedUnrecorded > 0 {
+		add("filling "+figure.Count(l.ReusedUnrecorded, "reused brain"), "not recorded")
+	}
+	add("list cost: alone, with an empty cache", c.ListText())
 }
 
 // listCost adds what the arm would have cost alone, unless it is free.

@@ -68,13 +68,13 @@ func properties(run *Run) []property {
 	}
 	s.add("reader_models", tally(res.ReaderModels))
 	s.add("daemon_version", id.Daemon.Version)
-	s.add("daemon_env", res.Settings.DaemonEnv.Text(nil))
+	s.add("daemon_env", res.Settings.DaemonEnv.Text())
 	if r := res.Replay; r != nil {
 		s.add("model_request_warnings", strings.Join(r.ModelRequests.Warnings(), "; "))
 	}
 	s.add("cost_usd", cost(res))
 	if e := res.Embeddings; e != nil {
-		s.add("embeddings", e.Text(strings.TrimSpace))
+		s.add("embeddings", e.Text())
 	}
 	if c := res.CostAccounting; c != nil {
 		s.add("saved_usd", strings.TrimPrefix(c.SavedText(), "$"))

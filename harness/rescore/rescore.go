@@ -221,9 +221,7 @@ func (r *Rescoring) Run(
 			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Imported: was.Imported,
 		},
 	}
-	if was.Embeddings != nil {
-		config.Notes.Embeddings = func() *result.Embeddings { return was.Embeddings }
-	}
+	config.Notes.Embeddings = was.Embeddings
 	if was.ReaderCost != nil {
 		config.Notes.ReaderPrices = new(was.ReaderCost.Prices())
 	}

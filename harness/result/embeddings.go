@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"strings"
 
 	"evalctl/internal/llm"
 )
@@ -23,8 +24,41 @@ type Embeddings struct {
 	Price *llm.USD `json:"price"`
 	// PricesDate is the day of the list price, YYYY-MM-DD; empty if it is not known or 0.
 	PricesDate string `json:"prices_date,omitempty"`
-	// Resumed is set if the run was resumed: what was embedded before that is missing.
-	Resumed bool `json:"since_resumed,omitempty"`
+	// Incomplete is set if the daemon has embedded more: the run was killed and resumed, or the daemon
+	// ended, and what it had embedded shortly before is not known.
+	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+// SetPrice sets Price and what follows from it. date is the day of the list prices, "" if it is not
+// known.
+func (e *Embeddings) SetPrice(prices llm.Prices, date string) {
+	if e == nil {
+		return
+	}
+	e.Price, e.PricesDate = nil, ""
+	if price, ok := prices.Of(e.Provider, e.Model); ok {
+		e.Price = &price.Input
+		if price.Input > 0 {
+			e.PricesDate = date
+		}
+	}
+	e.USD = e.Cost()
+}
+
+// Plus returns what was embedded in both parts of a run, without its price, nil if the model is
+// another one.
+func (e *Embeddings) Plus(more *Embeddings) *Embeddings {
+	if e.Provider != more.Provider || e.Model != more.Model {
+		return nil
+	}
+	sum := &Embeddings{
+		Provider: e.Provider, Model: e.Model, Embedded: e.Embedded + more.Embedded, Cached: e.Cached + more.Cached,
+		Incomplete: e.Incomplete || more.Incomplete,
+	}
+	if e.Tokens != nil && more.Tokens != nil {
+		sum.Tokens = new(*e.Tokens + *more.Tokens)
+	}
+	return sum
 }
 
 // Cost returns what USD must be.
@@ -40,13 +74,9 @@ func (e *Embeddings) Cost() *llm.USD {
 	return new(llm.Price{Input: *e.Price}.Cost(llm.Usage{InputTokens: int(*e.Tokens)}))
 }
 
-// Text says what was embedded and what it cost. escape is applied to the name of the model, which
-// is as the daemon wrote it.
-func (e *Embeddings) Text(escape func(string) string) string {
-	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, escape(e.Model), e.Cached)
-	if e.Tokens != nil && *e.Tokens > 0 {
-		text += fmt.Sprintf(", %d tokens", *e.Tokens)
-	}
+// Text says what was embedded and what it cost. The name of the model is as the daemon wrote it.
+func (e *Embeddings) Text() string {
+	text := e.Count()
 	switch {
 	case e.USD != nil:
 		text += ", " + e.USD.String()
@@ -58,8 +88,17 @@ func (e *Embeddings) Text(escape func(string) string) string {
 	if e.PricesDate != "" && e.USD != nil && *e.USD > 0 {
 		text += " at prices of " + e.PricesDate
 	}
-	if e.Resumed {
-		text += ", since the run was resumed"
+	return text
+}
+
+// Count is Text without the cost.
+func (e *Embeddings) Count() string {
+	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, strings.TrimSpace(e.Model), e.Cached)
+	if e.Tokens != nil && *e.Tokens > 0 {
+		text += fmt.Sprintf(", %d tokens", *e.Tokens)
+	}
+	if e.Incomplete {
+		text = "at least " + text
 	}
 	return text
 }

@@ -153,6 +153,14 @@ type JudgeModel struct {
 	Temperature   *float64 `json:"temperature"`
 }
 
+// TemperatureText returns the temperature for people, "default" without one.
+func (j *JudgeModel) TemperatureText() string {
+	if j.Temperature == nil {
+		return "default"
+	}
+	return fmt.Sprint(*j.Temperature)
+}
+
 // ToolID is the evalctl that ran.
 type ToolID struct {
 	Version string `json:"version"`

@@ -17,6 +17,9 @@ type ImportedID struct {
 	// SHA256 are the digests of the files, in the order given, MappingSHA256 that of the mapping file.
 	SHA256        []string `json:"sha256"`
 	MappingSHA256 string   `json:"mapping_sha256,omitempty"`
+	// Errata and OptionSeed are those of ReplayID.
+	Errata     string `json:"errata_sha256,omitempty"`
+	OptionSeed uint64 `json:"option_seed,omitempty"`
 }
 
 // Imported says where the answers of a result come from, if another harness stored them, and what

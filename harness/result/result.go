@@ -94,6 +94,9 @@ type Result struct {
 	ReaderCost *ReaderCost `json:"reader_cost,omitempty"`
 	// Embeddings is nil if the daemon does not say what it embedded.
 	Embeddings *Embeddings `json:"embeddings,omitempty"`
+	// Escaped are the processes of a started daemon that had left its process group and environment,
+	// and were ended with it. It is nil if that is not known, and for a daemon that was not started.
+	Escaped []string `json:"escaped_processes,omitzero"`
 	// OwnQuestions are those that evalctl asked before the run, and before each time it was resumed.
 	OwnQuestions []OwnQuestion `json:"own_questions,omitempty"`
 	Cost         Cost          `json:"cost"`
@@ -108,6 +111,9 @@ type Result struct {
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
 	Replay         *Replay         `json:"replay,omitempty"`
 }
+
+// EscapedText is what the processes in Result.Escaped are.
+const EscapedText = "processes of the daemon that had left its process group and its environment were ended"
 
 // GroundedText says how many passing answers rest on what was retrieved.
 func (r *Result) GroundedText() string {

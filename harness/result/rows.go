@@ -120,35 +120,3 @@ func (p CostPart) String() string {
 	}
 	return p.USD.String()
 }
-
-// CostItem is an amount with a name.
-type CostItem struct{ Name, Text string }
-
-// CostItems returns what belongs to the cost of a replay besides its parts, nil for another run.
-func (r *Result) CostItems() (items []CostItem) {
-	c := r.CostAccounting
-	if c == nil {
-		return nil
-	}
-	add := func(name, text string) { items = append(items, CostItem{name, text}) }
-	if c.LostUSD > 0 {
-		add("may have been charged, part of what was spent", c.LostUSD.String())
-	}
-	limit := "no cap"
-	if c.CapUSD != nil {
-		limit = c.CapUSD.String()
-	}
-	add("cap of all arms together", limit)
-	add("saved by cached replies", c.SavedText())
-	if c.SharedUSD > 0 {
-		add("what all arms share, such as controls", c.SharedUSD.String())
-	}
-	if l := c.List; l != nil && l.ReusedUSD > 0 {
-		add("filling the brains that were reused", l.ReusedUSD.String())
-	}
-	if l := c.List; l != nil && l.ReusedUnrecorded > 0 {
-		add("filling "+figure.Count(l.ReusedUnrecorded, "reused brain"), "not recorded")
-	}
-	add("list cost: alone, with an empty cache", c.ListText())
-	return items
-}

@@ -17,8 +17,11 @@ type Sweep struct {
 	Stopped Stop `json:"stopped"`
 	Planned int  `json:"planned"`
 	// WarmUp is the number of questions that were asked before the first cell and not measured.
-	WarmUp int    `json:"warm_up"`
-	Cells  []Cell `json:"cells"`
+	WarmUp int `json:"warm_up"`
+	// Embeddings and Escaped are those of Result, for the whole sweep.
+	Embeddings *Embeddings `json:"embeddings,omitempty"`
+	Escaped    []string    `json:"escaped_processes,omitzero"`
+	Cells      []Cell      `json:"cells"`
 }
 
 // Cell is one finished cell of the grid: what a result file has, without the retrieved texts.

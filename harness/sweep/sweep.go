@@ -84,7 +84,7 @@ func (g Grid) CheckForeign(m *mapping.Mapping, brains int) error {
 type Sweep struct {
 	Grid    Grid
 	Input   dataset.Input
-	Session *harness.Session
+	Session *harness.Session // whose embeddings are metered
 	// Brains are the ids at the daemon, by name.
 	Brains map[string]string
 	// Identity is that of all cells. Its scorer and the settings of the grid are set for each.
@@ -120,14 +120,25 @@ func (s *Sweep) Measure(ctx context.Context, file *File, started time.Time) (res
 	}
 	for i, cell := range cells {
 		if err := s.cell(ctx, &cell); err != nil {
+			s.embedded(ctx, &out)
 			return out, fmt.Errorf("stopped in cell %d of %d: %w", i+1, len(cells), err)
 		}
 		out.Cells = append(out.Cells, cell)
+		s.embedded(ctx, &out)
 		if err := file.Save(out); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
+}
+
+// embedded sets what the daemon has embedded so far, without its price.
+func (s *Sweep) embedded(ctx context.Context, out *result.Sweep) {
+	if now := s.Session.Embedded(context.WithoutCancel(ctx)); now != nil {
+		out.Embeddings = now
+	} else if out.Embeddings != nil { // the daemon has ended
+		out.Embeddings.Incomplete = true
+	}
 }
 
 func (s *Sweep) timeout() time.Duration {

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evalctl/docs"
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -48,48 +50,40 @@ func encodeJSON(v any) []byte {
 	return data
 }
 
-// schemas are the schemas of result and sweep files, by their kind.
-var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
+// sweepSchema is the schema of sweep files. It names that of result files.
+var sweepSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	kinds := []string{"result", "sweep"}
-	for _, kind := range kinds {
-		f, err := os.Open("../../docs/" + kind + ".schema.json")
+	for _, kind := range []string{"result", "sweep"} {
+		data, err := docs.Schemas.ReadFile(kind + ".schema.json")
 		if err != nil {
 			return nil, err
 		}
-		doc, err := jsonschema.UnmarshalJSON(f)
-		if err := errors.Join(err, f.Close()); err != nil {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
 			return nil, err
 		}
 		if err := c.AddResource("urn:evalctl:"+kind+":1", doc); err != nil {
 			return nil, err
 		}
 	}
-	compiled := map[string]*jsonschema.Schema{}
-	for _, kind := range kinds {
-		s, err := c.Compile("urn:evalctl:" + kind + ":1")
-		if err != nil {
-			return nil, err
-		}
-		compiled[kind] = s
-	}
-	return compiled, nil
+	return c.Compile("urn:evalctl:sweep:1")
 })
 
-func validateAs(kind string, data []byte) error {
-	known, err := schemas()
+// validate checks a sweep file.
+func validate(data []byte) error {
+	schema, err := sweepSchema()
 	if err != nil {
 		return err
 	}
 	if !utf8.Valid(data) {
 		return errors.New("not UTF-8")
 	}
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
-	return known[kind].Validate(v)
+	return schema.Validate(v)
 }
 
 // oneCell returns a sweep with one finished cell.
@@ -113,7 +107,7 @@ func TestSweepFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validateAs("sweep", data); err != nil {
+	if err := validate(data); err != nil {
 		t.Errorf("not valid against the schema: %v\n%s", err, data)
 	}
 	var back result.Sweep
@@ -145,7 +139,7 @@ func TestSweepFile(t *testing.T) {
 // TestSweepSchemaIsStrict checks that the schema rejects files that the code must not write.
 func TestSweepSchemaIsStrict(t *testing.T) {
 	good := encodeJSON(oneCell(1))
-	if err := validateAs("sweep", good); err != nil {
+	if err := validate(good); err != nil {
 		t.Fatal(err)
 	}
 	try := func(what string, change func(sweep, cell map[string]any)) {
@@ -154,7 +148,7 @@ func TestSweepSchemaIsStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(m, m["cells"].([]any)[0].(map[string]any))
-		if validateAs("sweep", encodeJSON(m)) == nil {
+		if validate(encodeJSON(m)) == nil {
 			t.Errorf("the schema accepts %s", what)
 		}
 	}

@@ -16,6 +16,9 @@ import (
 // writeBench writes a bench of two targets, edited as JSON by edit.
 func writeBench(t *testing.T, edit func(f map[string]any)) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a bench has much to compute, and nothing of that is concurrent")
+	}
 	f := &record.File{
 		Version: record.Version, Kind: record.Kind, SDK: "go", StartedAt: time.Unix(0, 0).UTC(), FinishedAt: time.Unix(60, 0).UTC(),
 		Tool: result.ToolID{Version: "1", Go: "go1", OS: "linux", Arch: "amd64", CPUs: 2},

@@ -157,7 +157,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: slices.Clone(res.Brains),
 		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
-		OwnQuestions: res.OwnQuestions, Mapped: res.Mapped, Imported: res.Imported,
+		OwnQuestions: res.OwnQuestions, Mapped: res.Mapped, Imported: res.Imported, Escaped: res.Escaped,
 		Cost: result.Cost{
 			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
 		},

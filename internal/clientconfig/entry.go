@@ -23,7 +23,7 @@ func (c Client) withEntry(text []byte, name string, entry Entry) ([]byte, error)
 	if c.section == "" {
 		return tomlWithEntry(text, name, entry)
 	}
-	wanted := jsonText(entry)
+	wanted := jsonedit.Text(entry)
 	existing, err := jsonedit.Lookup(text, c.section, name)
 	switch {
 	case err != nil:
@@ -129,20 +129,11 @@ func parseTOML(text []byte) (map[string]any, error) {
 // of TOML, except that TOML requires an escape for U+007F.
 func tomlTable(name string, entry Entry) string {
 	text := fmt.Sprintf("[%s.%s]\ncommand = %s\nargs = %s\n",
-		codexServers, name, jsonText(entry.Command), jsonText(entry.Args))
+		codexServers, name, jsonedit.Text(entry.Command), jsonedit.Text(entry.Args))
 	if len(entry.EnvVars) > 0 {
-		text += fmt.Sprintf("env_vars = %s\n", jsonText(entry.EnvVars))
+		text += fmt.Sprintf("env_vars = %s\n", jsonedit.Text(entry.EnvVars))
 	}
 	return strings.ReplaceAll(text, "\u007f", `\u007f`)
-}
-
-// jsonText encodes strings and lists of strings. Unlike json.Marshal it keeps <, > and &.
-func jsonText(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // strings can be encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // changedLines returns the lines that differ between two texts, with - and + before them.

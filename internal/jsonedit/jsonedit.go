@@ -61,11 +61,11 @@ func Insert(text []byte, section, name string, value json.RawMessage) ([]byte, e
 		return slices.Concat(kept, []byte(body+style.newline)), nil
 	case d.section.close == 0:
 		entry := style.object(style.unit, name, style.value(style.unit+style.unit, value))
-		return d.add(*d.root, style, "", style.unit, quote(section)+": "+entry), nil
+		return d.add(*d.root, style, "", style.unit, string(Text(section))+": "+entry), nil
 	}
 	outer := d.indentation(d.sectionKey, style.unit)
 	inner := outer + style.unit
-	return d.add(d.section, style, outer, inner, quote(name)+": "+style.value(inner, value)), nil
+	return d.add(d.section, style, outer, inner, string(Text(name))+": "+style.value(inner, value)), nil
 }
 
 // add returns the text with a member at the end of an object, whose closing brace is indented by
@@ -117,7 +117,7 @@ func (d *document) indentation(at int, otherwise string) string {
 
 // object returns an object with one member. Its closing brace is indented by indent.
 func (s style) object(indent, name, value string) string {
-	return "{" + s.newline + indent + s.unit + quote(name) + ": " + value + s.newline + indent + "}"
+	return "{" + s.newline + indent + s.unit + string(Text(name)) + ": " + value + s.newline + indent + "}"
 }
 
 // value returns value with its lines after the first indented by indent.
@@ -129,10 +129,11 @@ func (s style) value(indent string, value json.RawMessage) string {
 	return strings.ReplaceAll(b.String(), "\n", s.newline)
 }
 
-func quote(s string) string {
-	var b strings.Builder
+// Text encodes strings, and lists and structs of strings. Unlike json.Marshal it keeps <, > and &.
+func Text(v any) []byte {
+	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can be encoded
-	return strings.TrimSuffix(b.String(), "\n")
+	_ = e.Encode(v) // strings can be encoded
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

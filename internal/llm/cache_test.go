@@ -107,7 +107,7 @@ func TestCacheHit(t *testing.T) {
 		t.Error(cmp.Diff(want, got))
 	}
 	var pieces []string
-	got, err := p.Stream(t.Context(), r, func(s string) error { pieces = append(pieces, s); return nil })
+	got, err := p.Complete(t.Context(), streamed(r, func(s string) error { pieces = append(pieces, s); return nil }))
 	if err != nil || got != want || !cmp.Equal(pieces, []string{"answer 1"}) {
 		t.Error(err, pieces, got)
 	}

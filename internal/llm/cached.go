@@ -49,16 +49,8 @@ type cachedReply struct {
 
 func (p *cachedProvider) Name() string { return p.meter.Name() }
 
+// Complete emits a cached reply as one piece.
 func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, error) {
-	return p.call(ctx, r, nil)
-}
-
-// Stream emits a cached reply as one piece.
-func (p *cachedProvider) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
-	return p.call(ctx, r, emit)
-}
-
-func (p *cachedProvider) call(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	key, err := p.key(r)
 	if err != nil {
 		return Response{}, err
@@ -71,10 +63,10 @@ func (p *cachedProvider) call(ctx context.Context, r Request, emit func(string) 
 		}
 		defer done()
 		if hit {
-			return p.replay(key, r, reply, emit)
+			return p.replay(key, r, reply)
 		}
 	}
-	resp, err := p.meter.call(ctx, r, emit)
+	resp, err := p.meter.Complete(ctx, r)
 	var stored CacheKey
 	if err == nil && resp.Text != "" && (resp.FinishReason == "stop" || resp.FinishReason == "") {
 		p.cache.Store(key, cachedReply{
@@ -103,7 +95,7 @@ func (p *cachedProvider) key(r Request) (CacheKey, error) {
 	return NewCacheKey(p.Name(), p.baseURL, "/chat/completions", body, r.Attempt)
 }
 
-func (p *cachedProvider) replay(key CacheKey, r Request, reply cachedReply, emit func(string) error) (Response, error) {
+func (p *cachedProvider) replay(key CacheKey, r Request, reply cachedReply) (Response, error) {
 	u := Usage{reply.InputTokens, reply.OutputTokens, reply.Estimated}
 	if u.InputTokens == 0 { // nobody counted
 		u = estimate(r, reply.Text)
@@ -113,8 +105,8 @@ func (p *cachedProvider) replay(key CacheKey, r Request, reply cachedReply, emit
 	saved := p.meter.charge(r, &Response{Usage: u}, nil, Charge{Cost: worst, Lost: worst, Unpriced: !known})
 	p.cache.Saved(saved.Cost)
 	p.meter.account.Lookup(r.Model, key, &saved)
-	if emit != nil {
-		if err := emit(reply.Text); err != nil {
+	if r.Emit != nil {
+		if err := r.Emit(reply.Text); err != nil {
 			return Response{}, err
 		}
 	}

@@ -21,7 +21,7 @@ func NewFake() Fake { return Fake{} }
 // Name is "fake".
 func (Fake) Name() string { return ProviderFake }
 
-// Complete returns the whole answer.
+// Complete returns the whole answer, which it emits word by word.
 func (Fake) Complete(ctx context.Context, r Request) (Response, error) {
 	if err := ctx.Err(); err != nil {
 		return Response{}, err
@@ -35,26 +35,28 @@ func (Fake) Complete(ctx context.Context, r Request) (Response, error) {
 	if tokens(len(text)) > r.MaxTokens {
 		text, reason = printable.Prefix(text, bytesPerToken*r.MaxTokens), "length"
 	}
+	if err := r.stream(ctx, text); err != nil {
+		return Response{Attempts: 1}, err
+	}
 	u := estimate(r, text)
 	u.Estimated = false // here the estimate is the definition
 	return Response{Text: text, Model: FakeModel, FinishReason: reason, Usage: u, Attempts: 1}, nil
 }
 
-// Stream emits the answer word by word.
-func (f Fake) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
-	resp, err := f.Complete(ctx, r)
-	if err != nil {
-		return resp, err
+// stream emits a text word by word, if it is wanted.
+func (r Request) stream(ctx context.Context, text string) error {
+	if r.Emit == nil {
+		return nil
 	}
-	for word := range strings.SplitAfterSeq(resp.Text, " ") {
+	for word := range strings.SplitAfterSeq(text, " ") {
 		if err := ctx.Err(); err != nil {
-			return Response{Attempts: 1}, err
+			return err
 		}
-		if err := emit(word); err != nil {
-			return Response{Attempts: 1}, err
+		if err := r.Emit(word); err != nil {
+			return err
 		}
 	}
-	return resp, nil
+	return nil
 }
 
 func (r Request) offlineAnswer() (string, error) {

@@ -23,7 +23,7 @@ func TestFakeNeedsAnAnswer(t *testing.T) {
 	if !ok || e.Billed || !strings.Contains(err.Error(), "no offline answer") || !strings.Contains(err.Error(), "SVC_LLM_PROVIDER") {
 		t.Error(err)
 	}
-	if _, err := NewFake().Stream(t.Context(), ask(FakeModel, "q"), nil); err == nil {
+	if _, err := NewFake().Complete(t.Context(), streamed(ask(FakeModel, "q"), nil)); err == nil {
 		t.Error("a stream without an answer")
 	}
 }
@@ -31,7 +31,7 @@ func TestFakeNeedsAnAnswer(t *testing.T) {
 func TestFakeStreamAndUsage(t *testing.T) {
 	r := askFake("The ferry fare is five.")
 	var words []string
-	resp, err := NewFake().Stream(t.Context(), r, func(s string) error { words = append(words, s); return nil })
+	resp, err := NewFake().Complete(t.Context(), streamed(r, func(s string) error { words = append(words, s); return nil }))
 	want := Response{Text: "The ferry fare is five.", Model: "fake", FinishReason: "stop", Attempts: 1,
 		Usage: Usage{InputTokens: (len(RoleUser) + len(r.Messages[0].Content) + 3) / 4, OutputTokens: 6}}
 	if err != nil || resp != want || strings.Join(words, "") != resp.Text || len(words) != 5 {
@@ -43,7 +43,7 @@ func TestFakeStreamAndUsage(t *testing.T) {
 		t.Error(resp, err)
 	}
 	stop := errors.New("enough")
-	if _, err := NewFake().Stream(t.Context(), r, func(string) error { return stop }); err != stop { //nolint:errorlint // as it is
+	if _, err := NewFake().Complete(t.Context(), streamed(r, func(string) error { return stop })); err != stop { //nolint:errorlint // as it is
 		t.Error(err)
 	}
 }

@@ -116,18 +116,6 @@ func embedWords(text string, known stems) []embedWord {
 	return found
 }
 
-// stems caches stems, since stemming costs more than everything else here.
-type stems map[string]string
-
-func (s stems) of(word string) string {
-	stem, ok := s[word]
-	if !ok {
-		stem = english.Stem(word, true)
-		s[word] = stem
-	}
-	return stem
-}
-
 func wordWeight(spelled, base string) float64 {
 	letter := len(spelled) == 1 && unicode.IsLower(rune(spelled[0]))
 	switch {

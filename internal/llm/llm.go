@@ -30,6 +30,9 @@ type Request struct {
 	Messages    []Message
 	Temperature float64
 	MaxTokens   int
+	// Emit, if set, is called with each piece of the answer as it arrives. An error from it stops the
+	// call and is returned. It is not sent, but streaming is asked for.
+	Emit func(delta string) error
 	// JSON asks for strict JSON-object mode.
 	JSON bool
 	// Timeout limits each attempt, from its sending to the end of its answer; 0 is no limit. An
@@ -87,11 +90,8 @@ func (r *Response) counted() bool { return r.Usage.InputTokens > 0 || r.UsagePro
 type Provider interface {
 	// Name is the provider's name as in SVC_LLM_PROVIDER.
 	Name() string
-	// Complete returns the whole answer.
+	// Complete returns the whole answer, also if its pieces were emitted.
 	Complete(ctx context.Context, r Request) (Response, error)
-	// Stream calls emit with each piece of the answer as it arrives and returns the whole answer.
-	// An error from emit stops the stream and is returned.
-	Stream(ctx context.Context, r Request, emit func(delta string) error) (Response, error)
 }
 
 func (r Request) check() error {

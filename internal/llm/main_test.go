@@ -12,3 +12,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func ask(model, content string) Request {
 	return Request{Model: model, MaxTokens: 100, Messages: []Message{{RoleUser, content}}}
 }
+
+// streamed returns a request whose answer is emitted.
+func streamed(r Request, emit func(string) error) Request {
+	r.Emit = emit
+	return r
+}

@@ -48,7 +48,7 @@ type Totals struct {
 // retrier is a provider that repeats failed requests within one call. It calls perAttempt for each
 // attempt, which calls once unless it gives up.
 type retrier interface {
-	retrying(ctx context.Context, r Request, emit func(string) error,
+	retrying(ctx context.Context, r Request,
 		perAttempt func(once func() (Response, error)) (Response, error)) (Response, error)
 }
 
@@ -84,15 +84,6 @@ func (m *Meter) CheckModel(model string) error {
 
 // Complete calls the wrapped provider and accounts for the cost.
 func (m *Meter) Complete(ctx context.Context, r Request) (Response, error) {
-	return m.call(ctx, r, nil)
-}
-
-// Stream calls the wrapped provider and accounts for the cost.
-func (m *Meter) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
-	return m.call(ctx, r, emit)
-}
-
-func (m *Meter) call(ctx context.Context, r Request, emit func(string) error) (Response, error) {
 	if err := m.CheckModel(r.Model); err != nil {
 		return Response{}, err
 	}
@@ -106,22 +97,15 @@ func (m *Meter) call(ctx context.Context, r Request, emit func(string) error) (R
 		spent = spent.Plus(cost)
 		return resp, err
 	}
-	resp, err := m.start(ctx, r, emit, perAttempt)
+	var resp Response
+	var err error
+	if p, ok := m.provider.(retrier); ok {
+		resp, err = p.retrying(ctx, r, perAttempt)
+	} else {
+		resp, err = perAttempt(func() (Response, error) { return m.provider.Complete(ctx, r) })
+	}
 	resp.Cost = spent
 	return resp, err
-}
-
-func (m *Meter) start(ctx context.Context, r Request, emit func(string) error,
-	perAttempt func(func() (Response, error)) (Response, error)) (Response, error) {
-	if p, ok := m.provider.(retrier); ok {
-		return p.retrying(ctx, r, emit, perAttempt)
-	}
-	return perAttempt(func() (Response, error) {
-		if emit == nil {
-			return m.provider.Complete(ctx, r)
-		}
-		return m.provider.Stream(ctx, r, emit)
-	})
 }
 
 // attempt runs one request within its own reservation.

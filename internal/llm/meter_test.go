@@ -52,7 +52,7 @@ func TestMeterCounts(t *testing.T) {
 	if err != nil || resp.Cost != 15*token {
 		t.Error(resp, err)
 	}
-	if resp, err = m.Stream(t.Context(), ask("m", "q"), func(string) error { return nil }); err != nil || resp.Cost != 26*token {
+	if resp, err = m.Complete(t.Context(), streamed(ask("m", "q"), func(string) error { return nil })); err != nil || resp.Cost != 26*token {
 		t.Error(resp, err)
 	}
 	if resp, err = m.Complete(t.Context(), ask("m", "q")); err == nil || resp.Cost != 0 {

@@ -1,8 +1,10 @@
 package llm
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -95,36 +97,18 @@ func (u *USD) UnmarshalJSON(b []byte) error {
 // plainNotation returns a number without its exponent. It returns s itself if that has none, or is
 // no amount of whole nano-dollars that a USD can hold.
 func plainNotation(s string) string {
-	at := strings.IndexAny(s, "eE")
-	if at < 0 {
+	if !strings.ContainsAny(s, "eE") || !json.Valid([]byte(s)) {
 		return s
 	}
-	whole, frac, hasPoint := strings.Cut(s[:at], ".")
-	exponent, err := strconv.Atoi(s[at+1:])
-	if err != nil || whole == "" || hasPoint && frac == "" || !allDigits(whole+frac) {
+	amount, ok := new(big.Rat).SetString(s)
+	if !ok || amount.Num().BitLen() > 64+bits.Len(uint(Dollar)) {
 		return s
 	}
-	digits := strings.TrimLeft(whole+frac, "0")
-	if digits == "" {
-		return "0"
-	}
-	const most = 10 // digits of whole dollars
-	if exponent > most+len(frac) || exponent < -usdDigits-len(whole) {
-		return s // before it is added to: the sum might overflow
-	}
-	point := len(whole) + exponent - (len(whole+frac) - len(digits))
-	if point > most || point < -usdDigits {
+	plain := amount.FloatString(usdDigits)
+	if same, _ := new(big.Rat).SetString(plain); same.Cmp(amount) != 0 {
 		return s
 	}
-	digits = strings.TrimRight(digits, "0")
-	digits += strings.Repeat("0", max(0, point-len(digits)))
-	if point <= 0 {
-		digits, point = strings.Repeat("0", 1-point)+digits, 1
-	}
-	if point == len(digits) {
-		return digits
-	}
-	return digits[:point] + "." + digits[point:]
+	return plain
 }
 
 func (u USD) decimal() string {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,15 +89,10 @@ func (c endpointConfig) open(path string) (*openai.Client, endpoint, error) {
 // Name is the configured name.
 func (o *openAIProvider) Name() string { return o.provider }
 
-// Complete returns the whole answer.
+// Complete returns the whole answer. A stream that ends without a finish reason is an error, since
+// the answer is incomplete.
 func (o *openAIProvider) Complete(ctx context.Context, r Request) (Response, error) {
-	return o.retrying(ctx, r, nil, unmetered)
-}
-
-// Stream emits the answer as it arrives. A stream that ends without a finish reason is an error,
-// since the answer is incomplete.
-func (o *openAIProvider) Stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
-	return o.retrying(ctx, r, emit, unmetered)
+	return o.retrying(ctx, r, unmetered)
 }
 
 func unmetered(once func() (Response, error)) (Response, error) { return once() }
@@ -105,23 +101,23 @@ func unmetered(once func() (Response, error)) (Response, error) { return once() 
 // temperature, so none is sent and answers may vary. They spend part of MaxTokens on reasoning that
 // is not shown.
 func IsReasoningModel(model string) bool {
-	for _, prefix := range []string{"gpt-5", "gpt-6", "o1", "o3", "o4"} {
-		if strings.HasPrefix(model, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"gpt-5", "gpt-6", "o1", "o3", "o4"}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
 // once makes one HTTP request.
-func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) once(ctx context.Context, r Request) (Response, error) {
 	x := &exchange{timeout: r.Timeout}
 	if !IsReasoningModel(r.Model) {
 		x.temperature = &r.Temperature
 	}
 	var resp Response
 	err := o.attempt(ctx, x, r.Model, func(ctx context.Context) (err error) {
-		resp, err = o.send(ctx, x, r, emit)
+		if r.Emit == nil {
+			resp, err = o.complete(ctx, x, r)
+		} else {
+			resp, err = o.stream(ctx, r)
+		}
 		return err
 	})
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -130,13 +126,6 @@ func (o *openAIProvider) once(ctx context.Context, r Request, emit func(string) 
 		e.Billed = e.Billed || counted
 	}
 	return resp, err
-}
-
-func (o *openAIProvider) send(ctx context.Context, x *exchange, r Request, emit func(string) error) (Response, error) {
-	if emit == nil {
-		return o.complete(ctx, x, r)
-	}
-	return o.stream(ctx, r, emit)
 }
 
 // The answers of the library, with a usage of any form: nonsense there must not lose the answer.
@@ -175,7 +164,7 @@ func (o *openAIProvider) complete(ctx context.Context, x *exchange, r Request) (
 // emitError marks an error from the caller's emit, which is not the provider's.
 type emitError struct{ error }
 
-func (o *openAIProvider) stream(ctx context.Context, r Request, emit func(string) error) (Response, error) {
+func (o *openAIProvider) stream(ctx context.Context, r Request) (Response, error) {
 	req := wireRequest(r)
 	req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	stream, err := o.client.CreateChatCompletionStream(ctx, req)
@@ -217,7 +206,7 @@ func (o *openAIProvider) stream(ctx context.Context, r Request, emit func(string
 		}
 		if delta := chunk.Choices[0].Delta.Content; delta != "" {
 			text.WriteString(delta)
-			if err := emit(delta); err != nil {
+			if err := r.Emit(delta); err != nil {
 				return Response{}, emitError{err}
 			}
 		}

@@ -51,7 +51,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			r.Temperature, r.JSON = tt.temperature, tt.json
 			var err error
 			if tt.stream {
-				_, err = o.Stream(t.Context(), r, func(string) error { return nil })
+				_, err = o.Complete(t.Context(), streamed(r, func(string) error { return nil }))
 			} else {
 				_, err = o.Complete(t.Context(), r)
 			}
@@ -101,12 +101,12 @@ func TestStreamAnswer(t *testing.T) {
 		llmtest.Reply{Text: "one two three", FinishReason: "content_filter"})
 	var got []string
 	collect := func(s string) error { got = append(got, s); return nil }
-	resp, err := o.Stream(t.Context(), ask("gpt-4o", "q"), collect)
+	resp, err := o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), collect))
 	want := Response{Text: "one two three", Model: "gpt-4o", FinishReason: "stop", Usage: Usage{InputTokens: 11, OutputTokens: 7}, Attempts: 1}
 	if err != nil || resp != want || !cmp.Equal(got, []string{"one ", "two ", "three"}) {
 		t.Error(err, got, cmp.Diff(want, resp))
 	}
-	resp, err = o.Stream(t.Context(), ask("gpt-4o", "q"), collect)
+	resp, err = o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), collect))
 	if err != nil || resp.FinishReason != "content_filter" || !resp.Usage.Estimated {
 		t.Error(err, resp)
 	}
@@ -117,7 +117,7 @@ func TestStreamManyComments(t *testing.T) {
 	body := strings.Repeat(": keep-alive\n\n", 400) +
 		`data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	o, _ := openStub(t, llmtest.Reply{Body: body})
-	resp, err := o.Stream(t.Context(), ask("gpt-4o", "q"), func(string) error { return nil })
+	resp, err := o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(string) error { return nil }))
 	if err != nil || resp.Text != "hi" {
 		t.Error(resp, err)
 	}
@@ -145,7 +145,7 @@ func TestUnusableAnswers(t *testing.T) {
 			var resp Response
 			var err error
 			if tt.stream {
-				resp, err = o.Stream(t.Context(), ask("gpt-4o", "q"), func(string) error { return nil })
+				resp, err = o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(string) error { return nil }))
 			} else {
 				resp, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
 			}
@@ -160,7 +160,7 @@ func TestUnusableAnswers(t *testing.T) {
 func TestEmitErrorEndsTheStream(t *testing.T) {
 	o, srv := openStub(t, llmtest.Reply{Text: "one two three"})
 	stop := errors.New("enough")
-	_, err := o.Stream(t.Context(), ask("gpt-4o", "q"), func(string) error { return stop })
+	_, err := o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(string) error { return stop }))
 	if err != stop || len(srv.Calls()) != 1 { //nolint:errorlint // as it is
 		t.Errorf("got %v after %d calls", err, len(srv.Calls()))
 	}

@@ -17,15 +17,14 @@ import (
 )
 
 // retrying makes the HTTP attempts of one call, each within perAttempt.
-func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(string) error,
+func (o *openAIProvider) retrying(ctx context.Context, r Request,
 	perAttempt func(once func() (Response, error)) (Response, error)) (Response, error) {
 	if err := r.check(); err != nil {
 		return Response{}, err
 	}
 	emitted := false
-	watched := emit
-	if emit != nil {
-		watched = func(delta string) error {
+	if emit := r.Emit; emit != nil {
+		r.Emit = func(delta string) error {
 			emitted = true
 			return emit(delta)
 		}
@@ -33,7 +32,7 @@ func (o *openAIProvider) retrying(ctx context.Context, r Request, emit func(stri
 	made := 0 // requests; perAttempt may give up without making one
 	once := func() (Response, error) {
 		made++
-		return o.once(ctx, r, watched)
+		return o.once(ctx, r)
 	}
 	var resp Response
 	var last error

@@ -39,7 +39,7 @@ func TestRefusals(t *testing.T) {
 				o.attempts = 1
 				var err error
 				if stream {
-					_, err = o.Stream(t.Context(), ask("gpt-4o", "q"), func(string) error { return nil })
+					_, err = o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(string) error { return nil }))
 				} else {
 					_, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
 				}
@@ -72,7 +72,7 @@ func TestKeyStaysOutOfErrors(t *testing.T) {
 			o.attempts = 1
 			var err error
 			if stream {
-				_, err = o.Stream(t.Context(), ask("gpt-4o", "q"), func(string) error { return nil })
+				_, err = o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(string) error { return nil }))
 			} else {
 				_, err = o.Complete(t.Context(), ask("gpt-4o", "q"))
 			}
@@ -113,7 +113,7 @@ func TestRetriesEnd(t *testing.T) {
 func TestNoRetryAfterTheFirstPiece(t *testing.T) {
 	cut := llmtest.Reply{Text: "one two", CutAfter: 1}
 	o, srv := openStub(t, cut, llmtest.Reply{Text: "one two"})
-	_, err := o.Stream(t.Context(), ask("gpt-4o", "q"), func(string) error { return nil })
+	_, err := o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(string) error { return nil }))
 	if err == nil || len(srv.Calls()) != 1 {
 		t.Errorf("%v after %d calls", err, len(srv.Calls()))
 	}

@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/kljensen/snowball/english"
@@ -11,18 +13,45 @@ import (
 // words. A text of stop words alone, such as "No", keeps them. Fake answers compare texts by their
 // terms.
 func Terms(text string) map[string]bool {
-	all, content := map[string]bool{}, map[string]bool{}
-	for _, w := range words(text) {
-		stem := english.Stem(w, true)
-		all[stem] = true
-		if !english.IsStopWord(w) {
-			content[stem] = true
-		}
-	}
+	all := words(text)
+	content := slices.DeleteFunc(slices.Clone(all), english.IsStopWord)
 	if len(content) == 0 {
-		return all
+		content = all
 	}
-	return content
+	terms := make(map[string]bool, len(content))
+	known.Lock()
+	defer known.Unlock()
+	for _, w := range content {
+		terms[known.of(w)] = true
+	}
+	return terms
+}
+
+// known has the stems of this process.
+var known = struct {
+	sync.Mutex
+	stems
+}{stems: stems{}}
+
+// stems caches stems, because stemming costs more than all else that Fake does. The number of words
+// and their length are bounded, because a daemon runs for weeks.
+type stems map[string]string
+
+func (s stems) of(word string) string {
+	const most, longest = 1 << 15, 32
+	stem, ok := s[word]
+	if ok {
+		return stem
+	}
+	stem = english.Stem(word, true)
+	if len(word) > longest {
+		return stem
+	}
+	if len(s) >= most {
+		clear(s)
+	}
+	s[strings.Clone(word)] = strings.Clone(stem) // not the text that they are a part of
+	return stem
 }
 
 // words returns the lower-cased runs of letters, digits and marks. A possessive 's is a word

@@ -72,7 +72,7 @@ func TestHostileUsage(t *testing.T) {
 			return func(_ string, c Charge) { seen = append(seen, c) }, nil
 		})
 		whole, err := m.Complete(ctx, r)
-		streamed, streamErr := m.Stream(ctx, r, func(string) error { return nil })
+		streamed, streamErr := m.Complete(ctx, streamed(r, func(string) error { return nil }))
 		if err != nil || streamErr != nil || len(seen) != 2 {
 			t.Fatalf("%s: %v, %v, %d attempts", tt.raw, err, streamErr, len(seen))
 		}

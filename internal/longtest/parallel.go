@@ -9,11 +9,22 @@ import (
 // Parallel lets a package run at least n parallel tests at a time, however few processors there are,
 // unless the command line says how many. It is for tests that wait more than they compute, and is
 // called in TestMain.
-func Parallel(n int) {
+func Parallel(n int) { unlessGiven("test.parallel", max(n, runtime.GOMAXPROCS(0))) }
+
+// Histories sets how many random cases each test with rapid draws, unless the command line says how
+// many. It is for cases that take many commits or requests, and is called in TestMain of a package
+// that uses rapid.
+func Histories(n int) { unlessGiven("rapid.checks", n) }
+
+// unlessGiven sets a flag that the command line does not set.
+func unlessGiven(name string, n int) {
 	given := false
 	flag.Parse()
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(max(n, runtime.GOMAXPROCS(0)))) // a number is valid
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return
+	}
+	if err := flag.Set(name, strconv.Itoa(n)); err != nil {
+		panic(err) // the package does not have the flag
 	}
 }

@@ -58,6 +58,9 @@ var unusedGroups = []string{
 
 // Each group of the shared vectors has a test, which reads it from them and exists.
 func TestGroupsAreTested(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	b, err := os.ReadFile(sharedVectors)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("the shared vectors are missing: " + sharedVectors)

@@ -104,6 +104,9 @@ func TestSimulatedLatencyOfEqualRuns(t *testing.T) {
 // Sides of different sizes have a wrong level if the smaller one varies more: it is the one that
 // Welch's degrees of freedom follow.
 func TestSimulatedLatencyOfUnequalSides(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	random := rand.New(rand.NewPCG(9, 1))
 	for _, sd := range []float64{.3, 1, 3} {
 		got, limit := shareOf(4000, .05, func() bool {

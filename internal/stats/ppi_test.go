@@ -240,6 +240,9 @@ func number(right bool) float64 {
 // probabilities, independent and clustered answers. It is never wider than that of the labels alone
 // beyond the error of the simulation.
 func TestSimulatedCoverageOfPPI(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	rounds := longtest.Rounds(100, 4000)
 	random := rand.New(rand.NewPCG(31, 1))
 	for _, size := range [][2]int{{50, 20}, {200, 20}, {200, 100}, {2000, 50}, {2000, 500}} {
@@ -308,6 +311,9 @@ func TestSimulatedPPIOfTwoJudges(t *testing.T) {
 // The interval of a difference covers the true one, whether or not the judge errs on both answers of
 // a question alike. With equal systems, 0 is outside in at most 5 %.
 func TestSimulatedCoverageOfPPIDifference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	random := rand.New(rand.NewPCG(33, 1))
 	rounds := longtest.Rounds(100, 4000)
 	for _, size := range [][2]int{{200, 20}, {200, 100}, {1000, 200}} {

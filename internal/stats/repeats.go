@@ -43,10 +43,8 @@ func VarianceSplit(perQuestion [][]float64) (question, run float64) {
 	for _, scores := range perQuestion {
 		all = append(all, scores...)
 	}
-	total, n := 0.0, float64(len(all))
-	for _, v := range all {
-		total += v
-	}
+	n := float64(len(all))
+	overall, _ := moments(all)
 	for _, scores := range perQuestion {
 		if len(scores) == 0 {
 			continue
@@ -58,7 +56,7 @@ func VarianceSplit(perQuestion [][]float64) (question, run float64) {
 		if len(scores) > 1 {
 			within += variance * (size - 1)
 		}
-		between += size * (mean - total/n) * (mean - total/n)
+		between += size * (mean - overall) * (mean - overall)
 	}
 	if questions < 2 || n == questions {
 		return math.NaN(), math.NaN()

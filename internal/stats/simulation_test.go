@@ -48,6 +48,9 @@ func TestSimulatedGate(t *testing.T) {
 // Wilson's interval covers the true rate in close to 95 % of runs, also for rates near 1, where the
 // interval rate ± 1.96·SE does not.
 func TestSimulatedCoverageOfWilson(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	random := rand.New(rand.NewPCG(2, 1))
 	for _, n := range []int{50, 500} {
 		for _, p := range []float64{.5, .9, .96} {
@@ -130,6 +133,9 @@ func simulateClusters(rounds int, seed uint64) (c simulatedCoverage) {
 // The clustered interval covers the overall rate as often as it says, the one that ignores the
 // conversations does not.
 func TestSimulatedCoverageOfClusters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	const rounds = 2000
 	got := simulateClusters(rounds, 1)
 	expect(t, "coverage of the clustered interval", got.Clustered, .95, .01+4*math.Sqrt(.95*.05/rounds))
@@ -268,6 +274,9 @@ func TestSimulatedCoverageOfClusterBootstrap(t *testing.T) {
 // An interval by order statistics covers the true percentile at least as often as it says, of a
 // distribution with a long tail.
 func TestSimulatedCoverageOfPercentiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	random := rand.New(rand.NewPCG(9, 1))
 	for _, c := range []struct {
 		n int

@@ -55,13 +55,14 @@ func drive(tb testing.TB, a *Actor, n int) (result.Result, time.Duration) {
 // bare sends the model n requests, 16 at a time, without a run and without a daemon.
 func bare(tb testing.TB, a *Actor, n int) time.Duration {
 	tb.Helper()
+	request := a.request(tulips, nil)
+	request.Emit = func(string) error { return nil }
 	start := time.Now()
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
 			for range n / 16 {
-				_, err := a.cfg.Reader.Stream(tb.Context(), a.request(tulips, nil), func(string) error { return nil })
-				if err != nil {
+				if _, err := a.cfg.Reader.Complete(tb.Context(), request); err != nil {
 					tb.Error(err)
 				}
 			}

@@ -2,7 +2,6 @@ package actor
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"evalctl/internal/llm"
@@ -13,10 +12,7 @@ import (
 type recording struct{ last *llm.Request }
 
 func (recording) Name() string { return llm.ProviderOpenAI }
-func (r recording) Complete(context.Context, llm.Request) (llm.Response, error) {
-	return llm.Response{}, errors.New("not streamed")
-}
-func (r recording) Stream(_ context.Context, req llm.Request, _ func(string) error) (llm.Response, error) {
+func (r recording) Complete(_ context.Context, req llm.Request) (llm.Response, error) {
 	*r.last = req
 	return llm.Response{}, nil
 }

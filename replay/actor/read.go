@@ -38,19 +38,20 @@ func (a *Actor) read(
 		ans.Attempts++
 	}
 	req.Retried = func(e *llm.Error) { retried(readerFailure(e)) }
+	req.Emit = func(string) error {
+		came := before + time.Since(sent.began())
+		ans.Timeline.Add(protocol.EventDelta, came)
+		if ans.FirstDelta == 0 {
+			ans.FirstDelta = came
+		}
+		return nil
+	}
 	for reading := 1; ; reading++ {
 		ans.FirstDelta, ans.Timeline = 0, nil
 		if reading > 1 {
 			sent.restart()
 		}
-		resp, err := a.cfg.Reader.Stream(rctx, req, func(string) error {
-			came := before + time.Since(sent.began())
-			ans.Timeline.Add(protocol.EventDelta, came)
-			if ans.FirstDelta == 0 {
-				ans.FirstDelta = came
-			}
-			return nil
-		})
+		resp, err := a.cfg.Reader.Complete(rctx, req)
 		ans.Latency = before + time.Since(sent.began())
 		ans.Waited = waited + sent.waited()
 		addUse(&ans, resp)

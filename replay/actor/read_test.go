@@ -300,21 +300,15 @@ func (failing) Name() string { return "failing" }
 func (f failing) Complete(context.Context, llm.Request) (llm.Response, error) {
 	return llm.Response{}, f.err
 }
-func (f failing) Stream(context.Context, llm.Request, func(string) error) (llm.Response, error) {
-	return llm.Response{}, f.err
-}
 
 // sleeping is a model that answers after a while, and never if that is 0.
 type sleeping struct{ time.Duration }
 
 func (sleeping) Name() string { return "sleeping" }
-func (s sleeping) Complete(context.Context, llm.Request) (llm.Response, error) {
-	return llm.Response{}, errors.New("not streamed")
-}
-func (s sleeping) Stream(ctx context.Context, _ llm.Request, emit func(string) error) (llm.Response, error) {
+func (s sleeping) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	select {
 	case <-time.After(s.Duration):
-		return llm.Response{Text: "x", Attempts: 1}, emit("x")
+		return llm.Response{Text: "x", Attempts: 1}, r.Emit("x")
 	case <-ctx.Done():
 		return llm.Response{Attempts: 1, Cost: 1}, ctx.Err()
 	}

@@ -30,7 +30,7 @@ func TestCompletion(t *testing.T) {
 		t.Error(err, cmp.Diff(want, got))
 	}
 	var pieces []string
-	got, err := p.Stream(t.Context(), ask("q"), func(s string) error { pieces = append(pieces, s); return nil })
+	got, err := p.Complete(t.Context(), streamed(ask("q"), func(s string) error { pieces = append(pieces, s); return nil }))
 	if err != nil || got != want || !cmp.Equal(pieces, []string{"one ", "two ", "three"}) {
 		t.Error(err, pieces, cmp.Diff(want, got))
 	}
@@ -155,7 +155,7 @@ func TestCutStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// Our client repeats what broke off, so the script ends after the first reply.
 			r := start(t, new(llm.Dollar), nil, llmtest.Script(tt.reply))
-			_, err := r.client().Stream(t.Context(), ask("q"), func(string) error { return nil })
+			_, err := r.client().Complete(t.Context(), streamed(ask("q"), func(string) error { return nil }))
 			if (err == nil) != (tt.err == "") || err != nil && tt.err != "JSON" && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("got %v", err)
 			}
@@ -174,12 +174,12 @@ func TestDisconnect(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var pieces []string
-	_, err := r.client().Stream(ctx, ask("q"), func(s string) error {
+	_, err := r.client().Complete(ctx, streamed(ask("q"), func(s string) error {
 		if pieces = append(pieces, s); len(pieces) == 2 {
 			cancel() // the provider hangs: these have arrived before the end of the answer
 		}
 		return nil
-	})
+	}))
 	if !errors.Is(err, context.Canceled) || !cmp.Equal(pieces, []string{"one ", "two "}) {
 		t.Error(pieces, err)
 	}
@@ -368,16 +368,9 @@ func TestUsageEvent(t *testing.T) {
 // mode only nothing is sent.
 func TestCache(t *testing.T) {
 	dir := t.TempDir()
-	open := func(mode llm.CacheMode) *llm.Cache {
-		c, err := llm.OpenCache(dir, mode, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
 	reply := llmtest.Reply{Text: "one two", Input: 10, Output: 5}
 	cut := llmtest.Reply{Text: "one", FinishReason: "length", Input: 1, Output: 1}
-	first := start(t, new(llm.Dollar), open(llm.CacheWrite), llmtest.Script(reply, reply, llmtest.Reply{Input: 10}, cut, cut))
+	first := start(t, new(llm.Dollar), openCache(t, dir, llm.CacheWrite), llmtest.Script(reply, reply, llmtest.Reply{Input: 10}, cut, cut))
 	upstream := first.vendor.URL
 	bodies := []struct{ path, body string }{
 		{completions, `{"model":"m","max_tokens":5,"messages":[]}`},
@@ -385,7 +378,7 @@ func TestCache(t *testing.T) {
 		{embeddings, `{"model":"e","input":["a"]}`},
 	}
 	var want []string
-	again := start(t, new(llm.Dollar), open(llm.CacheWrite), nil)
+	again := start(t, new(llm.Dollar), openCache(t, dir, llm.CacheWrite), nil)
 	again.upstream = upstream
 	for _, r := range []*rig{first, again} {
 		for i, b := range bodies {
@@ -396,7 +389,7 @@ func TestCache(t *testing.T) {
 		}
 	}
 	// The same completion, for a caller that asks for the usage: the stored answer has it.
-	usage := start(t, new(llm.Dollar), open(llm.CacheWrite), nil)
+	usage := start(t, new(llm.Dollar), openCache(t, dir, llm.CacheWrite), nil)
 	usage.upstream = upstream
 	_, body := usage.post("/v1/chat/completions", `{"model":"m","max_tokens":5,"messages":[],"stream":true,"stream_options":{"include_usage":true}}`)
 	if n := len(first.vendor.Calls()); n != 3 || !strings.Contains(body, `"prompt_tokens":10`) {
@@ -417,7 +410,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 
-	only := start(t, new(llm.USD(0)), open(llm.CacheOnly), nil)
+	only := start(t, new(llm.USD(0)), openCache(t, dir, llm.CacheOnly), nil)
 	only.upstream = upstream
 	for i, b := range bodies {
 		if res, body := only.post("/v1"+b.path, b.body); res.StatusCode != 200 || body != want[i] {
@@ -436,10 +429,7 @@ func TestCache(t *testing.T) {
 // TestCacheIsShared: the same request by evalctl itself, with the same cache, is another one. Its
 // reply is stored in another form.
 func TestCacheIsShared(t *testing.T) {
-	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := openCache(t, t.TempDir(), llm.CacheWrite)
 	reply := llmtest.Reply{Text: "one two", Input: 10, Output: 5}
 	r := start(t, nil, cache, llmtest.Script(reply, reply))
 	own, err := llm.Open(llm.Config{
@@ -486,10 +476,7 @@ func TestRepeatedRequest(t *testing.T) {
 		{llm.CacheWrite, true, []string{"reply 5", "reply 6"}},
 		{llm.CacheOnly, true, []string{"reply 5", "reply 6", "reply 3", "reply 3"}},
 	} {
-		cache, err := llm.OpenCache(dir, tt.mode, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cache := openCache(t, dir, tt.mode)
 		r := start(t, nil, cache, nil)
 		r.upstream, r.config.Fresh = vendor.URL, tt.fresh
 		r.config.Phase = func() ledger.Phase { return ledger.Ingest }
@@ -509,12 +496,9 @@ func TestRepeatedRequest(t *testing.T) {
 
 // TestBrokenStreamIsNotStored, although its beginning looks like an answer.
 func TestBrokenStreamIsNotStored(t *testing.T) {
-	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := openCache(t, t.TempDir(), llm.CacheWrite)
 	r := start(t, nil, cache, llmtest.Script(llmtest.Reply{Text: "one two three", CutAfter: 2}))
-	_, _ = r.client().Stream(t.Context(), ask("q"), func(string) error { return nil })
+	_, _ = r.client().Complete(t.Context(), streamed(ask("q"), func(string) error { return nil }))
 	r.spent()
 	if s := cache.Stats(); s.Stored != 0 || s.Misses == 0 {
 		t.Errorf("%+v", s)
@@ -570,10 +554,7 @@ func TestSavedIsCharged(t *testing.T) {
 		"impossible": `{"prompt_tokens": -1}`, "too much": `{"prompt_tokens": 1000000}`,
 	} {
 		for _, limit := range []*llm.USD{nil, new(llm.Dollar)} {
-			cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cache := openCache(t, t.TempDir(), llm.CacheWrite)
 			paid := start(t, limit, cache, llmtest.Script(llmtest.Reply{Text: "one two", Usage: usage}))
 			kept := start(t, limit, cache, nil)
 			kept.upstream = paid.vendor.URL
@@ -587,10 +568,7 @@ func TestSavedIsCharged(t *testing.T) {
 			}
 		}
 	}
-	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := openCache(t, t.TempDir(), llm.CacheWrite)
 	r := start(t, nil, cache, nil)
 	key, err := r.cacheKey(&call{path: completions, body: []byte(body)}, 0)
 	if err != nil {

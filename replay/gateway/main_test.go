@@ -60,6 +60,15 @@ func start(t *testing.T, limit *llm.USD, cache *llm.Cache, reply func(llmtest.Ca
 	return r
 }
 
+func openCache(t *testing.T, dir string, mode llm.CacheMode) *llm.Cache {
+	t.Helper()
+	c, err := llm.OpenCache(dir, mode, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // client returns our own client of the gateway.
 func (r *rig) client() llm.Provider {
 	r.t.Helper()
@@ -109,4 +118,10 @@ func (r *rig) spent() (total, lost llm.USD) {
 
 func ask(content string) llm.Request {
 	return llm.Request{Model: "m", MaxTokens: 100, Messages: []llm.Message{{Role: llm.RoleUser, Content: content}}}
+}
+
+// streamed returns a request whose answer is emitted.
+func streamed(r llm.Request, emit func(string) error) llm.Request {
+	r.Emit = emit
+	return r
 }

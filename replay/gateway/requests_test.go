@@ -150,7 +150,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 	r.do("POST", "/v1/messages", "{}", func(q *http.Request) { q.Host = "attacker.example" })
 	// A stream that breaks off has failed too.
-	_, _ = r.client().Stream(t.Context(), ask("q"), func(string) error { return nil })
+	_, _ = r.client().Complete(t.Context(), streamed(ask("q"), func(string) error { return nil }))
 	got := r.Requests()
 	broken := got.Answers.Made - 3 // our client repeats it
 	want := result.ModelRequests{

@@ -58,6 +58,10 @@ func Read(s Spec) (*Import, error) {
 	}}
 	if s.Dataset != nil {
 		im.matcher = newMatcher(s.Dataset.Questions)
+		im.ID.OptionSeed = s.Dataset.OptionSeed
+		if e := s.Dataset.Errata; e != nil {
+			im.ID.Errata = e.SHA256
+		}
 	}
 	var mapped layout
 	if s.Mapping != "" {
@@ -125,6 +129,10 @@ func (im *Import) add(c *content, l layout) error {
 			continue
 		}
 		taken[i] = true
+		if q := im.matcher.questions[i]; excluded(q) {
+			im.Report.Unmatched = append(im.Report.Unmatched, a.unmatched(fmt.Sprintf("the errata exclude the question %q", q.ID)))
+			continue
+		}
 		im.Report.MatchedBy[how]++
 		im.goldDiffers(i, a)
 		if earlier := im.answers[i]; earlier == nil {
@@ -194,11 +202,17 @@ func (a *answer) complete(other answer) error {
 	return nil
 }
 
+// excluded reports whether errata exclude a question.
+func excluded(q source.Question) bool { return q.Erratum != nil && q.Erratum.Exclude }
+
 // finish makes the records of the answers.
 func (im *Import) finish(b *source.Benchmark) (err error) {
 	var asked []dataset.Question
 	for i, q := range im.matcher.questions {
 		a := im.answers[i]
+		if a == nil && excluded(q) {
+			continue
+		}
 		if a == nil {
 			im.Report.Unanswered = append(im.Report.Unanswered, q.ID)
 			continue

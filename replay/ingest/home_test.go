@@ -148,30 +148,26 @@ func TestBuild(t *testing.T) {
 		return path
 	}
 	program, script := write("program", "#!/bin/sh\n"), write("script.py", "print(1)")
-	build := func(version string, command ...string) string {
-		b, err := Build(command, version)
+	build := func(command ...string) string {
+		b, err := Build(command)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	first := build("1", program, script, "--addr", "{addr}", dir)
-	if build("1", program, script, "--addr", "{addr}", dir) != first {
+	first := build(program, script, "--addr", "{addr}", dir)
+	if build(program, script, "--addr", "{addr}", dir) != first {
 		t.Error("the same command has another build")
 	}
-	seen := map[string]bool{first: true, build("2", program, script, "--addr", "{addr}", dir): true,
-		build("1", program, script, "--addr", "{url}", dir): true}
+	seen := map[string]bool{first: true, build(program, script, "--addr", "{url}", dir): true}
 	write("script.py", "print(2)")
-	seen[build("1", program, script, "--addr", "{addr}", dir)] = true
+	seen[build(program, script, "--addr", "{addr}", dir)] = true
 	write("program", "#!/bin/bash\n")
-	seen[build("1", program, script, "--addr", "{addr}", dir)] = true
-	if len(seen) != 5 {
-		t.Errorf("%d builds of 5", len(seen))
+	seen[build(program, script, "--addr", "{addr}", dir)] = true
+	if len(seen) != 4 {
+		t.Errorf("%d builds of 4", len(seen))
 	}
-	if b := build("1.2"); b != "1.2" {
-		t.Errorf("got %q", b)
-	}
-	if _, err := Build([]string{filepath.Join(dir, "none")}, "1"); err == nil {
+	if _, err := Build([]string{filepath.Join(dir, "none")}); err == nil {
 		t.Error("a missing program has a build")
 	}
 }

@@ -45,10 +45,7 @@ func TestFill(t *testing.T) {
 			cfg.Shared = c.shared
 			var sessions atomic.Int64
 			cfg.Progress = func(n int) { sessions.Add(int64(n)) }
-			f, err := Fill(t.Context(), cfg, b, all(b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := fill(t, cfg, b, all(b)...)
 			diff := cmp.Diff(c.want, f.Report, cmpopts.IgnoreFields(result.Ingest{}, "Seconds", "Signature"))
 			if diff != "" || sessions.Load() != 5 || len(f.Report.Signature) != 64 || f.Report.Seconds <= 0 {
 				t.Errorf("%d sessions, %+v\n%s", sessions.Load(), f.Report, diff)
@@ -72,10 +69,7 @@ func TestSharedTwins(t *testing.T) {
 	b := bench(t, instances)
 	cfg := config(t, serve(t, nil).URL, Bulk)
 	cfg.Shared = "pool"
-	f, err := Fill(t.Context(), cfg, b, all(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fill(t, cfg, b, all(b)...)
 	q := b.Questions[1].Dataset()
 	chunks := search(t, cfg, f, q, 5)
 	if len(chunks) == 0 || len(chunks[0].Duplicates) != 1 {
@@ -111,10 +105,7 @@ func TestNone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := Fill(t.Context(), cfg, b, all(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fill(t, cfg, b, all(b)...)
 	if f.Report.Brains != 2 || f.Report.Reused != 0 || f.Report.Signature != "" || f.Report.Documents != 0 {
 		t.Errorf("got %+v", f.Report)
 	}
@@ -179,10 +170,7 @@ func TestInterruptedFill(t *testing.T) {
 		if n := brainsOf(t, cfg); n != 1 || len(seeded) != 1 {
 			t.Fatalf("%d brains are left, %v are marked", n, seeded)
 		}
-		f, err := Fill(t.Context(), cfg, b, all(b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := fill(t, cfg, b, all(b)...)
 		if f.Report.Reused != 0 || s.creates.Load() != 2 || len(seeded) != 2 || f.Report.Sessions != 5 {
 			t.Errorf("%d brains were created, %+v", s.creates.Load(), f.Report)
 		}
@@ -196,25 +184,17 @@ func TestReuse(t *testing.T) {
 		s := serve(t, nil)
 		cfg := config(t, s.URL, m)
 		cfg.Record = filepath.Join(t.TempDir(), "cache", "brains.json")
-		fill := func(c Config, ids ...string) *Filled {
-			t.Helper()
-			f, err := Fill(t.Context(), c, b, ids)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return f
-		}
 		q := b.Questions[0].Dataset()
-		first := fill(cfg, "q1")
+		first := fill(t, cfg, b, "q1")
 		if first.Report.Reused != 0 {
 			t.Errorf("reused %d", first.Report.Reused)
 		}
-		again := fill(cfg, "q1", "q2")
+		again := fill(t, cfg, b, "q1", "q2")
 		if again.Report.Reused != 1 || again.Brains[q.Brain] != first.Brains[q.Brain] ||
 			again.Report.Signature == first.Report.Signature {
 			t.Errorf("got %+v", again)
 		}
-		third := fill(cfg, "q2", "q1")
+		third := fill(t, cfg, b, "q2", "q1")
 		if third.Report.Reused != 2 || third.Report.Signature != again.Report.Signature {
 			t.Errorf("got %+v", third.Report)
 		}
@@ -230,28 +210,28 @@ func TestReuse(t *testing.T) {
 		} {
 			other := cfg
 			change(&other)
-			if f := fill(other, "q1"); f.Report.Reused != 0 || f.Brains[q.Brain] == first.Brains[q.Brain] {
+			if f := fill(t, other, b, "q1"); f.Report.Reused != 0 || f.Brains[q.Brain] == first.Brains[q.Brain] {
 				t.Errorf("another %s: %+v", name, f)
 			}
 		}
 		unknown := cfg
 		unknown.Daemon.Build = ""
-		if f := fill(unknown, "q1"); f.Report.Reused != 0 {
+		if f := fill(t, unknown, b, "q1"); f.Report.Reused != 0 {
 			t.Errorf("a brain of an unknown build was reused: %+v", f.Report)
 		}
 		forge(t, cfg.Record)
-		if f := fill(cfg, "q1"); f.Report.Reused != 0 {
+		if f := fill(t, cfg, b, "q1"); f.Report.Reused != 0 {
 			t.Errorf("a brain with another signature was reused: %+v", f.Report)
 		}
-		fill(cfg, "q2")
+		fill(t, cfg, b, "q2")
 		lost := seed.NewBrain(cfg.Service, cfg.Dialect, first.Brains[q.Brain])
 		if err := lost.Remove(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if f := fill(cfg, "q1", "q2"); f.Report.Reused != 1 {
+		if f := fill(t, cfg, b, "q1", "q2"); f.Report.Reused != 1 {
 			t.Errorf("a brain that is gone was reused: %+v", f.Report)
 		}
-		if f := fill(cfg, "q1", "q2"); f.Report.Reused != 2 {
+		if f := fill(t, cfg, b, "q1", "q2"); f.Report.Reused != 2 {
 			t.Errorf("the brain was not filled again: %+v", f.Report)
 		}
 	}
@@ -274,10 +254,7 @@ func forge(t *testing.T, path string) {
 func TestUnknownRest(t *testing.T) {
 	b := bench(t, instances)
 	cfg := config(t, serve(t, nil).URL, Bulk)
-	f, err := Fill(t.Context(), cfg, b, []string{"q1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fill(t, cfg, b, "q1")
 	remote := seed.NewBrain(cfg.Service, cfg.Dialect, f.Brains[b.Questions[0].Brain])
 	h, err := b.Haystack("q2")
 	if err != nil {

@@ -39,10 +39,7 @@ const corpus = `{"path":"trip.md","title":"Ferry","text":"The ferry goes to Elba
 func TestDocumentsOfAFile(t *testing.T) {
 	b := jsonl(t, corpus)
 	cfg := config(t, serve(t, nil).URL, Bulk)
-	f, err := Fill(t.Context(), cfg, b, all(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fill(t, cfg, b, all(b)...)
 	if f.Report.Documents != 3 || f.Report.Sessions != 0 || f.Report.Brains != 2 {
 		t.Errorf("got %+v", f.Report)
 	}

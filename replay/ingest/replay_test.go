@@ -66,10 +66,7 @@ func TestSentMessages(t *testing.T) {
 	})
 	cfg := config(t, s.URL, Replay)
 	cfg.Dialect = result.Snake
-	f, err := Fill(t.Context(), cfg, b, []string{"q1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fill(t, cfg, b, "q1")
 	h, err := b.Haystack("q1")
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +109,7 @@ func TestWithoutBatches(t *testing.T) {
 		d.ServeHTTP(w, r)
 	})
 	cfg := config(t, s.URL, Replay)
-	f, err := Fill(t.Context(), cfg, b, all(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fill(t, cfg, b, all(b)...)
 	if s.posts.Load() != 11+2 || f.Report.Messages != 11 {
 		t.Errorf("%d requests, %+v", s.posts.Load(), f.Report)
 	}
@@ -159,10 +153,7 @@ func TestLostAnswers(t *testing.T) {
 				}
 			})
 			cfg := config(t, s.URL, Replay)
-			f, err := Fill(t.Context(), cfg, b, []string{"q1"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := fill(t, cfg, b, "q1")
 			if s.deletes.Load() != c.deletes {
 				t.Errorf("%d brains were deleted", s.deletes.Load())
 			}
@@ -328,10 +319,7 @@ func TestForeignDaemon(t *testing.T) {
 	s := daemontest.New(t, d.serve)
 	cfg := config(t, s.URL, Replay)
 	cfg.Dialect = result.Camel
-	f, err := Fill(t.Context(), cfg, b, []string{"q1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fill(t, cfg, b, "q1")
 	if d.polls != 9 || len(d.order) != 3 {
 		t.Errorf("%d looks at jobs, sessions %q", d.polls, d.order)
 	}
@@ -399,10 +387,7 @@ func TestSameRanking(t *testing.T) {
 	for _, build := range []string{"1", "2"} {
 		cfg := config(t, s.URL, Replay)
 		cfg.Daemon.Build = build
-		f, err := Fill(t.Context(), cfg, b, []string{id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := fill(t, cfg, b, id)
 		found := map[string][]result.Chunk{}
 		for _, q := range b.Questions {
 			if q.Haystack == id {

@@ -65,6 +65,16 @@ func open(tb testing.TB, path string) *source.Benchmark {
 	return b
 }
 
+// fill fills the brains of haystacks.
+func fill(tb testing.TB, c Config, b *source.Benchmark, haystacks ...string) *Filled {
+	tb.Helper()
+	f, err := Fill(tb.Context(), c, b, haystacks)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
 // all returns the ids of all haystacks.
 func all(b *source.Benchmark) []string {
 	var ids []string

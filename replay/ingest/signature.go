@@ -21,7 +21,8 @@ const schema = 1
 
 // Daemon says what determines the contents of a brain besides what is written to it.
 type Daemon struct {
-	// Build identifies the program, see Build. If it is empty, no brain is reused.
+	// Build is the version that the daemon reports, followed by the function's Build if it was
+	// started. If it is empty, no brain is reused.
 	Build string
 	// Models are the provider, the model and the embedder that the daemon uses, in any form. The
 	// prompts by which it extracts facts are part of its program.
@@ -62,14 +63,10 @@ func digest(v any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Build returns what identifies the program of a daemon that is started with a command: the version
-// that it reports, which may be empty, with a hash of the command, of the program file and of all
-// arguments that are names of files. What these load is not covered. For a daemon that somebody
-// else has started, the command is empty, and the build is the version alone.
-func Build(command []string, version string) (string, error) {
-	if len(command) == 0 {
-		return version, nil
-	}
+// Build returns what identifies the program of a daemon that is started with a command: a hash of
+// the command, of the program file and of all arguments that are names of files. What these load is
+// not covered. It reads these files as a whole.
+func Build(command []string) (string, error) {
 	program, err := exec.LookPath(command[0])
 	if err != nil {
 		return "", fmt.Errorf("identify the daemon's program: %w", err)
@@ -86,7 +83,7 @@ func Build(command []string, version string) (string, error) {
 			return "", fmt.Errorf("identify the daemon's program: %w", err)
 		}
 	}
-	return version + "+" + hex.EncodeToString(sum.Sum(nil)), nil
+	return "+" + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // addFile adds the content of a regular file to a hash. Any other name adds nothing.

@@ -33,11 +33,7 @@ var errKilled = errors.New("killed")
 
 func (*vendor) Name() string { return llm.ProviderOpenAI }
 
-func (v *vendor) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
-	return v.Stream(ctx, r, nil)
-}
-
-func (v *vendor) Stream(_ context.Context, r llm.Request, _ func(string) error) (llm.Response, error) {
+func (v *vendor) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.dead != nil {

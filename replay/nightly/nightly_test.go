@@ -102,14 +102,17 @@ func TestNoScore(t *testing.T) {
 	stopped.Questions, stopped.Stopped = stopped.Questions[:40], result.StopBudget
 	stopped.fill()
 	misjudged := replayOf("go", every(6))
-	misjudged.Replay.Controls.Failed = []result.FailedControl{{ID: "q-001", Kind: "vague", Answer: "Hm."}}
+	for range 4 {
+		misjudged.Replay.Controls.Failed = append(misjudged.Replay.Controls.Failed, result.FailedControl{ID: "q-001", Kind: "vague", Answer: "Hm."})
+	}
+	misjudged.Replay.Controls.Count()
 	misjudged.fill()
 	for name, c := range map[string]struct {
 		made *made
 		want string
 	}{
 		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, of which 33 passed: this is not a score."},
-		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 1 of 25 control items"},
+		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 4 of 25 control items"},
 	} {
 		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.save(t, dir, name+".json")})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "Pass rate") {

@@ -48,6 +48,11 @@ type member struct {
 	Asking  int
 }
 
+// refusal says why the worker takes no questions of the run.
+func (m member) refusal() string {
+	return fmt.Sprintf("worker %s refuses the run: %s", m.ID, m.Problem)
+}
+
 // crew is what was reported about the workers of a run.
 type crew struct {
 	members  []member
@@ -100,7 +105,7 @@ func (w *watcher) reportChanges(members []member) {
 			came = append(came, m.ID)
 		}
 		if m.Problem != "" && (i < 0 || before[i].Problem == "") {
-			refusals = append(refusals, fmt.Sprintf("worker %s refuses the run: %s", m.ID, m.Problem))
+			refusals = append(refusals, m.refusal())
 		}
 	}
 	for _, m := range before {
@@ -175,7 +180,7 @@ func (w *watcher) checkAlone(s Status) error {
 func (w *watcher) why() string {
 	var problems []string
 	for _, m := range w.crew.members {
-		problems = append(problems, fmt.Sprintf("worker %s refuses the run: %s", m.ID, m.Problem))
+		problems = append(problems, m.refusal())
 	}
 	switch n := len(problems); n {
 	case 0:

@@ -355,9 +355,7 @@ func TestVanishedWorkerPays(t *testing.T) {
 		close(ended)
 		return queue.Outcome{Record: []byte("late")}
 	}})
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(1)); err != nil {
-		t.Fatal(err)
-	}
+	dispatch(t, run, "go", 1)
 	<-sent1
 	gone.Vanish(t.Context())
 	q := open(t, conn, true)

@@ -79,6 +79,14 @@ func ids(n int) (out []string) {
 	return out
 }
 
+// dispatch puts n questions of an arm on the queue.
+func dispatch(t *testing.T, r *queue.Run, arm string, n int) {
+	t.Helper()
+	if err := r.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // collect waits for the records of an arm. Jobs that a worker returns are delivered again after
 // seconds, perhaps to the same one.
 func collect(t *testing.T, r *queue.Run, arm string, n int) {
@@ -123,9 +131,7 @@ func TestEveryQuestionHasOneRecord(t *testing.T) {
 		}})
 	}
 	for _, arm := range []string{"go", "ts"} {
-		if err := run.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(n)); err != nil {
-			t.Fatal(err)
-		}
+		dispatch(t, run, arm, n)
 	}
 	for _, arm := range []string{"go", "ts"} {
 		collect(t, run, arm, n)
@@ -174,9 +180,7 @@ func TestVanishedWorker(t *testing.T) {
 		<-wake
 		return queue.Outcome{Record: []byte("late")}
 	}})
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(3)); err != nil {
-		t.Fatal(err)
-	}
+	dispatch(t, run, "go", 3)
 	for range 3 {
 		<-began
 	}
@@ -200,9 +204,7 @@ func TestLostClaim(t *testing.T) {
 	worker := open(t, proxied, true)
 	hit := proxy.CutAt(worker.Claim("go"), postgrestest.Answered)
 	start(t, worker, 2, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(3)); err != nil {
-		t.Fatal(err)
-	}
+	dispatch(t, run, "go", 3)
 	<-hit
 	collect(t, run, "go", 3)
 }
@@ -224,9 +226,7 @@ func TestStoppedArm(t *testing.T) {
 		return record(task)
 	}})
 	for _, arm := range []string{"go", "ts"} {
-		if err := run.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(5)); err != nil {
-			t.Fatal(err)
-		}
+		dispatch(t, run, arm, 5)
 	}
 	collect(t, run, "ts", 5)
 	collect(t, run, "go", 2)
@@ -239,9 +239,7 @@ func TestStoppedArm(t *testing.T) {
 	mu.Lock()
 	poor = false
 	mu.Unlock()
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(5)); err != nil {
-		t.Fatal(err)
-	}
+	dispatch(t, run, "go", 5)
 	collect(t, run, "go", 5)
 }
 
@@ -262,9 +260,7 @@ func TestRefusingWorkers(t *testing.T) {
 		}
 		start(t, open(t, conn, true), 16, h)
 	}
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(50)); err != nil {
-		t.Fatal(err)
-	}
+	dispatch(t, run, "go", 50)
 	eventually(t, func() bool {
 		return heard.has("refuses the run: no such dataset here") && heard.has("refuses the run: another daemon") &&
 			heard.has("no worker takes the questions, 2 refused")
@@ -315,9 +311,7 @@ func TestNoWorkers(t *testing.T) {
 		return q
 	}
 	run := create(t, impatient(), nil)
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4)); err != nil {
-		t.Fatal(err)
-	}
+	dispatch(t, run, "go", 4)
 	if _, err := run.Await(t.Context(), "go", 0); !errors.Is(err, queue.ErrNoWorkers) || !strings.Contains(err.Error(), "no worker is there") {
 		t.Errorf("got %v", err)
 	}
@@ -338,9 +332,7 @@ func TestNoWorkers(t *testing.T) {
 		if run, err = impatient().Resume(t.Context(), run.ID(), func(text string) { t.Log(text) }); err != nil {
 			t.Fatal(err)
 		}
-		if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4)); err != nil {
-			t.Fatal(err)
-		}
+		dispatch(t, run, "go", 4)
 		if !refused {
 			collect(t, run, "go", 4)
 			continue
@@ -381,9 +373,7 @@ func TestDatabaseRestarts(t *testing.T) {
 		settle(llm.Charge{Cost: 2})
 		return record(task)
 	}})
-	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(n)); err != nil {
-		t.Fatal(err)
-	}
+	dispatch(t, run, "go", n)
 	for range n / 3 {
 		<-began
 	}

@@ -22,7 +22,7 @@ type Item struct{ ID, Stratum string }
 
 // Config says which questions are drawn.
 type Config struct {
-	Size int // 0 for all
+	Size int // the largest number of questions, 0 for all
 	Seed uint64
 	// MinPerStratum is the least number drawn of each stratum. Smaller ones are drawn as a whole.
 	MinPerStratum int
@@ -91,7 +91,7 @@ func choose(items []Item, c Config) (pool []Item, chosen map[string]bool, err er
 	if c.IDs != nil {
 		return pool, set(c.IDs), nil
 	}
-	if c.Size == 0 {
+	if c.Size == 0 || c.Size > len(pool) {
 		c.Size = len(pool)
 	}
 	chosen, err = first(pool, c)

@@ -108,6 +108,9 @@ func TestDrawResult(t *testing.T) {
 		t.Errorf("a list: %+v, %v, %v", s, ids, err)
 	}
 	all, ids, err := Draw(someItems(), Config{Seed: 1})
+	if more, _, err := Draw(someItems(), Config{Size: 41, Seed: 1}); err != nil || !reflect.DeepEqual(more, all) {
+		t.Errorf("a larger size than the population: %+v, %v, want %+v", more, err, all)
+	}
 	if err != nil || len(ids) != 40 || all.Size != 40 || all.Listed {
 		t.Errorf("all: %+v, %v, %v", all, ids, err)
 	}
@@ -128,8 +131,6 @@ func TestDrawRefuses(t *testing.T) {
 		c     Config
 		want  string
 	}{
-		{"size", someItems(), Config{Size: 41}, "sample: the sample size 41 exceeds the 40 questions available: use at most 40"},
-		{"size after exclusion", someItems(), Config{Size: 40, Exclude: []string{"q01"}}, "exceeds the 39 questions"},
 		{"negative size", someItems(), Config{Size: -1}, "the sample size is -1"},
 		{"minima", someItems(), Config{Size: 3, MinPerStratum: 1}, "use a size of at least 4"},
 		{"negative minimum", someItems(), Config{MinPerStratum: -1}, "the minimum per stratum is -1"},

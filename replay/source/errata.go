@@ -187,10 +187,15 @@ func (e *Errata) add(line int, object []byte) error {
 	if err := out.check(id, action); err != nil {
 		return err
 	}
+	return e.put(id, &out)
+}
+
+// put adds what is to be done about a question.
+func (e *Errata) put(id string, c *correction) error {
 	if first := e.byID[id]; first != nil {
 		return fmt.Errorf("question %q already has an erratum on line %d", id, first.Line)
 	}
-	e.byID[id] = &out
+	e.byID[id] = c
 	return nil
 }
 
@@ -295,8 +300,5 @@ func (e *Errata) unused(benchmark string) error {
 				"%s has no question %.60q", benchmark, id)})
 		}
 	}
-	if len(bad) > 0 {
-		return dataset.JoinErrors(bad, "errata of unknown questions")
-	}
-	return nil
+	return dataset.JoinErrors(bad, "errata of unknown questions")
 }

@@ -54,9 +54,6 @@ func (e *Errata) addAudit(line int, object []byte) error {
 		return fmt.Errorf("%s: LoCoMo has %d conversations", a.ID, len(locomoConversations))
 	}
 	id := fmt.Sprintf("%s-q%03d", locomoConversations[conversation], number)
-	if first := e.byID[id]; first != nil {
-		return fmt.Errorf("question %q already has an erratum on line %d", id, first.Line)
-	}
 	out := &correction{Erratum: Erratum{Line: line, Reason: a.Type + ": " + a.Reasoning}, question: a.Question}
 	answer := strings.TrimSpace(fmt.Sprint(a.Answer))
 	if a.Answer != nil && answer != "" && answer != strings.TrimSpace(fmt.Sprint(a.Golden)) {
@@ -69,6 +66,5 @@ func (e *Errata) addAudit(line int, object []byte) error {
 	if out.Exclude = a.Type == ambiguous || out.answer == nil && out.gold == nil; out.Exclude {
 		out.answer, out.gold = nil, nil
 	}
-	e.byID[id] = out
-	return nil
+	return e.put(id, out)
 }

@@ -106,10 +106,7 @@ func (b *Benchmark) checkGold(brains []dataset.Brain, traps *traps) error {
 			return err
 		}
 	}
-	if len(bad) > 0 {
-		return dataset.JoinLines(bad)
-	}
-	return nil
+	return dataset.JoinLines(bad)
 }
 
 // questionOf returns the question of a line. Its type is that of a tag type:X or category:X.

@@ -140,10 +140,7 @@ func (b *Benchmark) checkAnswers() error {
 		bad = append(bad, fmt.Errorf("%s: question %q: %w", b.Path, q.ID, jsonstream.At(at,
 			errors.New("it has no answer; exclude it, or give it one, with errata"))))
 	}
-	if len(bad) > 0 {
-		return dataset.JoinErrors(bad, "questions without answer")
-	}
-	return nil
+	return dataset.JoinErrors(bad, "questions without answer")
 }
 
 // loadArray reads the file as an array.

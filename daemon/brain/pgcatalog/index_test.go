@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,12 +32,8 @@ func openReplica(t testing.TB, url string) *replica {
 	logger := slog.New(slog.DiscardHandler)
 	s, err := brain.Open(t.Context(), brain.Config{
 		Catalog: pgcatalog.New(db, logger), Snapshots: pgcatalog.NewSnapshots(db.Pool()), Persistent: true,
-		OpenStore: func(ctx context.Context, key string) (*store.Store, error) {
-			uid, err := strconv.ParseInt(key, 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			return db.Open(ctx, uid, nil)
+		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return db.Open(ctx, r.UID, nil)
 		},
 	})
 	if err != nil {

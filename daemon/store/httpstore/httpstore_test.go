@@ -2,7 +2,6 @@ package httpstore_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -21,18 +20,11 @@ import (
 	"evalctl/daemon/store/memstore"
 	"evalctl/daemon/store/storetest"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 )
 
-// TestMain reduces the number of random histories, because each step makes many requests.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		if err := flag.Set("rapid.checks", "12"); err != nil {
-			panic(err)
-		}
-	}
+	longtest.Histories(12) // each step makes many requests
 	goleak.VerifyTestMain(m)
 }
 
@@ -52,7 +44,7 @@ func startDaemon(t testing.TB) *daemon {
 	t.Helper()
 	brains, err := brain.Open(t.Context(), brain.Config{
 		Catalog:   new(brain.MemoryCatalog),
-		OpenStore: func(context.Context, string) (*store.Store, error) { return memstore.Open(quiet), nil },
+		OpenStore: func(context.Context, brain.Record) (*store.Store, error) { return memstore.Open(quiet), nil },
 	})
 	if err != nil {
 		t.Fatal(err)

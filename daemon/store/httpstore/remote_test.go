@@ -2,7 +2,6 @@ package httpstore_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,7 +19,6 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/httpstore"
-	"evalctl/daemon/store/memstore"
 )
 
 // spy is a server in front of the daemon that records the requests.
@@ -397,30 +395,5 @@ func TestLargeListing(t *testing.T) {
 	}
 	if files, err := docs.List(t.Context(), "d", store.ListOptions{Glob: "0000?.md"}); err != nil || len(files) != 10 {
 		t.Errorf("%d, %v", len(files), err)
-	}
-}
-
-// BenchmarkWrite compares a write over HTTP with a write in memory and with the simplest request.
-func BenchmarkWrite(b *testing.B) {
-	d := startDaemon(b)
-	data := bytes.Repeat([]byte("x"), 1024)
-	remote, local := httpstore.Open(d.brain(), quiet), memstore.Open(quiet)
-	defer remote.Close()
-	defer local.Close()
-	for name, write := range map[string]func(context.Context) error{
-		"httpstore": func(ctx context.Context) error { return remote.Write(ctx, "notes/a.md", data) },
-		"memstore":  func(ctx context.Context) error { return local.Write(ctx, "notes/a.md", data) },
-		"healthz": func(ctx context.Context) error {
-			_, err := d.client.Health(ctx)
-			return err
-		},
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if err := write(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -20,7 +20,8 @@ import (
 type cluster struct{ m *testing.M }
 
 func (c cluster) Run() int {
-	longtest.Parallel(4) // most tests wait for the server
+	longtest.Parallel(4)                         // most tests wait for the server
+	longtest.Histories(longtest.Rounds(40, 100)) // memstore and fsstore have 100 of the shared rules
 	return postgrestest.Main(c.m)
 }
 

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,10 +55,7 @@ func RunDescriptors(t *testing.T, atLeast int, open func() (*store.Store, error)
 			p.clear()
 			p.seed(mixedTree)
 			before := p.readTree("")
-			want := model{}
-			for path, content := range Contents(t, s) {
-				want[path] = content
-			}
+			want := model(Contents(t, s))
 			ops := parseOps(commit)
 			for _, op := range ops {
 				if _, err := want.change(op); err != nil {
@@ -162,9 +160,7 @@ func (p *probe) readTree(dir string) map[string]string {
 	for _, e := range entries {
 		if e.IsDir {
 			found[e.Path+"/"] = ""
-			for path, content := range p.readTree(e.Path) {
-				found[path] = content
-			}
+			maps.Copy(found, p.readTree(e.Path))
 			continue
 		}
 		data, err := p.Read(p.ctx, e.Path)

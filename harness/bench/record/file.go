@@ -148,6 +148,8 @@ type Target struct {
 	Lacks   []string `json:"lacks,omitempty"` // operations of the mix that it does not have, and why
 	WarmUp  WarmUp   `json:"warm_up"`
 	Started bool     `json:"started"`
+	// Escaped are those of result.Result.
+	Escaped []string `json:"escaped_processes,omitzero"`
 	// Searched is set once the search for its highest rate has come to an end.
 	Searched bool `json:"searched,omitempty"`
 }

@@ -359,10 +359,7 @@ func TestWhichClient(t *testing.T) {
 		}
 	}
 	for url, want := range cases {
-		e, err := target.NewEndpoint(url, "", "test", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := endpointAt(t, url, 1)
 		if got := work.Client([]target.Service{e}); got != want {
 			t.Errorf("%s: %s, want %s", url, got, want)
 		}

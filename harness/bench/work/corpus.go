@@ -84,9 +84,13 @@ func word(rank uint64) string {
 	return string(append(b, consonants[rank%13]))
 }
 
+// wordsOf returns the words of a text.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
 // queryFrom returns a query of some consecutive words of a text, empty if it has none.
-func queryFrom(random *rand.Rand, text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+func queryFrom(random *rand.Rand, words []string) string {
 	if len(words) == 0 {
 		return ""
 	}

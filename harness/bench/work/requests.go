@@ -107,14 +107,18 @@ const drawn = 4096
 
 // drawQueries returns queries of some words of a document each, all that is known of a brain.
 func drawQueries(c Config) []string {
+	if c.Size == 0 {
+		return []string{target.OwnQuery}
+	}
 	var out []string
+	words := map[int][]string{} // of the documents: from a small brain, each is drawn often
 	for i := range uint64(drawn) {
 		random := numbered(c.Seed, ^i)
-		if c.Size == 0 {
-			break
+		n := random.IntN(c.Size)
+		if _, read := words[n]; !read {
+			words[n] = wordsOf(string(c.Documents(n).Data))
 		}
-		doc := c.Documents(random.IntN(c.Size))
-		if q := queryFrom(random, string(doc.Data)); q != "" {
+		if q := queryFrom(random, words[n]); q != "" {
 			out = append(out, q)
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
 	"evalctl/harness/result"
-	"evalctl/harness/target"
 	"evalctl/internal/llm"
 )
 
@@ -51,10 +50,7 @@ const question = "what is it about?"
 // requestsTo returns the requests of one operation to a brain.
 func requestsTo(tb testing.TB, url, brain, op string) load.Work {
 	tb.Helper()
-	e, err := target.NewEndpoint(url, "", "test", 256)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	e := endpointAt(tb, url, 256)
 	r := work.NewRequests(work.Config{
 		Mix: []record.Share{{Op: op, Weight: 1}}, TopK: 10, Mode: protocol.ModeAuto, Dialect: result.Auto, Client: record.Direct,
 		Queries: []string{question}, Documents: work.Synthetic(1), Prices: llm.DefaultPrices(),
@@ -139,6 +135,9 @@ func BenchmarkAskStreams(b *testing.B) {
 
 // TestMemoryIsFlat looks at the heap during load, after few requests and after many.
 func TestMemoryIsFlat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector needs memory of its own")
+	}
 	const few, many = 10_000, 1_000_000
 	heap := map[uint64]uint64{}
 	ctx, cancel := context.WithCancel(t.Context())

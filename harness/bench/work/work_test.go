@@ -71,14 +71,21 @@ func TestSyntheticCorpus(t *testing.T) {
 	}
 }
 
+// endpointAt returns the daemon at url, over so many connections.
+func endpointAt(tb testing.TB, url string, conns int) *target.Endpoint {
+	tb.Helper()
+	e, err := target.NewEndpoint(url, "", "test", conns)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(e.Close)
+	return e
+}
+
 // requestsOf returns the requests of one operation to a daemon.
 func requestsOf(t *testing.T, d *daemontest.Daemon, c work.Config) *work.Requests {
 	t.Helper()
-	e, err := target.NewEndpoint(d.URL, "", "test", 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.Close)
+	e := endpointAt(t, d.URL, 8)
 	c.TopK, c.Mode, c.Dialect, c.Documents = 3, protocol.ModeAuto, result.Snake, work.Synthetic(1)
 	return work.NewRequests(c, e, []string{"b1", "b2", "b3"})
 }
@@ -276,11 +283,7 @@ func TestIndexBytes(t *testing.T) {
 		"other 1\nx_index_bytes NaN\nindex_bytes_total 4\nx_index_bytes\n": -1,
 	} {
 		d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { fmt.Fprint(w, page) })
-		e, err := target.NewEndpoint(d.URL, "", "test", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
+		e := endpointAt(t, d.URL, 1)
 		got := work.IndexBytes(t.Context(), e)
 		if got == nil && want >= 0 || got != nil && *got != want {
 			t.Errorf("%q: %v, want %d", page, got, want)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -117,9 +118,7 @@ func Serve(h http.Handler, r *http.Request) *Answer {
 
 // Send sends the response, which is one to r.
 func (a *Answer) Send(w http.ResponseWriter, r *http.Request) {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	if r.Method == http.MethodHead || a.Status == http.StatusNoContent {
 		w.Header().Del("Content-Length")
 		w.WriteHeader(a.Status)

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 )
 
@@ -107,5 +108,22 @@ func TestTimelineInWords(t *testing.T) {
 	}
 	if n := strings.Count(string(d.Timeline), `class="e-a" d="M77 0h145v1h-145z"`); n != 1 {
 		t.Errorf("the answer is not drawn from 77 to 222 of 500: %s", fmt.Sprint(d.Timeline))
+	}
+}
+
+// TestLongTable: a page has the first rows of a long table, and how many there are more.
+func TestLongTable(t *testing.T) {
+	table := form.NewTable(form.F("Many"), "n", "square")
+	for i := range maxTableRows + 7 {
+		table.Row(i, i*i)
+	}
+	s := form.Section{ID: "many", Title: "Many"}
+	s.Show(form.HTML, table)
+	var b strings.Builder
+	if err := Write(&b, Content{Report: &form.Report{Sections: []form.Section{s}}}); err != nil {
+		t.Fatal(err)
+	}
+	if page := b.String(); strings.Count(page, "<tr>") != maxTableRows+2 || !strings.Contains(page, "… and 7 more") || len(table.Rows) != maxTableRows+7 {
+		t.Errorf("%d rows", strings.Count(page, "<tr>"))
 	}
 }

@@ -14,12 +14,8 @@ import (
 
 // judgeName names a judge with its prompt and temperature.
 func judgeName(j result.JudgeModel) string {
-	temperature := "default"
-	if j.Temperature != nil {
-		temperature = fmt.Sprint(*j.Temperature)
-	}
 	return fmt.Sprintf("%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
-		terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), temperature)
+		terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), j.TemperatureText())
 }
 
 // Judge returns the report on a judge for people.

@@ -30,6 +30,9 @@ func BenchNotes(t *terminal.Terminal, f *record.File) {
 				t.Field("warning", "%s: the latency was still changing when the warm-up ended; allow more with --warm-up", name)
 			}
 		}
+		if x.Started || x.Escaped != nil {
+			Escaped(t, x.Escaped)
+		}
 		for _, why := range x.Lacks {
 			t.Field("note", "%s: left out of the mix: %s", name, terminal.Line(why))
 		}

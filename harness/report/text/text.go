@@ -22,7 +22,7 @@ func PricesOf(date string) string {
 
 // printDaemonEnv prints which variables a started daemon got.
 func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
-	if text := e.Text(nil); text != "" {
+	if text := e.Text(); text != "" {
 		t.Field("daemon env", "%s", terminal.Line(text))
 	}
 }
@@ -83,15 +83,14 @@ func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
 	}
 }
 
-// Escaped prints the processes that a daemon had left behind, which were ended with it, or that
-// such processes are not found.
-func Escaped(t *terminal.Terminal, processes []string, known bool) {
+// Escaped prints the processes that a daemon had left behind, which were ended with it, or, if they
+// are nil, that they are not known.
+func Escaped(t *terminal.Terminal, processes []string) {
 	switch {
-	case !known:
+	case processes == nil:
 		t.Field("left", "whether the daemon left processes behind is not known: only Linux shows those that leave its "+
 			"process group and its environment")
 	case len(processes) > 0:
-		t.Field("left", "processes of the daemon that had left its process group and its environment were ended: %s",
-			terminal.Line(strings.Join(processes, ", ")))
+		t.Field("left", "%s: %s", result.EscapedText, terminal.Line(strings.Join(processes, ", ")))
 	}
 }

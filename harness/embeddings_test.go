@@ -1,11 +1,14 @@
-package plan
+package harness
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -32,9 +35,10 @@ func TestEmbeddingMeter(t *testing.T) {
 			Provider: "openai", Model: "m", Embedded: embedded, Cached: cached, Tokens: tokens, Uncounted: uncounted,
 		}}
 	}
-	prices := llm.Prices{"m": {Input: 2 * llm.Dollar}}
 	measured := func(m *embeddingMeter, s target.Service) *result.Embeddings {
-		return m.result(ctx, s, prices, "2026-01-01", false)
+		e := m.result(ctx, s)
+		e.SetPrice(llm.Prices{"m": {Input: 2 * llm.Dollar}}, "2026-01-01")
+		return e
 	}
 	var m embeddingMeter
 	m.begin(ctx, reading(10, 5, 100, 0))
@@ -68,5 +72,65 @@ func TestEmbeddingMeter(t *testing.T) {
 	m.begin(ctx, metered{})
 	if got := measured(&m, reading(1, 7, 500, 0)); got != nil {
 		t.Errorf("no metrics before: %+v", got)
+	}
+}
+
+// TestEmbeddingLog follows the embeddings of a run that is resumed after it was stopped or killed.
+func TestEmbeddingLog(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	id := result.Identity{SchemaVersion: result.SchemaVersion, SDK: "go", Dataset: result.DatasetID{Selected: 1}}
+	j, err := journal.Create(dir, id, time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := func(embedded int64) *embeddingLog {
+		s := &Session{service: metered{now: &target.Embeddings{Provider: "openai", Model: "m"}}}
+		s.MeterEmbeddings(ctx)
+		s.service = metered{now: &target.Embeddings{Provider: "openai", Model: "m", Embedded: embedded, Tokens: 10 * embedded}}
+		return s.logEmbeddings(j)
+	}
+	reopen := func() {
+		if err = j.Close(); err == nil {
+			j, err = journal.Open(filepath.Join(dir, "go.journal"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := func(l *embeddingLog, want int64, incomplete bool) {
+		t.Helper()
+		e, err := l.end(ctx)
+		if err != nil || e == nil || e.Embedded != want || *e.Tokens != 10*want || e.Incomplete != incomplete {
+			t.Errorf("%+v, %v, want %d, incomplete %t", e, err, want, incomplete)
+		}
+	}
+	ended(part(2), 2, false)
+	reopen() // stopped
+	l := part(3)
+	if err := l.look(); err != nil {
+		t.Fatal(err)
+	}
+	ended(l, 5, false)
+	reopen()
+	l = part(4)
+	if err := l.look(); err != nil {
+		t.Fatal(err)
+	}
+	reopen() // killed
+	ended(part(1), 10, true)
+	l = part(7)
+	l.session.service = metered{} // the daemon has crashed
+	ended(l, 10, true)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = journal.Create(t.TempDir(), id, time.Now(), nil); err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Dir(j.Path())
+	reopen() // killed before the first look
+	ended(part(6), 6, true)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
