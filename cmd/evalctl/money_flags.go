@@ -36,9 +36,6 @@ func (f *unusableFlag) validateUnusable() error {
 	return nil
 }
 
-// noCap is the value of --max-cost-usd without a cap.
-const noCap = "off"
-
 // validateMoney parses the flags. A price of --price replaces that of the file, which replaces that
 // of the program.
 func (m *moneyFlags) validateMoney() error {
@@ -58,22 +55,10 @@ func (m *moneyFlags) validateMoney() error {
 		return err
 	}
 	var err error
-	if m.limit, err = parseCap(m.MaxCostUSD); err != nil {
+	if m.limit, err = llm.ParseCap(m.MaxCostUSD); err != nil {
 		return fmt.Errorf("--max-cost-usd: %w", err)
 	}
 	return nil
-}
-
-// parseCap parses a maximum cost, which is nil for none.
-func parseCap(text string) (*llm.USD, error) {
-	if text == noCap {
-		return nil, nil
-	}
-	limit, err := llm.ParseUSD(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w, or off for no cap", err)
-	}
-	return &limit, nil
 }
 
 // addPrices adds the values of --price to a table.
@@ -127,7 +112,7 @@ func (c *judgeFlags) validateMoney() error {
 	if c.MaxCostUSD == "" {
 		return nil
 	}
-	if c.budget, err = parseCap(c.MaxCostUSD); err != nil {
+	if c.budget, err = llm.ParseCap(c.MaxCostUSD); err != nil {
 		return fmt.Errorf("--max-cost-usd (%s): %w", budgetVariable, err)
 	}
 	return nil

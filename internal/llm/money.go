@@ -36,6 +36,18 @@ func ParseUSD(s string) (USD, error) {
 	return USD(n), nil
 }
 
+// ParseCap parses a maximum cost, which is nil if the text is "off".
+func ParseCap(text string) (*USD, error) {
+	if text == "off" {
+		return nil, nil
+	}
+	limit, err := ParseUSD(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or off for no cap", err)
+	}
+	return &limit, nil
+}
+
 func allDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
