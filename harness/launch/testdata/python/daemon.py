@@ -160,6 +160,7 @@ class Handler(BaseHTTPRequestHandler):
         self.count_search()
 
     def ask(self, brain, body):
+        self.count_ask()
         question = body.get("query", "")
         with LOCK:
             hits = retrieve(brain["documents"], question, body.get("top_k"))
@@ -181,7 +182,6 @@ class Handler(BaseHTTPRequestHandler):
         usage = {"input_tokens": len(terms(question)), "output_tokens": len(words)}
         self.event(len(words) + 3, "done", {"answer": answer, "usage": usage})
         self.close_connection = True
-        self.count_ask()
 
     @staticmethod
     def citation(hit, answer):
@@ -206,8 +206,8 @@ class Handler(BaseHTTPRequestHandler):
         global ASKS
         with LOCK:
             ASKS += 1
-            last = self.die_after is not None and ASKS >= self.die_after
-        if last:
+            late = self.die_after is not None and ASKS > self.die_after
+        if late:
             os._exit(1)
 
     def event(self, number, name, data):
