@@ -2,7 +2,10 @@
 they did not write. Everything is in memory. Standard library only.
 
 usage: python3 daemon.py serve --addr HOST:PORT [--die-after ASKS]
-       [--die-after-searches SEARCHES] [--effective-mode MODE] [--auth TOKEN]
+       [--die-after-searches SEARCHES] [--die-at ASK] [--effective-mode MODE]
+       [--auth TOKEN]
+
+With --die-after it dies once it has answered, with --die-at before it does.
 """
 
 import argparse
@@ -61,6 +64,7 @@ class Handler(BaseHTTPRequestHandler):
     token = None
     die_after = None
     die_after_searches = None
+    die_at = None
     effective_mode = None
 
     def do_GET(self):
@@ -160,7 +164,10 @@ class Handler(BaseHTTPRequestHandler):
         self.count_search()
 
     def ask(self, brain, body):
-        self.count_ask()
+        with LOCK:
+            late = self.die_at is not None and ASKS + 1 >= self.die_at
+        if late:
+            os._exit(1)
         question = body.get("query", "")
         with LOCK:
             hits = retrieve(brain["documents"], question, body.get("top_k"))
@@ -182,6 +189,7 @@ class Handler(BaseHTTPRequestHandler):
         usage = {"input_tokens": len(terms(question)), "output_tokens": len(words)}
         self.event(len(words) + 3, "done", {"answer": answer, "usage": usage})
         self.close_connection = True
+        self.count_ask()
 
     @staticmethod
     def citation(hit, answer):
@@ -206,8 +214,8 @@ class Handler(BaseHTTPRequestHandler):
         global ASKS
         with LOCK:
             ASKS += 1
-            late = self.die_after is not None and ASKS > self.die_after
-        if late:
+            last = self.die_after is not None and ASKS >= self.die_after
+        if last:
             os._exit(1)
 
     def event(self, number, name, data):
@@ -238,12 +246,13 @@ def main():
     parser.add_argument("--addr", required=True)
     parser.add_argument("--die-after", type=int)
     parser.add_argument("--die-after-searches", type=int)
+    parser.add_argument("--die-at", type=int)
     parser.add_argument("--effective-mode")
     parser.add_argument("--auth")
     args = parser.parse_args()
     host, _, port = args.addr.rpartition(":")
     Handler.token, Handler.die_after = args.auth, args.die_after
-    Handler.die_after_searches = args.die_after_searches
+    Handler.die_after_searches, Handler.die_at = args.die_after_searches, args.die_at
     Handler.effective_mode = args.effective_mode
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGINT, lambda *_: os._exit(0))  # a shell may have it ignored
