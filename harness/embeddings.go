@@ -70,16 +70,16 @@ func (s *Session) MeterEmbeddings(ctx context.Context) {
 	s.meter.begin(ctx, s.service)
 }
 
-// Embedded returns what the daemon has embedded since MeterEmbeddings, without its price. It is nil if
-// the metrics of the daemon do not say it.
+// Embedded returns what the daemon has embedded since MeterEmbeddings, without its price. It is nil
+// if the metrics of the daemon do not say it.
 func (s *Session) Embedded(ctx context.Context) *result.Embeddings {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	return s.meter.result(ctx, s.service)
 }
 
-// embeddingLog keeps what a daemon embeds during a run in the journal of the run, so that nothing of
-// it is lost when the run is resumed, and little when it is killed. The methods of a nil
+// embeddingLog keeps what a daemon embeds during a run in the journal of the run, so that nothing
+// of it is lost when the run is resumed, and little when it is killed. The methods of a nil
 // *embeddingLog do nothing.
 type embeddingLog struct {
 	session *Session
@@ -135,8 +135,8 @@ func (l *embeddingLog) look() error {
 	return l.journal.MarkEmbedded(*e)
 }
 
-// end returns what was embedded in the whole run, and keeps it. If the daemon does not say it at the
-// end, as after a crash, it is what was kept last.
+// end returns what was embedded in the whole run, and keeps it. If the daemon does not say it at
+// the end, as after a crash, it is what was kept last.
 func (l *embeddingLog) end(ctx context.Context) (*result.Embeddings, error) {
 	if l == nil {
 		return nil, nil

@@ -317,8 +317,9 @@ func (s *Session) Close() error {
 	return s.closeErr
 }
 
-// Escaped returns the processes that launch.Daemon.Escaped names, of all that the session has started.
-// It is complete after Close, and nil if they are not known, or the session started nothing.
+// Escaped returns the processes that launch.Daemon.Escaped names, of all that the session has
+// started. It is complete after Close, and nil if they are not known, or the session started
+// nothing.
 func (s *Session) Escaped() []string {
 	if s.config.Endpoint != "" {
 		return nil

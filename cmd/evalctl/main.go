@@ -296,8 +296,8 @@ func (p *process) noteRenamed(k *kong.Context) {
 	}
 }
 
-// watchdogCmd is the hidden command of the process below which a daemon is started, and which ends it
-// when evalctl is killed.
+// watchdogCmd is the hidden command of the process below which a daemon is started, and which ends
+// it when evalctl is killed.
 type watchdogCmd struct{}
 
 // Run starts a daemon and waits for its end (see launch.Watchdog).

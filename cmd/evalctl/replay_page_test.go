@@ -25,8 +25,8 @@ func TestAuditPage(t *testing.T) {
 		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl diff)|not checked)`))
 }
 
-// TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of scripts/mcp/memories,
-// which scripts/mcp/memories.sh uses too, and which are installed once.
+// TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of
+// scripts/mcp/memories, which scripts/mcp/memories.sh uses too, and which are installed once.
 func TestAnyMemoryPage(t *testing.T) {
 	for _, program := range []string{"bash", "node", "npm", "npx"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -66,8 +66,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	return c.evaluate(ctx, p, t, r, session, resumed)
 }
 
-// closeDaemon stops the daemon of a session that has started it, and prints what it had left behind,
-// unless that was reported, or that it is not known.
+// closeDaemon stops the daemon of a session that has started it, and prints what it had left
+// behind, unless that was reported, or that it is not known.
 func closeDaemon(t *terminal.Terminal, session *harness.Session, reported bool) error {
 	err := session.Close()
 	if left := session.Escaped(); session.Started() && (left == nil || !reported) {

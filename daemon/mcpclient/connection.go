@@ -12,8 +12,8 @@ import (
 const closeTimeout = time.Second
 
 // connection is a connection that is open, as a transport. Its notifications of progress go to a
-// watch, in the order of the connection: the SDK would deliver them in the background, possibly after
-// the reply.
+// watch, in the order of the connection: the SDK would deliver them in the background, possibly
+// after the reply.
 type connection struct {
 	mcp.Connection
 	watch *watch

@@ -12,8 +12,8 @@ import (
 // maxCalls is how many calls of one client on stdio run at the same time. Further ones wait.
 const maxCalls = 32
 
-// endTimeout is how long calls may take when the context has ended. Clients kill a process that does
-// not end within a few seconds.
+// endTimeout is how long calls may take when the context has ended. Clients kill a process that
+// does not end within a few seconds.
 const endTimeout = time.Second
 
 // ServeStdio serves one client, which writes messages to in and reads them from out, one per line.

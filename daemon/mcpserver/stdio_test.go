@@ -168,8 +168,8 @@ func (p stuckPipe) Write([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// TestStdioEndsWhileCallsWait checks that the end of the context ends calls that wait for the daemon,
-// and does not wait for a client that does not read.
+// TestStdioEndsWhileCallsWait checks that the end of the context ends calls that wait for the
+// daemon, and does not wait for a client that does not read.
 func TestStdioEndsWhileCallsWait(t *testing.T) {
 	input := initialize + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_ask","arguments":{"query":"x"}}}` + "\n"
 	waiting := make(chan struct{}, 9)

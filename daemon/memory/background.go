@@ -9,9 +9,9 @@ import (
 	"evalctl/daemon/brain"
 )
 
-// shared returns the result of work, which calls with the same key share while it runs. Work goes on
-// when ctx ends, so that a request that is repeated finds it done. Its context ends with the brain
-// and with the service.
+// shared returns the result of work, which calls with the same key share while it runs. Work goes
+// on when ctx ends, so that a request that is repeated finds it done. Its context ends with the
+// brain and with the service.
 func shared[T any](
 	ctx context.Context, s *Service, h brain.Handle, flights *singleflight.Group, key string,
 	work func(context.Context) (T, error),

@@ -13,7 +13,8 @@ import (
 )
 
 // Computed by hand from the formula at score: n=3, average=3, norm=1 for a.txt, 12/13 for my.txt
-// and 27/26 for the.txt, of whose 14/13 what is beyond 1 counts half, idf(cat)=ln 1.6, idf(dog)=ln(8/3). The paths are stop words.
+// and 27/26 for the.txt, of whose 14/13 what is beyond 1 counts half, idf(cat)=ln 1.6,
+// idf(dog)=ln(8/3). The paths are stop words.
 func TestScores(t *testing.T) {
 	ix := New(nil)
 	ix.Put(Document{Path: "a.txt", Text: "cat cat dog"})

@@ -73,8 +73,8 @@ func (ix *Index) extent(length uint16, pieces uint32) extent {
 
 func (e extent) whole() bool { return e&1 == 0 }
 
-// lengthNorm computes norm, as defined at score, without branches, which would be predicted badly: it
-// is the lower of two lines, of which the second one depends on whether the text is a piece.
+// lengthNorm computes norm, as defined at score, without branches, which would be predicted badly:
+// it is the lower of two lines, of which the second one depends on whether the text is a piece.
 type lengthNorm struct {
 	line  line
 	other [2]line

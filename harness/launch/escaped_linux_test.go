@@ -76,8 +76,8 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
-// escaping returns the profile of a daemon that leaves two processes, and the file that has their ids
-// once it is healthy.
+// escaping returns the profile of a daemon that leaves two processes, and the file that has their
+// ids once it is healthy.
 func (e testEnv) escaping(t *testing.T) (p Profile, file string) {
 	t.Helper()
 	for _, tool := range []string{"setsid", "env", "sleep"} {
@@ -123,8 +123,8 @@ func bystander(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// TestEscapedOfKilledLauncher: they are ended also if the process that started the daemon is killed,
-// during the start or later. Processes that it has started besides are not.
+// TestEscapedOfKilledLauncher: they are ended also if the process that started the daemon is
+// killed, during the start or later. Processes that it has started besides are not.
 func TestEscapedOfKilledLauncher(t *testing.T) {
 	for _, role := range []string{"healthy", "unready"} {
 		t.Run(role, func(t *testing.T) {
@@ -153,8 +153,8 @@ func TestEscapedOfKilledLauncher(t *testing.T) {
 	}
 }
 
-// TestWatchdogFrozen: a watchdog that does nothing delays the end of the daemon, but does not prevent
-// it. A process that no daemon has started is not touched.
+// TestWatchdogFrozen: a watchdog that does nothing delays the end of the daemon, but does not
+// prevent it. A process that no daemon has started is not touched.
 func TestWatchdogFrozen(t *testing.T) {
 	e := newTestEnv(t)
 	other := bystander(t)

@@ -142,8 +142,8 @@ func crashRole([]string) error {
 }
 
 // thiefRole is a daemon that loses its port: on its first run it writes its address to a file, lets
-// another process serve it, and exits or stays without a port. Later runs are healthy. The arguments
-// are the address, the file, and "ends" or "stays".
+// another process serve it, and exits or stays without a port. Later runs are healthy. The
+// arguments are the address, the file, and "ends" or "stays".
 func thiefRole(args []string) error {
 	addr, memory := args[0], args[1]
 	if _, err := os.Stat(memory); err == nil {

@@ -12,8 +12,8 @@ func childAttributes() *syscall.SysProcAttr { return nil }
 // adopt returns false: only Linux has a process adopt the orphans below it.
 func adopt() bool { return false }
 
-// processesOf returns the live processes of the groups, without the watchdog. macOS does not show the
-// environment of a process to others.
+// processesOf returns the live processes of the groups, without the watchdog. macOS does not show
+// the environment of a process to others.
 func processesOf(watchdog int, _ bool, groups []int, _ string) (found []process) {
 	const zombie = 5 // SZOMB of sys/proc.h
 

@@ -17,8 +17,8 @@ import (
 func adopt() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
 
 // processesOf returns the live processes below a watchdog. If it is not alive, or does not adopt,
-// they are also known by their groups and by the mark in their environment. The environment of other
-// users' processes cannot be read.
+// they are also known by their groups and by the mark in their environment. The environment of
+// other users' processes cannot be read.
 func processesOf(watchdog int, adopts bool, groups []int, mark string) (found []process) {
 	all := readProcesses()
 	under := map[int]bool{}
@@ -70,8 +70,8 @@ func (p process) signal(sig syscall.Signal) error {
 	return held.Signal(sig)
 }
 
-// readProcesses returns the table of processes. It reads one directory: filepath.Glob would open that
-// of each process too.
+// readProcesses returns the table of processes. It reads one directory: filepath.Glob would open
+// that of each process too.
 func readProcesses() (all []process) {
 	proc, err := os.Open("/proc")
 	if err != nil {

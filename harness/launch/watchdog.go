@@ -31,8 +31,8 @@ type order struct {
 
 const firstStdio = 3
 
-// report is what a watchdog reports: first that its command runs, or Err; then how it exited; at last
-// that no process is left. These come in one message each.
+// report is what a watchdog reports: first that its command runs, or Err; then how it exited; at
+// last that no process is left. These come in one message each.
 type report struct {
 	PID    int
 	Adopts bool // it is a subreaper
@@ -46,8 +46,8 @@ type report struct {
 // leader of a new process group, which the command joins. On Linux it is a subreaper, so that it is
 // above all processes that the command starts, whatever they do.
 //
-// It reads what to start from stdin, reports to stdout, and returns when no process of the daemon is
-// left, or if it was not started by Start.
+// It reads what to start from stdin, reports to stdout, and returns when no process of the daemon
+// is left, or if it was not started by Start.
 func Watchdog(stdin io.Reader, stdout io.Writer) error {
 	if !leadsGroup() {
 		return errors.New("watchdog: it does not lead its process group; only evalctl can start it")
@@ -131,8 +131,8 @@ type watchdog struct {
 	late      *time.Timer // set once abandoned
 }
 
-// startWatchdog runs the watchdog as the leader of a new process group and waits until it is ready to
-// start a command, which is given stdio.
+// startWatchdog runs the watchdog as the leader of a new process group and waits until it is ready
+// to start a command, which is given stdio.
 func startWatchdog(ctx context.Context, command []string, stdio [3]*os.File) (*watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it outlives ctx; it ends with its stdin
 	cmd.SysProcAttr = groupLeader()
@@ -205,8 +205,8 @@ func (w *watchdog) start(ctx context.Context, o order) error {
 	return err
 }
 
-// abandon has the watchdog end what it has started, as when this process dies, and kills its group if
-// that takes too long.
+// abandon has the watchdog end what it has started, as when this process dies, and kills its group
+// if that takes too long.
 func (w *watchdog) abandon() {
 	w.abandoned.Do(func() {
 		_ = w.stdin.Close()

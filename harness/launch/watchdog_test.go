@@ -97,7 +97,8 @@ func TestLauncherDies(t *testing.T) {
 	}
 }
 
-// When the watchdog is killed, the kernel ends the command, and this process all others that it knows.
+// When the watchdog is killed, the kernel ends the command, and this process all others that it
+// knows.
 func TestWatchdogDies(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)

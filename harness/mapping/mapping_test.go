@@ -214,7 +214,8 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-// TestTurnsOnlyGrouped has a mapping that says how turns are grouped, and remembers them as documents.
+// TestTurnsOnlyGrouped has a mapping that says how turns are grouped, and remembers them as
+// documents.
 func TestTurnsOnlyGrouped(t *testing.T) {
 	m := parsed(t, "name: x\nturns: {per: session}\nsearch: {tool: s, arguments: {q: '{query}'}, reply: {text: $.t}}\n")
 	if m.turns != nil || m.per != PerSession {

@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// Pairs counts the items that were asked of both of two systems, or judged by both of two raters, by
-// who passed them.
+// Pairs counts the items that were asked of both of two systems, or judged by both of two raters,
+// by who passed them.
 type Pairs struct {
 	Both, First, Second, Neither int // First: passed by the first only
 }

@@ -74,8 +74,8 @@ func TestRatersUndefined(t *testing.T) {
 	}
 }
 
-// TestRatersAgree compares the coefficients of two raters with those of Pairs, and that the order of
-// categories does not matter.
+// TestRatersAgree compares the coefficients of two raters with those of Pairs, and that the order
+// of categories does not matter.
 func TestRatersAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int { return rapid.IntRange(0, 40).Draw(t, name) }

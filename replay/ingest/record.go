@@ -156,6 +156,6 @@ func (r *Record) change(do func()) error {
 	return nil
 }
 
-// Close lets other processes use the record. The file remains, since another process may have opened
-// it.
+// Close lets other processes use the record. The file remains, since another process may have
+// opened it.
 func (r *Record) Close() error { return r.lock.Close() }

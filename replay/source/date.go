@@ -9,8 +9,8 @@ import (
 // lmeLayout is the format of most dates of LongMemEval: 2023/05/30 (Tue) 23:40.
 const lmeLayout = "2006/01/02 (Mon) 15:04"
 
-// lmeDate parses a date of LongMemEval. No zone means UTC. The format of ISO 8601, and a weekday that
-// is not that of the date, are traps, whose examples begin with where.
+// lmeDate parses a date of LongMemEval. No zone means UTC. The format of ISO 8601, and a weekday
+// that is not that of the date, are traps, whose examples begin with where.
 func lmeDate(text, where string, traps *traps) (time.Time, error) {
 	example := fmt.Sprintf("%s, %.40q", where, text)
 	text = strings.TrimSpace(text)

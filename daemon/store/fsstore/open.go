@@ -132,8 +132,8 @@ func (b *backend) lockStore() error {
 	return err
 }
 
-// writeSchema is the last step of creating a store. It also syncs the new directories, including the
-// parents of the store.
+// writeSchema is the last step of creating a store. It also syncs the new directories, including
+// the parents of the store.
 func (b *backend) writeSchema() error {
 	if err := b.disk.create(stagedFile, fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {
 		return err

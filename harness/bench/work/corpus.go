@@ -17,8 +17,8 @@ const (
 	mostWords    = 240
 )
 
-// Documents returns the document of a brain with a number from 0. Sizes take the first ones, so that
-// a brain of 10,000 has those of a brain of 1,000.
+// Documents returns the document of a brain with a number from 0. Sizes take the first ones, so
+// that a brain of 10,000 has those of a brain of 1,000.
 type Documents func(i int) dataset.Doc
 
 // Synthetic returns any number of documents that depend on the seed alone.

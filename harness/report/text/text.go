@@ -42,7 +42,8 @@ func OfCap(limit *llm.USD) string {
 	return " of " + limit.String()
 }
 
-// withMethod returns the ends of an interval for a column whose title names a method. It names any other one.
+// withMethod returns the ends of an interval for a column whose title names a method. It names any
+// other one.
 func withMethod(i *result.Interval, titled string) string {
 	if i == nil || i.Method == titled {
 		return i.Ends()
