@@ -35,7 +35,7 @@ func TestAnyMemoryPage(t *testing.T) {
 	}
 	testSessionIn(t, "../../docs/any-memory.md", func(s *session) {
 		cmd := exec.CommandContext(t.Context(), "bash", "-euc",
-			`. ../limits.sh; . ./install.sh; install memories >&2; printf %s "$modules"`)
+			`. ../limits.sh; . ../npm.sh; install memories >&2; printf %s "$modules"`)
 		var stderr bytes.Buffer
 		cmd.Dir, cmd.Stderr = "../../scripts/mcp", &stderr
 		modules, err := cmd.Output()

@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 . ../limits.sh
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/browser-check
+. ../npm.sh
 temp=$(mktemp -d)
 daemon=
 viewer=
@@ -38,18 +38,9 @@ if [ -z "$CHROMIUM" ]; then
 fi
 export CHROMIUM
 
-begin "the packages from npm"
-modules=$cache/$(cat package.json package-lock.json | cksum | tr ' ' -)
-if [ ! -e "$modules/installed" ]; then
-  rm -rf "$modules"
-  mkdir -p "$modules"
-  cp package.json package-lock.json "$modules"
-  (cd "$modules" && installing 300 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error \
-    --fetch-retries=3 --fetch-retry-factor=2 --fetch-retry-mintimeout=1000)
-  touch "$modules/installed"
-fi
+install .
 cp ./*.mjs "$temp" # Node looks for packages in the folders above a script
-ln -s "$modules/node_modules" "$temp/node_modules"
+ln -s "$modules" "$temp/node_modules"
 begin "go build ./cmd/evalctl"
 (cd ../.. && go build -o "$temp/evalctl" ./cmd/evalctl)
 [ -z "${SHOTS:-}" ] || { mkdir -p "$SHOTS" && SHOTS=$(cd "$SHOTS" && pwd) && export SHOTS; }

@@ -6,8 +6,8 @@
 # into a cache folder, in the versions of the lock files.
 set -euo pipefail
 cd "$(dirname "$0")"
-. ./install.sh
 . ../limits.sh
+. ../npm.sh
 temp=$(mktemp -d)
 notes=${TMPDIR:-/tmp} # where the clients write the files that they have ingested
 daemon=

@@ -5,8 +5,8 @@
 # It needs Go, Node and npm, and ../shared/data/locomo/locomo5.json, without which it only checks.
 set -euo pipefail
 cd "$(dirname "$0")"
-. ./install.sh
 . ../limits.sh
+. ../npm.sh
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 install memories

@@ -1,8 +1,7 @@
 # To be sourced: install installs the packages of a lock file, unless the cache has them, and sets
-# $modules. It needs limits.sh.
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/mcp-check
+# $modules: install FOLDER. It needs limits.sh.
 install() {
-  local dir
+  local dir cache=${XDG_CACHE_HOME:-$HOME/.cache}/evalctl/npm
   begin "the packages from npm, of $PWD/$1"
   dir=$cache/$(cat "$1/package.json" "$1/package-lock.json" | cksum | tr ' ' -)
   if [ ! -e "$dir/installed" ]; then
