@@ -66,7 +66,7 @@ func fill(t *testing.T, cfg daemon.Config, brains ...string) {
 func TestADamagedBrainIsAlone(t *testing.T) {
 	home, log := t.TempDir(), &logBuffer{}
 	cfg := onDisk(home, daemon.StoreFS, log)
-	fill(t, cfg, "cut", "newer", "newerstore", "newersession", "good")
+	fill(t, cfg, "cut", "newer", "newerstore", "good")
 	writeFile(t, home, "cut/brain.json", `{"version": 1, "br`)
 	writeFile(t, home, "newer/brain.json", `{"version": 9, "brain": {"id": "newer"}}`)
 	writeFile(t, home, "newerstore/.store/schema", "9\n")
@@ -100,11 +100,21 @@ func TestADamagedBrainIsAlone(t *testing.T) {
 		}
 	}
 	d.expect(t, 409, "POST", "/v1/brains", js, `{"id":"cut"}`)
+}
 
-	session := "/v1/brains/newersession/sessions/s1"
+// TestSessionOfANewerProgram: a session whose state a newer program has written is refused.
+func TestSessionOfANewerProgram(t *testing.T) {
+	home := t.TempDir()
+	cfg := onDisk(home, daemon.StoreFS, &logBuffer{})
+	fill(t, cfg, "notes")
+	const session = "/v1/brains/notes/sessions/s1"
+	d := serve(t, cfg)
 	d.expect(t, 201, "POST", session+"/messages", js, `{"role":"user","content":"hello"}`)
+	if err := d.stop(); err != nil { // it writes the state again when memories are extracted
+		t.Fatal(err)
+	}
 	var state string
-	err := filepath.WalkDir(filepath.Join(home, "brains", "newersession", "documents"), func(path string, _ os.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(home, "brains", "notes", "documents"), func(path string, _ os.DirEntry, err error) error {
 		if data, readErr := os.ReadFile(path); readErr == nil && strings.Contains(string(data), `"version": 1`) {
 			state = path
 		}
@@ -114,7 +124,7 @@ func TestADamagedBrainIsAlone(t *testing.T) {
 		t.Fatalf("no state of the session: %v", err)
 	}
 	writeFile(t, home, strings.TrimPrefix(state, filepath.Join(home, "brains")), `{"version": 2, "id": "s1"}`)
-	if got := d.expect(t, 501, "GET", session, "", ""); !strings.Contains(got, "state has version 2") {
+	if got := serve(t, cfg).expect(t, 501, "GET", session, "", ""); !strings.Contains(got, "state has version 2") {
 		t.Errorf("session: %s", got)
 	}
 }

@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,7 +45,7 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	url := serveInMemory(t)
+	url, _ := serveProcess(t, []string{"SVC_LLM_PROVIDER=fake"}, "--store", "memory")
 	measured := map[string]resultFile{}
 	for name, target := range map[string]string{
 		"http": "go", "stdio": "mcp:evalctl mcp", "url": "mcp:" + url + "/mcp",
@@ -119,35 +116,4 @@ func resultIn(tb testing.TB, dir, name string) (res resultFile) {
 		tb.Fatal(err)
 	}
 	return res
-}
-
-// serveInMemory starts a daemon and returns its URL.
-func serveInMemory(t *testing.T) string {
-	t.Helper()
-	var out strings.Builder
-	cmd := exec.CommandContext(t.Context(), "evalctl", "serve", "--addr", "127.0.0.1:0", "--store", "memory")
-	cmd.Env = append(os.Environ(), "SVC_LLM_PROVIDER=fake")
-	pipe, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	one := make([]byte, 1)
-	for deadline := time.Now().Add(time.Minute); !strings.HasSuffix(out.String(), "\n") && time.Now().Before(deadline); {
-		if _, err := pipe.Read(one); err != nil {
-			t.Fatal(err)
-		}
-		out.Write(one)
-	}
-	var url string
-	if _, err := fmt.Sscanf(out.String(), "evalctl: listening on %s", &url); err != nil {
-		t.Fatalf("%q: %v", out.String(), err)
-	}
-	return url
 }

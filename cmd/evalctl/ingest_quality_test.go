@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -72,23 +69,7 @@ func TestIngestModes(t *testing.T) {
 // serveForIngest starts a daemon process with the fake model.
 func serveForIngest(t *testing.T) *target.Endpoint {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "evalctl", "serve", "--addr", "127.0.0.1:0",
-		"--home", t.TempDir(), "--llm-provider", "fake")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
-	}
-	url := strings.TrimSpace(strings.TrimPrefix(line, "evalctl: listening on "))
+	url, _ := serveProcess(t, nil, "--home", t.TempDir(), "--llm-provider", "fake")
 	e, err := target.NewEndpoint(url, "", "evalctl-test", 16)
 	if err != nil {
 		t.Fatal(err)

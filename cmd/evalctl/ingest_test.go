@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,32 +16,16 @@ import (
 // without warning and waits for it.
 func startServe(t *testing.T, home, store string) (c *client.Client, kill func()) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "evalctl", "serve", "--addr", "127.0.0.1:0", "--home", home, "--store", store)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	kill = func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()
-	}
-	t.Cleanup(kill)
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		kill()
-		t.Fatalf("%v: %s", err, stderr.String())
-	}
-	c, err = client.New(strings.TrimSpace(strings.TrimPrefix(line, "evalctl: listening on ")), nil)
+	url, cmd := serveProcess(t, nil, "--home", home, "--store", store)
+	c, err := client.New(url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c, kill
+	return c, func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
 }
 
 func awaitIngest(t *testing.T, b *client.Brain, id string) (protocol.Job, protocol.IngestResponse) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -96,4 +97,22 @@ func BenchmarkVersion(b *testing.B) {
 		processor += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	b.ReportMetric(float64(processor.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
+// BenchmarkServe measures the start of a daemon: from exec to the response of /healthz.
+func BenchmarkServe(b *testing.B) {
+	var total time.Duration
+	for b.Loop() {
+		start := time.Now()
+		url, cmd := serveProcess(b, nil, "--store", "memory")
+		resp, err := http.Get(url + "/healthz")
+		if err != nil {
+			b.Fatal(err)
+		}
+		total += time.Since(start)
+		_ = resp.Body.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	b.ReportMetric(float64(total.Microseconds())/1000/float64(b.N), "ms-to-health")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/base64"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -35,29 +33,10 @@ type overloaded struct {
 // startProcess starts a daemon in memory, with an empty brain.
 func startProcess(t testing.TB, args ...string) *overloaded {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "evalctl", append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
-	cmd.Env = append(os.Environ(), "SVC_HOME=", "SVC_STORE=", "SVC_LLM_PROVIDER=fake")
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	url, cmd := serveProcess(t, []string{"SVC_HOME=", "SVC_STORE=", "SVC_LLM_PROVIDER=fake"}, args...)
 	transport := &http.Transport{MaxIdleConnsPerHost: 4096}
 	t.Cleanup(transport.CloseIdleConnections)
-	d := &overloaded{
-		url: strings.TrimSpace(strings.TrimPrefix(line, "evalctl: listening on ")), pid: cmd.Process.Pid,
-		client: &http.Client{Transport: transport},
-	}
+	d := &overloaded{url: url, pid: cmd.Process.Pid, client: &http.Client{Transport: transport}}
 	c, err := client.New(d.url, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -24,29 +23,14 @@ import (
 // process must end without an error.
 func startReplica(t testing.TB, database string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "evalctl", append([]string{"serve", "--addr=127.0.0.1:0"}, args...)...)
-	cmd.Env = append(os.Environ(), "SVC_STORE="+database, "SVC_HOME=", "SVC_LLM_PROVIDER=fake")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	url, cmd := serveProcess(t, []string{"SVC_STORE=" + database, "SVC_HOME=", "SVC_LLM_PROVIDER=fake"}, args...)
 	t.Cleanup(func() {
-		_ = cmd.Wait() // the context of the test has ended, and Wait returns its error
-		if code := cmd.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("a replica ended with %v:\n%s", cmd.ProcessState, stderr.String())
+		err := cmd.Process.Signal(syscall.SIGTERM)
+		if err := errors.Join(err, cmd.Wait()); err != nil {
+			t.Errorf("a replica ended with %v:\n%s", err, cmd.Stderr)
 		}
 	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
-	}
-	return strings.TrimSpace(strings.TrimPrefix(line, "evalctl: listening on "))
+	return url
 }
 
 // roundRobin serves a proxy that sends each request to another one of the servers, and counts those
