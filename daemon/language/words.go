@@ -136,15 +136,15 @@ func isWord(r rune) bool {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
-// pairShare is the share of a word that a pair of letters stands for: a word has three letters or so
-// in scripts whose words are not separated by spaces, and in Korean.
-const pairShare = 1. / 3
-
-// Share returns the share of a word that one of the words of Words stands for, 1 unless it is a pair of
-// letters.
+// Share returns how much of a content word one of the words of Words stands for: 1 unless it is a pair
+// of letters. A text whose translation into other languages has n words that are no function words has
+// 3n pairs or so in East Asia, and 6n in southeast Asia, where letters stand for sounds.
 func Share(word string) float64 {
-	if wordScript(word).unspaced() {
-		return pairShare
+	switch wordScript(word) {
+	case han, hangul:
+		return 1. / 3
+	case southeast:
+		return 1. / 6
 	}
 	return 1
 }

@@ -37,9 +37,9 @@ func (p plain) search(q neutralQuestion, k1, b float64) []string {
 	})
 }
 
-// BenchmarkPlain compares the ranking with the better of two common settings of a plain BM25, as
-// nDCG@10 says. It logs the figures of both, and the differences with their 95 % intervals over the
-// questions (BCa, 10,000 resamples, seed 1).
+// BenchmarkPlain compares the ranking with a plain BM25 in two common settings, of which the
+// documentation has the one with the better nDCG@10. It logs the figures of both, and the differences
+// with their 95 % intervals over the questions (BCa, 10,000 resamples, seed 1).
 func BenchmarkPlain(b *testing.B) {
 	for _, tk := range slices.Concat(tasks, languageTasks) {
 		b.Run(tk.name, func(b *testing.B) {
@@ -58,12 +58,9 @@ func BenchmarkPlain(b *testing.B) {
 					rivals[1].add(plains[brain].search(q, 1.2, .75), q)
 				}
 			}
-			best := rivals[0]
-			if mean(rivals[1].ndcg) > mean(best.ndcg) {
-				best = rivals[1]
+			for _, r := range rivals {
+				b.Logf("plain, %s: R@10 %s; nDCG@10 %s", r.name, versus(ours.recall, r.recall), versus(ours.ndcg, r.ndcg))
 			}
-			b.Logf("R@10 %s\nnDCG@10 %s\nplain: %s",
-				versus(ours.recall, best.recall), versus(ours.ndcg, best.ndcg), best.name)
 		})
 	}
 }

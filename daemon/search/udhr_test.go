@@ -197,3 +197,27 @@ func TestSpellings(t *testing.T) {
 		}
 	}
 }
+
+// TestShare: a text counts about as many words in each script as its translations have content words.
+func TestShare(t *testing.T) {
+	var words []float64
+	pairs := map[string]float64{}
+	for _, d := range readLines[declaration](t, "testdata/udhr.jsonl") {
+		text := strings.Join(d.Articles, "\n")
+		if l := language.Parse(d.Tag); l != language.None {
+			words = append(words, float64(len(l.Terms(text))))
+		}
+		for start, end := range language.Words(text) {
+			if share := language.Share(text[start:end]); share < 1 {
+				pairs[d.Tag] += share
+			}
+		}
+	}
+	slices.Sort(words)
+	median := words[len(words)/2]
+	for _, tag := range []string{"zh", "ja", "ko", "th", "lo", "km", "my"} {
+		if n := pairs[tag]; n < .7*median || n > 1.4*median {
+			t.Errorf("%s has %.0f words, the median of other languages is %.0f", tag, n, median)
+		}
+	}
+}
