@@ -18,6 +18,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 	"evalctl/scorer"
 )
 
@@ -123,20 +124,7 @@ func TestCompareGolden(t *testing.T) {
 			if strings.ContainsAny(got, "\x1b\u202e") {
 				t.Error("control characters are not escaped")
 			}
-			got = rounded(got)
-			golden := filepath.Join(folder, name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("it differs from %s (run with -update when it should):\n%s", golden, diff)
-			}
+			goldentest.Compare(t, filepath.Join(folder, name+".golden"), rounded(got))
 		})
 	}
 }

@@ -23,11 +23,11 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/goldentest"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
@@ -147,23 +147,11 @@ func TestScripts(t *testing.T) {
 
 // TestHelp compares the help with testdata/help.golden, or writes it with -update.
 func TestHelp(t *testing.T) {
-	const golden = "testdata/help.golden"
 	got, err := exec.CommandContext(t.Context(), "evalctl", "--help").Output() // see TestMain
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("the help differs from %s (run with -update when it should):\n%s", golden, diff)
-	}
+	goldentest.Compare(t, "testdata/help.golden", string(got))
 }
 
 // TestRunHelp checks that the help of run fits two screens.

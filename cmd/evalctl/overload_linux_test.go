@@ -47,7 +47,7 @@ func TestOverload(t *testing.T) {
 	rows = append(rows, g.closed(t, 256, loadTime/2))
 	t.Log(table(rows, half, start))
 	for _, got := range rows {
-		if late := time.Duration(got.late.Quantile(.99)); late > 5*time.Millisecond || got.waited > got.took/5 {
+		if late := time.Duration(got.late.Quantile(.99)); late > 5*time.Millisecond || got.waited > got.took/3 {
 			t.Logf("%s: the generator sent requests up to %v late (p99), and the daemon waited %v of %v for processors: "+
 				"run it on an idle machine", got.name, late, got.waited.Round(time.Millisecond), got.took)
 		}
@@ -103,5 +103,5 @@ func table(rows []loaded, half loaded, start int64) string {
 	}
 	_ = w.Flush()
 	return fmt.Sprintf("times in ms, of answered requests and from when they were sent, unless intended; health: the longest time; "+
-		"waited: for processors that others had; %d MiB at the start\n%s", start>>20, b.String())
+		"waited: for processors that others had, or the threads of the daemon from each other; %d MiB at the start\n%s", start>>20, b.String())
 }

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 )
 
 // saveNight writes the result of a night. A question that the outcomes mark with + has passed.
@@ -73,17 +72,5 @@ func TestTrend(t *testing.T) {
 	if code := run(t.Context(), p); code != 0 || stderr.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
-	const golden = "testdata/trend.golden"
-	if *update {
-		if err := os.WriteFile(golden, stdout.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), stdout.String()); diff != "" {
-		t.Errorf("the trend differs from %s (run with -update when it should):\n%s", golden, diff)
-	}
+	goldentest.Compare(t, "testdata/trend.golden", stdout.String())
 }

@@ -2,7 +2,6 @@ package nightly
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,30 +9,8 @@ import (
 
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares a report with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; run go test ./replay/nightly -update and read the change. It is now:\n%s", path, got)
-	}
-}
 
 // TestReportOfOneArm writes the report of the last of several nights.
 func TestReportOfOneArm(t *testing.T) {
@@ -53,7 +30,7 @@ func TestReportOfOneArm(t *testing.T) {
 		IDs: []string{"q-001", "q-004", "q-009"}, Original: result.Counts{Total: 85, Passed: 70, Scored: 85},
 		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Low: 0.729, High: 0.890}}
 	path := m.save(t, root, "2026-09-21", "go.replay.json")
-	golden(t, "one.md", strings.ReplaceAll(reportOf(t, root, Arm{Name: "go", Path: path}), root, "results"))
+	goldentest.Compare(t, "testdata/one.md", strings.ReplaceAll(reportOf(t, root, Arm{Name: "go", Path: path}), root, "results"))
 }
 
 // TestReportOfThreeArms writes the report of daemons of which one died.
@@ -62,7 +39,7 @@ func TestReportOfThreeArms(t *testing.T) {
 	died := replayOf("py", every(5))
 	died.Questions, died.Stopped = died.Questions[:20], result.StopDaemon
 	died.fill()
-	golden(t, "arms.md", strings.ReplaceAll(reportOf(t, dir,
+	goldentest.Compare(t, "testdata/arms.md", strings.ReplaceAll(reportOf(t, dir,
 		Arm{Name: "ts", Path: replayOf("ts", every(4)).save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
 		Arm{Name: "go", Path: replayOf("go", every(6)).save(t, dir, "2026-09-21", "replay-030004", "go.json")},
 		Arm{Name: "py", Path: died.save(t, dir, "2026-09-21", "replay-030004", "py.json"),

@@ -79,20 +79,36 @@ func BenchmarkBatch(b *testing.B) {
 	const n = 1024
 	data := bytes.Repeat([]byte("x"), 1024)
 	path := func(round, i int) string { return fmt.Sprintf("notes/%d/%d.md", round, i) }
-	b.Run("batch", func(b *testing.B) {
-		s := openBench(b)
-		for round := 0; b.Loop(); round++ {
-			err := s.Batch(b.Context(), store.BatchOptions{}, func(t *store.Batch) error {
-				for i := range n {
-					if err := t.Write(b.Context(), path(round, i), data); err != nil {
-						return err
-					}
+	write := func(b *testing.B, s *store.Store) {
+		err := s.Batch(b.Context(), store.BatchOptions{}, func(t *store.Batch) error {
+			for i := range n {
+				if err := t.Write(b.Context(), path(0, i), data); err != nil {
+					return err
 				}
-				return nil
-			})
-			if err != nil {
-				b.Fatal(err)
 			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("batch", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			s := openBench(b)
+			b.StartTimer()
+			write(b, s)
+			b.StopTimer()
+			s.Close()
+			b.StartTimer()
+		}
+	})
+	// The files of the documents are written before Close returns.
+	b.Run("batch-and-files", func(b *testing.B) {
+		for b.Loop() {
+			s := openBench(b)
+			write(b, s)
+			s.Close()
 		}
 	})
 	b.Run("one-by-one", func(b *testing.B) {

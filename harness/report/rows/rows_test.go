@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,10 +17,9 @@ import (
 
 	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 	"evalctl/scorer"
 )
-
-var update = flag.Bool("update", false, "rewrite the schema")
 
 // hostile are texts that a table must not change, or let end a cell.
 var hostile = []string{
@@ -240,14 +238,5 @@ func TestSchema(t *testing.T) {
 		fmt.Fprintf(&b, "    %q: {\"type\": %s, \"description\": %s}%s\n", c.Name, kind, doc, end)
 	}
 	b.WriteString("  }\n}\n")
-	const path = "../../../docs/table.schema.json"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data, err := os.ReadFile(path)
-	if err != nil || string(data) != b.String() {
-		t.Error(err, cmp.Diff(b.String(), string(data)))
-	}
+	goldentest.Compare(t, "../../../docs/table.schema.json", b.String())
 }
