@@ -155,6 +155,7 @@ func watchAs(t *testing.T, s *server, key string) *stream {
 // TestStreamsOfEndedKeys: the change streams of a key end when it is revoked, removed or changed or
 // when it expires, and no others do.
 func TestStreamsOfEndedKeys(t *testing.T) {
+	t.Parallel()
 	s, _, rewrite := followed(t, keysText("kept", "", "revoked", "", "removed", "", "changed", "", "short", ""))
 	kept := watchAs(t, s, "kept")
 	var ended []*stream

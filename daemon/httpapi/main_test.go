@@ -22,9 +22,13 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Parallel(8) // most parallel tests wait
+	goleak.VerifyTestMain(m)
+}
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
 
