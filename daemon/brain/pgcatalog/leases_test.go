@@ -43,7 +43,7 @@ func TestLeaseOfTwoProcesses(t *testing.T) {
 	} else {
 		other()
 	}
-	time.Sleep(2 * shortLease)
+	time.Sleep(shortLease * 3 / 2)
 	if held.Err() != nil {
 		t.Errorf("the lease ended: %v", context.Cause(held))
 	}
@@ -181,7 +181,7 @@ func TestTakeOver(t *testing.T) {
 			t.Fatalf("took over the work on %v, want that on a and b", got)
 		}
 	}
-	time.Sleep(2 * shortLease)
+	time.Sleep(shortLease * 3 / 2)
 	if got["a"] != 1 || got["b"] != 1 || len(resumed) > 0 {
 		t.Errorf("took over %v and %d more, want a and b once", got, len(resumed))
 	}
