@@ -270,7 +270,7 @@ func TestManyBatches(t *testing.T) {
 // commits must be there, a failed one is there as a whole or not at all, and the stores go on.
 func TestServerCrash(t *testing.T) {
 	t.Parallel()
-	cluster := postgrestest.New(t)
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	url := cluster.Database()
 	db := openDB(t, url)
 	ctx := t.Context()

@@ -22,7 +22,8 @@ func TestGroupFaults(t *testing.T) {
 
 func groupFaults(t *testing.T, brains, writers int) {
 	t.Helper()
-	cluster := postgrestest.New(t)
+	t.Parallel()
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	conn := cluster.Database()
 	p, proxied := postgrestest.Behind(t, conn)
 	db, direct := openDB(t, proxied), openDB(t, conn)

@@ -13,6 +13,7 @@ import (
 // had not received them, also if other commits have their numbers. The replica must end its events
 // by whatever it does next.
 func TestUndone(t *testing.T) {
+	t.Parallel()
 	sync := func(t *testing.T, s *store.Store) {
 		if err := s.Sync(t.Context()); !errors.Is(err, store.ErrPruned) {
 			t.Errorf("sync: %v, want ErrPruned", err)
@@ -45,6 +46,7 @@ func TestUndone(t *testing.T) {
 		"nothing, the same numbers": {2, wait},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			db, s := replicas(t)
 			events := follow(s[1])
 			ctx := t.Context()
@@ -58,7 +60,7 @@ func TestUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 			pgstore.Reach(db[1], "another server")
-			fresh := openStore(t, db[0], brains.Load())
+			fresh := openStore(t, db[0], onlyBrain(t, db[0]))
 			for range tt.others {
 				if err := fresh.Write(ctx, "a", []byte("after")); err != nil {
 					t.Fatal(err)
