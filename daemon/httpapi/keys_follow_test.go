@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
@@ -36,7 +37,7 @@ func followed(t *testing.T, text string) (s *server, f *KeysFile, rewrite func(s
 		}
 	}
 	write(text)
-	log := &lockedBuffer{}
+	log := &awaittest.Log{}
 	f, err := OpenKeysFile(file, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"evalctl/daemon/memory"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/longtest"
 )
@@ -38,7 +39,7 @@ type server struct {
 	brains *brain.Service
 	url    string
 	client *http.Client
-	log    *lockedBuffer
+	log    *awaittest.Log
 }
 
 func start(t testing.TB, reader llm.Provider, model string) *server {
@@ -82,7 +83,7 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &lockedBuffer{}
+	log := &awaittest.Log{}
 	api := New(Config{Brains: brains, Memory: memories, Options: Options{Keys: keys, Version: "test"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	api.HandleMCP(toolsOf(t, api))
 	srv := httptest.NewServer(api)

@@ -20,7 +20,7 @@ func TestReportOfOneArm(t *testing.T) {
 		if before <= 7 {
 			m.Identity.Judge.Model = "gpt-4o-2024-11-20"
 		}
-		m.save(t, root, m.StartedAt.Format("2006-01-02"), "go.replay.json")
+		m.Save(t, root, m.StartedAt.Format("2006-01-02"), "go.replay.json")
 	}
 	m := replayOf("go", every(6))
 	m.Identity.Judge.Model = "gpt-4o-2024-11-20"
@@ -29,7 +29,7 @@ func TestReportOfOneArm(t *testing.T) {
 	m.Replay.Errata = &result.ErrataUse{Path: "errata.json", SHA256: strings.Repeat("ab", 32), Excluded: 2, Corrected: 1,
 		IDs: []string{"q-001", "q-004", "q-009"}, Original: result.Counts{Total: 85, Passed: 70, Scored: 85},
 		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Low: 0.729, High: 0.890}}
-	path := m.save(t, root, "2026-09-21", "go.replay.json")
+	path := m.Save(t, root, "2026-09-21", "go.replay.json")
 	goldentest.Compare(t, "testdata/one.md", strings.ReplaceAll(reportOf(t, root, Arm{Name: "go", Path: path}), root, "results"))
 }
 
@@ -40,9 +40,9 @@ func TestReportOfThreeArms(t *testing.T) {
 	died.Questions, died.Stopped = died.Questions[:20], result.StopDaemon
 	died.fill()
 	goldentest.Compare(t, "testdata/arms.md", strings.ReplaceAll(reportOf(t, dir,
-		Arm{Name: "ts", Path: replayOf("ts", every(4)).save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
-		Arm{Name: "go", Path: replayOf("go", every(6)).save(t, dir, "2026-09-21", "replay-030004", "go.json")},
-		Arm{Name: "py", Path: died.save(t, dir, "2026-09-21", "replay-030004", "py.json"),
+		Arm{Name: "ts", Path: replayOf("ts", every(4)).Save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
+		Arm{Name: "go", Path: replayOf("go", every(6)).Save(t, dir, "2026-09-21", "replay-030004", "go.json")},
+		Arm{Name: "py", Path: died.Save(t, dir, "2026-09-21", "replay-030004", "py.json"),
 			Problem: "the daemon died: exit status 1"},
 		Arm{Name: "oracle", Problem: "no model writes the answers"},
 	), dir, "results"))
@@ -91,7 +91,7 @@ func TestNoScore(t *testing.T) {
 		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, of which 33 passed: this is not a score."},
 		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 4 of 25 control items"},
 	} {
-		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.save(t, dir, name+".json")})
+		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.Save(t, dir, name+".json")})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "Pass rate") {
 			t.Errorf("%s: %q is missing, or there is a pass rate:\n%s", name, c.want, got)
 		}

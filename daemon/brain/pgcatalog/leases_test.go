@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/brain/pgcatalog"
+	"evalctl/internal/awaittest"
 )
 
 const shortLease = 2 * time.Second
@@ -209,13 +210,7 @@ func TestAnnounceAgain(t *testing.T) {
 		}
 		done()
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for count() > 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("the row of unused announcements is not removed")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	awaittest.Until(t, "the row of unused announcements is removed", func() bool { return count() == 0 })
 	if _, err := l.Announce(t.Context(), "999"); !errors.Is(err, brain.ErrNotFound) {
 		t.Errorf("unknown brain: got %v, want ErrNotFound", err)
 	}

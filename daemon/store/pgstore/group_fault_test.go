@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -58,7 +59,7 @@ func groupFaults(t *testing.T, brains, writers int) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0))
 	for round := range 12 {
 		before := seen[0].Seq()
-		eventually(t, "writes go on", func() bool { return seen[0].Sync(t.Context()) == nil && seen[0].Seq() > before+2 })
+		awaittest.Until(t, "writes go on", func() bool { return seen[0].Sync(t.Context()) == nil && seen[0].Seq() > before+2 })
 		switch {
 		case round == 6:
 			cluster.Stop("immediate")
@@ -77,7 +78,7 @@ func groupFaults(t *testing.T, brains, writers int) {
 	wg.Wait()
 	p.Restore()
 	for i, s := range seen {
-		eventually(t, "a sync after the faults", func() bool { return s.Sync(t.Context()) == nil })
+		awaittest.Until(t, "a sync after the faults", func() bool { return s.Sync(t.Context()) == nil })
 		checkOutcomes(t, s, outcomes[i:i+1])
 		checkOrder(t, content(t, s).Events)
 	}

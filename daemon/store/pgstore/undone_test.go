@@ -7,6 +7,7 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/awaittest"
 )
 
 // TestUndone takes commits away that a replica has delivered, as after a failover to a server that
@@ -30,7 +31,7 @@ func TestUndone(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wait := func(t *testing.T, s *store.Store) { eventually(t, "the next look at the brain", s.Broken) }
+	wait := func(t *testing.T, s *store.Store) { awaittest.Until(t, "the next look at the brain", s.Broken) }
 	for name, tt := range map[string]struct {
 		others int // commits after the failover
 		next   func(t *testing.T, s *store.Store)

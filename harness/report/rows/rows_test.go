@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 	"evalctl/internal/goldentest"
 	"evalctl/scorer"
 )
@@ -39,10 +40,7 @@ func write(t *testing.T, change func([]result.Record)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}
+	var file resulttest.File
 	if err := json.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +57,7 @@ func write(t *testing.T, change func([]result.Record)) string {
 	file.Counts = result.Counts{Total: n, Passed: n, Scored: n}
 	file.Total, file.Passed, file.Planned, file.Stopped = n, n, n, ""
 	file.Gate.Total, file.Gate.Passed = n, n
-	if data, err = json.Marshal(file); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "go.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return file.Save(t, t.TempDir(), "go.json")
 }
 
 func reader(t *testing.T, path string) *result.Reader {
