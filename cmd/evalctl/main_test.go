@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ import (
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
+	"evalctl/internal/programtest"
 )
 
 // Both timeouts are far longer than a busy machine needs.
@@ -50,7 +50,9 @@ func (p prepared) Run() int {
 	longtest.Parallel(4) // most tests wait for processes as often as these compute
 	dir, err := os.MkdirTemp("", "evalctl-test")
 	if err == nil {
-		err = buildProgram(filepath.Join(dir, "evalctl"))
+		// The test itself could take its part, but would take twice as long to start, because of the
+		// packages that only tests import.
+		err = programtest.Build(filepath.Join(dir, "evalctl"))
 	}
 	if err == nil {
 		err = os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -61,22 +63,6 @@ func (p prepared) Run() int {
 		return 1
 	}
 	return postgrestest.Main(p.m)
-}
-
-// buildProgram builds evalctl as this test was built. The test itself could take its part, but
-// would take twice as long to start, because of the packages that only tests import.
-func buildProgram(file string) error {
-	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", file}
-	if raceDetector {
-		args = append(args, "-race")
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"}) {
-		args = append(args, "-trimpath") // or every package would be compiled again
-	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("build evalctl: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // concurrentScripts run with the race detector too, with which each process takes a second more.
