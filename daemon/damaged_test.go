@@ -5,33 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"evalctl/daemon"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func onDisk(home, store string, log *logBuffer) daemon.Config {
+func onDisk(home, store string, log *awaittest.Log) daemon.Config {
 	return daemon.Config{
 		Home: home, Store: store, Reader: llm.NewFake(), ReaderModel: llm.FakeModel,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
@@ -64,7 +46,7 @@ func fill(t *testing.T, cfg daemon.Config, brains ...string) {
 // TestADamagedBrainIsAlone: a daemon starts although some of its brains cannot be read, and says
 // which, why, and what to do.
 func TestADamagedBrainIsAlone(t *testing.T) {
-	home, log := t.TempDir(), &logBuffer{}
+	home, log := t.TempDir(), &awaittest.Log{}
 	cfg := onDisk(home, daemon.StoreFS, log)
 	fill(t, cfg, "cut", "newer", "newerstore", "good")
 	writeFile(t, home, "cut/brain.json", `{"version": 1, "br`)
@@ -105,7 +87,7 @@ func TestADamagedBrainIsAlone(t *testing.T) {
 // TestSessionOfANewerProgram: a session whose state a newer program has written is refused.
 func TestSessionOfANewerProgram(t *testing.T) {
 	home := t.TempDir()
-	cfg := onDisk(home, daemon.StoreFS, &logBuffer{})
+	cfg := onDisk(home, daemon.StoreFS, &awaittest.Log{})
 	fill(t, cfg, "notes")
 	const session = "/v1/brains/notes/sessions/s1"
 	d := serve(t, cfg)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/internal/sse"
 )
@@ -120,11 +120,7 @@ func TestStreamsOfReplica(t *testing.T) {
 	for _, s := range left {
 		s.body.Close()
 	}
-	for deadline := time.Now().Add(time.Minute); reader.metric("evalctl_open_streams") != "0"; {
-		if time.Now().After(deadline) {
-			t.Fatal("streams are left after their clients have gone")
-		}
-	}
+	awaittest.Until(t, "the end of the streams of clients that have gone", func() bool { return reader.metric("evalctl_open_streams") == "0" })
 }
 
 // inUse returns the bytes of heap and stacks in use.

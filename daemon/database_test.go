@@ -133,7 +133,7 @@ func TestBusyDatabase(t *testing.T) {
 func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
-	cluster := postgrestest.New(t)
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	r := startReplicaOn(t, cluster.Database())
 	r.expect(http.StatusCreated, "POST", "/v1/brains", `{"id":"notes"}`)
 	const document = "/v1/brains/notes/documents?path=a.md"

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 )
 
 // TestVanishedDocuments: documents that vanish while the daemon runs, or while it does not, are an
@@ -17,7 +18,7 @@ func TestVanishedDocuments(t *testing.T) {
 	t.Parallel()
 	for store, folder := range map[string]string{daemon.StoreFS: "documents", daemon.StoreGit: "repository"} {
 		t.Run(store, func(t *testing.T) {
-			home, log := t.TempDir(), &logBuffer{}
+			home, log := t.TempDir(), &awaittest.Log{}
 			cfg := onDisk(home, store, log)
 			fill(t, cfg, "ana")
 			brain, away := filepath.Join(home, "brains", "ana"), filepath.Join(home, "away")
@@ -68,7 +69,7 @@ func TestVanishedDocuments(t *testing.T) {
 // TestForeignGit: what other git programs do to the repository of a brain is visible to the next
 // request, and their locks are reported.
 func TestForeignGit(t *testing.T) {
-	home, log := t.TempDir(), &logBuffer{}
+	home, log := t.TempDir(), &awaittest.Log{}
 	d := serve(t, onDisk(home, daemon.StoreGit, log))
 	d.expect(t, 201, "POST", "/v1/brains", js, `{"id":"ana"}`)
 	put := func(status int, text string) string {

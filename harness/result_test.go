@@ -3,7 +3,6 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"maps"
 	"net/http"
 	"os"
@@ -14,16 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"evalctl/harness/daemontest"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestResultFile compares a result file that has every outcome with a golden file.
 func TestResultFile(t *testing.T) {
@@ -62,16 +58,7 @@ func TestResultFile(t *testing.T) {
 	} {
 		data = regexp.MustCompile(c.find).ReplaceAll(data, []byte(c.put))
 	}
-	golden := filepath.Join("testdata", "result.json")
-	if *update {
-		if err := os.WriteFile(golden, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := readFile(t, golden)
-	if diff := cmp.Diff(string(want), string(data)); diff != "" {
-		t.Error("the result file has changed (run with -update if it should):\n" + diff)
-	}
+	goldentest.Compare(t, "testdata/result.json", string(data))
 	if f.FinishedAt.Location() != time.UTC || time.Since(f.FinishedAt) > time.Minute {
 		t.Errorf("finished at %v", f.FinishedAt)
 	}

@@ -24,6 +24,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
 	"evalctl/scorer"
@@ -196,10 +197,7 @@ func reopened(tb testing.TB, s *daemontest.Daemon, cfg rig) rig {
 }
 
 // resultFile is the content of a result file.
-type resultFile struct {
-	result.Result
-	Questions []result.Record `json:"questions"`
-}
+type resultFile = resulttest.File
 
 // readResult reads a result file and checks it against the schema and its questions.
 func readResult(tb testing.TB, path string) resultFile {

@@ -5,7 +5,6 @@ package scripts_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evalctl/internal/programtest"
 )
 
 // build builds evalctl once for all tests.
@@ -30,11 +31,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "evalctl")
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "../cmd/evalctl").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return path, programtest.Build(path)
 })
 
 func TestMain(m *testing.M) {

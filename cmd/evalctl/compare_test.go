@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -18,6 +17,8 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
+	"evalctl/internal/goldentest"
 	"evalctl/scorer"
 )
 
@@ -31,8 +32,7 @@ func writeCompared(t *testing.T, path, sdk string, slow float64, failed ...int) 
 		Judge:   &result.JudgeModel{Provider: "openai", Model: "gpt-4o", PromptVersion: "v6", PromptSHA256: strings.Repeat("7a", 32)},
 		Daemon:  result.DaemonID{Program: sdk, Version: "1.0"},
 	}
-	res := result.Result{SDK: sdk, ScorerName: "judge", Identity: id, EffectiveModes: map[string]int{"bm25": 50}, Planned: 50}
-	var questions []result.Record
+	res := resulttest.File{Result: result.Result{SDK: sdk, ScorerName: "judge", Identity: id, EffectiveModes: map[string]int{"bm25": 50}, Planned: 50}}
 	for i := range 50 {
 		r := result.Record{
 			ID: fmt.Sprintf("q-%03d", i), Question: "<b>What</b> is `this` | that?", Reference: "it", Answer: "it is. It is of " + sdk,
@@ -50,20 +50,11 @@ func writeCompared(t *testing.T, path, sdk string, slow float64, failed ...int) 
 			}
 		}
 		res.Counts.Add(r)
-		questions = append(questions, r)
+		res.Questions = append(res.Questions, r)
 	}
 	res.Total, res.Passed, res.PassRate = res.Counts.Total, res.Counts.Passed, res.Counts.PassRate()
 	res.Gate = &result.Gate{Verdict: result.Fail, Reason: result.ReasonFloor, Total: res.Total, Passed: res.Passed}
-	data, err := json.Marshal(struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}{res, questions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	res.Save(t, path)
 }
 
 // inCompared runs evalctl in a folder with the results of three SDKs.
@@ -123,20 +114,7 @@ func TestCompareGolden(t *testing.T) {
 			if strings.ContainsAny(got, "\x1b\u202e") {
 				t.Error("control characters are not escaped")
 			}
-			got = rounded(got)
-			golden := filepath.Join(folder, name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("it differs from %s (run with -update when it should):\n%s", golden, diff)
-			}
+			goldentest.Compare(t, filepath.Join(folder, name+".golden"), rounded(got))
 		})
 	}
 }

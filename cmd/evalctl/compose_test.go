@@ -144,8 +144,8 @@ func TestCompose(t *testing.T) {
 	user, name := database.Environment["POSTGRES_USER"], database.Environment["POSTGRES_DB"]
 	const password = "Geheim-1379"
 	cluster := postgrestest.NewWith(t, postgrestest.Options{
-		Settings: []string{"fsync=off"},
-		Files:    map[string]string{"pg_hba.conf": "host all svc 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n"},
+		Fast:  true,
+		Files: map[string]string{"pg_hba.conf": "host all svc 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n"},
 	})
 	cluster.Restored(fmt.Sprintf("CREATE ROLE %s SUPERUSER LOGIN PASSWORD '%s'", user, password))
 	cluster.Restored(fmt.Sprintf("CREATE DATABASE %s OWNER %s", name, user))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 )
 
 // TestOwnToolsMeasureTheSame measures this program's own memory over HTTP, over its MCP tools on stdio
@@ -46,7 +46,7 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 		}
 	}
 	url, _ := serveProcess(t, []string{"SVC_LLM_PROVIDER=fake"}, "--store", "memory")
-	measured := map[string]resultFile{}
+	measured := map[string]resulttest.File{}
 	for name, target := range map[string]string{
 		"http": "go", "stdio": "mcp:evalctl mcp", "url": "mcp:" + url + "/mcp",
 		"explicit": "mcp: --mapping " + explicit + " evalctl mcp --store memory --home=",
@@ -80,14 +80,8 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 	}
 }
 
-// resultFile is a result with its questions.
-type resultFile struct {
-	result.Result
-	Questions []result.Record `json:"questions"`
-}
-
 // retrievals returns the comparison with the gold, by question.
-func retrievals(res resultFile) map[string]string {
+func retrievals(res resulttest.File) map[string]string {
 	out := map[string]string{}
 	for _, q := range res.Questions {
 		if q.Retrieval != nil {
@@ -102,7 +96,7 @@ func retrievals(res resultFile) map[string]string {
 }
 
 // resultIn reads the newest result of a target below dir.
-func resultIn(tb testing.TB, dir, name string) (res resultFile) {
+func resultIn(tb testing.TB, dir, name string) (res resulttest.File) {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", name+".json"))
 	if err != nil || len(files) != 1 {

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/goldentest"
 	"evalctl/replay/ingest"
 	"evalctl/replay/source"
 	"evalctl/scorer"
@@ -37,7 +38,7 @@ var ingestColumns = []string{"any@1", "any@5", "any@10", "all@10", "recall@10", 
 // must not be found less often.
 func TestIngestModes(t *testing.T) {
 	switch {
-	case !*full && !*update:
+	case !*full && !goldentest.Updating():
 		t.Skip("runs with -full or -update")
 	case raceDetector:
 		t.Skip("ranking is measured without the race detector")
@@ -60,7 +61,7 @@ func TestIngestModes(t *testing.T) {
 			t.Errorf("%s: any@10 is %.4f replayed and %.4f in bulk", file, replay, bulk)
 		}
 	}
-	if *update {
+	if goldentest.Updating() {
 		writeIngestModes(t, rows, table)
 	}
 	compareIngestModes(t, table)

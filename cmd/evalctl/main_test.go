@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,14 +22,15 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/goldentest"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
+	"evalctl/internal/programtest"
 )
 
 // Both timeouts are far longer than a busy machine needs.
@@ -50,7 +50,9 @@ func (p prepared) Run() int {
 	longtest.Parallel(4) // most tests wait for processes as often as these compute
 	dir, err := os.MkdirTemp("", "evalctl-test")
 	if err == nil {
-		err = buildProgram(filepath.Join(dir, "evalctl"))
+		// The test itself could take its part, but would take twice as long to start, because of the
+		// packages that only tests import.
+		err = programtest.Build(filepath.Join(dir, "evalctl"))
 	}
 	if err == nil {
 		err = os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -61,22 +63,6 @@ func (p prepared) Run() int {
 		return 1
 	}
 	return postgrestest.Main(p.m)
-}
-
-// buildProgram builds evalctl as this test was built. The test itself could take its part, but
-// would take twice as long to start, because of the packages that only tests import.
-func buildProgram(file string) error {
-	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", file}
-	if raceDetector {
-		args = append(args, "-race")
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"}) {
-		args = append(args, "-trimpath") // or every package would be compiled again
-	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("build evalctl: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // concurrentScripts run with the race detector too, with which each process takes a second more.
@@ -147,23 +133,11 @@ func TestScripts(t *testing.T) {
 
 // TestHelp compares the help with testdata/help.golden, or writes it with -update.
 func TestHelp(t *testing.T) {
-	const golden = "testdata/help.golden"
 	got, err := exec.CommandContext(t.Context(), "evalctl", "--help").Output() // see TestMain
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("the help differs from %s (run with -update when it should):\n%s", golden, diff)
-	}
+	goldentest.Compare(t, "testdata/help.golden", string(got))
 }
 
 // TestRunHelp checks that the help of run fits two screens.

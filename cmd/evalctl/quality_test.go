@@ -13,13 +13,11 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 	"evalctl/internal/longtest"
 )
 
-var (
-	update = flag.Bool("update", false, "rewrite testdata/help.golden, and measure every mode for the table of docs/dev/ranking.md")
-	full   = flag.Bool("full", false, "measure every mode and a plain BM25, not only bm25, and kill runs and replays more often")
-)
+var full = flag.Bool("full", false, "measure every mode and a plain BM25, not only bm25, and kill runs and replays more often")
 
 const (
 	// neutralData contains retrieval tasks by other authors. It is not part of the repository and
@@ -56,7 +54,7 @@ func TestRetrievalQuality(t *testing.T) {
 	needNeutralData(t)
 	t.Parallel()
 	modes := []string{"bm25"}
-	if *full || *update {
+	if *full || goldentest.Updating() {
 		modes = []string{"bm25", "semantic", "hybrid", "hybrid-rerank"}
 	}
 	measured := map[string]result.Metrics{}
@@ -76,7 +74,7 @@ func TestRetrievalQuality(t *testing.T) {
 			}
 		}
 	}
-	if *update {
+	if goldentest.Updating() {
 		writeQuality(t, modes, measured)
 	}
 	compareQuality(t, measured)
@@ -86,7 +84,7 @@ func TestRetrievalQuality(t *testing.T) {
 // to be better, and with the other table of docs/dev/ranking.md.
 func TestRetrievalQualityAgainstPlain(t *testing.T) {
 	needNeutralData(t)
-	if !*full && !*update {
+	if !*full && !goldentest.Updating() {
 		t.Skip("takes a minute: run with -full or -update")
 	}
 	var rows strings.Builder
@@ -94,7 +92,7 @@ func TestRetrievalQualityAgainstPlain(t *testing.T) {
 		_, file := task.run(t, "bm25")
 		rows.WriteString(task.checkPlain(t, file))
 	}
-	if *update {
+	if goldentest.Updating() {
 		writeTable(t, plainTable, "| task | k1/b | recall@10 | plain | difference | ndcg@10 | plain | difference |\n"+
 			"|---|---|---|---|---|---|---|---|\n"+rows.String())
 	}

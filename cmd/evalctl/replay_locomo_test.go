@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 )
 
 // The marks around the table of LoCoMo in docs/dev/replays.md.
@@ -19,7 +20,7 @@ const (
 // TestReplayLoCoMo measures the table of LoCoMo in docs/dev/replays.md, with the command shown there.
 func TestReplayLoCoMo(t *testing.T) {
 	switch {
-	case !*full && !*update:
+	case !*full && !goldentest.Updating():
 		t.Skip("runs with -full or -update")
 	case raceDetector:
 		t.Skip("ranking is measured without the race detector")
@@ -36,18 +37,12 @@ func TestReplayLoCoMo(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, rest, ok := strings.Cut(string(page), locomoBegin)
-	shown, after, ended := strings.Cut(rest, locomoEnd)
+	_, after, ended := strings.Cut(rest, locomoEnd)
 	if !ok || !ended {
 		t.Fatalf("%s has no table of LoCoMo", replaysPage)
 	}
 	measured := locomoTable(t, path)
-	if *update {
-		if err := os.WriteFile(replaysPage, []byte(before+locomoBegin+measured+locomoEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if measured != shown {
-		t.Errorf("%s shows\n%s\nmeasured is\n%s", replaysPage, shown, measured)
-	}
+	goldentest.Compare(t, replaysPage, before+locomoBegin+measured+locomoEnd+after)
 }
 
 // locomoTable replays the file and returns the table.

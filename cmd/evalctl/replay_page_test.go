@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evalctl/internal/goldentest"
 )
 
 // TestReplayPage runs the session in docs/replay.md. The questions that did not pass are left out,
@@ -83,14 +85,14 @@ func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...
 		page.WriteString("```console\n")
 		for _, shown := range s.commands(session) {
 			printed := s.run(shown.command)
-			if got, want := volatile(printed), volatile(shown.output); got != want && !*update {
+			if got, want := volatile(printed), volatile(shown.output); got != want && !goldentest.Updating() {
 				t.Errorf("$ %s\nis shown as\n%s\nand prints\n%s", shown.command, want, got)
 			}
 			page.WriteString("$ " + shown.command + "\n" + printed)
 		}
 		page.WriteString("```\n" + rest)
 	}
-	if *update {
+	if goldentest.Updating() {
 		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func TestScalePage(t *testing.T) {
 			t.Skipf("%s is not installed", program)
 		}
 	}
-	cluster := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{"fsync=off"}})
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	server, err := url.Parse(cluster.Database())
 	if err != nil {
 		t.Fatal(err)

@@ -2,57 +2,20 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"evalctl/harness/aggregate"
-	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
+	"evalctl/internal/goldentest"
 )
 
 // saveNight writes the result of a night. A question that the outcomes mark with + has passed.
 func saveNight(t *testing.T, root string, date time.Time, outcomes, version string) {
 	t.Helper()
-	res := result.Result{
-		SDK: "go", ScorerName: "exact", StartedAt: date, FinishedAt: date.Add(time.Minute), Planned: len(outcomes),
-		Identity: result.Identity{
-			SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
-			Dataset: result.DatasetID{Path: "data/core\x1b[31m.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(outcomes)},
-			Daemon:  result.DaemonID{Program: "evalctl", Version: version},
-		},
-		Settings: result.Settings{Floor: 0.5},
-	}
-	sum := aggregate.New(5)
-	var questions []result.Record
-	for i, o := range outcomes {
-		r := result.Record{ID: fmt.Sprintf("q-%03d", i), Outcome: result.Scored, Score: new(0.0)}
-		if o == '+' {
-			r.Passed, r.Score = true, new(1.0)
-		}
-		sum.Add(r)
-		questions = append(questions, r)
-	}
-	sum.Fill(&res)
-	sum.Judge(&res)
-	data, err := json.Marshal(struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}{res, questions})
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(root, date.Format(time.DateOnly)), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(root, date.Format(time.DateOnly), "go.json"), data, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := resulttest.New("go", date, outcomes)
+	f.Identity.Dataset.Path, f.Identity.Daemon.Version = "data/core\x1b[31m.jsonl", version
+	f.Save(t, root, date.Format(time.DateOnly), "go.json")
 }
 
 // TestTrend compares the trend of ten nights, in which a new daemon lost questions, with
@@ -73,17 +36,5 @@ func TestTrend(t *testing.T) {
 	if code := run(t.Context(), p); code != 0 || stderr.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
-	const golden = "testdata/trend.golden"
-	if *update {
-		if err := os.WriteFile(golden, stdout.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), stdout.String()); diff != "" {
-		t.Errorf("the trend differs from %s (run with -update when it should):\n%s", golden, diff)
-	}
+	goldentest.Compare(t, "testdata/trend.golden", stdout.String())
 }

@@ -1,20 +1,19 @@
 package brain
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -133,7 +132,7 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log syncBuffer
+	var log awaittest.Log
 	s := open(t, func(c *Config) {
 		c.Search = search.Config{Embedder: llm.NewEmbedCache(e)}
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -157,22 +156,4 @@ func TestRefusedPassagesAreCounted(t *testing.T) {
 	if s.RefusedPassages() != 1 || strings.Count(log.String(), "bad.md#0") != 1 || !strings.Contains(log.String(), "no such text") {
 		t.Errorf("%d refused, log: %s", s.RefusedPassages(), log.String())
 	}
-}
-
-// syncBuffer is safe for concurrent use.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(data)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

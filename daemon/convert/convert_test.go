@@ -249,21 +249,24 @@ func TestHostileHTML(t *testing.T) {
 		"pre":           "<pre>" + rep("`", size),
 		"template":      rep("<template>", 400) + rep("<p>x", size/4),
 	} {
-		for _, main := range []bool{false, true} {
-			var doc convert.Document
-			var err error
-			if main {
-				doc, err = convert.Page(t.Context(), nil, []byte(page))
-			} else {
-				doc, err = convert.Convert(t.Context(), convert.HTML, "x", []byte(page))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, main := range []bool{false, true} {
+				var doc convert.Document
+				var err error
+				if main {
+					doc, err = convert.Page(t.Context(), nil, []byte(page))
+				} else {
+					doc, err = convert.Convert(t.Context(), convert.HTML, "x", []byte(page))
+				}
+				if err != nil && !errors.Is(err, convert.ErrInvalid) {
+					t.Error(err)
+				}
+				if len(doc.Markdown) > 64<<20 {
+					t.Errorf("%d bytes", len(doc.Markdown))
+				}
 			}
-			if err != nil && !errors.Is(err, convert.ErrInvalid) {
-				t.Errorf("%s: %v", name, err)
-			}
-			if len(doc.Markdown) > 64<<20 {
-				t.Errorf("%s: %d bytes", name, len(doc.Markdown))
-			}
-		}
+		})
 	}
 }
 

@@ -37,12 +37,15 @@ func peak(f func()) uint64 {
 	return max(highest, before) - before
 }
 
+// hostile returns the files that were made to exhaust memory or time, which take a second to make.
+var hostile = sync.OnceValue(converttest.Hostile)
+
 // A hostile file ends with a bounded result or an error, and takes bounded memory.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, which the race detector multiplies")
 	}
-	for _, f := range converttest.Hostile() {
+	for _, f := range hostile() {
 		t.Run(f.Name, func(t *testing.T) {
 			var err error
 			var doc convert.Document
@@ -58,13 +61,13 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Forty hostile files at once, of two tenants, take little more memory than one.
+// Two dozen hostile files at once, of two tenants, take little more memory than one.
 func TestHostileAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, which the race detector multiplies")
 	}
 	files := []converttest.File{converttest.Bomb()}
-	for _, f := range converttest.Hostile() {
+	for _, f := range hostile() {
 		switch f.Name {
 		case "repeated array.pdf", "glyphs.pdf", "objects.pdf", "character map.pdf", "table.html":
 			files = append(files, f)
@@ -75,7 +78,7 @@ func TestHostileAtOnce(t *testing.T) {
 	}
 	grown := peak(func() {
 		var all sync.WaitGroup
-		for i := range 40 {
+		for i := range 24 {
 			ctx := convert.For(t.Context(), []string{"a", "b"}[i%2], true)
 			all.Go(func() {
 				f := files[i%len(files)]

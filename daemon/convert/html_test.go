@@ -1,19 +1,15 @@
 package convert_test
 
 import (
-	"flag"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"evalctl/daemon/convert"
+	"evalctl/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // Each page of testdata/html has a golden file for the whole page, and one for its main text.
 func TestHTMLGolden(t *testing.T) {
@@ -48,17 +44,5 @@ func TestHTMLGolden(t *testing.T) {
 
 func golden(t *testing.T, name string, doc convert.Document) {
 	t.Helper()
-	got := "title: " + doc.Title + "\n\n" + doc.Markdown
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	goldentest.Compare(t, name, "title: "+doc.Title+"\n\n"+doc.Markdown)
 }

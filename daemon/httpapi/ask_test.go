@@ -81,6 +81,7 @@ func startOpenAI(t *testing.T, reply llmtest.Reply) *server {
 }
 
 func TestAskOverAnOpenAIProvider(t *testing.T) {
+	t.Parallel()
 	const question = `{"question":"Where does Ana live?"}`
 	// frame is a frame of the provider's stream.
 	frame := func(delta string) string {
@@ -130,6 +131,7 @@ func TestAskOverAnOpenAIProvider(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // some replies are asked for again after a while
 			s := startOpenAI(t, tt.reply)
 			resp := s.do(t, "POST", "/v1/brains/eval/ask", question)
 			defer resp.Body.Close()

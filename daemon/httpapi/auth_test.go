@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/goldentest"
 	"evalctl/internal/llm"
 )
 
@@ -249,5 +250,5 @@ func TestAccessProblems(t *testing.T) {
 		record(t, s, &got, exchange{e.method, e.target, e.body, headers})
 	}
 	text := strings.Replace(got.String(), "Retry-After: 99\n", "Retry-After: 100\n", 1) // when slow
-	checkGolden(t, "access.txt", text)
+	goldentest.Compare(t, "testdata/access.txt", text)
 }

@@ -21,6 +21,7 @@ const batchTarget = "/v1/brains/eval/documents/batch-ops"
 
 // TestBatchFailsFast: a bad op is rejected before the rest of the body arrives.
 func TestBatchFailsFast(t *testing.T) {
+	t.Parallel()
 	s := startFake(t)
 	for begin, want := range map[string]string{
 		`{"ops":[{"type":"delete","path":"a"},{"type":"chmod","path":"a"}`:                   "op 1: type",
@@ -153,6 +154,7 @@ func TestBatchBody(t *testing.T) {
 
 // TestBatchLimitAfterDecompression: a small body that is too large after decompression is rejected.
 func TestBatchLimitAfterDecompression(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")
 	}

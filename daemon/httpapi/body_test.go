@@ -27,6 +27,7 @@ func (h hurried) SetReadDeadline(at time.Time) error {
 // TestSlowBodies: a body that does not arrive in time is rejected with the status and the code of
 // spec 7.1 on every endpoint, and changes nothing.
 func TestSlowBodies(t *testing.T) {
+	t.Parallel()
 	s := startFake(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.api.ServeHTTP(hurried{w}, r)

@@ -20,6 +20,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/goldentest"
 	"evalctl/internal/sse"
 )
 
@@ -142,7 +143,7 @@ func TestEventTranscript(t *testing.T) {
 		t.Errorf("after the brain is deleted: %q, %v", rest, err)
 	}
 	header := fmt.Sprintf("%d\nCache-Control: %s\nContent-Type: %s\n\n", resp.StatusCode, resp.Header.Get("Cache-Control"), resp.Header.Get("Content-Type"))
-	checkGolden(t, "events.txt", header+got.String())
+	goldentest.Compare(t, "testdata/events.txt", header+got.String())
 }
 
 func TestEventRejections(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/admission"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/sse"
 )
@@ -21,16 +21,6 @@ import (
 func (s *server) limit(cfg admission.Config) {
 	for k := range s.api.gates {
 		s.api.gates[k] = admission.New(cfg)
-	}
-}
-
-// eventually fails the test if a condition does not become true.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
 	}
 }
 
@@ -153,7 +143,7 @@ func TestStreamsHoldNoSlot(t *testing.T) {
 		}
 	}
 	for k, gate := range s.api.gates {
-		eventually(t, "slots of kind "+string(k)+" are free", func() bool { return gate.Stats().InFlight == 0 })
+		awaittest.Until(t, "slots of kind "+string(k)+" are free", func() bool { return gate.Stats().InFlight == 0 })
 	}
 	if status, got := s.tool(t, "memory_search", `{"query":"kettle"}`); status != 200 || !strings.Contains(got, "green") {
 		t.Errorf("got %d %s", status, got)
@@ -184,7 +174,7 @@ func TestSlowBodyHoldsNoSlot(t *testing.T) {
 	if n, err := conn.Read(answer); err != nil || !strings.HasPrefix(string(answer[:n]), "HTTP/1.1 204") {
 		t.Errorf("got %q, %v", answer[:n], err)
 	}
-	eventually(t, "the slots are free", func() bool { return s.api.gates[kindWrite].Stats().InFlight == 0 })
+	awaittest.Until(t, "the slots are free", func() bool { return s.api.gates[kindWrite].Stats().InFlight == 0 })
 }
 
 // TestTenantsShareTheSlots: one tenant occupies all that it may, and another one is served.

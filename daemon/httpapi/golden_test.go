@@ -2,23 +2,17 @@ package httpapi
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"evalctl/internal/goldentest"
 	"evalctl/internal/llm"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // scores and componentScores are left out of the transcripts, because the ranking has tests of its
 // own.
@@ -107,7 +101,7 @@ func TestTranscripts(t *testing.T) {
 			for _, e := range exchanges {
 				record(t, s, &got, e)
 			}
-			checkGolden(t, name+".txt", got.String())
+			goldentest.Compare(t, "testdata/"+name+".txt", got.String())
 		})
 	}
 }
@@ -145,26 +139,6 @@ func record(t *testing.T, s *server, out *strings.Builder, e exchange) {
 		fmt.Fprintf(out, "%s: %s\n", header, resp.Header.Get(header))
 	}
 	fmt.Fprintf(out, "\n%s\n", strings.TrimRight(text, "\n"))
-}
-
-func checkGolden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: run the test with -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // TestReservedHeaders: a v1.0 server ignores them, whatever their value (spec 5, 9.3, 9.4).

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
@@ -36,7 +37,7 @@ func followed(t *testing.T, text string) (s *server, f *KeysFile, rewrite func(s
 		}
 	}
 	write(text)
-	log := &lockedBuffer{}
+	log := &awaittest.Log{}
 	f, err := OpenKeysFile(file, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +156,7 @@ func watchAs(t *testing.T, s *server, key string) *stream {
 // TestStreamsOfEndedKeys: the change streams of a key end when it is revoked, removed or changed or
 // when it expires, and no others do.
 func TestStreamsOfEndedKeys(t *testing.T) {
+	t.Parallel()
 	s, _, rewrite := followed(t, keysText("kept", "", "revoked", "", "removed", "", "changed", "", "short", ""))
 	kept := watchAs(t, s, "kept")
 	var ended []*stream

@@ -1,34 +1,14 @@
 package httpapi
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"evalctl/daemon/protocol"
 )
-
-// lockedBuffer collects log lines of several goroutines.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
 
 func TestOneLineARequest(t *testing.T) {
 	s := startFake(t)

@@ -21,10 +21,15 @@ import (
 	"evalctl/daemon/memory"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Parallel(8) // most parallel tests wait
+	goleak.VerifyTestMain(m)
+}
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
 
@@ -34,7 +39,7 @@ type server struct {
 	brains *brain.Service
 	url    string
 	client *http.Client
-	log    *lockedBuffer
+	log    *awaittest.Log
 }
 
 func start(t testing.TB, reader llm.Provider, model string) *server {
@@ -78,7 +83,7 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &lockedBuffer{}
+	log := &awaittest.Log{}
 	api := New(Config{Brains: brains, Memory: memories, Options: Options{Keys: keys, Version: "test"}, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	api.HandleMCP(toolsOf(t, api))
 	srv := httptest.NewServer(api)

@@ -81,6 +81,7 @@ func TestToolsAreChargedOnce(t *testing.T) {
 }
 
 func TestMCPRejects(t *testing.T) {
+	t.Parallel()
 	s := startFake(t)
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	json := []string{"Content-Type", "application/json"}
@@ -139,6 +140,7 @@ func TestMCPWithoutHandler(t *testing.T) {
 
 // TestMCPLongest sends the longest note, which exceeds the limits of a PUT.
 func TestMCPLongest(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("one large text at a time: nothing is concurrent that other tests do not run")
 	}

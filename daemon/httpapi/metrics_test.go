@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/sse"
 )
 
@@ -109,10 +109,6 @@ func TestOpenStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The client may see the end before the handler has returned.
-	for deadline := time.Now().Add(2 * time.Minute); scrape(t, s)["evalctl_open_streams"] != "0"; {
-		if time.Now().After(deadline) {
-			t.Fatal("the stream is still counted")
-		}
-	}
+	awaittest.Until(t, "the stream is no longer counted", func() bool { return scrape(t, s)["evalctl_open_streams"] == "0" })
 	s.expect(t, http.StatusOK, "GET", "/healthz", "")
 }

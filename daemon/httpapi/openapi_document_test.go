@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/goldentest"
 )
 
 // document is openapi.json, in OpenAPI 3.1.
@@ -229,14 +228,5 @@ func TestOpenAPIIsCurrent(t *testing.T) {
 			t.Errorf("%s: operations has no %q", rt.pattern, rt.operation)
 		}
 	}
-	want := newDocument().render(t)
-	if *update {
-		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(want), string(openAPI)); diff != "" {
-		t.Errorf("run go generate ./daemon/httpapi: openapi.json has other lines:\n%s", diff)
-	}
+	goldentest.Compare(t, "openapi.json", string(newDocument().render(t)))
 }

@@ -91,6 +91,7 @@ func TestOutcomes(t *testing.T) {
 
 // TestRejections sends every kind of bad request to a real server.
 func TestRejections(t *testing.T) {
+	t.Parallel()
 	const (
 		docs   = "/v1/brains/eval/documents"
 		search = "/v1/brains/eval/search"

@@ -17,6 +17,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
+	"evalctl/internal/goldentest"
 	"evalctl/internal/llm"
 )
 
@@ -115,7 +116,7 @@ func TestSearchInEveryMode(t *testing.T) {
 			t.Errorf("%q: explanation %+v", asked, got.Explanation)
 		}
 	}
-	checkGolden(t, "modes.txt", ran.String())
+	goldentest.Compare(t, "testdata/modes.txt", ran.String())
 }
 
 // TestModesThatCannotRun: a mode that is not configured is a mistake of the caller, a failure is

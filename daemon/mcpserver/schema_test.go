@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -15,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
-)
 
-var update = flag.Bool("update", false, "rewrite the table of the tools in docs/mcp.md")
+	"evalctl/internal/goldentest"
+)
 
 // specified repeats spec 4.1: the arguments of each tool with their types, limits and defaults.
 var specified = map[string]map[string]string{
@@ -406,16 +405,7 @@ func TestDocs(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("%s has no markers for the tools", docs)
 	}
-	text := before + begin + toolTable() + end + after
-	if *update {
-		if err := os.WriteFile(docs, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(text, string(data)); diff != "" {
-		t.Errorf("run go test ./daemon/mcpserver -run TestDocs -update: %s has other lines:\n%s", docs, diff)
-	}
+	goldentest.Compare(t, docs, before+begin+toolTable()+end+after)
 }
 
 // toolTable lists the tools in the order of their names, with their arguments, the required ones

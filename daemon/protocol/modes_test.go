@@ -2,16 +2,14 @@ package protocol_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the list of modes in docs/result.schema.json")
 
 // modeEnum matches the list of modes in docs/result.schema.json.
 var modeEnum = regexp.MustCompile(`("mode": \{"enum": )\[[^\]]*\]`)
@@ -34,15 +32,7 @@ func TestModesOfTheSchema(t *testing.T) {
 	}
 	spaced := strings.ReplaceAll(string(list), ",", ", ")
 	want := modeEnum.ReplaceAllString(string(data), "${1}"+spaced)
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want != string(data) {
-		t.Errorf("%s does not list the modes %s: run the test with -update", file, spaced)
-	}
+	goldentest.Compare(t, file, want)
 }
 
 func TestModesAreDocumented(t *testing.T) {

@@ -123,7 +123,7 @@ func TestFullDisk(t *testing.T) {
 	onlyLong(t)
 	dir := smallDisk(t)
 	f := newFleet(t, postgrestest.Options{
-		Dir: dir, Settings: []string{"fsync=off", "max_wal_size=32MB", "min_wal_size=32MB"},
+		Dir: dir, Fast: true, Settings: []string{"max_wal_size=32MB", "min_wal_size=32MB"},
 	})
 	url := f.truth.(*table).url
 	f.test(rounds(1, 10), func() {

@@ -62,7 +62,7 @@ func newFleetAt(t *testing.T, url string, urls []string) *fleet {
 }
 
 // fast is a server that does not wait for the disk: its processes crash, the machine does not.
-var fast = postgrestest.Options{Settings: []string{"fsync=off"}}
+var fast = postgrestest.Options{Fast: true}
 
 // test plays a number of rounds, each a fault that ends before the next one.
 func (f *fleet) test(rounds int, fault func()) {

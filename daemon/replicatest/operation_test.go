@@ -22,8 +22,8 @@ const password = "Geheim-9731"
 func lockedCluster(t *testing.T) (c *postgrestest.Cluster, conn string) {
 	t.Helper()
 	c = postgrestest.NewWith(t, postgrestest.Options{
-		Settings: []string{"fsync=off"},
-		Files:    map[string]string{"pg_hba.conf": "host all svc 127.0.0.1/32 trust\nhost all keeper 127.0.0.1/32 scram-sha-256\n"},
+		Fast:  true,
+		Files: map[string]string{"pg_hba.conf": "host all svc 127.0.0.1/32 trust\nhost all keeper 127.0.0.1/32 scram-sha-256\n"},
 	})
 	u, err := url.Parse(c.Restored("CREATE ROLE keeper LOGIN PASSWORD '" + password + "';" +
 		"DO $$ BEGIN EXECUTE 'GRANT CREATE ON DATABASE ' || current_database() || ' TO keeper'; END $$;"))

@@ -9,20 +9,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"evalctl/internal/programtest"
 )
 
 // program is evalctl, built once for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(built, "evalctl")
-	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", path}
-	if raceDetector {
-		args = append(args, "-race")
-	}
-	out, err := exec.Command("go", append(args, "evalctl/cmd/evalctl")...).CombinedOutput()
-	if err != nil {
-		_, _ = os.Stderr.Write(out)
-	}
-	return path, err
+	return path, programtest.Build(path)
 })
 
 // built is a folder that TestMain deletes.

@@ -1,9 +1,7 @@
 package board_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"evalctl/harness/aggregate"
 	"evalctl/harness/board"
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 )
 
 // save writes a result that began a number of days after the first. Its questions are + passed and
@@ -23,46 +21,16 @@ import (
 func save(t *testing.T, root, sdk string, days int, outcomes string, change func(*result.Result)) {
 	t.Helper()
 	at := time.Date(2026, 9, 1+days, 3, 0, 4, 0, time.UTC)
-	res := result.Result{
-		SDK: sdk, ScorerName: "exact", StartedAt: at, FinishedAt: at.Add(time.Minute), Planned: len(outcomes),
-		Identity: result.Identity{
-			SchemaVersion: result.SchemaVersion, SDK: sdk, Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
-			Dataset: result.DatasetID{Path: "data/q.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(outcomes)},
-			Daemon:  result.DaemonID{Program: sdk, Version: "1.4.0"},
-		},
-		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 60, Floor: 0.5},
+	f := resulttest.New(sdk, at, outcomes)
+	f.Identity.Daemon.Program = sdk
+	for i := range f.Questions {
+		f.Questions[i].LatencyMS = 5
 	}
 	if change != nil {
-		change(&res)
+		change(&f.Result)
 	}
-	var questions []result.Record
-	sum := aggregate.New(5)
-	for i, o := range outcomes {
-		r := result.Record{
-			ID: fmt.Sprintf("q-%02d", i), Question: "Which?", Outcome: result.Scored, Score: new(0.0), LatencyMS: 5,
-		}
-		if o == '+' {
-			r.Passed, r.Score = true, new(1.0)
-		}
-		questions = append(questions, r)
-		sum.Add(r)
-	}
-	sum.Fill(&res)
-	sum.Judge(&res)
-	data, err := json.Marshal(struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}{res, questions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(root, at.Format(time.DateOnly), sdk+".json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	f.Fill()
+	f.Save(t, root, at.Format(time.DateOnly), sdk+".json")
 }
 
 // TestBoard checks groups, ranks and letters.

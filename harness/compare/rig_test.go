@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,13 +9,11 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 )
 
 // file is a result file under construction.
-type file struct {
-	result.Result
-	Questions []result.Record `json:"questions"`
-}
+type file struct{ resulttest.File }
 
 // newFile returns a result in which questions q000, q001 … passed as the verdicts say: p for pass,
 // f for fail, e for error, u for unscored, n for no gold.
@@ -77,14 +74,7 @@ func (f *file) write(t testing.TB, path string) string {
 		verdict = result.Inconclusive
 	}
 	f.Gate = &result.Gate{Verdict: verdict, Reason: result.ReasonFloor, Total: f.Total, Passed: f.Passed, Stopped: f.Stopped}
-	data, err := json.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return f.Save(t, path)
 }
 
 // open writes the file to a folder of its own and opens it.

@@ -28,13 +28,13 @@ func shown(root string, f *history.Folder) []string {
 // TestRead has a file of each kind in each place.
 func TestRead(t *testing.T) {
 	root := t.TempDir()
-	run("go", 0, "++-").save(t, root, "2026-09-01", "go.json")
+	run("go", 0, "++-").Save(t, root, "2026-09-01", "go.json")
 	later := run("go", 0, "+--")
 	later.StartedAt = later.StartedAt.Add(-time.Hour)
-	later.save(t, root, "2026-09-01", "go.020004.json")
-	run("py", 2, "+").save(t, root, "py.json")
-	run("go", 1, "++").replay("ts").save(t, root, "2026-09-02", "replay-030004", "ts.json")
-	run("go", 1, "++").save(t, root, "2026-09-02", "replay-030004", "too", "deep.json")
+	later.Save(t, root, "2026-09-01", "go.020004.json")
+	run("py", 2, "+").Save(t, root, "py.json")
+	run("go", 1, "++").replay("ts").Save(t, root, "2026-09-02", "replay-030004", "ts.json")
+	run("go", 1, "++").Save(t, root, "2026-09-02", "replay-030004", "too", "deep.json")
 	put(t, `{"schema_version":1,"sdk":"go","started_at":"2026-09-02T01:00:00Z","finished_at":"2026-09-02T01:01:00Z","stopped":"","planned":2,"warm_up":0,"cells":[]}`,
 		root, "2026-09-02", "go.sweep.json")
 	conformance := put(t, `{"endpoint":"http://x","started_at":"2026-09-02T01:00:00Z","results":[]}`, root, "2026-09-02", "conformance.json")
@@ -86,11 +86,11 @@ func TestRead(t *testing.T) {
 func TestReadCountsARunOnce(t *testing.T) {
 	root := t.TempDir()
 	whole := run("go", 0, "++-+")
-	whole.save(t, root, "2026-09-01", "go.json")
+	whole.Save(t, root, "2026-09-01", "go.json")
 	part := run("go", 0, "++-+").stop(2)
 	part.FinishedAt = part.StartedAt.Add(time.Second)
-	part.save(t, root, "2026-09-01", "go.030005.json")
-	whole.save(t, root, "kept", "copy.json")
+	part.Save(t, root, "2026-09-01", "go.030005.json")
+	whole.Save(t, root, "kept", "copy.json")
 	for _, link := range [][2]string{{"2026-09-01/go.json", "a-latest.json"}, {"2026-09-01", "today"}, {".", "self"}, {"none.json", "broken.json"}} {
 		if err := os.Symlink(link[0], filepath.Join(root, link[1])); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestReadCountsARunOnce(t *testing.T) {
 	}
 	again := run("go", 0, "++-+")
 	again.ScorerName, again.Identity.Scorer = "judge", "judge"
-	again.save(t, root, "2026-09-01", "go.rescored.json")
+	again.Save(t, root, "2026-09-01", "go.rescored.json")
 
 	f := read(t, root)
 	want := []string{"run go 2026-09-01/go.json 3/4 2", "run go 2026-09-01/go.rescored.json 3/4 0"}
@@ -118,12 +118,12 @@ func TestReadCountsARunOnce(t *testing.T) {
 func TestReadHardLinks(t *testing.T) {
 	root := t.TempDir()
 	const own = "go-20260901T030005Z-abcdef.json"
-	first := run("go", 0, "++-+").save(t, root, "2026-09-01", own)
+	first := run("go", 0, "++-+").Save(t, root, "2026-09-01", own)
 	if err := os.Link(first, filepath.Join(root, "2026-09-01", "go.json")); err != nil {
 		t.Skip(err)
 	}
 	for _, name := range []string{own, "go.json"} {
-		run("go", 0, "++-+").save(t, root, "kept", name)
+		run("go", 0, "++-+").Save(t, root, "kept", name)
 	}
 	f := read(t, root)
 	if diff := cmp.Diff([]string{"run go 2026-09-01/" + own + " 3/4 3"}, shown(root, f)); diff != "" {
@@ -143,9 +143,9 @@ func TestReadHardLinks(t *testing.T) {
 func TestReadSince(t *testing.T) {
 	root := t.TempDir()
 	for i := range 5 {
-		run("go", i, "+").save(t, root, day.AddDate(0, 0, i).Format(time.DateOnly), "go.json")
+		run("go", i, "+").Save(t, root, day.AddDate(0, 0, i).Format(time.DateOnly), "go.json")
 	}
-	run("go", 0, "++").save(t, root, "kept", "go.json")
+	run("go", 0, "++").Save(t, root, "kept", "go.json")
 	f, err := history.Read(root, day.AddDate(0, 0, 3))
 	if err != nil {
 		t.Fatal(err)
@@ -170,22 +170,22 @@ func TestReadOfAFolderThatIsMissing(t *testing.T) {
 // TestReaderReadsWhatChanged changes, adds and removes files between two readings.
 func TestReaderReadsWhatChanged(t *testing.T) {
 	root := t.TempDir()
-	path := run("go", 0, "+-").save(t, root, "go.json")
-	kept := run("ts", 0, "+-").save(t, root, "ts.json")
-	gone := run("py", 0, "+-").save(t, root, "py.json")
+	path := run("go", 0, "+-").Save(t, root, "go.json")
+	kept := run("ts", 0, "+-").Save(t, root, "ts.json")
+	gone := run("py", 0, "+-").Save(t, root, "py.json")
 	r := history.NewReader(root)
 	first, err := r.Read(time.Time{})
 	if err != nil || len(first.Entries) != 3 {
 		t.Fatalf("got %+v, %v", first, err)
 	}
-	run("go", 0, "++").save(t, root, "go.json")
+	run("go", 0, "++").Save(t, root, "go.json")
 	if err := os.Chtimes(path, day, day); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(gone); err != nil {
 		t.Fatal(err)
 	}
-	run("new", 9, "+").save(t, root, "new.json")
+	run("new", 9, "+").Save(t, root, "new.json")
 	second, err := r.Read(time.Time{})
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestEntryOfAPart(t *testing.T) {
 	m := run("go", 0, "+-++").stop(3)
 	m.Identity.Dataset.Selection = &result.Selection{Tags: []string{"temporal"}, SHA256: "ab", Total: 50}
 	m.Cost.SpentUSD = 1234
-	m.save(t, root, "go.json")
+	m.Save(t, root, "go.json")
 	e := read(t, root).Entries[0]
 	if e.Selection != "4 of 50 questions (tags temporal)" || e.SpentUSD != 1234 || e.Stopped != result.StopInterrupted ||
 		e.Verdict != result.Inconclusive || e.Scored() || e.Planned != 4 || e.Date() != "2026-09-01" {

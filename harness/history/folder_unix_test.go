@@ -11,7 +11,7 @@ import (
 // TestReadDoesNotOpenPipes has a pipe, which would be waited for.
 func TestReadDoesNotOpenPipes(t *testing.T) {
 	root := t.TempDir()
-	run("go", 0, "+").save(t, root, "go.json")
+	run("go", 0, "+").Save(t, root, "go.json")
 	if err := syscall.Mkfifo(filepath.Join(root, "pipe.json"), 0o644); err != nil {
 		t.Skip(err)
 	}

@@ -43,7 +43,7 @@ func TestLinesSeparateWhatCannotBeCompared(t *testing.T) {
 			change(m)
 			m.StartedAt = m.StartedAt.Add(time.Duration(i) * time.Minute)
 			m.Identity.Daemon.Version, m.Identity.Mode, m.Identity.TopK = fmt.Sprint(night), fmt.Sprint("m", night), 5+night
-			m.save(t, root, fmt.Sprintf("%d-%d.json", i, night))
+			m.Save(t, root, fmt.Sprintf("%d-%d.json", i, night))
 		}
 	}
 	lines := history.Lines(read(t, root).Entries, 0)
@@ -66,7 +66,7 @@ func TestNights(t *testing.T) {
 	root := t.TempDir()
 	save := func(days, hour int, name string, m *made) {
 		m.StartedAt, m.FinishedAt = m.StartedAt.Add(time.Duration(hour)*time.Hour), m.FinishedAt.Add(time.Duration(hour)*time.Hour)
-		m.save(t, root, day.AddDate(0, 0, days).Format(time.DateOnly), name)
+		m.Save(t, root, day.AddDate(0, 0, days).Format(time.DateOnly), name)
 	}
 	save(0, 0, "go.json", run("go", 0, "+++"))
 	save(1, 1, "go.040004.json", run("go", 1, "++-"))
@@ -105,7 +105,7 @@ func TestChanges(t *testing.T) {
 			m.stop(2)
 			m.Identity.Daemon.Version = "1.4.9"
 		}
-		m.save(t, root, fmt.Sprintf("%02d.json", i))
+		m.Save(t, root, fmt.Sprintf("%02d.json", i))
 	}
 	lines := history.Lines(read(t, root).Entries, 0)
 	changes := lines[0].Changes
@@ -230,7 +230,7 @@ func TestRepeatsAreFlaky(t *testing.T) {
 			m.Questions[j].ID, m.Questions[j].Repeat = fmt.Sprint("q", j%2), j/2+1
 		}
 		m.Identity.Dataset.Repeats = 2
-		m.save(t, root, fmt.Sprint(i, ".json"))
+		m.Save(t, root, fmt.Sprint(i, ".json"))
 	}
 	l := history.Lines(read(t, root).Entries, 0)[0]
 	l.ReadQuestions()
@@ -280,7 +280,7 @@ func TestSparkline(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	root := b.TempDir()
 	for i := range 1000 {
-		run("go", i, strings.Repeat("+-", 25)).save(b, root, day.AddDate(0, 0, i).Format(time.DateOnly), "go.json")
+		run("go", i, strings.Repeat("+-", 25)).Save(b, root, day.AddDate(0, 0, i).Format(time.DateOnly), "go.json")
 	}
 	for b.Loop() {
 		if f, err := history.Read(root, time.Time{}); err != nil || len(f.Entries) != 1000 {
@@ -294,15 +294,15 @@ func BenchmarkRead(b *testing.B) {
 func TestStoppedRunHasNoScore(t *testing.T) {
 	root := t.TempDir()
 	for i := range 6 {
-		run("go", i, "++++++++++").save(t, root, fmt.Sprint(i), "go.json")
+		run("go", i, "++++++++++").Save(t, root, fmt.Sprint(i), "go.json")
 	}
 	m := run("go", 6, "------++++")
 	m.Stopped = result.StopMaxFailures
 	m.Questions = m.Questions[:6]
-	if m.fill().Gate.Verdict != result.Fail {
+	if m.Fill(); m.Gate.Verdict != result.Fail {
 		t.Fatalf("the verdict is %s", m.Gate.Verdict)
 	}
-	m.save(t, root, "6", "go.json")
+	m.Save(t, root, "6", "go.json")
 	f := read(t, root)
 	l := history.Lines(f.Entries, 0)[0]
 	if len(l.Nights) != 7 {

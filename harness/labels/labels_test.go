@@ -2,7 +2,6 @@ package labels_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/harness/aggregate"
 	"evalctl/harness/labels"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 )
 
 // answer is a stored answer: whether the scorer passed it, whether it is right, and its tag.
@@ -28,16 +27,14 @@ type answer struct {
 func save(t *testing.T, answers []answer) string {
 	t.Helper()
 	at := time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC)
-	res := result.Result{
+	f := resulttest.File{Result: result.Result{
 		SDK: "go", ScorerName: "exact", StartedAt: at, FinishedAt: at, Planned: len(answers),
 		Identity: result.Identity{
 			SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
 			Dataset: result.DatasetID{Path: "q.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(answers)},
 		},
 		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 60},
-	}
-	var questions []result.Record
-	sum := aggregate.New(5)
+	}}
 	for i, a := range answers {
 		r := result.Record{
 			ID: fmt.Sprintf("q-%04d", i), Question: "Which?", Reference: "this", Outcome: result.Scored,
@@ -60,23 +57,10 @@ func save(t *testing.T, answers []answer) string {
 			r.Outcome, r.Score, r.Answer = result.Errored, nil, ""
 			r.Error = &result.Failure{Message: "no answer"}
 		}
-		questions = append(questions, r)
-		sum.Add(r)
+		f.Questions = append(f.Questions, r)
 	}
-	sum.Fill(&res)
-	sum.Judge(&res)
-	data, err := json.Marshal(struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}{res, questions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "go.json")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	f.Fill()
+	return f.Save(t, t.TempDir(), "go.json")
 }
 
 func open(t *testing.T, path string, d labels.Design) *labels.Population {

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"evalctl/internal/awaittest"
 )
 
 // maxLog is the largest size of a log.
@@ -118,14 +120,14 @@ func TestFloodingDaemonOfAKilledLauncher(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "dropped bytes", func() bool {
+			awaittest.Until(t, "dropped bytes", func() bool {
 				text, _ := os.ReadFile(e.opts.LogPath)
 				return bytes.Contains(text, []byte("were dropped here"))
 			})
 			time.Sleep(rand.N(50 * time.Millisecond))
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			waitFor(t, "end of the daemon", func() bool { return len(e.running(t)) == 0 })
+			awaittest.Until(t, "end of the daemon", func() bool { return len(e.running(t)) == 0 })
 			first, _, last := lineNumbers(t, readLog(t, e.opts.LogPath))
 			if first != 0 || last < int64(keptHead/len("line 000000000000\n")) {
 				t.Errorf("the log has the lines %d to %d", first, last)

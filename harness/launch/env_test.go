@@ -106,12 +106,3 @@ func (e testEnv) requireNoProcesses(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
-
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evalctl/internal/awaittest"
 )
 
 // escape is a script that leaves two processes without the daemon's groups, session and
@@ -93,7 +95,7 @@ func (e testEnv) escaping(t *testing.T) (p Profile, file string) {
 // recorded returns the two process ids in a file.
 func recorded(t *testing.T, file string) (pids []int) {
 	t.Helper()
-	waitFor(t, "the processes", func() bool {
+	awaittest.Until(t, "the processes", func() bool {
 		text, _ := os.ReadFile(file)
 		return strings.Count(string(text), "\n") == 2
 	})
@@ -137,10 +139,10 @@ func TestEscapedOfKilledLauncher(t *testing.T) {
 				t.Fatal(err)
 			}
 			pids := recorded(t, file)
-			waitFor(t, "the daemon", func() bool { return len(e.running(t)) == 1 })
+			awaittest.Until(t, "the daemon", func() bool { return len(e.running(t)) == 1 })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			waitFor(t, "the end of all", func() bool {
+			awaittest.Until(t, "the end of all", func() bool {
 				return len(e.running(t)) == 0 && syscall.Kill(pids[0], 0) != nil && syscall.Kill(pids[1], 0) != nil
 			})
 			beside := recorded(t, file+".beside")

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"evalctl/internal/awaittest"
 )
 
 func TestStartAndStop(t *testing.T) {
@@ -176,7 +178,7 @@ func TestCancelDuringStart(t *testing.T) {
 		_, err := Start(ctx, p, e.opts)
 		started <- err
 	}()
-	waitFor(t, "daemon", func() bool { return len(e.running(t)) == 2 })
+	awaittest.Until(t, "daemon", func() bool { return len(e.running(t)) == 2 })
 	cancel(cause)
 	if err := <-started; !errors.Is(err, cause) {
 		t.Errorf("error %v, want %v", err, cause)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evalctl/internal/awaittest"
 )
 
 // A zombie is still in its group, and kill(2) succeeds.
@@ -22,7 +24,7 @@ func TestGroupMembersOmitsZombies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	waitFor(t, "zombie", func() bool {
+	awaittest.Until(t, "zombie", func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
 		return err == nil && bytes.Contains(stat, []byte(") Z "))
 	})
@@ -75,7 +77,7 @@ func TestForeignListener(t *testing.T) {
 		}
 		l.Close()
 		// A child of another test may have the socket until it calls exec.
-		waitFor(t, "end of the listener on "+address, func() bool {
+		awaittest.Until(t, "end of the listener on "+address, func() bool {
 			return !foreignListener([]process{{pid: other.Process.Pid}}, port)
 		})
 	}
@@ -98,7 +100,7 @@ func TestLauncherKilledAtAnyMoment(t *testing.T) {
 		_ = cmd.Wait()
 	}
 	// A process that is ending loses its environment before it is gone.
-	waitFor(t, "end of all processes", func() bool { return !processWith(mark) && len(e.running(t)) == 0 })
+	awaittest.Until(t, "end of all processes", func() bool { return !processWith(mark) && len(e.running(t)) == 0 })
 }
 
 // processWith reports whether a process has the variable in its environment.

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"evalctl/internal/awaittest"
 )
 
 // sdkDaemon is a daemon in testdata with the keys of its dialect.
@@ -77,7 +79,7 @@ func (f sdkDaemon) seed(t *testing.T, brains string) {
 		t.Errorf("brains: %s", got)
 	}
 	call(t, "PUT", brains+"/eval/documents?path=raw/documents/ada.md", text, 204)
-	waitFor(t, "indexing", func() bool { return len(f.search(t, brains, "tea")) == 1 })
+	awaittest.Until(t, "indexing", func() bool { return len(f.search(t, brains, "tea")) == 1 })
 }
 
 func (f sdkDaemon) check(t *testing.T, brains string) {

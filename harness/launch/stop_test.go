@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evalctl/internal/awaittest"
 )
 
 // Commands such as setsid and timeout create a process group of their own.
@@ -28,7 +30,7 @@ func TestCommandWithItsOwnGroup(t *testing.T) {
 			p := e.wrapped("stubborn", "healthy")
 			p.Command = append(wrapper, p.Command...)
 			d := e.start(t, p)
-			waitFor(t, "both processes", func() bool { return len(e.running(t)) == 2 })
+			awaittest.Until(t, "both processes", func() bool { return len(e.running(t)) == 2 })
 			if err := d.stop(50 * time.Millisecond); err != nil {
 				t.Error(err)
 			}
@@ -53,7 +55,7 @@ func TestStrays(t *testing.T) {
 				`(setsid sh -c 'trap "" TERM; echo $$ >>"$0"; while :; do sleep 1; done' "$0" &); exec "$@"`, file}, p.Command...)
 			d := e.start(t, p)
 			var stray int
-			waitFor(t, "the stray", func() bool {
+			awaittest.Until(t, "the stray", func() bool {
 				text, _ := os.ReadFile(file)
 				stray, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 				return stray > 0
@@ -108,7 +110,7 @@ func TestStopEndsGrandchildren(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
 	d := e.start(t, e.wrapped("healthy", "stubborn"))
-	waitFor(t, "grandchildren", func() bool { return len(e.running(t)) == 2 })
+	awaittest.Until(t, "grandchildren", func() bool { return len(e.running(t)) == 2 })
 	// A shorter grace than Stop's: one of them ends only with SIGKILL.
 	if err := d.stop(50 * time.Millisecond); err != nil {
 		t.Error(err)
@@ -129,7 +131,7 @@ func TestStopWaitsForGrandchild(t *testing.T) {
 	p := e.wrapped("healthy")
 	p.Command[2] = slow + p.Command[2]
 	d := e.start(t, p)
-	waitFor(t, "trap", func() bool { _, err := os.Stat(file + ".ready"); return err == nil })
+	awaittest.Until(t, "trap", func() bool { _, err := os.Stat(file + ".ready"); return err == nil })
 	if err := d.stop(patience); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"evalctl/internal/awaittest"
 )
 
 // launchTask is the task of a launcher process.
@@ -88,11 +90,11 @@ func TestLauncherDies(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.kill {
-				waitFor(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
+				awaittest.Until(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
 				_ = cmd.Process.Kill()
 			}
 			_ = cmd.Wait()
-			waitFor(t, "end of the daemon's processes", func() bool { return len(e.running(t)) == 0 })
+			awaittest.Until(t, "end of the daemon's processes", func() bool { return len(e.running(t)) == 0 })
 		})
 	}
 }
@@ -103,7 +105,7 @@ func TestWatchdogDies(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
 	d := e.start(t, e.wrapped("healthy", "stubborn"))
-	waitFor(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
+	awaittest.Until(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
 	if err := syscall.Kill(d.watchdog.group(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +133,7 @@ func TestWatchdogStays(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
 	d := e.start(t, e.wrapped("stubborn", "stubborn"))
-	waitFor(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
+	awaittest.Until(t, "daemon processes", func() bool { return len(e.running(t)) == 2 })
 	signalGroup(d.watchdog.group(), syscall.SIGTERM)
 	if err := d.watchdog.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)

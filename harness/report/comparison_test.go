@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 )
 
 // comparisonOf returns a comparison of two runs whose texts are from next.
@@ -53,7 +54,7 @@ func TestComparison(t *testing.T) {
 	if commands != "" {
 		t.Errorf("a run within the margin is an error: %s", commands)
 	}
-	golden(t, "margin.md", page)
+	goldentest.Compare(t, "testdata/margin.md", page)
 	c.Pairs[0].Test, c.Pairs[0].Measures[0].Test = "sign_flip_clusters", "sign_flip_clusters"
 	c.Pairs[0].Clusters = 15
 	c.Pairs = append(c.Pairs, compare.Pair{Run: 1, Table: compare.Table{Test: "sign_flip_clusters_exact"}})

@@ -1,49 +1,22 @@
 package report
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; run go test ./harness/report -update and read the change:\n%s", path, diff)
-	}
-}
 
 // goldens compares a document in each format.
 func goldens(t *testing.T, name string, d Document) {
 	t.Helper()
 	junit, page, commands := rendered(t, d)
-	golden(t, name+".xml", junit)
-	golden(t, name+".md", page)
-	golden(t, name+".txt", commands)
-	golden(t, name+".terminal", printed(d))
+	goldentest.Compare(t, "testdata/"+name+".xml", junit)
+	goldentest.Compare(t, "testdata/"+name+".md", page)
+	goldentest.Compare(t, "testdata/"+name+".txt", commands)
+	goldentest.Compare(t, "testdata/"+name+".terminal", printed(d))
 	checkJUnit(t, junit)
 }
 

@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -69,10 +70,7 @@ func read(path string) (res result.Result, questions []result.Record, err error)
 }
 
 // whole is a result file as encoding/json reads it.
-type whole struct {
-	result.Result
-	Questions []result.Record `json:"questions"`
-}
+type whole = resulttest.File
 
 func TestReadGolden(t *testing.T) {
 	data, err := os.ReadFile(golden)

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 	"evalctl/harness/signing"
 	"evalctl/internal/sshsig"
 )
@@ -58,7 +58,7 @@ func newKey(t *testing.T, name, namespace string) (*sshsig.Signer, *sshsig.Allow
 func resultFile(t *testing.T) []byte {
 	t.Helper()
 	began := time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)
-	res := result.Result{
+	f := resulttest.File{Result: result.Result{
 		SDK: "go", ScorerName: "exact", StartedAt: began, FinishedAt: began.Add(time.Minute), Planned: 3,
 		Identity: result.Identity{
 			SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
@@ -69,24 +69,16 @@ func resultFile(t *testing.T) []byte {
 		},
 		Brains:   []result.BrainInfo{{ID: "eval", Questions: 3}},
 		Settings: result.Settings{Floor: 0.5, Concurrency: 1, TimeoutSeconds: 60},
-	}
-	sum := aggregate.New(5)
-	var questions []result.Record
+	}}
 	for i := range 3 {
-		r := result.Record{
+		f.Questions = append(f.Questions, result.Record{
 			ID: fmt.Sprint("q", i), Question: "?", Outcome: result.Scored, Score: new(float64(min(i, 1))),
 			Passed: i > 0, Attempts: 1, Line: i + 1, EffectiveMode: "bm25",
 			Expected: []string{"yes"}, Answer: []string{"no", "yes", "yes"}[i], Citations: []json.RawMessage{}, Retrieved: []result.Chunk{},
-		}
-		sum.Add(r)
-		questions = append(questions, r)
+		})
 	}
-	sum.Fill(&res)
-	sum.Judge(&res)
-	data, err := json.Marshal(struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}{res, questions})
+	f.Fill()
+	data, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,9 +16,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"evalctl/harness/aggregate"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 )
 
 // hostile is a text that must be shown and not interpreted.
@@ -29,37 +28,17 @@ const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>` + "\u2
 func save(t *testing.T, root, sdk string, days int, outcomes string, change func(*result.Result)) string {
 	t.Helper()
 	at := time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC).AddDate(0, 0, days)
-	res := result.Result{
-		SDK: sdk, ScorerName: "exact", StartedAt: at, FinishedAt: at.Add(time.Minute), Planned: len(outcomes),
-		Identity: result.Identity{
-			SchemaVersion: result.SchemaVersion, SDK: sdk, Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
-			Dataset: result.DatasetID{Path: "data/" + hostile + ".jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(outcomes)},
-		},
-		Settings: result.Settings{Floor: 0.5},
-	}
+	f := resulttest.New(sdk, at, outcomes)
+	f.Identity.Dataset.Path = "data/" + hostile + ".jsonl"
 	if change != nil {
-		change(&res)
+		change(&f.Result)
 	}
-	sum := aggregate.New(5)
-	var questions []result.Record
-	for i, o := range outcomes {
-		r := result.Record{ID: fmt.Sprintf("q-%02d%s", i, hostile), Question: hostile, Answer: hostile, Outcome: result.Scored, Score: new(0.0), Reason: hostile}
-		if o == '+' {
-			r.Passed, r.Score = true, new(1.0)
-		}
-		sum.Add(r)
-		questions = append(questions, r)
+	for i := range f.Questions {
+		q := &f.Questions[i]
+		q.ID, q.Question, q.Answer, q.Reason = q.ID+hostile, hostile, hostile, hostile
 	}
-	sum.Fill(&res)
-	sum.Judge(&res)
-	data, err := json.Marshal(struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}{res, questions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return put(t, data, root, at.Format(time.DateOnly), sdk+".json")
+	f.Fill()
+	return f.Save(t, root, at.Format(time.DateOnly), sdk+".json")
 }
 
 func put(t *testing.T, data []byte, elements ...string) string {

@@ -173,13 +173,12 @@ func TestWorktreeRunsNothing(t *testing.T) {
 	}
 }
 
-// TestGoRunCommit: go run does not stamp a commit, but evalctl version prints it nevertheless. A
-// program that go build did not stamp may have been built at any commit.
+// TestGoRunCommit: go run does not stamp a commit, but this package knows it nevertheless. A program
+// that go build did not stamp may have been built at any commit.
 func TestGoRunCommit(t *testing.T) {
 	t.Parallel()
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
-	copyModule(t, origin)
-	// What Of returns is the same in any program of this module, and a small one is linked sooner.
+	copyPackage(t, origin)
 	put(t, origin, "cmd/small/main.go", `package main
 
 import "evalctl/internal/build"
@@ -202,7 +201,6 @@ func main() { println(build.Of("0").String()) }
 	}
 	check("clean", commit, "./cmd/small")
 	check("again, from the build cache", commit, "./cmd/small")
-	check("evalctl version", commit, "./cmd/evalctl", "version")
 	program := filepath.Join(t.TempDir(), "small")
 	compile := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./cmd/small")
 	compile.Dir = clone
@@ -214,7 +212,7 @@ func main() { println(build.Of("0").String()) }
 	if out, err := built.CombinedOutput(); err != nil || !strings.Contains(string(out), "(commit unknown)") {
 		t.Errorf("a program of go build without a stamp: got %q, %v, want an unknown commit", out, err)
 	}
-	put(t, clone, "datasets/new.jsonl", "")
+	put(t, clone, "new.jsonl", "")
 	check("an untracked file", commit+"-dirty", "./cmd/small")
 	if _, err := exec.LookPath("env"); err == nil {
 		foreign := t.TempDir()
@@ -244,22 +242,36 @@ func TestBuiltByGoRun(t *testing.T) {
 	}
 }
 
-// copyModule copies the files of this module that git does not ignore.
-func copyModule(t *testing.T, to string) {
-	t.Helper()
-	root := "../.."
+// TestVersionCommit: evalctl version prints the commit of this work tree. The flags of go run are
+// those of the tests, so that only the program must still be linked.
+func TestVersionCommit(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
 	if worktreeCommit(root, "evalctl") == "" {
 		t.Skip("the tests do not run in a git work tree")
 	}
-	files := runGit(t, root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	for file := range strings.SplitSeq(strings.Trim(files, "\x00"), "\x00") {
-		text, err := os.ReadFile(filepath.Join(root, file))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // deleted, and not committed yet
-		}
+	head := runGit(t, root, "rev-parse", "HEAD")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./cmd/evalctl", "version")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "("+head) { // with -dirty while somebody works on it
+		t.Errorf("got %q, %v, want commit %s", out, err, head)
+	}
+}
+
+// copyPackage copies this package, as the only one of a module with the same name.
+func copyPackage(t *testing.T, to string) {
+	t.Helper()
+	put(t, to, "go.mod", "module evalctl\n\ngo 1.26\n")
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, to, file, string(text))
+		put(t, to, "internal/build/"+file, string(text))
 	}
 }

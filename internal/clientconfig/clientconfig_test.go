@@ -2,7 +2,6 @@ package clientconfig
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"evalctl/internal/goldentest"
 )
 
 // TestClientFiles lists the file of each client on each system.
@@ -35,7 +34,7 @@ func TestClientFiles(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s %s", system.goos, c.ID, filepath.ToSlash(c.File(where))))
 		}
 	}
-	golden(t, "testdata/files.golden", strings.Join(got, "\n")+"\n")
+	goldentest.Compare(t, "testdata/files.golden", strings.Join(got, "\n")+"\n")
 	if _, err := FindPlaces("linux", func(string) string { return "" }); err == nil {
 		t.Error("no home: no error")
 	}
@@ -54,25 +53,7 @@ func TestClientSnippets(t *testing.T) {
 			t.Errorf("%s: the second time: %q, %v", c.ID, again, err)
 		}
 	}
-	golden(t, "testdata/snippets.golden", got.String())
-}
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (run with -update when it should change):\n%s", file, diff)
-	}
+	goldentest.Compare(t, "testdata/snippets.golden", got.String())
 }
 
 // TestCodexEntry adds an entry to TOML files.

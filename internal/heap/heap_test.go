@@ -4,17 +4,17 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"evalctl/internal/awaittest"
 )
 
-// collectUntil collects garbage until a condition holds, at most for a minute.
+// collectUntil collects garbage until a condition holds.
 func collectUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not after a minute: " + what)
-		}
+	awaittest.Until(t, what, func() bool {
 		runtime.GC()
-	}
+		return holds()
+	})
 }
 
 func (h *holder) holds() bool {

@@ -105,7 +105,7 @@ func TestRetryable(t *testing.T) {
 // TestRetryableConnecting checks servers that do not let a client in.
 func TestRetryableConnecting(t *testing.T) {
 	t.Parallel()
-	c := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{"fsync=off"}})
+	c := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	conn := c.Database()
 	open := func(conn string) error {
 		pool, err := postgres.Open(t.Context(), conn, postgres.Options{})

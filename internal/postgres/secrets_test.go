@@ -89,7 +89,8 @@ func secured(t *testing.T, a *authority) *url.URL {
 	t.Helper()
 	cert, key := a.server(t)
 	c := postgrestest.NewWith(t, postgrestest.Options{
-		Settings: []string{"fsync=off", "ssl=on", "password_encryption=scram-sha-256"},
+		Fast:     true,
+		Settings: []string{"ssl=on", "password_encryption=scram-sha-256"},
 		Files: map[string]string{
 			"server.crt": cert, "server.key": key,
 			"pg_hba.conf": "host all svc 127.0.0.1/32 trust\nhostssl all " + role + " 127.0.0.1/32 scram-sha-256\n",

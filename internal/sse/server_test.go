@@ -90,7 +90,7 @@ func TestWriterFlushesAtOnce(t *testing.T) {
 
 // A stream outlives its own timeout and the server's, while it is idle and at its end.
 func TestWriterOutlivesIdleTime(t *testing.T) {
-	const timeout = time.Second
+	const timeout = time.Second / 2
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(proto, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -10,10 +9,8 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/google/go-cmp/cmp"
+	"evalctl/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/statistics.md and docs/dev/simulations.md")
 
 // TestDocument executes the templates of docs/statistics.md and docs/dev/simulations.md, in which
 // every figure is computed, and compares them with the pages, or writes these with -update.
@@ -48,18 +45,7 @@ func testDocument(t *testing.T, page string) {
 			t.Errorf("line %d has %d columns: %s", i+1, n, line)
 		}
 	}
-	if *update {
-		if err := os.WriteFile(page, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s differs (run with -update when it should):\n%s", page, diff)
-	}
+	goldentest.Compare(t, page, got.String())
 }
 
 // ends are those of an interval.

@@ -28,7 +28,7 @@ func TestTrend(t *testing.T) {
 	night := func(before int, file string, change func(*made)) {
 		m := replayOf("go", every(6)).at(before)
 		change(m)
-		m.save(t, root, tonight.AddDate(0, 0, -before).Format(time.DateOnly), file)
+		m.Save(t, root, tonight.AddDate(0, 0, -before).Format(time.DateOnly), file)
 	}
 	same := func(*made) {}
 	night(14, "go.json", same) // too long ago
@@ -45,7 +45,7 @@ func TestTrend(t *testing.T) {
 	night(2, "ts.json", func(m *made) { m.Replay.Arm = "ts" })
 	night(1, "go.json", func(m *made) { m.Replay = nil }) // of evalctl run
 	night(0, "go.early.json", func(m *made) { m.StartedAt = m.StartedAt.Add(-time.Hour) })
-	path := replayOf("go", every(6)).save(t, root, "2026-09-21", "go.json")
+	path := replayOf("go", every(6)).Save(t, root, "2026-09-21", "go.json")
 
 	page := reportOf(t, root, Arm{Name: "go", Path: path})
 	want := []string{
@@ -86,7 +86,7 @@ func TestTrendNamesUnreadableFiles(t *testing.T) {
 	if err := os.WriteFile(sweep, []byte(`{}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	path := replayOf("go", every(6)).save(t, t.TempDir(), "go.json")
+	path := replayOf("go", every(6)).Save(t, t.TempDir(), "go.json")
 	page := reportOf(t, root, Arm{Name: "go", Path: path})
 	for _, want := range []string{"not read: `read ", "broken0.json", "broken4.json", "and 2 more"} {
 		if !strings.Contains(page, want) {
@@ -100,7 +100,7 @@ func TestTrendNamesUnreadableFiles(t *testing.T) {
 
 // TestTrendOfAFolderThatIsMissing has only the night of the report.
 func TestTrendOfAFolderThatIsMissing(t *testing.T) {
-	path := replayOf("go", every(6)).save(t, t.TempDir(), "go.json")
+	path := replayOf("go", every(6)).Save(t, t.TempDir(), "go.json")
 	page := reportOf(t, filepath.Join(t.TempDir(), "none"), Arm{Name: "go", Path: path})
 	if got := rows(page); len(got) != 1 || strings.Contains(page, "not read") {
 		t.Errorf("rows %q in\n%s", got, page)

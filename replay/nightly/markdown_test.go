@@ -62,7 +62,7 @@ func render(t *testing.T, next func(int) string) string {
 		m.Settings.DaemonEnv = &result.DaemonEnv{Withheld: []string{data()}, Passed: []string{data()}}
 		m.Replay.ModelRequests = &result.ModelRequests{Refused: []result.RefusedRequests{{Path: data(), Status: 404, Requests: 2}}}
 		m.CostAccounting.Tokens = map[string]result.ModelTokens{"m" + data(): {}}
-		arms = append(arms, Arm{Name: "arm " + data(), Path: m.save(t, dir, name+".json"), Problem: data()})
+		arms = append(arms, Arm{Name: "arm " + data(), Path: m.Save(t, dir, name+".json"), Problem: data()})
 	}
 	var b strings.Builder
 	accepted := compared(arms, compare.Options{Resamples: 20, Accept: compare.KeyNames()})
@@ -85,7 +85,7 @@ func TestLargeReport(t *testing.T) {
 			r.Question, r.Answer = strings.Repeat("問", 500), strings.Repeat("答", 500)
 			r.Reference, r.Reason = strings.Repeat("参", 500), strings.Repeat("理", 500)
 		}
-		arms = append(arms, Arm{Name: name, Path: m.save(t, dir, name+".json")})
+		arms = append(arms, Arm{Name: name, Path: m.Save(t, dir, name+".json")})
 	}
 	page := reportOf(t, dir, arms...)
 	if len(page) > 1<<20 {

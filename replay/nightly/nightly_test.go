@@ -2,7 +2,6 @@ package nightly
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,30 +9,8 @@ import (
 
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares a report with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; run go test ./replay/nightly -update and read the change. It is now:\n%s", path, got)
-	}
-}
 
 // TestReportOfOneArm writes the report of the last of several nights.
 func TestReportOfOneArm(t *testing.T) {
@@ -43,7 +20,7 @@ func TestReportOfOneArm(t *testing.T) {
 		if before <= 7 {
 			m.Identity.Judge.Model = "gpt-4o-2024-11-20"
 		}
-		m.save(t, root, m.StartedAt.Format("2006-01-02"), "go.replay.json")
+		m.Save(t, root, m.StartedAt.Format("2006-01-02"), "go.replay.json")
 	}
 	m := replayOf("go", every(6))
 	m.Identity.Judge.Model = "gpt-4o-2024-11-20"
@@ -52,8 +29,8 @@ func TestReportOfOneArm(t *testing.T) {
 	m.Replay.Errata = &result.ErrataUse{Path: "errata.json", SHA256: strings.Repeat("ab", 32), Excluded: 2, Corrected: 1,
 		IDs: []string{"q-001", "q-004", "q-009"}, Original: result.Counts{Total: 85, Passed: 70, Scored: 85},
 		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Low: 0.729, High: 0.890}}
-	path := m.save(t, root, "2026-09-21", "go.replay.json")
-	golden(t, "one.md", strings.ReplaceAll(reportOf(t, root, Arm{Name: "go", Path: path}), root, "results"))
+	path := m.Save(t, root, "2026-09-21", "go.replay.json")
+	goldentest.Compare(t, "testdata/one.md", strings.ReplaceAll(reportOf(t, root, Arm{Name: "go", Path: path}), root, "results"))
 }
 
 // TestReportOfThreeArms writes the report of daemons of which one died.
@@ -62,10 +39,10 @@ func TestReportOfThreeArms(t *testing.T) {
 	died := replayOf("py", every(5))
 	died.Questions, died.Stopped = died.Questions[:20], result.StopDaemon
 	died.fill()
-	golden(t, "arms.md", strings.ReplaceAll(reportOf(t, dir,
-		Arm{Name: "ts", Path: replayOf("ts", every(4)).save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
-		Arm{Name: "go", Path: replayOf("go", every(6)).save(t, dir, "2026-09-21", "replay-030004", "go.json")},
-		Arm{Name: "py", Path: died.save(t, dir, "2026-09-21", "replay-030004", "py.json"),
+	goldentest.Compare(t, "testdata/arms.md", strings.ReplaceAll(reportOf(t, dir,
+		Arm{Name: "ts", Path: replayOf("ts", every(4)).Save(t, dir, "2026-09-21", "replay-030004", "ts.json")},
+		Arm{Name: "go", Path: replayOf("go", every(6)).Save(t, dir, "2026-09-21", "replay-030004", "go.json")},
+		Arm{Name: "py", Path: died.Save(t, dir, "2026-09-21", "replay-030004", "py.json"),
 			Problem: "the daemon died: exit status 1"},
 		Arm{Name: "oracle", Problem: "no model writes the answers"},
 	), dir, "results"))
@@ -114,7 +91,7 @@ func TestNoScore(t *testing.T) {
 		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, of which 33 passed: this is not a score."},
 		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 4 of 25 control items"},
 	} {
-		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.save(t, dir, name+".json")})
+		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.Save(t, dir, name+".json")})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "Pass rate") {
 			t.Errorf("%s: %q is missing, or there is a pass rate:\n%s", name, c.want, got)
 		}

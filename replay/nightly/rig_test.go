@@ -1,11 +1,8 @@
 package nightly
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,16 +11,14 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 	"evalctl/internal/llm"
 	"evalctl/internal/stats"
 	"evalctl/scorer"
 )
 
 // made is a result with its questions, as a file has them.
-type made struct {
-	result.Result
-	Questions []result.Record `json:"questions"`
-}
+type made struct{ resulttest.File }
 
 // tonight is the start of the replays in these tests.
 var tonight = time.Date(2026, 9, 21, 3, 0, 4, 0, time.UTC)
@@ -38,7 +33,7 @@ var drawnTypes = []result.Drawn{
 
 // replayOf returns the result of an arm. Its nth question passes unless fails returns true.
 func replayOf(arm string, fails func(n int) bool) *made {
-	m := &made{Result: result.Result{
+	m := &made{resulttest.File{Result: result.Result{
 		SDK: arm, ScorerName: "judge", StartedAt: tonight, FinishedAt: tonight.Add(4 * time.Minute), Planned: 83,
 		Identity: result.Identity{
 			SchemaVersion: result.SchemaVersion, SDK: arm, Scorer: "judge", Scenario: result.RetrieveOnly,
@@ -50,7 +45,7 @@ func replayOf(arm string, fails func(n int) bool) *made {
 			Tool: result.ToolID{Version: "0.9.0", Commit: "abc1234", Go: "go1.26.8", OS: "linux", Arch: "amd64", CPUs: 2},
 		},
 		Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.8},
-	}}
+	}}}
 	m.Replay = &result.Replay{
 		SchemaVersion: 1, Arm: arm,
 		Load: result.LoadReport{
@@ -159,23 +154,6 @@ func (m *made) price() {
 func (m *made) at(daysBefore int) *made {
 	m.StartedAt, m.FinishedAt = m.StartedAt.AddDate(0, 0, -daysBefore), m.FinishedAt.AddDate(0, 0, -daysBefore)
 	return m
-}
-
-// save writes the result to a file and returns its path.
-func (m *made) save(t *testing.T, elements ...string) string {
-	t.Helper()
-	path := filepath.Join(elements...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // Arm is an arm whose result file is read, if it has one.

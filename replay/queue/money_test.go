@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/result"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/replay/ledger"
@@ -69,7 +70,7 @@ func TestCapHoldsOverProcesses(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	eventually(t, func() bool { return run.Spent() == bill+open })
+	awaittest.Until(t, "what was lost is booked", func() bool { return run.Spent() == bill+open })
 	if spent := run.Spent(); spent > limit || most > limit {
 		t.Errorf("at most %s at a time, spent %s, cap %s", most, spent, limit)
 	}
@@ -100,16 +101,6 @@ func resumed(t *testing.T, q *queue.Queue, r *queue.Run) ledger.Books {
 		t.Fatal(err)
 	}
 	return b
-}
-
-func eventually(t *testing.T, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); {
-		if time.Now().After(end) {
-			t.Fatal("it did not happen")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // TestBooksAreLikeALedger: the same requests give the same accounting in a file and in a database.
@@ -231,7 +222,7 @@ func TestVanishedReservations(t *testing.T) {
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return run.Spent() == 4*llm.Dollar })
+	awaittest.Until(t, "what was lost is booked", func() bool { return run.Spent() == 4*llm.Dollar })
 	want := result.ModelTokens{Requests: 1, USD: 4 * llm.Dollar}
 	if got := run.Accounting("go"); got.LostUSD != 4*llm.Dollar || got.Tokens["m"] != want {
 		t.Errorf("got %+v", got)
@@ -273,7 +264,7 @@ func TestSettle(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- run.Settle(t.Context()) }()
-	eventually(t, func() bool {
+	awaittest.Until(t, "the run refuses money", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		again, err := late.Reserve(ctx, "m", llm.Dollar)

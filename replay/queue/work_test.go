@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/replay/queue"
@@ -261,7 +262,7 @@ func TestRefusingWorkers(t *testing.T) {
 		start(t, open(t, conn, true), 16, h)
 	}
 	dispatch(t, run, "go", 50)
-	eventually(t, func() bool {
+	awaittest.Until(t, "the lines of the log", func() bool {
 		return heard.has("refuses the run: no such dataset here") && heard.has("refuses the run: another daemon") &&
 			heard.has("no worker takes the questions, 2 refused")
 	})

@@ -16,7 +16,7 @@ import (
 // before there was an event of them. The test changes the documents without an event instead.
 func TestIndexAheadOfEvents(t *testing.T) {
 	t.Parallel()
-	cluster := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{"fsync=off"}})
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	r := openReplica(t, cluster.Database())
 	if _, err := r.Create(t.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
 		t.Fatal(err)

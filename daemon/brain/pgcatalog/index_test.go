@@ -123,6 +123,7 @@ func manyDocuments() map[string]string {
 // A replica builds its index from the snapshot of another one and from the changes since, without
 // looking at the other documents. That shows in a document that is gone without a change.
 func TestIndexFromSnapshot(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	one := openReplica(t, url)
 	if _, err := one.Create(t.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
@@ -163,6 +164,7 @@ func TestIndexFromSnapshot(t *testing.T) {
 
 // Of several replicas, one saves what all have read.
 func TestOneReplicaSaves(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	one, two := openReplica(t, url), openReplica(t, url)
 	if _, err := one.Create(t.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
@@ -199,6 +201,7 @@ func TestOneReplicaSaves(t *testing.T) {
 
 // An index whose changes are no longer kept is built again.
 func TestIndexMissesChanges(t *testing.T) {
+	t.Parallel()
 	r := openReplica(t, postgrestest.Database(t))
 	if _, err := r.Create(t.Context(), "", protocol.CreateBrain{ID: "a"}); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/brain/pgcatalog"
+	"evalctl/internal/awaittest"
 )
 
 const shortLease = 2 * time.Second
@@ -43,7 +44,7 @@ func TestLeaseOfTwoProcesses(t *testing.T) {
 	} else {
 		other()
 	}
-	time.Sleep(2 * shortLease)
+	time.Sleep(shortLease * 3 / 2)
 	if held.Err() != nil {
 		t.Errorf("the lease ended: %v", context.Cause(held))
 	}
@@ -181,7 +182,7 @@ func TestTakeOver(t *testing.T) {
 			t.Fatalf("took over the work on %v, want that on a and b", got)
 		}
 	}
-	time.Sleep(2 * shortLease)
+	time.Sleep(shortLease * 3 / 2)
 	if got["a"] != 1 || got["b"] != 1 || len(resumed) > 0 {
 		t.Errorf("took over %v and %d more, want a and b once", got, len(resumed))
 	}
@@ -209,13 +210,7 @@ func TestAnnounceAgain(t *testing.T) {
 		}
 		done()
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for count() > 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("the row of unused announcements is not removed")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	awaittest.Until(t, "the row of unused announcements is removed", func() bool { return count() == 0 })
 	if _, err := l.Announce(t.Context(), "999"); !errors.Is(err, brain.ErrNotFound) {
 		t.Errorf("unknown brain: got %v, want ErrNotFound", err)
 	}

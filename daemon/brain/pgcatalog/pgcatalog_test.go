@@ -37,6 +37,7 @@ func TestCatalog(t *testing.T) {
 
 // TestSelections compares what the database selects with the records that match.
 func TestSelections(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	c := openCatalog(t, url)
 	defer c.Close()
@@ -94,6 +95,7 @@ func TestSelections(t *testing.T) {
 // TestRecordChangedElsewhere: a change of a record that one replica has made is what the next
 // lookup of another one finds, through the same handle.
 func TestRecordChangedElsewhere(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	a, b := openCatalog(t, url), openBrains(t, url)
 	defer a.Close()

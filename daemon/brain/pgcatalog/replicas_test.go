@@ -66,6 +66,7 @@ func write(t testing.TB, h brain.Handle, path, text string) error {
 }
 
 func TestReplicasSearchEachOthersWrites(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	a, b := openBrains(t, url), openBrains(t, url)
 	create(t, a, "acme", "notes")
@@ -89,6 +90,7 @@ func TestReplicasSearchEachOthersWrites(t *testing.T) {
 // TestReplicasNoticeDeletions: what an outdated handle does is refused, it never reaches a new
 // brain with the same id, and streams and jobs of the brain learn about the end.
 func TestReplicasNoticeDeletions(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	a, b := openBrains(t, url), openBrains(t, url)
 	create(t, a, "acme", "notes")
@@ -126,6 +128,7 @@ func TestReplicasNoticeDeletions(t *testing.T) {
 
 // TestReplicasRaceForNames: of concurrent creations with the same id or slug, one succeeds.
 func TestReplicasRaceForNames(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url)}
 	for round := range 10 {
@@ -160,6 +163,7 @@ func TestReplicasRaceForNames(t *testing.T) {
 // TestForeignIDs: an id that the request leaves open is changed if another tenant has it, on any
 // replica.
 func TestForeignIDs(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	a, b := openBrains(t, url), openBrains(t, url)
 	request := protocol.CreateBrain{Name: "Notes \x00 of all"}
@@ -184,6 +188,7 @@ func TestForeignIDs(t *testing.T) {
 
 // TestPurge: what deleted brains have left is deleted, by whichever replica.
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	a := openBrains(t, url)
 	create(t, a, "", "notes")
@@ -234,6 +239,7 @@ func openDB(t testing.TB, url string) *pgstore.DB {
 // TestReplicasModel: whatever three replicas do one after the other, each of them sees what there
 // is.
 func TestReplicasModel(t *testing.T) {
+	t.Parallel()
 	url := postgrestest.Database(t)
 	replicas := []*brain.Service{openBrains(t, url), openBrains(t, url), openBrains(t, url)}
 	names := []string{"a", "b", "c"}

@@ -18,6 +18,7 @@ import (
 )
 
 func TestSnapshots(t *testing.T) {
+	t.Parallel()
 	pool := openPool(t)
 	braintest.Snapshots(t, func(t *testing.T, keys ...string) brain.Snapshots {
 		_, err := pool.Exec(t.Context(), "TRUNCATE evalctl.brains, evalctl.snapshots, evalctl.snapshot_parts CASCADE")
@@ -79,6 +80,7 @@ func readText(t testing.TB, s brain.Snapshots, key string) (text string, seq uin
 }
 
 func TestSnapshotsKeepTheNewest(t *testing.T) {
+	t.Parallel()
 	pool := openPool(t)
 	key := addBrain(t, pool, "a")
 	s := pgcatalog.NewSnapshots(pool)
@@ -104,6 +106,7 @@ func TestSnapshotsKeepTheNewest(t *testing.T) {
 }
 
 func TestSnapshotsOfTwoWriters(t *testing.T) {
+	t.Parallel()
 	pool := openPool(t)
 	key := addBrain(t, pool, "a")
 	first, second := pgcatalog.NewSnapshots(pool), pgcatalog.NewSnapshots(pool)
@@ -137,6 +140,7 @@ func TestSnapshotsOfTwoWriters(t *testing.T) {
 
 // A reader keeps the snapshot that it began with, although another one takes its place.
 func TestSnapshotReplacedWhileRead(t *testing.T) {
+	t.Parallel()
 	pool := openPool(t)
 	key := addBrain(t, pool, "a")
 	s := pgcatalog.NewSnapshots(pool)
@@ -160,6 +164,7 @@ func TestSnapshotReplacedWhileRead(t *testing.T) {
 }
 
 func TestSnapshotOfDeletedBrain(t *testing.T) {
+	t.Parallel()
 	pool := openPool(t)
 	key := addBrain(t, pool, "a")
 	s := pgcatalog.NewSnapshots(pool)

@@ -2,7 +2,6 @@ package pdf_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/convert/pdf"
+	"evalctl/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // The files of testdata were made by pdfTeX, Chromium, and WeasyPrint, whose files were encrypted.
 func TestGolden(t *testing.T) {
@@ -38,20 +36,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		golden := strings.TrimSuffix(file, ".pdf") + ".golden.txt"
-		got := show(doc)
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", file, diff)
-		}
+		goldentest.Compare(t, strings.TrimSuffix(file, ".pdf")+".golden.txt", show(doc))
 	}
 }
 

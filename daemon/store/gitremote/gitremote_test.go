@@ -1,7 +1,6 @@
 package gitremote_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"evalctl/daemon/store/gitremote"
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/awaittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,29 +50,11 @@ func bare(t *testing.T, dir string) {
 	git(t, t.TempDir(), "init", "-q", "--bare", "-b", branch, dir)
 }
 
-// log is a log that a test may read.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // side is one daemon's part of an exchange.
 type side struct {
 	*gitremote.Remote
 	dir string
-	log *log
+	log *awaittest.Log
 }
 
 func newSide(t *testing.T, url string, interval time.Duration) *side {
@@ -82,7 +63,7 @@ func newSide(t *testing.T, url string, interval time.Duration) *side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &side{dir: filepath.Join(storetest.MemoryDir(t), "repository"), log: &log{}}
+	s := &side{dir: filepath.Join(storetest.MemoryDir(t), "repository"), log: &awaittest.Log{}}
 	s.Remote = gitremote.New(gitremote.Options{Address: address, Interval: interval, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
 	t.Cleanup(s.Close)
 	return s
@@ -102,16 +83,6 @@ func write(t *testing.T, st *store.Store, path, text string) {
 	t.Helper()
 	if err := st.Write(t.Context(), path, []byte(text)); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s did not happen", what)
-		}
 	}
 }
 
@@ -139,7 +110,7 @@ func TestExchange(t *testing.T) {
 	a, b := one.open(t), two.open(t)
 	write(t, a, "a.md", "from a")
 	write(t, b, "b.md", "from b")
-	eventually(t, "the exchange", func() bool { return has(t, a, "b.md", "from b")() && has(t, b, "a.md", "from a")() })
+	awaittest.Until(t, "the exchange", func() bool { return has(t, a, "b.md", "from b")() && has(t, b, "a.md", "from a")() })
 	c := newSide(t, url, never).open(t)
 	if !has(t, c, "a.md", "from a")() || !has(t, c, "b.md", "from b")() {
 		t.Error("a new repository was not pulled when it was opened")
@@ -160,7 +131,7 @@ func TestConflict(t *testing.T) {
 	one, two := newSide(t, remote, never), newSide(t, remote, 100*time.Millisecond)
 	a := one.open(t)
 	write(t, a, "shared.md", "1\n")
-	eventually(t, "the push", inRemote(t, remote, "shared.md", "1\n"))
+	awaittest.Until(t, "the push", inRemote(t, remote, "shared.md", "1\n"))
 	b := two.open(t)
 	// A commit at the remote that the second daemon has not pulled when it writes the same line.
 	lock := filepath.Join(remote, "refs", "heads", branch+".lock") // delays its push
@@ -179,7 +150,7 @@ func TestConflict(t *testing.T) {
 	}
 	git(t, clone, "push", "-q", "--force", "origin", branch)
 	var err error
-	eventually(t, "the conflict", func() bool {
+	awaittest.Until(t, "the conflict", func() bool {
 		err = b.Write(t.Context(), "other.md", nil)
 		if inRemote(t, remote, "shared.md", "two\n")() { // the daemon was faster
 			git(t, clone, "push", "-q", "--force", "origin", branch)
@@ -195,15 +166,15 @@ func TestConflict(t *testing.T) {
 	refusals := func() int {
 		return strings.Count(two.log.String(), "conflicts with the git remote: writes are refused")
 	}
-	eventually(t, "the line of the log", func() bool { return refusals() > 0 })
+	awaittest.Until(t, "the line of the log", func() bool { return refusals() > 0 })
 	time.Sleep(300 * time.Millisecond) // further attempts
 	if refusals() != 1 {
 		t.Errorf("the log:\n%s", two.log)
 	}
 	git(t, clone, "revert", "--no-edit", "HEAD")
 	git(t, clone, "push", "-q", "origin", branch)
-	eventually(t, "the resolution", func() bool { return b.Write(t.Context(), "after.md", nil) == nil })
-	eventually(t, "the push", inRemote(t, remote, "shared.md", "two\n"))
+	awaittest.Until(t, "the resolution", func() bool { return b.Write(t.Context(), "after.md", nil) == nil })
+	awaittest.Until(t, "the push", inRemote(t, remote, "shared.md", "two\n"))
 }
 
 // TestUnreachable: without its remote a repository that was used before stays usable, and a new one
@@ -216,7 +187,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, s.open(t), "a.md", "1")
-	eventually(t, "the push", inRemote(t, remote, "a.md", "1"))
+	awaittest.Until(t, "the push", inRemote(t, remote, "a.md", "1"))
 	s.Close()
 
 	away := remote + ".away"
@@ -241,12 +212,12 @@ func TestUnreachable(t *testing.T) {
 	}
 	st := again.open(t)
 	write(t, st, "b.md", "2")
-	eventually(t, "the warning", func() bool { return strings.Contains(again.log.String(), "not in step: trying again") })
+	awaittest.Until(t, "the warning", func() bool { return strings.Contains(again.log.String(), "not in step: trying again") })
 	if err := os.Rename(away, remote); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the push", inRemote(t, remote, "b.md", "2"))
-	eventually(t, "the end of the warning", func() bool { return strings.Contains(again.log.String(), "in step again") })
+	awaittest.Until(t, "the push", inRemote(t, remote, "b.md", "2"))
+	awaittest.Until(t, "the end of the warning", func() bool { return strings.Contains(again.log.String(), "in step again") })
 }
 
 // TestPushedAtTheEnd: commits are pushed when the store is closed, and when the daemon ends.
@@ -310,7 +281,7 @@ func TestCredentials(t *testing.T) {
 	t.Setenv("GIT_CONFIG_KEY_0", "credential.helper")
 	t.Setenv("GIT_CONFIG_VALUE_0", "!f() { echo username=me; echo password=hush; }; f")
 	write(t, s.open(t), "a.md", "1")
-	eventually(t, "the push", inRemote(t, remote, "a.md", "1"))
+	awaittest.Until(t, "the push", inRemote(t, remote, "a.md", "1"))
 	config, err := os.ReadFile(filepath.Join(s.dir, ".git", "config"))
 	if err != nil || strings.Contains(string(config)+s.log.String(), "hush") {
 		t.Errorf("%v, the configuration or the log has the password:\n%s\n%s", err, config, s.log)

@@ -1,7 +1,6 @@
 package httpstore_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +18,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/httpstore"
+	"evalctl/internal/awaittest"
 )
 
 // spy is a server in front of the daemon that records the requests.
@@ -197,25 +197,6 @@ func TestChangesOfOtherClients(t *testing.T) {
 	}
 }
 
-// syncBuffer is a buffer that can be used by several goroutines: the one that reads the stream
-// logs to it.
-type syncBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *syncBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *syncBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // TestReconnect: a stream that breaks is reopened, and invalid events are dropped.
 func TestReconnect(t *testing.T) {
 	var attempts atomic.Int32
@@ -243,7 +224,7 @@ func TestReconnect(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	log := &syncBuffer{}
+	log := &awaittest.Log{}
 	docs := openAt(t, server.URL, "b", &store.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	defer docs.Close()
 	received := make(chan store.ChangeEvent, 10)

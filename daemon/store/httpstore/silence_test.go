@@ -12,6 +12,7 @@ import (
 	"evalctl/daemon/client"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/httpstore"
+	"evalctl/internal/awaittest"
 )
 
 // silentDaemon is a daemon whose change streams connect, send the next text of the channel, and
@@ -37,7 +38,7 @@ func TestSilentStreamIsReplaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		log := &syncBuffer{}
+		log := &awaittest.Log{}
 		docs := httpstore.Open(c.Brain("b"), &store.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 		received := make(chan store.ChangeEvent, 1)
 		docs.Subscribe(func(ev store.ChangeEvent) { received <- ev })

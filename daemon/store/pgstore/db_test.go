@@ -20,7 +20,7 @@ import (
 type cluster struct{ m *testing.M }
 
 func (c cluster) Run() int {
-	longtest.Parallel(4)                         // most tests wait for the server
+	longtest.Parallel(8)                         // most tests wait for the server
 	longtest.Histories(longtest.Rounds(40, 100)) // memstore and fsstore have 100 of the shared rules
 	return postgrestest.Main(c.m)
 }
@@ -37,6 +37,15 @@ func newBrain(t testing.TB, db *pgstore.DB) int64 {
 		t.Fatal(err)
 	}
 	return uid
+}
+
+// onlyBrain returns the brain of a database that has one.
+func onlyBrain(t testing.TB, db *pgstore.DB) (brain int64) {
+	t.Helper()
+	if err := db.Pool().QueryRow(context.Background(), "SELECT brain FROM evalctl.heads").Scan(&brain); err != nil {
+		t.Fatal(err)
+	}
+	return brain
 }
 
 func openDB(t testing.TB, url string) *pgstore.DB {

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -123,7 +124,7 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
 	p.Restore()
-	eventually(t, "a write after the server is back", func() bool { return s.Write(ctx, "c", nil) == nil })
+	awaittest.Until(t, "a write after the server is back", func() bool { return s.Write(ctx, "c", nil) == nil })
 	if ok, err := other.Exists(ctx, "a"); !ok || err != nil {
 		t.Errorf("the write of which the outcome was unknown: %t, %v", ok, err)
 	}
@@ -270,7 +271,7 @@ func TestManyBatches(t *testing.T) {
 // commits must be there, a failed one is there as a whole or not at all, and the stores go on.
 func TestServerCrash(t *testing.T) {
 	t.Parallel()
-	cluster := postgrestest.New(t)
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	url := cluster.Database()
 	db := openDB(t, url)
 	ctx := t.Context()
@@ -296,14 +297,14 @@ func TestServerCrash(t *testing.T) {
 	}
 	for range 2 {
 		before := len(events())
-		eventually(t, "events", func() bool { return len(events()) > before+10 })
+		awaittest.Until(t, "events", func() bool { return len(events()) > before+10 })
 		cluster.Stop("immediate")
 		cluster.Start()
 	}
-	eventually(t, "a write after the crashes", func() bool { return s.Write(ctx, "last", nil) == nil })
+	awaittest.Until(t, "a write after the crashes", func() bool { return s.Write(ctx, "last", nil) == nil })
 	close(stop)
 	wg.Wait()
-	eventually(t, "a sync after the crashes", func() bool { return other.Sync(ctx) == nil })
+	awaittest.Until(t, "a sync after the crashes", func() bool { return other.Sync(ctx) == nil })
 	checkOrder(t, events())
 	checkOutcomes(t, other, outcomes[:])
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -22,7 +23,8 @@ func TestGroupFaults(t *testing.T) {
 
 func groupFaults(t *testing.T, brains, writers int) {
 	t.Helper()
-	cluster := postgrestest.New(t)
+	t.Parallel()
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	conn := cluster.Database()
 	p, proxied := postgrestest.Behind(t, conn)
 	db, direct := openDB(t, proxied), openDB(t, conn)
@@ -57,7 +59,7 @@ func groupFaults(t *testing.T, brains, writers int) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0))
 	for round := range 12 {
 		before := seen[0].Seq()
-		eventually(t, "writes go on", func() bool { return seen[0].Sync(t.Context()) == nil && seen[0].Seq() > before+2 })
+		awaittest.Until(t, "writes go on", func() bool { return seen[0].Sync(t.Context()) == nil && seen[0].Seq() > before+2 })
 		switch {
 		case round == 6:
 			cluster.Stop("immediate")
@@ -76,7 +78,7 @@ func groupFaults(t *testing.T, brains, writers int) {
 	wg.Wait()
 	p.Restore()
 	for i, s := range seen {
-		eventually(t, "a sync after the faults", func() bool { return s.Sync(t.Context()) == nil })
+		awaittest.Until(t, "a sync after the faults", func() bool { return s.Sync(t.Context()) == nil })
 		checkOutcomes(t, s, outcomes[i:i+1])
 		checkOrder(t, content(t, s).Events)
 	}

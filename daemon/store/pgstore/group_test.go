@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -27,7 +28,7 @@ func together(t *testing.T, db *pgstore.DB, ops []func() error) []error {
 	for i, op := range ops {
 		wg.Go(func() { errs[i] = op() })
 	}
-	eventually(t, "all operations wait for their group", func() bool { return db.Waiting() == len(ops) })
+	awaittest.Until(t, "all operations wait for their group", func() bool { return db.Waiting() == len(ops) })
 	release()
 	wg.Wait()
 	return errs
@@ -164,7 +165,7 @@ func TestGroupLocked(t *testing.T) {
 		}
 		wg.Go(func() { errs[i] = s.Write(t.Context(), "a", nil) })
 	}
-	eventually(t, "all wait for their group", func() bool { return db.Waiting() == len(s) })
+	awaittest.Until(t, "all wait for their group", func() bool { return db.Waiting() == len(s) })
 	release()
 	free.Wait()
 	for i, s := range s {
@@ -322,7 +323,7 @@ func TestGroupCancelled(t *testing.T) {
 			t.Errorf("got %v, want that it was cancelled", err)
 		}
 	})
-	eventually(t, "it waits", func() bool { return db.Waiting() == 1 })
+	awaittest.Until(t, "it waits", func() bool { return db.Waiting() == 1 })
 	cancel()
 	wg.Wait()
 	release()

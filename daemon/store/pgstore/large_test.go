@@ -12,6 +12,7 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -147,7 +148,7 @@ func TestSlowReaders(t *testing.T) {
 		}
 	}
 	// Notifications are sent on a connection of the pool as well.
-	eventually(t, "no reader occupies a connection", func() bool { return db.Pool().Stat().AcquiredConns() == 0 })
+	awaittest.Until(t, "no reader occupies a connection", func() bool { return db.Pool().Stat().AcquiredConns() == 0 })
 	if err := errors.Join(s.Write(ctx, "replaced", second), s.Delete(ctx, "recreated"), s.Write(ctx, "recreated", first)); err != nil {
 		t.Fatal(err)
 	}

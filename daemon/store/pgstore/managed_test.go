@@ -12,6 +12,7 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres"
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -157,7 +158,7 @@ func TestManagedLater(t *testing.T) {
 		admin(tt.take)
 		admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s'")
 		var err error
-		eventually(t, tt.take, func() bool { // not only the first error, that of a closed connection
+		awaittest.Until(t, tt.take, func() bool { // not only the first error, that of a closed connection
 			err = s.Write(t.Context(), "a", nil)
 			return err != nil && (postgres.IsCode(err, "53300") || postgres.IsCode(err, "28000") || postgres.ReadOnly(err))
 		})
@@ -165,6 +166,6 @@ func TestManagedLater(t *testing.T) {
 			t.Errorf("%s: got %v, want a store that is unavailable, in one line", tt.take, err)
 		}
 		admin(tt.give)
-		eventually(t, tt.give, func() bool { return s.Write(t.Context(), "a", nil) == nil })
+		awaittest.Until(t, tt.give, func() bool { return s.Write(t.Context(), "a", nil) == nil })
 	}
 }

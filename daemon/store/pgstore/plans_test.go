@@ -17,8 +17,8 @@ import (
 // then on large ones that it knows nothing of. No statement may read more rows than it needs.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	cluster := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{
-		"fsync=off", "autovacuum=off", "session_preload_libraries=auto_explain", "auto_explain.log_min_duration=0",
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true, Settings: []string{
+		"autovacuum=off", "session_preload_libraries=auto_explain", "auto_explain.log_min_duration=0",
 		"auto_explain.log_analyze=on", "auto_explain.log_timing=off", "auto_explain.log_nested_statements=on",
 	}})
 	db := openDB(t, cluster.Database()+"&pool_max_conns=4")

@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -48,16 +49,6 @@ func follow(s *store.Store) (events func() []store.ChangeEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		return append([]store.ChangeEvent(nil), all...)
-	}
-}
-
-// eventually waits until ok returns true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
-		}
 	}
 }
 
@@ -188,20 +179,20 @@ func TestWake(t *testing.T) {
 	if err := s[0].Write(ctx, "a", nil); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the event of another replica", received(1))
+	awaittest.Until(t, "the event of another replica", received(1))
 	_, err := db[0].Pool().Exec(ctx, `SELECT evalctl.mutate(brain, fence, 'write', 'b', '{}', '', 0, gen_random_uuid())
 		FROM evalctl.heads`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the event of a commit without a notification", received(2))
+	awaittest.Until(t, "the event of a commit without a notification", received(2))
 	tag, err := db[0].Pool().Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	if err != nil || tag.RowsAffected() < 2 {
 		t.Fatalf("%d connections were ended, %v", tag.RowsAffected(), err)
 	}
-	eventually(t, "a write after the connections were lost", func() bool { return s[0].Write(ctx, "c", nil) == nil })
-	eventually(t, "the event after the connections were lost", func() bool { return len(events()) >= 3 })
+	awaittest.Until(t, "a write after the connections were lost", func() bool { return s[0].Write(ctx, "c", nil) == nil })
+	awaittest.Until(t, "the event after the connections were lost", func() bool { return len(events()) >= 3 })
 }
 
 func TestListen(t *testing.T) {
@@ -331,7 +322,7 @@ func TestLostCommits(t *testing.T) {
 	if err := s[1].Sync(ctx); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the store is broken", func() bool { // again, until the replica listens
+	awaittest.Until(t, "the store is broken", func() bool { // again, until the replica listens
 		_, err := db[0].Pool().Exec(ctx, "SELECT pg_notify('evalctl_changes', brain || ':100') FROM evalctl.heads")
 		return err == nil && s[1].Broken()
 	})

@@ -7,12 +7,14 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/awaittest"
 )
 
 // TestUndone takes commits away that a replica has delivered, as after a failover to a server that
 // had not received them, also if other commits have their numbers. The replica must end its events
 // by whatever it does next.
 func TestUndone(t *testing.T) {
+	t.Parallel()
 	sync := func(t *testing.T, s *store.Store) {
 		if err := s.Sync(t.Context()); !errors.Is(err, store.ErrPruned) {
 			t.Errorf("sync: %v, want ErrPruned", err)
@@ -29,7 +31,7 @@ func TestUndone(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	wait := func(t *testing.T, s *store.Store) { eventually(t, "the next look at the brain", s.Broken) }
+	wait := func(t *testing.T, s *store.Store) { awaittest.Until(t, "the next look at the brain", s.Broken) }
 	for name, tt := range map[string]struct {
 		others int // commits after the failover
 		next   func(t *testing.T, s *store.Store)
@@ -45,6 +47,7 @@ func TestUndone(t *testing.T) {
 		"nothing, the same numbers": {2, wait},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			db, s := replicas(t)
 			events := follow(s[1])
 			ctx := t.Context()
@@ -58,7 +61,7 @@ func TestUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 			pgstore.Reach(db[1], "another server")
-			fresh := openStore(t, db[0], brains.Load())
+			fresh := openStore(t, db[0], onlyBrain(t, db[0]))
 			for range tt.others {
 				if err := fresh.Write(ctx, "a", []byte("after")); err != nil {
 					t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,10 +17,10 @@ import (
 
 	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
+	"evalctl/internal/goldentest"
 	"evalctl/scorer"
 )
-
-var update = flag.Bool("update", false, "rewrite the schema")
 
 // hostile are texts that a table must not change, or let end a cell.
 var hostile = []string{
@@ -41,10 +40,7 @@ func write(t *testing.T, change func([]result.Record)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct {
-		result.Result
-		Questions []result.Record `json:"questions"`
-	}
+	var file resulttest.File
 	if err := json.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +57,7 @@ func write(t *testing.T, change func([]result.Record)) string {
 	file.Counts = result.Counts{Total: n, Passed: n, Scored: n}
 	file.Total, file.Passed, file.Planned, file.Stopped = n, n, n, ""
 	file.Gate.Total, file.Gate.Passed = n, n
-	if data, err = json.Marshal(file); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "go.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return file.Save(t, t.TempDir(), "go.json")
 }
 
 func reader(t *testing.T, path string) *result.Reader {
@@ -240,14 +229,5 @@ func TestSchema(t *testing.T) {
 		fmt.Fprintf(&b, "    %q: {\"type\": %s, \"description\": %s}%s\n", c.Name, kind, doc, end)
 	}
 	b.WriteString("  }\n}\n")
-	const path = "../../../docs/table.schema.json"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data, err := os.ReadFile(path)
-	if err != nil || string(data) != b.String() {
-		t.Error(err, cmp.Diff(b.String(), string(data)))
-	}
+	goldentest.Compare(t, "../../../docs/table.schema.json", b.String())
 }

@@ -21,8 +21,11 @@ type Options struct {
 	// Dir is the folder in which the cluster has its directory; empty means that of temporary files.
 	// If the tests run as root, the user postgres must be able to enter it.
 	Dir string
-	// Settings are those of the server, each as name=value. With fsync=off a crash of the server
-	// loses nothing, because the machine goes on, and tests take a fraction of the time.
+	// Fast is a server that does not wait for the disk and, if Dir is empty, is in memory where there
+	// is enough of it. A crash of the server loses nothing, because the machine goes on, and tests
+	// take a fraction of the time.
+	Fast bool
+	// Settings are those of the server, each as name=value.
 	Settings []string
 	// Files are written to the directory of the data before the server starts, such as pg_hba.conf.
 	// Only the server's user may read them.
@@ -58,7 +61,11 @@ func create(t testing.TB, options Options) *Cluster {
 		}
 		t.Skip(missing)
 	}
-	dir, err := os.MkdirTemp(options.Dir, "evalctl-postgres-") //nolint:usetesting // the server's user could not enter t.TempDir
+	parent := options.Dir
+	if options.Fast && parent == "" {
+		parent = memory()
+	}
+	dir, err := os.MkdirTemp(parent, "evalctl-postgres-") //nolint:usetesting // the server's user could not enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,12 +179,16 @@ func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 // start returns the server's log if it does not start.
 func (c *Cluster) start() ([]byte, error) {
-	settings := append([]string{
+	settings := []string{
 		"listen_addresses=127.0.0.1", fmt.Sprintf("port=%d", c.port),
 		"unix_socket_directories=" + c.dir, "max_connections=200",
 		// A server that stops waits this long for connections on which nothing was sent.
 		"authentication_timeout=5s",
-	}, c.options.Settings...)
+	}
+	if c.options.Fast {
+		settings = append(settings, "fsync=off", "max_wal_size=128MB")
+	}
+	settings = append(settings, c.options.Settings...)
 	out, err := c.run("pg_ctl", "-D", c.data(), "-w", "-l", c.log(), "-o", "-c "+strings.Join(settings, " -c "), "start")
 	if err != nil {
 		out = append(out, c.Log()...)

@@ -50,11 +50,7 @@ func Database(t testing.TB) string {
 		shared.clusters = map[bool]*Cluster{}
 	}
 	if shared.clusters[durable] == nil {
-		var options Options
-		if !durable {
-			options.Settings = []string{"fsync=off", "full_page_writes=off"}
-		}
-		c := create(t, options)
+		c := create(t, Options{Fast: !durable})
 		c.t = nil // the cluster outlives the test
 		shared.clusters[durable] = c
 	}

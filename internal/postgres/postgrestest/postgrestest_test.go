@@ -16,13 +16,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
 // asChild is the environment variable that has TestMain run what TestKilled kills.
 const asChild = "POSTGRESTEST_CHILD"
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	longtest.Parallel(4) // they wait for servers
+	os.Exit(postgrestest.Main(m))
+}
 
 // ask returns the one value of a query.
 func ask(t *testing.T, url, query string) (value string) {
@@ -54,6 +58,7 @@ func open(t *testing.T) string {
 
 // TestDurability checks that only tests save the time of waiting for the disk.
 func TestDurability(t *testing.T) {
+	t.Parallel()
 	if got := ask(t, postgrestest.Database(t), "SHOW fsync"); got != "off" {
 		t.Errorf("shared by tests: fsync = %s", got)
 	}
@@ -63,8 +68,9 @@ func TestDurability(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	c := postgrestest.NewWith(t, postgrestest.Options{
-		Dir: open(t), Settings: []string{"work_mem=7MB"}, Files: map[string]string{"given.conf": "one"},
+		Dir: open(t), Fast: true, Settings: []string{"work_mem=7MB"}, Files: map[string]string{"given.conf": "one"},
 	})
 	url := c.Database()
 	if got := ask(t, url, "SHOW work_mem"); got != "7MB" {
@@ -82,7 +88,8 @@ func TestOptions(t *testing.T) {
 // TestRestart checks that a crashed server comes back at its address, with its data, though a
 // client tries to reach it all the time.
 func TestRestart(t *testing.T) {
-	c := postgrestest.NewWith(t, postgrestest.Options{Settings: []string{"fsync=off"}})
+	t.Parallel()
+	c := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
 	url := c.Restored("CREATE TABLE a (n text); INSERT INTO a VALUES ('kept');")
 	c.Stop("immediate")
 	if c.Running() {
@@ -102,6 +109,7 @@ func TestRestart(t *testing.T) {
 
 // TestKilled checks that a killed test leaves neither a server nor its directory.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(asChild) != "" {
 		fmt.Printf("child %s\n", postgrestest.New(t).Addr())
 		select {} // until it is killed

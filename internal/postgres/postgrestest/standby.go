@@ -18,7 +18,7 @@ const standbyTimeout = time.Minute
 // was committed before.
 func (c *Cluster) Standby(address string) *Cluster {
 	c.t.Helper()
-	s := NewWith(c.t, Options{Dir: c.options.Dir, Settings: c.options.Settings, primary: address})
+	s := NewWith(c.t, Options{Dir: c.options.Dir, Fast: c.options.Fast, Settings: c.options.Settings, primary: address})
 	c.CatchUp(s)
 	return s
 }

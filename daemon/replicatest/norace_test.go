@@ -1,5 +1,0 @@
-//go:build !race
-
-package replicatest
-
-const raceDetector = false

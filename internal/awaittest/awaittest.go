@@ -1,0 +1,42 @@
+// Package awaittest waits for what other goroutines and processes do, and keeps what they log.
+package awaittest
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is far longer than anything takes that happens at all.
+const patience = 3 * time.Minute
+
+// Until waits until holds returns true, and fails the test if it never does. It is called in the
+// goroutine of the test. what is the event, for the message.
+func Until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// Log is a log that can be read while it is written.
+type Log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns what has been written so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

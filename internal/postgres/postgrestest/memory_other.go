@@ -1,0 +1,5 @@
+//go:build !linux
+
+package postgrestest
+
+func memory() string { return "" }
