@@ -8,72 +8,53 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon"
 	"evalctl/daemon/protocol"
-	"evalctl/internal/llm"
 )
 
 // TestConsolidateOnEveryStore goes from messages to a consolidated memory over HTTP, and restarts
 // the daemon before and after.
 func TestConsolidateOnEveryStore(t *testing.T) {
-	for _, kind := range []string{daemon.StoreFS, daemon.StoreGit, daemon.StoreMemory} {
-		t.Run(kind, func(t *testing.T) {
-			cfg := daemon.Config{Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel}
-			if kind != daemon.StoreMemory {
-				cfg.Home = t.TempDir()
-			}
-			d := serve(t, cfg)
-			restart := func() {
-				if kind == daemon.StoreMemory {
-					return
+	onEveryStore(t, func(t *testing.T, d running, restart func() running) {
+		for i, text := range []string{
+			"I have a brother in Lima. I live in Porto.", "I have a brother in Lima!", "I moved to Lisbon.",
+		} {
+			session := fmt.Sprintf("/v1/brains/eval/sessions/s%d", i)
+			d.expect(t, 201, "POST", session+"/messages", "", fmt.Sprintf(
+				`{"role":"user","name":"Ana","content":%q,"created_at":"2024-05-0%dT10:00:00Z"}`, text, i+1))
+			for range 2000 {
+				if strings.Contains(d.expect(t, 200, "GET", session, "", ""), `"extracted":1`) {
+					break
 				}
-				if err := d.stop(); err != nil {
-					t.Fatal(err)
-				}
-				d = serve(t, cfg)
+				time.Sleep(5 * time.Millisecond)
 			}
-			d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"id":"eval"}`)
-			for i, text := range []string{
-				"I have a brother in Lima. I live in Porto.", "I have a brother in Lima!", "I moved to Lisbon.",
-			} {
-				session := fmt.Sprintf("/v1/brains/eval/sessions/s%d", i)
-				d.expect(t, 201, "POST", session+"/messages", "", fmt.Sprintf(
-					`{"role":"user","name":"Ana","content":%q,"created_at":"2024-05-0%dT10:00:00Z"}`, text, i+1))
-				for range 2000 {
-					if strings.Contains(d.expect(t, 200, "GET", session, "", ""), `"extracted":1`) {
-						break
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
+		}
+		d = restart()
+		dry := consolidate(t, d, `{"dry_run":true}`)
+		got := consolidate(t, d, "")
+		if len(got.Promoted) != 1 || fmt.Sprint(dry.Promoted, dry.Compiled, dry.Pruned) != fmt.Sprint(got.Promoted, got.Compiled, got.Pruned) {
+			t.Errorf("dry run %+v, then %+v", dry, got)
+		}
+		d = restart()
+		if again := consolidate(t, d, ""); again.Record != "" {
+			t.Errorf("again %+v", again)
+		}
+		read := func(path string) string {
+			return d.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path="+url.QueryEscape(path), "", "")
+		}
+		if note := read(got.Promoted[0].Path); !strings.Contains(note, "Ana: I have a brother in Lima.") {
+			t.Errorf("note %s", note)
+		}
+		record := read(got.Record)
+		for _, lost := range []string{"- 2024-05-01: Ana: I live in Porto.", "- 2024-05-02: Ana: I have a brother in Lima!"} {
+			if !strings.Contains(record, "\n"+lost+"\n") {
+				t.Errorf("%q is not in the record %s", lost, record)
 			}
-			restart()
-			dry := consolidate(t, d, `{"dry_run":true}`)
-			got := consolidate(t, d, "")
-			if len(got.Promoted) != 1 || fmt.Sprint(dry.Promoted, dry.Compiled, dry.Pruned) != fmt.Sprint(got.Promoted, got.Compiled, got.Pruned) {
-				t.Errorf("dry run %+v, then %+v", dry, got)
-			}
-			restart()
-			if again := consolidate(t, d, ""); again.Record != "" {
-				t.Errorf("again %+v", again)
-			}
-			read := func(path string) string {
-				return d.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path="+url.QueryEscape(path), "", "")
-			}
-			if note := read(got.Promoted[0].Path); !strings.Contains(note, "Ana: I have a brother in Lima.") {
-				t.Errorf("note %s", note)
-			}
-			record := read(got.Record)
-			for _, lost := range []string{"- 2024-05-01: Ana: I live in Porto.", "- 2024-05-02: Ana: I have a brother in Lima!"} {
-				if !strings.Contains(record, "\n"+lost+"\n") {
-					t.Errorf("%q is not in the record %s", lost, record)
-				}
-			}
-			found := d.expect(t, 200, "POST", "/v1/brains/eval/search", "", `{"query":"brother in Lima","scope":"global"}`)
-			if !strings.Contains(found, got.Promoted[0].Path) {
-				t.Errorf("found %s", found)
-			}
-		})
-	}
+		}
+		found := d.expect(t, 200, "POST", "/v1/brains/eval/search", "", `{"query":"brother in Lima","scope":"global"}`)
+		if !strings.Contains(found, got.Promoted[0].Path) {
+			t.Errorf("found %s", found)
+		}
+	})
 }
 
 func consolidate(t *testing.T, d running, body string) protocol.Consolidation {

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon"
 	daemonclient "evalctl/daemon/client"
 	"evalctl/daemon/protocol"
-	"evalctl/internal/llm"
+	"evalctl/internal/awaittest"
 )
 
 // pdfOf returns a PDF of one page with one line.
@@ -50,92 +49,70 @@ func TestIngestOnEveryStore(t *testing.T) {
 		"page.html": "<title>Walrus</title><p>The walrus sings.",
 		"paper.pdf": pdfOf("The walrus reads."),
 	}
-	for _, store := range []string{daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit} {
-		t.Run(store, func(t *testing.T) {
-			cfg := daemon.Config{Store: store, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, AllowPrivateFetch: true}
-			if store != daemon.StoreMemory {
-				cfg.Home = t.TempDir()
+	onEveryStore(t, func(t *testing.T, d running, again func() running) {
+		b := d.brain(t)
+		restart := func() {
+			d = again()
+			b = d.brain(t)
+		}
+		ingest := func(name string) protocol.IngestResponse {
+			t.Helper()
+			r, err := b.IngestFile(t.Context(), protocol.IngestFile{Path: name, Content: []byte(files[name]), Tags: []string{"zoo"}})
+			check(t, err)
+			return r
+		}
+		first := map[string]protocol.IngestResponse{}
+		for name := range files {
+			first[name] = ingest(name)
+			if r := first[name]; r.Reused || r.ChunkCount == 0 {
+				t.Errorf("%s: %+v", name, r)
 			}
-			d := serve(t, cfg)
-			d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"id":"eval"}`)
-			dial := func() *daemonclient.Brain {
-				c, err := daemonclient.New(d.url, nil)
-				check(t, err)
-				t.Cleanup(c.Close)
-				return c.Brain("eval")
+		}
+		restart()
+		for name := range files {
+			if r := ingest(name); !r.Reused || r.Path != first[name].Path || r.Hash != first[name].Hash || r.ChunkCount != first[name].ChunkCount {
+				t.Errorf("%s: %+v, first %+v", name, r, first[name])
 			}
-			b := dial()
-			restart := func() {
-				if store == daemon.StoreMemory {
-					return
-				}
-				check(t, d.stop())
-				d = serve(t, cfg)
-				b = dial()
+			record, err := b.Document(t.Context(), first[name].Path)
+			if check(t, err); record.Metadata["source_name"] != name || record.Metadata["tags"] != "zoo" || record.Title == "" {
+				t.Errorf("%s: %+v", name, record)
 			}
-			ingest := func(name string) protocol.IngestResponse {
-				t.Helper()
-				r, err := b.IngestFile(t.Context(), protocol.IngestFile{Path: name, Content: []byte(files[name]), Tags: []string{"zoo"}})
-				check(t, err)
-				return r
+		}
+		fetched, err := b.IngestURL(t.Context(), protocol.IngestURL{URL: page.URL})
+		if check(t, err); fetched.ChunkCount == 0 || fetched.Path != "raw/documents/127.0.0.1-index.md" {
+			t.Errorf("%+v", fetched)
+		}
+		big, err := b.IngestFile(t.Context(), protocol.IngestFile{Path: "big.txt", Content: []byte(strings.Repeat("The otter plays.\n", 150_000))})
+		if check(t, err); big.Status != protocol.IngestQueued {
+			t.Fatalf("%+v", big)
+		}
+		restart()
+		for {
+			job, err := b.Job(t.Context(), big.JobID)
+			if check(t, err); job.Status == protocol.JobFailed {
+				t.Fatalf("%+v", job.Error)
 			}
-			first := map[string]protocol.IngestResponse{}
-			for name := range files {
-				first[name] = ingest(name)
-				if r := first[name]; r.Reused || r.ChunkCount == 0 {
-					t.Errorf("%s: %+v", name, r)
-				}
+			if job.Status == protocol.JobCompleted {
+				break
 			}
-			restart()
-			for name := range files {
-				if r := ingest(name); !r.Reused || r.Path != first[name].Path || r.Hash != first[name].Hash || r.ChunkCount != first[name].ChunkCount {
-					t.Errorf("%s: %+v, first %+v", name, r, first[name])
-				}
-				record, err := b.Document(t.Context(), first[name].Path)
-				if check(t, err); record.Metadata["source_name"] != name || record.Metadata["tags"] != "zoo" || record.Title == "" {
-					t.Errorf("%s: %+v", name, record)
-				}
+			time.Sleep(5 * time.Millisecond)
+		}
+		body := d.expect(t, 200, "GET", "/v1/brains/eval/search?q=otter+seal+walrus&top_k=50", "", "")
+		for _, path := range []string{fetched.Path, "raw/documents/big.txt.md", first["sea.txt"].Path} {
+			if !strings.Contains(body, `"`+path+`"`) {
+				t.Errorf("a search does not find %s", path)
 			}
-			fetched, err := b.IngestURL(t.Context(), protocol.IngestURL{URL: page.URL})
-			if check(t, err); fetched.ChunkCount == 0 || fetched.Path != "raw/documents/127.0.0.1-index.md" {
-				t.Errorf("%+v", fetched)
-			}
-			big, err := b.IngestFile(t.Context(), protocol.IngestFile{Path: "big.txt", Content: []byte(strings.Repeat("The otter plays.\n", 150_000))})
-			if check(t, err); big.Status != protocol.IngestQueued {
-				t.Fatalf("%+v", big)
-			}
-			restart()
-			for {
-				job, err := b.Job(t.Context(), big.JobID)
-				if check(t, err); job.Status == protocol.JobFailed {
-					t.Fatalf("%+v", job.Error)
-				}
-				if job.Status == protocol.JobCompleted {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
-			body := d.expect(t, 200, "GET", "/v1/brains/eval/search?q=otter+seal+walrus&top_k=50", "", "")
-			for _, path := range []string{fetched.Path, "raw/documents/big.txt.md", first["sea.txt"].Path} {
-				if !strings.Contains(body, `"`+path+`"`) {
-					t.Errorf("a search does not find %s", path)
-				}
-			}
+		}
 
-			for _, r := range first {
-				check(t, b.Delete(t.Context(), r.Path))
-			}
-			check(t, b.Delete(t.Context(), fetched.Path))
-			restart()
-			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-				left, err := b.List(t.Context(), "originals", daemonclient.ListOptions{Recursive: true, IncludeGenerated: true})
-				if check(t, err); len(left) == 2 { // of big.txt
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("left: %+v", left)
-				}
-			}
+		for _, r := range first {
+			check(t, b.Delete(t.Context(), r.Path))
+		}
+		check(t, b.Delete(t.Context(), fetched.Path))
+		restart()
+		awaittest.Until(t, "only the originals of big.txt are left", func() bool {
+			left, err := b.List(t.Context(), "originals", daemonclient.ListOptions{Recursive: true, IncludeGenerated: true})
+			check(t, err)
+			return len(left) == 2
 		})
-	}
+	})
 }

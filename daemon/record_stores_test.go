@@ -22,11 +22,11 @@ import (
 )
 
 // onEveryStore runs a test on a daemon of each kind, with a brain eval. Calling restart starts the
-// daemon again, unless it keeps everything in memory.
+// daemon again, unless it keeps everything in memory. The daemon may fetch pages of this machine.
 func onEveryStore(t *testing.T, test func(t *testing.T, d running, restart func() running)) {
 	for _, kind := range []string{daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit} {
 		t.Run(kind, func(t *testing.T) {
-			cfg := daemon.Config{Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel}
+			cfg := daemon.Config{Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, AllowPrivateFetch: true}
 			if kind != daemon.StoreMemory {
 				cfg.Home = t.TempDir()
 			}
@@ -44,6 +44,15 @@ func onEveryStore(t *testing.T, test func(t *testing.T, d running, restart func(
 			})
 		})
 	}
+}
+
+// brain returns a client of the brain eval.
+func (r running) brain(t *testing.T) *daemonclient.Brain {
+	t.Helper()
+	c, err := daemonclient.New(r.url, nil)
+	check(t, err)
+	t.Cleanup(c.Close)
+	return c.Brain("eval")
 }
 
 const recordsPath = "/v1/brains/eval/documents"

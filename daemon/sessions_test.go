@@ -18,89 +18,64 @@ import (
 // each step on the stores that keep documents.
 func TestSessionOnEveryStore(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit} {
-		t.Run(store, func(t *testing.T) {
-			cfg := daemon.Config{Store: store, Reader: llm.NewFake(), ReaderModel: llm.FakeModel}
-			if store != daemon.StoreMemory {
-				cfg.Home = t.TempDir()
-			}
-			d := serve(t, cfg)
-			d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"id":"eval"}`)
-			dial := func() *daemonclient.Brain {
-				c, err := daemonclient.New(d.url, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(c.Close)
-				return c.Brain("eval")
-			}
-			b := dial()
-			restart := func() {
-				if store == daemon.StoreMemory {
-					return
-				}
-				if err := d.stop(); err != nil {
-					t.Fatal(err)
-				}
-				d = serve(t, cfg)
-				b = dial()
-			}
-			const session = "Trip/2024 ü"
-			skip := map[string]any{protocol.MetadataSkipExtract: true}
-			_, err := b.AddMessages(t.Context(), session, []protocol.SessionMessage{
-				{Role: "user", Name: "Anna", Content: "I bought a blue kettle yesterday.", CreatedAt: "2024-03-02T10:00:00+01:00", Metadata: skip},
-				{Role: "assistant", Content: "How much did you pay?", CreatedAt: "2024-03-02T10:00:05+01:00", Metadata: skip},
-			})
-			check(t, err)
-			restart()
-			_, err = b.AddMessage(t.Context(), session, protocol.SessionMessage{
-				Role: "user", Name: "Anna", Content: "The blue kettle cost 40 euros.", CreatedAt: "2024-03-02T10:01:00+01:00",
-			})
-			check(t, err)
-			restart()
-			if got := awaitExtracted(t, b, session, 3); got.Messages != 3 || got.Status != protocol.SessionOpen {
-				t.Errorf("%+v", got)
-			}
-			facts, err := b.List(t.Context(), "memory/agent/facts", daemonclient.ListOptions{})
-			if err != nil || len(facts) != 1 {
-				t.Fatalf("%+v, %v", facts, err)
-			}
-			text, err := b.Read(t.Context(), facts[0].Path)
-			if err != nil || !strings.Contains(string(text), "40 euros") {
-				t.Errorf("%v: %s", err, text)
-			}
-			check(t, b.Write(t.Context(), "shop.md", []byte("The kettle in the shop costs 50 euros.")))
-			check(t, b.Write(t.Context(), "lamp.md", []byte("The lamp in the shop costs 50 euros.")))
-			restart()
-			found, err := b.Recall(t.Context(), session, protocol.RecallRequest{Query: "what does it cost in the shop", TopK: 1})
-			if err != nil || len(found.Chunks) != 1 || found.Chunks[0].Path != "shop.md" {
-				t.Errorf("%+v, %v", found, err)
-			}
-			first, err := b.Reflect(t.Context(), session)
-			if err != nil || first.ReflectionStatus != protocol.ReflectionCompleted || first.SessionID != session {
-				t.Errorf("%+v, %v", first, err)
-			}
-			restart()
-			again, err := b.Reflect(t.Context(), session)
-			if diff := cmp.Diff(first, again); diff != "" || err != nil {
-				t.Error(diff, err)
-			}
-			_, err = b.AddMessage(t.Context(), session, protocol.SessionMessage{Role: "user", Content: "More."})
-			if daemonclient.Code(err) != protocol.CodeConflict {
-				t.Errorf("after the end: %v", err)
-			}
-			got, err := b.Session(t.Context(), session)
-			if err != nil || got.EndedAt != first.EndedAt || got.Messages != 3 || got.ReflectionStatus != protocol.ReflectionCompleted {
-				t.Errorf("%+v, %v", got, err)
-			}
-			if path := first.Reflection.Path; path != "" {
-				record, err := b.Document(t.Context(), path)
-				if err != nil || record.Source != protocol.SourceReflect || record.Metadata["session_id"] != session {
-					t.Errorf("%+v, %v", record, err)
-				}
-			}
+	onEveryStore(t, func(t *testing.T, d running, again func() running) {
+		b := d.brain(t)
+		restart := func() { b = again().brain(t) }
+		const session = "Trip/2024 ü"
+		skip := map[string]any{protocol.MetadataSkipExtract: true}
+		_, err := b.AddMessages(t.Context(), session, []protocol.SessionMessage{
+			{Role: "user", Name: "Anna", Content: "I bought a blue kettle yesterday.", CreatedAt: "2024-03-02T10:00:00+01:00", Metadata: skip},
+			{Role: "assistant", Content: "How much did you pay?", CreatedAt: "2024-03-02T10:00:05+01:00", Metadata: skip},
 		})
-	}
+		check(t, err)
+		restart()
+		_, err = b.AddMessage(t.Context(), session, protocol.SessionMessage{
+			Role: "user", Name: "Anna", Content: "The blue kettle cost 40 euros.", CreatedAt: "2024-03-02T10:01:00+01:00",
+		})
+		check(t, err)
+		restart()
+		if got := awaitExtracted(t, b, session, 3); got.Messages != 3 || got.Status != protocol.SessionOpen {
+			t.Errorf("%+v", got)
+		}
+		facts, err := b.List(t.Context(), "memory/agent/facts", daemonclient.ListOptions{})
+		if err != nil || len(facts) != 1 {
+			t.Fatalf("%+v, %v", facts, err)
+		}
+		text, err := b.Read(t.Context(), facts[0].Path)
+		if err != nil || !strings.Contains(string(text), "40 euros") {
+			t.Errorf("%v: %s", err, text)
+		}
+		check(t, b.Write(t.Context(), "shop.md", []byte("The kettle in the shop costs 50 euros.")))
+		check(t, b.Write(t.Context(), "lamp.md", []byte("The lamp in the shop costs 50 euros.")))
+		restart()
+		found, err := b.Recall(t.Context(), session, protocol.RecallRequest{Query: "what does it cost in the shop", TopK: 1})
+		if err != nil || len(found.Chunks) != 1 || found.Chunks[0].Path != "shop.md" {
+			t.Errorf("%+v, %v", found, err)
+		}
+		first, err := b.Reflect(t.Context(), session)
+		if err != nil || first.ReflectionStatus != protocol.ReflectionCompleted || first.SessionID != session {
+			t.Errorf("%+v, %v", first, err)
+		}
+		restart()
+		second, err := b.Reflect(t.Context(), session)
+		if diff := cmp.Diff(first, second); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+		_, err = b.AddMessage(t.Context(), session, protocol.SessionMessage{Role: "user", Content: "More."})
+		if daemonclient.Code(err) != protocol.CodeConflict {
+			t.Errorf("after the end: %v", err)
+		}
+		got, err := b.Session(t.Context(), session)
+		if err != nil || got.EndedAt != first.EndedAt || got.Messages != 3 || got.ReflectionStatus != protocol.ReflectionCompleted {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if path := first.Reflection.Path; path != "" {
+			record, err := b.Document(t.Context(), path)
+			if err != nil || record.Source != protocol.SourceReflect || record.Metadata["session_id"] != session {
+				t.Errorf("%+v, %v", record, err)
+			}
+		}
+	})
 }
 
 func check(t *testing.T, err error) {

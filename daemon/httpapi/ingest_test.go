@@ -3,24 +3,18 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/textproto"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"evalctl/daemon/brain"
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
-	"evalctl/daemon/store"
-	"evalctl/daemon/store/fsstore"
-	"evalctl/daemon/store/gitstore"
 )
 
 const ingestTarget = "/v1/brains/eval/documents/ingest/file"
@@ -274,48 +268,4 @@ func bomb(t *testing.T, begin string) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// TestIngestOnEveryStore: ingest, read and search by HTTP, and again after a restart.
-func TestIngestOnEveryStore(t *testing.T) {
-	openStores := map[string]func(context.Context, string) (*store.Store, error){
-		"fs": func(ctx context.Context, dir string) (*store.Store, error) { return fsstore.Open(ctx, dir, nil) },
-		"git": func(ctx context.Context, dir string) (*store.Store, error) {
-			repo, err := gitstore.Open(ctx, dir, nil)
-			if err != nil {
-				return nil, err
-			}
-			return repo.Store, nil
-		},
-	}
-	for name, openStore := range openStores {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			run := func(what string, test func(t *testing.T, s *server)) {
-				t.Run(what, func(t *testing.T) {
-					s := serve(t, nil, brain.Config{
-						Persistent: true,
-						OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
-							return openStore(ctx, filepath.Join(dir, r.Brain.ID))
-						},
-					}, fakeReader())
-					s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
-					test(t, s)
-				})
-			}
-			const search = "/v1/brains/eval/search?q=walrus"
-			run("first", func(t *testing.T, s *server) {
-				r := s.ingestForm(t, 201, "file sea.txt", "The walrus.")
-				if got := s.expect(t, 200, "GET", search, ""); !strings.Contains(got, r.Path) || strings.Contains(got, "originals/") {
-					t.Errorf("found %s", got)
-				}
-			})
-			run("after a restart", func(t *testing.T, s *server) {
-				r := s.ingestForm(t, 200, "file sea.txt", "The walrus.")
-				if got := s.expect(t, 200, "GET", search, ""); !r.Reused || !strings.Contains(got, r.Path) {
-					t.Errorf("got %+v, found %s", r, got)
-				}
-			})
-		})
-	}
 }

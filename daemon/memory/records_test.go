@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,12 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"evalctl/daemon/brain"
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
-	"evalctl/daemon/store/fsstore"
-	"evalctl/daemon/store/gitstore"
 )
 
 func remember(t testing.TB, s *fixture, r protocol.CreateDocument) protocol.DocumentRecord {
@@ -283,36 +279,21 @@ func TestMoreDocumentsThanAListing(t *testing.T) {
 
 // TestRecordsSurvive reads a record after its store was reopened.
 func TestRecordsSurvive(t *testing.T) {
-	for kind, openStore := range map[string]func(context.Context, string) (*store.Store, error){
-		"fs": func(ctx context.Context, dir string) (*store.Store, error) { return fsstore.Open(ctx, dir, nil) },
-		"git": func(ctx context.Context, dir string) (*store.Store, error) {
-			repo, err := gitstore.Open(ctx, dir, nil)
-			if err != nil {
-				return nil, err
-			}
-			return repo.Store, nil
-		},
-	} {
+	for kind, openStore := range stores {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
-			onDisk := brain.Config{
-				Catalog: new(brain.MemoryCatalog), Persistent: true,
-				OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
-					return openStore(ctx, filepath.Join(dir, "documents", r.Brain.ID))
-				},
-			}
-			s := openWith(t, onDisk, Config{})
+			s := openDir(t, dir, openStore)
 			want := remember(t, s, protocol.CreateDocument{Content: "# Tea", Tags: []string{"a"}, Source: "extract"})
 			if err := s.brains.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s = openWith(t, onDisk, Config{})
+			s = openDir(t, dir, openStore)
 			got, err := s.Document(t.Context(), s.brain, want.ID)
 			if err != nil || !cmp.Equal(want, got) {
 				t.Errorf("%v: %s", err, cmp.Diff(want, got))
 			}
 			if kind == "git" {
-				out, err := exec.CommandContext(t.Context(), "git", "-C", filepath.Join(dir, "documents", "eval"), "log", "--format=%s", "--find-object="+got.CommitSHA).CombinedOutput()
+				out, err := exec.CommandContext(t.Context(), "git", "-C", dir, "log", "--format=%s", "--find-object="+got.CommitSHA).CombinedOutput()
 				if err != nil || strings.TrimSpace(string(out)) != "create a document" {
 					t.Errorf("%v: %s", err, out)
 				}
