@@ -175,6 +175,7 @@ func TestDatabaseOutage(t *testing.T) {
 // TestReplicasSeeEachOther: a request that follows an acknowledged one sees its effect on every
 // replica, whichever brain has the name by then.
 func TestReplicasSeeEachOther(t *testing.T) {
+	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
 	database := postgrestest.Database(t)
 	a, b := startReplicaOn(t, database), startReplicaOn(t, database)
