@@ -118,21 +118,9 @@ type summaryReply struct {
 }
 
 func parseSummaries(reply string, in notesInput) ([]Summary, error) {
-	o, err := parseObject(reply)
-	if err != nil {
-		return nil, err
-	}
-	list, err := objects(o, "summaries", maxSummaries)
-	if err != nil {
-		return nil, err
-	}
-	summaries := make([]Summary, len(list))
-	for i, entry := range list {
-		if summaries[i], err = parseSummary(entry, where("summaries", i)+".", in); err != nil {
-			return nil, err
-		}
-	}
-	return summaries, nil
+	return parseList(reply, "summaries", maxSummaries, func(o jsonobj.Object, prefix string) (Summary, error) {
+		return parseSummary(o, prefix, in)
+	})
 }
 
 func parseSummary(o jsonobj.Object, prefix string, in notesInput) (s Summary, err error) {

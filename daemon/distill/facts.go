@@ -91,21 +91,9 @@ type factReply struct {
 }
 
 func parseFacts(reply string, w window) ([]Fact, error) {
-	o, err := parseObject(reply)
-	if err != nil {
-		return nil, err
-	}
-	list, err := objects(o, "facts", maxFacts)
-	if err != nil {
-		return nil, err
-	}
-	facts := make([]Fact, len(list))
-	for i, entry := range list {
-		if facts[i], err = parseFact(entry, where("facts", i)+".", w); err != nil {
-			return nil, err
-		}
-	}
-	return facts, nil
+	return parseList(reply, "facts", maxFacts, func(o jsonobj.Object, prefix string) (Fact, error) {
+		return parseFact(o, prefix, w)
+	})
 }
 
 func parseFact(o jsonobj.Object, prefix string, w window) (f Fact, err error) {

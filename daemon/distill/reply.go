@@ -43,6 +43,26 @@ func checkKeys(o jsonobj.Object, where string) error {
 	return nil
 }
 
+// parseList parses the objects of the list that a reply has as key. parse is given what precedes the
+// keys of an object in errors.
+func parseList[T any](reply, key string, most int, parse func(o jsonobj.Object, prefix string) (T, error)) ([]T, error) {
+	o, err := parseObject(reply)
+	if err != nil {
+		return nil, err
+	}
+	list, err := objects(o, key, most)
+	if err != nil {
+		return nil, err
+	}
+	parsed := make([]T, len(list))
+	for i, entry := range list {
+		if parsed[i], err = parse(entry, where(key, i)+"."); err != nil {
+			return nil, err
+		}
+	}
+	return parsed, nil
+}
+
 // objects returns the objects of a list, which is required.
 func objects(o jsonobj.Object, key string, most int) ([]jsonobj.Object, error) {
 	value := o.Get(key)

@@ -39,7 +39,7 @@ func figuresOf(r *Run, a *aligned, run int, clusterTag string, repeated bool) Ru
 		}
 	}
 	if len(scores) > 0 {
-		f.MeanScore = known(mean(scores))
+		f.MeanScore = known(stats.Mean(scores))
 	}
 	f.Latency, f.FirstDelta = quantiles(total), quantiles(first)
 	if waited(a.rows, run) {
@@ -127,12 +127,4 @@ func appendKnown(list []float64, v float64) []float64 {
 		return list
 	}
 	return append(list, v)
-}
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }

@@ -158,7 +158,7 @@ func (l *latencies) add(times []float64) {
 	}
 	typical := times[0]
 	if len(times) > 1 {
-		typical = math.Exp(mean(logs))
+		typical = math.Exp(stats.Mean(logs))
 	}
 	l.questions = append(l.questions, typical)
 }
@@ -166,8 +166,8 @@ func (l *latencies) add(times []float64) {
 func ratio(name string, run, reference latencies) LatencyRatio {
 	l := LatencyRatio{
 		Name: name, N: len(run.questions), ReferenceRuns: len(reference.runs), RunRuns: len(run.runs),
-		RunP50: median(run.questions), ReferenceP50: median(reference.questions),
-		Ratio: math.Exp(mean(run.runs) - mean(reference.runs)), Verdict: NotJudged,
+		RunP50: stats.Median(run.questions), ReferenceP50: stats.Median(reference.questions),
+		Ratio: math.Exp(stats.Mean(run.runs) - stats.Mean(reference.runs)), Verdict: NotJudged,
 	}
 	if l.N > 1 {
 		d := make([]float64, l.N)
@@ -189,10 +189,6 @@ func ratio(name string, run, reference latencies) LatencyRatio {
 		l.Interval = interval("student_t_welch_log", math.Exp(w.Lo), math.Exp(w.Hi), 0, math.Inf(1))
 	}
 	return l
-}
-
-func median(values []float64) float64 {
-	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
 // adjustLatencies sets the adjusted p-values and the verdicts of each latency over the pairs.

@@ -47,7 +47,7 @@ func difference(name string, x, y []float64, cluster []int, resamples int) Measu
 			d[i] = 0
 		}
 	}
-	m := MeasureDifference{Name: name, N: len(x), ReferenceMean: mean(y), RunMean: mean(x), Difference: mean(d)}
+	m := MeasureDifference{Name: name, N: len(x), ReferenceMean: stats.Mean(y), RunMean: stats.Mean(x), Difference: stats.Mean(d)}
 	if cluster != nil {
 		f := stats.FlipClusters(d, cluster, resamples, seed)
 		m.Interval, m.Test, m.P = clusterInterval(f), clusterTest(f), f.P(0)

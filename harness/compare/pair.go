@@ -73,7 +73,7 @@ func (r rates) table(repeated bool, resamples int) Table {
 	if t.N == 0 {
 		return t
 	}
-	t.Difference = known(mean(r.differences()))
+	t.Difference = known(stats.Mean(r.differences()))
 	switch {
 	case r.flips != nil:
 		t.P = known(r.flips.P(0))
@@ -194,7 +194,7 @@ func (p *Pair) compare(rows [][]*question, cluster []int, repeated bool, opts Op
 	}
 	if p.N > 0 {
 		p.SE = known(r.se(p.Table, repeated))
-		p.RunRate, p.ReferenceRate = known(mean(r.run)), known(mean(r.reference))
+		p.RunRate, p.ReferenceRate = known(stats.Mean(r.run)), known(stats.Mean(r.reference))
 		if !repeated && cluster == nil {
 			p.Power = powerOf(p.Table)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/internal/stats"
 )
 
 // RecipeDifference is the difference between two runs by one recipe that judged both.
@@ -65,7 +66,7 @@ func (p *Pair) compareRecipes(recipes []result.Recipe, rows [][]*question, clust
 		t := rates.table(repeated, resamples)
 		d := RecipeDifference{Recipe: r.Name, SHA256: r.SHA256, N: t.N, Difference: t.Difference, Interval: t.Interval, P: t.P}
 		if t.N > 0 {
-			d.RunRate, d.ReferenceRate = known(mean(rates.run)), known(mean(rates.reference))
+			d.RunRate, d.ReferenceRate = known(stats.Mean(rates.run)), known(stats.Mean(rates.reference))
 		}
 		if d.Difference != nil && *d.Difference > 0 {
 			signs++

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	longtest.Parallel(6) // most mutants keep a check waiting
+	longtest.Parallel(16) // most mutants keep a check waiting
 	goleak.VerifyTestMain(m)
 }
 

@@ -193,6 +193,14 @@ func before(name string, since time.Time) bool {
 	return err == nil && name < since.UTC().Format(time.DateOnly)
 }
 
+// Below returns a path of the folder as it is below its root.
+func (f *Folder) Below(path string) string {
+	if rel, err := filepath.Rel(f.Root, path); err == nil {
+		return rel
+	}
+	return path
+}
+
 func (f *Folder) unreadable(path string, err error) {
 	f.Unreadable = append(f.Unreadable, Unreadable{path, err.Error()})
 }

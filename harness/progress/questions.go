@@ -5,7 +5,6 @@ package progress
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -237,10 +236,10 @@ func (p *Questions) status(first string) []string {
 		s = append(s, fmt.Sprintf("%d unscored", p.counts.Unscored))
 	}
 	if len(p.took) > 0 {
-		s = append(s, "p50 "+figure.Duration(median(p.took)))
+		s = append(s, "p50 "+figure.Duration(stats.Median(p.took)))
 	}
 	if len(p.first) > 0 {
-		s = append(s, first+" "+figure.Duration(median(p.first)))
+		s = append(s, first+" "+figure.Duration(stats.Median(p.first)))
 	}
 	switch {
 	case p.more != nil:
@@ -272,10 +271,6 @@ func (p *Questions) Aside(write func()) {
 	write()
 	p.drawn = time.Time{}
 	p.draw()
-}
-
-func median(values []float64) float64 {
-	return stats.Percentile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
 // Done removes the bar and stops all drawing.

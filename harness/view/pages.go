@@ -171,6 +171,6 @@ func (s *server) progress(r *http.Request, f *history.Folder, rep *reply) error 
 	}
 	return rep.write("progress", progressPage{
 		frame:    frame{Title: fmt.Sprintf("%s: %d of %d", state.Identity.SDK, state.Counts.Finished(), state.Planned), Refresh: refreshSeconds},
-		Progress: state, File: below(s.root, path), Wrong: state.Counts.Scored - state.Counts.Passed, Age: s.now().Sub(state.ChangedAt).Round(time.Second),
+		Progress: state, File: f.Below(path), Wrong: state.Counts.Scored - state.Counts.Passed, Age: s.now().Sub(state.ChangedAt).Round(time.Second),
 	})
 }

@@ -36,7 +36,7 @@ var shared = sync.OnceValue(func() (s struct {
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"clean": clean, "join": strings.Join, "rate": figure.Rate, "interval": interval, "id": idOf, "lineID": lineID,
-		"turned": turned, "base": filepath.Base, "below": below,
+		"turned": turned, "base": filepath.Base,
 	}).ParseFS(files, "pages.html"))
 	return s
 })
@@ -118,14 +118,6 @@ func interval(i *result.Interval) string {
 		return i.Ends()
 	}
 	return i.Ends() + " " + name
-}
-
-// below returns a path relative to the folder root.
-func below(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil {
-		return rel
-	}
-	return path
 }
 
 // maxText is the number of characters of a text that are shown.

@@ -76,12 +76,7 @@ func rounding(se float64, values []float64) bool {
 
 // moments returns the mean of values and their sample variance, which is NaN for fewer than two.
 func moments(values []float64) (mean, variance float64) {
-	n := float64(len(values))
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	mean = sum / n
+	mean = Mean(values)
 	squares := 0.0
 	for _, v := range values {
 		squares += (v - mean) * (v - mean)
@@ -89,5 +84,5 @@ func moments(values []float64) (mean, variance float64) {
 	if len(values) < 2 {
 		return mean, math.NaN()
 	}
-	return mean, squares / (n - 1)
+	return mean, squares / float64(len(values)-1)
 }

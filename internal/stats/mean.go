@@ -6,6 +6,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// Mean returns the mean of values, NaN for none.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
 // MeanCI returns the two-sided t interval, at confidence conf such as 0.95, of the mean of n values
 // with this mean and sample variance (with denominator n-1): mean ± t·√(variance/n) with n-1
 // degrees of freedom. The interval of identical values has no width, which says little if they are

@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Percentile returns the quantile p of values sorted in ascending order, by linear interpolation
 // between the two nearest (type 7 of Hyndman and Fan 1996, the default of R and NumPy). p is a
@@ -16,6 +19,11 @@ func Percentile(sorted []float64, p float64) float64 {
 		return lo
 	}
 	return lo + part*(sorted[int(whole)+1]-lo)
+}
+
+// Median returns the Percentile 0.5 of values in any order.
+func Median(values []float64) float64 {
+	return Percentile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
 // NearestRank returns the quantile p of values sorted in ascending order that is one of them: the

@@ -31,8 +31,11 @@ func TestPercentile(t *testing.T) {
 			t.Errorf("Percentile(%v, %v) = %v, want %v", tt.values, tt.p, got, tt.want)
 		}
 	}
+	if got := Median([]float64{9, 1, 4, 2}); got != 3 {
+		t.Errorf("the median is %v, want 3", got)
+	}
 	for _, got := range []float64{
-		Percentile(nil, .5), Percentile(upTo(3), 95), Percentile(upTo(3), -.1),
+		Median(nil), Percentile(nil, .5), Percentile(upTo(3), 95), Percentile(upTo(3), -.1),
 		Percentile(upTo(3), math.NaN()), Percentile([]float64{math.NaN(), 1, 2}, 1),
 	} {
 		if !math.IsNaN(got) {

@@ -249,7 +249,7 @@ func opFigures(name string, blocks []Block, seconds float64) OpFigures {
 
 // meanOf returns the mean of a figure of blocks with its t interval.
 func meanOf(values []float64) *Quantity {
-	q := &Quantity{Value: mean(values)}
+	q := &Quantity{Value: stats.Mean(values)}
 	if len(values) >= fewestBlocks {
 		lo, hi := stats.MeanCI(len(values), q.Value, variance(values), confidence)
 		lo = max(lo, 0)
@@ -258,16 +258,8 @@ func meanOf(values []float64) *Quantity {
 	return q
 }
 
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
 func variance(values []float64) float64 {
-	m, sum := mean(values), 0.0
+	m, sum := stats.Mean(values), 0.0
 	for _, v := range values {
 		sum += (v - m) * (v - m)
 	}

@@ -75,7 +75,7 @@ func (f *File) growOp(target int, op, figure string) {
 		if len(known) == 0 {
 			return
 		}
-		g.Sizes, g.Values = append(g.Sizes, size), append(g.Values, math.Exp(mean(known)))
+		g.Sizes, g.Values = append(g.Sizes, size), append(g.Values, math.Exp(stats.Mean(known)))
 	}
 	var slopes []float64
 	for _, ys := range rounds {
@@ -87,7 +87,7 @@ func (f *File) growOp(target int, op, figure string) {
 	if len(slopes) == 0 {
 		return
 	}
-	g.Exponent = mean(slopes)
+	g.Exponent = stats.Mean(slopes)
 	if len(slopes) > 1 {
 		lo, hi := stats.MeanCI(len(slopes), g.Exponent, variance(slopes), confidence)
 		g.Low, g.High = finite(lo), finite(hi)
@@ -132,7 +132,7 @@ func logs(sizes []int) []float64 {
 // regress returns the slope of ys over xs by least squares, with its standard error, which needs
 // three values.
 func regress(xs, ys []float64) (slope, se float64) {
-	mx, my := mean(xs), mean(ys)
+	mx, my := stats.Mean(xs), stats.Mean(ys)
 	sxx, sxy := 0.0, 0.0
 	for i := range xs {
 		sxx += (xs[i] - mx) * (xs[i] - mx)

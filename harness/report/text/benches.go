@@ -28,7 +28,7 @@ func Benches(f *history.Folder) string {
 			rows = append(rows, []string{
 				e.StartedAt.UTC().Format("2006-01-02 15:04"), string(e.Kind), terminal.Short(l.Target, 16), terminal.Short(l.Op, 28),
 				terminal.Short(l.Arrival, 48), fmt.Sprint(l.Documents), table.Quantity(l.Rate), table.Quantity(l.P50), table.Quantity(l.P99),
-				terminal.Line(below(f.Root, e.Path)),
+				terminal.Line(f.Below(e.Path)),
 			})
 		}
 	}

@@ -30,7 +30,7 @@ func Entries(f *history.Folder) string {
 		}
 		row := []string{
 			e.StartedAt.UTC().Format("2006-01-02 15:04"), string(e.Kind), terminal.Short(e.Name, 16), terminal.Short(filepath.Base(e.Dataset), 28),
-			terminal.Short(e.Scorer, 12), "–", "–", "–", terminal.Short(e.VerdictText(), 16), "–", terminal.Line(below(f.Root, e.Path)),
+			terminal.Short(e.Scorer, 12), "–", "–", "–", terminal.Short(e.VerdictText(), 16), "–", terminal.Line(f.Below(e.Path)),
 		}
 		if e.Result == nil {
 			row[3] = "–"
@@ -46,14 +46,6 @@ func Entries(f *history.Folder) string {
 		rows = append(rows, row)
 	}
 	return terminal.Aligned(rows, "lllllrrllrll"[:len(header)])
-}
-
-// below returns a path below a folder, relative to that.
-func below(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil {
-		return rel
-	}
-	return path
 }
 
 // maxUnreadable is the number of files that could not be read that are named.
