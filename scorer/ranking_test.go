@@ -3,9 +3,7 @@ package scorer
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +13,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/internal/sharedtest"
 )
 
 // binary returns gold whose documents all have the same gain.
@@ -226,21 +226,10 @@ func testData(t *testing.T, elem ...string) []byte {
 	return b
 }
 
-// sharedVectors has values by other implementations. It is not part of the repository and may be
-// missing.
-const sharedVectors = "../../shared/data/stats_vectors.json"
-
 func TestVectors(t *testing.T) { checkVectors(t, testData(t, "vectors.json")) }
 
 func TestSharedVectors(t *testing.T) {
-	b, err := os.ReadFile(sharedVectors)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the shared vectors are missing: " + sharedVectors)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkVectors(t, b)
+	checkVectors(t, sharedtest.Read(t, "stats_vectors.json"))
 }
 
 func checkVectors(t *testing.T, b []byte) {

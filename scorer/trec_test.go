@@ -4,17 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"evalctl/internal/sharedtest"
 )
 
 // ofTrecEval maps trec_eval's names to the measures that it has too.
@@ -136,28 +134,13 @@ func TestTrecEval(t *testing.T) {
 // run in its own distribution, to all four decimals, for each query and for
 // their mean.
 func TestTrecEvalDistribution(t *testing.T) {
-	documents, gold := trecRun(t, distributed(t, "results.test"), distributed(t, "qrels.test"))
+	documents, gold := trecRun(t, sharedtest.Read(t, "trec_eval/results.test"), sharedtest.Read(t, "trec_eval/qrels.test"))
 	for file, atLeast := range map[string]int{"out.test": 12, "out.test.a": 40, "out.test.aq": 170} {
 		// Half a unit of the last decimal, plus rounding errors.
-		n, measures := compareTrec(t, documents, gold, distributed(t, file), 0.5e-4+1e-9)
+		n, measures := compareTrec(t, documents, gold, sharedtest.Read(t, "trec_eval/"+file), 0.5e-4+1e-9)
 		t.Logf("%s: %d figures of %d measures compared", file, n, measures)
 		if n < atLeast {
 			t.Errorf("%s: only %d figures were compared", file, n)
 		}
 	}
-}
-
-// distributed returns a file of trec_eval's distribution, which is not part of
-// this project.
-func distributed(t *testing.T, name string) []byte {
-	t.Helper()
-	path := filepath.Join("..", "..", "shared", "data", "trec_eval", name)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no test data at %s", path)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/sharedtest"
 )
 
 // TestAuditPublished runs the commands of docs/audit.md with published files in the place of the
@@ -14,7 +16,6 @@ func TestAuditPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}
-	const shared = "../../../shared/data/"
 	s := &session{t: t, dir: t.TempDir()}
 	folder := filepath.Join(s.dir, "datasets", "audit")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -24,14 +25,7 @@ func TestAuditPublished(t *testing.T) {
 		"talks.json": "locomo/locomo5.json", "answers.json": "imports/zep_locomo_grades.json",
 		"other.json": "imports/memobase_eval_0503_3000.json", "wrong.json": "imports/audit_wrong_on_purpose_v1_scored.json",
 	} {
-		file, err := filepath.Abs(shared + path)
-		if err == nil {
-			_, err = os.Stat(file)
-		}
-		if err != nil {
-			t.Skipf("no published files: %v", err)
-		}
-		if err := os.Symlink(file, filepath.Join(folder, name)); err != nil {
+		if err := os.Symlink(sharedtest.Path(t, path), filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,16 +16,16 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/goldentest"
+	"evalctl/internal/sharedtest"
 	"evalctl/replay/ingest"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
 
 const (
-	benchmarkData = "../../../shared/data"
-	replaysPage   = "../../docs/dev/replays.md"
-	ingestBegin   = "<!-- ingest modes: begin -->\n"
-	ingestEnd     = "<!-- ingest modes: end -->\n"
+	replaysPage = "../../docs/dev/replays.md"
+	ingestBegin = "<!-- ingest modes: begin -->\n"
+	ingestEnd   = "<!-- ingest modes: end -->\n"
 	// mostLost is how much lower any@10 may be in the mode replay than in the mode bulk.
 	mostLost = .02
 )
@@ -46,10 +46,7 @@ func TestIngestModes(t *testing.T) {
 	table := map[string]result.Metrics{}
 	rows := []string{}
 	for _, file := range []string{"locomo/locomo5.json", "longmemeval/longmemeval_s_3.json"} {
-		path := filepath.Join(benchmarkData, file)
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("no benchmark at %s", path)
-		}
+		path := sharedtest.Path(t, file)
 		e := serveForIngest(t)
 		for _, m := range []ingest.Mode{ingest.Bulk, ingest.Replay} {
 			row := fmt.Sprintf("| %s | %s |", strings.TrimSuffix(filepath.Base(file), ".json"), m)

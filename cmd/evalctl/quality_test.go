@@ -15,14 +15,12 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/longtest"
+	"evalctl/internal/sharedtest"
 )
 
 var full = flag.Bool("full", false, "measure every mode and a plain BM25, not only bm25, and kill runs and replays more often")
 
 const (
-	// neutralData contains retrieval tasks by other authors. It is not part of the repository and
-	// may be missing.
-	neutralData = "../../../shared/data/neutral"
 	qualityPage = "../../docs/dev/ranking.md"
 )
 
@@ -106,9 +104,7 @@ func TestRetrievalQualityAgainstPlain(t *testing.T) {
 
 func needNeutralData(t *testing.T) {
 	t.Helper()
-	if _, err := os.Stat(neutralData); err != nil {
-		t.Skipf("no retrieval tasks at %s", neutralData)
-	}
+	sharedtest.Path(t, "neutral")
 	if raceDetector {
 		t.Skip("ranking is measured without the race detector")
 	}
@@ -123,7 +119,7 @@ func (q qualityTask) run(t *testing.T, mode string, more ...string) (result.Metr
 	var result struct {
 		Retrieval result.Retrieval `json:"retrieval"`
 	}
-	dir := filepath.Join(neutralData, q.name)
+	dir := sharedtest.Path(t, "neutral/"+q.name)
 	file := runRetrieval(t, &result, mode, filepath.Join(dir, "questions.jsonl"), filepath.Join(dir, "corpus.jsonl"), more...)
 	if result.Retrieval.Errors > 0 {
 		t.Fatalf("%s in mode %s: %d errors", q.name, mode, result.Retrieval.Errors)

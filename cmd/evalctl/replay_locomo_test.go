@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/goldentest"
+	"evalctl/internal/sharedtest"
 )
 
 // The marks around the table of LoCoMo in docs/dev/replays.md.
@@ -25,13 +26,7 @@ func TestReplayLoCoMo(t *testing.T) {
 	case raceDetector:
 		t.Skip("ranking is measured without the race detector")
 	}
-	path, err := filepath.Abs(filepath.Join(benchmarkData, "locomo/locomo5.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no benchmark at %s", path)
-	}
+	path := sharedtest.Path(t, "locomo/locomo5.json")
 	page, err := os.ReadFile(replaysPage)
 	if err != nil {
 		t.Fatal(err)

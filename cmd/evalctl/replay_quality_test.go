@@ -10,33 +10,24 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/longtest"
+	"evalctl/internal/sharedtest"
 )
-
-// realData contains published benchmarks. It is not part of the repository and may be missing.
-const realData = "../../../shared/data"
 
 // TestReplayEqualsRun: the metrics of retrieval of a replay of LoCoMo are those of evalctl run on
 // the same conversations as a dataset with a corpus, in the same mode of the same daemon.
 func TestReplayEqualsRun(t *testing.T) {
 	longtest.Skip(t)
-	file := filepath.Join(realData, "locomo", "locomo5.json")
-	if _, err := os.Stat(file); err != nil {
-		t.Skipf("no LoCoMo at %s", file)
-	}
+	file := sharedtest.Path(t, "locomo/locomo5.json")
 	if raceDetector || testing.Short() {
 		t.Skip("it asks 933 questions twice")
 	}
 	t.Parallel()
 	var ran struct{ Retrieval result.Retrieval }
-	task := filepath.Join(neutralData, "locomo-session")
+	task := sharedtest.Path(t, "neutral/locomo-session")
 	runRetrieval(t, &ran, "bm25", filepath.Join(task, "questions.jsonl"), filepath.Join(task, "corpus.jsonl"),
 		"--brain-tag", "conv", "--top-k", "50")
 	dir := t.TempDir()
-	absolute, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := replayCommand(t, dir, "--sdk=go", "--dataset="+absolute, "--scorer=retrieval", "--mode=bm25", "--top-k=50",
+	cmd := replayCommand(t, dir, "--sdk=go", "--dataset="+file, "--scorer=retrieval", "--mode=bm25", "--top-k=50",
 		"--output=replay.json", "--quiet")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -70,13 +61,7 @@ func TestReplayEqualsRun(t *testing.T) {
 // BenchmarkReplay replays three whole haystacks of LongMemEval: it fills their brains and scores
 // the retrieval.
 func BenchmarkReplay(b *testing.B) {
-	file, err := filepath.Abs(filepath.Join(realData, "longmemeval", "longmemeval_s_3.json"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := os.Stat(file); err != nil {
-		b.Skipf("no LongMemEval at %s", file)
-	}
+	file := sharedtest.Path(b, "longmemeval/longmemeval_s_3.json")
 	for b.Loop() {
 		cmd := replayCommand(b, b.TempDir(), "--sdk=go", "--dataset="+file, "--scorer=retrieval", "--output=replay.json", "--quiet")
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -1,15 +1,8 @@
 package memory
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,33 +11,8 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/longtest"
+	"evalctl/internal/sharedtest"
 )
-
-// neutralData holds retrieval tasks of other authors. It is not part of the project and may be
-// missing.
-const neutralData = "../../../shared/data/neutral"
-
-func readLines[T any](tb testing.TB, name string) []T {
-	tb.Helper()
-	data, err := os.ReadFile(filepath.Join(neutralData, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		tb.Skipf("no retrieval tasks at %s", neutralData)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out []T
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			tb.Fatalf("%s: %v", name, err)
-		}
-		out = append(out, v)
-	}
-	return out
-}
 
 // TestRecallQuality asks questions that say what they are about while the conversation is about
 // something else: six messages from another place of the same corpus, which is the most misleading
@@ -61,14 +29,14 @@ func TestRecallQuality(t *testing.T) {
 	}
 	docs := map[string][]doc{}
 	of := func(path string) string { return strings.Split(path, "/")[1] }
-	for _, d := range readLines[doc](t, "locomo-turn/corpus.jsonl") {
+	for _, d := range sharedtest.Lines[doc](t, sharedtest.Path(t, "neutral/locomo-turn/corpus.jsonl")) {
 		docs[of(d.Path)] = append(docs[of(d.Path)], d)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	var plain, weighed float64
 	asked := 0
 	brains := map[string]*fixture{}
-	for i, q := range readLines[question](t, "locomo-turn/questions.jsonl") {
+	for i, q := range sharedtest.Lines[question](t, sharedtest.Path(t, "neutral/locomo-turn/questions.jsonl")) {
 		if len(q.Expected) == 0 || i%2 != 0 {
 			continue
 		}

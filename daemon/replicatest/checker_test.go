@@ -7,6 +7,7 @@ import (
 
 // TestOneProcess checks a daemon with its own files, which has no faults.
 func TestOneProcess(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	r := startReplica(t, "one", nil, "--home", t.TempDir())
 	w := newWorld(t, brainsOfWorld, func() []string { return []string{r.URL()} })

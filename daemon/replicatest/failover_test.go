@@ -8,6 +8,7 @@ import (
 
 // TestFailover kills the server of the database and promotes one that every commit has waited for.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	primary := postgrestest.NewWith(t, fast)
 	url := primary.Database()

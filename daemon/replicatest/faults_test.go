@@ -100,6 +100,7 @@ func (f *fleet) any() int { return f.rng.IntN(len(f.replicas)) }
 
 // TestKilledReplicas kills replicas at any instant.
 func TestKilledReplicas(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, fast)
 	f.test(rounds(4, 100), func() {
 		r := f.replicas[f.any()]

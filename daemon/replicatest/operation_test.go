@@ -106,6 +106,7 @@ func get(t *testing.T, url string) string {
 
 // TestRefusedStart checks the errors of a daemon whose database does not let it in.
 func TestRefusedStart(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	_, conn := lockedCluster(t)
 	path, err := program()

@@ -2,9 +2,7 @@ package search
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,12 +11,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evalctl/internal/sharedtest"
 )
 
-// beamData holds long conversations with an assistant, and questions about them with the ids of the
+// beamTask has long conversations with an assistant, and questions about them with the ids of the
 // messages that answer them. No constant was chosen on them.
-const beamData = "../../../shared/data/beam"
-
 var beamTask = task{name: "beam-turn", dir: "../beam", brainOf: func(path string) string {
 	return strings.Split(path, "/")[2]
 }}
@@ -32,13 +30,14 @@ type beamMessage struct {
 // beam reads each message as a document, in one folder for each batch.
 func beam(tb testing.TB) (docs []Document, questions []neutralQuestion) {
 	tb.Helper()
-	folders, err := os.ReadDir(beamData)
-	if errors.Is(err, fs.ErrNotExist) {
-		tb.Skipf("no conversations at %s", beamData)
+	data := sharedtest.Path(tb, "beam")
+	folders, err := os.ReadDir(data)
+	if err != nil {
+		tb.Fatal(err)
 	}
 	for _, folder := range folders {
 		var batches []struct{ Turns [][]beamMessage }
-		readJSON(tb, filepath.Join(beamData, folder.Name(), "chat.json"), &batches)
+		readJSON(tb, filepath.Join(data, folder.Name(), "chat.json"), &batches)
 		paths := map[string]string{}
 		for b, batch := range batches {
 			date := ""
@@ -56,7 +55,7 @@ func beam(tb testing.TB) (docs []Document, questions []neutralQuestion) {
 			Question string
 			Source   json.RawMessage `json:"source_chat_ids"`
 		}
-		readJSON(tb, filepath.Join(beamData, folder.Name(), "probing_questions", "probing_questions.json"), &probes)
+		readJSON(tb, filepath.Join(data, folder.Name(), "probing_questions", "probing_questions.json"), &probes)
 		for _, ability := range slices.Sorted(maps.Keys(probes)) {
 			for _, q := range probes[ability] {
 				expected := map[string]bool{}

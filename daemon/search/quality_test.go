@@ -1,11 +1,7 @@
 package search
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -17,11 +13,8 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
+	"evalctl/internal/sharedtest"
 )
-
-// neutralData holds retrieval tasks of other authors. It is not part of the project and may be
-// missing.
-const neutralData = "../../../shared/data/neutral"
 
 // task is one retrieval task, with the figures that it must reach.
 type task struct {
@@ -102,31 +95,10 @@ type neutralQuestion struct {
 	AsOf     time.Time `json:"question_date"`
 }
 
+// readNeutral reads a file of retrieval tasks of other authors.
 func readNeutral[T any](tb testing.TB, name string) []T {
 	tb.Helper()
-	if _, err := os.Stat(neutralData); errors.Is(err, fs.ErrNotExist) {
-		tb.Skipf("no retrieval tasks at %s", neutralData)
-	}
-	return readLines[T](tb, filepath.Join(neutralData, name))
-}
-
-func readLines[T any](tb testing.TB, file string) []T {
-	tb.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out []T
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			tb.Fatalf("%s: %v", file, err)
-		}
-		out = append(out, v)
-	}
-	return out
+	return sharedtest.Lines[T](tb, sharedtest.Path(tb, "neutral/"+name))
 }
 
 // load reads the documents as evalctl writes them into a brain, and the questions that have
@@ -134,7 +106,7 @@ func readLines[T any](tb testing.TB, file string) []T {
 func (tk task) load(tb testing.TB) ([]Document, []neutralQuestion) {
 	docs, questions := tk.documents(tb), []neutralQuestion(nil)
 	if tk.dir == coreDir {
-		questions = readLines[neutralQuestion](tb, "../../datasets/core.jsonl")
+		questions = sharedtest.Lines[neutralQuestion](tb, "../../datasets/core.jsonl")
 	} else {
 		questions = readNeutral[neutralQuestion](tb, tk.dir+"/questions.jsonl")
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"evalctl/daemon/language"
+	"evalctl/internal/sharedtest"
 )
 
 // declaration is a text in one language, cut into five documents.
@@ -99,7 +100,7 @@ func TestEveryLanguage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	declarations := readLines[declaration](t, "testdata/udhr.jsonl")
+	declarations := sharedtest.Lines[declaration](t, "testdata/udhr.jsonl")
 	everything, all := New(nil), map[string]string{} // by text
 	for _, d := range declarations {
 		for i, text := range d.Articles {
@@ -202,7 +203,7 @@ func TestSpellings(t *testing.T) {
 func TestShare(t *testing.T) {
 	var words []float64
 	pairs := map[string]float64{}
-	for _, d := range readLines[declaration](t, "testdata/udhr.jsonl") {
+	for _, d := range sharedtest.Lines[declaration](t, "testdata/udhr.jsonl") {
 		text := strings.Join(d.Articles, "\n")
 		if l := language.Parse(d.Tag); l != language.None {
 			words = append(words, float64(len(l.Terms(text))))

@@ -3,19 +3,17 @@ package compare
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"evalctl/internal/sharedtest"
 )
 
 // TestPublishedRuns compares four published runs of LoCoMo with results that were computed
 // independently.
 func TestPublishedRuns(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "data", "published-runs")
-	text, err := os.ReadFile(filepath.Join(dir, "pairs.json"))
-	if err != nil {
-		t.Skipf("the published runs are not here: %v", err)
-	}
+	dir := sharedtest.Path(t, "published-runs")
+	text := sharedtest.Read(t, "published-runs/pairs.json")
 	var pairs []struct {
 		A       string     `json:"a"`
 		B       string     `json:"b"`

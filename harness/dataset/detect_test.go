@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/sharedtest"
 )
 
 func TestDetect(t *testing.T) {
@@ -84,17 +86,13 @@ func TestLoadCorpusNamesFormat(t *testing.T) {
 }
 
 func TestDetectSharedData(t *testing.T) {
-	const data = "../../../shared/data"
-	if _, err := os.Stat(data); err != nil {
-		t.Skip("the shared data is not here: ", err)
-	}
 	for file, want := range map[string]Format{
 		"locomo/locomo5.json": LoCoMo, "longmemeval/lme_mini.json": LongMemEval,
 		"longmemeval/longmemeval_s_3.json":       LongMemEval,
 		"neutral/locomo-session/corpus.jsonl":    JSONL,
 		"neutral/locomo-session/questions.jsonl": JSONL, "neutral/cisi/corpus.jsonl": JSONL,
 	} {
-		f, err := os.Open(filepath.Join(data, file))
+		f, err := os.Open(sharedtest.Path(t, file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,13 @@
 package dataset
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/sharedtest"
 )
 
 // TestUnknownKeys checks which keys of a question are errors and which are extra ones.
@@ -93,11 +94,7 @@ func TestUnknownKeysAreCounted(t *testing.T) {
 
 // TestSharedData checks that no line of the real datasets has a key that is taken for a mistake.
 func TestSharedData(t *testing.T) {
-	const neutral = "../../../shared/data/neutral"
-	if _, err := os.Stat(neutral); err != nil {
-		t.Skip("the neutral tasks are not here: ", err)
-	}
-	files, err := filepath.Glob(neutral + "/*/questions.jsonl")
+	files, err := filepath.Glob(sharedtest.Path(t, "neutral") + "/*/questions.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

@@ -2,11 +2,9 @@ package stats
 
 import (
 	"encoding/json"
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evalctl/internal/sharedtest"
 )
 
 // groupTests names the test, and its folder unless it is this one, that checks each group of the
@@ -61,15 +61,8 @@ func TestGroupsAreTested(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")
 	}
-	b, err := os.ReadFile(sharedVectors)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the shared vectors are missing: " + sharedVectors)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	var groups map[string]json.RawMessage
-	if err := json.Unmarshal(b, &groups); err != nil {
+	if err := json.Unmarshal(sharedtest.Read(t, "stats_vectors.json"), &groups); err != nil {
 		t.Fatal(err)
 	}
 	var copied map[string]any

@@ -3,8 +3,6 @@ package stats
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,11 +10,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-)
 
-// sharedVectors has values by other implementations. It is not part of the repository and may be
-// missing.
-const sharedVectors = "../../../shared/data/stats_vectors.json"
+	"evalctl/internal/sharedtest"
+)
 
 // vectors returns one group of testdata/vectors.json.
 func vectors[T any](t *testing.T, group string) []T {
@@ -24,13 +20,10 @@ func vectors[T any](t *testing.T, group string) []T {
 	return vectorsOf[T](t, filepath.Join("testdata", "vectors.json"), group)
 }
 
-// shared returns one group of sharedVectors, and skips the test if they are missing.
+// shared returns one group of values by other implementations.
 func shared[T any](t *testing.T, group string) []T {
 	t.Helper()
-	if _, err := os.Stat(sharedVectors); errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the shared vectors are missing: " + sharedVectors)
-	}
-	return vectorsOf[T](t, sharedVectors, group)
+	return vectorsOf[T](t, sharedtest.Path(t, "stats_vectors.json"), group)
 }
 
 func vectorsOf[T any](t *testing.T, path, group string) []T {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
+	"evalctl/internal/sharedtest"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -114,11 +113,7 @@ func open(tb testing.TB, path string) *source.Benchmark {
 // shared opens a benchmark that is not part of the repository and may be missing.
 func shared(tb testing.TB, name string) *source.Benchmark {
 	tb.Helper()
-	path := filepath.Join("..", "..", "..", "shared", "data", name)
-	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("no benchmark at %s", path)
-	}
-	return open(tb, path)
+	return open(tb, sharedtest.Path(tb, name))
 }
 
 // brainsOf returns the sessions of a benchmark, cut into chunks of some lines.

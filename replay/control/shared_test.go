@@ -1,28 +1,21 @@
 package control
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/sharedtest"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
-
-// sharedData has benchmarks by other authors. It is not part of the repository and may be missing.
-const sharedData = "../../../shared/data"
 
 // TestBenchmarks: the items from real questions are judged as they are known by the offline judge
 // and, for what it was made for, by the exact scorer.
 func TestBenchmarks(t *testing.T) {
 	for _, name := range []string{"locomo/locomo5.json", "longmemeval/lme_mini.json", "longmemeval/longmemeval_s_3.json"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			path := filepath.Join(sharedData, filepath.FromSlash(name))
-			if _, err := os.Stat(path); err != nil {
-				t.Skipf("shared data is missing: %v", err)
-			}
-			b, err := source.Open(t.Context(), path, source.Options{})
+			b, err := source.Open(t.Context(), sharedtest.Path(t, name), source.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

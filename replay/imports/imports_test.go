@@ -13,22 +13,13 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
+	"evalctl/internal/sharedtest"
 	"evalctl/replay/source"
 )
 
 const (
-	own        = "../../datasets/audit/"
-	sharedData = "../../../shared/data/"
+	own = "../../datasets/audit/"
 )
-
-// shared returns the path of a published file, and skips the test where it is absent.
-func shared(t *testing.T, path string) string {
-	t.Helper()
-	if _, err := os.Stat(sharedData + path); err != nil {
-		t.Skipf("no published file at %s", sharedData+path)
-	}
-	return sharedData + path
-}
 
 func benchmark(t *testing.T, path string) *source.Benchmark {
 	t.Helper()
@@ -96,16 +87,16 @@ func TestPublishedRates(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dataset, files := tt.dataset, tt.files
 			if dataset == "none" {
-				res := writes(t, read(t, Spec{Files: []string{shared(t, files[0])}}))
+				res := writes(t, read(t, Spec{Files: []string{sharedtest.Path(t, files[0])}}))
 				if res.Passed != tt.passed || res.Total != tt.total {
 					t.Errorf("%d of %d passed, and their authors count %d of %d", res.Passed, res.Total, tt.passed, tt.total)
 				}
 				return
 			}
 			if dataset == "" {
-				dataset = shared(t, "locomo/locomo5.json")
+				dataset = sharedtest.Path(t, "locomo/locomo5.json")
 				for i := range files {
-					files[i] = shared(t, "imports/"+files[i])
+					files[i] = sharedtest.Path(t, "imports/"+files[i])
 				}
 			}
 			im := read(t, Spec{Files: files, Dataset: benchmark(t, dataset)})

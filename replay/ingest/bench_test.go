@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"testing"
+
+	"evalctl/internal/sharedtest"
 )
 
 // BenchmarkFill fills brains of the reference daemon, in this process and in memory, with three
@@ -17,7 +19,7 @@ func BenchmarkFill(b *testing.B) {
 		{"locomo/replay", "locomo/locomo5.json", Replay},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			bench := open(b, shared(b, c.file))
+			bench := open(b, sharedtest.Path(b, c.file))
 			s := serve(b, nil)
 			cfg := config(b, s.URL, c.mode)
 			cfg.Concurrency = 16

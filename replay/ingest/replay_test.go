@@ -20,6 +20,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
+	"evalctl/internal/sharedtest"
 	"evalctl/replay/source"
 )
 
@@ -380,7 +381,7 @@ func TestStalled(t *testing.T) {
 // TestSameRanking fills brains with the same conversation twice and compares what is found: a
 // ranking must not depend on when the messages were sent.
 func TestSameRanking(t *testing.T) {
-	b := open(t, shared(t, "locomo/locomo5.json"))
+	b := open(t, sharedtest.Path(t, "locomo/locomo5.json"))
 	id := b.Infos()[0].ID
 	s := serve(t, nil)
 	var first map[string][]result.Chunk

@@ -214,16 +214,3 @@ func problem(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, `{"title":%q}`, http.StatusText(status))
 }
-
-// sharedData has benchmarks by other authors. It is not part of the repository and may be missing.
-const sharedData = "../../../shared/data"
-
-// shared returns the path of a file of sharedData, and skips the test if it is missing.
-func shared(tb testing.TB, path string) string {
-	tb.Helper()
-	path = filepath.Join(sharedData, filepath.FromSlash(path))
-	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("no benchmark at %s", path)
-	}
-	return path
-}

@@ -2,14 +2,13 @@ package sample
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/internal/sharedtest"
 )
 
 // longMemEval are the sizes of the strata of LongMemEval.
@@ -55,21 +54,13 @@ func TestAllocate(t *testing.T) {
 }
 
 func TestAllocateVectors(t *testing.T) {
-	const path = "../../../shared/data/stats_vectors.json"
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the shared vectors are missing: " + path)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	var groups struct {
 		Rows []struct {
 			N     int            `json:"n"`
 			Alloc map[string]int `json:"alloc"`
 		} `json:"stratified_largest_remainder_longmemeval"`
 	}
-	if err := json.Unmarshal(b, &groups); err != nil || len(groups.Rows) == 0 {
+	if err := json.Unmarshal(sharedtest.Read(t, "stats_vectors.json"), &groups); err != nil || len(groups.Rows) == 0 {
 		t.Fatalf("%d rows, %v", len(groups.Rows), err)
 	}
 	for _, v := range groups.Rows {

@@ -2,10 +2,7 @@ package sample
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,23 +11,17 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/harness/result"
+	"evalctl/internal/sharedtest"
 )
 
-// strata500 has the ids and types of the questions of LongMemEval. It is not part of the repository
-// and may be missing.
-const strata500 = "../../../shared/data/longmemeval/strata_500.json"
-
+// realItems are the questions of LongMemEval.
 func realItems(t *testing.T) []Item {
 	t.Helper()
-	b, err := os.ReadFile(strata500)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the strata of LongMemEval are missing: " + strata500)
-	}
 	var questions []struct {
 		ID   string `json:"question_id"`
 		Type string `json:"question_type"`
 	}
-	if err := errors.Join(err, json.Unmarshal(b, &questions)); err != nil {
+	if err := json.Unmarshal(sharedtest.Read(t, "longmemeval/strata_500.json"), &questions); err != nil {
 		t.Fatal(err)
 	}
 	var items []Item

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/sharedtest"
 	"evalctl/scorer"
 )
 
@@ -130,7 +131,7 @@ func TestBEAMErrors(t *testing.T) {
 
 // TestSharedBEAM reads published chats.
 func TestSharedBEAM(t *testing.T) {
-	b := open(t, shared(t, "beam"), Options{})
+	b := open(t, sharedtest.Path(t, "beam"), Options{})
 	if len(b.Questions) != 80 || len(b.Infos()) != 4 {
 		t.Errorf("%d questions of %d chats, want 80 of 4", len(b.Questions), len(b.Infos()))
 	}

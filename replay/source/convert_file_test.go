@@ -1,7 +1,6 @@
 package source_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/sharedtest"
 	"evalctl/replay/source"
 )
 
@@ -18,13 +18,9 @@ func TestConvertBenchmarks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it converts whole benchmarks")
 	}
-	const data = "../../../shared/data"
-	if _, err := os.Stat(data); err != nil {
-		t.Skip("the benchmarks are not here: ", err)
-	}
 	for _, name := range []string{"locomo/locomo5.json", "longmemeval/lme_mini.json", "longmemeval/longmemeval_s_3.json"} {
 		t.Run(name, func(t *testing.T) {
-			file, out := filepath.Join(data, name), filepath.Join(t.TempDir(), "out.jsonl")
+			file, out := sharedtest.Path(t, name), filepath.Join(t.TempDir(), "out.jsonl")
 			if _, err := source.Convert(t.Context(), file, out, source.Options{}); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/sharedtest"
 )
 
 const convoMem = `{"evidenceItems": [
@@ -48,7 +50,7 @@ func TestConvoMem(t *testing.T) {
 
 // TestSharedConvoMem reads published files: each question but the adversarial ones has its evidence.
 func TestSharedConvoMem(t *testing.T) {
-	b := open(t, shared(t, "convomem"), Options{})
+	b := open(t, sharedtest.Path(t, "convomem"), Options{})
 	abstain := 0
 	for _, q := range b.Questions {
 		if q.Abstention {

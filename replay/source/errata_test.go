@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/sharedtest"
 )
 
 // TestErrata checks excluded and corrected questions, in lines and in an array.
@@ -175,8 +177,8 @@ func TestAuditErrata(t *testing.T) {
 
 // TestSharedAuditErrata corrects a published conversation.
 func TestSharedAuditErrata(t *testing.T) {
-	errata := shared(t, "imports/audit_errors_conv_0.json")
-	b := open(t, shared(t, "locomo/locomo5.json"), Options{Errata: errata})
+	errata := sharedtest.Path(t, "imports/audit_errors_conv_0.json")
+	b := open(t, sharedtest.Path(t, "locomo/locomo5.json"), Options{Errata: errata})
 	if b.Errata.Corrected+b.Errata.Excluded != 27 || b.Errata.Excluded < 3 {
 		t.Errorf("%d corrected, %d excluded, want 27, at least the 3 ambiguous ones excluded", b.Errata.Corrected, b.Errata.Excluded)
 	}

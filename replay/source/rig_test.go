@@ -7,19 +7,6 @@ import (
 	"testing"
 )
 
-// sharedData has benchmarks by other authors. It is not part of the repository and may be missing.
-const sharedData = "../../../shared/data"
-
-// shared returns the path of a file of sharedData, and skips the test if it is missing.
-func shared(tb testing.TB, path string) string {
-	tb.Helper()
-	path = filepath.Join(sharedData, filepath.FromSlash(path))
-	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("no benchmark at %s", path)
-	}
-	return path
-}
-
 // open opens a benchmark that closes with the test.
 func open(tb testing.TB, path string, o Options) *Benchmark {
 	tb.Helper()

@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/sharedtest"
 )
 
 // TestNeutralLoCoMo compares documents and questions with those of the retrieval task that other
 // people made from the same conversations.
 func TestNeutralLoCoMo(t *testing.T) {
-	b := open(t, shared(t, "locomo/locomo5.json"), Options{})
+	b := open(t, sharedtest.Path(t, "locomo/locomo5.json"), Options{})
 	var docs []dataset.Doc
 	for _, info := range b.Infos() {
 		h := haystack(t, b, info.ID)
@@ -25,7 +26,7 @@ func TestNeutralLoCoMo(t *testing.T) {
 			docs = append(docs, d)
 		}
 	}
-	c, err := dataset.LoadCorpus(shared(t, "neutral/locomo-session/corpus.jsonl"))
+	c, err := dataset.LoadCorpus(sharedtest.Path(t, "neutral/locomo-session/corpus.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestNeutralLoCoMo(t *testing.T) {
 		Tags      []string `json:"tags"`
 		Incorrect string   `json:"adversarial_answer"`
 	}
-	data, err := os.ReadFile(shared(t, "neutral/locomo-session/questions.jsonl"))
+	data, err := os.ReadFile(sharedtest.Path(t, "neutral/locomo-session/questions.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func audit(tags []string) (out []string) {
 // that names the gold.
 func TestLongMemEvalFiles(t *testing.T) {
 	for _, name := range []string{"longmemeval_s_3.json", "lme_mini.json"} {
-		path := shared(t, "longmemeval/"+name)
+		path := sharedtest.Path(t, "longmemeval/"+name)
 		b := open(t, path, Options{})
 		data, err := os.ReadFile(path)
 		if err != nil {

@@ -21,9 +21,13 @@ import (
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/storetest"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/longtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Parallel(5) // most tests wait for the next exchange
+	goleak.VerifyTestMain(m)
+}
 
 const branch = "main"
 
@@ -103,6 +107,7 @@ func inRemote(t *testing.T, dir, path, text string) func() bool {
 
 // TestExchange: two daemons have the documents of both, and a third one has them when it begins.
 func TestExchange(t *testing.T) {
+	t.Parallel()
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	bare(t, remote)
 	url := "file://" + remote
@@ -126,6 +131,7 @@ func TestExchange(t *testing.T) {
 // TestConflict: writes are refused with the detail of the specification while a repository
 // conflicts with its remote, and accepted once it does not.
 func TestConflict(t *testing.T) {
+	t.Parallel()
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	bare(t, remote)
 	one, two := newSide(t, remote, never), newSide(t, remote, 100*time.Millisecond)
@@ -180,6 +186,7 @@ func TestConflict(t *testing.T) {
 // TestUnreachable: without its remote a repository that was used before stays usable, and a new one
 // is refused. Commits are pushed once the remote is back.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	bare(t, remote)
 	s := newSide(t, remote, 100*time.Millisecond)
@@ -222,6 +229,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestPushedAtTheEnd: commits are pushed when the store is closed, and when the daemon ends.
 func TestPushedAtTheEnd(t *testing.T) {
+	t.Parallel()
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	bare(t, remote)
 	s := newSide(t, remote, never)
@@ -290,6 +298,7 @@ func TestCredentials(t *testing.T) {
 
 // TestAnotherAddress: a repository of another remote is not mixed with this one.
 func TestAnotherAddress(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first.git"), filepath.Join(dir, "second.git")
 	bare(t, first)
