@@ -234,6 +234,7 @@ func (r running) dial(t *testing.T, request string) net.Conn {
 }
 
 func TestStopEndsAFlood(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		word  string
 		reads bool // the client keeps reading
@@ -304,6 +305,7 @@ func TestStopLetsOrdinaryRequestsFinish(t *testing.T) {
 }
 
 func TestHugeHeadersAreRefused(t *testing.T) {
+	t.Parallel()
 	d := serve(t, daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
 	conn := d.dial(t, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Big: "+strings.Repeat("x", 100<<10)+"\r\n\r\n")
 	line, err := bufio.NewReader(conn).ReadString('\n')

@@ -134,7 +134,7 @@ func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
 	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
-	r := startReplicaOn(t, cluster.Database())
+	r := startReplicaOn(t, cluster.Database()+"&pool_max_conns=4")
 	r.expect(http.StatusCreated, "POST", "/v1/brains", `{"id":"notes"}`)
 	const document = "/v1/brains/notes/documents?path=a.md"
 	r.expect(http.StatusNoContent, "PUT", document, "before the crash")
@@ -143,6 +143,10 @@ func TestDatabaseOutage(t *testing.T) {
 
 	cluster.Stop("immediate")
 	r.health(protocol.Health{OK: true, Database: protocol.DatabaseUnavailable})
+	// A write on a connection from before the crash would wait for 15 s to learn what became of it.
+	for range 4 {
+		r.expect(http.StatusServiceUnavailable, "GET", "/v1/brains/notes/documents/read?path=a.md", "")
+	}
 	for _, request := range [][3]string{
 		{"GET", "/healthz?ready"},
 		{"GET", "/v1/brains/notes/documents/read?path=a.md"},
@@ -175,6 +179,7 @@ func TestDatabaseOutage(t *testing.T) {
 // TestReplicasSeeEachOther: a request that follows an acknowledged one sees its effect on every
 // replica, whichever brain has the name by then.
 func TestReplicasSeeEachOther(t *testing.T) {
+	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
 	database := postgrestest.Database(t)
 	a, b := startReplicaOn(t, database), startReplicaOn(t, database)

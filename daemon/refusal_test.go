@@ -16,6 +16,7 @@ import (
 // TestRejectionsOfTheServer: requests that net/http rejects before a handler sees them have a
 // Problem body and a request id, as all others.
 func TestRejectionsOfTheServer(t *testing.T) {
+	t.Parallel()
 	d := serve(t, daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
 	const (
 		host   = "\r\nHost: localhost\r\n"

@@ -13,6 +13,7 @@ import (
 // TestSlowReader replaces a document while a client of a replica reads it slowly. The response is
 // cut off, rather than continued with the bytes of another version.
 func TestSlowReader(t *testing.T) {
+	t.Parallel()
 	defer http.DefaultClient.CloseIdleConnections()
 	r := startReplicaOn(t, postgrestest.Database(t))
 	r.expect(http.StatusCreated, "POST", "/v1/brains", `{"id":"notes"}`)

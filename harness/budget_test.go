@@ -59,6 +59,7 @@ func judgeUnder(
 // the cost never exceeds the cap, the result and the journal record it exactly, and the run
 // finishes when there is enough money.
 func TestCapIsNeverExceeded(t *testing.T) {
+	t.Parallel()
 	const n = 16
 	d := openDataset(t, writeDataset(t, n))
 	s := daemontest.Answering(t)

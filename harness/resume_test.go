@@ -163,6 +163,7 @@ func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
 // result must be the same as without the interruption, and nothing that the journal contains may be
 // asked or judged again.
 func TestResumeAfterAnyCut(t *testing.T) {
+	t.Parallel()
 	const n = 7
 	d := openDataset(t, writeDataset(t, n))
 	want, lines := wholeRun(t, mixed(t), d)

@@ -139,6 +139,7 @@ func TestRetryFailsAgain(t *testing.T) {
 // and within it. Whatever was written, a resume completes the run, asks no question that has its
 // answer, and counts all money that the journal has.
 func TestRetryCutAtEveryLine(t *testing.T) {
+	t.Parallel()
 	var repaired atomic.Bool
 	s := ailing(t, &repaired)
 	judge := outageGrader(&repaired)

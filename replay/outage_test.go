@@ -56,6 +56,7 @@ func (f *failing) config(t *testing.T, questions int) replay.Config {
 // TestJudgeOutage: a provider that fails on the controls is an outage, with its own words, and not
 // a judge that misjudges. Nothing is asked, and the replay is continued once the provider is back.
 func TestJudgeOutage(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		reply llmtest.Reply
 		words []string

@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	longtest.Parallel(4) // most tests wait before they ask a failing provider again
+	longtest.Parallel(12) // most tests wait before they ask a failing provider again
 	goleak.VerifyTestMain(m)
 }
 

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 type prepared struct{ m *testing.M }
 
 func (p prepared) Run() int {
-	longtest.Parallel(4) // most tests wait for processes as often as these compute
+	longtest.Parallel(6) // most tests wait for processes longer than these compute
 	dir, err := os.MkdirTemp("", "evalctl-test")
 	if err == nil {
 		// The test itself could take its part, but would take twice as long to start, because of the

@@ -29,11 +29,12 @@ import (
 // that is reserved is spent, so that a cap has a bite.
 var meterPrices = llm.Prices{"gpt-4o": {Input: 100 * llm.Dollar}, "gpt-4o-mini": {Input: llm.Dollar / 100}}
 
-// meter is a paid provider that answers slowly, and keeps its own bill: for each request that
-// arrives, whether or not its reply is read.
+// meter is a paid provider that keeps its own bill: for each request that arrives, whether or not
+// its reply is read. Once it is slow, faults find requests that it has not answered.
 type meter struct {
 	mu     sync.Mutex
 	random *rand.Rand
+	slow   bool
 	calls  int
 	bill   llm.USD
 }
@@ -52,8 +53,16 @@ func (m *meter) reply(c llmtest.Call) llmtest.Reply {
 	defer m.mu.Unlock()
 	m.calls++
 	m.bill += price.Cost(llm.Usage{InputTokens: r.Input, OutputTokens: r.Output})
-	r.Latency = time.Duration(100+m.random.IntN(400)) * time.Millisecond
+	if m.slow {
+		r.Latency = time.Duration(100+m.random.IntN(400)) * time.Millisecond
+	}
 	return r
+}
+
+func (m *meter) answerSlowly(slow bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.slow = slow
 }
 
 func (m *meter) total() llm.USD {
@@ -74,20 +83,21 @@ type paidQueue struct {
 	single llm.USD
 }
 
-func newPaidQueue(t *testing.T, questions int, seed uint64, cluster *postgrestest.Cluster, args ...string) *paidQueue {
+func newPaidQueue(t *testing.T, questions int, seed uint64, database string, args ...string) *paidQueue {
 	t.Helper()
 	r := &paidQueue{m: &meter{random: rand.New(rand.NewPCG(seed, 6))}, whole: t.TempDir(), args: []string{
 		"--sdk=go", "--baseline=oracle", "--dataset=" + lanterns(t, questions), "--model=gpt-4o-mini", "--judge=gpt-4o",
 		"--price=gpt-4o=100/0", "--price=gpt-4o-mini=0.01/0", "--cache=off", "--floor=0", "--output=out",
 	}}
 	r.args = append(r.args, args...)
-	r.queueRig = queueRig{t: t, url: cluster.Database(), files: t.TempDir(), env: []string{
+	r.queueRig = queueRig{t: t, url: database, files: t.TempDir(), env: []string{
 		"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + llmtest.NewServer(t, r.m.reply).URL,
 	}}
 	if code, out := paidReplay(t, r.whole, r.env, append(r.args, "--max-cost-usd=900")...); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	r.single = r.m.total()
+	r.m.answerSlowly(true)
 	return r
 }
 
@@ -140,7 +150,7 @@ func TestReplayQueueKilled(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rig := newPaidQueue(t, questions, seed, postgrestest.New(t))
+	rig := newPaidQueue(t, questions, seed, postgrestest.Database(t))
 	defer rig.killing(3, rand.New(rand.NewPCG(seed, 5)))()
 	run := rig.beginAndKill(controlCalls + 8)
 
@@ -214,8 +224,8 @@ func TestReplayQueueFaults(t *testing.T) {
 	if *full {
 		questions, broken = 100, 20*time.Second
 	}
-	cluster := postgrestest.New(t)
-	rig := newPaidQueue(t, questions, 1, cluster)
+	cluster := postgrestest.NewWith(t, postgrestest.Options{Fast: true})
+	rig := newPaidQueue(t, questions, 1, cluster.Database())
 	proxy := postgrestest.NewProxy(t, cluster.Addr())
 	rig.proxied = map[int]string{1: proxy.URL(rig.url)}
 	var workers []*exec.Cmd
@@ -243,6 +253,7 @@ func TestReplayQueueFaults(t *testing.T) {
 			}
 			cluster.Stop("immediate")
 			cluster.Start()
+			rig.m.answerSlowly(false)
 			return rig.m.await(rig.m.count() + 1)
 		}()
 	}()
@@ -283,7 +294,7 @@ reply: {right: [CORRECT], wrong: [WRONG]}
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rig := newPaidQueue(t, 12, 1, postgrestest.New(t), "--judge-panel=benchmark,strict,"+recipe)
+	rig := newPaidQueue(t, 12, 1, postgrestest.Database(t), "--judge-panel=benchmark,strict,"+recipe)
 	doomed, _ := rig.worker(0)
 	cmd, stderr := rig.worker(1)
 	defer rig.stop(cmd, stderr)
@@ -293,6 +304,7 @@ reply: {right: [CORRECT], wrong: [WRONG]}
 		err := rig.m.await(began + controlCalls + 12)
 		_ = doomed.Process.Kill()
 		_ = doomed.Wait()
+		rig.m.answerSlowly(false)
 		killed <- err
 	}()
 	dir := t.TempDir()

@@ -105,7 +105,7 @@ func (r *queueRig) killing(n int, random *rand.Rand) (stop func()) {
 // daemon of its own, whose calls to its models are counted, or with one daemon for all.
 func TestReplayQueue(t *testing.T) {
 	t.Parallel()
-	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir()}
+	rig := &queueRig{t: t, url: postgrestest.Database(t), files: t.TempDir()}
 	model := llmtest.NewServer(t, lanternModel)
 	endpoint, _ := serveProcess(t, nil)
 	rig.env = []string{"SVC_LLM_PROVIDER=openai", "OPENAI_API_KEY=" + llmSecret, "OPENAI_BASE_URL=" + model.URL}
@@ -173,7 +173,7 @@ func TestReplayQueueResumed(t *testing.T) {
 		}
 		return lanternModel(c)
 	})
-	rig := &queueRig{t: t, url: postgrestest.New(t).Database(), files: t.TempDir(), flags: []string{"--concurrency=1"}}
+	rig := &queueRig{t: t, url: postgrestest.Database(t), files: t.TempDir(), flags: []string{"--concurrency=1"}}
 	env := []string{"OPENAI_BASE_URL=" + model.URL}
 	queued := append(env, "SVC_QUEUE="+rig.url)
 	args := []string{

@@ -171,28 +171,34 @@ func (p stuckPipe) Write([]byte) (int, error) {
 // TestStdioEndsWhileCallsWait checks that the end of the context ends calls that wait for the
 // daemon, and does not wait for a client that does not read.
 func TestStdioEndsWhileCallsWait(t *testing.T) {
+	t.Parallel()
 	input := initialize + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_ask","arguments":{"query":"x"}}}` + "\n"
-	waiting := make(chan struct{}, 9)
-	end := make(chan struct{})
-	defer close(end)
-	url := asking(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client has gone
-		waiting <- struct{}{}
-		<-r.Context().Done()
-	})
-	for name, out := range map[string]io.Writer{
-		"the daemon does not answer": io.Discard, "the client does not read": stuckPipe{waiting, end},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		in, write := io.Pipe()
-		go func() {
-			fmt.Fprint(write, input)
-			<-waiting
-			cancel()
-		}()
-		if err := newServer(t, url, "").ServeStdio(ctx, in, out); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: got %v", name, err)
-		}
-		write.Close()
+	for name, unread := range map[string]bool{"the daemon does not answer": false, "the client does not read": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			waiting := make(chan struct{}, 9)
+			url := asking(t, func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client has gone
+				waiting <- struct{}{}
+				<-r.Context().Done()
+			})
+			out := io.Discard
+			if unread {
+				end := make(chan struct{})
+				defer close(end)
+				out = stuckPipe{waiting, end}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			in, write := io.Pipe()
+			go func() {
+				fmt.Fprint(write, input)
+				<-waiting
+				cancel()
+			}()
+			if err := newServer(t, url, "").ServeStdio(ctx, in, out); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+			write.Close()
+		})
 	}
 }

@@ -278,7 +278,7 @@ func TestRestartsAreLimited(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	s := open(t, script(t, each(`case $line in *slow*) sleep 1000 & wait;; esac
-`+good)), extern.Options{Timeout: 3 * time.Second})
+`+good)), extern.Options{Timeout: 2 * time.Second})
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {

@@ -208,6 +208,7 @@ func TestCaptureGoesOnWithoutADisk(t *testing.T) {
 // TestFinishWithoutTheEnd checks that a process outside the groups that keeps the pipe open is not
 // waited for.
 func TestFinishWithoutTheEnd(t *testing.T) {
+	t.Parallel()
 	file, err := createLog(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)

@@ -191,6 +191,7 @@ func TestDisconnect(t *testing.T) {
 
 // TestClose: a request that the provider never answers is settled when the gateway is closed.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	arrived := make(chan struct{})
 	r := start(t, new(llm.Dollar), nil, func(llmtest.Call) llmtest.Reply {
 		close(arrived)
@@ -216,6 +217,7 @@ func TestClose(t *testing.T) {
 // TestCap: sixteen daemons spend a whole cap and not more, and then every request is rejected with
 // a status that is not repeated.
 func TestCap(t *testing.T) {
+	t.Parallel()
 	const limit = 20_000 * token
 	var mu sync.Mutex
 	var bill llm.USD

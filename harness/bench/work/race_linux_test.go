@@ -26,6 +26,7 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/heap"
+	"evalctl/internal/longtest"
 )
 
 // lane is a generator of load. run returns its rate over a turn.
@@ -119,6 +120,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(asNull) == "" {
+		longtest.Parallel(8) // most tests wait for a server that is slow or silent
 		goleak.VerifyTestMain(m)
 		return
 	}
