@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,6 +130,15 @@ func TestScripts(t *testing.T) {
 			"free-url":  cmdFreeURL,
 		},
 	})
+}
+
+// inProcess runs evalctl in this process, without an environment and without input.
+func inProcess(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(ctx, &process{
+		args: args, env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+	})
+	return code, out.String(), errs.String()
 }
 
 // TestHelp compares the help with testdata/help.golden, or writes it with -update.
