@@ -10,7 +10,13 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/longtest"
 )
+
+func TestMain(m *testing.M) {
+	longtest.CollectRarely()
+	m.Run()
+}
 
 // file is a result file under construction.
 type file struct{ resulttest.File }

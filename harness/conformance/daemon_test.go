@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	longtest.Parallel(16) // most mutants keep a check waiting
+	longtest.CollectRarely()
 	goleak.VerifyTestMain(m)
 }
 

@@ -9,7 +9,13 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/longtest"
 )
+
+func TestMain(m *testing.M) {
+	longtest.CollectRarely()
+	m.Run()
+}
 
 // made is a result with its questions, as a file has them.
 type made struct{ *resulttest.File }

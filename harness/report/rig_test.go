@@ -9,9 +9,15 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
+
+func TestMain(m *testing.M) {
+	longtest.CollectRarely()
+	m.Run()
+}
 
 // tags are those of the questions in these tests, in turn.
 var tags = []string{"fact", "update", "temporal"}

@@ -20,8 +20,14 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 	"evalctl/scorer"
 )
+
+func TestMain(m *testing.M) {
+	longtest.CollectRarely()
+	m.Run()
+}
 
 var began = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
 
