@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evalctl/harness/daemontest"
+	"evalctl/harness/resulttest"
 )
 
 // TestFailuresOfAFloodingDaemon checks the size of the files of a run whose daemon sends megabytes
@@ -22,7 +23,7 @@ func TestFailuresOfAFloodingDaemon(t *testing.T) {
 	dir := t.TempDir()
 	path := setUp(t, s, d, dir).finish(t)
 	data := readFile(t, path)
-	if err := validate(data); err != nil {
+	if err := resulttest.Validate("result", data); err != nil {
 		t.Errorf("not valid against the schema: %v", err)
 	}
 	if n := len(data); n > 4*(64<<10)+64<<10 {

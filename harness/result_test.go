@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -71,7 +72,7 @@ func TestResultFile(t *testing.T) {
 // TestSchemaIsStrict checks that the schema rejects files that the code must not write.
 func TestSchemaIsStrict(t *testing.T) {
 	golden := readFile(t, filepath.Join("testdata", "result.json"))
-	if err := validate(golden); err != nil {
+	if err := resulttest.Validate("result", golden); err != nil {
 		t.Fatal(err)
 	}
 	broken := 0
@@ -82,7 +83,7 @@ func TestSchemaIsStrict(t *testing.T) {
 		}
 		change(m)
 		broken++
-		if data, _ := json.Marshal(m); validate(data) == nil {
+		if data, _ := json.Marshal(m); resulttest.Validate("result", data) == nil {
 			t.Errorf("the schema accepts %s", what)
 		}
 	}

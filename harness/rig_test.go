@@ -1,22 +1,17 @@
 package harness
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/daemontest"
@@ -203,7 +198,7 @@ type resultFile = resulttest.File
 func readResult(tb testing.TB, path string) resultFile {
 	tb.Helper()
 	data := readFile(tb, path)
-	if err := validate(data); err != nil {
+	if err := resulttest.Validate("result", data); err != nil {
 		tb.Fatalf("%s is not valid against the schema: %v\n%s", path, err, data)
 	}
 	var f resultFile
@@ -227,29 +222,6 @@ func readResult(tb testing.TB, path string) resultFile {
 		tb.Errorf("%s: the file's retrieval differs from that of its questions:\n%s", path, diff)
 	}
 	return f
-}
-
-// resultSchema is the schema of result files.
-var resultSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	return c.Compile("../docs/result.schema.json")
-})
-
-// validate checks a result file.
-func validate(data []byte) error {
-	schema, err := resultSchema()
-	if err != nil {
-		return err
-	}
-	if !utf8.Valid(data) {
-		return errors.New("not UTF-8")
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(v)
 }
 
 func encodeJSON(v any) []byte {

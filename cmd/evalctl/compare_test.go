@@ -64,10 +64,8 @@ func inCompared(t *testing.T, args ...string) (stdout, stderr string, code int) 
 	writeCompared(t, "go.json", "go", 1, 0, 1, 2, 3)
 	writeCompared(t, "py.json", "py", 1.7, 2, 3, 4, 10, 11, 12)
 	writeCompared(t, "ts.json", "=ts\x1b[31m", 1.4, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-	var out, errs bytes.Buffer
-	p := &process{args: args, env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
-	code = run(t.Context(), p)
-	return out.String(), errs.String(), code
+	code, stdout, stderr = inProcess(t.Context(), args...)
+	return stdout, stderr, code
 }
 
 var longNumber = regexp.MustCompile(`-?\d+\.\d{7,}(e-?\d+)?`)
@@ -131,19 +129,15 @@ func TestRegressionGate(t *testing.T) {
 			}
 			writeCompared(t, filepath.Join(dir, "new.json"), "go", 1, failed...)
 			t.Chdir(dir)
-			var out, errs bytes.Buffer
-			p := &process{
-				args: []string{"compare", "new.json", "--baseline", "old.json", "--fail-on", "regression"},
-				env:  func(string) string { return "" }, stdout: &out, stderr: &errs,
+			code, out, errs := inProcess(t.Context(), "compare", "new.json", "--baseline", "old.json", "--fail-on", "regression")
+			if code != want {
+				t.Errorf("exit code %d, want %d: %s", code, want, errs)
 			}
-			if code := run(t.Context(), p); code != want {
-				t.Errorf("exit code %d, want %d: %s", code, want, errs.String())
+			if shown := strings.Contains(out, "- worse"); shown != (want == exitBelowFloor) {
+				t.Errorf("the table says:\n%s", out)
 			}
-			if shown := strings.Contains(out.String(), "- worse"); shown != (want == exitBelowFloor) {
-				t.Errorf("the table says:\n%s", out.String())
-			}
-			if said := strings.Contains(errs.String(), "regression: new is worse than old"); said != (want == exitBelowFloor) {
-				t.Errorf("stderr says %q", errs.String())
+			if said := strings.Contains(errs, "regression: new is worse than old"); said != (want == exitBelowFloor) {
+				t.Errorf("stderr says %q", errs)
 			}
 		})
 	}
@@ -163,12 +157,11 @@ func TestCompareShowsCommand(t *testing.T) {
 		}
 		args = append(args, path)
 	}
-	var stdout, stderr bytes.Buffer
-	p := &process{args: args, env: func(string) string { return "" }, stdout: &stdout, stderr: &stderr}
-	if code := run(t.Context(), p); code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
+	code, stdout, stderr := inProcess(t.Context(), args...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	_, command, found := strings.Cut(stdout.String(), "evalctl diff ")
+	_, command, found := strings.Cut(stdout, "evalctl diff ")
 	command, _, _ = strings.Cut(command, "\n")
 	words, err := shellquote.Split(command)
 	if want := []string{"q; $(touch x)", filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")}; !found || err != nil || !cmp.Equal(words, want) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log"
@@ -57,17 +56,13 @@ func conformanceOf(
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(wrap(d.Handler()))
-	var out, errs bytes.Buffer
-	code = run(ctx, &process{
-		args: append([]string{"conformance", "--endpoint", srv.URL, "--concurrency", "1"}, args...),
-		env:  func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-	})
+	code, stdout, stderr = inProcess(ctx, append([]string{"conformance", "--endpoint", srv.URL, "--concurrency", "1"}, args...)...)
 	srv.CloseClientConnections()
 	srv.Close()
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	return code, out.String(), errs.String()
+	return code, stdout, stderr
 }
 
 // TestConformanceInterrupted: the finished checks are reported, marked as partial.

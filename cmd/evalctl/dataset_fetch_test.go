@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -15,13 +14,7 @@ import (
 // fetchFile runs dataset fetch and returns the exit code, stdout and stderr.
 func fetchFile(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, messages bytes.Buffer
-	p := &process{
-		args: append([]string{"dataset", "fetch"}, args...), stdout: &out, stderr: &messages,
-		env: func(string) string { return "" },
-	}
-	code = run(t.Context(), p)
-	return code, out.String(), messages.String()
+	return inProcess(t.Context(), append([]string{"dataset", "fetch"}, args...)...)
 }
 
 func TestFetchURL(t *testing.T) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -34,17 +33,16 @@ func TestFailuresAreInOrder(t *testing.T) {
 	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var errs, out bytes.Buffer
-	evaluate := func(more ...string) {
+	evaluate := func(args ...string) (stderr string) {
 		t.Helper()
-		p := &process{env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
-		p.args = more
-		if code := run(context.Background(), p); code != exitBelowFloor && code != exitDone {
-			t.Fatalf("exit code %d: %s", code, &errs)
+		code, _, stderr := inProcess(context.Background(), args...)
+		if code != exitBelowFloor && code != exitDone {
+			t.Fatalf("exit code %d: %s", code, stderr)
 		}
+		return stderr
 	}
 	d := slowDaemon(t)
-	evaluate("run", "--sdk", "py", "--endpoint", d.URL, "--brain", "notes", "--dataset", dataset, "--scorer", "exact",
+	terminal := evaluate("run", "--sdk", "py", "--endpoint", d.URL, "--brain", "notes", "--dataset", dataset, "--scorer", "exact",
 		"--concurrency", "8", "--max-errors", "24", "--output", filepath.Join(dir, "out"), "--ci",
 		"--junit", filepath.Join(dir, "junit.xml"), "--markdown", filepath.Join(dir, "report.md"))
 	if asked := d.Asked(); len(asked) < questions {
@@ -54,11 +52,8 @@ func TestFailuresAreInOrder(t *testing.T) {
 	if err != nil || len(result) != 1 {
 		t.Fatal(result, err)
 	}
-	terminal := errs.String()
-	errs.Reset()
-	evaluate("show", result[0])
 	for name, text := range map[string]string{
-		"the terminal": terminal, "show": errs.String(),
+		"the terminal": terminal, "show": evaluate("show", result[0]),
 		"JUnit": read(t, filepath.Join(dir, "junit.xml")), "Markdown": read(t, filepath.Join(dir, "report.md")),
 		"the annotations": terminal[strings.Index(terminal, "::"):],
 	} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -27,12 +26,9 @@ func TestHealth(t *testing.T) {
 			w.WriteHeader(tt.status)
 			io.WriteString(w, tt.body)
 		}))
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), &process{
-			args: []string{"health", s.URL}, env: func(string) string { return "" }, stdout: &stdout, stderr: &stderr,
-		})
-		if code != tt.code || stdout.String() != tt.out || !strings.Contains(stderr.String(), tt.err) {
-			t.Errorf("%d %s: exit code %d, stdout %q, stderr %q", tt.status, tt.body, code, &stdout, &stderr)
+		code, stdout, stderr := inProcess(t.Context(), "health", s.URL)
+		if code != tt.code || stdout != tt.out || !strings.Contains(stderr, tt.err) {
+			t.Errorf("%d %s: exit code %d, stdout %q, stderr %q", tt.status, tt.body, code, stdout, stderr)
 		}
 		s.Close()
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,16 +17,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/resulttest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
@@ -116,7 +116,7 @@ func TestScripts(t *testing.T) {
 			"exits":  cmdExits,
 			"day":    cmdDay,
 			"json":   cmdJSON,
-			"schema": cmdSchema(filepath.Join(root, "docs")),
+			"schema": cmdSchema,
 			"model":  cmdModel,
 			"calls":  cmdCalls,
 			"await":  cmdAwait,
@@ -129,6 +129,15 @@ func TestScripts(t *testing.T) {
 			"free-url":  cmdFreeURL,
 		},
 	})
+}
+
+// inProcess runs evalctl in this process, without an environment and without input.
+func inProcess(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(ctx, &process{
+		args: args, env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+	})
+	return code, out.String(), errs.String()
 }
 
 // TestHelp compares the help with testdata/help.golden, or writes it with -update.
@@ -233,47 +242,16 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSchema validates result and sweep files: schema FILE...
-func cmdSchema(docs string) func(*testscript.TestScript, bool, []string) {
-	kinds := []string{"result", "sweep", "bench"}
-	compiled := sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
-		c, out := jsonschema.NewCompiler(), map[string]*jsonschema.Schema{}
-		c.AssertFormat()
-		for _, kind := range kinds {
-			text, err := os.ReadFile(filepath.Join(docs, kind+".schema.json"))
-			if err != nil {
-				return nil, err
-			}
-			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-			if err == nil {
-				err = c.AddResource("urn:evalctl:"+kind+":1", doc)
-			}
-			if err != nil {
-				return nil, err
+// cmdSchema validates files of results, sweeps and benches: schema FILE...
+func cmdSchema(ts *testscript.TestScript, _ bool, args []string) {
+	for _, file := range args {
+		kind := "result"
+		for _, other := range []string{"sweep", "bench"} {
+			if strings.HasSuffix(file, "."+other+".json") {
+				kind = other
 			}
 		}
-		for _, kind := range kinds {
-			var err error
-			if out[kind], err = c.Compile("urn:evalctl:" + kind + ":1"); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
-	})
-	return func(ts *testscript.TestScript, _ bool, args []string) {
-		schemas, err := compiled()
-		ts.Check(err)
-		for _, file := range args {
-			kind := "result"
-			for _, other := range kinds {
-				if strings.HasSuffix(file, "."+other+".json") {
-					kind = other
-				}
-			}
-			v, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(file)))
-			ts.Check(err)
-			ts.Check(schemas[kind].Validate(v))
-		}
+		ts.Check(resulttest.Validate(kind, []byte(ts.ReadFile(file))))
 	}
 }
 

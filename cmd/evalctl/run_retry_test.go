@@ -43,20 +43,18 @@ func TestRunRetriesErrors(t *testing.T) {
 	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, errs bytes.Buffer
+	var out, errs string
 	evaluate := func(want int, args ...string) {
 		t.Helper()
-		out.Reset()
-		errs.Reset()
-		p := &process{args: args, env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
-		if code := run(context.Background(), p); code != want {
-			t.Fatalf("exit code %d, want %d: %s", code, want, &errs)
+		var code int
+		if code, out, errs = inProcess(context.Background(), args...); code != want {
+			t.Fatalf("exit code %d, want %d: %s", code, want, errs)
 		}
 	}
 	expect := func(texts ...string) {
 		t.Helper()
 		for _, want := range texts {
-			if said := strings.Join(strings.Fields(out.String()+errs.String()), " "); !strings.Contains(said, want) {
+			if said := strings.Join(strings.Fields(out+errs), " "); !strings.Contains(said, want) {
 				t.Errorf("%q is not in:\n%s", want, said)
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,16 +41,8 @@ func runAt(t *testing.T, url string, words ...string) (code int, out, errs strin
 	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr bytes.Buffer
-	p := &process{
-		env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
-		args: []string{
-			"run", "--sdk", "py", "--endpoint", url, "--brain", "notes", "--dataset", dataset,
-			"--scorer", "exact", "--output", filepath.Join(dir, "out"),
-		},
-	}
-	code = run(t.Context(), p)
-	return code, stdout.String(), stderr.String()
+	return inProcess(t.Context(), "run", "--sdk", "py", "--endpoint", url, "--brain", "notes", "--dataset", dataset,
+		"--scorer", "exact", "--output", filepath.Join(dir, "out"))
 }
 
 // TestAnyOrderStarts checks that a daemon that fails on a question fails that question only,
@@ -112,10 +103,8 @@ func TestOwnQuestionIsCounted(t *testing.T) {
 	}
 	runs := func(args ...string) string {
 		t.Helper()
-		var stdout, stderr bytes.Buffer
-		p := &process{env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, args: append([]string{"run"}, args...)}
-		run(t.Context(), p)
-		return stderr.String()
+		_, _, stderr := inProcess(t.Context(), append([]string{"run"}, args...)...)
+		return stderr
 	}
 	down = true
 	runs("--sdk=py", "--endpoint="+d.URL, "--brain=notes", "--dataset="+filepath.Join(dir, "q.jsonl"), "--scorer=exact", "--output="+filepath.Join(dir, "out"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -31,10 +30,9 @@ func TestTrend(t *testing.T) {
 		}
 		saveNight(t, root, start.AddDate(0, 0, i), outcomes, version)
 	}
-	var stdout, stderr bytes.Buffer
-	p := &process{args: []string{"trend", root}, env: func(string) string { return "" }, stdout: &stdout, stderr: &stderr}
-	if code := run(t.Context(), p); code != 0 || stderr.Len() > 0 {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
+	code, stdout, stderr := inProcess(t.Context(), "trend", root)
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	goldentest.Compare(t, "testdata/trend.golden", stdout.String())
+	goldentest.Compare(t, "testdata/trend.golden", stdout)
 }

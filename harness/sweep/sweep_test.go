@@ -1,23 +1,18 @@
 package sweep
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"evalctl/docs"
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 	"evalctl/internal/llm"
 )
 
@@ -50,42 +45,6 @@ func encodeJSON(v any) []byte {
 	return data
 }
 
-// sweepSchema is the schema of sweep files. It names that of result files.
-var sweepSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	for _, kind := range []string{"result", "sweep"} {
-		data, err := docs.Schemas.ReadFile(kind + ".schema.json")
-		if err != nil {
-			return nil, err
-		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-		if err != nil {
-			return nil, err
-		}
-		if err := c.AddResource("urn:evalctl:"+kind+":1", doc); err != nil {
-			return nil, err
-		}
-	}
-	return c.Compile("urn:evalctl:sweep:1")
-})
-
-// validate checks a sweep file.
-func validate(data []byte) error {
-	schema, err := sweepSchema()
-	if err != nil {
-		return err
-	}
-	if !utf8.Valid(data) {
-		return errors.New("not UTF-8")
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(v)
-}
-
 // oneCell returns a sweep with one finished cell.
 func oneCell(planned int) result.Sweep {
 	return result.Sweep{
@@ -107,7 +66,7 @@ func TestSweepFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(data); err != nil {
+	if err := resulttest.Validate("sweep", data); err != nil {
 		t.Errorf("not valid against the schema: %v\n%s", err, data)
 	}
 	var back result.Sweep
@@ -139,7 +98,7 @@ func TestSweepFile(t *testing.T) {
 // TestSweepSchemaIsStrict checks that the schema rejects files that the code must not write.
 func TestSweepSchemaIsStrict(t *testing.T) {
 	good := encodeJSON(oneCell(1))
-	if err := validate(good); err != nil {
+	if err := resulttest.Validate("sweep", good); err != nil {
 		t.Fatal(err)
 	}
 	try := func(what string, change func(sweep, cell map[string]any)) {
@@ -148,7 +107,7 @@ func TestSweepSchemaIsStrict(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(m, m["cells"].([]any)[0].(map[string]any))
-		if validate(encodeJSON(m)) == nil {
+		if resulttest.Validate("sweep", encodeJSON(m)) == nil {
 			t.Errorf("the schema accepts %s", what)
 		}
 	}

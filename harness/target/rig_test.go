@@ -1,21 +1,18 @@
 package target
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
 )
 
 func endpointOf(tb testing.TB, s *daemontest.Daemon, token string) *Endpoint {
@@ -56,19 +53,8 @@ func writing(tb testing.TB, body string) *daemontest.Daemon {
 	})
 }
 
-// resultSchema is the schema of result files.
-var resultSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	return c.Compile("../../docs/result.schema.json")
-})
-
 // validRecord checks the JSON of a record against the schema of result files.
 func validRecord(record []byte) error {
-	schema, err := resultSchema()
-	if err != nil {
-		return err
-	}
 	id := result.Identity{
 		SchemaVersion: 1, SDK: "go", Scorer: "exact",
 		Scenario: result.AskBasic, Mode: "auto", TopK: 1, Dialect: result.Auto,
@@ -89,10 +75,5 @@ func validRecord(record []byte) error {
 	if err != nil {
 		return err
 	}
-	file := slices.Concat(head[:len(head)-1], []byte(`,"questions":[`), record, []byte(`]}`))
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(file))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(v)
+	return resulttest.Validate("result", slices.Concat(head[:len(head)-1], []byte(`,"questions":[`), record, []byte(`]}`)))
 }
