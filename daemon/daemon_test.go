@@ -29,7 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(withDatabase{m}) }
 type withDatabase struct{ m *testing.M }
 
 func (w withDatabase) Run() int {
-	longtest.Parallel(4) // most tests wait for the disk or for a deadline
+	longtest.Parallel(4) // most tests wait for a deadline
+	longtest.TempInMemory()
 	return postgrestest.Main(w.m)
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"evalctl/harness/launch"
+	"evalctl/internal/longtest"
 )
 
 // roleEnv makes the test binary play another process. A role ends when its stdin is closed, so that
@@ -50,6 +51,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	longtest.TempInMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -107,9 +107,10 @@ type Session struct {
 	ended []*launch.Daemon // earlier processes, see Escaped
 	meter embeddingMeter
 
-	mu sync.Mutex // guards restarting, and process against Restart
+	mu sync.Mutex // guards restarting and failed, and process against Restart
 	// restarting is closed when the current restart is over, nil without one.
 	restarting chan struct{}
+	failed     error // why the last restart failed
 
 	closeOnce sync.Once
 	closeErr  error
@@ -197,7 +198,7 @@ func (s *Session) Restart(ctx context.Context) error {
 	s.ended = append(s.ended, old)
 	s.mu.Lock()
 	defer func() {
-		s.restarting = nil
+		s.restarting, s.failed = nil, err
 		close(over)
 		s.mu.Unlock()
 	}()
@@ -205,7 +206,8 @@ func (s *Session) Restart(ctx context.Context) error {
 	if err == nil {
 		err = s.launch(ctx)
 	}
-	return s.redact(err)
+	err = s.redact(err)
+	return err
 }
 
 // addTemp creates a temporary directory for what has no place in o.
@@ -281,15 +283,16 @@ func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.Cance
 			case <-ctx.Done():
 				return
 			}
-		case next == p || next == nil:
+		case next == p:
 			end(s.redact(errors.Join(ErrDaemonDied, p.Err())))
 			return
 		}
 		s.mu.Lock()
 		next = s.process
+		failed := s.failed
 		s.mu.Unlock()
 		if next == nil {
-			end(ErrDaemonDied)
+			end(errors.Join(ErrDaemonDied, failed))
 			return
 		}
 		p = next

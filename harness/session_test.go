@@ -300,6 +300,23 @@ func TestSessionWatch(t *testing.T) {
 	}
 }
 
+// TestSessionWatchRestart: after a restart that failed, the cause says why there is no daemon.
+func TestSessionWatchRestart(t *testing.T) {
+	c, _ := service(t)
+	s := open(t, c)
+	watched, cancel := s.Watch(t.Context())
+	defer cancel()
+	enough := errors.New("enough")
+	ctx, end := context.WithCancelCause(t.Context())
+	end(enough)
+	failed := s.Restart(ctx)
+	<-watched.Done()
+	cause := context.Cause(watched)
+	if failed == nil || !errors.Is(cause, harness.ErrDaemonDied) || !strings.Contains(cause.Error(), failed.Error()) {
+		t.Errorf("the restart failed with %v, the context ended with %v", failed, cause)
+	}
+}
+
 // TestSessionWatchParent: the parent's cause is the context's cause.
 func TestSessionWatchParent(t *testing.T) {
 	c, _ := service(t)

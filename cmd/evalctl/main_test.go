@@ -62,6 +62,7 @@ func (p prepared) Run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	longtest.TempInMemory()
 	return postgrestest.Main(p.m)
 }
 

@@ -28,6 +28,7 @@ import (
 
 func TestMain(m *testing.M) {
 	longtest.Parallel(8) // most parallel tests wait
+	longtest.TempInMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -16,6 +16,7 @@ import (
 	"evalctl/daemon/mcpclient"
 	"evalctl/daemon/mcpserver"
 	"evalctl/internal/llm"
+	"evalctl/internal/longtest"
 )
 
 // serverEnv is the URL of the daemon for which the test binary is the command of a server on stdio.
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	longtest.TempInMemory()
 	goleak.VerifyTestMain(m)
 }
 

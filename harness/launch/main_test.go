@@ -4,6 +4,7 @@ package launch
 
 import (
 	"errors"
+	"evalctl/internal/longtest"
 	"fmt"
 	"net"
 	"net/http"
@@ -34,6 +35,7 @@ const (
 // tests start.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "role:") {
+		longtest.Parallel(6) // most tests wait for processes
 		killWait, watchdogTimeout = patience, patience
 		goleak.VerifyTestMain(m)
 		return

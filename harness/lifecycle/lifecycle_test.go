@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	longtest.Parallel(7) // a restart of a daemon waits more than it computes
+	longtest.TempInMemory()
 	goleak.VerifyTestMain(m)
 }
 

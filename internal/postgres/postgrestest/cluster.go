@@ -3,6 +3,7 @@ package postgrestest
 import (
 	"context"
 	"errors"
+	"evalctl/internal/longtest"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -63,7 +64,7 @@ func create(t testing.TB, options Options) *Cluster {
 	}
 	parent := options.Dir
 	if options.Fast && parent == "" {
-		parent = memory()
+		parent = longtest.MemoryDir()
 	}
 	dir, err := os.MkdirTemp(parent, "evalctl-postgres-") //nolint:usetesting // the server's user could not enter t.TempDir
 	if err != nil {

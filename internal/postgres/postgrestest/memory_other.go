@@ -1,5 +1,0 @@
-//go:build !linux
-
-package postgrestest
-
-func memory() string { return "" }
