@@ -43,8 +43,8 @@ func checkKeys(o jsonobj.Object, where string) error {
 	return nil
 }
 
-// parseList parses the objects of the list that a reply has as key. parse is given what precedes the
-// keys of an object in errors.
+// parseList parses the objects of the list that a reply has as key. parse is given what precedes
+// the keys of an object in errors.
 func parseList[T any](reply, key string, most int, parse func(o jsonobj.Object, prefix string) (T, error)) ([]T, error) {
 	o, err := parseObject(reply)
 	if err != nil {

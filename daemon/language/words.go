@@ -136,9 +136,9 @@ func isWord(r rune) bool {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
-// Share returns how much of a content word one of the words of Words stands for: 1 unless it is a pair
-// of letters. A text whose translation into other languages has n words that are no function words has
-// 3n pairs or so in East Asia, and 6n in southeast Asia, where letters stand for sounds.
+// Share returns how much of a content word one of the words of Words stands for: 1 unless it is a
+// pair of letters. A text whose translation into other languages has n words that are no function
+// words has 3n pairs or so in East Asia, and 6n in southeast Asia, where letters stand for sounds.
 func Share(word string) float64 {
 	switch wordScript(word) {
 	case han, hangul:

@@ -38,8 +38,8 @@ func (p plain) search(q neutralQuestion, k1, b float64) []string {
 }
 
 // BenchmarkPlain compares the ranking with a plain BM25 in two common settings, of which the
-// documentation has the one with the better nDCG@10. It logs the figures of both, and the differences
-// with their 95 % intervals over the questions (BCa, 10,000 resamples, seed 1).
+// documentation has the one with the better nDCG@10. It logs the figures of both, and the
+// differences with their 95 % intervals over the questions (BCa, 10,000 resamples, seed 1).
 func BenchmarkPlain(b *testing.B) {
 	for _, tk := range slices.Concat(tasks, languageTasks) {
 		b.Run(tk.name, func(b *testing.B) {

@@ -199,7 +199,8 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestShare: a text counts about as many words in each script as its translations have content words.
+// TestShare: a text counts about as many words in each script as its translations have content
+// words.
 func TestShare(t *testing.T) {
 	var words []float64
 	pairs := map[string]float64{}

@@ -173,8 +173,8 @@ func TestWorktreeRunsNothing(t *testing.T) {
 	}
 }
 
-// TestGoRunCommit: go run does not stamp a commit, but this package knows it nevertheless. A program
-// that go build did not stamp may have been built at any commit.
+// TestGoRunCommit: go run does not stamp a commit, but this package knows it nevertheless. A
+// program that go build did not stamp may have been built at any commit.
 func TestGoRunCommit(t *testing.T) {
 	t.Parallel()
 	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")

@@ -6,8 +6,8 @@ import (
 )
 
 // TempInMemory lets tests, and the programs that they start, have their temporary files in memory,
-// unless TMPDIR says where or benchmarks run. There, making and syncing files takes no disk. It is for
-// tests that are not about the disk, and is called in TestMain.
+// unless TMPDIR says where or benchmarks run. There, making and syncing files takes no disk. It is
+// for tests that are not about the disk, and is called in TestMain.
 func TempInMemory() {
 	flag.Parse()
 	dir := MemoryDir()

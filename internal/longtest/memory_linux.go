@@ -9,7 +9,8 @@ const (
 	noExec     = 0x8 // ST_NOEXEC of statfs: programs there cannot be started
 )
 
-// MemoryDir returns a folder in memory that is large enough for files of tests, "" if there is none.
+// MemoryDir returns a folder in memory that is large enough for files of tests, "" if there is
+// none.
 func MemoryDir() string {
 	var info syscall.Statfs_t
 	if err := syscall.Statfs(memoryDir, &info); err != nil || info.Flags&noExec != 0 || info.Bavail*uint64(info.Bsize) < memoryFree {

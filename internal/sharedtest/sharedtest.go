@@ -1,5 +1,6 @@
 // Package sharedtest finds data of others that tests use and that is not part of the repository:
-// benchmarks, published results, test vectors. It is in shared/data beside the repository, or absent.
+// benchmarks, published results, test vectors. It is in shared/data beside the repository, or
+// absent.
 package sharedtest
 
 import (

@@ -3,13 +3,19 @@ package storetest
 import (
 	"os"
 	"testing"
+
+	"evalctl/internal/longtest"
 )
 
 // MemoryDir returns a new directory on a filesystem in memory, where syncing costs nothing, or a
 // t.TempDir if there is no such filesystem. It is for tests that do not depend on the disk.
 func MemoryDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "storetest") //nolint:usetesting // t.TempDir cannot choose the filesystem
+	memory := longtest.MemoryDir()
+	if memory == "" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(memory, "storetest") //nolint:usetesting // t.TempDir cannot choose the filesystem
 	if err != nil {
 		return t.TempDir()
 	}
