@@ -87,9 +87,9 @@ func (d *daemon) askAlone(ctx context.Context, asks *actor.Actor, stopped result
 // askOnce asks one question and adds it to out. The error says that no further one can be asked.
 func (d *daemon) askOnce(ctx context.Context, asks *actor.Actor, question int, out *result.Alone) error {
 	q := d.plan.Questions[question].Dataset()
-	defer d.money.enter(ledger.Actor)()
+	defer d.money.Enter(ledger.Actor)()
 	a, err := asks.Request(ctx, q, d.plan.Timeout)
-	if refused := d.money.stopped(); refused != nil {
+	if refused := d.money.Err(); refused != nil {
 		return refused
 	}
 	if ctx.Err() != nil {

@@ -59,7 +59,7 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rig.arms[name] = &daemon{replaying: rig.replaying, arm: arm, money: newMoneyGate()}
+		rig.arms[name] = &daemon{replaying: rig.replaying, arm: arm}
 		rig.actors[name] = a
 	}
 	return rig

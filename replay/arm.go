@@ -14,6 +14,7 @@ import (
 	"evalctl/internal/llm"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
+	"evalctl/replay/verdict"
 	"evalctl/scorer"
 )
 
@@ -178,7 +179,12 @@ func (r *armRun) asks(c *harness.Config, filled *ingest.Filled, brains []dataset
 
 // grading returns the stage that scores with sc, and adds verdicts and losses.
 func (r *armRun) grading(sc scorer.Scorer, filled *ingest.Filled) pipeline.Scorer {
-	return verdicts{Scorer: pipeline.Grader{Scorer: sc}, plan: r.plan, arm: r.arm, documents: filled}
+	p := r.plan
+	return verdict.Scorer{
+		Scorer: pipeline.Grader{Scorer: sc}, Questions: p.byID, TopK: p.TopK,
+		Reads: p.scenario(r.arm).Reads(), Judged: p.judging != nil && p.Prompts != nil, Retrieves: r.arm.daemon(),
+		Gold: p.Scorer.Needs == scorer.NeedGold, Documents: filled,
+	}
 }
 
 // asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
+	"evalctl/replay/gateway"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
 )
@@ -21,7 +23,7 @@ import (
 type daemon struct {
 	*replaying
 	arm     Arm
-	money   *moneyGate // without gateways unless the daemon is started
+	money   gateway.Gates // without gateways unless the daemon is started
 	session *harness.Session
 	build   string         // of the program, see ingest.Build, empty unless the daemon is started
 	home    *ingest.Folder // nil unless the daemon is started in a home that is kept
@@ -99,12 +101,13 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 		d.closers = append(d.closers, d.home.Close)
 		config.Launch.Home, d.newHome, failed = d.home.Dir(), d.home.New(), d.home.Failed()
 	}
-	d.closers = append(d.closers, d.money.close)
-	if err := d.openGate(d.money, d.arm, failed); err != nil {
-		return config, err
-	}
-	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.environment())
-	return config, nil
+	d.closers = append(d.closers, d.money.Close)
+	err = d.money.Open(gateway.Config{
+		Ledger: d.ledger, Prices: d.plan.Prices, Cache: d.cache, Arm: d.arm.Name, Fresh: failed,
+		Log: slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
+	}, gateway.Models{Upstream: d.arm.Upstream, Completion: d.arm.completionModel(), Embedding: d.arm.Embedding})
+	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.Environment())
+	return config, err
 }
 
 // ingestConfig returns how the daemon's brains are filled. Those of one that was running already
@@ -141,15 +144,15 @@ func (d *daemon) fill(
 ) (*ingest.Filled, error) {
 	config := d.ingest
 	with(&config)
-	defer d.money.enter(ledger.Ingest)()
-	limited, stop := d.money.watch(ctx)
+	defer d.money.Enter(ledger.Ingest)()
+	limited, stop := d.money.Watch(ctx)
 	defer stop()
 	filled, err := ingest.Fill(limited, config, d.plan.Benchmark, haystacks)
 	if err = errors.Join(err, d.filled(limited, err)); err == nil {
 		return filled, nil
 	}
 	d.awaitDeath(ctx)
-	if stop := d.money.stopped(); stop != nil {
+	if stop := d.money.Err(); stop != nil {
 		return nil, stop // which the daemon passed on as a failure of its own
 	}
 	return nil, asDaemonError(ctx, err)
@@ -186,7 +189,7 @@ func (d *daemon) asks(c *harness.Config, asked harness.Daemon, reader llm.Provid
 		return err
 	}
 	t.Scenario, t.TopK = result.SearchOnly, 1
-	asked.Answerer = &watch{Answerer: a, probe: t, money: d.money, outages: &d.outages}
+	asked.Answerer = &watch{Answerer: a, probe: t, money: &d.money, outages: &d.outages}
 	asked.Watched = d.session.Started()
 	d.session.NoteForeign(c, d.plan.Style == actor.Full, filled.ByText)
 	c.Asker, c.Embeds = harness.NewDaemon(asked), d.session

@@ -9,12 +9,9 @@ import (
 
 // requests returns what the daemon asked of its gateways, nil if it has none.
 func (d *daemon) requests(filled *ingest.Filled) *result.ModelRequests {
-	if len(d.money.gates) == 0 {
+	m, counted := d.money.Requests()
+	if !counted {
 		return nil
-	}
-	var m result.ModelRequests
-	for _, g := range d.money.gates {
-		m = m.Plus(g.Requests())
 	}
 	m.Silent = d.silent(m, filled)
 	return &m

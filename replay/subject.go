@@ -31,7 +31,7 @@ type subject interface {
 // subjectOf returns what an arm measures.
 func (r *replaying) subjectOf(a Arm) subject {
 	if a.daemon() {
-		return r.place.daemon(&daemon{replaying: r, arm: a, money: newMoneyGate()})
+		return r.place.daemon(&daemon{replaying: r, arm: a})
 	}
 	return baseline{r.plan, a}
 }
