@@ -22,7 +22,7 @@ func (ix *Index) Bytes() int64 {
 		}
 	}
 	sum += read
-	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.extents)*2 + cap(ix.traits) + ix.vectors.bytes()
+	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.extents)*2 + cap(ix.traits) + ix.vectors.Bytes()
 	sum += 4*cap(ix.blocks.chunks) + cap(ix.blocks.tallies)
 	for i := range ix.chunks {
 		ch := &ix.chunks[i]

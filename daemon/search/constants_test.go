@@ -1,13 +1,14 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 // TestConstants compares the constants that decide the ranking with their intended values, and with

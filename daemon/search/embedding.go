@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"time"
+
+	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/vector"
 )
 
 // The number of passages in one call of the embedder, and so the number that is lost if the call
@@ -193,24 +195,24 @@ func (s *Searcher) checkVectors(found [][]float32, n int, refused []int) ([][]fl
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	units := make([][]float32, n)
-	for i, vector := range found {
+	for i, given := range found {
 		if slices.Contains(refused, i) {
 			continue
 		}
-		if s.dimension != 0 && len(vector) != s.dimension {
-			return nil, fmt.Errorf("a vector of %d numbers, others have %d", len(vector), s.dimension)
+		if s.dimension != 0 && len(given) != s.dimension {
+			return nil, fmt.Errorf("a vector of %d numbers, others have %d", len(given), s.dimension)
 		}
-		scaled, err := unit(vector)
+		scaled, err := vector.Unit(given)
 		if err != nil {
 			return nil, err
 		}
-		units[i], s.dimension = scaled, len(vector)
+		units[i], s.dimension = scaled, len(given)
 	}
 	return units, nil
 }
 
 // missing returns the number of chunks that are still to be embedded. Called with mu held.
-func (ix *Index) missing() int { return ix.live - ix.vectors.count - len(ix.vectors.refused) }
+func (ix *Index) missing() int { return ix.live - ix.vectors.Settled() }
 
 // embedded reports whether every chunk has a vector or was refused one.
 func (ix *Index) embedded() bool {
@@ -226,7 +228,7 @@ func (ix *Index) Embedded(path string) int {
 	n := 0
 	if doc := ix.docs[path]; doc != nil {
 		for i := range doc.count {
-			if ix.vectors.known[doc.first+i] {
+			if ix.vectors.Has(doc.first + i) {
 				n++
 			}
 		}
@@ -256,8 +258,8 @@ func (ix *Index) unembedded() []passage {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	missing := make([]passage, 0, ix.missing())
-	for n, known := range ix.vectors.known {
-		if ch := &ix.chunks[n]; !known && ch.doc != nil && !ix.vectors.refused[uint32(n)] {
+	for n := range ix.chunks {
+		if ch := &ix.chunks[n]; ch.doc != nil && ix.vectors.Waits(uint32(n)) {
 			missing = append(missing, passage{ch.doc, ch.ordinal, ch.headings, ch.text})
 		}
 	}
@@ -280,9 +282,9 @@ func (ix *Index) setVectors(passages []passage, units [][]float32) {
 		if n := p.doc.first + p.ordinal; ix.docs[p.doc.Path] != p.doc {
 			continue
 		} else if units[i] == nil {
-			ix.vectors.refuse(n)
+			ix.vectors.Refuse(n)
 		} else {
-			ix.vectors.set(n, units[i])
+			ix.vectors.Set(n, units[i])
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package search
 
-import "slices"
+import (
+	"slices"
+
+	"evalctl/daemon/search/question"
+)
 
 // rescoreDepth is the number of best chunks whose further features are computed, so that the cost
 // of a search is bounded, whatever the size of the index. Larger depths find little more.
@@ -85,7 +89,7 @@ func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored,
 	ordered := ix.byChunk(best, b)
 	ix.addFeedback(more, ordered)
 	ix.addNeighbours(query, ordered)
-	ix.addDates(mentionedPeriods(q.Text, q.AsOf), ordered)
+	ix.addDates(question.Periods(q.Text, q.AsOf), ordered)
 	if found := ix.addReplies(from, ordered); len(found) > 0 { // some of them may be in rest
 		ix.addWords(query, found)
 		known := make(map[uint32]bool, len(found))
@@ -110,6 +114,20 @@ func (ix *Index) rescored(q Query, terms []queryTerm, from source, all []scored,
 		all[i] = ordered[p.chunk]
 	}
 	return all
+}
+
+// addDates raises the scores of chunks whose documents are dated in one of the periods, by a share
+// of their other features. Undated documents gain nothing.
+func (ix *Index) addDates(periods []question.Period, best []scored) {
+	for i := range best {
+		date := ix.chunks[best[i].chunk].doc.Date
+		for _, p := range periods {
+			if !date.IsZero() && p.Contains(date) {
+				best[i].date = ix.weights.date * best[i].features.score()
+				break
+			}
+		}
+	}
 }
 
 // buffers are the memory of the candidates of a search.

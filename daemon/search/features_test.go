@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 var may8 = time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
@@ -220,6 +221,22 @@ func TestRescoredComeFirst(t *testing.T) {
 	for _, h := range hits[rescoreDepth:] {
 		if len(h.Components) != 1 {
 			t.Errorf("%s was looked at again: %v", h.Path, h.Components)
+		}
+	}
+}
+
+func TestDates(t *testing.T) {
+	ix := New(nil)
+	for path, date := range map[string]time.Time{"in.txt": may8, "out.txt": may8.AddDate(0, 3, 0), "undated.txt": {}} {
+		ix.Put(document.Document{Path: path, Text: "cat", Date: date})
+	}
+	for _, h := range ix.Search(Query{Text: "The cat of May", AsOf: may8.AddDate(0, 6, 0)}).Hits {
+		want := 0.0
+		if h.Path == "in.txt" {
+			want = defaultWeights.date * h.Components[componentBM25]
+		}
+		if got := h.Components[componentDate]; got != want {
+			t.Errorf("%s: the date scores %v, want %v", h.Path, got, want)
 		}
 	}
 }

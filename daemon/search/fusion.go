@@ -151,8 +151,8 @@ func (ix *Index) cosines(query []float32, words, near []candidate) map[uint32]fl
 		known[c.chunk] = c.score
 	}
 	for _, c := range words {
-		if _, have := known[c.chunk]; !have && ix.vectors.known[c.chunk] {
-			known[c.chunk] = ix.vectors.cosine(query, c.chunk)
+		if _, have := known[c.chunk]; !have && ix.vectors.Has(c.chunk) {
+			known[c.chunk] = ix.vectors.Cosine(query, c.chunk)
 		}
 	}
 	return known

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/vector"
 )
 
 // parameters are those of BM25, see score and queryTerms. docs/dev/ranking.md explains their values.
@@ -62,7 +63,7 @@ type Index struct {
 	chunks    []chunk             // by chunk number; a deleted one keeps its number until compact
 	extents   []extent            // of the text, by chunk number
 	traits    []traits            // by chunk number
-	vectors   vectors             // by chunk number
+	vectors   vector.Rows         // by chunk number; a deleted one is among the waiting
 	live      int                 // chunks not deleted
 	languages [language.Count]int // documents, by language
 	totals    [fieldCount]uint64  // sums of the lengths of live chunks, by field

@@ -1,8 +1,9 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"slices"
+
+	"evalctl/daemon/search/document"
 )
 
 // entry is a document in the index.
@@ -69,7 +70,7 @@ func withRoom[T any](list []T) []T {
 func (ix *Index) add(doc *entry, chunks []counted) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
 	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
-	ix.vectors.grow(len(chunks))
+	ix.vectors.Grow(len(chunks))
 	var buf []byte
 	for i, c := range chunks {
 		c.sequence, buf = encodeSequence(buf, c.words)
@@ -97,7 +98,7 @@ func (ix *Index) remove(doc *entry) {
 	chunks := ix.chunksOf(doc)
 	for i := range chunks {
 		ch := &chunks[i]
-		ix.vectors.remove(doc.first + uint32(i))
+		ix.vectors.Remove(doc.first + uint32(i))
 		ix.live--
 		for field, n := range ch.lengths {
 			ix.totals[field] -= uint64(n)
@@ -128,7 +129,7 @@ func (ix *Index) compact() {
 func (ix *Index) dropDeleted() {
 	terms := ix.renumber(func(term uint32) bool { return ix.postings[term].live > 0 })
 	numbers := ix.compactChunks(terms)
-	ix.vectors.compact(numbers, ix.live)
+	ix.vectors.Compact(numbers, ix.live)
 	ix.compactPostings(terms, numbers)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 )
 
 // defaultTopK is the maximum number of hits for a query without TopK.
@@ -13,8 +14,8 @@ const defaultTopK = 10
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string
-	// Conditions are what passages must meet in every mode, see ParseOperators.
-	Conditions Conditions
+	// Conditions are what passages must meet in every mode, see question.ParseOperators.
+	Conditions question.Conditions
 	Mode       Mode // empty means auto
 	TopK       int  // maximum number of hits; 0 means 10
 	// CandidateK is the number of candidates that each leg of a hybrid contributes, that are

@@ -2,9 +2,10 @@ package search
 
 import (
 	"cmp"
-	"evalctl/daemon/search/document"
 	"math"
 	"slices"
+
+	"evalctl/daemon/search/document"
 )
 
 // candidate is a chunk with its score.
@@ -223,6 +224,11 @@ func (ix *Index) compare(a, b candidate) int {
 	case a.score < b.score:
 		return 1
 	}
-	x, y := &ix.chunks[a.chunk], &ix.chunks[b.chunk]
+	return ix.compareChunks(a.chunk, b.chunk)
+}
+
+// compareChunks orders live chunks by path and position.
+func (ix *Index) compareChunks(a, b uint32) int {
+	x, y := &ix.chunks[a], &ix.chunks[b]
 	return cmp.Or(cmp.Compare(x.doc.Path, y.doc.Path), cmp.Compare(x.ordinal, y.ordinal))
 }

@@ -3,10 +3,11 @@ package search
 import (
 	"cmp"
 	"context"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
+
+	"evalctl/daemon/search/document"
 )
 
 // maxRerankScore leaves space for scores below the lowest one of a reranker.

@@ -2,8 +2,9 @@ package search
 
 import (
 	"cmp"
-	"evalctl/daemon/search/document"
 	"fmt"
+
+	"evalctl/daemon/search/document"
 )
 
 // Limits and defaults of a query.
@@ -114,7 +115,7 @@ func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, group
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
-		h.Highlights = mergeSpans(h.Highlights, q.Conditions.spans(h.Text))
+		h.Highlights = mergeSpans(h.Highlights, phraseSpans(q.Conditions, h.Text))
 		h.MoreDuplicates = max(0, len(g.duplicates)-maxDuplicates)
 		for _, d := range g.duplicates[:len(g.duplicates)-h.MoreDuplicates] {
 			other := Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path}

@@ -1,13 +1,14 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 // Approximate scores choose the same chunks as exact ones, with the same scores to the last bit: of
