@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // minShare is the number of documents that is worth a goroutine.
@@ -25,7 +26,7 @@ type analysed struct {
 
 // analyse splits documents between as many goroutines as are worth their cost. Of the n analyses
 // that it returns, analysis w holds the documents w, w+n, w+2n and so on.
-func (ix *Index) analyse(docs []Document) []analysis {
+func (ix *Index) analyse(docs []document.Document) []analysis {
 	n := min(runtime.GOMAXPROCS(0), (len(docs)+minShare-1)/minShare)
 	analyses := make([]analysis, n)
 	var wg sync.WaitGroup
@@ -47,12 +48,12 @@ func (ix *Index) analyse(docs []Document) []analysis {
 	return analyses
 }
 
-func (a *analysis) add(doc Document, chunkSize int, given language.Language) {
+func (a *analysis) add(doc document.Document, chunkSize int, given language.Language) {
 	d := analysed{entry: &entry{Document: doc}}
 	if d.Language == language.None {
 		d.Language = cmp.Or(given, language.Detect(doc.Title+"\n"+doc.Text))
 	}
-	for _, c := range split(doc, chunkSize) {
+	for _, c := range document.Split(&doc, chunkSize) {
 		d.chunks = append(d.chunks, a.counter.count(newChunk(d.entry, c)))
 	}
 	a.docs = append(a.docs, d)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"evalctl/daemon/search/document"
 	"runtime"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 func TestPutMany(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // also on one processor
 	docs := newCorpus().documents(3 * maxBatch / 2)
-	docs = append(docs, Document{Path: docs[0].Path, Text: "replaced at once"}) // the later one is kept
+	docs = append(docs, document.Document{Path: docs[0].Path, Text: "replaced at once"}) // the later one is kept
 	many, single := New(nil), New(nil)
 	many.Put(docs...)
 	for _, d := range docs {

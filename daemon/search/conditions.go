@@ -2,19 +2,18 @@ package search
 
 import (
 	"cmp"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // source is the passages that a ranking chooses from: those of the documents that keep accepts, and
 // of them, if only is set, those that meet conditions.
 type source struct {
-	keep  func(*Document) bool
+	keep  func(*document.Document) bool
 	plain bool // keep accepts all but generated documents
 	only  bool
 	met   []metCondition // by chunk number
@@ -30,11 +29,11 @@ type metCondition struct {
 // meeting returns the source of the passages that meet conditions. Something to contain is looked for
 // in all documents that keep accepts, something to exclude only in those that would be found. Called
 // with mu held.
-func (ix *Index) meeting(c Conditions, keep func(*Document) bool) source {
+func (ix *Index) meeting(c Conditions, keep func(*document.Document) bool) source {
 	s := source{keep: keep}
 	if len(c.None) > 0 {
 		var known sync.Map // whether a document is excluded; keep is called concurrently
-		s.keep = func(d *Document) bool {
+		s.keep = func(d *document.Document) bool {
 			if !keep(d) {
 				return false
 			}
@@ -54,17 +53,14 @@ func (ix *Index) meeting(c Conditions, keep func(*Document) bool) source {
 }
 
 // excludes reports whether a document contains something that must not be in it.
-func (c Conditions) excludes(d *Document) bool {
+func (c Conditions) excludes(d *document.Document) bool {
 	return slices.ContainsFunc(c.None, func(p language.Phrase) bool { return isIn(p, d) })
 }
 
 // isIn reports whether a phrase is in a document.
-func isIn(p language.Phrase, d *Document) bool {
-	return p.In(d.Title) || p.In(pathWords(d.Path)) || slices.ContainsFunc(d.Tags, p.In) || p.In(d.Text)
+func isIn(p language.Phrase, d *document.Document) bool {
+	return p.In(d.Title) || p.In(d.PathWords()) || slices.ContainsFunc(d.Tags, p.In) || p.In(d.Text)
 }
-
-// pathWords returns the part of a path whose words a document is found by.
-func pathWords(p string) string { return strings.TrimSuffix(p, path.Ext(p)) }
 
 // collect sets the passages of a source, and the gains of the phrases. A phrase is counted in the
 // passages that the source keeps only.
@@ -194,7 +190,7 @@ func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondit
 			}
 		}
 		everywhere(titleField, doc.Title)
-		everywhere(pathField, pathWords(doc.Path))
+		everywhere(pathField, doc.PathWords())
 		for _, tag := range doc.Tags {
 			everywhere(labelsField, tag)
 		}

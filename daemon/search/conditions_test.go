@@ -11,11 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // garage is an index of short notes in several languages.
 func garage() *Index {
-	ix := New(&Options{ChunkSize: MinChunkSize})
+	ix := New(&Options{ChunkSize: document.MinChunkSize})
 	for path, text := range map[string]string{
 		"a/red.md":    "The red car is in the garage.",
 		"b/cars.md":   "Two red cars and a blue one. The car was red.",
@@ -28,10 +29,10 @@ func garage() *Index {
 			"Its second part has the blue whale, and much about the sea.\n\nIts third part is about the harbour only, and boats.",
 		"i/red-car/x.md": "What is here is named by its folder.",
 	} {
-		doc, _ := Parse(path, text)
+		doc, _ := document.Parse(path, text)
 		ix.Put(doc)
 	}
-	ix.Put(Document{Path: "j/titled.txt", Title: "Blue Moon", Tags: []string{"old song"}, Text: strings.Repeat("Nothing of it is in the text. ", 8)})
+	ix.Put(document.Document{Path: "j/titled.txt", Title: "Blue Moon", Tags: []string{"old song"}, Text: strings.Repeat("Nothing of it is in the text. ", 8)})
 	return ix
 }
 
@@ -134,8 +135,8 @@ func TestConditionsChoosePassages(t *testing.T) {
 
 // A phrase that the end of a passage cuts belongs to the passage in which it begins.
 func TestConditionsAcrossPassages(t *testing.T) {
-	ix := New(&Options{ChunkSize: MinChunkSize})
-	ix.Put(Document{Path: "a.txt", Text: strings.Repeat("Words that fill a line of text up.\n\n", 3) + "The end\n\nhere begins another passage of this text, of more words than fit."})
+	ix := New(&Options{ChunkSize: document.MinChunkSize})
+	ix.Put(document.Document{Path: "a.txt", Text: strings.Repeat("Words that fill a line of text up.\n\n", 3) + "The end\n\nhere begins another passage of this text, of more words than fit."})
 	words, conditions, _ := ParseOperators(`"here begins"`)
 	res := search(t, NewSearcher(ix, Config{}), Query{Text: words, Conditions: conditions})
 	if len(res.Hits) != 1 || !strings.HasSuffix(res.Hits[0].Text, "here") {
@@ -165,10 +166,10 @@ func TestConditionsProperty(t *testing.T) {
 		return s
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		ix := New(&Options{ChunkSize: MinChunkSize})
-		var docs []Document
+		ix := New(&Options{ChunkSize: document.MinChunkSize})
+		var docs []document.Document
 		for i := range rapid.IntRange(1, 6).Draw(t, "documents") {
-			docs = append(docs, Document{
+			docs = append(docs, document.Document{
 				Path: fmt.Sprintf("%d.txt", i), Text: text.Draw(t, "text"), Language: language.English,
 				Title: rapid.SampledFrom([]string{"", "cat dog"}).Draw(t, "title"), Date: time.Unix(0, 0),
 			})
@@ -205,7 +206,7 @@ func TestConditionsProperty(t *testing.T) {
 }
 
 // definition reports whether a document meets conditions, in the plainest way.
-func definition(d Document, c Conditions) bool {
+func definition(d document.Document, c Conditions) bool {
 	in := func(a Alternative) bool {
 		if a.Word != "" && language.English.Term(a.Word) != "" {
 			return slices.Contains(language.English.Terms(d.Title+" "+d.Text), language.English.Term(a.Word))

@@ -1,9 +1,7 @@
 package search
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	"evalctl/daemon/language"
 )
@@ -17,10 +15,6 @@ const (
 	labelsField
 	fieldCount
 )
-
-// maxField bounds each field except the text, in code points, so that a long title does not add to
-// every chunk of its document.
-const maxField = 1000
 
 // maxCount is the largest number of occurrences of a term in a field that is counted. More add
 // almost nothing to a score: even a tenth as many reach nearly the same gain.
@@ -82,23 +76,8 @@ func (c *counter) distinct() []termCount {
 	return out
 }
 
-// body returns the text without the headings at its beginning.
-func (ch *chunk) body() string {
-	if ch.headings == "" {
-		return ch.text
-	}
-	return afterHeadings(ch.text, ch.headings)
-}
-
-// fields returns the texts by which a chunk is found. A heading belongs to the labels and not to
-// the text. A heading that is also the title belongs to neither.
-func (ch *chunk) fields() [fieldCount]string {
-	doc, headings := ch.doc, ch.headings
-	headings = BelowTitle(doc.Title, headings)
-	return [fieldCount]string{
-		textField:   ch.body(),
-		titleField:  clip(doc.Title, maxField),
-		pathField:   clip(strings.TrimSuffix(doc.Path, path.Ext(doc.Path)), maxField),
-		labelsField: clip(strings.Join(doc.Tags, "\n")+"\n"+headings, maxField),
-	}
+// fields returns the texts by which a chunk is found, by field.
+func (ch *chunk) fields() (texts [fieldCount]string) {
+	texts[textField], texts[titleField], texts[pathField], texts[labelsField] = ch.doc.Fields(ch.headings, ch.text)
+	return texts
 }

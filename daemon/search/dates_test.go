@@ -1,6 +1,7 @@
 package search
 
 import (
+	"evalctl/daemon/search/document"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func TestMentioned(t *testing.T) {
 func TestDates(t *testing.T) {
 	ix := New(nil)
 	for path, date := range map[string]time.Time{"in.txt": may8, "out.txt": may8.AddDate(0, 3, 0), "undated.txt": {}} {
-		ix.Put(Document{Path: path, Text: "cat", Date: date})
+		ix.Put(document.Document{Path: path, Text: "cat", Date: date})
 	}
 	for _, h := range ix.Search(Query{Text: "The cat of May", AsOf: may8.AddDate(0, 6, 0)}).Hits {
 		want := 0.0

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -130,7 +130,7 @@ func (s *Searcher) embedAll(ctx context.Context) error {
 		begin := time.Now()
 		texts := make([]string, len(batch))
 		for i, p := range batch {
-			texts[i] = passageText(p.doc.Title, p.headings, p.text)
+			texts[i] = document.Passage(p.doc.Title, p.headings, p.text)
 		}
 		units, err := s.embed(ctx, texts)
 		if time.Since(begin) < slowBatch {
@@ -155,7 +155,7 @@ func (s *Searcher) embedAll(ctx context.Context) error {
 func chunkIDs(passages []passage, places []int) []string {
 	ids := make([]string, len(places))
 	for i, at := range places {
-		ids[i] = chunkID(passages[at].doc.Path, int(passages[at].ordinal))
+		ids[i] = document.ChunkID(passages[at].doc.Path, int(passages[at].ordinal))
 	}
 	return ids
 }
@@ -285,12 +285,4 @@ func (ix *Index) setVectors(passages []passage, units [][]float32) {
 			ix.vectors.set(n, units[i])
 		}
 	}
-}
-
-// passageText returns what models read of a chunk: the title, the headings above it and its text,
-// each once. A heading that is also the title, or that begins the text, is not repeated.
-func passageText(title, headings, text string) string {
-	parts := []string{title, BelowTitle(title, headings), strings.TrimSpace(afterHeadings(text, headings))}
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	return strings.Join(parts, "\n")
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func cats(n int) *Index {
 	ix := New(nil)
 	for i := range n {
-		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
 	}
 	return ix
 }
@@ -82,8 +83,8 @@ func TestPrepareWithoutAnEmbedder(t *testing.T) {
 // The title, headings and text of a chunk are embedded, each once.
 func TestWhatIsEmbedded(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "a.md", Title: "Trip", Text: "# Trip\n## Day 1\nsea"})
-	ix.Put(Document{Path: "b.txt", Text: "ocean"})
+	ix.Put(document.Document{Path: "a.md", Title: "Trip", Text: "# Trip\n## Day 1\nsea"})
+	ix.Put(document.Document{Path: "b.txt", Text: "ocean"})
 	var got []string
 	s := NewSearcher(ix, Config{Embedder: &meanings{before: func(_ context.Context, _ int64, texts []string) error {
 		got = append(got, texts...)
@@ -104,12 +105,12 @@ func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
 	e := &meanings{}
 	e.before = func(_ context.Context, call int64, _ []string) error {
 		if call == 1 {
-			ix.Put(Document{Path: "19.txt", Text: "dog"})
-			ix.Put(Document{Path: "new.txt", Text: "dog"})
+			ix.Put(document.Document{Path: "19.txt", Text: "dog"})
+			ix.Put(document.Document{Path: "new.txt", Text: "dog"})
 			for i := range 15 {
 				ix.Delete(fmt.Sprintf("%d.txt", i)) // compacts
 			}
-			ix.Put(Document{Path: "18.txt", Text: "cat dog"})
+			ix.Put(document.Document{Path: "18.txt", Text: "cat dog"})
 		}
 		return nil
 	}
@@ -167,7 +168,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 			t.Errorf("the one who stayed got %v after %d calls", err, e.calls.Load())
 		}
 
-		s.index.Put(Document{Path: "new.txt", Text: "dog"})
+		s.index.Put(document.Document{Path: "new.txt", Text: "dog"})
 		third, fourth := prepare(t.Context()), prepare(t.Context())
 		open <- errModel
 		for _, done := range []chan error{third, fourth} {
@@ -197,7 +198,7 @@ func TestEmbeddingSeesLateWrites(t *testing.T) {
 		s := NewSearcher(cats(1), Config{Embedder: &meanings{before: before}})
 		go s.Prepare(t.Context())
 		synctest.Wait()
-		s.index.Put(Document{Path: "late.txt", Text: "dog"})
+		s.index.Put(document.Document{Path: "late.txt", Text: "dog"})
 		done := make(chan Result, 1)
 		go func() {
 			res, err := s.Search(t.Context(), Query{Text: "hound", Mode: ModeSemantic})
@@ -299,7 +300,7 @@ func (p picky) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 // tried again when its document changes.
 func TestRefusedPassages(t *testing.T) {
 	ix := cats(150)
-	ix.Put(Document{Path: "bad.txt", Text: "POISON walrus"})
+	ix.Put(document.Document{Path: "bad.txt", Text: "POISON walrus"})
 	e := &meanings{}
 	var reported []string
 	s := NewSearcher(ix, Config{Embedder: picky{e}, Refused: func(ids []string, reason error) {
@@ -324,7 +325,7 @@ func TestRefusedPassages(t *testing.T) {
 	if len(ix.chunks) >= 150 || !ix.embedded() {
 		t.Errorf("%d chunks, %d to embed", len(ix.chunks), len(ix.unembedded()))
 	}
-	ix.Put(Document{Path: "bad.txt", Text: "better walrus"})
+	ix.Put(document.Document{Path: "bad.txt", Text: "better walrus"})
 	if len(ix.unembedded()) != 1 || len(ix.vectors.refused) != 0 {
 		t.Errorf("%d to embed, %v refused", len(ix.unembedded()), ix.vectors.refused)
 	}

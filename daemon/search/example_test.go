@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"evalctl/daemon/search/document"
 	"fmt"
 )
 
@@ -12,7 +13,7 @@ func Example() {
 		"garden.md":       "---\ntags: [plants]\n---\nThe tomatoes need water.\n",
 	}
 	for path, content := range files {
-		if doc, ok := Parse(path, content); ok {
+		if doc, ok := document.Parse(path, content); ok {
 			index.Put(doc)
 		}
 	}

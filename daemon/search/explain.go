@@ -1,5 +1,7 @@
 package search
 
+import "evalctl/daemon/search/document"
+
 // rankSuffix converts the key of a component's score to the key of its rank.
 const rankSuffix = "_rank"
 
@@ -41,5 +43,5 @@ func hitLeg(name string, hits []Hit) Leg {
 }
 
 func (ix *Index) chunkID(n uint32) string {
-	return chunkID(ix.chunks[n].doc.Path, int(ix.chunks[n].ordinal))
+	return document.ChunkID(ix.chunks[n].doc.Path, int(ix.chunks[n].ordinal))
 }

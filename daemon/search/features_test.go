@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
@@ -26,10 +27,10 @@ func talk() *Index {
 		"Anna: my lantern broke in the rain.",
 	}
 	for i, text := range turns {
-		ix.Put(Document{Path: fmt.Sprintf("talk/turn-%d.md", i+1), Title: "Session 1", Text: text, Date: may8})
+		ix.Put(document.Document{Path: fmt.Sprintf("talk/turn-%d.md", i+1), Title: "Session 1", Text: text, Date: may8})
 	}
-	ix.Put(Document{Path: "notes/boat.md", Title: "Boat", Text: "Paint the boat green before the race.", Date: may8.AddDate(0, 2, 0)})
-	ix.Put(Document{Path: "notes/flags.md", Title: "Flags", Text: "Signal flags, rain covers, a lantern."})
+	ix.Put(document.Document{Path: "notes/boat.md", Title: "Boat", Text: "Paint the boat green before the race.", Date: may8.AddDate(0, 2, 0)})
+	ix.Put(document.Document{Path: "notes/flags.md", Title: "Flags", Text: "Signal flags, rain covers, a lantern."})
 	return ix
 }
 
@@ -68,7 +69,7 @@ func bestOf(ix *Index) []scored {
 func byText(texts ...string) *Index {
 	ix := New(nil)
 	for i, text := range texts {
-		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: text})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d.txt", i), Text: text})
 	}
 	return ix
 }
@@ -76,7 +77,7 @@ func byText(texts ...string) *Index {
 func TestNeighbours(t *testing.T) {
 	ix := New(&Options{ChunkSize: 64})
 	put := func(path, text string, date time.Time) {
-		ix.Put(Document{Path: path, Text: text, Date: date})
+		ix.Put(document.Document{Path: path, Text: text, Date: date})
 	}
 	long := strings.Repeat("grass ", 10)
 	put("a/1.txt", "boat", may8)
@@ -149,7 +150,7 @@ func TestFeedbackOfLongQuestion(t *testing.T) {
 		},
 	} {
 		query := ix.queryTerms(c.question)
-		best := ix.best(query, func(d *Document) bool { return d.Text == "boat mast" }, 10)
+		best := ix.best(query, func(d *document.Document) bool { return d.Text == "boat mast" }, 10)
 		got := map[string]float64{}
 		for _, term := range ix.feedback(ix.known(query), []scored{{best[0], features{bm25: best[0].score}}}) {
 			got[ix.names[term.term]] = math.Round(term.weight*1e9) / 1e9
@@ -207,7 +208,7 @@ func TestFrequencies(t *testing.T) {
 func TestRescoredComeFirst(t *testing.T) {
 	ix := New(nil)
 	for i := range rescoreDepth + 100 {
-		ix.Put(Document{Path: fmt.Sprintf("%03d.txt", i), Text: "cat " + strings.Repeat("dog ", i%50), Date: may8})
+		ix.Put(document.Document{Path: fmt.Sprintf("%03d.txt", i), Text: "cat " + strings.Repeat("dog ", i%50), Date: may8})
 	}
 	hits := ix.Search(Query{Text: "cat", TopK: rescoreDepth + 100}).Hits
 	if len(hits) != rescoreDepth+100 {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ const sessionKey = "session_id"
 
 // keep reports whether a document may be found by a question asked at asOf; the zero time means
 // that the question was asked at no particular time.
-func (f *Filter) keep(d *Document, asOf time.Time) bool {
+func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
 	return (f.Generated || !d.Generated) && !f.Except[d.Path] &&
 		(asOf.IsZero() || !d.BadDate && dayNumber(d.Date) <= dayNumber(asOf)) &&
 		f.keepDate(d.Date) &&

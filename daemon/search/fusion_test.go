@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"evalctl/daemon/search/document"
 	"evalctl/internal/llm"
 )
 
@@ -326,8 +327,8 @@ func reciprocal(h Hit, rank string, weight float64) float64 {
 func TestAWeakEmbedderOnlyAdds(t *testing.T) {
 	ix := New(nil)
 	for i := range 30 {
-		ix.Put(Document{Path: fmt.Sprintf("%02d.txt", i), Text: fmt.Sprintf("cat number%d%s", i, repeat(" filler", i))})
-		ix.Put(Document{Path: fmt.Sprintf("kitten%02d.txt", i), Text: fmt.Sprintf("kitten kitten %d", i)})
+		ix.Put(document.Document{Path: fmt.Sprintf("%02d.txt", i), Text: fmt.Sprintf("cat number%d%s", i, repeat(" filler", i))})
+		ix.Put(document.Document{Path: fmt.Sprintf("kitten%02d.txt", i), Text: fmt.Sprintf("kitten kitten %d", i)})
 	}
 	for _, f := range []Fusion{FusionScore, FusionRRF} {
 		s := NewSearcher(ix, Config{Embedder: weak{&meanings{}}, Fusion: f})

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // termSet is a set of terms that may be in the index.
@@ -32,7 +33,7 @@ func (set *termSet) contains(term uint32) bool {
 // highlights returns the words of a chunk whose terms are wanted, in order.
 func (ix *Index) highlights(ch *chunk, wanted *termSet) []Span {
 	h := highlighter{text: ch.text}
-	body := ch.body()
+	body := document.Body(ch.headings, ch.text)
 	headings := len(ch.text) - len(body)
 	for start, end := range language.Words(ch.text[:headings]) {
 		if wanted.names[ix.wordTerm(ch.doc.Language, ch.text[start:end])] {

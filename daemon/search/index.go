@@ -1,11 +1,18 @@
+// Package search ranks passages of documents. An Index splits documents into chunks and keeps them in
+// memory, and a Searcher answers queries over an Index in every mode.
+//
+// It does not depend on storage or the wire: callers put documents into an Index, and rebuild it
+// when they need to.
 package search
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // parameters are those of BM25, see score and queryTerms. docs/dev/ranking.md explains their values.
@@ -26,7 +33,8 @@ var defaultParameters = parameters{k1: 1.6, b: 1, slack: 10, beyond: 0.5, scope:
 
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
-	// ChunkSize is the largest size of a chunk, from MinChunkSize to MaxChunkSize bytes; 0 means 1600.
+	// ChunkSize is the largest size of a chunk, see document.Split, from document.MinChunkSize to
+	// document.MaxChunkSize bytes; 0 means 1600.
 	// Texts whose letters take several bytes have chunks of as many letters.
 	ChunkSize int
 	// Language is that of documents which do not name theirs; None has it detected.
@@ -71,19 +79,15 @@ type Index struct {
 
 // New returns an empty index. Nil options mean the defaults.
 func New(opts *Options) *Index {
+	opts = cmp.Or(opts, &Options{})
 	ix := &Index{
 		parameters: defaultParameters,
 		weights:    defaultWeights,
-		chunkSize:  defaultChunkSize,
+		chunkSize:  document.ChunkSize(opts.ChunkSize),
+		language:   opts.Language,
 		docs:       map[string]*entry{},
 		vocabulary: newVocabulary(),
 		tallies:    newTallies(),
-	}
-	if opts != nil {
-		ix.language = opts.Language
-		if opts.ChunkSize != 0 {
-			ix.chunkSize = max(opts.ChunkSize, MinChunkSize)
-		}
 	}
 	ix.buffers.New = func() any { return &buffers{} }
 	ix.scratch.New = func() any { return &scratch{} }
@@ -126,7 +130,7 @@ func (ix *Index) Chunks() int {
 // last is kept. Many documents at once are analysed on all processors. A search sees each document
 // whole, but may see some of the documents and not yet the others. The caller must not modify Tags
 // and Metadata afterwards.
-func (ix *Index) Put(docs ...Document) {
+func (ix *Index) Put(docs ...document.Document) {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()
 	for batch := range slices.Chunk(docs, maxBatch) {
@@ -138,7 +142,7 @@ func (ix *Index) Put(docs ...Document) {
 // search waits for them.
 const maxBatch = 256
 
-func (ix *Index) putBatch(docs []Document) {
+func (ix *Index) putBatch(docs []document.Document) {
 	analyses := ix.analyse(docs)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"evalctl/daemon/search/document"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -16,7 +17,7 @@ func TestNeighboursOfMany(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 	for i, path := range paths {
-		ix.Put(Document{Path: path, Text: "cat"})
+		ix.Put(document.Document{Path: path, Text: "cat"})
 		if i%3 == 0 {
 			ix.Delete(paths[rng.IntN(i+1)])
 		}
@@ -38,7 +39,7 @@ func TestNeighboursOfMany(t *testing.T) {
 func TestNeighboursInOrder(t *testing.T) {
 	ix := New(nil)
 	for i := range 2000 {
-		ix.Put(Document{Path: fmt.Sprintf("turns/%04d.md", i), Text: "cat"})
+		ix.Put(document.Document{Path: fmt.Sprintf("turns/%04d.md", i), Text: "cat"})
 	}
 	checkNeighbours(t, ix)
 	if n := len(ix.order.blocks); n != 4 {

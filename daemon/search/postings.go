@@ -1,10 +1,13 @@
 package search
 
-import "slices"
+import (
+	"evalctl/daemon/search/document"
+	"slices"
+)
 
 // entry is a document in the index.
 type entry struct {
-	Document
+	document.Document
 	first, count uint32 // its chunks are the numbers from first to first+count-1
 	prev, next   *entry // see neighbours
 	read         bool   // from a snapshot: its strings are parts of blocks.texts
@@ -29,9 +32,9 @@ type chunk struct {
 	sequence sequence
 }
 
-func newChunk(doc *entry, c textChunk) chunk {
+func newChunk(doc *entry, c document.Chunk) chunk {
 	return chunk{
-		doc: doc, ordinal: uint32(c.ordinal), start: uint32(c.start), text: c.text, headings: c.headings,
+		doc: doc, ordinal: uint32(c.Ordinal), start: uint32(c.Start), text: c.Text, headings: c.Headings,
 	}
 }
 

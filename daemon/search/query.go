@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // defaultTopK is the maximum number of hits for a query without TopK.
@@ -170,7 +171,7 @@ type Span struct {
 func (ix *Index) hit(c candidate, wanted *termSet) Hit {
 	chunk := &ix.chunks[c.chunk]
 	return Hit{
-		ChunkID:     chunkID(chunk.doc.Path, int(chunk.ordinal)),
+		ChunkID:     document.ChunkID(chunk.doc.Path, int(chunk.ordinal)),
 		Path:        chunk.doc.Path,
 		Title:       chunk.doc.Title,
 		HeadingPath: chunk.headings,

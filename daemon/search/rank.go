@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"evalctl/daemon/search/document"
 	"math"
 	"slices"
 )
@@ -109,7 +110,7 @@ func weightedCount(counts tally, norm float64) float64 {
 
 // best returns the k best chunks by BM25F alone, best first, of the documents that keep accepts;
 // nil accepts all but generated ones. Called with mu held.
-func (ix *Index) best(terms []queryTerm, keep func(*Document) bool, k int) []candidate {
+func (ix *Index) best(terms []queryTerm, keep func(*document.Document) bool, k int) []candidate {
 	s := ix.scratch.Get().(*scratch)
 	defer ix.scratch.Put(s)
 	if len(terms) <= maxRoughTerms && ix.countPostings(terms) >= manyPostings {

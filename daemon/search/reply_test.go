@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // chat is an index of the turns of one conversation, in order.
 func chat(turns ...string) *Index {
 	ix := New(nil)
 	for i, text := range turns {
-		ix.Put(Document{
+		ix.Put(document.Document{
 			Path: fmt.Sprintf("chat/%03d.txt", i), Text: text, Date: time.Date(2024, 5, 8, 0, 0, 0, 0, time.UTC),
 		})
 	}
@@ -116,7 +117,7 @@ func TestRepliesAmongMany(t *testing.T) {
 
 // Documents that are no turns are ranked as if there were no replies.
 func TestRepliesCostDocumentsNothing(t *testing.T) {
-	docs := []Document{{Path: "a.txt", Text: "Where was the holiday?"}, {Path: "b.txt", Text: "In Lisbon."}}
+	docs := []document.Document{{Path: "a.txt", Text: "Where was the holiday?"}, {Path: "b.txt", Text: "In Lisbon."}}
 	ix := New(nil)
 	ix.Put(docs...) // without a date
 	if hits := ix.Search(Query{Text: "holiday"}).Hits; len(hits) != 1 || hits[0].Components[componentReply] != 0 {

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
@@ -50,7 +51,7 @@ func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 func (s *Searcher) rerankScores(ctx context.Context, query string, hits []Hit) ([]float64, error) {
 	texts := make([]string, len(hits))
 	for i, h := range hits {
-		texts[i] = passageText(h.Title, h.HeadingPath, h.Text)
+		texts[i] = document.Passage(h.Title, h.HeadingPath, h.Text)
 	}
 	scores, err := s.cfg.Reranker.Rerank(ctx, query, texts)
 	if ctx.Err() != nil {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"evalctl/daemon/search/document"
 	"fmt"
 )
 
@@ -53,7 +54,7 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	from := ix.meeting(q.Conditions, func(d *Document) bool { return q.Filter.keep(d, q.AsOf) })
+	from := ix.meeting(q.Conditions, func(d *document.Document) bool { return q.Filter.keep(d, q.AsOf) })
 	from.plain = len(q.Conditions.None) == 0 && q.Filter.plain(q.AsOf)
 	terms, leftOut := ix.heaviest(ix.queryTerms(q.Text))
 	for {

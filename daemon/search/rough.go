@@ -1,5 +1,7 @@
 package search
 
+import "evalctl/daemon/search/document"
+
 // rough adds up approximate scores, to find the chunks whose scores are worth computing. Between
 // searches, all scores are zero.
 type rough struct {
@@ -23,7 +25,7 @@ const (
 )
 
 // best is Index.best for many postings.
-func (r *rough) best(ix *Index, s *scratch, terms []queryTerm, keep func(*Document) bool, k int) []candidate {
+func (r *rough) best(ix *Index, s *scratch, terms []queryTerm, keep func(*document.Document) bool, k int) []candidate {
 	highest := r.score(ix, terms)
 	found := r.choose(ix, s, float32(roughLevels-1)/highest, keep, k)
 	for _, n := range r.touched {
@@ -91,7 +93,7 @@ func (r *rough) share(ix *Index, term, chunk uint32, number uint8) float32 {
 }
 
 // choose returns the chunks that may be among the k best of the documents that keep accepts.
-func (r *rough) choose(ix *Index, s *scratch, scale float32, keep func(*Document) bool, k int) []uint32 {
+func (r *rough) choose(ix *Index, s *scratch, scale float32, keep func(*document.Document) bool, k int) []uint32 {
 	counts := &s.levels.counts
 	clear(counts[:])
 	for _, n := range r.touched {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func TestRoughScores(t *testing.T) {
 		texts := rapid.SliceOfN(text, 1, 5).Draw(t, "texts")
 		n := rapid.IntRange(1, 150).Draw(t, "documents")
 		for i := range n {
-			doc := Document{Path: fmt.Sprintf("%d.txt", (i*7919)%n), Text: texts[i%len(texts)], Generated: i%11 == 3}
+			doc := document.Document{Path: fmt.Sprintf("%d.txt", (i*7919)%n), Text: texts[i%len(texts)], Generated: i%11 == 3}
 			if i%3 == 0 {
 				doc.Title = "owl dog"
 			}
@@ -32,8 +33,8 @@ func TestRoughScores(t *testing.T) {
 		}
 		terms := ix.queryTerms(text.Draw(t, "query"))
 		k := rapid.IntRange(1, 40).Draw(t, "k")
-		keep := rapid.SampledFrom([]func(*Document) bool{
-			nil, func(*Document) bool { return true }, func(d *Document) bool { return d.Path < "3" },
+		keep := rapid.SampledFrom([]func(*document.Document) bool{
+			nil, func(*document.Document) bool { return true }, func(d *document.Document) bool { return d.Path < "3" },
 		}).Draw(t, "keep")
 
 		s := &scratch{}

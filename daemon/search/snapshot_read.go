@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/binary"
+	"evalctl/daemon/search/document"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -357,7 +358,7 @@ func (ix *Index) analysisUnchanged() bool {
 	step := max(len(ix.chunks)/sampled, 1)
 	for n := 0; n < len(ix.chunks); n += step {
 		doc := ix.chunks[n].doc
-		parts := split(doc.Document, ix.chunkSize)
+		parts := document.Split(&doc.Document, ix.chunkSize)
 		if len(parts) != int(doc.count) {
 			return false
 		}

@@ -1,5 +1,7 @@
 package search
 
+import "evalctl/daemon/search/document"
+
 // traits are what most searches need to know of a chunk's document. They take one byte, where the
 // document is far away in memory.
 type traits uint8
@@ -10,7 +12,7 @@ const (
 	dated
 )
 
-func traitsOf(d *Document) traits {
+func traitsOf(d *document.Document) traits {
 	t := present
 	if d.Generated {
 		t |= generated
@@ -23,7 +25,7 @@ func traitsOf(d *Document) traits {
 
 // accepts reports whether keep accepts the document of a chunk. A nil keep accepts all documents but
 // generated ones.
-func (ix *Index) accepts(keep func(*Document) bool, chunk uint32) bool {
+func (ix *Index) accepts(keep func(*document.Document) bool, chunk uint32) bool {
 	if keep == nil {
 		return ix.traits[chunk]&(present|generated) == present
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"runtime"
@@ -134,7 +135,7 @@ func unit(vector []float32) ([]float32, error) {
 // the documents that keep accepts. It is exact, although it reads the codes of most vectors only.
 // Chunks without a vector, or with a cosine that is not above 0, are never returned. Called with mu
 // held; keep is called concurrently.
-func (ix *Index) nearest(query []float32, keep func(*Document) bool, k int) []candidate {
+func (ix *Index) nearest(query []float32, keep func(*document.Document) bool, k int) []candidate {
 	rows := len(ix.vectors.known)
 	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))
 	found := make([][]candidate, workers)
@@ -156,7 +157,7 @@ func (v *vectors) cosine(query []float32, n uint32) float64 {
 }
 
 // nearestOf is nearest for the chunks from start to end, in no particular order.
-func (ix *Index) nearestOf(query []float32, keep func(*Document) bool, k, start, end int) []candidate {
+func (ix *Index) nearestOf(query []float32, keep func(*document.Document) bool, k, start, end int) []candidate {
 	var top []candidate // a heap, the worst first
 	codes := encodeQuery(query)
 	least := 0. // what the cosine of one of the best is at least

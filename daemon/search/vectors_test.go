@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func anyDocument(*Document) bool { return true }
+func anyDocument(*document.Document) bool { return true }
 
 func cosine(a, b []float32) float64 {
 	var ab, aa, bb float64
@@ -35,7 +36,7 @@ func TestNearestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ix := New(&Options{ChunkSize: 64})
 		s := NewSearcher(ix, Config{Embedder: &meanings{}})
-		docs := map[string]Document{}
+		docs := map[string]document.Document{}
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {
 			path := rapid.SampledFrom([]string{"a.md", "b.md", "c.txt", "d/e.md", "f.txt"}).Draw(t, "path")
 			switch rapid.IntRange(0, 4).Draw(t, "change") {
@@ -47,7 +48,7 @@ func TestNearestProperties(t *testing.T) {
 					t.Fatal(err)
 				}
 			default:
-				docs[path] = Document{Path: path, Title: "Sea", Text: text.Draw(t, "text")}
+				docs[path] = document.Document{Path: path, Title: "Sea", Text: text.Draw(t, "text")}
 				ix.Put(docs[path])
 			}
 		}
@@ -57,9 +58,9 @@ func TestNearestProperties(t *testing.T) {
 		query := meaning(text.Draw(t, "query"))
 		want := map[string]float64{}
 		for _, d := range docs {
-			for _, c := range split(d, 64) {
-				if score := cosine(query, meaning(passageText(d.Title, c.headings, c.text))); score > 0 {
-					want[chunkID(d.Path, c.ordinal)] = score
+			for _, c := range document.Split(&d, 64) {
+				if score := cosine(query, meaning(document.Passage(d.Title, c.Headings, c.Text))); score > 0 {
+					want[document.ChunkID(d.Path, c.Ordinal)] = score
 				}
 			}
 		}
@@ -112,7 +113,7 @@ func randomVector(rng *rand.Rand, dimension int) []float32 {
 func randomVectors(rows, dimension int) (*Index, *rand.Rand) {
 	ix, rng := New(nil), rand.New(rand.NewPCG(1, 2))
 	for n := range uint32(rows) {
-		doc := &entry{Document: Document{Path: fmt.Sprintf("%06d.md", n)}, first: n, count: 1}
+		doc := &entry{Document: document.Document{Path: fmt.Sprintf("%06d.md", n)}, first: n, count: 1}
 		ix.chunks = append(ix.chunks, chunk{doc: doc})
 		ix.vectors.grow(1)
 		ix.vectors.set(n, randomVector(rng, dimension))
@@ -140,7 +141,7 @@ func TestVectorsAreFreed(t *testing.T) {
 	ix := New(nil)
 	s := NewSearcher(ix, Config{Embedder: &meanings{}})
 	for i := range 4 * blockRows {
-		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
 	}
 	if err := s.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -181,7 +182,7 @@ func BenchmarkVectors(b *testing.B) {
 	var before, after runtime.MemStats
 	ix, rng := New(nil), rand.New(rand.NewPCG(3, 4))
 	ix.chunks = make([]chunk, rows)
-	doc := &entry{Document: Document{Path: "a.md"}}
+	doc := &entry{Document: document.Document{Path: "a.md"}}
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for n := range uint32(rows) {

@@ -1,10 +1,6 @@
-// Package search ranks passages of documents. Parse converts a stored file into a Document, an
-// Index splits documents into chunks along their structure and keeps them in memory, and a Searcher
-// answers queries over an Index in every mode.
-//
-// It does not depend on storage or the wire: callers put documents into an Index, and rebuild it
-// when they need to.
-package search
+// Package document reads stored files as documents, each with its title, date, tags and text, and
+// splits their texts into chunks along their structure, the units that a search ranks and returns.
+package document
 
 import (
 	"path"
@@ -16,27 +12,26 @@ import (
 	"evalctl/daemon/language"
 )
 
-// Document is one file, as the index sees it.
+// Document is one file, as an index sees it.
 type Document struct {
-	Path  string // the key: a later document of the same path replaces it
+	Path  string // the key: in an index, a later document of the same path replaces it
 	Title string
 	Tags  []string
 	Date  time.Time // zero = undated
-	// Metadata is returned with every hit and must not be modified after Put. Parse sets it as
-	// described at frontmatter.Fields.
+	// Metadata is returned with every hit. Parse sets it as described at frontmatter.Fields.
 	Metadata map[string]any
 	Text     string // valid UTF-8; it is split into chunks, searched and quoted
 	// Source is the caller's: it identifies the version of the file from which the document was
 	// made. Snapshots keep it.
 	Source string
-	// Language is that of the words. If it is None, Put detects it from title and text.
+	// Language is that of the words. If it is None, an index detects it from title and text.
 	Language language.Language
 	// BadDate reports that the document has a date which could not be read; Date is zero then. Such
-	// a document is found neither by a query with AsOf, because its date may be later, nor by a
+	// a document is found neither by a query asked at a time, because its date may be later, nor by a
 	// query for a range of dates.
 	BadDate bool
 	// Generated documents (their base name begins with "_", as that of a brain's own indexes and
-	// digests) are found only with Filter.Generated.
+	// digests) are found only by queries that ask for them.
 	Generated bool
 }
 
@@ -115,20 +110,4 @@ func Indexed(name string) bool {
 func isState(name string) bool {
 	folder, _, _ := strings.Cut(name, "/")
 	return folder == "jobs" || folder == "originals" || folder == "sessions"
-}
-
-// oneLine joins the words of s with single spaces.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(s), " ")
-}
-
-// clip returns the first n code points of s.
-func clip(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

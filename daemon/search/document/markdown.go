@@ -1,4 +1,4 @@
-package search
+package document
 
 import "strings"
 
@@ -61,21 +61,6 @@ func joinHeadings(path []string) string {
 	return clip(strings.Join(set, headingSeparator), maxHeadingPath)
 }
 
-// afterHeadings returns text without the lines at its beginning that are headings of the path.
-func afterHeadings(text, path string) string {
-	path = headingSeparator + path + headingSeparator
-	for text != "" {
-		end := lineEnd(text, 0)
-		level, title := heading(text[:end])
-		if level == 0 && strings.TrimSpace(text[:end]) != "" ||
-			level > 0 && !strings.Contains(path, headingSeparator+clip(title, maxHeading)+headingSeparator) {
-			break
-		}
-		text = text[end:]
-	}
-	return text
-}
-
 // firstHeading returns the text of the first heading, "" if there is none.
 func firstHeading(text string) string {
 	var fence fence
@@ -114,15 +99,6 @@ func heading(line string) (level int, title string) {
 	return level, oneLine(title)
 }
 
-// BelowTitle returns the heading path of a chunk without its first heading if that is the title of
-// the document, which a heading path has in a shorter form.
-func BelowTitle(title, headings string) string {
-	if first, rest, _ := strings.Cut(headings, headingSeparator); first == clip(title, maxHeading) {
-		return rest
-	}
-	return headings
-}
-
 // fence tracks code fences line by line.
 type fence struct {
 	mark byte
@@ -157,4 +133,20 @@ func lineEnd(text string, start int) int {
 		return start + i + 1
 	}
 	return len(text)
+}
+
+// oneLine joins the words of s with single spaces.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// clip returns the first n code points of s.
+func clip(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
 }

@@ -1,6 +1,7 @@
-package search
+package document
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -9,23 +10,33 @@ import (
 	"evalctl/daemon/frontmatter"
 )
 
-// defaultChunkSize is the default limit of a chunk, in bytes of UTF-8: about 250 words, which is
-// long enough for one thought and short enough to be about one.
-const defaultChunkSize = 1600
-
 const (
+	// defaultChunkSize is about 250 words, which is long enough for one thought and short enough to
+	// be about one.
+	defaultChunkSize = 1600
 	// MinChunkSize keeps a piece (half a chunk) larger than any code point.
 	MinChunkSize = 64
 	// MaxChunkSize is about as much of a text as models read.
 	MaxChunkSize = 8000
 )
 
-// textChunk is a passage of a document, the unit that is ranked and returned.
-type textChunk struct {
-	ordinal  int // position among the chunks of the document, from 0
-	start    int // byte offset of text in the document's Text
-	text     string
-	headings string // "Trip > Day 2"; "" outside any heading
+// Chunk is a passage of a document, the unit that is ranked and returned.
+type Chunk struct {
+	Ordinal  int // position among the chunks of the document, from 0
+	Start    int // byte offset of Text in the document's Text
+	Text     string
+	Headings string // "Trip > Day 2"; "" outside any heading
+}
+
+// ChunkID identifies a chunk by its document's path and its ordinal.
+func ChunkID(path string, ordinal int) string {
+	return path + "#" + strconv.Itoa(ordinal)
+}
+
+// ChunkSize returns the limit of a chunk that a size means, in bytes of UTF-8: 1600 for 0, and
+// MinChunkSize for less than that.
+func ChunkSize(size int) int {
+	return max(cmp.Or(size, defaultChunkSize), MinChunkSize)
 }
 
 // letterSize returns how many bytes most letters of a text take, so that a chunk has as many letters
@@ -35,9 +46,8 @@ func letterSize(text string) int {
 	return max(1, (len(text)+letters/2)/letters)
 }
 
-// split cuts the text of doc into chunks of at most size bytes, in order, and of as many times more as
-// its letters take bytes (see letterSize), but of at most MaxChunkSize. Size 0 means
-// defaultChunkSize, a size below MinChunkSize means MinChunkSize. Chunks do not overlap, neither
+// Split cuts the text of doc into chunks of at most ChunkSize(size) bytes, in order, and of as many
+// times more as its letters take bytes, but of at most MaxChunkSize. Chunks do not overlap, neither
 // begin nor end with white space, and leave out nothing but white space. A document of white space
 // has no chunks.
 //
@@ -45,17 +55,14 @@ func letterSize(text string) int {
 // until the next one does not fit. A passage is the largest unit of at most half a chunk: a
 // paragraph or fenced code block, else a line, a sentence, a word, and finally a piece of a word.
 // So every chunk of a section except its last is at least half full.
-func split(doc Document, size int) []textChunk {
-	if size == 0 {
-		size = defaultChunkSize
-	}
-	size = max(size, MinChunkSize)
+func Split(doc *Document, size int) []Chunk {
+	size = ChunkSize(size)
 	size = max(size, min(size*letterSize(doc.Text), MaxChunkSize))
 	parts := []section{{end: len(doc.Text)}}
 	if frontmatter.IsMarkdown(doc.Path) {
 		parts = sections(doc.Text)
 	}
-	var chunks []textChunk
+	var chunks []Chunk
 	for _, part := range parts {
 		start := part.start
 		for _, end := range packs(doc.Text, part, size) {
@@ -66,27 +73,14 @@ func split(doc Document, size int) []textChunk {
 	return chunks
 }
 
-// CountChunks returns how many chunks an Index with these options makes of a document.
-func CountChunks(doc Document, opts *Options) int {
-	size := 0
-	if opts != nil {
-		size = opts.ChunkSize
-	}
-	return len(split(doc, size))
-}
-
-func appendChunk(chunks []textChunk, doc Document, start, end int, headings string) []textChunk {
+func appendChunk(chunks []Chunk, doc *Document, start, end int, headings string) []Chunk {
 	text := strings.TrimLeftFunc(doc.Text[start:end], unicode.IsSpace)
 	start = end - len(text)
 	text = strings.TrimRightFunc(text, unicode.IsSpace)
 	if text == "" {
 		return chunks
 	}
-	return append(chunks, textChunk{ordinal: len(chunks), start: start, text: text, headings: headings})
-}
-
-func chunkID(path string, ordinal int) string {
-	return path + "#" + strconv.Itoa(ordinal)
+	return append(chunks, Chunk{Ordinal: len(chunks), Start: start, Text: text, Headings: headings})
 }
 
 // packs returns the ends of the chunks of a section, including the white space around them.

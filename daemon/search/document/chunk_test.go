@@ -1,7 +1,8 @@
-package search
+package document
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,10 +15,10 @@ import (
 )
 
 // show writes chunks as "heading path|text".
-func show(chunks []textChunk) []string {
+func show(chunks []Chunk) []string {
 	var out []string
 	for _, c := range chunks {
-		out = append(out, c.headings+"|"+c.text)
+		out = append(out, c.Headings+"|"+c.Text)
 	}
 	return out
 }
@@ -54,7 +55,7 @@ func TestSplit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			doc := Document{Path: tt.path, Text: tt.text}
-			if diff := cmp.Diff(tt.want, show(split(doc, tt.size))); diff != "" {
+			if diff := cmp.Diff(tt.want, show(Split(&doc, tt.size))); diff != "" {
 				t.Errorf("chunks differ (-want +got):\n%s", diff)
 			}
 			checkChunks(t, doc, max(tt.size, MinChunkSize))
@@ -67,9 +68,9 @@ func TestHeadingPathIsBounded(t *testing.T) {
 	for i := range 6 {
 		fmt.Fprintf(&text, "%s %s\nx\n", strings.Repeat("#", i+1), strings.Repeat("long ", 100))
 	}
-	for _, c := range split(Document{Path: "a.md", Text: text.String()}, 0) {
-		if n := utf8.RuneCountInString(c.headings); n > maxHeadingPath {
-			t.Errorf("chunk %d: heading path of %d code points", c.ordinal, n)
+	for _, c := range Split(&Document{Path: "a.md", Text: text.String()}, 0) {
+		if n := utf8.RuneCountInString(c.Headings); n > maxHeadingPath {
+			t.Errorf("chunk %d: heading path of %d code points", c.Ordinal, n)
 		}
 	}
 }
@@ -83,21 +84,21 @@ type errorer interface {
 func checkChunks(t errorer, doc Document, size int) {
 	limit := max(size, min(size*letterSize(doc.Text), MaxChunkSize))
 	end := 0
-	for i, c := range split(doc, size) {
-		if id := chunkID(doc.Path, c.ordinal); c.ordinal != i || id != fmt.Sprintf("%s#%d", doc.Path, i) {
-			t.Errorf("chunk %d has ordinal %d and id %q", i, c.ordinal, id)
+	for i, c := range Split(&doc, size) {
+		if id := ChunkID(doc.Path, c.Ordinal); c.Ordinal != i || id != fmt.Sprintf("%s#%d", doc.Path, i) {
+			t.Errorf("chunk %d has ordinal %d and id %q", i, c.Ordinal, id)
 		}
-		if c.start < end || doc.Text[c.start:c.start+len(c.text)] != c.text {
-			t.Errorf("chunk %d is not text[%d:%d], or overlaps one that ends at %d", i, c.start, c.start+len(c.text), end)
+		if c.Start < end || doc.Text[c.Start:c.Start+len(c.Text)] != c.Text {
+			t.Errorf("chunk %d is not text[%d:%d], or overlaps one that ends at %d", i, c.Start, c.Start+len(c.Text), end)
 			return
 		}
-		if gap := doc.Text[end:c.start]; strings.TrimSpace(gap) != "" {
+		if gap := doc.Text[end:c.Start]; strings.TrimSpace(gap) != "" {
 			t.Errorf("%q before chunk %d is in no chunk", gap, i)
 		}
-		if len(c.text) == 0 || len(c.text) > limit || strings.TrimFunc(c.text, unicode.IsSpace) != c.text || !utf8.ValidString(c.text) {
-			t.Errorf("chunk %d is empty, over %d bytes, not trimmed or not UTF-8: %q", i, limit, c.text)
+		if len(c.Text) == 0 || len(c.Text) > limit || strings.TrimFunc(c.Text, unicode.IsSpace) != c.Text || !utf8.ValidString(c.Text) {
+			t.Errorf("chunk %d is empty, over %d bytes, not trimmed or not UTF-8: %q", i, limit, c.Text)
 		}
-		end = c.start + len(c.text)
+		end = c.Start + len(c.Text)
 	}
 	if rest := doc.Text[end:]; strings.TrimSpace(rest) != "" {
 		t.Errorf("%q at the end is in no chunk", rest)
@@ -119,16 +120,24 @@ func TestSplitProperties(t *testing.T) {
 // checkFilled checks that all chunks of a section except its last are at least half full, counting
 // the white space around them.
 func checkFilled(t errorer, doc Document, size int) {
-	chunks := split(doc, size)
+	chunks := Split(&doc, size)
 	for i := 0; i+1 < len(chunks); i++ {
 		next := chunks[i+1]
-		startsSection := frontmatter.IsMarkdown(doc.Path) && strings.HasPrefix(next.text, "#")
+		startsSection := frontmatter.IsMarkdown(doc.Path) && strings.HasPrefix(next.Text, "#")
 		before := 0
 		if i > 0 {
-			before = chunks[i-1].start + len(chunks[i-1].text)
+			before = chunks[i-1].Start + len(chunks[i-1].Text)
 		}
-		if filled := next.start - before; !startsSection && filled*2 < size {
-			t.Errorf("chunk %d %q takes only %d of %d bytes", i, chunks[i].text, filled, size)
+		if filled := next.Start - before; !startsSection && filled*2 < size {
+			t.Errorf("chunk %d %q takes only %d of %d bytes", i, chunks[i].Text, filled, size)
 		}
+	}
+}
+
+// The limits decide which chunks and terms stored indexes have.
+func TestLimits(t *testing.T) {
+	got := []int{maxTitle, maxField, maxHeading, maxHeadingPath, MinChunkSize, ChunkSize(0), ChunkSize(1)}
+	if want := []int{512, 1000, 100, 256, 64, 1600, 64}; !slices.Equal(got, want) {
+		t.Errorf("limits are %d, chosen were %d", got, want)
 	}
 }

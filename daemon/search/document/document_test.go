@@ -1,4 +1,4 @@
-package search
+package document
 
 import (
 	"encoding/json"
@@ -106,12 +106,5 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("metadata cannot be sent: %v", err)
 		}
 		checkChunks(t, doc, 64)
-		ix := New(&Options{ChunkSize: 64})
-		ix.Put(doc)
-		ix.Search(Query{Text: doc.Text})
-		ix.Delete(doc.Path)
-		if ix.Len() != 0 || ix.totals != [fieldCount]uint64{} || len(ix.names) != 0 {
-			t.Errorf("%d documents, %d terms, lengths %d left", ix.Len(), len(ix.names), ix.totals)
-		}
 	})
 }
