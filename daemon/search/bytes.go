@@ -46,20 +46,6 @@ func (ix *Index) Bytes() int64 {
 	return int64(sum)
 }
 
-// blocks are what the parts of a snapshot were read into, and lists of postings compacted.
-type blocks struct {
-	documents int // entries
-	chunks    []uint32
-	tallies   []uint8
-	texts     int // bytes of the parts with documents
-}
-
-// within reports whether a list is a part of a block.
-func within[T any](list, block []T) bool {
-	first, from := uintptr(unsafe.Pointer(unsafe.SliceData(list))), uintptr(unsafe.Pointer(unsafe.SliceData(block)))
-	return first >= from && first < from+uintptr(cap(block))*unsafe.Sizeof(*new(T))
-}
-
 func (doc *entry) bytes() int {
 	text := func(s string) int {
 		if doc.read {

@@ -205,16 +205,14 @@ func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondit
 }
 
 // bestOf is best for the passages of a source. In one with conditions, a phrase scores like a term.
-func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
+func (ix *Index) bestOf(sc *scratch, s source, query []weighedTerm, k int) []candidate {
 	if !s.only {
 		if s.plain {
-			return ix.best(terms, nil, k)
+			return ix.best(sc, query, nil, k)
 		}
-		return ix.best(terms, s.keep, k)
+		return ix.best(sc, query, s.keep, k)
 	}
-	sc := ix.scratch.Get().(*scratch)
-	defer ix.scratch.Put(sc)
-	ix.score(&sc.scores, terms)
+	ix.score(&sc.scores, query)
 	norm := ix.lengthNorm()
 	top := make([]candidate, len(s.met))
 	for i, m := range s.met {

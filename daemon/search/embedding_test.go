@@ -186,7 +186,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if s.embedding != nil {
+		if s.embedding.run != nil {
 			t.Error("still embedding, for nobody")
 		}
 	})

@@ -92,7 +92,7 @@ func TestNeighbours(t *testing.T) {
 	put("c/1.txt", "boat", time.Time{})
 	put("c/2.txt", "harbour", time.Time{})
 	best := bestOf(ix)
-	ix.addNeighbours(ix.known(ix.queryTerms("boat")), best)
+	ix.addNeighbours(&scratch{}, ix.known(ix.queryTerms("boat")), best)
 	var got []string
 	for _, f := range best {
 		if f.neighbours > 0 {
@@ -113,12 +113,12 @@ func TestNeighbours(t *testing.T) {
 func TestFeedback(t *testing.T) {
 	ix := byText("boat mast sail", "boat mast", "mast sail rope", "rope knot", "knot")
 	query := ix.known(ix.queryTerms("boat"))
-	best := ix.best(ix.queryTerms("boat"), nil, 10)
+	best := ix.best(&scratch{}, query, nil, 10)
 	all := make([]scored, len(best))
 	for i, c := range best {
 		all[i] = scored{c, features{bm25: c.score}}
 	}
-	terms := ix.feedback(query, all)
+	terms := ix.feedback(&scratch{}, query, all)
 	var got []string
 	for _, term := range terms {
 		got = append(got, ix.names[term.term])
@@ -128,11 +128,11 @@ func TestFeedback(t *testing.T) {
 		t.Errorf("feedback is %v of weights %v, want %v", got, terms, want)
 	}
 	chunks := bestOf(ix)
-	ix.addFeedback(terms, chunks)
+	ix.addFeedback(&scratch{}, terms, chunks)
 	if !(chunks[0].feedback > chunks[1].feedback && chunks[2].feedback > 0 && chunks[3].feedback == 0) {
 		t.Errorf("feedback scores %+v", chunks)
 	}
-	if terms := ix.feedback(nil, nil); len(terms) != 0 {
+	if terms := ix.feedback(&scratch{}, nil, nil); len(terms) != 0 {
 		t.Errorf("feedback without hits is %v", terms)
 	}
 }
@@ -150,10 +150,10 @@ func TestFeedbackOfLongQuestion(t *testing.T) {
 			map[string]float64{"mast": .2 * 8 / 10, "boat": 3 * 2. / 10},
 		},
 	} {
-		query := ix.queryTerms(c.question)
-		best := ix.best(query, func(d *document.Document) bool { return d.Text == "boat mast" }, 10)
+		query := ix.known(ix.queryTerms(c.question))
+		best := ix.best(&scratch{}, query, func(d *document.Document) bool { return d.Text == "boat mast" }, 10)
 		got := map[string]float64{}
-		for _, term := range ix.feedback(ix.known(query), []scored{{best[0], features{bm25: best[0].score}}}) {
+		for _, term := range ix.feedback(&scratch{}, query, []scored{{best[0], features{bm25: best[0].score}}}) {
 			got[ix.names[term.term]] = math.Round(term.weight*1e9) / 1e9
 		}
 		for name, weight := range c.want {
@@ -185,7 +185,7 @@ func TestFrequencies(t *testing.T) {
 		s := &scratch{}
 		in := ix.passages(s, wanted)
 		got := make([]float64, len(wanted))
-		for _, at := range ix.frequencies(term, in, nil) {
+		for _, at := range ix.frequencies(s, term, in) {
 			if got[at.place] != 0 {
 				t.Fatalf("chunk %d is found twice", wanted[at.place])
 			}

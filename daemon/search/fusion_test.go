@@ -368,14 +368,14 @@ func TestFusionWeightIsChosen(t *testing.T) {
 			embedder         Embedder
 			configured, want float64
 		}{
-			{plain, 0, DefaultFusionWeight(f)},
+			{plain, 0, defaultFusionWeights[cmp.Or(f, FusionScore)]},
 			{plain, 3, 3},
-			{weighed{plain, 0}, 0, DefaultFusionWeight(f)},
+			{weighed{plain, 0}, 0, defaultFusionWeights[cmp.Or(f, FusionScore)]},
 			{weighed{plain, 0.5}, 0, 0.5},
 			{weighed{plain, 0.5}, 3, 3},
 			{llm.NewFakeEmbedder(), 0, 1e-5},
 			{llm.NewEmbedCache(llm.NewFakeEmbedder()), 0, 1e-5},
-			{llm.NewEmbedCache(plain), 0, DefaultFusionWeight(f)},
+			{llm.NewEmbedCache(plain), 0, defaultFusionWeights[cmp.Or(f, FusionScore)]},
 			{llm.NewEmbedCache(weighed{plain, 0.5}), 0, 0.5},
 		} {
 			s := NewSearcher(animals(), Config{Embedder: tt.embedder, Fusion: f, FusionWeight: tt.configured})

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
-	"evalctl/daemon/search/document"
 	"evalctl/daemon/search/question"
 )
 
@@ -167,20 +166,4 @@ type LegCandidate struct {
 // Span is the half-open range [Start, End) of a text, in Unicode code points.
 type Span struct {
 	Start, End int
-}
-
-func (ix *Index) hit(c candidate, wanted *termSet) Hit {
-	chunk := &ix.chunks[c.chunk]
-	return Hit{
-		ChunkID:     document.ChunkID(chunk.doc.Path, int(chunk.ordinal)),
-		Path:        chunk.doc.Path,
-		Title:       chunk.doc.Title,
-		HeadingPath: chunk.headings,
-		Text:        chunk.text,
-		Score:       c.score,
-		Date:        chunk.doc.Date,
-		Tags:        chunk.doc.Tags,
-		Metadata:    chunk.doc.Metadata,
-		Highlights:  ix.highlights(chunk, wanted),
-	}
 }

@@ -55,23 +55,3 @@ func (ix *Index) replyTo(n uint32) uint32 {
 	}
 	return noChunk
 }
-
-// addWords sets the score of the first phase of the chunks, which are in the order of their numbers.
-func (ix *Index) addWords(query []weighedTerm, of []scored) {
-	chunks := make([]uint32, len(of))
-	for i, f := range of {
-		chunks[i] = f.chunk
-	}
-	s := ix.scratch.Get().(*scratch)
-	defer ix.scratch.Put(s)
-	in := ix.passages(s, chunks)
-	defer in.free()
-	var found []occurrence
-	for _, t := range query {
-		gain := t.weight * ix.gain(t.term)
-		found = ix.frequencies(t.term, in, found[:0])
-		for _, at := range found {
-			of[at.place].bm25 += gain * at.tf / (at.tf + ix.k1) // as score does, to the last bit
-		}
-	}
-}

@@ -36,12 +36,6 @@ func (q Query) withDefaults() (Query, error) {
 	return q, cmp.Or(q.Filter.check(), q.Sort.check())
 }
 
-// vectorLeg is the query's vector, and how its ranking is fused with that by words.
-type vectorLeg struct {
-	unit []float32
-	FusionRun
-}
-
 // retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
 // result has more than TopK hits if they are to be reranked or sorted.
 func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
@@ -133,4 +127,20 @@ func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, group
 		}
 	}
 	return res
+}
+
+func (ix *Index) hit(c candidate, wanted *termSet) Hit {
+	chunk := &ix.chunks[c.chunk]
+	return Hit{
+		ChunkID:     document.ChunkID(chunk.doc.Path, int(chunk.ordinal)),
+		Path:        chunk.doc.Path,
+		Title:       chunk.doc.Title,
+		HeadingPath: chunk.headings,
+		Text:        chunk.text,
+		Score:       c.score,
+		Date:        chunk.doc.Date,
+		Tags:        chunk.doc.Tags,
+		Metadata:    chunk.doc.Metadata,
+		Highlights:  ix.highlights(chunk, wanted),
+	}
 }

@@ -5,6 +5,12 @@ import (
 	"slices"
 )
 
+// candidate is a chunk with its score.
+type candidate struct {
+	score float64
+	chunk uint32
+}
+
 // levels sorts candidates into levels of their scores, to find or sort the best ones in linear time.
 type levels struct {
 	counts [1024]uint32 // candidates by level

@@ -324,16 +324,6 @@ func (r *snapshotReader) assembleTerms() error {
 	return nil
 }
 
-// valid reports whether the chunks of a list ascend and are below a number, and so its tallies.
-func (p *postings) valid(chunks uint64, tallies int) bool {
-	for i, n := range p.chunks {
-		if uint64(n) >= chunks || i > 0 && n <= p.chunks[i-1] || int(p.tallies[i]) >= tallies {
-			return false
-		}
-	}
-	return true
-}
-
 func (r *snapshotReader) assembleChunks() error {
 	ix := r.ix
 	ix.live = len(ix.chunks)

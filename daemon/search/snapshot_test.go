@@ -191,9 +191,7 @@ func FuzzReadSnapshot(f *testing.F) {
 				continue
 			}
 			got.Search(Query{Text: "cat dog museum sea"})
-			for _, doc := range got.docs {
-				got.neighbours(doc)
-			}
+			checkNeighbours(t, got)
 		}
 	})
 }
