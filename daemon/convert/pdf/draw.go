@@ -178,7 +178,7 @@ func (d *drawer) show(operands []token) {
 	for _, t := range operands {
 		switch t.kind {
 		case tokenNumber:
-			s.text = matrix{1, 0, 0, 1, -t.num / 1000 * s.size * s.scale, 0}.times(s.text)
+			s.advance(-t.num / 1000 * s.size)
 		case tokenString:
 			s.font.glyphs(t.text, d.glyph)
 		}
@@ -201,6 +201,9 @@ func (d *drawer) glyph(g glyph) {
 	}
 	s := &d.state
 	m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.rise}.times(s.text).times(s.ctm)
+	if s.font.vertical {
+		m = downwards.times(m)
+	}
 	shown := g.text
 	for i := range d.marked {
 		if d.marked[i].replaced {
@@ -212,11 +215,27 @@ func (d *drawer) glyph(g glyph) {
 	if shown != "" && size > 0 && !math.IsInf(size, 0) && !math.IsNaN(size) {
 		d.layout.add(shown, m, g.width/1000, size)
 	}
-	advance := (g.width/1000*s.size + s.charSpace) * s.scale
-	if g.space {
-		advance += s.wordSpace * s.scale
+	by := g.width / 1000 * s.size
+	if s.font.vertical {
+		by = -by
 	}
-	s.text = matrix{1, 0, 0, 1, advance, 0}.times(s.text)
+	by += s.charSpace
+	if g.space {
+		by += s.wordSpace
+	}
+	s.advance(by)
+}
+
+// downwards turns the direction of reading by a quarter, to that of a vertical font.
+var downwards = matrix{b: -1, c: 1}
+
+// advance moves the text to the right, or upwards if the font is vertical (ISO 32000-2, 9.4.4).
+func (s *state) advance(by float64) {
+	move := matrix{1, 0, 0, 1, by * s.scale, 0}
+	if s.font.vertical {
+		move.e, move.f = 0, by
+	}
+	s.text = move.times(s.text)
 }
 
 // form draws a form of the resources.

@@ -3,23 +3,23 @@ package pdf
 import (
 	"bytes"
 	"reflect"
-	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/pdfcpu/pdfcpu/pkg/font"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+	xtext "golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 )
 
 // textFont knows the text and the widths of the codes in a string.
 type textFont struct {
-	composite bool  // codes may have several bytes
-	codes     *cmap // of a composite font: codes to character identifiers; nil means two bytes, unchanged
-	unicode   *cmap // codes to text; nil if the font has none
-	utf16     bool  // the codes are UTF-16
+	composite bool           // codes may have several bytes
+	codes     *cmap          // of a composite font: codes to character identifiers; nil means two bytes, unchanged
+	unicode   *cmap          // codes to text; nil if the font has none
+	charset   *xtext.Decoder // of the codes of a composite font; nil if no predefined CMap names it
+	vertical  bool           // it is written downwards
 	encoding  *encoding
-	widths    map[uint32]float64 // in thousandths of the font size
+	widths    map[uint32]float64 // in thousandths of the font size; heights if vertical
 	width     float64            // of other codes
 }
 
@@ -33,13 +33,24 @@ type glyph struct {
 // glyphs returns what a string shows.
 func (f *textFont) glyphs(s []byte, yield func(glyph)) {
 	for len(s) > 0 {
+		g := glyph{width: f.width}
 		n := 1
-		if f.composite {
+		switch {
+		case f.charset != nil:
+			// The file does not have the CMap, so the identifiers by which widths are listed are unknown.
+			g.text, n = decode(f.charset, s)
+			if !f.vertical && (n == 1 || g.text != "" && g.text[0] < utf8.RuneSelf) {
+				g.width /= 2
+			}
+		case f.composite:
 			n = f.codeLength(s)
 		}
 		code := codeOf(s[:n])
-		g := glyph{text: f.text(code), width: f.width, space: n == 1 && code == ' '}
-		if w, ok := f.widths[f.cid(code)]; ok {
+		g.space = n == 1 && code == ' '
+		if text := f.text(code); text != "" {
+			g.text = text
+		}
+		if w, ok := f.widths[f.cid(code)]; ok && f.charset == nil {
 			g.width = w
 		}
 		yield(g)
@@ -78,11 +89,8 @@ func (f *textFont) text(code uint32) string {
 			return text
 		}
 	}
-	switch {
-	case f.encoding != nil && code < 256:
+	if f.encoding != nil && code < 256 {
 		return f.encoding[code]
-	case f.utf16:
-		return string(utf16.Decode([]uint16{uint16(code)}))
 	}
 	return ""
 }
@@ -134,9 +142,11 @@ func (r *reader) cmap(o types.Object) *cmap {
 func (r *reader) readComposite(f *textFont, d types.Dict) {
 	f.composite = true
 	f.width = 1000
-	name := r.name(d["Encoding"])
+	f.readCharset(r.name(d["Encoding"]))
+	if mode, _ := r.number(r.dict(d["Encoding"])["WMode"]); mode == 1 {
+		f.vertical = true
+	}
 	f.codes = r.cmap(d["Encoding"])
-	f.utf16 = strings.Contains(name, "UCS2") || strings.Contains(name, "UTF16")
 	descendants := r.array(d["DescendantFonts"])
 	if len(descendants) == 0 {
 		return
@@ -144,6 +154,13 @@ func (r *reader) readComposite(f *textFont, d types.Dict) {
 	cid := r.dict(descendants[0])
 	if w, ok := r.number(cid["DW"]); ok {
 		f.width = w
+	}
+	if f.vertical {
+		f.width = 1000
+		if v := r.numbers(cid["DW2"]); len(v) == 2 {
+			f.width = -v[1]
+		}
+		return
 	}
 	r.readWidths(f, r.array(cid["W"]))
 }

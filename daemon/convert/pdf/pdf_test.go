@@ -14,7 +14,8 @@ import (
 	"evalctl/internal/goldentest"
 )
 
-// The files of testdata were made by pdfTeX, Chromium, and WeasyPrint, whose files were encrypted.
+// The files of testdata were made by pdfTeX, Chromium, ReportLab, and WeasyPrint, whose files were
+// encrypted.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.pdf")
 	if err != nil || len(files) == 0 {
