@@ -31,7 +31,7 @@ type Arm struct {
 	Embedding *llm.Config
 	// Reranker is the model at Upstream with which a started daemon reranks, "" for none.
 	Reranker string
-	// DaemonEnv says which variables a started daemon gets. New rejects a started daemon without it:
+	// DaemonEnv says which variables a started daemon gets. Open rejects a started daemon without it:
 	// its credentials would let the daemon spend what is not counted. Those of Withheld must be in
 	// Session.Profile.Withheld too. Passed are those with which the user lets it pay for what is not
 	// counted.

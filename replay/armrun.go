@@ -95,10 +95,7 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
-		Notes: harness.Notes{CapUSD: r.books.Cap(), Settings: p.settings(r.arm)},
-	}
-	if p.judging != nil {
-		config.Notes.UnpricedModel = p.judging.UnpricedModel()
+		Notes: harness.Notes{UnpricedModel: p.unpricedJudge(), CapUSD: r.books.Cap(), Settings: p.settings(r.arm)},
 	}
 	brains, err := r.brains(filled)
 	if err != nil {
@@ -140,7 +137,7 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.
 // that were finished before, and keeps the journal.
 func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
 	ctx, stop := context.WithCancelCause(ctx)
-	stop(&ControlsError{*r.controls, r.plan.judging != nil})
+	stop(&controlsError{*r.controls, r.plan.judging != nil})
 	r.ask(ctx, j, &ingest.Filled{}, out)
 }
 

@@ -19,9 +19,9 @@ import (
 	"evalctl/scorer"
 )
 
-// New checks a replay: first what is asked of whom, then the models. It makes no request and starts
+// newPlan checks a replay: first what is asked of whom, then the models. It makes no request and starts
 // nothing.
-func New(c Config) (*Plan, error) {
+func newPlan(c Config) (*Plan, error) {
 	p := &Plan{
 		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
 		answers: map[string]pricer{},
@@ -181,6 +181,7 @@ func (p *Plan) openReader() (err error) {
 	if p.reader, err = llm.Open(*p.Reader); err != nil {
 		return fmt.Errorf("--model: %w", err)
 	}
+	p.models = append(p.models, llm.Config{Provider: p.reader.Name(), Model: p.Reader.Model})
 	return nil
 }
 

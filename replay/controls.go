@@ -11,10 +11,10 @@ import (
 	"evalctl/scorer"
 )
 
-// ControlsError means that the scorer misjudged answers that are known to be right or wrong, or
+// controlsError means that the scorer misjudged answers that are known to be right or wrong, or
 // gave no verdict on too many of them, so that no further question was asked. It is
 // harness.ErrControls in the first case, and scorer.ErrUnusable in the second.
-type ControlsError struct {
+type controlsError struct {
 	Controls result.Controls
 	// Model is set if a model judges.
 	Model bool
@@ -23,7 +23,7 @@ type ControlsError struct {
 // namedControls is how many misjudged answers the text of an error has.
 const namedControls = 3
 
-func (e *ControlsError) Error() string {
+func (e *controlsError) Error() string {
 	if e.Controls.Valid() {
 		return e.unjudged()
 	}
@@ -47,7 +47,7 @@ func (e *ControlsError) Error() string {
 }
 
 // unjudged says which controls have no verdict, in the words of the judge's provider.
-func (e *ControlsError) unjudged() string {
+func (e *controlsError) unjudged() string {
 	c := e.Controls
 	right, wrong := c.Judged()
 	first := c.Unjudged[0]
@@ -61,7 +61,7 @@ func (e *ControlsError) unjudged() string {
 }
 
 // Unwrap returns harness.ErrControls or scorer.ErrUnusable.
-func (e *ControlsError) Unwrap() error {
+func (e *controlsError) Unwrap() error {
 	if e.Controls.Valid() {
 		return scorer.ErrUnusable
 	}

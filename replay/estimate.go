@@ -42,6 +42,14 @@ const (
 	Worst
 )
 
+// add adds calls of models. The lowest cost is half of what is likely.
+func (e *PhaseEstimate) add(calls int, likely, worst llm.USD) {
+	e.Calls += calls
+	e.USD[Likely] = e.USD[Likely].Plus(likely)
+	e.USD[Worst] = e.USD[Worst].Plus(worst)
+	e.USD[Low] = e.USD[Likely] / 2
+}
+
 func (r *Range) add(o Range) {
 	for i := range r.USD {
 		r.USD[i] = r.USD[i].Plus(o.USD[i])

@@ -98,15 +98,12 @@ func (p *Plan) addExtraction(e *PhaseEstimate) {
 			continue
 		}
 		provider = cmp.Or(provider, a.Reader.Provider)
-		e.Calls += int(windows)
 		price, _ := p.Prices.Of(a.Reader.Provider, a.Reader.Model)
 		likely := price.Cost(llm.Usage{
 			InputTokens:  int((text + windows*extractPrompt) / bytesPerToken),
 			OutputTokens: int((text/extractShare + windows*extractReply) / bytesPerToken),
 		})
-		e.USD[Likely] = e.USD[Likely].Plus(likely)
-		e.USD[Low] = e.USD[Low].Plus(likely / 2)
-		e.USD[Worst] = e.USD[Worst].Plus(price.Cost(llm.Usage{
+		e.add(int(windows), likely, price.Cost(llm.Usage{
 			InputTokens:  int(daemonAttempts * (worstText*text + most*2*extractPrompt)),
 			OutputTokens: int(daemonAttempts * most * int64(outputLimit(a.Reader.Model))),
 		}))
@@ -129,12 +126,9 @@ func (p *Plan) embedEstimate() PhaseEstimate {
 			continue
 		}
 		calls := sessions + len(p.Questions)
-		e.Calls += calls
 		price, _ := p.Prices.Of(a.Embedding.Provider, a.Embedding.Model)
 		likely := price.Cost(llm.Usage{InputTokens: int((text + asked) / bytesPerToken)})
-		e.USD[Likely] = e.USD[Likely].Plus(likely)
-		e.USD[Low] = e.USD[Low].Plus(likely / 2)
-		e.USD[Worst] = e.USD[Worst].Plus(price.Cost(llm.Usage{
+		e.add(calls, likely, price.Cost(llm.Usage{
 			InputTokens: int(daemonAttempts * (worstText*(text+asked) + int64(calls)*embedBatch)),
 		}))
 	}

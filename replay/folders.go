@@ -40,9 +40,9 @@ func CheckFolder(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// Relocate changes the options of a replay that was begun on another machine: files that are not
+// relocate changes the options of a replay that was begun on another machine: files that are not
 // here are searched by their names in dir, which may be empty.
-func Relocate(options map[string]any, dir string) error {
+func relocate(options map[string]any, dir string) error {
 	for _, name := range []string{"dataset", "corpus", "errata", "ids", "sample-ids", "exclude-ids", "judge-prompts", "prices"} {
 		path, ok := options[name].(string)
 		if !ok || path == "" {

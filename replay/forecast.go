@@ -46,18 +46,7 @@ func (p *Plan) Estimate() Estimate {
 
 // unpriced returns the models whose price is not known, each once.
 func (p *Plan) unpriced() (out []string) {
-	var models []llm.Config
-	if p.reader != nil {
-		models = append(models, llm.Config{Provider: p.reader.Name(), Model: p.Reader.Model})
-	}
-	if p.judging != nil {
-		models = append(models, llm.Config{Provider: p.judge.Name(), Model: p.Judge.Model})
-		for _, r := range p.Panel {
-			if r.Model != nil {
-				models = append(models, llm.Config{Provider: r.provider.Name(), Model: r.Model.Model})
-			}
-		}
-	}
+	models := slices.Clone(p.models)
 	for _, a := range p.Arms {
 		models = append(models, a.models()...)
 	}
@@ -71,10 +60,7 @@ func (p *Plan) unpriced() (out []string) {
 
 // phaseUnpriced reports whether a phase may call a model without a known price.
 func (p *Plan) phaseUnpriced(phase ledger.Phase, unpriced []string) bool {
-	judge := ""
-	if p.judging != nil {
-		judge = p.judging.UnpricedModel()
-	}
+	judge := p.unpricedJudge()
 	if phase == ledger.Judge {
 		return judge != ""
 	}
@@ -106,11 +92,8 @@ func (p *Plan) actorEstimate() PhaseEstimate {
 	infos := p.infos()
 	add := func(a Arm, q source.Question) {
 		f := p.answers[a.Name].Estimate(q, infos[q.Haystack])
-		e.USD[Likely] = e.USD[Likely].Plus(f.Likely)
-		e.USD[Worst] = e.USD[Worst].Plus(f.Worst)
-		if f.Tokens.InputTokens > 0 {
-			e.Calls++
-		}
+		calls := min(f.Tokens.InputTokens, 1) // none without a reader
+		e.add(calls, f.Likely, f.Worst)
 	}
 	for _, a := range p.Arms {
 		for _, q := range p.Questions {
@@ -122,7 +105,6 @@ func (p *Plan) actorEstimate() PhaseEstimate {
 			add(a, p.Questions[turn.question])
 		}
 	}
-	e.USD[Low] = e.USD[Likely] / 2
 	e.Time = p.duration(e.Calls, p.readingProvider())
 	return e
 }
@@ -134,27 +116,21 @@ const controlRounds = 6
 // judgeEstimate is that of judging the answers, and the controls.
 func (p *Plan) judgeEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Judge}
-	add := func(item scorer.Item, times int) {
-		e.USD[Likely] = e.USD[Likely].Plus(p.judging.Estimate(item).Times(times))
-		e.USD[Worst] = e.USD[Worst].Plus(p.judging.Worst(item).Times(times))
-		e.Calls += times * p.Scorer.Asks(item)
+	add := func(item scorer.Item, times, worst int) {
+		e.add(times*p.Scorer.Asks(item), p.judging.Estimate(item).Times(times), p.judging.Worst(item).Times(worst))
 	}
 	for _, q := range p.Questions {
 		times := len(p.Arms)
 		if q.Erratum != nil && !q.Erratum.Exclude {
 			times *= 2 // by both references
 		}
-		add(judging.Longest(q.Dataset().Item()), times)
+		add(judging.Longest(q.Dataset().Item()), times, times)
 	}
-	var controls []control.Item
 	if p.checked() {
-		controls = control.Items(p.Questions, p.Drawn.Seed)
+		for _, c := range control.Items(p.Questions, p.Drawn.Seed) {
+			add(c.Item, 1, controlRounds)
+		}
 	}
-	for _, item := range controls {
-		add(item.Item, 1)
-		e.USD[Worst] = e.USD[Worst].Plus((controlRounds - 1) * p.judging.Worst(item.Item))
-	}
-	e.USD[Low] = e.USD[Likely] / 2
 	e.Time = p.duration(e.Calls, p.judge.Name())
 	return e
 }

@@ -24,6 +24,7 @@ func (p *Plan) openJudge() (err error) {
 	if p.judge, err = llm.Open(*p.Judge); err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
+	p.models = append(p.models, llm.Config{Provider: p.judge.Name(), Model: p.Judge.Model})
 	if err := p.openPanel(); err != nil {
 		return err
 	}
@@ -72,6 +73,7 @@ func (p *Plan) openPanel() (err error) {
 		if r.provider, err = llm.Open(*r.Model); err != nil {
 			return fmt.Errorf("--judge-panel: recipe %s: %w", r.Name, err)
 		}
+		p.models = append(p.models, llm.Config{Provider: r.provider.Name(), Model: r.Model.Model})
 	}
 	return nil
 }
@@ -95,6 +97,14 @@ func (p *Plan) plannedJudge(first judging.Config, open func(llm.Provider, *llm.C
 		provider, err := open(r.provider, r.Model)
 		return judging.Config{Provider: provider, Model: r.Model.Model, BaseURL: llm.RecordedURL(*r.Model)}, err
 	})
+}
+
+// unpricedJudge returns the first model that judges without a known price, "" for none.
+func (p *Plan) unpricedJudge() string {
+	if p.judging == nil {
+		return ""
+	}
+	return p.judging.UnpricedModel()
 }
 
 // Recipes returns the recipes of a panel of judges, the headline first, and nil for one judge.

@@ -55,7 +55,7 @@ func (s *Spec) draw(drawn, excluded dataset.IDs) (*Plan, error) {
 	if err := excluded.Check(known, s.Benchmark.Path); err != nil {
 		return nil, fmt.Errorf("--exclude-ids: %w", err)
 	}
-	return New(s.Config)
+	return newPlan(s.Config)
 }
 
 // findFiles looks for the files to read, so that a missing one is reported before a missing model.

@@ -32,21 +32,13 @@ type Observer interface {
 // Outcome is how an arm ended.
 type Outcome struct {
 	Arm Arm
-	// Result is nil if no question was asked. Path is its file.
+	// Result is nil if no question was asked. Path is its file, empty then.
 	Result *result.Result
 	Path   string
 	// Journal is the arm's journal, from which it can be resumed if Err is set.
 	Journal string
 	// Err is why the arm did not finish, nil if it did.
 	Err error
-}
-
-// File returns the path of the arm's result, empty if there is none.
-func (o Outcome) File() string {
-	if o.Result == nil {
-		return ""
-	}
-	return o.Path
 }
 
 // Compare compares several arms, also if some did not finish. It returns nil for one arm. Targets that
@@ -61,7 +53,7 @@ func Compare(outcomes []Outcome, o compare.Options) *compare.Arms {
 		if out.Arm.Baseline == "" {
 			modes[out.Arm.Mode] = true
 		}
-		arms = append(arms, compare.Arm{Name: out.Arm.Name, Path: out.File()})
+		arms = append(arms, compare.Arm{Name: out.Arm.Name, Path: out.Path})
 	}
 	if len(modes) > 1 {
 		o.Accept = slices.Concat(o.Accept, []string{"mode", "effective_modes", "fusions"})

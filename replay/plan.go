@@ -26,6 +26,7 @@ type Plan struct {
 	byID   map[string]*source.Question
 	reader llm.Provider // nil without one
 	judge  llm.Provider // nil without one
+	models []llm.Config // that read and judge: provider and name
 	// judging prices judgements. It sends no request.
 	judging *judging.Plan
 	// actors answer, and answers price that, by arm. They send no request.

@@ -1,7 +1,7 @@
 // Package replay measures memories with published benchmarks. It draws a sample of a benchmark's
 // questions, fills brains with their haystacks, asks, judges, and accounts for what that costs.
 //
-// New checks everything that needs neither a daemon nor money. Running.Run then measures one or more
+// Open checks everything that needs neither a daemon nor money. Running.Run then measures one or more
 // arms, each an SDK's daemon or a baseline without a memory, with the same questions at the same
 // time. Each arm has a journal and a result file as a run of package harness has; the money of all
 // of them is in one Store.

@@ -75,7 +75,7 @@ func (r *Running) check(ctx context.Context) error {
 //
 // The first arm whose daemon is healthy has the scorer checked, and the others wait. If too many
 // answers that are known to be right or wrong are misjudged, or have no verdict, nothing more is
-// spent: each arm writes a result without further questions, and ends with a ControlsError. A
+// spent: each arm writes a result without further questions, and ends with harness.ErrControls or scorer.ErrUnusable. A
 // resumed replay checks the scorer again.
 //
 // An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,

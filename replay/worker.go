@@ -20,6 +20,9 @@ import (
 
 // Handler prepares for the runs of a queue. It implements queue.Handler.
 type Handler struct {
+	// Files is where the files are sought that runs name and that are not on this machine, "" for
+	// nowhere.
+	Files string
 	// Plan returns the plan of a run, from the flags with which it was begun.
 	Plan func(ctx context.Context, flags map[string]any) (*Plan, error)
 	// Print prints a line, and may be called concurrently.
@@ -34,6 +37,9 @@ func (h *Handler) Begin(ctx context.Context, j queue.Job) (queue.Worker, error) 
 	flags := map[string]any{}
 	if err := json.Unmarshal(j.Options, &flags); err != nil {
 		return nil, fmt.Errorf("its flags are those of another version of evalctl: %w", err)
+	}
+	if err := relocate(flags, h.Files); err != nil {
+		return nil, err
 	}
 	plan, err := h.Plan(ctx, flags)
 	if err != nil {

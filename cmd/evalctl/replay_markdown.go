@@ -57,7 +57,7 @@ func (c *replayCmd) writeReports(p *process, t *terminal.Terminal, outcomes []re
 	}
 	var arms report.Arms
 	for _, o := range outcomes {
-		arms = append(arms, report.ReadArm(o.Arm.Name, o.File(), o.Err))
+		arms = append(arms, report.ReadArm(o.Arm.Name, o.Path, o.Err))
 	}
 	if c.Report != "" {
 		if err := nightly.Write(c.Report, arms, compared, c.History); err != nil {

@@ -60,6 +60,7 @@ func (c *workerCmd) Run(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	var mu sync.Mutex
 	h := &replay.Handler{
+		Files: c.Files,
 		Plan: func(ctx context.Context, options map[string]any) (*replay.Plan, error) {
 			return c.plan(ctx, p, options)
 		},
@@ -78,9 +79,6 @@ func (c *workerCmd) plan(ctx context.Context, p *process, options map[string]any
 	// What concerns the machine that began the run, or only the process that collects the records.
 	for _, name := range []string{"port", "cache-dir", "report", "history", "junit", "markdown", "html", "ci"} {
 		delete(options, name)
-	}
-	if err := replay.Relocate(options, c.Files); err != nil {
-		return nil, err
 	}
 	here := *p
 	here.args = []string{"replay"}
