@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -22,7 +23,7 @@ func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 		ix.dropDeleted()
 		ix.mu.Unlock()
 	}
-	sw := &snapshotWriter{w: w, contents: contents{chunkSize: uint64(ix.chunkSize), language: uint64(ix.language)}}
+	sw := &snapshotWriter{w: w, contents: contents{header: header{ChunkSize: uint64(ix.chunkSize), Language: uint64(ix.language)}}}
 	sw.write([]byte(snapshotMagic))
 	sw.order(ix, sw.documents(ix))
 	sw.terms(ix)
@@ -69,9 +70,9 @@ func (sw *snapshotWriter) endPart(kind partKind) {
 		return
 	}
 	sw.contents.parts = append(sw.contents.parts, part{
-		kind: kind, crc: crc32.Checksum(sw.buf, castagnoli()),
-		offset: sw.offset, length: uint64(len(sw.buf)),
-		first: sw.total, count: sw.count, chunks: sw.before,
+		Kind: kind, CRC: crc32.Checksum(sw.buf, castagnoli()),
+		Offset: sw.offset, Length: uint64(len(sw.buf)),
+		First: sw.total, Count: sw.count, Chunks: sw.before,
 	})
 	sw.write(sw.buf)
 	sw.total += sw.count
@@ -109,8 +110,8 @@ func (sw *snapshotWriter) documents(ix *Index) map[*entry]uint32 {
 			write(doc)
 		}
 	}
-	sw.contents.documents = sw.endKind(documentsPart)
-	sw.contents.chunks = uint64(len(ix.chunks))
+	sw.contents.Documents = sw.endKind(documentsPart)
+	sw.contents.Chunks = uint64(len(ix.chunks))
 	return places
 }
 
@@ -133,7 +134,7 @@ func (sw *snapshotWriter) terms(ix *Index) {
 		sw.buf = binary.AppendUvarint(sw.buf, uint64(len(ix.postings[t].chunks)))
 		sw.item(termsPart)
 	}
-	sw.contents.terms = sw.endKind(termsPart)
+	sw.contents.Terms = sw.endKind(termsPart)
 }
 
 func (sw *snapshotWriter) tallies(ix *Index) {
@@ -141,7 +142,7 @@ func (sw *snapshotWriter) tallies(ix *Index) {
 		sw.buf = append(sw.buf, t[:]...)
 		sw.item(talliesPart)
 	}
-	sw.contents.tallies = sw.endKind(talliesPart)
+	sw.contents.Tallies = sw.endKind(talliesPart)
 }
 
 func (sw *snapshotWriter) postings(ix *Index) {
@@ -154,7 +155,7 @@ func (sw *snapshotWriter) postings(ix *Index) {
 			sw.item(postingsPart)
 		}
 	}
-	sw.contents.postings = sw.endKind(postingsPart)
+	sw.contents.Postings = sw.endKind(postingsPart)
 }
 
 func (sw *snapshotWriter) counts(ix *Index) {
@@ -171,26 +172,18 @@ func (sw *snapshotWriter) counts(ix *Index) {
 }
 
 func (sw *snapshotWriter) finish(when time.Time) {
-	c := &sw.contents
-	var buf []byte
-	for _, n := range []uint64{
-		uint64(when.UnixNano()), c.chunkSize, c.language, c.documents, c.chunks, c.terms, c.tallies, c.postings,
-	} {
-		buf = binary.LittleEndian.AppendUint64(buf, n)
+	sw.contents.When = when.UnixNano()
+	buf, err := binary.Append(nil, binary.LittleEndian, sw.contents.header)
+	if err == nil {
+		buf, err = binary.Append(buf, binary.LittleEndian, sw.contents.parts)
 	}
-	for _, p := range c.parts {
-		buf = binary.LittleEndian.AppendUint32(buf, uint32(p.kind))
-		buf = binary.LittleEndian.AppendUint32(buf, p.crc)
-		for _, n := range []uint64{p.offset, p.length, p.first, p.count, p.chunks} {
-			buf = binary.LittleEndian.AppendUint64(buf, n)
-		}
+	end := trailer{Offset: sw.offset, Length: uint32(len(buf)), CRC: crc32.Checksum(buf, castagnoli()), Version: snapshotVersion}
+	copy(end.Magic[:], snapshotMagic)
+	if err == nil {
+		buf, err = binary.Append(buf, binary.LittleEndian, end)
 	}
-	length, crc := len(buf), crc32.Checksum(buf, castagnoli())
-	buf = binary.LittleEndian.AppendUint64(buf, sw.offset)
-	buf = binary.LittleEndian.AppendUint32(buf, uint32(length))
-	buf = binary.LittleEndian.AppendUint32(buf, crc)
-	buf = binary.LittleEndian.AppendUint32(buf, snapshotVersion)
-	sw.write(append(buf, snapshotMagic...))
+	sw.err = cmp.Or(sw.err, err)
+	sw.write(buf)
 }
 
 // Flags of a document.
