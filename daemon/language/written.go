@@ -195,19 +195,6 @@ const (
 	mark                // belongs to the letter before it
 )
 
-// asciiFold has the lower case of letters and digits, and 0 for anything else.
-var asciiFold = func() (table [utf8.RuneSelf]byte) {
-	for c := range table {
-		switch r := rune(c); {
-		case 'A' <= r && r <= 'Z':
-			table[c] = byte(c) - 'A' + 'a'
-		case isWord(r):
-			table[c] = byte(c)
-		}
-	}
-	return table
-}()
-
 func kindOf(r rune) kind {
 	switch {
 	case r < utf8.RuneSelf && asciiFold[r] == 0:

@@ -124,22 +124,18 @@ func (m metCondition) has(a alternative) bool {
 
 // meets reports whether one of the alternatives of each group is in a document.
 func (ix *Index) meets(groups [][]alternative, phrases []language.Phrase, doc *entry) bool {
-	for _, group := range groups {
-		if !slices.ContainsFunc(group, func(a alternative) bool {
-			if a.chunks == nil {
-				return isIn(phrases[a.phrase], &doc.Document)
-			}
-			for n := doc.first; n < doc.first+doc.count; n++ {
-				if a.chunks[n] {
-					return true
-				}
-			}
-			return false
-		}) {
-			return false
+	in := func(a alternative) bool {
+		if a.chunks == nil {
+			return isIn(phrases[a.phrase], &doc.Document)
 		}
+		for n := doc.first; n < doc.first+doc.count; n++ {
+			if a.chunks[n] {
+				return true
+			}
+		}
+		return false
 	}
-	return true
+	return !slices.ContainsFunc(groups, func(group []alternative) bool { return !slices.ContainsFunc(group, in) })
 }
 
 // withFunctionWords adds to alternatives how the words are written that are function words in the

@@ -72,13 +72,16 @@ const (
 	componentRerankRank = "rerank_rank"
 )
 
+// wordComponents are the parts of the score by words.
+var wordComponents = [...]string{
+	componentBM25, componentNeighbours, componentFeedback, componentDate, componentReply,
+}
+
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
 // than ranks, these scores show how far apart hits are.
 func WordScore(h Hit) float64 {
 	sum := 0.
-	for _, part := range []string{
-		componentBM25, componentNeighbours, componentFeedback, componentDate, componentReply,
-	} {
+	for _, part := range wordComponents {
 		sum += h.Components[part]
 	}
 	return sum

@@ -181,12 +181,12 @@ func (r *snapshotReader) readPart(i int) error {
 		return damaged(fmt.Sprintf("wrong checksum of part %d", i))
 	}
 	text := unsafe.String(unsafe.SliceData(buf), len(buf)) // buf does not change any more
-	end, ok := p.First+p.Count, true
+	end, ok, err := p.First+p.Count, true, error(nil)
 	switch p.Kind {
 	case documentsPart:
 		ok = r.readDocuments(text, r.docs[p.First:end], r.chunksOf(i), p.Chunks)
 	case orderPart:
-		decodeNumbers(buf, r.order[p.First:end])
+		_, err = binary.Decode(buf, binary.LittleEndian, r.order[p.First:end])
 	case termsPart:
 		d := decoder{text, true}
 		for t := p.First; t < end; t++ {
@@ -195,13 +195,13 @@ func (r *snapshotReader) readPart(i int) error {
 		}
 		ok = d.ok && d.s == ""
 	case talliesPart:
-		decodeTallies(buf, r.tallies[p.First:end])
+		_, err = binary.Decode(buf, binary.LittleEndian, r.tallies[p.First:end])
 	case postingsPart:
-		decodeNumbers(buf, r.postings[p.First:end])
+		_, err = binary.Decode(buf, binary.LittleEndian, r.postings[p.First:end])
 	case countsPart:
 		copy(r.counts[p.First:end], buf)
 	}
-	if !ok {
+	if !ok || err != nil {
 		return damaged(fmt.Sprintf("part %d cannot be decoded", i))
 	}
 	return nil

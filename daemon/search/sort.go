@@ -27,8 +27,7 @@ const (
 
 // check returns an error if the order is unknown.
 func (s Sort) check() error {
-	switch s {
-	case "", SortRelevance, SortRecency, SortRelevanceThenRecency:
+	if slices.Contains([]Sort{"", SortRelevance, SortRecency, SortRelevanceThenRecency}, s) {
 		return nil
 	}
 	return fmt.Errorf("sort %q is not one of relevance, recency, relevance_then_recency", s)

@@ -117,15 +117,6 @@ func (ix *Index) heaviest(terms []queryTerm) (kept, leftOut []queryTerm) {
 	return kept, leftOut
 }
 
-// nameSet returns the names of terms.
-func nameSet(terms []queryTerm) map[string]bool {
-	names := make(map[string]bool, len(terms))
-	for _, t := range terms {
-		names[t.name] = true
-	}
-	return names
-}
-
 func termNames(terms []queryTerm) []string {
 	names := make([]string, len(terms))
 	for i, t := range terms {
