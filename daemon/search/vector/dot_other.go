@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package search
+package vector
 
 // dotCodes returns the dot product of codes. Both slices have the same length, a multiple of
 // codeGroup above 0.

@@ -1,4 +1,6 @@
-package search
+// Package question reads what a text that somebody asks with says besides its words: operators, times,
+// and whether it is a question. It knows no index.
+package question
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package search
+package question
 
 import (
 	"strings"
@@ -8,57 +8,43 @@ import (
 	"evalctl/daemon/language"
 )
 
-// period is the time from one instant to another, which is not part of it.
-type period struct {
-	from, to time.Time
+// Period is the time from one instant to another, which is not part of it.
+type Period struct {
+	From, To time.Time
 }
 
-func (p period) contains(t time.Time) bool {
-	return !t.Before(p.from) && t.Before(p.to)
-}
-
-// addDates raises the scores of chunks whose documents are dated in one of the periods, by a share
-// of their other features. Undated documents gain nothing.
-func (ix *Index) addDates(periods []period, best []scored) {
-	for i := range best {
-		date := ix.chunks[best[i].chunk].doc.Date
-		for _, p := range periods {
-			if !date.IsZero() && p.contains(date) {
-				best[i].date = ix.weights.date * best[i].features.score()
-				break
-			}
-		}
-	}
+// Contains reports whether an instant is in the period.
+func (p Period) Contains(t time.Time) bool {
+	return !t.Before(p.From) && t.Before(p.To)
 }
 
 // writingLag is the number of days after an event in which people still write about it.
 const writingLag = 7
 
-// mentionedPeriods returns the periods that a question names in English: "on 5 March 2023", "in
-// May", "during 2022", "two weeks ago", "last Sunday", "in the past three months", "yesterday".
-// Relative periods count from asOf and are left out if it is zero. Periods are generous, because
-// people write about an event a little later, and count days roughly.
-func mentionedPeriods(question string, asOf time.Time) []period {
+// Periods returns the periods that a question names in English: "on 5 March 2023", "in May",
+// "during 2022", "two weeks ago", "last Sunday", "in the past three months", "yesterday". Relative
+// periods count from asOf and are left out if it is zero. Periods are generous, because people write
+// about an event a little later, and count days roughly.
+func Periods(question string, asOf time.Time) (periods []Period) {
 	r := dateReader{asOf: asOf}
 	r.words = strings.FieldsFunc(strings.ToLower(question), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
-	readers := []func(int) (period, bool){r.month, r.year, r.ago, r.last, r.yesterday}
+	readers := []func(int) (Period, bool){r.month, r.year, r.ago, r.last, r.yesterday}
 	for i := range r.words {
 		for _, read := range readers {
 			if p, ok := read(i); ok {
-				r.periods = append(r.periods, p)
+				periods = append(periods, p)
 			}
 		}
 	}
-	return r.periods
+	return periods
 }
 
 // dateReader reads a question word by word.
 type dateReader struct {
-	words   []string
-	asOf    time.Time
-	periods []period
+	words []string
+	asOf  time.Time
 }
 
 // word returns the word at i, "" outside the question.
@@ -76,10 +62,10 @@ func (r *dateReader) today() time.Time {
 }
 
 // month reads "5 march 2023", "march 5th" or "in march" if word i is the name of a month.
-func (r *dateReader) month(i int) (period, bool) {
+func (r *dateReader) month(i int) (Period, bool) {
 	month := language.Months[r.words[i]]
 	if month == 0 {
-		return period{}, false
+		return Period{}, false
 	}
 	day, year, next := language.Day(r.word(i-1)), 0, i+1
 	if day == 0 && r.word(i-1) == "of" {
@@ -91,11 +77,11 @@ func (r *dateReader) month(i int) (period, bool) {
 		}
 	}
 	if year = language.Year(r.word(next)); year == 0 && !beforeDate[r.word(i-1)] && day == 0 {
-		return period{}, false // "may" and "march" are verbs as well
+		return Period{}, false // "may" and "march" are verbs as well
 	}
 	if year == 0 {
 		if r.asOf.IsZero() {
-			return period{}, false
+			return Period{}, false
 		}
 		if year = r.asOf.Year(); month > r.asOf.Month() || month == r.asOf.Month() && day > r.asOf.Day() {
 			year-- // a question is about the past
@@ -103,49 +89,49 @@ func (r *dateReader) month(i int) (period, bool) {
 	}
 	if day > 0 {
 		start := time.Date(year, month, day, 0, 0, 0, 0, r.asOf.Location())
-		return period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+writingLag)}, true
+		return Period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+writingLag)}, true
 	}
 	start := time.Date(year, month, 1, 0, 0, 0, 0, r.asOf.Location())
-	return period{start, start.AddDate(0, 1, writingLag)}, true
+	return Period{start, start.AddDate(0, 1, writingLag)}, true
 }
 
 // year reads "in 2022".
-func (r *dateReader) year(i int) (period, bool) {
+func (r *dateReader) year(i int) (Period, bool) {
 	year := language.Year(r.words[i])
 	if year == 0 || !beforeDate[r.word(i-1)] {
-		return period{}, false
+		return Period{}, false
 	}
 	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asOf.Location())
-	return period{start, start.AddDate(1, 0, writingLag)}, true
+	return Period{start, start.AddDate(1, 0, writingLag)}, true
 }
 
 // ago reads "two weeks ago" if word i is its number. The period extends by half a unit on both
 // sides.
-func (r *dateReader) ago(i int) (period, bool) {
+func (r *dateReader) ago(i int) (Period, bool) {
 	n, unit := numberOf(r.words[i]), i+1
 	if r.word(unit) == "of" { // "a couple of"
 		unit++
 	}
 	if n == 0 || r.asOf.IsZero() || r.word(unit+1) != "ago" {
-		return period{}, false
+		return Period{}, false
 	}
 	then, ok := back(r.today(), n, r.word(unit))
 	if !ok {
-		return period{}, false
+		return Period{}, false
 	}
 	half := halfUnit[singular(r.word(unit))]
-	return period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}, true
+	return Period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}, true
 }
 
 // last reads "last week", "the past three months" or "last sunday" if word i is its first word.
-func (r *dateReader) last(i int) (period, bool) {
+func (r *dateReader) last(i int) (Period, bool) {
 	switch r.words[i] {
 	case "last", "past", "previous", "this":
 	default:
-		return period{}, false
+		return Period{}, false
 	}
 	if r.asOf.IsZero() {
-		return period{}, false
+		return Period{}, false
 	}
 	n, unit := 1, i+1
 	if m := numberOf(r.word(unit)); m > 0 {
@@ -157,21 +143,21 @@ func (r *dateReader) last(i int) (period, bool) {
 			ago = 7
 		}
 		start := r.today().AddDate(0, 0, -ago)
-		return period{start, start.AddDate(0, 0, 2)}, true
+		return Period{start, start.AddDate(0, 0, 2)}, true
 	}
 	start, ok := back(r.today(), n, r.word(unit))
 	if !ok {
-		return period{}, false
+		return Period{}, false
 	}
 	half := halfUnit[singular(r.word(unit))]
-	return period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}, true
+	return Period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}, true
 }
 
-func (r *dateReader) yesterday(i int) (period, bool) {
+func (r *dateReader) yesterday(i int) (Period, bool) {
 	if r.words[i] != "yesterday" || r.asOf.IsZero() {
-		return period{}, false
+		return Period{}, false
 	}
-	return period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
+	return Period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
 }
 
 // back returns the day n units of time before day; the result is false if unit is not a unit of

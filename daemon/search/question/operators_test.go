@@ -1,4 +1,4 @@
-package search
+package question
 
 import (
 	"slices"
@@ -62,20 +62,6 @@ func TestPlainText(t *testing.T) {
 		if words, c, operators := ParseOperators(text); words != text || !c.Empty() || len(operators) > 0 {
 			t.Errorf("%q is read as %q with %q, want no operators", text, words, operators)
 		}
-	}
-}
-
-// Questions of retrieval tasks are plain text.
-func TestQuestionsHaveNoOperators(t *testing.T) {
-	for _, tk := range slices.Concat(tasks, languageTasks) {
-		t.Run(tk.name, func(t *testing.T) {
-			_, questions := tk.load(t)
-			for _, q := range questions {
-				if _, _, operators := ParseOperators(q.Question); len(operators) > 0 {
-					t.Errorf("%q has operators: %q", q.Question, operators)
-				}
-			}
-		})
 	}
 }
 

@@ -1,13 +1,12 @@
-package search
+package question
 
 import (
-	"evalctl/daemon/search/document"
 	"strings"
 	"testing"
 	"time"
 )
 
-func TestMentioned(t *testing.T) {
+func TestPeriods(t *testing.T) {
 	asOf := time.Date(2023, 5, 24, 18, 30, 0, 0, time.UTC) // a Wednesday
 	tests := []struct{ question, want string }{
 		{"Where did we go?", ""},
@@ -37,48 +36,32 @@ func TestMentioned(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, p := range mentionedPeriods(tt.question, asOf) {
-			got = append(got, p.from.Format(time.DateOnly)+".."+p.to.Format(time.DateOnly))
+		for _, p := range Periods(tt.question, asOf) {
+			got = append(got, p.From.Format(time.DateOnly)+".."+p.To.Format(time.DateOnly))
 		}
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%q: %v, want %v", tt.question, got, tt.want)
 		}
 	}
 	for _, question := range []string{"in May", "two weeks ago", "last Sunday", "yesterday"} {
-		if got := mentionedPeriods(question, time.Time{}); len(got) != 0 {
+		if got := Periods(question, time.Time{}); len(got) != 0 {
 			t.Errorf("%q asked at no time: %v", question, got)
 		}
 	}
-	if got := mentionedPeriods("in May 2022", time.Time{}); len(got) != 1 {
+	if got := Periods("in May 2022", time.Time{}); len(got) != 1 {
 		t.Errorf("a full date needs no time: %v", got)
 	}
 }
 
-func TestDates(t *testing.T) {
-	ix := New(nil)
-	for path, date := range map[string]time.Time{"in.txt": may8, "out.txt": may8.AddDate(0, 3, 0), "undated.txt": {}} {
-		ix.Put(document.Document{Path: path, Text: "cat", Date: date})
-	}
-	for _, h := range ix.Search(Query{Text: "The cat of May", AsOf: may8.AddDate(0, 6, 0)}).Hits {
-		want := 0.0
-		if h.Path == "in.txt" {
-			want = defaultWeights.date * h.Components[componentBM25]
-		}
-		if got := h.Components[componentDate]; got != want {
-			t.Errorf("%s: the date scores %v, want %v", h.Path, got, want)
-		}
-	}
-}
-
 // Every period of any question begins before it ends.
-func FuzzMentioned(f *testing.F) {
+func FuzzPeriods(f *testing.F) {
 	for _, q := range []string{"on 31 February 2023", "in May of 1999", "999 years ago", "last 12 months", "the last", "5 of may", "ago"} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, question string) {
-		for _, p := range mentionedPeriods(question, time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)) {
-			if !p.from.Before(p.to) {
-				t.Errorf("%q: from %v to %v", question, p.from, p.to)
+		for _, p := range Periods(question, time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)) {
+			if !p.From.Before(p.To) {
+				t.Errorf("%q: from %v to %v", question, p.From, p.To)
 			}
 		}
 	})

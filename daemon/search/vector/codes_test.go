@@ -1,6 +1,7 @@
-package search
+package vector
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -19,7 +20,7 @@ func TestBoundProperties(t *testing.T) {
 		draw := func() []float32 {
 			v := randomVector(rng, dimension)
 			v[rng.IntN(dimension)] += outlier * 1.5
-			scaled, err := unit(v)
+			scaled, err := Unit(v)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,30 +72,31 @@ func TestDotCodes(t *testing.T) {
 // comparing every vector in full.
 func TestNearestIsExact(t *testing.T) {
 	for _, dimension := range []int{8, 50, 384} {
-		ix, rng := randomVectors(2000, dimension)
+		r, rng := randomRows(2000, dimension)
 		for n := range uint32(200) { // many alike, so that bounds overlap
-			near := slices.Clone(ix.vectors.row(0))
+			near := slices.Clone(r.row(0))
 			near[rng.IntN(dimension)] += rng.Float32() / 1000
-			scaled, err := unit(near)
+			scaled, err := Unit(near)
 			if err != nil {
 				t.Fatal(err)
 			}
-			ix.vectors.set(1+n, scaled)
+			r.Set(1+n, scaled)
 		}
 		for i := range 20 {
 			query := randomVector(rng, dimension)
 			if i%2 == 0 {
-				query = slices.Clone(ix.vectors.row(uint32(i)))
+				query = slices.Clone(r.row(uint32(i)))
 			}
-			var want []candidate
+			best := top{tie: cmp.Compare[uint32]}
+			var want []Match
 			for n := range uint32(2000) {
-				if cosine := ix.vectors.cosine(query, n); cosine > 0 {
-					want = append(want, candidate{cosine, n})
+				if cosine := r.Cosine(query, n); cosine > 0 {
+					want = append(want, Match{cosine, n})
 				}
 			}
-			slices.SortFunc(want, ix.compare)
+			slices.SortFunc(want, best.compare)
 			for _, k := range []int{1, 10, 100, 3000} {
-				if got := ix.nearest(query, anyDocument, k); !slices.Equal(got, want[:min(k, len(want))]) {
+				if got := r.Nearest(query, k, anyNumber, best.tie); !slices.Equal(got, want[:min(k, len(want))]) {
 					t.Fatalf("dimension %d, k %d: %v, want %v", dimension, k, got[:min(k, 5)], want[:min(k, 5)])
 				}
 			}
