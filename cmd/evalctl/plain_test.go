@@ -14,7 +14,7 @@ import (
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/protocol"
-	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 	"evalctl/daemon/search/plaintest"
 	"evalctl/harness/compare"
 )
@@ -75,7 +75,7 @@ func (d *plainDaemon) write(w http.ResponseWriter, r *http.Request) {
 	b := d.brains[r.PathValue("brain")]
 	b.bm25 = nil
 	for _, op := range batch.Ops {
-		doc, ok := search.Parse(op.Path, string(op.Content))
+		doc, ok := document.Parse(op.Path, string(op.Content))
 		if !ok {
 			http.Error(w, op.Path+" is not indexed", http.StatusBadRequest)
 			return

@@ -48,8 +48,8 @@ type IndexConfig struct {
 	// Search configures the embedder and the reranker; the zero value ranks by
 	// BM25 only.
 	Search search.Config
-	// ChunkSize is the largest size of a passage, see search.Options, from search.MinChunkSize
-	// to search.MaxChunkSize; 0 means search.DefaultChunkSize.
+	// ChunkSize is the largest size of a passage, see search.Options, from document.MinChunkSize
+	// to document.MaxChunkSize; 0 means 1600.
 	ChunkSize int
 	// Language is that of documents which do not name theirs; language.None has it detected.
 	Language language.Language

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 	"evalctl/daemon/store"
 )
 
@@ -38,7 +38,7 @@ func tooFresh(info store.FileInfo, saved time.Time) bool {
 
 // part is what was read of some files.
 type part struct {
-	docs  []search.Document
+	docs  []document.Document
 	gone  []string // paths without a document
 	files int
 	err   error // then there is nothing else, and no further part
@@ -53,9 +53,9 @@ func (d documents) read(ctx context.Context, files []store.FileInfo, parts chan<
 		found, err := d.store.ReadMany(ctx, files)
 		p := part{files: len(found), err: err}
 		for _, f := range found {
-			doc, ok := search.Document{}, false
+			doc, ok := document.Document{}, false
 			if f.Exists {
-				doc, ok = search.Parse(f.Path, f.Content)
+				doc, ok = document.Parse(f.Path, f.Content)
 			}
 			if ok {
 				doc.Source = sourceOf(f.FileInfo)

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 	"evalctl/daemon/store"
 )
 
@@ -124,7 +125,7 @@ func (h Handle) Sync(ctx context.Context) error {
 // them have a vector at present. A passage gets its vector in the background, after the first
 // search.
 func (h Handle) Passages(path string, data []byte) (count, embedded int) {
-	doc, ok := search.Parse(path, string(data))
+	doc, ok := document.Parse(path, string(data))
 	if !ok {
 		return 0, 0
 	}
@@ -134,7 +135,7 @@ func (h Handle) Passages(path string, data []byte) (count, embedded int) {
 	if x != nil {
 		embedded = x.embedded(path)
 	}
-	return search.CountChunks(doc, h.entry.cfg.indexer.options), embedded
+	return len(document.Split(&doc, h.entry.cfg.indexer.options.ChunkSize)), embedded
 }
 
 func (h Handle) indexer(ctx context.Context) (*indexer, error) {

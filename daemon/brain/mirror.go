@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 	"evalctl/daemon/store"
 )
 
@@ -135,7 +136,7 @@ func (m *mirror) catchUp(ctx context.Context, seq uint64) (last uint64, err erro
 func filesAt(paths map[string]struct{}) []store.FileInfo {
 	files := make([]store.FileInfo, 0, len(paths))
 	for path := range paths {
-		if search.Indexed(path) {
+		if document.Indexed(path) {
 			files = append(files, store.FileInfo{Path: path})
 		}
 	}
@@ -185,7 +186,7 @@ func (m *mirror) unchanged(ctx context.Context) error {
 // the number of listed files that are in the index in any version.
 func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []store.FileInfo, known int) {
 	for _, info := range listed {
-		if !search.Indexed(info.Path) {
+		if !document.Indexed(info.Path) {
 			continue
 		}
 		had, ok := m.index.Source(info.Path)
@@ -203,7 +204,7 @@ func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []st
 func (m *mirror) deleteUnlisted(listed []store.FileInfo) {
 	byPath := func(info store.FileInfo, path string) int { return strings.Compare(info.Path, path) }
 	for _, path := range m.index.Paths() {
-		if _, ok := slices.BinarySearchFunc(listed, path, byPath); !ok || !search.Indexed(path) {
+		if _, ok := slices.BinarySearchFunc(listed, path, byPath); !ok || !document.Indexed(path) {
 			m.index.Delete(path)
 			m.unsaved++
 		}

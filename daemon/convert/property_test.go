@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/convert"
-	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 )
 
 // The words of any JSON value are in its document, in their order.
@@ -94,7 +94,7 @@ func TestPassagesReadLikeTheText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed, ok := search.Parse("notes.md", doc.Markdown)
+		parsed, ok := document.Parse("notes.md", doc.Markdown)
 		if !ok {
 			t.Fatal("not indexed")
 		}

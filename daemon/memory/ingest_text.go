@@ -10,7 +10,7 @@ import (
 
 	"evalctl/daemon/convert"
 	"evalctl/daemon/frontmatter"
-	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 )
 
 // Keys in the front matter of an ingested document.
@@ -73,7 +73,7 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 // titleOf returns the title of converted text: its first heading, else the name of its file.
 func titleOf(name, markdown string) string {
 	stem := strings.TrimSuffix(name, path.Ext(name))
-	return search.Title(cmp.Or(stem, name)+markdownExt, frontmatter.Document{Body: markdown})
+	return document.Title(cmp.Or(stem, name)+markdownExt, frontmatter.Document{Body: markdown})
 }
 
 // mergeTags returns the tags of both lists, each once.

@@ -13,7 +13,7 @@ import (
 
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
-	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 )
 
 const markdownExt = ".md"
@@ -46,7 +46,7 @@ func recordOf(brain, name string, data []byte, modified time.Time) protocol.Docu
 			r.CreatedAt = protocol.FormatTime(doc.Created)
 		}
 	}
-	r.Title = cmp.Or(search.Title(name, doc), path.Base(name))
+	r.Title = cmp.Or(document.Title(name, doc), path.Base(name))
 	return r
 }
 

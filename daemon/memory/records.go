@@ -11,7 +11,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
-	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 	"evalctl/daemon/store"
 	"evalctl/internal/printable"
 )
@@ -91,7 +91,7 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 		return r.Title, r.Title
 	}
 	// With the bare extension as its path, no title can come from the file name.
-	if title := search.Title(markdownExt, frontmatter.Parse(r.Content)); title != "" {
+	if title := document.Title(markdownExt, frontmatter.Parse(r.Content)); title != "" {
 		return title, ""
 	}
 	const most = 80 // code points

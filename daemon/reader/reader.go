@@ -17,6 +17,7 @@ import (
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 	"evalctl/internal/llm"
 )
 
@@ -127,7 +128,7 @@ func weekday(date string) string {
 
 // noteTitle returns the title with the headings above a chunk, without a heading that is the title.
 func noteTitle(title, headings string) string {
-	if below := search.BelowTitle(title, headings); below != "" {
+	if below := document.BelowTitle(title, headings); below != "" {
 		return title + " > " + below
 	}
 	return title

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 // Putting many documents at once, analysed by several goroutines that find the same new words,
@@ -12,7 +14,7 @@ import (
 func TestPutMany(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // also on one processor
 	docs := newCorpus().documents(3 * maxBatch / 2)
-	docs = append(docs, Document{Path: docs[0].Path, Text: "replaced at once"}) // the later one is kept
+	docs = append(docs, document.Document{Path: docs[0].Path, Text: "replaced at once"}) // the later one is kept
 	many, single := New(nil), New(nil)
 	many.Put(docs...)
 	for _, d := range docs {

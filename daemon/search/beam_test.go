@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/daemon/search/document"
 	"evalctl/internal/sharedtest"
 )
 
@@ -28,7 +29,7 @@ type beamMessage struct {
 }
 
 // beam reads each message as a document, in one folder for each batch.
-func beam(tb testing.TB) (docs []Document, questions []neutralQuestion) {
+func beam(tb testing.TB) (docs []document.Document, questions []neutralQuestion) {
 	tb.Helper()
 	data := sharedtest.Path(tb, "beam")
 	folders, err := os.ReadDir(data)
@@ -47,7 +48,7 @@ func beam(tb testing.TB) (docs []Document, questions []neutralQuestion) {
 				}
 				path := fmt.Sprintf("%s%s/batch-%02d/%04d.md", documentsFolder, folder.Name(), b, m.ID)
 				text := fmt.Sprintf("---\ndate: %s\n---\n\n# %s message, %s\n\n%s\n", date, m.Role, date, m.Content)
-				doc, _ := Parse(path, text)
+				doc, _ := document.Parse(path, text)
 				docs, paths[strconv.Itoa(m.ID)] = append(docs, doc), path
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // corpus draws words with the frequencies of natural language: the word of rank r is about 1/r as
@@ -48,10 +49,10 @@ func (v *corpus) text(n int) string {
 	return strings.Join(words, " ")
 }
 
-func (v *corpus) documents(n int) []Document {
-	docs := make([]Document, n)
+func (v *corpus) documents(n int) []document.Document {
+	docs := make([]document.Document, n)
 	for i := range docs {
-		docs[i] = Document{Path: fmt.Sprintf("d%d.md", i), Text: v.text(80 + v.rng.IntN(71))}
+		docs[i] = document.Document{Path: fmt.Sprintf("d%d.md", i), Text: v.text(80 + v.rng.IntN(71))}
 	}
 	return docs
 }
@@ -93,7 +94,7 @@ func BenchmarkPut(b *testing.B) {
 // large is an index of 100,000 chunks of 80 to 150 words, 80 MB of text, shared by the benchmarks.
 var large = sync.OnceValue(func() (l struct {
 	corpus *corpus
-	docs   []Document
+	docs   []document.Document
 	index  *Index
 }) {
 	l.corpus = newCorpus()

@@ -5,31 +5,33 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"evalctl/daemon/search/document"
 )
 
 // The estimate is 70 to 125 % of what the runtime reports, for brains of different kinds,
 // built or read from a snapshot, also if documents have changed since.
 func TestBytes(t *testing.T) {
 	c := newCorpus()
-	kinds := map[string]func(i int) Document{
-		"notes": func(i int) Document {
-			return Document{Path: fmt.Sprintf("notes/n%d.md", i), Title: c.text(4), Text: c.text(120)}
+	kinds := map[string]func(i int) document.Document{
+		"notes": func(i int) document.Document {
+			return document.Document{Path: fmt.Sprintf("notes/n%d.md", i), Title: c.text(4), Text: c.text(120)}
 		},
-		"turns": func(i int) Document {
-			return Document{
+		"turns": func(i int) document.Document {
+			return document.Document{
 				Path: fmt.Sprintf("conversations/c%d/session-%d/turn-%d.md", i/500, i/50, i), Title: fmt.Sprint("Turn ", i), Text: c.text(12),
 				Tags: []string{fmt.Sprint("speaker-", i%2)}, Metadata: map[string]any{"session_id": fmt.Sprint("session-", i/50), "turn": i},
 			}
 		},
-		"books": func(i int) Document {
-			return Document{Path: fmt.Sprintf("b%d.md", i), Text: strings.Repeat("## "+c.text(3)+"\n\n"+c.text(200)+"\n\n", 20)}
+		"books": func(i int) document.Document {
+			return document.Document{Path: fmt.Sprintf("b%d.md", i), Text: strings.Repeat("## "+c.text(3)+"\n\n"+c.text(200)+"\n\n", 20)}
 		},
-		"codes": func(i int) Document { // no word occurs twice
+		"codes": func(i int) document.Document { // no word occurs twice
 			var b strings.Builder
 			for n := range 50 {
 				fmt.Fprintf(&b, "x%dy%d ", i, n)
 			}
-			return Document{Path: fmt.Sprintf("c%d.txt", i), Text: b.String()}
+			return document.Document{Path: fmt.Sprintf("c%d.txt", i), Text: b.String()}
 		},
 	}
 	for name, document := range kinds {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 func repeat(s string, n int) string { return strings.Repeat(s, n) }
@@ -24,7 +26,7 @@ func search(t *testing.T, s *Searcher, q Query) Result {
 func TestDuplicatesCollapse(t *testing.T) {
 	ix := New(nil)
 	ix.weights = weights{}
-	for _, d := range []Document{
+	for _, d := range []document.Document{
 		{Path: "a/a.txt", Text: "cat cat cat"},
 		{Path: "b/b.txt", Text: "  cat cat cat\n"}, // a chunk has no surrounding white space
 		{Path: "c/c.txt", Text: "cat cat Cat"},
@@ -71,11 +73,11 @@ func TestDuplicatesCollapse(t *testing.T) {
 func TestDuplicatesMakeRoom(t *testing.T) {
 	ix := New(nil)
 	for i := range 700 {
-		ix.Put(Document{Path: fmt.Sprintf("same%03d.txt", i), Text: "cat cat"})
+		ix.Put(document.Document{Path: fmt.Sprintf("same%03d.txt", i), Text: "cat cat"})
 	}
 	for i := range 5 {
-		ix.Put(Document{Path: fmt.Sprintf("other%d.txt", i), Text: fmt.Sprintf("cat cat dog%d", i)})
-		ix.Put(Document{Path: fmt.Sprintf("other%d-again.txt", i), Text: fmt.Sprintf("cat cat dog%d", i)})
+		ix.Put(document.Document{Path: fmt.Sprintf("other%d.txt", i), Text: fmt.Sprintf("cat cat dog%d", i)})
+		ix.Put(document.Document{Path: fmt.Sprintf("other%d-again.txt", i), Text: fmt.Sprintf("cat cat dog%d", i)})
 	}
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
 	for _, mode := range []Mode{ModeBM25, ModeSemantic, ModeHybrid, ModeHybridRerank} {
@@ -102,10 +104,10 @@ func TestDuplicatesMakeRoom(t *testing.T) {
 func TestRerankerSeesDifferentTexts(t *testing.T) {
 	ix := New(nil)
 	for i := range 200 {
-		ix.Put(Document{Path: fmt.Sprintf("same/%d.txt", i), Text: "cat cat"})
+		ix.Put(document.Document{Path: fmt.Sprintf("same/%d.txt", i), Text: "cat cat"})
 	}
 	for i := range 60 {
-		ix.Put(Document{Path: fmt.Sprintf("other/%d.txt", i), Text: fmt.Sprintf("cat number%d and more", i)})
+		ix.Put(document.Document{Path: fmt.Sprintf("other/%d.txt", i), Text: fmt.Sprintf("cat number%d and more", i)})
 	}
 	r := &byLength{}
 	search(t, NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: r}), Query{Text: "cat", TopK: 1, Mode: ModeHybridRerank})

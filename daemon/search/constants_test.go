@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 // TestConstants compares the constants that decide the ranking with their intended values, and with
@@ -21,6 +23,7 @@ func TestConstants(t *testing.T) {
 		}
 		pages.Write(text)
 	}
+	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	for _, c := range []struct {
 		name       string
 		got, want  float64
@@ -36,7 +39,7 @@ func TestConstants(t *testing.T) {
 		{"weight of title", fieldWeights[titleField], 2, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"weight of path", fieldWeights[pathField], .25, "| weight of title, path, labels | 2, 0.25, 1 |"},
 		{"weight of labels", fieldWeights[labelsField], 1, "| weight of title, path, labels | 2, 0.25, 1 |"},
-		{"defaultChunkSize", defaultChunkSize, 1600, "| chunk size | 1,600 bytes |"},
+		{"defaultChunkSize", float64(document.ChunkSize(0)), 1600, "| chunk size | 1,600 bytes |"},
 		{"rescoreDepth", rescoreDepth, 300, "The best 300 chunks are rescored"},
 		{"weight of neighbours", defaultWeights.neighbours, .2, "| 0.2: what a turn is about"},
 		{"weight of feedback", defaultWeights.feedback, .2, "the best of them with weight 0.2 · s"},
@@ -50,8 +53,8 @@ func TestConstants(t *testing.T) {
 		{"feedbackChunks", feedbackChunks, 7, "of the 7 best chunks"},
 		{"feedbackExponent", feedbackExponent, 2, "(score/best score)²"},
 		{"fusionConstant", fusionConstant, 60, "1/(60 + rank by words)"},
-		{"weight of vectors by ranks", DefaultFusionWeight(FusionRRF), .2, "0.3 for `score` and 0.2 for `rrf`"},
-		{"weight of vectors by scores", DefaultFusionWeight(FusionScore), .3, "0.3 for `score` and 0.2 for `rrf`"},
+		{"weight of vectors by ranks", defaultFusionWeights[FusionRRF], .2, "0.3 for `score` and 0.2 for `rrf`"},
+		{"weight of vectors by scores", defaultFusionWeights[FusionScore], .3, "0.3 for `score` and 0.2 for `rrf`"},
 		{"defaultCandidateK", defaultCandidateK, 100, "(4 · top_k, but 100 to 1,000)"},
 		{"maxCandidateK", maxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
 		{"defaultRerankTopN", defaultRerankTopN, 50, "the first `rerank_top_n` (50)"},
@@ -63,11 +66,6 @@ func TestConstants(t *testing.T) {
 		{"maxDuplicates", maxDuplicates, 20, "names the first 20 others"},
 		{"defaultTopK", defaultTopK, 10, ""},
 		{"maxCount", maxCount, 255, ""},
-		{"maxField", maxField, 1000, ""},
-		{"maxHeading", maxHeading, 100, ""},
-		{"maxHeadingPath", maxHeadingPath, 256, ""},
-		{"maxTitle", maxTitle, 512, ""},
-		{"MinChunkSize", MinChunkSize, 64, ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %v, chosen was %v", c.name, c.got, c.want)
@@ -100,11 +98,11 @@ func wide() *Index {
 		return text.String()
 	}
 	for i := range 360 {
-		ix.Put(Document{Path: fmt.Sprintf("%03d/a.txt", i), Text: strings.Repeat("harbour ", 1+i%3) + words(i, 12+i%40)})
-		ix.Put(Document{Path: fmt.Sprintf("%03d/b.txt", i), Text: words(i, 30)})
+		ix.Put(document.Document{Path: fmt.Sprintf("%03d/a.txt", i), Text: strings.Repeat("harbour ", 1+i%3) + words(i, 12+i%40)})
+		ix.Put(document.Document{Path: fmt.Sprintf("%03d/b.txt", i), Text: words(i, 30)})
 	}
-	ix.Put(Document{Path: "labelled.txt", Tags: []string{"harbour"}, Text: words(3, 12)})
-	ix.Put(Document{Path: "long.txt", Text: strings.Repeat("harbour"+words(5, 32)+"\n", 24)})
+	ix.Put(document.Document{Path: "labelled.txt", Tags: []string{"harbour"}, Text: words(3, 12)})
+	ix.Put(document.Document{Path: "long.txt", Text: strings.Repeat("harbour"+words(5, 32)+"\n", 24)})
 	return ix
 }
 

@@ -9,13 +9,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"evalctl/daemon/search/document"
 )
 
 // cats is an index of n documents of one chunk each.
 func cats(n int) *Index {
 	ix := New(nil)
 	for i := range n {
-		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
 	}
 	return ix
 }
@@ -38,8 +40,8 @@ func testEmbeddingGoesOn(t *testing.T) {
 	if err := s.Prepare(t.Context()); !errors.Is(err, errModel) {
 		t.Fatalf("got %v", err)
 	}
-	if e.calls.Load() != 3 || ix.vectors.count != 3*firstBatch {
-		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
+	if e.calls.Load() != 3 || ix.vectors.Settled() != 3*firstBatch {
+		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.Settled())
 	}
 	time.Sleep(retryPause)
 	res := search(t, s, Query{Text: "kitten", Mode: ModeSemantic})
@@ -82,8 +84,8 @@ func TestPrepareWithoutAnEmbedder(t *testing.T) {
 // The title, headings and text of a chunk are embedded, each once.
 func TestWhatIsEmbedded(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "a.md", Title: "Trip", Text: "# Trip\n## Day 1\nsea"})
-	ix.Put(Document{Path: "b.txt", Text: "ocean"})
+	ix.Put(document.Document{Path: "a.md", Title: "Trip", Text: "# Trip\n## Day 1\nsea"})
+	ix.Put(document.Document{Path: "b.txt", Text: "ocean"})
 	var got []string
 	s := NewSearcher(ix, Config{Embedder: &meanings{before: func(_ context.Context, _ int64, texts []string) error {
 		got = append(got, texts...)
@@ -104,12 +106,12 @@ func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
 	e := &meanings{}
 	e.before = func(_ context.Context, call int64, _ []string) error {
 		if call == 1 {
-			ix.Put(Document{Path: "19.txt", Text: "dog"})
-			ix.Put(Document{Path: "new.txt", Text: "dog"})
+			ix.Put(document.Document{Path: "19.txt", Text: "dog"})
+			ix.Put(document.Document{Path: "new.txt", Text: "dog"})
 			for i := range 15 {
 				ix.Delete(fmt.Sprintf("%d.txt", i)) // compacts
 			}
-			ix.Put(Document{Path: "18.txt", Text: "cat dog"})
+			ix.Put(document.Document{Path: "18.txt", Text: "cat dog"})
 		}
 		return nil
 	}
@@ -121,12 +123,12 @@ func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
 		t.Fatalf("%d chunks: nothing was renumbered", len(ix.chunks))
 	}
 	got := map[string]float64{}
-	for _, c := range ix.nearest([]float32{1, 0, 0, 0}, anyDocument, 100) {
+	for _, c := range ix.nearestIn(source{keep: anyDocument}, []float32{1, 0, 0, 0}, 100) {
 		got[ix.chunkID(c.chunk)] = roundScore(c.score)
 	}
 	want := map[string]float64{"15.txt#0": 1, "16.txt#0": 1, "17.txt#0": 1, "18.txt#0": 0.707107}
-	if fmt.Sprint(got) != fmt.Sprint(want) || ix.vectors.count != 6 {
-		t.Errorf("%d vectors, got %v, want %v", ix.vectors.count, got, want)
+	if fmt.Sprint(got) != fmt.Sprint(want) || ix.vectors.Settled() != 6 {
+		t.Errorf("%d vectors, got %v, want %v", ix.vectors.Settled(), got, want)
 	}
 }
 
@@ -167,7 +169,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 			t.Errorf("the one who stayed got %v after %d calls", err, e.calls.Load())
 		}
 
-		s.index.Put(Document{Path: "new.txt", Text: "dog"})
+		s.index.Put(document.Document{Path: "new.txt", Text: "dog"})
 		third, fourth := prepare(t.Context()), prepare(t.Context())
 		open <- errModel
 		for _, done := range []chan error{third, fourth} {
@@ -184,7 +186,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if s.embedding != nil {
+		if s.embedding.run != nil {
 			t.Error("still embedding, for nobody")
 		}
 	})
@@ -197,7 +199,7 @@ func TestEmbeddingSeesLateWrites(t *testing.T) {
 		s := NewSearcher(cats(1), Config{Embedder: &meanings{before: before}})
 		go s.Prepare(t.Context())
 		synctest.Wait()
-		s.index.Put(Document{Path: "late.txt", Text: "dog"})
+		s.index.Put(document.Document{Path: "late.txt", Text: "dog"})
 		done := make(chan Result, 1)
 		go func() {
 			res, err := s.Search(t.Context(), Query{Text: "hound", Mode: ModeSemantic})
@@ -299,7 +301,7 @@ func (p picky) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 // tried again when its document changes.
 func TestRefusedPassages(t *testing.T) {
 	ix := cats(150)
-	ix.Put(Document{Path: "bad.txt", Text: "POISON walrus"})
+	ix.Put(document.Document{Path: "bad.txt", Text: "POISON walrus"})
 	e := &meanings{}
 	var reported []string
 	s := NewSearcher(ix, Config{Embedder: picky{e}, Refused: func(ids []string, reason error) {
@@ -324,9 +326,9 @@ func TestRefusedPassages(t *testing.T) {
 	if len(ix.chunks) >= 150 || !ix.embedded() {
 		t.Errorf("%d chunks, %d to embed", len(ix.chunks), len(ix.unembedded()))
 	}
-	ix.Put(Document{Path: "bad.txt", Text: "better walrus"})
-	if len(ix.unembedded()) != 1 || len(ix.vectors.refused) != 0 {
-		t.Errorf("%d to embed, %v refused", len(ix.unembedded()), ix.vectors.refused)
+	ix.Put(document.Document{Path: "bad.txt", Text: "better walrus"})
+	if len(ix.unembedded()) != 1 || ix.vectors.Settled() != ix.live-1 {
+		t.Errorf("%d to embed, %d settled of %d", len(ix.unembedded()), ix.vectors.Settled(), ix.live)
 	}
 }
 

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"fmt"
+
+	"evalctl/daemon/search/document"
 )
 
 func Example() {
@@ -12,7 +14,7 @@ func Example() {
 		"garden.md":       "---\ntags: [plants]\n---\nThe tomatoes need water.\n",
 	}
 	for path, content := range files {
-		if doc, ok := Parse(path, content); ok {
+		if doc, ok := document.Parse(path, content); ok {
 			index.Put(doc)
 		}
 	}

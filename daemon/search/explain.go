@@ -39,7 +39,3 @@ func hitLeg(name string, hits []Hit) Leg {
 	}
 	return l
 }
-
-func (ix *Index) chunkID(n uint32) string {
-	return chunkID(ix.chunks[n].doc.Path, int(ix.chunks[n].ordinal))
-}

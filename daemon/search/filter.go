@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"evalctl/daemon/search/document"
 )
 
 // Filter selects the documents that may be found. The zero value selects all but generated
@@ -40,7 +42,7 @@ const sessionKey = "session_id"
 
 // keep reports whether a document may be found by a question asked at asOf; the zero time means
 // that the question was asked at no particular time.
-func (f *Filter) keep(d *Document, asOf time.Time) bool {
+func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
 	return (f.Generated || !d.Generated) && !f.Except[d.Path] &&
 		(asOf.IsZero() || !d.BadDate && dayNumber(d.Date) <= dayNumber(asOf)) &&
 		f.keepDate(d.Date) &&

@@ -7,23 +7,25 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 func day(n int) time.Time { return time.Date(2024, 5, n, 12, 0, 0, 0, time.UTC) }
 
 func TestFilterKeep(t *testing.T) {
-	doc := Document{
+	doc := document.Document{
 		Path: "memory/project/alpha/plan.md", Tags: []string{"sea", "Trip"}, Date: day(8),
 		Metadata: map[string]any{"session_id": "s1"},
 	}
-	undated := Document{Path: "notes/a.md", Metadata: map[string]any{"session_id": int64(12)}}
-	badly := Document{Path: "notes/b.md", BadDate: true}
-	generated := Document{Path: "notes/_index.md", Generated: true}
+	undated := document.Document{Path: "notes/a.md", Metadata: map[string]any{"session_id": int64(12)}}
+	badly := document.Document{Path: "notes/b.md", BadDate: true}
+	generated := document.Document{Path: "notes/_index.md", Generated: true}
 	tests := []struct {
 		name   string
 		filter Filter
 		asOf   time.Time
-		doc    Document
+		doc    document.Document
 		want   bool
 	}{
 		{"nothing set", Filter{}, time.Time{}, doc, true},
@@ -48,7 +50,7 @@ func TestFilterKeep(t *testing.T) {
 		{"other scope", Filter{Scope: ScopeAgent}, time.Time{}, doc, false},
 		{"scope of all", Filter{Scope: ScopeAll}, time.Time{}, undated, true},
 		{"outside all scopes", Filter{Scope: ScopeGlobal}, time.Time{}, undated, false},
-		{"scope is a folder", Filter{Scope: ScopeGlobal}, time.Time{}, Document{Path: "memory/globally.md"}, false},
+		{"scope is a folder", Filter{Scope: ScopeGlobal}, time.Time{}, document.Document{Path: "memory/globally.md"}, false},
 		{"asked that instant", Filter{}, day(8), doc, true},
 		{"asked earlier that day", Filter{}, day(8).Add(-12 * time.Hour), doc, true},
 		{"asked the day before", Filter{}, day(8).Add(-12*time.Hour - 1), doc, false},
@@ -74,9 +76,9 @@ func TestFiltersInEveryMode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ix := New(nil)
 		s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
-		var docs []Document
+		var docs []document.Document
 		for i := range rapid.IntRange(1, 40).Draw(t, "documents") {
-			doc := Document{
+			doc := document.Document{
 				Path: rapid.SampledFrom([]string{"memory/global/", "memory/agent/", "notes/"}).Draw(t, "folder") + string(rune('A'+i)) + ".md",
 				Text: rapid.SampledFrom(texts).Draw(t, "text") + strings.Repeat(" walk", i), // no two are equal
 				Tags: []string{rapid.SampledFrom([]string{"x", "y"}).Draw(t, "tag")},

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 // Computed by hand from the formula at score: n=3, average=3, norm=1 for a.txt, 12/13 for my.txt
@@ -17,9 +19,9 @@ import (
 // idf(dog)=ln(8/3). The paths are stop words.
 func TestScores(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "a.txt", Text: "cat cat dog"})
-	ix.Put(Document{Path: "my.txt", Text: "cat bird"})
-	ix.Put(Document{Path: "the.txt", Text: "fish fish fish fish"})
+	ix.Put(document.Document{Path: "a.txt", Text: "cat cat dog"})
+	ix.Put(document.Document{Path: "my.txt", Text: "cat bird"})
+	ix.Put(document.Document{Path: "the.txt", Text: "fish fish fish fish"})
 	tests := []struct {
 		query string
 		want  map[string]float64
@@ -47,7 +49,7 @@ func TestScores(t *testing.T) {
 
 func TestHit(t *testing.T) {
 	ix := New(nil)
-	doc, _ := Parse("notes/trip.md", "---\ntitle: Großer Trip\ntags: [sea]\ndate: 2024-05-08\nmood: good\n---\n# Day 1\nÜber café, naïve CAFÉS.\n")
+	doc, _ := document.Parse("notes/trip.md", "---\ntitle: Großer Trip\ntags: [sea]\ndate: 2024-05-08\nmood: good\n---\n# Day 1\nÜber café, naïve CAFÉS.\n")
 	ix.Put(doc)
 	want := Hit{
 		ChunkID: "notes/trip.md#0", Path: "notes/trip.md", Title: "Großer Trip", HeadingPath: "Day 1",
@@ -74,33 +76,11 @@ func TestHit(t *testing.T) {
 	}
 }
 
-func TestFields(t *testing.T) {
-	long := strings.Repeat("é", 2000)
-	tests := []struct {
-		doc      Document
-		headings string
-		want     [fieldCount]string
-	}{
-		{Document{Path: "a/b.c.md", Title: "Trip"}, "", [fieldCount]string{"text", "Trip", "a/b.c", "\n"}},
-		{Document{Path: "a/b", Title: "Trip", Tags: []string{"sea", "sun"}}, "Trip", [fieldCount]string{"text", "Trip", "a/b", "sea\nsun\n"}},
-		{Document{Title: "Trip"}, "Trip > Day 1", [fieldCount]string{"text", "Trip", "", "\nDay 1"}},
-		{Document{Title: "Trip"}, "Trips > Day 1", [fieldCount]string{"text", "Trip", "", "\nTrips > Day 1"}},
-		{Document{Path: long, Title: long, Tags: []string{long}}, "",
-			[fieldCount]string{"text", long[:2*maxField], long[:2*maxField], long[:2*maxField]}},
-	}
-	for _, tt := range tests {
-		ch := chunk{doc: &entry{Document: tt.doc}, text: "text", headings: tt.headings}
-		if diff := gocmp.Diff(tt.want, ch.fields()); diff != "" {
-			t.Errorf("fields of %.20q differ (-want +got):\n%s", tt.doc.Path, diff)
-		}
-	}
-}
-
 // More occurrences than can be counted count as the largest number that can.
 func TestManyOccurrences(t *testing.T) {
 	ix := New(&Options{ChunkSize: 10_000})
-	ix.Put(Document{Path: "a.txt", Text: strings.Repeat("cat ", 1000) + strings.Repeat("dog ", 255)})
-	ix.Put(Document{Path: "b.txt", Text: "bird"})
+	ix.Put(document.Document{Path: "a.txt", Text: strings.Repeat("cat ", 1000) + strings.Repeat("dog ", 255)})
+	ix.Put(document.Document{Path: "b.txt", Text: "bird"})
 	cat, dog := ix.Search(Query{Text: "cat"}).Hits[0], ix.Search(Query{Text: "dog"}).Hits[0]
 	if cat.Score != dog.Score {
 		t.Errorf("1000 occurrences score %v, 255 score %v; want the same", cat.Score, dog.Score)
@@ -113,7 +93,7 @@ func TestManyOccurrences(t *testing.T) {
 func TestGenerated(t *testing.T) {
 	ix := New(nil)
 	for _, path := range []string{"a.md", "notes/_digest.md"} {
-		doc, _ := Parse(path, "cat")
+		doc, _ := document.Parse(path, "cat")
 		ix.Put(doc)
 	}
 	if got := paths(ix.Search(Query{Text: "cat"})); !slices.Equal(got, []string{"a.md"}) {
@@ -130,10 +110,10 @@ func TestBefore(t *testing.T) {
 	noon := time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
 	east := time.FixedZone("", 10*3600)
 	ix := New(nil)
-	ix.Put(Document{Path: "before.md", Text: "cat", Date: noon.AddDate(0, 0, -1)})
-	ix.Put(Document{Path: "later.md", Text: "cat", Date: noon.Add(11*time.Hour + 59*time.Minute)})
-	ix.Put(Document{Path: "east.md", Text: "cat", Date: time.Date(2024, 5, 9, 1, 0, 0, 0, east)}) // 15:00 UTC
-	ix.Put(Document{Path: "undated.md", Text: "cat"})
+	ix.Put(document.Document{Path: "before.md", Text: "cat", Date: noon.AddDate(0, 0, -1)})
+	ix.Put(document.Document{Path: "later.md", Text: "cat", Date: noon.Add(11*time.Hour + 59*time.Minute)})
+	ix.Put(document.Document{Path: "east.md", Text: "cat", Date: time.Date(2024, 5, 9, 1, 0, 0, 0, east)}) // 15:00 UTC
+	ix.Put(document.Document{Path: "undated.md", Text: "cat"})
 	tests := []struct {
 		before time.Time
 		want   []string
@@ -167,7 +147,7 @@ func TestTies(t *testing.T) {
 	ix := New(&Options{ChunkSize: 64})
 	long := strings.Repeat("cat ", 16)
 	for _, path := range []string{"c.txt", "a.txt", "b.txt"} {
-		ix.Put(Document{Path: path, Text: strings.Repeat(long, 12)})
+		ix.Put(document.Document{Path: path, Text: strings.Repeat(long, 12)})
 	}
 	var want []string
 	for _, path := range []string{"a.txt", "b.txt", "c.txt"} {
@@ -192,8 +172,8 @@ func TestTies(t *testing.T) {
 // Searches during changes see each document whole, before or after a change.
 func TestConcurrentUse(t *testing.T) {
 	ix := New(&Options{ChunkSize: 64})
-	version := func(path string, v int) Document {
-		return Document{Path: path, Title: fmt.Sprint("v", v), Text: strings.Repeat(fmt.Sprintf("cat version%d %s. ", v, path), 20)}
+	version := func(path string, v int) document.Document {
+		return document.Document{Path: path, Title: fmt.Sprint("v", v), Text: strings.Repeat(fmt.Sprintf("cat version%d %s. ", v, path), 20)}
 	}
 	var writers, readers sync.WaitGroup
 	done := make(chan struct{})
@@ -245,7 +225,7 @@ func TestConcurrentUse(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	ix := New(nil)
 	for i := range 1000 {
-		ix.Put(Document{Path: fmt.Sprintf("%d.md", i%10), Text: fmt.Sprintf("cat number%d", i)})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d.md", i%10), Text: fmt.Sprintf("cat number%d", i)})
 	}
 	if len(ix.chunks) > 14 || len(ix.names) > 26 || len(ix.postings) > 26 || len(ix.numbers) > 26 {
 		t.Errorf("%d chunks and %d terms are held for 10 documents", len(ix.chunks), len(ix.names))
@@ -267,7 +247,7 @@ func TestKnownWordsAreBounded(t *testing.T) {
 		for n := range each {
 			fmt.Fprintf(&text, "w%d ", i*each+n)
 		}
-		ix.Put(Document{Path: "a.txt", Text: text.String()})
+		ix.Put(document.Document{Path: "a.txt", Text: text.String()})
 	}
 	if len(ix.words) > maxWords {
 		t.Errorf("%d words are known, want at most %d", len(ix.words), maxWords)

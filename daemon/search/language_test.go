@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // A question finds other forms of its words, in each language of a brain, and only the languages that
@@ -21,7 +22,7 @@ func TestLanguages(t *testing.T) {
 		"ko.md": "그녀는 2021년에 서울에서 리스본으로 이사했다.",
 		"ru.md": "Она переехала в новый дом.",
 	} {
-		doc, _ := Parse(path, text)
+		doc, _ := document.Parse(path, text)
 		ix.Put(doc)
 	}
 	for question, want := range map[string]string{
@@ -55,7 +56,7 @@ func TestGivenLanguage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ix := New(c.opts)
-			doc, _ := Parse("a.md", c.front+text)
+			doc, _ := document.Parse("a.md", c.front+text)
 			ix.Put(doc)
 			if got := ix.docs["a.md"].Language; got != c.want {
 				t.Errorf("the language is %q, want %q", got, c.want)
@@ -70,7 +71,7 @@ func TestGivenLanguage(t *testing.T) {
 // A snapshot keeps the languages of documents, and is not used with another option.
 func TestLanguageSnapshot(t *testing.T) {
 	ix := New(nil)
-	doc, _ := Parse("a.md", "Die Häuser am Fluss sind alt.")
+	doc, _ := document.Parse("a.md", "Die Häuser am Fluss sind alt.")
 	ix.Put(doc)
 	var file bytes.Buffer
 	if err := ix.WriteSnapshot(&file, time.Now()); err != nil {
@@ -96,7 +97,7 @@ func TestLanguageSnapshot(t *testing.T) {
 // Pairs of letters that overlap are highlighted as one.
 func TestOverlappingHighlights(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "a.txt", Text: "昨日、東京タワーに行った。"})
+	ix.Put(document.Document{Path: "a.txt", Text: "昨日、東京タワーに行った。"})
 	got := ix.Search(Query{Text: "東京タワー"}).Hits[0].Highlights
 	if want := []Span{{3, 8}}; !slices.Equal(got, want) {
 		t.Errorf("highlights are %v, want %v", got, want)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"evalctl/daemon/search/document"
 )
 
 // Folders of many documents are filled and emptied in any order.
@@ -16,7 +18,7 @@ func TestNeighboursOfMany(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 	for i, path := range paths {
-		ix.Put(Document{Path: path, Text: "cat"})
+		ix.Put(document.Document{Path: path, Text: "cat"})
 		if i%3 == 0 {
 			ix.Delete(paths[rng.IntN(i+1)])
 		}
@@ -38,7 +40,7 @@ func TestNeighboursOfMany(t *testing.T) {
 func TestNeighboursInOrder(t *testing.T) {
 	ix := New(nil)
 	for i := range 2000 {
-		ix.Put(Document{Path: fmt.Sprintf("turns/%04d.md", i), Text: "cat"})
+		ix.Put(document.Document{Path: fmt.Sprintf("turns/%04d.md", i), Text: "cat"})
 	}
 	checkNeighbours(t, ix)
 	if n := len(ix.order.blocks); n != 4 {

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 // The limit holds in every mode and order, the best passages are taken, and places that are left
 // are filled only if the query asks for it.
 func TestMaxPerDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ix := New(&Options{ChunkSize: MinChunkSize})
+		ix := New(&Options{ChunkSize: document.MinChunkSize})
 		passages := 0
 		for i := range rapid.IntRange(1, 5).Draw(t, "documents") {
 			var text strings.Builder
@@ -22,7 +24,7 @@ func TestMaxPerDocument(t *testing.T) {
 				fmt.Fprintf(&text, "# part %d\n%s of %d.%d %s\n", n, words, i, n, strings.Repeat("sea ", 10))
 				passages++
 			}
-			ix.Put(Document{Path: fmt.Sprintf("%d.md", i), Text: text.String(), Date: day(1 + i)})
+			ix.Put(document.Document{Path: fmt.Sprintf("%d.md", i), Text: text.String(), Date: day(1 + i)})
 		}
 		s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
 		q := Query{

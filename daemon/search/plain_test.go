@@ -6,21 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 	"evalctl/daemon/search/plaintest"
 	"evalctl/internal/stats"
-
-	"evalctl/daemon/language"
 )
 
 // plain is a plain BM25 of the same documents, with the words of the index. Documents that a
 // question cannot know are left out of both rankings.
 type plain struct {
 	bm25 *plaintest.BM25
-	docs map[string]*Document
+	docs map[string]*document.Document
 }
 
-func newPlain(docs []Document, l language.Language) plain {
-	p, texts := plain{docs: map[string]*Document{}}, make([]plaintest.Document, len(docs))
+func newPlain(docs []document.Document, l language.Language) plain {
+	p, texts := plain{docs: map[string]*document.Document{}}, make([]plaintest.Document, len(docs))
 	for i := range docs {
 		_, text, _ := strings.Cut(docs[i].Text, "\n") // without the title
 		texts[i] = plaintest.Document{Path: docs[i].Path, Text: text}

@@ -12,22 +12,28 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
+// errorer is the common part of a test and a property check.
+type errorer interface {
+	Errorf(format string, args ...any)
+}
+
 // naive scores every chunk by the definition at score, without any precomputed data.
-func naive(docs map[string]Document, size int, query string) map[string]float64 {
+func naive(docs map[string]document.Document, size int, query string) map[string]float64 {
 	chunks := map[string][fieldCount][]string{}
 	total := 0.0
 	pieces := map[string]float64{}
 	for _, d := range docs {
-		for _, c := range split(d, size) {
-			pieces[chunkID(d.Path, c.ordinal)] = float64(len(split(d, size)))
-			ch := chunk{doc: &entry{Document: d}, text: c.text, headings: c.headings}
+		for _, c := range document.Split(&d, size) {
+			pieces[document.ChunkID(d.Path, c.Ordinal)] = float64(len(document.Split(&d, size)))
+			ch := chunk{doc: &entry{Document: d}, text: c.Text, headings: c.Headings}
 			var fields [fieldCount][]string
 			for i, text := range ch.fields() {
 				fields[i] = language.English.Terms(text)
 			}
-			chunks[chunkID(d.Path, c.ordinal)] = fields
+			chunks[document.ChunkID(d.Path, c.Ordinal)] = fields
 			total += float64(len(fields[textField]))
 		}
 	}
@@ -83,7 +89,7 @@ func TestIndexProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const size = 64
 		ix := New(&Options{ChunkSize: size})
-		docs := map[string]Document{}
+		docs := map[string]document.Document{}
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {
 			path := rapid.SampledFrom([]string{"a.md", "b.md", "cat.txt", "d/e.md", "d/sea.txt"}).Draw(t, "path")
 			if rapid.IntRange(0, 3).Draw(t, "change") == 0 {
@@ -91,7 +97,7 @@ func TestIndexProperties(t *testing.T) {
 				delete(docs, path)
 				continue
 			}
-			doc := Document{Path: path, Text: text.Draw(t, "text"), Title: rapid.SampledFrom([]string{"", "Dog days", "cat"}).Draw(t, "title"),
+			doc := document.Document{Path: path, Text: text.Draw(t, "text"), Title: rapid.SampledFrom([]string{"", "Dog days", "cat"}).Draw(t, "title"),
 				Tags: rapid.SampledFrom([][]string{nil, {"sea", "the cat"}}).Draw(t, "tags"), Date: rapid.SampledFrom([]time.Time{{}, day}).Draw(t, "date")}
 			ix.Put(doc)
 			docs[path] = doc
@@ -191,9 +197,9 @@ func checkNeighbours(t errorer, ix *Index) {
 	for folder, want := range folders {
 		slices.Sort(want)
 		var got []string
-		for doc := ix.docs[want[0]]; doc != nil; _, doc = ix.neighbours(doc) {
+		for doc := ix.docs[want[0]]; doc != nil; doc = doc.next {
 			got = append(got, doc.Path)
-			if prev, _ := ix.neighbours(doc); (prev == nil) != (len(got) == 1) || prev != nil && prev.Path != got[len(got)-2] {
+			if prev := doc.prev; (prev == nil) != (len(got) == 1) || prev != nil && prev.Path != got[len(got)-2] {
 				t.Errorf("before %s is %v", doc.Path, prev)
 			}
 		}
@@ -201,4 +207,23 @@ func checkNeighbours(t errorer, ix *Index) {
 			t.Errorf("%q holds %v in this order, want %v", folder, got, want)
 		}
 	}
+}
+
+// Whatever a file contains, its document can be put, found and deleted without a trace.
+func FuzzPut(f *testing.F) {
+	f.Add("n.md", []byte("---\ntitle: a\ntags: [b, c]\ndate: 2024-05-08\n---\n# x\n\ny"))
+	f.Add("n.txt", []byte("\xff---\n"))
+	f.Fuzz(func(t *testing.T, path string, data []byte) {
+		doc, ok := document.Parse(path, string(data))
+		if !ok {
+			return
+		}
+		ix := New(&Options{ChunkSize: document.MinChunkSize})
+		ix.Put(doc)
+		ix.Search(Query{Text: doc.Text})
+		ix.Delete(doc.Path)
+		if ix.Len() != 0 || ix.totals != [fieldCount]uint64{} || len(ix.names) != 0 {
+			t.Errorf("%d documents, %d terms, lengths %d left", ix.Len(), len(ix.names), ix.totals)
+		}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 	"evalctl/internal/sharedtest"
 )
 
@@ -103,7 +104,7 @@ func readNeutral[T any](tb testing.TB, name string) []T {
 
 // load reads the documents as evalctl writes them into a brain, and the questions that have
 // expected paths.
-func (tk task) load(tb testing.TB) ([]Document, []neutralQuestion) {
+func (tk task) load(tb testing.TB) ([]document.Document, []neutralQuestion) {
 	docs, questions := tk.documents(tb), []neutralQuestion(nil)
 	if tk.dir == coreDir {
 		questions = sharedtest.Lines[neutralQuestion](tb, "../../datasets/core.jsonl")
@@ -118,19 +119,19 @@ func (tk task) load(tb testing.TB) ([]Document, []neutralQuestion) {
 	return docs, slices.DeleteFunc(questions, func(q neutralQuestion) bool { return len(q.Expected) == 0 })
 }
 
-func (tk task) documents(tb testing.TB) []Document {
+func (tk task) documents(tb testing.TB) []document.Document {
 	if tk.dir == coreDir {
 		return folder(tb, "../../datasets/core.corpus")
 	}
 	type line struct{ Path, Title, Text, Date string }
-	var docs []Document
+	var docs []document.Document
 	for _, l := range readNeutral[line](tb, tk.dir+"/corpus.jsonl") {
 		var b strings.Builder
 		if l.Date != "" {
 			fmt.Fprintf(&b, "---\ndate: %s\n---\n\n", l.Date)
 		}
-		fmt.Fprintf(&b, "# %s\n\n%s\n", oneLine(l.Title), l.Text)
-		doc, ok := Parse(documentsFolder+l.Path, b.String())
+		fmt.Fprintf(&b, "# %s\n\n%s\n", strings.Join(strings.Fields(l.Title), " "), l.Text)
+		doc, ok := document.Parse(documentsFolder+l.Path, b.String())
 		if !ok {
 			tb.Fatalf("%s is not indexed", l.Path)
 		}
@@ -140,7 +141,7 @@ func (tk task) documents(tb testing.TB) []Document {
 }
 
 // folder reads the documents in a folder.
-func folder(tb testing.TB, root string) (docs []Document) {
+func folder(tb testing.TB, root string) (docs []document.Document) {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -150,7 +151,7 @@ func folder(tb testing.TB, root string) (docs []Document) {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
-		doc, ok := Parse(documentsFolder+filepath.ToSlash(name), string(data))
+		doc, ok := document.Parse(documentsFolder+filepath.ToSlash(name), string(data))
 		if !ok {
 			tb.Errorf("%s is not indexed", path)
 		}
@@ -164,8 +165,8 @@ func folder(tb testing.TB, root string) (docs []Document) {
 }
 
 // split returns the documents of each brain.
-func (tk task) split(docs []Document) map[string][]Document {
-	byBrain := map[string][]Document{}
+func (tk task) split(docs []document.Document) map[string][]document.Document {
+	byBrain := map[string][]document.Document{}
 	for _, d := range docs {
 		name := tk.brainOf(d.Path)
 		byBrain[name] = append(byBrain[name], d)
@@ -173,7 +174,7 @@ func (tk task) split(docs []Document) map[string][]Document {
 	return byBrain
 }
 
-func (tk task) index(docs []Document, opts *Options) map[string]*Index {
+func (tk task) index(docs []document.Document, opts *Options) map[string]*Index {
 	brains := map[string]*Index{}
 	for name, docs := range tk.split(docs) {
 		brains[name] = New(opts)

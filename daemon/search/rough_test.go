@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 // Approximate scores choose the same chunks as exact ones, with the same scores to the last bit: of
@@ -21,7 +23,7 @@ func TestRoughScores(t *testing.T) {
 		texts := rapid.SliceOfN(text, 1, 5).Draw(t, "texts")
 		n := rapid.IntRange(1, 150).Draw(t, "documents")
 		for i := range n {
-			doc := Document{Path: fmt.Sprintf("%d.txt", (i*7919)%n), Text: texts[i%len(texts)], Generated: i%11 == 3}
+			doc := document.Document{Path: fmt.Sprintf("%d.txt", (i*7919)%n), Text: texts[i%len(texts)], Generated: i%11 == 3}
 			if i%3 == 0 {
 				doc.Title = "owl dog"
 			}
@@ -30,14 +32,14 @@ func TestRoughScores(t *testing.T) {
 		for i := range rapid.IntRange(0, n/5).Draw(t, "deleted") {
 			ix.Delete(fmt.Sprintf("%d.txt", i*3))
 		}
-		terms := ix.queryTerms(text.Draw(t, "query"))
+		query := ix.known(ix.queryTerms(text.Draw(t, "query")))
 		k := rapid.IntRange(1, 40).Draw(t, "k")
-		keep := rapid.SampledFrom([]func(*Document) bool{
-			nil, func(*Document) bool { return true }, func(d *Document) bool { return d.Path < "3" },
+		keep := rapid.SampledFrom([]func(*document.Document) bool{
+			nil, func(*document.Document) bool { return true }, func(d *document.Document) bool { return d.Path < "3" },
 		}).Draw(t, "keep")
 
 		s := &scratch{}
-		ix.score(&s.scores, terms)
+		ix.score(&s.scores, query)
 		var want []candidate
 		for n, score := range s.scores.sums {
 			doc := ix.chunks[n].doc
@@ -48,7 +50,9 @@ func TestRoughScores(t *testing.T) {
 		slices.SortFunc(want, ix.compare)
 		want = want[:min(k, len(want))]
 		for range 2 { // the second search finds the scratch as the first left it
-			if got := s.rough.best(ix, s, terms, keep, k); !slices.Equal(got, want) {
+			got := ix.exact(s, query, s.rough.likely(ix, &s.levels, query, keep, k))
+			s.levels.sort(got, ix.compare)
+			if got = got[:min(k, len(got))]; !slices.Equal(got, want) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evalctl/daemon/search/document"
 )
 
 // animals is an index in which words and meanings disagree. No two documents are neighbours.
@@ -24,7 +26,7 @@ func animals() *Index {
 		"3/dog.txt":    "dog, hound, dog, hound, cat, cat",
 		"4/sea.txt":    "ocean",
 	} {
-		ix.Put(Document{Path: path, Text: text})
+		ix.Put(document.Document{Path: path, Text: text})
 	}
 	return ix
 }
@@ -221,7 +223,7 @@ func TestDegrade(t *testing.T) {
 func TestBadRepliesOfModels(t *testing.T) {
 	nan := float32(math.NaN())
 	ix := New(nil)
-	ix.Put(Document{Path: "a.txt", Text: "cat"})
+	ix.Put(document.Document{Path: "a.txt", Text: "cat"})
 	for want, e := range map[string]Embedder{
 		"0 vectors for 1 texts":                replies{},
 		"2 vectors for 1 texts":                replies{{1}, {1}},
@@ -284,9 +286,9 @@ func (c changing) Embed(ctx context.Context, texts []string) ([][]float32, error
 // order, and all scores descend.
 func TestRerank(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "m.md", Title: "Pets", Text: "# Pets\n## Cats\ncat"})
+	ix.Put(document.Document{Path: "m.md", Title: "Pets", Text: "# Pets\n## Cats\ncat"})
 	for i := range 9 {
-		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat" + repeat(" filler", i)})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat" + repeat(" filler", i)})
 	}
 	r := &byLength{}
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: r})
@@ -323,7 +325,7 @@ func TestSearchWhileWriting(t *testing.T) {
 		wg.Go(func() {
 			for i := range 200 {
 				path := fmt.Sprintf("%d/%d.txt", w, i%20)
-				ix.Put(Document{Path: path, Text: fmt.Sprintf("cat number %d", i)})
+				ix.Put(document.Document{Path: path, Text: fmt.Sprintf("cat number %d", i)})
 				if i%3 == 0 {
 					ix.Delete(path)
 				}

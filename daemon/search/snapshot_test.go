@@ -13,6 +13,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 var snapshotTime = time.Date(2024, 5, 8, 9, 10, 11, 12, time.UTC)
@@ -35,8 +37,8 @@ func readSnapshot(data []byte, opts *Options) (*Index, error) {
 }
 
 // documentsOfAllKinds returns documents with everything that a snapshot keeps.
-func documentsOfAllKinds() []Document {
-	return []Document{
+func documentsOfAllKinds() []document.Document {
+	return []document.Document{
 		{Path: "a/trip.md", Title: "Trip", Tags: []string{"sea", ""}, Date: time.Date(2024, 5, 8, 9, 0, 0, 1, time.FixedZone("", 7200)),
 			Metadata: map[string]any{"s": "é", "": 1, "i": -5, "z": nil, "f": 1.5, "b": true, "n": false},
 			Text:     "# Trip\n\nBy the sea.\n\n## Day 2\n\n" + strings.Repeat("A museum of tiles. ", 40), Source: "v1"},
@@ -65,8 +67,8 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	for _, x := range []*Index{ix, got} { // both continue in the same way
-		x.Put(Document{Path: "a/trip.md", Text: "cat museum"})
-		x.Put(Document{Path: "new.md", Text: "a new word"})
+		x.Put(document.Document{Path: "a/trip.md", Text: "cat museum"})
+		x.Put(document.Document{Path: "new.md", Text: "a new word"})
 		x.Delete("white.txt")
 		checkSequences(t, x)
 		checkNeighbours(t, x)
@@ -108,7 +110,7 @@ func TestSnapshotOfMany(t *testing.T) {
 
 func TestSnapshotOfOddMetadata(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "a.md", Text: "cat", Metadata: map[string]any{"list": []any{1}}})
+	ix.Put(document.Document{Path: "a.md", Text: "cat", Metadata: map[string]any{"list": []any{1}}})
 	if err := ix.WriteSnapshot(io.Discard, snapshotTime); err == nil || !strings.Contains(err.Error(), "a.md: metadata list") {
 		t.Errorf("error %v, want one that names the document and the key", err)
 	}
@@ -140,7 +142,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	refused("other chunk size", good, &Options{ChunkSize: 100})
 	refused("default chunk size", good, nil)
 	tiny := New(opts)
-	tiny.Put(Document{Path: "a.txt", Text: "too short to show the size"})
+	tiny.Put(document.Document{Path: "a.txt", Text: "too short to show the size"})
 	refused("other chunk size of short texts", snapshot(t, tiny), nil)
 }
 
@@ -189,9 +191,7 @@ func FuzzReadSnapshot(f *testing.F) {
 				continue
 			}
 			got.Search(Query{Text: "cat dog museum sea"})
-			for _, doc := range got.docs {
-				got.neighbours(doc)
-			}
+			checkNeighbours(t, got)
 		}
 	})
 }

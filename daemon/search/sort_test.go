@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 func TestSortHits(t *testing.T) {
@@ -43,9 +45,9 @@ func TestSortHits(t *testing.T) {
 // The most relevant hits are chosen before they are sorted by date.
 func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "1/best.txt", Text: "cat cat cat cat", Date: day(1)})
-	ix.Put(Document{Path: "2/good.txt", Text: "cat cat and dogs", Date: day(2)})
-	ix.Put(Document{Path: "3/weak.txt", Text: "cat and dogs and many more at sea and on the beach and far away on land", Date: day(3)})
+	ix.Put(document.Document{Path: "1/best.txt", Text: "cat cat cat cat", Date: day(1)})
+	ix.Put(document.Document{Path: "2/good.txt", Text: "cat cat and dogs", Date: day(2)})
+	ix.Put(document.Document{Path: "3/weak.txt", Text: "cat and dogs and many more at sea and on the beach and far away on land", Date: day(3)})
 	res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: "cat", TopK: 2, Sort: SortRecency})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +61,7 @@ func TestRecencyOrdersTheMostRelevant(t *testing.T) {
 func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 	ix := New(nil)
 	for n := range 9 {
-		ix.Put(Document{Path: fmt.Sprintf("%d/a.txt", n), Text: fmt.Sprintf("cat%d cat", n), Date: day(n + 1)})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d/a.txt", n), Text: fmt.Sprintf("cat%d cat", n), Date: day(n + 1)})
 	}
 	for _, mode := range []Mode{ModeBM25, ModeHybrid, ModeSemantic} {
 		res := search(t, NewSearcher(ix, Config{Embedder: &meanings{}}), Query{Text: "cat", TopK: 2, Sort: SortRelevanceThenRecency, Mode: mode})
@@ -73,12 +75,12 @@ func TestRelevanceThenRecencyChoosesTheNewest(t *testing.T) {
 func TestTheNewestRepresentsItsText(t *testing.T) {
 	ix := New(nil)
 	// No two are neighbours. The reranker gives all the same score.
-	ix.Put(Document{Path: "1/a.txt", Title: "t", Text: "cat at the door", Date: day(1)})
-	ix.Put(Document{Path: "2/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
-	ix.Put(Document{Path: "3/a.txt", Title: "t", Text: "cat at the gate", Date: day(3)})
-	ix.Put(Document{Path: "4/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
-	ix.Put(Document{Path: "5/a.txt", Title: "t", Text: "cat at the door"})
-	ix.Put(Document{Path: "6/a.txt", Title: "t cat", Text: "cat at the door", Date: day(2)}) // ranks first by words
+	ix.Put(document.Document{Path: "1/a.txt", Title: "t", Text: "cat at the door", Date: day(1)})
+	ix.Put(document.Document{Path: "2/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
+	ix.Put(document.Document{Path: "3/a.txt", Title: "t", Text: "cat at the gate", Date: day(3)})
+	ix.Put(document.Document{Path: "4/a.txt", Title: "t", Text: "cat at the door", Date: day(6)})
+	ix.Put(document.Document{Path: "5/a.txt", Title: "t", Text: "cat at the door"})
+	ix.Put(document.Document{Path: "6/a.txt", Title: "t cat", Text: "cat at the door", Date: day(2)}) // ranks first by words
 	s := NewSearcher(ix, Config{Embedder: &meanings{}, Reranker: &byLength{}})
 	for _, tt := range []struct {
 		mode Mode
@@ -158,7 +160,7 @@ func TestScoresTellTheOrder(t *testing.T) {
 		ix := New(nil)
 		for i := range rapid.IntRange(2, 30).Draw(t, "documents") {
 			folder := rapid.SampledFrom([]string{"b", "a", "c"}).Draw(t, "folder")
-			ix.Put(Document{
+			ix.Put(document.Document{
 				Path: fmt.Sprintf("%s/%02d.txt", folder, i),
 				Text: rapid.SampledFrom([]string{"cat", "cat cat", "kitten", "dog"}).Draw(t, "text") + fmt.Sprintf(" word%d", i),
 				Date: day(rapid.IntRange(1, 9).Draw(t, "day")),

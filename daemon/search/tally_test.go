@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"evalctl/daemon/search/document"
 )
 
 // Postings whose tallies have no number of their own are counted in their chunks.
 func TestManyTallies(t *testing.T) {
-	ix, docs := New(nil), map[string]Document{}
+	ix, docs := New(nil), map[string]document.Document{}
 	for i := range 200 {
-		d := Document{Path: fmt.Sprintf("%d.txt", i), Title: strings.Repeat("cat ", i%7), Text: strings.Repeat("cat ", i%120) + "dog"}
+		d := document.Document{Path: fmt.Sprintf("%d.txt", i), Title: strings.Repeat("cat ", i%7), Text: strings.Repeat("cat ", i%120) + "dog"}
 		docs[d.Path] = d
 		ix.Put(d)
 	}

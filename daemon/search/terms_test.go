@@ -9,16 +9,17 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
 )
 
 // Of a long question, the terms are left out that no chunk contains, then those that can add least.
 func TestHeaviest(t *testing.T) {
 	ix := New(nil)
-	ix.Put(Document{Path: "all.txt", Text: "every everywhere"})
+	ix.Put(document.Document{Path: "all.txt", Text: "every everywhere"})
 	var names []string
 	for i := range maxQueryTerms + 1 {
 		names = append(names, fmt.Sprintf("name%dx", i))
-		ix.Put(Document{Path: fmt.Sprintf("%d.txt", i), Text: names[i] + " every"})
+		ix.Put(document.Document{Path: fmt.Sprintf("%d.txt", i), Text: names[i] + " every"})
 	}
 	for _, c := range []struct {
 		name, question string
@@ -95,7 +96,7 @@ func TestLongQuestions(t *testing.T) {
 				terms []queryTerm
 				sum   *float64
 			}{{every, &all}, {heaviest, &kept}} {
-				found, _ := ix.lexical(Query{Text: q.Question, AsOf: q.AsOf}, way.terms, source{keep: func(d *Document) bool { return (&Filter{}).keep(d, q.AsOf) }}, 10)
+				found, _ := ix.lexical(Query{Text: q.Question, AsOf: q.AsOf}, way.terms, source{keep: func(d *document.Document) bool { return (&Filter{}).keep(d, q.AsOf) }}, 10)
 				var ranked []string
 				for _, c := range found {
 					ranked = append(ranked, ix.chunks[c.chunk].doc.Path)

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"evalctl/daemon/language"
+	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 	"evalctl/internal/sharedtest"
 )
 
@@ -104,7 +106,7 @@ func TestEveryLanguage(t *testing.T) {
 	everything, all := New(nil), map[string]string{} // by text
 	for _, d := range declarations {
 		for i, text := range d.Articles {
-			everything.Put(Document{Path: d.path(i), Text: text})
+			everything.Put(document.Document{Path: d.path(i), Text: text})
 			all[text] = plainWords(text)
 		}
 	}
@@ -120,7 +122,7 @@ func TestEveryLanguage(t *testing.T) {
 	for _, d := range declarations {
 		own := New(nil)
 		for i, text := range d.Articles {
-			own.Put(Document{Path: d.path(i), Text: text})
+			own.Put(document.Document{Path: d.path(i), Text: text})
 		}
 		tested := false
 		for _, text := range d.Articles {
@@ -156,7 +158,7 @@ func TestEveryLanguage(t *testing.T) {
 func (d declaration) expectFirst(t *testing.T, ix *Index, text string, queries ...string) {
 	t.Helper()
 	for _, query := range queries {
-		words, conditions, _ := ParseOperators(query)
+		words, conditions, _ := question.ParseOperators(query)
 		res := search(t, NewSearcher(ix, Config{}), Query{Text: words, Conditions: conditions})
 		if len(res.Hits) == 0 || res.Hits[0].Text != text {
 			t.Errorf("%s: %s finds %v, want %q", d.Name, query, paths(res), text)
@@ -188,9 +190,9 @@ func TestSpellings(t *testing.T) {
 		{"Japanese in a phrase", "明日は東京駅で会いましょう", "東京駅"},
 	} {
 		ix := New(nil)
-		ix.Put(Document{Path: "other.txt", Text: "Something else. 其他 อื่น 다른 что-то"}, Document{Path: "it.txt", Text: c.text})
+		ix.Put(document.Document{Path: "other.txt", Text: "Something else. 其他 อื่น 다른 что-то"}, document.Document{Path: "it.txt", Text: c.text})
 		for _, query := range []string{c.query, `"` + c.query + `"`} {
-			words, conditions, _ := ParseOperators(query)
+			words, conditions, _ := question.ParseOperators(query)
 			res := search(t, NewSearcher(ix, Config{}), Query{Text: words, Conditions: conditions})
 			if got := paths(res); !slices.Equal(got, []string{"it.txt"}) {
 				t.Errorf("%s: %s finds %q in %q", c.name, query, got, c.text)

@@ -1,5 +1,7 @@
 package search
 
+import "evalctl/daemon/search/document"
+
 // Search ranks by words alone and collapses nothing, so that every chunk that is found can be
 // compared with the score that it should have.
 func (ix *Index) Search(q Query) Result {
@@ -11,7 +13,7 @@ func (ix *Index) Search(q Query) Result {
 	defer ix.mu.RUnlock()
 	terms, _ := ix.heaviest(ix.queryTerms(q.Text))
 	res := Result{Hits: []Hit{}, Mode: ModeBM25}
-	keep := func(d *Document) bool { return q.Filter.keep(d, q.AsOf) }
+	keep := func(d *document.Document) bool { return q.Filter.keep(d, q.AsOf) }
 	top, parts := ix.lexical(q, terms, source{keep: keep}, k)
 	for i, c := range top {
 		h := ix.hit(c, ix.termSet(terms))

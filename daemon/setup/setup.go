@@ -15,7 +15,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/language"
-	"evalctl/daemon/search"
+	"evalctl/daemon/search/document"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres"
 )
@@ -57,8 +57,8 @@ func (f *Settings) Daemon(from From, home string, level slog.Level) (daemon.Conf
 	if f.IndexMemory <= 0 {
 		return cfg, fmt.Errorf("--index-memory %d: must be above 0", f.IndexMemory)
 	}
-	if f.ChunkSize < search.MinChunkSize || f.ChunkSize > search.MaxChunkSize {
-		return cfg, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, search.MinChunkSize, search.MaxChunkSize)
+	if f.ChunkSize < document.MinChunkSize || f.ChunkSize > document.MaxChunkSize {
+		return cfg, fmt.Errorf("--chunk-size %d: must be from %d to %d", f.ChunkSize, document.MinChunkSize, document.MaxChunkSize)
 	}
 	spoken := language.Parse(f.Language)
 	if f.Language != "" && spoken == language.None {

@@ -1,0 +1,152 @@
+package document
+
+import "strings"
+
+// maxHeading bounds one heading of a heading path, maxHeadingPath the whole path, in code points:
+// it is stored and indexed once per chunk.
+const (
+	maxHeading     = 100
+	maxHeadingPath = 256
+)
+
+const headingSeparator = " > "
+
+// section is a part of a text under one heading.
+type section struct {
+	start, end int
+	headings   string
+}
+
+// sections cuts Markdown before each heading. A heading with nothing below it stays together with
+// what follows, so that only the last section can consist of headings alone.
+func sections(text string) []section {
+	var (
+		out   []section
+		open  section
+		body  bool // open has text besides headings
+		fence fence
+		path  [6]string
+	)
+	for start, end := 0, 0; start < len(text); start = end {
+		end = lineEnd(text, start)
+		line := text[start:end]
+		level, title := 0, ""
+		if !fence.inside(line) {
+			level, title = heading(line)
+		}
+		if level == 0 {
+			body = body || strings.TrimSpace(line) != ""
+			continue
+		}
+		if body {
+			open.end = start
+			out = append(out, open)
+			open, body = section{start: start}, false
+		}
+		path[level-1] = clip(title, maxHeading)
+		clear(path[level:])
+		open.headings = joinHeadings(path[:])
+	}
+	open.end = len(text)
+	return append(out, open)
+}
+
+func joinHeadings(path []string) string {
+	var set []string
+	for _, title := range path {
+		if title != "" {
+			set = append(set, title)
+		}
+	}
+	return clip(strings.Join(set, headingSeparator), maxHeadingPath)
+}
+
+// firstHeading returns the text of the first heading, "" if there is none.
+func firstHeading(text string) string {
+	var fence fence
+	for start, end := 0, 0; start < len(text); start = end {
+		end = lineEnd(text, start)
+		if fence.inside(text[start:end]) {
+			continue
+		}
+		if level, title := heading(text[start:end]); level > 0 && title != "" {
+			return title
+		}
+	}
+	return ""
+}
+
+// heading parses an ATX heading ("## Day 2") and returns its level and text. The level is 0 if the
+// line is not a heading. Underlined headings are not recognised: a rule below a list or a table
+// looks the same.
+func heading(line string) (level int, title string) {
+	s := strings.TrimLeft(line, " ")
+	if len(line)-len(s) > 3 {
+		return 0, ""
+	}
+	rest := strings.TrimLeft(s, "#")
+	level = len(s) - len(rest)
+	if level == 0 || level > 6 {
+		return 0, ""
+	}
+	title = strings.TrimSpace(rest)
+	if title != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return 0, ""
+	}
+	if cut := strings.TrimRight(title, "#"); cut == "" || strings.HasSuffix(cut, " ") {
+		title = strings.TrimSpace(cut)
+	}
+	return level, oneLine(title)
+}
+
+// fence tracks code fences line by line.
+type fence struct {
+	mark byte
+	size int
+}
+
+// inside reports whether the line belongs to fenced code, including its fences.
+func (f *fence) inside(line string) bool {
+	s := strings.TrimLeft(line, " ")
+	run := 0
+	if len(line)-len(s) <= 3 && s != "" && (s[0] == '`' || s[0] == '~') {
+		run = len(s) - len(strings.TrimLeft(s, s[:1]))
+	}
+	rest := strings.TrimSpace(s[run:])
+	switch {
+	case f.size > 0:
+		if run >= f.size && s[0] == f.mark && rest == "" {
+			f.size = 0
+		}
+		return true
+	// An info string with a backtick is inline code, not a fence.
+	case run >= 3 && (s[0] == '~' || !strings.Contains(rest, "`")):
+		f.mark, f.size = s[0], run
+		return true
+	}
+	return false
+}
+
+// lineEnd returns the offset after the line that begins at start.
+func lineEnd(text string, start int) int {
+	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+		return start + i + 1
+	}
+	return len(text)
+}
+
+// oneLine joins the words of s with single spaces.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// clip returns the first n code points of s.
+func clip(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
