@@ -9,6 +9,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
+	"evalctl/daemon/search/question"
 )
 
 // textKey is the wire key of a request's text, with the limits of such a request.
@@ -69,7 +70,7 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 // readOperators moves the operators of a query's text to its conditions, and returns them as they
 // were read.
 func readOperators(q *search.Query) ([]string, error) {
-	words, conditions, operators := search.ParseOperators(q.Text)
+	words, conditions, operators := question.ParseOperators(q.Text)
 	if len(operators) > 0 && strings.TrimSpace(words) == "" {
 		return nil, argumentErrorf("query", "only says what passages must not contain, %.64q: "+
 			"add what they should contain, or put it in quotes to search for it", strings.Join(operators, " "))

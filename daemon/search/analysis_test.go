@@ -1,11 +1,12 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"runtime"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 // Putting many documents at once, analysed by several goroutines that find the same new words,

@@ -22,7 +22,7 @@ func (ix *Index) Bytes() int64 {
 		}
 	}
 	sum += read
-	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.extents)*2 + cap(ix.traits) + ix.vectors.bytes()
+	sum += cap(ix.chunks)*int(unsafe.Sizeof(chunk{})) + cap(ix.extents)*2 + cap(ix.traits) + ix.vectors.Bytes()
 	sum += 4*cap(ix.blocks.chunks) + cap(ix.blocks.tallies)
 	for i := range ix.chunks {
 		ch := &ix.chunks[i]
@@ -44,20 +44,6 @@ func (ix *Index) Bytes() int64 {
 		sum += len(words) * (mapEntry + rounding)
 	}
 	return int64(sum)
-}
-
-// blocks are what the parts of a snapshot were read into, and lists of postings compacted.
-type blocks struct {
-	documents int // entries
-	chunks    []uint32
-	tallies   []uint8
-	texts     int // bytes of the parts with documents
-}
-
-// within reports whether a list is a part of a block.
-func within[T any](list, block []T) bool {
-	first, from := uintptr(unsafe.Pointer(unsafe.SliceData(list))), uintptr(unsafe.Pointer(unsafe.SliceData(block)))
-	return first >= from && first < from+uintptr(cap(block))*unsafe.Sizeof(*new(T))
 }
 
 func (doc *entry) bytes() int {

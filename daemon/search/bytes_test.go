@@ -1,11 +1,12 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+
+	"evalctl/daemon/search/document"
 )
 
 // The estimate is 70 to 125 % of what the runtime reports, for brains of different kinds,

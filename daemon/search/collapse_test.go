@@ -1,12 +1,13 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 func repeat(s string, n int) string { return strings.Repeat(s, n) }

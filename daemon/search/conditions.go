@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"sync"
-	"unicode/utf8"
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 )
 
 // source is the passages that a ranking chooses from: those of the documents that keep accepts, and
@@ -29,7 +29,7 @@ type metCondition struct {
 // meeting returns the source of the passages that meet conditions. Something to contain is looked for
 // in all documents that keep accepts, something to exclude only in those that would be found. Called
 // with mu held.
-func (ix *Index) meeting(c Conditions, keep func(*document.Document) bool) source {
+func (ix *Index) meeting(c question.Conditions, keep func(*document.Document) bool) source {
 	s := source{keep: keep}
 	if len(c.None) > 0 {
 		var known sync.Map // whether a document is excluded; keep is called concurrently
@@ -39,7 +39,7 @@ func (ix *Index) meeting(c Conditions, keep func(*document.Document) bool) sourc
 			}
 			excluded, ok := known.Load(d)
 			if !ok {
-				excluded = c.excludes(d)
+				excluded = excludes(c, d)
 				known.Store(d, excluded)
 			}
 			return !excluded.(bool)
@@ -53,7 +53,7 @@ func (ix *Index) meeting(c Conditions, keep func(*document.Document) bool) sourc
 }
 
 // excludes reports whether a document contains something that must not be in it.
-func (c Conditions) excludes(d *document.Document) bool {
+func excludes(c question.Conditions, d *document.Document) bool {
 	return slices.ContainsFunc(c.None, func(p language.Phrase) bool { return isIn(p, d) })
 }
 
@@ -64,7 +64,7 @@ func isIn(p language.Phrase, d *document.Document) bool {
 
 // collect sets the passages of a source, and the gains of the phrases. A phrase is counted in the
 // passages that the source keeps only.
-func (ix *Index) collect(c Conditions, s *source) {
+func (ix *Index) collect(c question.Conditions, s *source) {
 	groups := make([][]alternative, len(c.All))
 	var phrases []language.Phrase
 	for g, group := range c.All {
@@ -142,12 +142,12 @@ func (ix *Index) meets(groups [][]alternative, phrases []language.Phrase, doc *e
 
 // withFunctionWords adds to alternatives how the words are written that are function words in the
 // language of some document, so that it has no term for them.
-func (ix *Index) withFunctionWords(group []Alternative) []Alternative {
-	var written []Alternative
+func (ix *Index) withFunctionWords(group []question.Alternative) []question.Alternative {
+	var written []question.Alternative
 	for _, a := range group {
 		isFunctionWord := func(l language.Language) bool { return l.Term(a.Word) == "" }
 		if a.Word != "" && slices.ContainsFunc(ix.spoken(), isFunctionWord) {
-			written = append(written, Alternative{Written: language.NewPhrase(a.Word, false)})
+			written = append(written, question.Alternative{Written: language.NewPhrase(a.Word, false)})
 		}
 	}
 	return slices.Concat(group, written)
@@ -205,16 +205,14 @@ func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondit
 }
 
 // bestOf is best for the passages of a source. In one with conditions, a phrase scores like a term.
-func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
+func (ix *Index) bestOf(sc *scratch, s source, query []weighedTerm, k int) []candidate {
 	if !s.only {
 		if s.plain {
-			return ix.best(terms, nil, k)
+			return ix.best(sc, query, nil, k)
 		}
-		return ix.best(terms, s.keep, k)
+		return ix.best(sc, query, s.keep, k)
 	}
-	sc := ix.scratch.Get().(*scratch)
-	defer ix.scratch.Put(sc)
-	ix.score(&sc.scores, terms)
+	ix.score(&sc.scores, query)
 	norm := ix.lengthNorm()
 	top := make([]candidate, len(s.met))
 	for i, m := range s.met {
@@ -229,55 +227,24 @@ func (ix *Index) bestOf(s source, terms []queryTerm, k int) []candidate {
 	return top[:min(k, len(top))]
 }
 
-// nearestIn is nearest for the passages of a source.
-func (ix *Index) nearestIn(s source, query []float32, k int) []candidate {
+// nearestIn returns the k passages of a source with the largest cosine above 0 to a vector of unit
+// length, best first.
+func (ix *Index) nearestIn(s source, query []float32, k int) (top []candidate) {
 	if !s.only {
-		return ix.nearest(query, s.keep, k)
+		keep := func(n uint32) bool { return s.keep(&ix.chunks[n].doc.Document) }
+		for _, m := range ix.vectors.Nearest(query, k, keep, ix.compareChunks) {
+			top = append(top, candidate{m.Cosine, m.Number})
+		}
+		return top
 	}
-	var top []candidate
 	for _, m := range s.met {
-		if !ix.vectors.known[m.chunk] {
+		if !ix.vectors.Has(m.chunk) {
 			continue
 		}
-		if cosine := ix.vectors.cosine(query, m.chunk); cosine > 0 {
+		if cosine := ix.vectors.Cosine(query, m.chunk); cosine > 0 {
 			top = append(top, candidate{cosine, m.chunk})
 		}
 	}
 	slices.SortFunc(top, ix.compare)
 	return top[:min(k, len(top))]
-}
-
-// spans returns the places of a text where the phrases are that it had to contain, in no particular
-// order, in code points.
-func (c Conditions) spans(text string) (spans []Span) {
-	for _, group := range c.All {
-		for _, a := range group {
-			offset, point := 0, 0
-			for start, end := range a.Written.Find(text) {
-				point += utf8.RuneCountInString(text[offset:start])
-				length := utf8.RuneCountInString(text[start:end])
-				spans = append(spans, Span{point, point + length})
-				offset, point = end, point+length
-			}
-		}
-	}
-	return spans
-}
-
-// mergeSpans returns the spans of both lists in order, those that overlap as one.
-func mergeSpans(spans, more []Span) []Span {
-	if len(more) == 0 {
-		return spans
-	}
-	all := slices.Concat(spans, more)
-	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
-	merged := all[:1]
-	for _, s := range all[1:] {
-		if last := &merged[len(merged)-1]; s.Start < last.End {
-			last.End = max(last.End, s.End)
-		} else {
-			merged = append(merged, s)
-		}
-	}
-	return merged
 }

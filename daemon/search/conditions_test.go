@@ -12,6 +12,7 @@ import (
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 )
 
 // garage is an index of short notes in several languages.
@@ -69,7 +70,7 @@ func TestConditions(t *testing.T) {
 		{`"nothing here"`, nil},
 		{`"engines" -harbour`, nil}, // the document contains it
 	} {
-		words, conditions, operators := ParseOperators(c.query)
+		words, conditions, operators := question.ParseOperators(c.query)
 		if len(operators) == 0 {
 			t.Errorf("%s has no operators", c.query)
 		}
@@ -92,7 +93,7 @@ func TestConditions(t *testing.T) {
 				if !slices.Equal(got, c.want) {
 					t.Errorf("%s finds %q in mode %s, want %q", c.query, got, s.mode, c.want)
 				}
-			} else if conditions.excludesAny(t, res) {
+			} else if excludesAny(t, conditions, res) {
 				t.Errorf("%s finds %q in mode %s", c.query, got, s.mode)
 			}
 			for _, h := range res.Hits {
@@ -104,7 +105,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func (c Conditions) excludesAny(t *testing.T, res Result) bool {
+func excludesAny(t *testing.T, c question.Conditions, res Result) bool {
 	t.Helper()
 	return slices.ContainsFunc(res.Hits, func(h Hit) bool {
 		return slices.ContainsFunc(c.None, func(p language.Phrase) bool { return p.In(h.Title + " " + h.Text) })
@@ -113,7 +114,7 @@ func (c Conditions) excludesAny(t *testing.T, res Result) bool {
 
 // Of a long document, the passages are found that contain what was asked for, which is highlighted.
 func TestConditionsChoosePassages(t *testing.T) {
-	words, conditions, _ := ParseOperators(`"blue whale" part`)
+	words, conditions, _ := question.ParseOperators(`"blue whale" part`)
 	res := search(t, NewSearcher(garage(), Config{}), Query{Text: words, Conditions: conditions})
 	if len(res.Hits) != 1 || !strings.Contains(res.Hits[0].Text, "blue whale") {
 		t.Fatalf("found %+v", res.Hits)
@@ -126,7 +127,7 @@ func TestConditionsChoosePassages(t *testing.T) {
 	if want := []string{"part", "blue whale"}; !slices.Equal(marked, want) {
 		t.Errorf("highlights are %q, want %q", marked, want)
 	}
-	words, conditions, _ = ParseOperators(`engi*`)
+	words, conditions, _ = question.ParseOperators(`engi*`)
 	res = search(t, NewSearcher(garage(), Config{}), Query{Text: words, Conditions: conditions})
 	if len(res.Hits) != 1 || !slices.Contains(res.Hits[0].Highlights, Span{18, 22}) {
 		t.Errorf("a prefix finds %+v", res.Hits)
@@ -137,7 +138,7 @@ func TestConditionsChoosePassages(t *testing.T) {
 func TestConditionsAcrossPassages(t *testing.T) {
 	ix := New(&Options{ChunkSize: document.MinChunkSize})
 	ix.Put(document.Document{Path: "a.txt", Text: strings.Repeat("Words that fill a line of text up.\n\n", 3) + "The end\n\nhere begins another passage of this text, of more words than fit."})
-	words, conditions, _ := ParseOperators(`"here begins"`)
+	words, conditions, _ := question.ParseOperators(`"here begins"`)
 	res := search(t, NewSearcher(ix, Config{}), Query{Text: words, Conditions: conditions})
 	if len(res.Hits) != 1 || !strings.HasSuffix(res.Hits[0].Text, "here") {
 		t.Errorf("found %+v", res.Hits)
@@ -176,7 +177,7 @@ func TestConditionsProperty(t *testing.T) {
 		}
 		ix.Put(docs...)
 		query := strings.Join(rapid.SliceOfN(operator, 1, 5).Draw(t, "query"), " ")
-		words, c, operators := ParseOperators(query)
+		words, c, operators := question.ParseOperators(query)
 		res, err := NewSearcher(ix, Config{}).Search(t.Context(), Query{Text: words, Conditions: c, TopK: 100})
 		if err != nil {
 			t.Fatal(err)
@@ -206,8 +207,8 @@ func TestConditionsProperty(t *testing.T) {
 }
 
 // definition reports whether a document meets conditions, in the plainest way.
-func definition(d document.Document, c Conditions) bool {
-	in := func(a Alternative) bool {
+func definition(d document.Document, c question.Conditions) bool {
+	in := func(a question.Alternative) bool {
 		if a.Word != "" && language.English.Term(a.Word) != "" {
 			return slices.Contains(language.English.Terms(d.Title+" "+d.Text), language.English.Term(a.Word))
 		}
@@ -217,7 +218,7 @@ func definition(d document.Document, c Conditions) bool {
 		}
 		return p.In(d.Title) || p.In(d.Text)
 	}
-	return !c.excludes(&d) && !slices.ContainsFunc(c.All, func(group []Alternative) bool { return !slices.ContainsFunc(group, in) })
+	return !excludes(c, &d) && !slices.ContainsFunc(c.All, func(group []question.Alternative) bool { return !slices.ContainsFunc(group, in) })
 }
 
 // BenchmarkConditions asks an index of 100,000 chunks, 80 MB of text, for its ten best with and
@@ -226,10 +227,24 @@ func BenchmarkConditions(b *testing.B) {
 	text := strings.Join(strings.Fields(large().docs[7].Text)[20:24], " ")
 	for _, query := range []string{text, `"` + text + `"`, text + " -gankamo", text + " ganka*"} {
 		b.Run(query, func(b *testing.B) {
-			words, c, _ := ParseOperators(query)
+			words, c, _ := question.ParseOperators(query)
 			for b.Loop() {
 				if _, err := NewSearcher(large().index, Config{}).Search(b.Context(), Query{Text: words, Conditions: c}); err != nil {
 					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Questions of retrieval tasks are plain text.
+func TestQuestionsHaveNoOperators(t *testing.T) {
+	for _, tk := range slices.Concat(tasks, languageTasks) {
+		t.Run(tk.name, func(t *testing.T) {
+			_, questions := tk.load(t)
+			for _, q := range questions {
+				if _, _, operators := question.ParseOperators(q.Question); len(operators) > 0 {
+					t.Errorf("%q has operators: %q", q.Question, operators)
 				}
 			}
 		})

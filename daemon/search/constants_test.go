@@ -1,13 +1,14 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 // TestConstants compares the constants that decide the ranking with their intended values, and with
@@ -52,8 +53,8 @@ func TestConstants(t *testing.T) {
 		{"feedbackChunks", feedbackChunks, 7, "of the 7 best chunks"},
 		{"feedbackExponent", feedbackExponent, 2, "(score/best score)²"},
 		{"fusionConstant", fusionConstant, 60, "1/(60 + rank by words)"},
-		{"weight of vectors by ranks", DefaultFusionWeight(FusionRRF), .2, "0.3 for `score` and 0.2 for `rrf`"},
-		{"weight of vectors by scores", DefaultFusionWeight(FusionScore), .3, "0.3 for `score` and 0.2 for `rrf`"},
+		{"weight of vectors by ranks", defaultFusionWeights[FusionRRF], .2, "0.3 for `score` and 0.2 for `rrf`"},
+		{"weight of vectors by scores", defaultFusionWeights[FusionScore], .3, "0.3 for `score` and 0.2 for `rrf`"},
 		{"defaultCandidateK", defaultCandidateK, 100, "(4 · top_k, but 100 to 1,000)"},
 		{"maxCandidateK", maxCandidateK, 1000, "(4 · top_k, but 100 to 1,000)"},
 		{"defaultRerankTopN", defaultRerankTopN, 50, "the first `rerank_top_n` (50)"},

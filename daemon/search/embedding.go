@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
+
+	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/vector"
 )
 
 // The number of passages in one call of the embedder, and so the number that is lost if the call
@@ -18,67 +21,56 @@ const (
 	slowBatch                        = 5 * time.Second
 )
 
-// passage is a chunk that is waiting for its vector. If its document is replaced meanwhile, doc is
-// no longer the document in the index.
-type passage struct {
-	doc            *entry
-	ordinal        uint32
-	headings, text string
+// embedding gives the chunks of an index and queries their vectors.
+type embedding struct {
+	index   *Index
+	model   Embedder
+	circuit *circuit
+	refused func(chunkIDs []string, reason error)
+
+	mu        sync.Mutex
+	run       *embeddingRun // nil when nothing is being embedded
+	dimension int           // of the vectors; 0 before the first
 }
 
-// embedding is one run over the passages without a vector. All callers that need them wait for the
+// embeddingRun is one run over the passages without a vector. All callers that need them wait for the
 // same run.
-type embedding struct {
+type embeddingRun struct {
 	cancel  context.CancelFunc
-	waiting int           // guarded by Searcher.mu
+	waiting int           // guarded by embedding.mu
 	done    chan struct{} // closed at the end
 	err     error         // written before that
 }
 
-// Prepare embeds the chunks that have no vector yet, so that no query has to wait for them.
-// Concurrent calls and queries share the work, which continues while any of them waits. Vectors
-// that were computed before an error are kept. The error may be ignored: the next query that needs
-// vectors tries again and reports its own. Without an embedder, and while the CircuitBreaker is
-// open, Prepare computes nothing; in the second case it returns an error.
-func (s *Searcher) Prepare(ctx context.Context) error {
-	if s.cfg.Embedder == nil || s.index.embedded() {
-		return nil
-	}
-	if err := s.cfg.CircuitBreaker.embedder.allow(s.cfg.Embedder.Name()); err != nil {
-		return err
-	}
-	return s.prepare(ctx)
-}
-
-// prepare is Prepare for a caller that the CircuitBreaker has allowed to call the embedder.
-func (s *Searcher) prepare(ctx context.Context) error {
+// prepare is Searcher.Prepare for a caller that the circuit has allowed to call the embedder.
+func (e *embedding) prepare(ctx context.Context) error {
 	// A run that has already begun may not include what was written just before this call; the next
 	// run does.
 	for range 2 {
-		if s.index.embedded() {
+		if e.index.embedded() {
 			return nil
 		}
-		if err := s.awaitEmbedding(ctx); err != nil {
+		if err := e.awaitRun(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// awaitEmbedding waits for the current run, or for a new one if there is none.
-func (s *Searcher) awaitEmbedding(ctx context.Context) error {
-	s.mu.Lock()
-	run := s.embedding
+// awaitRun waits for the current run, or for a new one if there is none.
+func (e *embedding) awaitRun(ctx context.Context) error {
+	e.mu.Lock()
+	run := e.run
 	if run == nil {
 		// The run outlives the query that began it while other callers wait for it.
 		running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		run = &embedding{cancel: cancel, done: make(chan struct{})}
-		s.embedding = run
-		go s.runEmbedding(running, run)
+		run = &embeddingRun{cancel: cancel, done: make(chan struct{})}
+		e.run = run
+		go e.runAll(running, run)
 	}
 	run.waiting++
-	s.mu.Unlock()
-	defer s.stopWaiting(run)
+	e.mu.Unlock()
+	defer e.stopWaiting(run)
 	select {
 	case <-run.done:
 		return run.err
@@ -89,40 +81,40 @@ func (s *Searcher) awaitEmbedding(ctx context.Context) error {
 
 // stopWaiting is called when a caller no longer waits. The last caller waits until the run has
 // stopped, so that the embedder is not in use after all calls have returned.
-func (s *Searcher) stopWaiting(run *embedding) {
-	s.mu.Lock()
+func (e *embedding) stopWaiting(run *embeddingRun) {
+	e.mu.Lock()
 	run.waiting--
 	last := run.waiting == 0
 	if last {
-		s.endEmbedding(run)
+		e.endRun(run)
 	}
-	s.mu.Unlock()
+	e.mu.Unlock()
 	if last {
 		<-run.done
 	}
 }
 
-// endEmbedding cancels a run and lets the next caller begin another. Called with mu held.
-func (s *Searcher) endEmbedding(run *embedding) {
+// endRun cancels a run and lets the next caller begin another. Called with mu held.
+func (e *embedding) endRun(run *embeddingRun) {
 	run.cancel()
-	if s.embedding == run {
-		s.embedding = nil
+	if e.run == run {
+		e.run = nil
 	}
 }
 
-func (s *Searcher) runEmbedding(ctx context.Context, run *embedding) {
-	run.err = s.embedAll(ctx)
-	s.mu.Lock()
-	s.endEmbedding(run)
-	s.mu.Unlock()
+func (e *embedding) runAll(ctx context.Context, run *embeddingRun) {
+	run.err = e.embedAll(ctx)
+	e.mu.Lock()
+	e.endRun(run)
+	e.mu.Unlock()
 	close(run.done)
 }
 
 // embedAll embeds the passages that have no vector when it is called.
-func (s *Searcher) embedAll(ctx context.Context) error {
-	rest, size := s.index.unembedded(), firstBatch
+func (e *embedding) embedAll(ctx context.Context) error {
+	rest, size := e.index.unembedded(), firstBatch
 	for len(rest) > 0 {
-		batch := s.index.current(rest[:min(size, len(rest))])
+		batch := e.index.current(rest[:min(size, len(rest))])
 		rest = rest[min(size, len(rest)):]
 		if len(batch) == 0 {
 			continue
@@ -132,20 +124,20 @@ func (s *Searcher) embedAll(ctx context.Context) error {
 		for i, p := range batch {
 			texts[i] = document.Passage(p.doc.Title, p.headings, p.text)
 		}
-		units, err := s.embed(ctx, texts)
+		units, err := e.embed(ctx, texts)
 		if time.Since(begin) < slowBatch {
 			size = min(2*size, embedBatch)
 		} else {
 			size = max(size/2, minBatch)
 		}
-		s.cfg.CircuitBreaker.embedder.recordOutcome(err)
+		e.circuit.recordOutcome(err)
 		refusal, partly := errors.AsType[Refusal](err)
 		if err != nil && !partly {
 			return err
 		}
-		s.index.setVectors(batch, units)
-		if partly && s.cfg.Refused != nil {
-			s.cfg.Refused(chunkIDs(batch, refusal.Refused()), err)
+		e.index.setVectors(batch, units)
+		if partly && e.refused != nil {
+			e.refused(chunkIDs(batch, refusal.Refused()), err)
 		}
 	}
 	return nil
@@ -162,10 +154,10 @@ func chunkIDs(passages []passage, places []int) []string {
 
 // embed returns a vector of unit length for each text. With an error that wraps a Refusal, the
 // vectors of the refused texts are nil.
-func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, error) {
-	found, err := s.cfg.Embedder.Embed(ctx, texts)
+func (e *embedding) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	found, err := e.model.Embed(ctx, texts)
 	if ctx.Err() != nil {
-		return nil, contextError(ctx, s.cfg.Embedder.Name())
+		return nil, contextError(ctx, e.model.Name())
 	}
 	var refused []int
 	if refusal, ok := errors.AsType[Refusal](err); ok {
@@ -174,11 +166,11 @@ func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, erro
 	var units [][]float32
 	if err == nil || refused != nil {
 		var wrong error
-		units, wrong = s.checkVectors(found, len(texts), refused)
+		units, wrong = e.checkVectors(found, len(texts), refused)
 		err = cmp.Or(wrong, err)
 	}
 	if err != nil {
-		return units, &ModelError{s.cfg.Embedder.Name(), err}
+		return units, &ModelError{e.model.Name(), err}
 	}
 	return units, nil
 }
@@ -186,103 +178,50 @@ func (s *Searcher) embed(ctx context.Context, texts []string) ([][]float32, erro
 // checkVectors scales the vectors that the embedder returned for n texts to unit length, without
 // those at the refused places. All vectors of an embedder must have as many dimensions as its
 // first.
-func (s *Searcher) checkVectors(found [][]float32, n int, refused []int) ([][]float32, error) {
+func (e *embedding) checkVectors(found [][]float32, n int, refused []int) ([][]float32, error) {
 	if len(found) != n {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(found), n)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	units := make([][]float32, n)
-	for i, vector := range found {
+	for i, given := range found {
 		if slices.Contains(refused, i) {
 			continue
 		}
-		if s.dimension != 0 && len(vector) != s.dimension {
-			return nil, fmt.Errorf("a vector of %d numbers, others have %d", len(vector), s.dimension)
+		if e.dimension != 0 && len(given) != e.dimension {
+			return nil, fmt.Errorf("a vector of %d numbers, others have %d", len(given), e.dimension)
 		}
-		scaled, err := unit(vector)
+		scaled, err := vector.Unit(given)
 		if err != nil {
 			return nil, err
 		}
-		units[i], s.dimension = scaled, len(vector)
+		units[i], e.dimension = scaled, len(given)
 	}
 	return units, nil
 }
 
-// missing returns the number of chunks that are still to be embedded. Called with mu held.
-func (ix *Index) missing() int { return ix.live - ix.vectors.count - len(ix.vectors.refused) }
-
-// embedded reports whether every chunk has a vector or was refused one.
-func (ix *Index) embedded() bool {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	return ix.missing() == 0
-}
-
-// Embedded returns how many chunks of the document at path have a vector.
-func (ix *Index) Embedded(path string) int {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	n := 0
-	if doc := ix.docs[path]; doc != nil {
-		for i := range doc.count {
-			if ix.vectors.known[doc.first+i] {
-				n++
-			}
-		}
+// queryVector embeds the chunks that have no vector, and then the query.
+func (e *embedding) queryVector(ctx context.Context, text string) ([]float32, error) {
+	circuit, model := e.circuit, e.model.Name()
+	if err := circuit.allow(model); err != nil {
+		return nil, err
 	}
-	return n
-}
-
-// UnfinishedError is an ErrSlow of passages that are still to be embedded: Missing of all.
-type UnfinishedError struct{ Missing, All int }
-
-func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("%v: %d of %d passages have no vector yet", ErrSlow, e.Missing, e.All)
-}
-
-// Unwrap returns ErrSlow.
-func (e *UnfinishedError) Unwrap() error { return ErrSlow }
-
-// unfinishedError reports how many passages are still to be embedded.
-func (ix *Index) unfinishedError() error {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	return &UnfinishedError{ix.missing(), ix.live}
-}
-
-// unembedded returns the chunks that are still to be embedded.
-func (ix *Index) unembedded() []passage {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	missing := make([]passage, 0, ix.missing())
-	for n, known := range ix.vectors.known {
-		if ch := &ix.chunks[n]; !known && ch.doc != nil && !ix.vectors.refused[uint32(n)] {
-			missing = append(missing, passage{ch.doc, ch.ordinal, ch.headings, ch.text})
+	answers := circuit.answered()
+	if err := e.prepare(ctx); err != nil {
+		if !timedOut(ctx) {
+			return nil, err
 		}
-	}
-	return missing
-}
-
-// current returns the passages whose documents are still in the index.
-func (ix *Index) current(passages []passage) []passage {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	return slices.DeleteFunc(passages, func(p passage) bool { return ix.docs[p.doc.Path] != p.doc })
-}
-
-// setVectors stores the vectors of the passages that are still current, and marks those without a
-// vector as refused.
-func (ix *Index) setVectors(passages []passage, units [][]float32) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	for i, p := range passages {
-		if n := p.doc.first + p.ordinal; ix.docs[p.doc.Path] != p.doc {
-			continue
-		} else if units[i] == nil {
-			ix.vectors.refuse(n)
-		} else {
-			ix.vectors.set(n, units[i])
+		err = &ModelError{model, e.index.unfinishedError()}
+		if circuit.answered() == answers { // otherwise it works, but there is too much to embed
+			circuit.recordOutcome(err)
 		}
+		return nil, err
 	}
+	units, err := e.embed(ctx, []string{text})
+	circuit.recordOutcome(err)
+	if err != nil {
+		return nil, err
+	}
+	return units[0], nil
 }

@@ -3,13 +3,14 @@ package search
 import (
 	"context"
 	"errors"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"evalctl/daemon/search/document"
 )
 
 // cats is an index of n documents of one chunk each.
@@ -39,8 +40,8 @@ func testEmbeddingGoesOn(t *testing.T) {
 	if err := s.Prepare(t.Context()); !errors.Is(err, errModel) {
 		t.Fatalf("got %v", err)
 	}
-	if e.calls.Load() != 3 || ix.vectors.count != 3*firstBatch {
-		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.count)
+	if e.calls.Load() != 3 || ix.vectors.Settled() != 3*firstBatch {
+		t.Errorf("%d calls, %d vectors", e.calls.Load(), ix.vectors.Settled())
 	}
 	time.Sleep(retryPause)
 	res := search(t, s, Query{Text: "kitten", Mode: ModeSemantic})
@@ -122,12 +123,12 @@ func TestDocumentsChangeWhileTheyAreEmbedded(t *testing.T) {
 		t.Fatalf("%d chunks: nothing was renumbered", len(ix.chunks))
 	}
 	got := map[string]float64{}
-	for _, c := range ix.nearest([]float32{1, 0, 0, 0}, anyDocument, 100) {
+	for _, c := range ix.nearestIn(source{keep: anyDocument}, []float32{1, 0, 0, 0}, 100) {
 		got[ix.chunkID(c.chunk)] = roundScore(c.score)
 	}
 	want := map[string]float64{"15.txt#0": 1, "16.txt#0": 1, "17.txt#0": 1, "18.txt#0": 0.707107}
-	if fmt.Sprint(got) != fmt.Sprint(want) || ix.vectors.count != 6 {
-		t.Errorf("%d vectors, got %v, want %v", ix.vectors.count, got, want)
+	if fmt.Sprint(got) != fmt.Sprint(want) || ix.vectors.Settled() != 6 {
+		t.Errorf("%d vectors, got %v, want %v", ix.vectors.Settled(), got, want)
 	}
 }
 
@@ -185,7 +186,7 @@ func TestEmbeddingIsShared(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if s.embedding != nil {
+		if s.embedding.run != nil {
 			t.Error("still embedding, for nobody")
 		}
 	})
@@ -326,8 +327,8 @@ func TestRefusedPassages(t *testing.T) {
 		t.Errorf("%d chunks, %d to embed", len(ix.chunks), len(ix.unembedded()))
 	}
 	ix.Put(document.Document{Path: "bad.txt", Text: "better walrus"})
-	if len(ix.unembedded()) != 1 || len(ix.vectors.refused) != 0 {
-		t.Errorf("%d to embed, %v refused", len(ix.unembedded()), ix.vectors.refused)
+	if len(ix.unembedded()) != 1 || ix.vectors.Settled() != ix.live-1 {
+		t.Errorf("%d to embed, %d settled of %d", len(ix.unembedded()), ix.vectors.Settled(), ix.live)
 	}
 }
 

@@ -2,8 +2,9 @@ package search
 
 import (
 	"context"
-	"evalctl/daemon/search/document"
 	"fmt"
+
+	"evalctl/daemon/search/document"
 )
 
 func Example() {

@@ -1,7 +1,5 @@
 package search
 
-import "evalctl/daemon/search/document"
-
 // rankSuffix converts the key of a component's score to the key of its rank.
 const rankSuffix = "_rank"
 
@@ -40,8 +38,4 @@ func hitLeg(name string, hits []Hit) Leg {
 		l.Candidates[i] = LegCandidate{h.ChunkID, h.Score}
 	}
 	return l
-}
-
-func (ix *Index) chunkID(n uint32) string {
-	return document.ChunkID(ix.chunks[n].doc.Path, int(ix.chunks[n].ordinal))
 }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 var may8 = time.Date(2024, 5, 8, 12, 0, 0, 0, time.UTC)
@@ -91,7 +92,7 @@ func TestNeighbours(t *testing.T) {
 	put("c/1.txt", "boat", time.Time{})
 	put("c/2.txt", "harbour", time.Time{})
 	best := bestOf(ix)
-	ix.addNeighbours(ix.known(ix.queryTerms("boat")), best)
+	ix.addNeighbours(&scratch{}, ix.known(ix.queryTerms("boat")), best)
 	var got []string
 	for _, f := range best {
 		if f.neighbours > 0 {
@@ -112,12 +113,12 @@ func TestNeighbours(t *testing.T) {
 func TestFeedback(t *testing.T) {
 	ix := byText("boat mast sail", "boat mast", "mast sail rope", "rope knot", "knot")
 	query := ix.known(ix.queryTerms("boat"))
-	best := ix.best(ix.queryTerms("boat"), nil, 10)
+	best := ix.best(&scratch{}, query, nil, 10)
 	all := make([]scored, len(best))
 	for i, c := range best {
 		all[i] = scored{c, features{bm25: c.score}}
 	}
-	terms := ix.feedback(query, all)
+	terms := ix.feedback(&scratch{}, query, all)
 	var got []string
 	for _, term := range terms {
 		got = append(got, ix.names[term.term])
@@ -127,11 +128,11 @@ func TestFeedback(t *testing.T) {
 		t.Errorf("feedback is %v of weights %v, want %v", got, terms, want)
 	}
 	chunks := bestOf(ix)
-	ix.addFeedback(terms, chunks)
+	ix.addFeedback(&scratch{}, terms, chunks)
 	if !(chunks[0].feedback > chunks[1].feedback && chunks[2].feedback > 0 && chunks[3].feedback == 0) {
 		t.Errorf("feedback scores %+v", chunks)
 	}
-	if terms := ix.feedback(nil, nil); len(terms) != 0 {
+	if terms := ix.feedback(&scratch{}, nil, nil); len(terms) != 0 {
 		t.Errorf("feedback without hits is %v", terms)
 	}
 }
@@ -149,10 +150,10 @@ func TestFeedbackOfLongQuestion(t *testing.T) {
 			map[string]float64{"mast": .2 * 8 / 10, "boat": 3 * 2. / 10},
 		},
 	} {
-		query := ix.queryTerms(c.question)
-		best := ix.best(query, func(d *document.Document) bool { return d.Text == "boat mast" }, 10)
+		query := ix.known(ix.queryTerms(c.question))
+		best := ix.best(&scratch{}, query, func(d *document.Document) bool { return d.Text == "boat mast" }, 10)
 		got := map[string]float64{}
-		for _, term := range ix.feedback(ix.known(query), []scored{{best[0], features{bm25: best[0].score}}}) {
+		for _, term := range ix.feedback(&scratch{}, query, []scored{{best[0], features{bm25: best[0].score}}}) {
 			got[ix.names[term.term]] = math.Round(term.weight*1e9) / 1e9
 		}
 		for name, weight := range c.want {
@@ -184,7 +185,7 @@ func TestFrequencies(t *testing.T) {
 		s := &scratch{}
 		in := ix.passages(s, wanted)
 		got := make([]float64, len(wanted))
-		for _, at := range ix.frequencies(term, in, nil) {
+		for _, at := range ix.frequencies(s, term, in) {
 			if got[at.place] != 0 {
 				t.Fatalf("chunk %d is found twice", wanted[at.place])
 			}
@@ -220,6 +221,22 @@ func TestRescoredComeFirst(t *testing.T) {
 	for _, h := range hits[rescoreDepth:] {
 		if len(h.Components) != 1 {
 			t.Errorf("%s was looked at again: %v", h.Path, h.Components)
+		}
+	}
+}
+
+func TestDates(t *testing.T) {
+	ix := New(nil)
+	for path, date := range map[string]time.Time{"in.txt": may8, "out.txt": may8.AddDate(0, 3, 0), "undated.txt": {}} {
+		ix.Put(document.Document{Path: path, Text: "cat", Date: date})
+	}
+	for _, h := range ix.Search(Query{Text: "The cat of May", AsOf: may8.AddDate(0, 6, 0)}).Hits {
+		want := 0.0
+		if h.Path == "in.txt" {
+			want = defaultWeights.date * h.Components[componentBM25]
+		}
+		if got := h.Components[componentDate]; got != want {
+			t.Errorf("%s: the date scores %v, want %v", h.Path, got, want)
 		}
 	}
 }

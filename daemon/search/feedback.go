@@ -16,13 +16,6 @@ const (
 // shortQuery is the number of terms up to which a question counts as short, in feedback.
 const shortQuery = 8
 
-// weighedTerm is a term that a chunk should contain, with its weight.
-type weighedTerm struct {
-	term   uint32
-	weight float64
-	words  float64 // of a term of the query, see queryTerm
-}
-
 // feedback returns the terms that the best chunks are about, with their weights. This is
 // pseudo-relevance feedback, as in Lavrenko and Croft, "Relevance-Based Language Models", 2001. A
 // term of a chunk counts what it would score if it were asked for, times
@@ -32,9 +25,7 @@ type weighedTerm struct {
 // the chunks show which of them matter, so it gains its own again. Between the two, the share of
 // new words is shortQuery divided by the length of the query, which is the sum of its
 // weights, in words.
-func (ix *Index) feedback(query []weighedTerm, best []scored) []weighedTerm {
-	s := ix.scratch.Get().(*scratch)
-	defer ix.scratch.Put(s)
+func (ix *Index) feedback(s *scratch, query []weighedTerm, best []scored) []weighedTerm {
 	s.weights.grow(len(ix.names))
 	s.contents.grow(len(ix.names))
 	for _, f := range best[:min(feedbackChunks, len(best))] {
@@ -111,19 +102,12 @@ func (ix *Index) addContents(tf *sums, n uint32) {
 
 // addFeedback adds the scores of the terms of feedback. The chunks are in the order of their
 // numbers.
-func (ix *Index) addFeedback(terms []weighedTerm, best []scored) {
-	s := ix.scratch.Get().(*scratch)
-	defer ix.scratch.Put(s)
-	chunks := make([]uint32, len(best))
-	for i, f := range best {
-		chunks[i] = f.chunk
-	}
-	in := ix.passages(s, chunks)
+func (ix *Index) addFeedback(s *scratch, terms []weighedTerm, best []scored) {
+	in := ix.passages(s, chunkNumbers(best))
 	defer in.free()
 	for _, t := range terms {
 		gain := t.weight * ix.gain(t.term)
-		s.occurrences = ix.frequencies(t.term, in, s.occurrences[:0])
-		for _, at := range s.occurrences {
+		for _, at := range ix.frequencies(s, t.term, in) {
 			best[at.place].feedback += gain * ix.saturated(at.tf)
 		}
 	}

@@ -1,11 +1,12 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"evalctl/daemon/search/document"
 )
 
 // Filter selects the documents that may be found. The zero value selects all but generated

@@ -1,13 +1,14 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 func day(n int) time.Time { return time.Date(2024, 5, n, 12, 0, 0, 0, time.UTC) }

@@ -9,12 +9,6 @@ type passages struct {
 	places []uint32
 }
 
-// occurrence is a term's tf, as defined at score, in the passage at a place.
-type occurrence struct {
-	place int
-	tf    float64
-}
-
 // passages returns the chunks, whose numbers must ascend, as passages. They must be freed.
 func (ix *Index) passages(s *scratch, chunks []uint32) passages {
 	if missing := len(ix.chunks) - len(s.places); missing > 0 {
@@ -38,19 +32,21 @@ func (p passages) place(n uint32) int { return int(p.places[n]) - 1 }
 // farPostings is the number of postings from which gallop skips them faster than a loop.
 const farPostings = 128
 
-// frequencies appends the occurrences of a term in the passages, in their order.
-func (ix *Index) frequencies(term uint32, in passages, found []occurrence) []occurrence {
+// frequencies returns the occurrences of a term in the passages, in their order. They are valid until
+// the next call.
+func (ix *Index) frequencies(s *scratch, term uint32, in passages) []occurrence {
 	norm, p := ix.lengthNorm(), &ix.postings[term]
 	tf := func(i int, n uint32) float64 {
 		return weightedCount(ix.tally(term, n, p.tallies[i]), norm.of(ix.extents[n]))
 	}
-	list := p.chunks
+	found, list := s.occurrences[:0], p.chunks
 	if len(list) <= 2*len(in.chunks) {
 		for i, n := range list {
 			if place := in.places[n]; place > 0 {
 				found = append(found, occurrence{int(place) - 1, tf(i, n)})
 			}
 		}
+		s.occurrences = found
 		return found
 	}
 	far := len(list) > farPostings*len(in.chunks)
@@ -70,6 +66,7 @@ func (ix *Index) frequencies(term uint32, in passages, found []occurrence) []occ
 			found = append(found, occurrence{i, tf(at, n)})
 		}
 	}
+	s.occurrences = found
 	return found
 }
 

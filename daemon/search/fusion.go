@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -12,55 +11,10 @@ const fusionConstant = 60
 // equalCosines is the range within which cosines differ by rounding only.
 const equalCosines = 1e-6
 
-// Fusion is a way to combine the ranking by words and the ranking by vectors.
-type Fusion string
-
-// The fusions.
-const (
-	FusionScore Fusion = "score" // by scores, see fuseScores; the default
-	FusionRRF   Fusion = "rrf"   // reciprocal rank fusion, see fuseRanks
-)
-
-// Fusions are all fusions. It must not be modified.
-var Fusions = []Fusion{FusionScore, FusionRRF}
-
-// defaultFusionWeights are the weights of the ranking by vectors, where the ranking by words has
-// weight 1. docs/dev/ranking.md reports how they were measured.
-var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.3, FusionRRF: 0.2}
-
-// DefaultFusionWeight returns the weight of the ranking by vectors in a fusion for an embedder that
-// recommends none, relative to 1 for the ranking by words.
-func DefaultFusionWeight(f Fusion) float64 {
-	return defaultFusionWeights[cmp.Or(f, FusionScore)]
-}
-
-// MaxFusionWeight is the largest Config.FusionWeight. It leaves little influence to the ranking by
-// words.
-const MaxFusionWeight = 100
-
-// FusionWeigher is an Embedder that recommends the weight of its ranking in every fusion. The
-// weight of any other is DefaultFusionWeight.
-type FusionWeigher interface {
-	// FusionWeight returns a number above 0, or 0 if it is not known. With 1e-5, a fusion orders
-	// the chunks that BM25 found as BM25 does, unless their scores are nearly equal, and appends
-	// those that only the vectors found.
-	FusionWeight() float64
-}
-
-// FusionRun describes how a hybrid was fused.
-type FusionRun struct {
-	Fusion Fusion
-	Weight float64 // of the ranking by vectors
-}
-
-// HybridFusion returns how a Searcher with this configuration fuses hybrids.
-func (c *Config) HybridFusion() FusionRun {
-	own := 0.
-	if e, ok := c.Embedder.(FusionWeigher); ok {
-		own = e.FusionWeight()
-	}
-	f := cmp.Or(c.Fusion, FusionScore)
-	return FusionRun{f, cmp.Or(c.FusionWeight, own, DefaultFusionWeight(f))}
+// vectorLeg is the query's vector, and how its ranking is fused with that by words.
+type vectorLeg struct {
+	unit []float32
+	FusionRun
 }
 
 // leg is one ranking of chunks.
@@ -151,8 +105,8 @@ func (ix *Index) cosines(query []float32, words, near []candidate) map[uint32]fl
 		known[c.chunk] = c.score
 	}
 	for _, c := range words {
-		if _, have := known[c.chunk]; !have && ix.vectors.known[c.chunk] {
-			known[c.chunk] = ix.vectors.cosine(query, c.chunk)
+		if _, have := known[c.chunk]; !have && ix.vectors.Has(c.chunk) {
+			known[c.chunk] = ix.vectors.Cosine(query, c.chunk)
 		}
 	}
 	return known

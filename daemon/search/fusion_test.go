@@ -303,13 +303,13 @@ func TestHybridScoresAddUp(t *testing.T) {
 
 // A fusion of scores compares every candidate that has a vector, also one that only words found.
 func TestFusionComparesWhatOnlyWordsFound(t *testing.T) {
-	ix, _ := randomVectors(3, 2)
-	query := ix.vectors.row(0)
+	ix, rng := randomVectors(3, 2)
+	query := randomVector(rng, 2)
 	cosines := ix.cosines(query, []candidate{{2, 0}, {1, 1}}, []candidate{{.25, 2}})
-	if want := ix.vectors.cosine(query, 1); len(cosines) != 3 || cosines[1] != want || cosines[2] != .25 {
+	if want := ix.vectors.Cosine(query, 1); len(cosines) != 3 || cosines[1] != want || cosines[2] != .25 {
 		t.Errorf("%v, want %v of chunk 1 and 0.25 of chunk 2", cosines, want)
 	}
-	ix.vectors.remove(1)
+	ix.vectors.Remove(1)
 	if cosines = ix.cosines(query, []candidate{{1, 1}}, nil); len(cosines) != 0 {
 		t.Errorf("%v for a chunk without a vector", cosines)
 	}
@@ -368,14 +368,14 @@ func TestFusionWeightIsChosen(t *testing.T) {
 			embedder         Embedder
 			configured, want float64
 		}{
-			{plain, 0, DefaultFusionWeight(f)},
+			{plain, 0, defaultFusionWeights[cmp.Or(f, FusionScore)]},
 			{plain, 3, 3},
-			{weighed{plain, 0}, 0, DefaultFusionWeight(f)},
+			{weighed{plain, 0}, 0, defaultFusionWeights[cmp.Or(f, FusionScore)]},
 			{weighed{plain, 0.5}, 0, 0.5},
 			{weighed{plain, 0.5}, 3, 3},
 			{llm.NewFakeEmbedder(), 0, 1e-5},
 			{llm.NewEmbedCache(llm.NewFakeEmbedder()), 0, 1e-5},
-			{llm.NewEmbedCache(plain), 0, DefaultFusionWeight(f)},
+			{llm.NewEmbedCache(plain), 0, defaultFusionWeights[cmp.Or(f, FusionScore)]},
 			{llm.NewEmbedCache(weighed{plain, 0.5}), 0, 0.5},
 		} {
 			s := NewSearcher(animals(), Config{Embedder: tt.embedder, Fusion: f, FusionWeight: tt.configured})

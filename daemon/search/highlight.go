@@ -1,11 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 	"unicode/utf8"
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 )
 
 // termSet is a set of terms that may be in the index.
@@ -82,4 +84,39 @@ func (h *highlighter) add(start, end int) {
 		h.spans = append(h.spans, Span{h.point, h.point + length})
 	}
 	h.offset, h.point = end, h.point+length
+}
+
+// phraseSpans returns the places of a text where the phrases are that it had to contain, in no
+// particular order.
+func phraseSpans(c question.Conditions, text string) (spans []Span) {
+	for _, group := range c.All {
+		for _, a := range group {
+			offset, point := 0, 0
+			for start, end := range a.Written.Find(text) {
+				point += utf8.RuneCountInString(text[offset:start])
+				length := utf8.RuneCountInString(text[start:end])
+				spans = append(spans, Span{point, point + length})
+				offset, point = end, point+length
+			}
+		}
+	}
+	return spans
+}
+
+// mergeSpans returns the spans of both lists in order, those that overlap as one.
+func mergeSpans(spans, more []Span) []Span {
+	if len(more) == 0 {
+		return spans
+	}
+	all := slices.Concat(spans, more)
+	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	merged := all[:1]
+	for _, s := range all[1:] {
+		if last := &merged[len(merged)-1]; s.Start < last.End {
+			last.End = max(last.End, s.End)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
 }

@@ -13,9 +13,10 @@ import (
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/vector"
 )
 
-// parameters are those of BM25, see score and queryTerms. docs/dev/ranking.md explains their values.
+// parameters are those of BM25, see score.go and queryTerms. docs/dev/ranking.md explains their values.
 type parameters struct {
 	k1 float64 // saturation of repeated terms, > 0
 	b  float64 // discount of long texts, in (0, 1]
@@ -31,6 +32,18 @@ type parameters struct {
 
 var defaultParameters = parameters{k1: 1.6, b: 1, slack: 10, beyond: 0.5, scope: 0.1, k3: 8}
 
+// weights are the weights of the further features, where the score of BM25F has weight 1.
+// docs/dev/ranking.md reports what each of them adds.
+type weights struct {
+	neighbours float64 // see addNeighbours
+	feedback   float64 // of the best word that the query lacks, see feedback
+	emphasis   float64 // of the best word that it has, see feedback
+	date       float64 // see addDates
+	reply      float64 // see addReplies
+}
+
+var defaultWeights = weights{neighbours: 0.2, feedback: 0.2, emphasis: 3, date: 0.4, reply: 0.3}
+
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
 	// ChunkSize is the largest size of a chunk, see document.Split, from document.MinChunkSize to
@@ -41,7 +54,7 @@ type Options struct {
 	Language language.Language
 }
 
-// Index ranks chunks by BM25F and further features, all in memory; see score and features. Terms
+// Index ranks chunks by BM25F and further features, all in memory; see score.go and features. Terms
 // are counted in the fields text, title, path and labels.
 //
 // It is safe for concurrent use: searches run concurrently, and a change is visible to every search
@@ -62,7 +75,7 @@ type Index struct {
 	chunks    []chunk             // by chunk number; a deleted one keeps its number until compact
 	extents   []extent            // of the text, by chunk number
 	traits    []traits            // by chunk number
-	vectors   vectors             // by chunk number
+	vectors   vector.Rows         // by chunk number; a deleted one is among the waiting
 	live      int                 // chunks not deleted
 	languages [language.Count]int // documents, by language
 	totals    [fieldCount]uint64  // sums of the lengths of live chunks, by field
@@ -73,14 +86,13 @@ type Index struct {
 	blocks blocks
 	vocabulary
 
-	scratch sync.Pool // of *scratch
-	buffers sync.Pool // of *buffers
+	scratch sync.Pool // of *scratch, see borrow
 }
 
 // New returns an empty index. Nil options mean the defaults.
 func New(opts *Options) *Index {
 	opts = cmp.Or(opts, &Options{})
-	ix := &Index{
+	return &Index{
 		parameters: defaultParameters,
 		weights:    defaultWeights,
 		chunkSize:  document.ChunkSize(opts.ChunkSize),
@@ -89,9 +101,6 @@ func New(opts *Options) *Index {
 		vocabulary: newVocabulary(),
 		tallies:    newTallies(),
 	}
-	ix.buffers.New = func() any { return &buffers{} }
-	ix.scratch.New = func() any { return &scratch{} }
-	return ix
 }
 
 // Len returns the number of documents, including those without a chunk.
@@ -126,47 +135,44 @@ func (ix *Index) Chunks() int {
 	return ix.live
 }
 
-// Put adds documents. Each replaces the document with the same path; of several with one path, the
-// last is kept. Many documents at once are analysed on all processors. A search sees each document
-// whole, but may see some of the documents and not yet the others. The caller must not modify Tags
-// and Metadata afterwards.
-func (ix *Index) Put(docs ...document.Document) {
-	ix.writing.Lock()
-	defer ix.writing.Unlock()
-	for batch := range slices.Chunk(docs, maxBatch) {
-		ix.putBatch(batch)
-	}
-}
-
-// maxBatch bounds the number of documents that are added together, and so the time for which a
-// search waits for them.
-const maxBatch = 256
-
-func (ix *Index) putBatch(docs []document.Document) {
-	analyses := ix.analyse(docs)
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	for _, a := range analyses {
-		ix.addTerms(a)
-	}
-	for i := range docs { // in their original order
-		doc := analyses[i%len(analyses)].docs[i/len(analyses)]
-		if old := ix.docs[doc.Path]; old != nil {
-			ix.remove(old)
+// Embedded returns how many chunks of the document at path have a vector.
+func (ix *Index) Embedded(path string) int {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	n := 0
+	if doc := ix.docs[path]; doc != nil {
+		for i := range doc.count {
+			if ix.vectors.Has(doc.first + i) {
+				n++
+			}
 		}
-		ix.add(doc.entry, doc.chunks)
 	}
-	ix.compact()
+	return n
 }
 
-// Delete removes the document with that path, if there is one.
-func (ix *Index) Delete(path string) {
-	ix.writing.Lock()
-	defer ix.writing.Unlock()
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if old := ix.docs[path]; old != nil {
-		ix.remove(old)
-		ix.compact()
+func (ix *Index) chunkID(n uint32) string {
+	return document.ChunkID(ix.chunks[n].doc.Path, int(ix.chunks[n].ordinal))
+}
+
+// chunksOf returns the chunks of doc, in order.
+func (ix *Index) chunksOf(doc *entry) []chunk {
+	if doc.count == 0 {
+		return nil // first is not set
 	}
+	return ix.chunks[doc.first : doc.first+doc.count]
+}
+
+// accepts reports whether keep accepts the document of a chunk. A nil keep accepts all documents but
+// generated ones.
+func (ix *Index) accepts(keep func(*document.Document) bool, chunk uint32) bool {
+	if keep == nil {
+		return ix.traits[chunk]&(present|generated) == present
+	}
+	return ix.traits[chunk]&present > 0 && keep(&ix.chunks[chunk].doc.Document)
+}
+
+// compareChunks orders live chunks by path and position.
+func (ix *Index) compareChunks(a, b uint32) int {
+	x, y := &ix.chunks[a], &ix.chunks[b]
+	return cmp.Or(cmp.Compare(x.doc.Path, y.doc.Path), cmp.Compare(x.ordinal, y.ordinal))
 }

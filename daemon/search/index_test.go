@@ -1,7 +1,6 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 // Computed by hand from the formula at score: n=3, average=3, norm=1 for a.txt, 12/13 for my.txt

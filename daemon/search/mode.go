@@ -1,11 +1,5 @@
 package search
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-)
-
 // Mode is a way to rank (spec 4.4).
 type Mode string
 
@@ -19,6 +13,32 @@ const (
 	// ModeHybridRerank reorders the best hits of ModeHybrid by a reranker.
 	ModeHybridRerank Mode = "hybrid-rerank"
 )
+
+// Fusion is a way to combine the ranking by words and the ranking by vectors.
+type Fusion string
+
+// The fusions.
+const (
+	FusionScore Fusion = "score" // by scores, see fuseScores; the default
+	FusionRRF   Fusion = "rrf"   // reciprocal rank fusion, see fuseRanks
+)
+
+// Fusions are all fusions. It must not be modified.
+var Fusions = []Fusion{FusionScore, FusionRRF}
+
+// defaultFusionWeights are the weights of the ranking by vectors, where the ranking by words has
+// weight 1. docs/dev/ranking.md reports how they were measured.
+var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.3, FusionRRF: 0.2}
+
+// MaxFusionWeight is the largest Config.FusionWeight. It leaves little influence to the ranking by
+// words.
+const MaxFusionWeight = 100
+
+// FusionRun describes how a hybrid was fused.
+type FusionRun struct {
+	Fusion Fusion
+	Weight float64 // of the ranking by vectors
+}
 
 // method is how a mode ranks.
 type method struct {
@@ -44,40 +64,6 @@ var methods = []method{
 // autoModes are the modes that ModeAuto may run: the first one whose models are configured. The
 // last one needs no model.
 var autoModes = []Mode{ModeHybrid, ModeBM25}
-
-// Errors of Search for a mode that needs a model which is not configured. Search wraps them with
-// the mode.
-var (
-	ErrNoEmbedder = errors.New("no embedder is configured: use auto or bm25")
-	ErrNoReranker = errors.New("no reranker is configured: use auto, bm25, semantic or hybrid")
-)
-
-// resolve returns the method of the mode to run.
-func (s *Searcher) resolve(mode Mode) (method, error) {
-	if mode == "" || mode == ModeAuto {
-		available := func(mode Mode) bool { return s.missing(methodOf(mode)) == nil }
-		mode = autoModes[slices.IndexFunc(autoModes, available)]
-	}
-	m := methodOf(mode)
-	if m.mode == "" {
-		return m, fmt.Errorf("mode %q is unknown", mode)
-	}
-	if err := s.missing(m); err != nil {
-		return m, fmt.Errorf("mode %s: %w", mode, err)
-	}
-	return m, nil
-}
-
-// missing returns the error for a model that the method needs and that is not configured.
-func (s *Searcher) missing(m method) error {
-	switch {
-	case m.vectors && s.cfg.Embedder == nil:
-		return ErrNoEmbedder
-	case m.reranks && s.cfg.Reranker == nil:
-		return ErrNoReranker
-	}
-	return nil
-}
 
 // methodOf returns the method of a mode; the zero method if the mode is unknown or ModeAuto.
 func methodOf(mode Mode) method {

@@ -9,7 +9,7 @@ const noChunk = 1<<32 - 1
 // these were another field of the chunk with a small weight: what a turn of a conversation is about
 // was often said in the turn before. A word that the chunk itself contains gains little by that,
 // because its gain is nearly saturated. The chunks are in the order of their numbers.
-func (ix *Index) addNeighbours(query []weighedTerm, best []scored) {
+func (ix *Index) addNeighbours(s *scratch, query []weighedTerm, best []scored) {
 	before, after := make([]uint32, len(best)), make([]uint32, len(best))
 	var chunks []uint32
 	for i, f := range best {
@@ -28,8 +28,6 @@ func (ix *Index) addNeighbours(query []weighedTerm, best []scored) {
 		return
 	}
 	slices.Sort(chunks)
-	s := ix.scratch.Get().(*scratch)
-	defer ix.scratch.Put(s)
 	in := ix.passages(s, slices.Compact(chunks))
 	defer in.free()
 	place := func(n uint32) int { // len(in.chunks) for one that is not there, where tf is 0
@@ -43,10 +41,9 @@ func (ix *Index) addNeighbours(query []weighedTerm, best []scored) {
 		places[i] = [3]int{place(f.chunk), place(before[i]), place(after[i])}
 	}
 	tf := make([]float64, len(in.chunks)+1)
-	var found []occurrence
 	for _, t := range query {
 		gain := t.weight * ix.gain(t.term)
-		found = ix.frequencies(t.term, in, found[:0])
+		found := ix.frequencies(s, t.term, in)
 		for _, at := range found {
 			tf[at.place] = at.tf
 		}
@@ -76,7 +73,7 @@ func (ix *Index) adjacentChunks(n uint32) (before, after uint32) {
 	if n != doc.first && n != doc.first+doc.count-1 {
 		return before, after
 	}
-	prev, next := ix.neighbours(doc)
+	prev, next := doc.prev, doc.next
 	if n == doc.first && prev != nil && prev.count > 0 && prev.Date.Equal(doc.Date) {
 		before = prev.first + prev.count - 1
 	}

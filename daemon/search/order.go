@@ -17,12 +17,6 @@ type order struct {
 	blocks [][]*entry
 }
 
-// neighbours returns the documents before and after doc in its folder, nil where there is none.
-// Called with mu held.
-func (ix *Index) neighbours(doc *entry) (prev, next *entry) {
-	return doc.prev, doc.next
-}
-
 func splitPath(path string) (folder, base string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:i+1], path[i+1:]

@@ -1,10 +1,11 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"evalctl/daemon/search/document"
 )
 
 // Folders of many documents are filled and emptied in any order.

@@ -1,13 +1,14 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 // The limit holds in every mode and order, the best passages are taken, and places that are left

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
 	"evalctl/daemon/search/plaintest"
 	"evalctl/internal/stats"
-
-	"evalctl/daemon/language"
 )
 
 // plain is a plain BM25 of the same documents, with the words of the index. Documents that a

@@ -197,9 +197,9 @@ func checkNeighbours(t errorer, ix *Index) {
 	for folder, want := range folders {
 		slices.Sort(want)
 		var got []string
-		for doc := ix.docs[want[0]]; doc != nil; _, doc = ix.neighbours(doc) {
+		for doc := ix.docs[want[0]]; doc != nil; doc = doc.next {
 			got = append(got, doc.Path)
-			if prev, _ := ix.neighbours(doc); (prev == nil) != (len(got) == 1) || prev != nil && prev.Path != got[len(got)-2] {
+			if prev := doc.prev; (prev == nil) != (len(got) == 1) || prev != nil && prev.Path != got[len(got)-2] {
 				t.Errorf("before %s is %v", doc.Path, prev)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"evalctl/daemon/language"
-	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 )
 
 // defaultTopK is the maximum number of hits for a query without TopK.
@@ -13,8 +13,8 @@ const defaultTopK = 10
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string
-	// Conditions are what passages must meet in every mode, see ParseOperators.
-	Conditions Conditions
+	// Conditions are what passages must meet in every mode, see question.ParseOperators.
+	Conditions question.Conditions
 	Mode       Mode // empty means auto
 	TopK       int  // maximum number of hits; 0 means 10
 	// CandidateK is the number of candidates that each leg of a hybrid contributes, that are
@@ -166,20 +166,4 @@ type LegCandidate struct {
 // Span is the half-open range [Start, End) of a text, in Unicode code points.
 type Span struct {
 	Start, End int
-}
-
-func (ix *Index) hit(c candidate, wanted *termSet) Hit {
-	chunk := &ix.chunks[c.chunk]
-	return Hit{
-		ChunkID:     document.ChunkID(chunk.doc.Path, int(chunk.ordinal)),
-		Path:        chunk.doc.Path,
-		Title:       chunk.doc.Title,
-		HeadingPath: chunk.headings,
-		Text:        chunk.text,
-		Score:       c.score,
-		Date:        chunk.doc.Date,
-		Tags:        chunk.doc.Tags,
-		Metadata:    chunk.doc.Metadata,
-		Highlights:  ix.highlights(chunk, wanted),
-	}
 }

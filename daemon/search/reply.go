@@ -3,11 +3,8 @@ package search
 import (
 	"cmp"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"evalctl/daemon/language"
+	"evalctl/daemon/search/question"
 )
 
 // maxTurn is the largest number of terms of a question and of a reply to it, each a document of one
@@ -53,59 +50,8 @@ func (ix *Index) replyTo(n uint32) uint32 {
 	if ix.traits[n]&dated == 0 || !isTurn(n) { // only documents with a date have neighbours
 		return noChunk
 	}
-	if _, next := ix.adjacentChunks(n); next != noChunk && isTurn(next) && ix.asks(n) {
+	if _, next := ix.adjacentChunks(n); next != noChunk && isTurn(next) && question.Asks(ix.chunks[n].text, ix.chunks[n].doc.Language) {
 		return next
 	}
 	return noChunk
-}
-
-// questionMarks are those that only end a question. Others are looked for apart: that of ASCII is also
-// in URLs, and that of Greek is a semicolon.
-var questionMarks = []string{"？", "؟", "՞", "፧", "⁇"}
-
-var greek = language.Parse("el")
-
-// asks reports whether a sentence of a chunk is a question, in any script.
-func (ix *Index) asks(n uint32) bool {
-	ch := &ix.chunks[n]
-	return endsWord(ch.text, "?") || ch.doc.Language == greek && endsWord(ch.text, ";") ||
-		asksInScript(ch.text)
-}
-
-func asksInScript(text string) bool {
-	return slices.ContainsFunc(questionMarks, func(mark string) bool { return strings.Contains(text, mark) })
-}
-
-// endsWord reports whether a mark stands in a text where no letter or digit follows.
-func endsWord(text, mark string) bool {
-	for {
-		_, after, found := strings.Cut(text, mark)
-		if !found {
-			return false
-		}
-		if next, _ := utf8.DecodeRuneInString(after); !unicode.IsLetter(next) && !unicode.IsDigit(next) {
-			return true
-		}
-		text = after
-	}
-}
-
-// addWords sets the score of the first phase of the chunks, which are in the order of their numbers.
-func (ix *Index) addWords(query []weighedTerm, of []scored) {
-	chunks := make([]uint32, len(of))
-	for i, f := range of {
-		chunks[i] = f.chunk
-	}
-	s := ix.scratch.Get().(*scratch)
-	defer ix.scratch.Put(s)
-	in := ix.passages(s, chunks)
-	defer in.free()
-	var found []occurrence
-	for _, t := range query {
-		gain := t.weight * ix.gain(t.term)
-		found = ix.frequencies(t.term, in, found[:0])
-		for _, at := range found {
-			of[at.place].bm25 += gain * at.tf / (at.tf + ix.k1) // as score does, to the last bit
-		}
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 )
 
 // chat is an index of the turns of one conversation, in order.
@@ -66,9 +66,9 @@ func TestReplyScores(t *testing.T) {
 	for _, h := range hits {
 		score[h.Path] = h
 	}
-	question, answer, last := score["chat/000.txt"], score["chat/001.txt"], score["chat/002.txt"]
-	if share := answer.Components[componentReply]; share != defaultWeights.reply*question.Score || answer.Components[componentBM25] == 0 {
-		t.Errorf("the answer is given %v of %v, its components are %v", share, question.Score, answer.Components)
+	asked, answer, last := score["chat/000.txt"], score["chat/001.txt"], score["chat/002.txt"]
+	if share := answer.Components[componentReply]; share != defaultWeights.reply*asked.Score || answer.Components[componentBM25] == 0 {
+		t.Errorf("the answer is given %v of %v, its components are %v", share, asked.Score, answer.Components)
 	}
 	if own := answer.Score - answer.Components[componentReply]; last.Score != defaultWeights.reply*own {
 		t.Errorf("the reply to the answer has %v, want a share of %v", last.Score, own)
@@ -81,7 +81,7 @@ func TestReplyScores(t *testing.T) {
 			t.Error("a reply is found that the filter excludes")
 		}
 	}
-	words, conditions, _ := ParseOperators(`"the holiday"`)
+	words, conditions, _ := question.ParseOperators(`"the holiday"`)
 	res := search(t, NewSearcher(ix, Config{}), Query{Text: words, Conditions: conditions})
 	if got := paths(res); len(got) != 2 || slices.Contains(got, "chat/002.txt") {
 		t.Errorf("%q are found with a phrase", got)
@@ -122,8 +122,5 @@ func TestRepliesCostDocumentsNothing(t *testing.T) {
 	ix.Put(docs...) // without a date
 	if hits := ix.Search(Query{Text: "holiday"}).Hits; len(hits) != 1 || hits[0].Components[componentReply] != 0 {
 		t.Errorf("found %+v", hits)
-	}
-	if greek == language.None {
-		t.Error("there is no Greek")
 	}
 }

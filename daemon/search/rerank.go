@@ -3,28 +3,34 @@ package search
 import (
 	"cmp"
 	"context"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
+
+	"evalctl/daemon/search/document"
 )
 
 // maxRerankScore leaves space for scores below the lowest one of a reranker.
 const maxRerankScore = 1e300
 
+// reranking sorts hits by the scores of a model.
+type reranking struct {
+	model   Reranker
+	circuit *circuit
+}
+
 // rerank sorts the first RerankTopN hits by the reranker's scores. Hits with equal scores keep
 // their order, and the other hits follow. On an error, the result is unchanged.
-func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
+func (r *reranking) rerank(ctx context.Context, q Query, res *Result) error {
 	n := min(q.RerankTopN, len(res.Hits))
 	if n == 0 {
 		return nil
 	}
-	circuit := &s.cfg.CircuitBreaker.reranker
-	if err := circuit.allow(s.cfg.Reranker.Name()); err != nil {
+	if err := r.circuit.allow(r.model.Name()); err != nil {
 		return err
 	}
-	scores, err := s.rerankScores(ctx, q.Text, res.Hits[:n])
-	circuit.recordOutcome(err)
+	scores, err := r.scores(ctx, q.Text, res.Hits[:n])
+	r.circuit.recordOutcome(err)
 	if err != nil {
 		return err
 	}
@@ -48,20 +54,20 @@ func (s *Searcher) rerank(ctx context.Context, q Query, res *Result) error {
 	return nil
 }
 
-func (s *Searcher) rerankScores(ctx context.Context, query string, hits []Hit) ([]float64, error) {
+func (r *reranking) scores(ctx context.Context, query string, hits []Hit) ([]float64, error) {
 	texts := make([]string, len(hits))
 	for i, h := range hits {
 		texts[i] = document.Passage(h.Title, h.HeadingPath, h.Text)
 	}
-	scores, err := s.cfg.Reranker.Rerank(ctx, query, texts)
+	scores, err := r.model.Rerank(ctx, query, texts)
 	if ctx.Err() != nil {
-		return nil, contextError(ctx, s.cfg.Reranker.Name())
+		return nil, contextError(ctx, r.model.Name())
 	}
 	if err == nil {
 		err = checkReranked(scores, len(texts))
 	}
 	if err != nil {
-		return nil, &ModelError{s.cfg.Reranker.Name(), err}
+		return nil, &ModelError{r.model.Name(), err}
 	}
 	return scores, nil
 }

@@ -2,8 +2,9 @@ package search
 
 import (
 	"cmp"
-	"evalctl/daemon/search/document"
 	"fmt"
+
+	"evalctl/daemon/search/document"
 )
 
 // Limits and defaults of a query.
@@ -33,12 +34,6 @@ func (q Query) withDefaults() (Query, error) {
 		return q, fmt.Errorf("rerank_top_n %d is not between 1 and %d", q.RerankTopN, maxRerankTopN)
 	}
 	return q, cmp.Or(q.Filter.check(), q.Sort.check())
-}
-
-// vectorLeg is the query's vector, and how its ranking is fused with that by words.
-type vectorLeg struct {
-	unit []float32
-	FusionRun
 }
 
 // retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
@@ -114,7 +109,7 @@ func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, group
 	components := make(map[uint32]map[string]float64, len(groups))
 	for i, g := range groups {
 		h := ix.hit(g.candidate, wanted)
-		h.Highlights = mergeSpans(h.Highlights, q.Conditions.spans(h.Text))
+		h.Highlights = mergeSpans(h.Highlights, phraseSpans(q.Conditions, h.Text))
 		h.MoreDuplicates = max(0, len(g.duplicates)-maxDuplicates)
 		for _, d := range g.duplicates[:len(g.duplicates)-h.MoreDuplicates] {
 			other := Duplicate{ChunkID: ix.chunkID(d.chunk), Path: ix.chunks[d.chunk].doc.Path}
@@ -132,4 +127,20 @@ func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, group
 		}
 	}
 	return res
+}
+
+func (ix *Index) hit(c candidate, wanted *termSet) Hit {
+	chunk := &ix.chunks[c.chunk]
+	return Hit{
+		ChunkID:     document.ChunkID(chunk.doc.Path, int(chunk.ordinal)),
+		Path:        chunk.doc.Path,
+		Title:       chunk.doc.Title,
+		HeadingPath: chunk.headings,
+		Text:        chunk.text,
+		Score:       c.score,
+		Date:        chunk.doc.Date,
+		Tags:        chunk.doc.Tags,
+		Metadata:    chunk.doc.Metadata,
+		Highlights:  ix.highlights(chunk, wanted),
+	}
 }

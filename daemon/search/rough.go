@@ -24,21 +24,20 @@ const (
 	roughLevels = len(levels{}.counts)
 )
 
-// best is Index.best for many postings.
-func (r *rough) best(ix *Index, s *scratch, terms []queryTerm, keep func(*document.Document) bool, k int) []candidate {
-	highest := r.score(ix, terms)
-	found := r.choose(ix, s, float32(roughLevels-1)/highest, keep, k)
+// likely returns the chunks that may be among the k best of the documents that keep accepts, k of them
+// at least if there are so many. It saves time for many postings only.
+func (r *rough) likely(ix *Index, l *levels, query []weighedTerm, keep func(*document.Document) bool, k int) []uint32 {
+	highest := r.score(ix, query)
+	found := r.choose(ix, l, float32(roughLevels-1)/highest, keep, k)
 	for _, n := range r.touched {
 		r.scores[n] = 0
 	}
 	r.touched = r.touched[:0]
-	top := ix.exact(s, terms, found)
-	s.levels.sort(top, ix.compare)
-	return top[:min(k, len(top))]
+	return found
 }
 
 // score adds up the scores of all chunks with one of the terms, and returns a bound that none exceeds.
-func (r *rough) score(ix *Index, terms []queryTerm) (highest float32) {
+func (r *rough) score(ix *Index, query []weighedTerm) (highest float32) {
 	if missing := len(ix.chunks) - len(r.scores); missing > 0 {
 		r.scores = append(r.scores, make([]float32, missing)...)
 	}
@@ -46,14 +45,10 @@ func (r *rough) score(ix *Index, terms []queryTerm) (highest float32) {
 		r.norm = norm
 		clear(r.rows[:])
 	}
-	for _, q := range terms {
-		t, ok := ix.numbers[q.name]
-		if !ok {
-			continue
-		}
-		gain := float32(q.weight * ix.gain(t))
+	for _, q := range query {
+		gain := float32(q.weight * ix.gain(q.term))
 		highest += gain
-		r.add(ix, t, gain)
+		r.add(ix, q.term, gain)
 	}
 	return highest * 1.001
 }
@@ -92,9 +87,9 @@ func (r *rough) share(ix *Index, term, chunk uint32, number uint8) float32 {
 	return share
 }
 
-// choose returns the chunks that may be among the k best of the documents that keep accepts.
-func (r *rough) choose(ix *Index, s *scratch, scale float32, keep func(*document.Document) bool, k int) []uint32 {
-	counts := &s.levels.counts
+// choose returns the chunks for likely. The scale converts scores to levels.
+func (r *rough) choose(ix *Index, l *levels, scale float32, keep func(*document.Document) bool, k int) []uint32 {
+	counts := &l.counts
 	clear(counts[:])
 	for _, n := range r.touched {
 		counts[int(r.scores[n]*scale)]++
@@ -122,27 +117,4 @@ func (r *rough) choose(ix *Index, s *scratch, scale float32, keep func(*document
 			return found
 		}
 	}
-}
-
-// exact returns the chunks with their scores, as defined at Index.score.
-func (ix *Index) exact(s *scratch, terms []queryTerm, chunks []uint32) []candidate {
-	s.numbers.sort(chunks)
-	in := ix.passages(s, chunks)
-	defer in.free()
-	found := make([]candidate, len(chunks))
-	for i, n := range chunks {
-		found[i].chunk = n
-	}
-	for _, q := range terms {
-		t, ok := ix.numbers[q.name]
-		if !ok {
-			continue
-		}
-		gain := q.weight * ix.gain(t)
-		s.occurrences = ix.frequencies(t, in, s.occurrences[:0])
-		for _, at := range s.occurrences {
-			found[at.place].score += gain * at.tf / (at.tf + ix.k1)
-		}
-	}
-	return found
 }

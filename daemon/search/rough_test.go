@@ -1,13 +1,14 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 // Approximate scores choose the same chunks as exact ones, with the same scores to the last bit: of
@@ -31,14 +32,14 @@ func TestRoughScores(t *testing.T) {
 		for i := range rapid.IntRange(0, n/5).Draw(t, "deleted") {
 			ix.Delete(fmt.Sprintf("%d.txt", i*3))
 		}
-		terms := ix.queryTerms(text.Draw(t, "query"))
+		query := ix.known(ix.queryTerms(text.Draw(t, "query")))
 		k := rapid.IntRange(1, 40).Draw(t, "k")
 		keep := rapid.SampledFrom([]func(*document.Document) bool{
 			nil, func(*document.Document) bool { return true }, func(d *document.Document) bool { return d.Path < "3" },
 		}).Draw(t, "keep")
 
 		s := &scratch{}
-		ix.score(&s.scores, terms)
+		ix.score(&s.scores, query)
 		var want []candidate
 		for n, score := range s.scores.sums {
 			doc := ix.chunks[n].doc
@@ -49,7 +50,9 @@ func TestRoughScores(t *testing.T) {
 		slices.SortFunc(want, ix.compare)
 		want = want[:min(k, len(want))]
 		for range 2 { // the second search finds the scratch as the first left it
-			if got := s.rough.best(ix, s, terms, keep, k); !slices.Equal(got, want) {
+			got := ix.exact(s, query, s.rough.likely(ix, &s.levels, query, keep, k))
+			s.levels.sort(got, ix.compare)
+			if got = got[:min(k, len(got))]; !slices.Equal(got, want) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
 		}

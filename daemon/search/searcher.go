@@ -5,48 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 
 	"evalctl/internal/admission"
 )
 
-// Embedder converts texts to vectors. It must be safe for concurrent use, and return soon after its
-// context has ended.
-type Embedder interface {
-	// Name identifies the model, as in "openai/text-embedding-3-small". Vectors of different names
-	// are not comparable.
-	Name() string
-	// Embed returns one vector for each text, in order, all with the same number of dimensions.
-	// Vectors need not have unit length, but one of length 0 is an error. With a Refusal, Embed
-	// returns the vectors of the other texts.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
-// Refusal is the error of an Embedder that concerns some of the texts only, such as texts that are
-// too long for it. A refused passage has no vector and is found by its words only. It is not
-// embedded again until its document changes or the Index is rebuilt.
-type Refusal interface {
-	error
-	// Refused returns the places of the refused texts in the call, at least one.
-	Refused() []int
-}
-
-// Reranker scores texts for a query, in the order of the texts; higher is better. It must be safe
-// for concurrent use.
-type Reranker interface {
-	Name() string
-	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
-}
-
-// ModelError reports that an embedder or a reranker failed; the query is not at fault.
-type ModelError struct {
-	Model string // name of the model
-	Err   error
-}
-
-func (e *ModelError) Error() string { return e.Model + ": " + e.Err.Error() }
-
-func (e *ModelError) Unwrap() error { return e.Err }
+// Errors of Search for a mode that needs a model which is not configured. Search wraps them with
+// the mode.
+var (
+	ErrNoEmbedder = errors.New("no embedder is configured: use auto or bm25")
+	ErrNoReranker = errors.New("no reranker is configured: use auto, bm25, semantic or hybrid")
+)
 
 // Config configures a Searcher. Every field is optional.
 type Config struct {
@@ -68,22 +37,50 @@ type Config struct {
 	Refused func(chunkIDs []string, reason error)
 }
 
+// HybridFusion returns how a Searcher with this configuration fuses hybrids.
+func (c *Config) HybridFusion() FusionRun {
+	own := 0.
+	if e, ok := c.Embedder.(FusionWeigher); ok {
+		own = e.FusionWeight()
+	}
+	f := cmp.Or(c.Fusion, FusionScore)
+	return FusionRun{f, cmp.Or(c.FusionWeight, own, defaultFusionWeights[f])}
+}
+
 // Searcher answers queries in every mode over one Index. All vectors of an Index come from one
 // embedder, so Searchers with different embedders must not share an Index. It is safe for
 // concurrent use.
 type Searcher struct {
-	index *Index
-	cfg   Config
-
-	mu        sync.Mutex
-	embedding *embedding // nil when nothing is being embedded
-	dimension int        // of the embedder's vectors; 0 before the first
+	index     *Index
+	cfg       Config
+	embedding embedding // if there is an Embedder
+	reranking reranking // if there is a Reranker
 }
 
 // NewSearcher returns a Searcher over ix.
 func NewSearcher(ix *Index, cfg Config) *Searcher {
 	cfg.CircuitBreaker = cmp.Or(cfg.CircuitBreaker, &CircuitBreaker{})
-	return &Searcher{index: ix, cfg: cfg}
+	breaker := cfg.CircuitBreaker
+	return &Searcher{
+		index: ix, cfg: cfg,
+		embedding: embedding{index: ix, model: cfg.Embedder, circuit: &breaker.embedder, refused: cfg.Refused},
+		reranking: reranking{cfg.Reranker, &breaker.reranker},
+	}
+}
+
+// Prepare embeds the chunks that have no vector yet, so that no query has to wait for them.
+// Concurrent calls and queries share the work, which continues while any of them waits. Vectors
+// that were computed before an error are kept. The error may be ignored: the next query that needs
+// vectors tries again and reports its own. Without an embedder, and while the CircuitBreaker is
+// open, Prepare computes nothing; in the second case it returns an error.
+func (s *Searcher) Prepare(ctx context.Context) error {
+	if s.cfg.Embedder == nil || s.index.embedded() {
+		return nil
+	}
+	if err := s.cfg.CircuitBreaker.embedder.allow(s.cfg.Embedder.Name()); err != nil {
+		return err
+	}
+	return s.embedding.prepare(ctx)
 }
 
 // Search ranks by the query's mode, and sees every change of the Index that returned before the
@@ -112,7 +109,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 		res, err = s.retrieve(ctx, models, m, q)
 	}
 	if err == nil && m.reranks {
-		if err = s.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
+		if err = s.reranking.rerank(models, q, &res); err != nil && s.mayDegrade(err) {
 			degraded, res.Mode, err = err.Error(), m.lower, nil
 		}
 	}
@@ -144,7 +141,7 @@ func (s *Searcher) mayDegrade(err error) bool {
 func (s *Searcher) retrieve(ctx, models context.Context, m method, q Query) (Result, error) {
 	var vector vectorLeg
 	if m.vectors {
-		unit, err := s.queryVector(models, q.Text)
+		unit, err := s.embedding.queryVector(models, q.Text)
 		if err != nil {
 			return Result{}, err
 		}
@@ -158,27 +155,29 @@ func (s *Searcher) retrieve(ctx, models context.Context, m method, q Query) (Res
 	return s.index.retrieve(m, q, vector), nil
 }
 
-// queryVector embeds the chunks that have no vector, and then the query.
-func (s *Searcher) queryVector(ctx context.Context, text string) ([]float32, error) {
-	circuit, model := &s.cfg.CircuitBreaker.embedder, s.cfg.Embedder.Name()
-	if err := circuit.allow(model); err != nil {
-		return nil, err
+// resolve returns the method of the mode to run.
+func (s *Searcher) resolve(mode Mode) (method, error) {
+	if mode == "" || mode == ModeAuto {
+		available := func(mode Mode) bool { return s.missing(methodOf(mode)) == nil }
+		mode = autoModes[slices.IndexFunc(autoModes, available)]
 	}
-	answers := circuit.answered()
-	if err := s.prepare(ctx); err != nil {
-		if !timedOut(ctx) {
-			return nil, err
-		}
-		err = &ModelError{model, s.index.unfinishedError()}
-		if circuit.answered() == answers { // otherwise it works, but there is too much to embed
-			circuit.recordOutcome(err)
-		}
-		return nil, err
+	m := methodOf(mode)
+	if m.mode == "" {
+		return m, fmt.Errorf("mode %q is unknown", mode)
 	}
-	units, err := s.embed(ctx, []string{text})
-	circuit.recordOutcome(err)
-	if err != nil {
-		return nil, err
+	if err := s.missing(m); err != nil {
+		return m, fmt.Errorf("mode %s: %w", mode, err)
 	}
-	return units[0], nil
+	return m, nil
+}
+
+// missing returns the error for a model that the method needs and that is not configured.
+func (s *Searcher) missing(m method) error {
+	switch {
+	case m.vectors && s.cfg.Embedder == nil:
+		return ErrNoEmbedder
+	case m.reranks && s.cfg.Reranker == nil:
+		return ErrNoReranker
+	}
+	return nil
 }

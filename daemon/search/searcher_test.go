@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"errors"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"maps"
 	"math"
@@ -14,6 +13,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evalctl/daemon/search/document"
 )
 
 // animals is an index in which words and meanings disagree. No two documents are neighbours.

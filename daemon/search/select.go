@@ -5,6 +5,12 @@ import (
 	"slices"
 )
 
+// candidate is a chunk with its score.
+type candidate struct {
+	score float64
+	chunk uint32
+}
+
 // levels sorts candidates into levels of their scores, to find or sort the best ones in linear time.
 type levels struct {
 	counts [1024]uint32 // candidates by level
@@ -84,30 +90,6 @@ func (l *levels) count(all []candidate) levelScale {
 		l.counts[level.of(c)]++
 	}
 	return level
-}
-
-func (ix *Index) siftUp(top []candidate) {
-	for i := len(top) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if ix.compare(top[parent], top[i]) > 0 {
-			return
-		}
-		top[parent], top[i] = top[i], top[parent]
-		i = parent
-	}
-}
-
-func (ix *Index) siftDown(top []candidate) {
-	for i, worst := 0, 1; worst < len(top); worst = 2*i + 1 {
-		if right := worst + 1; right < len(top) && ix.compare(top[right], top[worst]) > 0 {
-			worst = right
-		}
-		if ix.compare(top[i], top[worst]) > 0 {
-			return
-		}
-		top[i], top[worst] = top[worst], top[i]
-		i = worst
-	}
 }
 
 // numberSet is a set of chunk numbers, empty between uses.

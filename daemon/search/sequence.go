@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"iter"
 )
 
 // sequence holds the words of a chunk, in the order of its fields and of the words in them. Each
@@ -55,27 +54,6 @@ func (s sequence) nextLong() (word uint32, rest sequence) {
 		}
 	}
 	return word, "" // not a sequence
-}
-
-// terms yields the terms of a chunk, each with its field.
-func (ch *chunk) terms() iter.Seq2[int, uint32] {
-	return func(yield func(field int, term uint32) bool) {
-		field, left := textField, ch.lengths[textField]
-		for rest := ch.sequence; rest != ""; {
-			var word uint32
-			if word, rest = rest.next(); word == functionWord {
-				continue
-			}
-			for left == 0 && field < fieldCount-1 {
-				field++
-				left = ch.lengths[field]
-			}
-			left--
-			if !yield(field, word-1) {
-				return
-			}
-		}
-	}
 }
 
 // valid reports whether a sequence, which may be any text, is one of a chunk with terms below limit.

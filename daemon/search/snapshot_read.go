@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"evalctl/daemon/search/document"
 )
 
 // ReadSnapshot restores the index that WriteSnapshot wrote into the size bytes of file, and returns
@@ -152,7 +153,7 @@ func (r *snapshotReader) allocate() {
 	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
 	r.ix.chunks, r.ix.extents = make([]chunk, r.contents.chunks), make([]extent, r.contents.chunks)
 	r.ix.traits = make([]traits, r.contents.chunks)
-	r.ix.vectors.grow(int(r.contents.chunks))
+	r.ix.vectors.Grow(int(r.contents.chunks))
 	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
 	r.tallies = make([]tally, r.contents.tallies)
 	r.postings, r.counts = make([]uint32, r.contents.postings), make([]uint8, r.contents.postings)
@@ -321,16 +322,6 @@ func (r *snapshotReader) assembleTerms() error {
 		return damaged("wrong postings")
 	}
 	return nil
-}
-
-// valid reports whether the chunks of a list ascend and are below a number, and so its tallies.
-func (p *postings) valid(chunks uint64, tallies int) bool {
-	for i, n := range p.chunks {
-		if uint64(n) >= chunks || i > 0 && n <= p.chunks[i-1] || int(p.tallies[i]) >= tallies {
-			return false
-		}
-	}
-	return true
 }
 
 func (r *snapshotReader) assembleChunks() error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/search/document"
 )
 
 var snapshotTime = time.Date(2024, 5, 8, 9, 10, 11, 12, time.UTC)
@@ -190,9 +191,7 @@ func FuzzReadSnapshot(f *testing.F) {
 				continue
 			}
 			got.Search(Query{Text: "cat dog museum sea"})
-			for _, doc := range got.docs {
-				got.neighbours(doc)
-			}
+			checkNeighbours(t, got)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
 )
 
 func TestSortHits(t *testing.T) {

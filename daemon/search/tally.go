@@ -1,5 +1,19 @@
 package search
 
+// The fields in which terms are counted, see fieldWeights. Title and path are those of the
+// document; labels are its tags and the headings above the chunk.
+const (
+	textField = iota
+	titleField
+	pathField
+	labelsField
+	fieldCount
+)
+
+// maxCount is the largest number of occurrences of a term in a field that is counted. More add
+// almost nothing to a score: even a tenth as many reach nearly the same gain.
+const maxCount = 255
+
 // tally is how often a term occurs in each field of a chunk, at most maxCount times.
 type tally [fieldCount]uint8
 
@@ -52,22 +66,4 @@ func (t *tallies) restore(list []tally) bool {
 		}
 	}
 	return true
-}
-
-// tally returns the tally of a term in a chunk, which has the given number.
-func (ix *Index) tally(term, chunk uint32, number uint8) tally {
-	if number != uncounted {
-		return ix.tallies.list[number]
-	}
-	return ix.chunks[chunk].count(term)
-}
-
-// count counts a term in a chunk.
-func (ch *chunk) count(term uint32) (counts tally) {
-	for field, t := range ch.terms() {
-		if t == term && counts[field] < maxCount {
-			counts[field]++
-		}
-	}
-	return counts
 }

@@ -1,10 +1,11 @@
 package search
 
 import (
-	"evalctl/daemon/search/document"
 	"fmt"
 	"strings"
 	"testing"
+
+	"evalctl/daemon/search/document"
 )
 
 // Postings whose tallies have no number of their own are counted in their chunks.

@@ -127,3 +127,21 @@ func termNames(terms []queryTerm) []string {
 	}
 	return names
 }
+
+// weighedTerm is a term that a chunk should contain, with its weight.
+type weighedTerm struct {
+	term   uint32
+	weight float64
+	words  float64 // of a term of the query, see queryTerm
+}
+
+// known returns the terms that occur in live chunks, in order.
+func (ix *Index) known(terms []queryTerm) []weighedTerm {
+	found := make([]weighedTerm, 0, len(terms))
+	for _, t := range terms {
+		if n, ok := ix.numbers[t.name]; ok && ix.postings[n].live > 0 {
+			found = append(found, weighedTerm{n, t.weight, t.words})
+		}
+	}
+	return found
+}

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/question"
 	"evalctl/internal/sharedtest"
 )
 
@@ -157,7 +158,7 @@ func TestEveryLanguage(t *testing.T) {
 func (d declaration) expectFirst(t *testing.T, ix *Index, text string, queries ...string) {
 	t.Helper()
 	for _, query := range queries {
-		words, conditions, _ := ParseOperators(query)
+		words, conditions, _ := question.ParseOperators(query)
 		res := search(t, NewSearcher(ix, Config{}), Query{Text: words, Conditions: conditions})
 		if len(res.Hits) == 0 || res.Hits[0].Text != text {
 			t.Errorf("%s: %s finds %v, want %q", d.Name, query, paths(res), text)
@@ -191,7 +192,7 @@ func TestSpellings(t *testing.T) {
 		ix := New(nil)
 		ix.Put(document.Document{Path: "other.txt", Text: "Something else. 其他 อื่น 다른 что-то"}, document.Document{Path: "it.txt", Text: c.text})
 		for _, query := range []string{c.query, `"` + c.query + `"`} {
-			words, conditions, _ := ParseOperators(query)
+			words, conditions, _ := question.ParseOperators(query)
 			res := search(t, NewSearcher(ix, Config{}), Query{Text: words, Conditions: conditions})
 			if got := paths(res); !slices.Equal(got, []string{"it.txt"}) {
 				t.Errorf("%s: %s finds %q in %q", c.name, query, got, c.text)

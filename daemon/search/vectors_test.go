@@ -2,16 +2,16 @@ package search
 
 import (
 	"context"
-	"evalctl/daemon/search/document"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"evalctl/daemon/search/document"
+	"evalctl/daemon/search/vector"
 )
 
 func anyDocument(*document.Document) bool { return true }
@@ -64,12 +64,12 @@ func TestNearestProperties(t *testing.T) {
 				}
 			}
 		}
-		scaled, err := unit(query)
+		scaled, err := vector.Unit(query)
 		if err != nil {
 			t.Fatal(err)
 		}
 		k := rapid.IntRange(1, 20).Draw(t, "k")
-		checkNearest(t, ix, ix.nearest(scaled, anyDocument, k), want, k)
+		checkNearest(t, ix, ix.nearestIn(source{keep: anyDocument}, scaled, k), want, k)
 	})
 }
 
@@ -102,7 +102,7 @@ func randomVector(rng *rand.Rand, dimension int) []float32 {
 	for i := range v {
 		v[i] = rng.Float32() - 0.5
 	}
-	scaled, err := unit(v)
+	scaled, err := vector.Unit(v)
 	if err != nil {
 		panic(err)
 	}
@@ -115,100 +115,28 @@ func randomVectors(rows, dimension int) (*Index, *rand.Rand) {
 	for n := range uint32(rows) {
 		doc := &entry{Document: document.Document{Path: fmt.Sprintf("%06d.md", n)}, first: n, count: 1}
 		ix.chunks = append(ix.chunks, chunk{doc: doc})
-		ix.vectors.grow(1)
-		ix.vectors.set(n, randomVector(rng, dimension))
+		ix.vectors.Grow(1)
+		ix.vectors.Set(n, randomVector(rng, dimension))
 	}
 	return ix, rng
 }
 
-// Several goroutines find the same as one.
-func TestNearestInParallel(t *testing.T) {
-	ix, rng := randomVectors(5*nearestRows/2, 8)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	for range 20 {
-		query := randomVector(rng, 8)
-		want := ix.nearestOf(query, anyDocument, 50, 0, len(ix.chunks))
-		got := ix.nearest(query, anyDocument, 50)
-		scores := map[string]float64{}
-		for _, c := range want {
-			scores[ix.chunkID(c.chunk)] = c.score
-		}
-		checkNearest(t, ix, got, scores, 50)
-	}
-}
-
+// Deleted documents leave no vectors behind.
 func TestVectorsAreFreed(t *testing.T) {
 	ix := New(nil)
 	s := NewSearcher(ix, Config{Embedder: &meanings{}})
-	for i := range 4 * blockRows {
+	const many = 256
+	for i := range many {
 		ix.Put(document.Document{Path: fmt.Sprintf("%d.txt", i), Text: "cat"})
 	}
 	if err := s.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 3 * blockRows {
+	all := ix.vectors.Bytes()
+	for i := range 3 * many / 4 {
 		ix.Delete(fmt.Sprintf("%d.txt", i))
 	}
-	if v := &ix.vectors; v.count != blockRows || len(v.blocks) > 2 || len(v.known) > 2*blockRows {
-		t.Errorf("%d vectors, %d blocks, %d rows left", v.count, len(v.blocks), len(v.known))
+	if v := &ix.vectors; v.Settled() != many/4 || v.Bytes() > all/2+all/8 {
+		t.Errorf("%d vectors take %d bytes, %d of them took %d", v.Settled(), v.Bytes(), many, all)
 	}
-}
-
-func TestUnit(t *testing.T) {
-	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	tests := []struct {
-		in, want []float32 // want is nil for an error
-	}{
-		{[]float32{3, 4}, []float32{0.6, 0.8}},
-		{[]float32{1e-30, 0}, []float32{1, 0}},
-		{[]float32{math.MaxFloat32, 0}, []float32{1, 0}},
-		{[]float32{0, 0}, nil},
-		{[]float32{}, nil},
-		{[]float32{nan, 1}, nil},
-		{[]float32{inf, 1}, nil},
-	}
-	for _, tt := range tests {
-		got, err := unit(tt.in)
-		if diff := gocmp.Diff(tt.want, got); diff != "" || (err == nil) != (tt.want != nil) {
-			t.Errorf("unit(%v) = %v, %v", tt.in, got, err)
-		}
-	}
-}
-
-// BenchmarkVectors compares 100,000 vectors of 384 dimensions with one, exactly, and a loop in
-// plain Go over the same rows. B/row is the memory of a vector.
-func BenchmarkVectors(b *testing.B) {
-	const rows, dimension = 100_000, 384
-	var before, after runtime.MemStats
-	ix, rng := New(nil), rand.New(rand.NewPCG(3, 4))
-	ix.chunks = make([]chunk, rows)
-	doc := &entry{Document: document.Document{Path: "a.md"}}
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for n := range uint32(rows) {
-		ix.chunks[n] = chunk{doc: doc, ordinal: n}
-		ix.vectors.grow(1)
-		ix.vectors.set(n, randomVector(rng, dimension))
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	query := randomVector(rng, dimension)
-	b.Run("plain", func(b *testing.B) {
-		for b.Loop() {
-			best := float32(0)
-			for n := range uint32(rows) {
-				sum := float32(0)
-				for i, x := range ix.vectors.row(n) {
-					sum += x * query[i]
-				}
-				best = max(best, sum)
-			}
-		}
-	})
-	b.Run("nearest", func(b *testing.B) {
-		for b.Loop() {
-			ix.nearest(query, anyDocument, defaultCandidateK)
-		}
-		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/rows, "B/row")
-	})
 }

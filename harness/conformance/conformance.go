@@ -1,62 +1,18 @@
 // Package conformance checks a daemon against protocol v1.0: black-box checks over real sockets,
 // each of one requirement. Run creates a brain for every check and deletes it afterwards, so it can
-// run against a daemon that holds other data.
-//
-// A check is a list of steps. A step sends a request and asserts something about the response. The
-// checks of a group are in the files that begin with the group's name.
+// run against a daemon that holds other data. The checks themselves are in package requirements.
 package conformance
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
-	"strings"
-	"sync"
 	"time"
+
+	"evalctl/harness/conformance/requirements"
 )
-
-// Level is the requirement level of a check.
-type Level string
-
-// Must marks what the specification requires unconditionally. Should marks what it recommends or
-// implies, and what the reference daemon decided for itself; see Check.Own.
-const (
-	Must   Level = "MUST"
-	Should Level = "SHOULD"
-)
-
-// Check describes one requirement. Its ID begins with the group and is stable.
-type Check struct {
-	ID       string `json:"id"`
-	Group    string `json:"group"`
-	Level    Level  `json:"level"`
-	Section  string `json:"section"` // of the specification
-	Sentence string `json:"sentence"`
-	// Own is set if the specification leaves the matter open and the reference daemon decided it. The
-	// level is SHOULD. The check runs only with Options.Reference.
-	Own bool `json:"own,omitempty"`
-}
-
-// Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
-// it is not kept, and Cause is what it has in common with others that are not kept. Request and
-// Response are the evidence. These four may contain text from the daemon. The run's tokens are
-// removed from them. Alone is set if the check was run again alone, because it timed out or
-// requests failed beside others.
-type Result struct {
-	Check
-	Verdict    Verdict `json:"verdict"`
-	Reason     Reason  `json:"reason,omitempty"`
-	Alone      bool    `json:"alone,omitempty"`
-	Detail     string  `json:"detail,omitempty"`
-	Cause      string  `json:"cause,omitempty"`
-	Request    string  `json:"request,omitempty"`
-	Response   string  `json:"response,omitempty"`
-	DurationMS float64 `json:"duration_ms"`
-
-	cause  cause  // of Cause
-	blames string // the check that is about what keeps this one from its end
-}
 
 // Report is the outcome of a run, in catalog order. It is partial if the run was stopped before
 // each of the planned checks had a result.
@@ -150,24 +106,12 @@ var errNoCheck = errors.New("no such check or group")
 // the profile. A profile that does not exist, and a selector that matches no check of it, are
 // errors.
 func Checks(p Profile, only []string) ([]Check, error) {
-	selected, err := selectChecks(p, only)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Check, len(selected))
-	for i, c := range selected {
-		list[i] = c.Check
-	}
-	return list, nil
-}
-
-func selectChecks(p Profile, only []string) ([]check, error) {
 	of, ok := profiles[p]
 	if !ok {
 		return nil, fmt.Errorf("%w: the profile %q", errNoCheck, p)
 	}
-	all := slices.DeleteFunc(slices.Clone(catalog()), func(c check) bool {
-		return !c.isSelected(of.with) || c.isSelected(of.without)
+	all := slices.DeleteFunc(requirements.All(), func(c Check) bool {
+		return !isSelected(c, of.with) || isSelected(c, of.without)
 	})
 	if len(only) == 0 {
 		return all, nil
@@ -176,49 +120,66 @@ func selectChecks(p Profile, only []string) ([]check, error) {
 		if _, err := path.Match(selector, ""); err != nil {
 			return nil, fmt.Errorf("%w: %q: %w", errNoCheck, selector, err)
 		}
-		if !slices.ContainsFunc(all, func(c check) bool { return c.isSelected([]string{selector}) }) {
+		if !slices.ContainsFunc(all, func(c Check) bool { return c.Matches(selector) }) {
 			return nil, fmt.Errorf("%w%s: %q", errNoCheck, p.of(), selector)
 		}
 	}
-	return slices.DeleteFunc(all, func(c check) bool { return !c.isSelected(only) }), nil
+	return slices.DeleteFunc(all, func(c Check) bool { return !isSelected(c, only) }), nil
 }
 
 // isSelected reports whether at least one selector matches a check.
-func (c check) isSelected(selectors []string) bool {
-	return slices.ContainsFunc(selectors, func(s string) bool { return s == c.Group || matches(s, c.ID) })
+func isSelected(c Check, selectors []string) bool { return slices.ContainsFunc(selectors, c.Matches) }
+
+// WithFindings returns the report with a finding for each broken check if it has none: it was
+// written before there were findings.
+func (r Report) WithFindings() Report {
+	if r.Findings != nil {
+		return r
+	}
+	for _, level := range []Level{Must, Should} {
+		for _, res := range r.Results {
+			if res.Level == level && res.Verdict == Broken {
+				f := Finding{Cause: cmp.Or(res.Cause, res.Detail)}
+				f.add(res)
+				r.Findings = append(r.Findings, f)
+			}
+		}
+	}
+	return r
 }
 
-// matches reports whether an id matches a valid glob.
-func matches(glob, id string) bool {
-	ok, err := path.Match(glob, id)
-	return ok && err == nil
+// Group is a number of checks that are not judged for the same cause.
+type Group struct {
+	Reason  Reason
+	Cause   string
+	Results []Result
 }
 
-// check is a Check with its steps, which run in order until one returns an error.
-type check struct {
-	Check
-	needs need
-	steps []step
+// String describes the reason and the cause of a group.
+func (g Group) String() string {
+	if g.Reason == ReasonNeed || g.Reason == ReasonOptional {
+		return g.Cause // one of a few texts
+	}
+	return g.Reason.String() + ": " + g.Cause
 }
 
-func must(id, section, sentence string, steps ...step) check {
-	return newCheck(Must, id, section, sentence, steps)
+// Unjudged groups the checks without a verdict by reason and cause, the largest group first.
+func (r Report) Unjudged() []Group {
+	index := map[[2]string]int{}
+	var list []Group
+	for _, res := range r.Results {
+		if res.Verdict != NotJudged {
+			continue
+		}
+		text := cmp.Or(res.Cause, res.Detail)
+		key := [2]string{string(res.Reason), text}
+		if _, ok := index[key]; !ok {
+			index[key] = len(list)
+			list = append(list, Group{Reason: res.Reason, Cause: text})
+		}
+		g := &list[index[key]]
+		g.Results = append(g.Results, res)
+	}
+	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(len(b.Results), len(a.Results)) })
+	return list
 }
-
-func should(id, section, sentence string, steps ...step) check {
-	return newCheck(Should, id, section, sentence, steps)
-}
-
-func newCheck(l Level, id, section, sentence string, steps []step) check {
-	group, _, _ := strings.Cut(id, "-")
-	return check{Check: Check{ID: id, Group: group, Level: l, Section: section, Sentence: sentence}, steps: steps}
-}
-
-// catalog has all checks. They keep nothing between runs, so that all runs of a process share them.
-var catalog = sync.OnceValue(func() []check {
-	return markOwn(slices.Concat(
-		brainChecks(), documentChecks(), recordChecks(), listingChecks(), batchChecks(), pathChecks(), limitChecks(),
-		errorChecks(), headerChecks(), eventChecks(), authChecks(), searchChecks(), askChecks(), sessionChecks(),
-		ingestChecks(), mcpChecks(), evaluableChecks(),
-	))
-})

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+
+	"evalctl/harness/conformance/requirements"
 )
 
 // Finding is one cause of broken checks, with the evidence of one of them. The texts may contain
@@ -30,10 +31,11 @@ type Finding struct {
 }
 
 // findings groups the broken checks by cause. It gives all results of a cause the same text.
-func findings(results []Result, routes *routes) []Finding {
+// statuses returns how often a route returned each status.
+func findings(results []Result, statuses func(route string) map[int]int) []Finding {
 	for i := range results {
-		results[i].cause = routes.settle(results[i].cause)
-		if c := results[i].cause; c.what != "" {
+		c := settled(results[i].found.Cause, statuses)
+		if results[i].found.Cause = c; c.What != "" {
 			results[i].Cause = c.String()
 		}
 	}
@@ -42,7 +44,7 @@ func findings(results []Result, routes *routes) []Finding {
 	for _, level := range []Level{Must, Should} {
 		for i := range results {
 			res := &results[i]
-			key := res.cause.key()
+			key := res.found.Cause.Key()
 			if text, ok := texts[key]; ok {
 				res.Cause = text
 			}
@@ -57,7 +59,7 @@ func findings(results []Result, routes *routes) []Finding {
 		}
 	}
 	for _, res := range results {
-		if i, ok := index[res.cause.key()]; ok && res.Verdict == NotJudged {
+		if i, ok := index[res.found.Cause.Key()]; ok && res.Verdict == NotJudged {
 			list[i].NotJudged++
 		}
 	}
@@ -89,24 +91,6 @@ func (f Finding) Summary(most int) string {
 	return text
 }
 
-// WithFindings returns the report with a finding for each broken check if it has none: it was
-// written before there were findings.
-func (r Report) WithFindings() Report {
-	if r.Findings != nil {
-		return r
-	}
-	for _, level := range []Level{Must, Should} {
-		for _, res := range r.Results {
-			if res.Level == level && res.Verdict == Broken {
-				f := Finding{Cause: cmp.Or(res.Cause, res.Detail)}
-				f.add(res)
-				r.Findings = append(r.Findings, f)
-			}
-		}
-	}
-	return r
-}
-
 // add adds a broken check. The first one is the evidence.
 func (f *Finding) add(res Result) {
 	f.Checks = append(f.Checks, res.ID)
@@ -120,8 +104,8 @@ func (f *Finding) add(res Result) {
 func causeTexts(results []Result) map[string]string {
 	routes := map[string][]string{}
 	for _, res := range results {
-		if c := res.cause; c.wide && !c.whole && c.route != "" && !slices.Contains(routes[c.key()], c.route) {
-			routes[c.key()] = append(routes[c.key()], c.route)
+		if c := res.found.Cause; c.Wide && !c.Whole && c.Route != "" && !slices.Contains(routes[c.Key()], c.Route) {
+			routes[c.Key()] = append(routes[c.Key()], c.Route)
 		}
 	}
 	texts := map[string]string{}
@@ -133,68 +117,17 @@ func causeTexts(results []Result) map[string]string {
 	return texts
 }
 
-// String describes the reason and the cause of a group.
-func (g Group) String() string {
-	if g.Reason == ReasonNeed || g.Reason == ReasonOptional {
-		return g.Cause // one of a few texts
-	}
-	return g.Reason.String() + ": " + g.Cause
-}
-
-// Group is a number of checks that are not judged for the same cause.
-type Group struct {
-	Reason  Reason
-	Cause   string
-	Results []Result
-}
-
-// Unjudged groups the checks without a verdict by reason and cause, the largest group first.
-func (r Report) Unjudged() []Group {
-	index := map[[2]string]int{}
-	var list []Group
-	for _, res := range r.Results {
-		if res.Verdict != NotJudged {
-			continue
-		}
-		text := cmp.Or(res.Cause, res.Detail)
-		key := [2]string{string(res.Reason), text}
-		if _, ok := index[key]; !ok {
-			index[key] = len(list)
-			list = append(list, Group{Reason: res.Reason, Cause: text})
-		}
-		g := &list[index[key]]
-		g.Results = append(g.Results, res)
-	}
-	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(len(b.Results), len(a.Results)) })
-	return list
-}
-
 // several is how often a route must return the same error to be said to return it always.
 const several = 3
 
-// routes counts the statuses that each route returned. It is safe for concurrent use.
-type routes struct {
-	mu       sync.Mutex
-	statuses map[string]map[int]int
-	strays   []strays
-}
-
-func (r *routes) count(x *exchange) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.statuses[x.route] == nil {
-		r.statuses[x.route] = map[int]int{}
-	}
-	r.statuses[x.route][x.answer.status]++
-}
-
-// settle returns the cause of a route that returned the same error to all of several requests: then
+// settled returns the cause of a route that returned the same error to all of several requests: then
 // it does not matter what was wanted.
-func (r *routes) settle(c cause) cause {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if seen := r.statuses[c.route]; c.status >= 400 && len(seen) == 1 && seen[c.status] >= several {
-		return cause{route: c.route, what: fmt.Sprintf("returned %d", c.status), status: c.status}
+func settled(c requirements.Cause, statuses func(route string) map[int]int) requirements.Cause {
+	if c.Status >= 400 && isConstant(c.Status, statuses(c.Route)) {
+		return requirements.Cause{Route: c.Route, What: fmt.Sprintf("returned %d", c.Status), Status: c.Status}
 	}
 	return c
 }
+
+// isConstant reports whether a route returned one status, and no other, several times.
+func isConstant(status int, seen map[int]int) bool { return len(seen) == 1 && seen[status] >= several }

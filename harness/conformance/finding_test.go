@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	ct "evalctl/harness/conformance/conformancetest"
-
 	"github.com/google/go-cmp/cmp"
+
+	ct "evalctl/harness/conformance/conformancetest"
 )
 
 // A mutant with one defect is one finding, with the evidence of its first check. With -short, a
@@ -88,35 +88,6 @@ func TestWideCause(t *testing.T) {
 	if len(r.Findings) != 1 || r.Findings[0].Cause != "each of 7 endpoints has no Problem as the body of an error" {
 		t.Errorf("findings %+v", r.Findings)
 	}
-}
-
-// Evidence is cut, printable and without tokens.
-func TestEvidence(t *testing.T) {
-	const token = "evk_0123456789abcdefgh"
-	o := Options{Token: token}
-	d := &target{token: token, redactor: mustTarget(t, o).redactor}
-	r := putOf("a.md", strings.Repeat("é", requestBytes))
-	x := d.exchange(r, "b").answered(&response{status: 500, header: http.Header{"Content-Type": {"text/plain"}, "X-Other": {"1"}},
-		body: []byte("a\x1b[31m\u202eb\x00" + strings.Repeat("x", responseBytes-12) + token + "\xff")})
-	request, response := x.requestText(d.redactor.Text), x.responseText(d.redactor.Text)
-	if !strings.HasPrefix(request, "PUT /v1/brains/b/documents?path=a.md\nAuthorization: Bearer [token]\nContent-Type: ") ||
-		!strings.HasSuffix(request, "é… (2048 bytes)") || strings.Count(request, "é") != requestBytes/2 {
-		t.Errorf("request %q", request)
-	}
-	if !strings.HasPrefix(response, "HTTP 500 Internal Server Error\nContent-Type: text/plain\n\na\\u001b[31m\\u202eb\\u0000xx") ||
-		strings.Contains(response, "evk_") || len(response) > responseBytes+200 || strings.Contains(response, "X-Other") {
-		t.Errorf("response %q", response)
-	}
-}
-
-func mustTarget(t *testing.T, o Options) *target {
-	t.Helper()
-	o.Endpoint = "http://127.0.0.1:1"
-	d, err := newTarget(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // Deviations that the probe finds, and files that appear only later, are one finding of the check

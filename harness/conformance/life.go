@@ -6,18 +6,23 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"evalctl/harness/conformance/requirements"
 )
 
 // processGrace is how long the checks have to report what happened after the process has ended, and
 // how long a process may take to end after its daemon stopped answering.
 const processGrace = time.Second
 
+// settling is how long a daemon has to die after a check that ran alone has ended.
+const settling = 100 * time.Millisecond
+
 // life is the part of a run between a start of the daemon and its death, or the end of the run. Its
 // context ends with it.
 type life struct {
 	ctx     context.Context
 	stop    context.CancelCauseFunc
-	target  *target
+	target  *requirements.Target
 	process Process       // nil if the daemon was not started for the run
 	log     func() string // may be nil
 
@@ -34,15 +39,15 @@ type life struct {
 }
 
 // live calls work with a new life, watches the daemon meanwhile, and returns the life at its end.
-func (r *runner) live(ctx context.Context, work func(*life)) *life {
-	l := &life{target: r.target, process: r.process, log: r.options.Log, lastEnd: time.Now(),
-		cut: map[string]Result{}, requests: map[string]string{}}
+// process and log may be nil.
+func live(ctx context.Context, target *requirements.Target, process Process, log func() string, work func(*life)) *life {
+	l := &life{target: target, process: process, log: log, lastEnd: time.Now(), cut: map[string]Result{}, requests: map[string]string{}}
 	l.ctx, l.stop = context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	if l.process != nil {
 		watching.Go(l.watchProcess)
 	}
-	if r.target.healthy {
+	if l.target.Healthy() {
 		watching.Go(l.watchHealth)
 	}
 	work(l)
@@ -82,7 +87,7 @@ func (l *life) watchHealth() {
 		wait = pulse - time.Since(l.lastEnd)
 		l.mu.Unlock()
 		if wait <= 0 {
-			l.suspectUnless("", timedOut)
+			l.suspectUnless("", requirements.TimedOut)
 			wait = pulse
 		}
 	}
@@ -96,10 +101,10 @@ func (l *life) begin(id string) {
 }
 
 // answered keeps the last request of a check.
-func (l *life) answered(o outcome) {
+func (l *life) answered(res Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests[o.ID] = o.last
+	l.requests[res.ID] = res.found.Last
 }
 
 func (l *life) end(id string, remembered int) {
@@ -142,7 +147,7 @@ func (l *life) suspectUnless(id string, excused func(error) bool) {
 		default:
 		}
 	}
-	err := l.target.health(l.ctx)
+	err := l.target.Health(l.ctx)
 	if err == nil || excused(err) {
 		return
 	}
@@ -176,7 +181,7 @@ func (l *life) die(id string, cause error) {
 	if id == "" && len(l.running) > 0 {
 		id = l.running[0]
 	}
-	l.death = &Death{After: id, Cause: l.target.redactor.Text(cause.Error())}
+	l.death = &Death{After: id, Cause: l.target.Redact(cause.Error())}
 	for _, other := range l.running {
 		if other != id {
 			l.death.Running = append(l.death.Running, other)

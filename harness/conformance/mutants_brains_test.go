@@ -125,7 +125,7 @@ func brainFieldMutants() []mutant {
 			[]string{"brains-create-name-129-400"}, []string{"mcp-*"}},
 		{"brain-name-any", "a name may be a number", tolerate(create, func(o map[string]any) {
 			if _, ok := o["name"].(float64); ok {
-				o["name"] = newBrainName()
+				o["name"] = newName()
 			}
 		}), []string{"brains-create-name-number-400"}, nil},
 		{"brain-slug-replaced", "the slug in the request is ignored", tolerate(create, func(o map[string]any) {

@@ -9,6 +9,9 @@ import (
 	"evalctl/daemon/protocol"
 )
 
+// sentinelPath is what the checks write last.
+const sentinelPath = "sentinel.md"
+
 var eventsRoute = route("GET /events")
 
 // replaceEventFrames replaces the frames of change streams one by one.

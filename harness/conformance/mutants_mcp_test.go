@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/conformance/requirements"
 	"evalctl/internal/sse"
 )
 
@@ -148,13 +149,16 @@ func become(result, other map[string]any) {
 // idsLike returns the ids of the checks that match one of the globs and none of the others.
 func idsLike(globs []string, but ...string) []string {
 	var ids []string
-	for _, c := range mcpChecks() {
+	for _, c := range requirements.All() {
 		if matchesAny(globs, c.ID) && !matchesAny(but, c.ID) {
 			ids = append(ids, c.ID)
 		}
 	}
 	return ids
 }
+
+// nameOf returns the name of a tool, given that in the ids of checks.
+func nameOf(tool string) string { return "memory_" + strings.ReplaceAll(tool, "-", "_") }
 
 var (
 	anyMCP = []string{"mcp-*"}
@@ -204,15 +208,16 @@ func mcpSchemaMutants() []mutant {
 			items["properties"].(map[string]any)["role"] = map[string]any{"type": "string"}
 		}), []string{"mcp-schema-extract"}, nil},
 	}
-	for _, t := range toolSchemas() {
-		all = append(all, mutant{"mcp-more-" + toolID(t.Name), t.Name + " has another argument",
-			editSchema(t.Name, func(s, p map[string]any) {
+	for _, id := range idsLike([]string{"mcp-schema-*"}) {
+		tool := strings.TrimPrefix(id, "mcp-schema-")
+		all = append(all, mutant{"mcp-more-" + tool, tool + " has another argument",
+			editSchema(nameOf(tool), func(s, p map[string]any) {
 				if p == nil {
 					p = map[string]any{}
 					s["properties"] = p
 				}
 				p["colour"] = map[string]any{"type": "string"}
-			}), []string{"mcp-schema-" + toolID(t.Name)}, nil})
+			}), []string{id}, nil})
 	}
 	return all
 }
@@ -223,13 +228,13 @@ func mcpShapeMutants() []mutant {
 		{"mcp-textless", "results have no text", editResult("", func(_ toolCall, r map[string]any) { r["content"] = []any{} }),
 			called, []string{"mcp-*-text", "mcp-*-no-brain"}},
 	}
-	for _, call := range toolCalls() {
-		caught := []string{"mcp-" + toolID(call.tool) + "-called"}
-		if call.tool == "memory_create_brain" {
+	for _, id := range called {
+		tool := strings.TrimSuffix(strings.TrimPrefix(id, "mcp-"), "-called")
+		if tool == "create-brain" {
 			continue // without it there is no brain to check anything in
 		}
-		all = append(all, mutant{"mcp-failing-" + toolID(call.tool), call.tool + " fails",
-			editResult(call.tool, func(_ toolCall, r map[string]any) { become(r, failed("internal_error")) }), caught, anyMCP})
+		all = append(all, mutant{"mcp-failing-" + tool, tool + " fails",
+			editResult(nameOf(tool), func(_ toolCall, r map[string]any) { become(r, failed("internal_error")) }), []string{id}, anyMCP})
 	}
 	type edit = func(c toolCall, o map[string]any)
 	drop := func(name string) edit { return func(_ toolCall, o map[string]any) { delete(o, name) } }

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// sessionID is the session of the checks.
+const sessionID = "conformance-1"
+
 var (
 	messagesRoute = route("POST /sessions/" + sessionID + "/messages")
 	recallRoute   = route("POST /sessions/" + sessionID + "/recall")

@@ -1,12 +1,13 @@
 package conformance
 
 import (
-	"evalctl/internal/longtest"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"evalctl/internal/longtest"
 )
 
 // heavyChecks move megabytes. They run only against mutants that they must catch.

@@ -2,10 +2,13 @@ package conformance
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -59,6 +62,20 @@ func replayFirst(match func(*http.Request) bool, key func(*http.Request) string,
 	})
 }
 
+// object is a JSON object.
+type object = map[string]any
+
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // what a mutant returns is JSON
+	}
+	return data
+}
+
+// newName returns a name that nothing else has.
+func newName() string { return "conformance-" + strings.ToLower(rand.Text()) }
+
 func anyResponse(*captured) bool { return true }
 
 // reject returns an error with a Problem.
@@ -74,8 +91,12 @@ func reject(status int) func(http.ResponseWriter, *http.Request, http.Handler) {
 func subrequest(r *http.Request, method, path, contentType, body string, query ...string) *http.Request {
 	s := r.Clone(r.Context())
 	parts := strings.SplitN(r.URL.Path, "/", 5)
+	q := url.Values{}
+	for pair := range slices.Chunk(query, 2) {
+		q.Set(pair[0], pair[1])
+	}
 	s.Method = method
-	s.URL = &url.URL{Path: strings.Join(parts[:4], "/") + path, RawQuery: brainRequest("", "", query...).query}
+	s.URL = &url.URL{Path: strings.Join(parts[:4], "/") + path, RawQuery: q.Encode()}
 	s.Header = http.Header{"Content-Type": {contentType}, "Authorization": r.Header["Authorization"]}
 	s.Body, s.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	return s
@@ -178,6 +199,16 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 			}
 		}
 	}
+}
+
+// frame is one event of a stream.
+type frame struct{ id, name, data string }
+
+func (f frame) object() (o object, err error) {
+	if err = json.Unmarshal([]byte(f.data), &o); err == nil && o == nil {
+		err = errors.New("null is no object")
+	}
+	return o, err
 }
 
 func (f frame) text() string {

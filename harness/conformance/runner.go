@@ -7,35 +7,25 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"evalctl/harness/conformance/requirements"
 )
 
 // maxAlone is the number of checks in a row that may time out again when they run alone. The rest
 // of those that timed out are not run again.
 const maxAlone = 3
 
-// settling is how long a daemon has to die after a check that ran alone has ended.
-const settling = 100 * time.Millisecond
-
 // runner runs the checks of one run.
 type runner struct {
-	target  *target
+	target  *requirements.Target
 	options Options
-	checks  []check
+	checks  []Check
 	process Process // of the present life
 	results []Result
 	deaths  []Death
+	strays  *strays
 
 	reporting sync.Mutex // guards results, and serializes Options.Done
-}
-
-// outcome is the result of a check.
-type outcome struct {
-	Result
-	again         bool        // it counts only after the check ran alone
-	late          bool        // nothing came in time
-	failed        []*exchange // with a status of 5xx
-	last          string      // the last request, also of a check that is kept
-	isServerError bool        // the status of the last response was 5xx
 }
 
 // runAll runs the checks and returns one result for each. A check that did not finish before ctx
@@ -61,15 +51,22 @@ func (r *runner) runAll(ctx context.Context) []Result {
 	return r.results
 }
 
-// probe probes the daemon, and restarts it once if it dies meanwhile. What was asked then is not
-// asked again, if the probe can do without it.
+func (r *runner) live(ctx context.Context, work func(*life)) *life {
+	return live(ctx, r.target, r.process, r.options.Log, work)
+}
+
+// probe probes the daemon, and restarts it once if it dies meanwhile.
 func (r *runner) probe(ctx context.Context) error {
-	deadly := ""
 	for {
 		var err error
 		l := r.live(ctx, func(l *life) {
-			err = r.target.probe(l.ctx, r.options.Timeout, deadly)
-			if l.process == nil && !r.target.reached {
+			err = r.target.Probe(l.ctx)
+			if l.ctx.Err() != nil {
+				err = context.Cause(l.ctx)
+			} else if err != nil {
+				err = fmt.Errorf("%w: %s", ErrUnusable, r.target.Redact(err.Error()))
+			}
+			if l.process == nil && !r.target.Reached() {
 				l.stop(nil) // there was no daemon that could die
 			}
 		})
@@ -77,15 +74,11 @@ func (r *runner) probe(ctx context.Context) error {
 			return err
 		}
 		death := *l.death
-		death.Probing = true
-		if x := r.target.lost; x != nil {
-			death.Request, deadly = x.requestText(r.target.redactor.Text), x.route
-		}
+		death.Probing, death.Request = true, r.target.Lost()
 		r.deaths = append(r.deaths, death)
 		if len(r.deaths) > 1 || !r.restart(ctx) {
 			return ErrDied
 		}
-		r.target.lost = nil
 	}
 }
 
@@ -152,11 +145,11 @@ func (r *runner) restart(ctx context.Context) bool {
 	latest := &r.deaths[len(r.deaths)-1]
 	endpoint, p, err := r.options.Restart(ctx)
 	if err == nil {
-		err = r.target.moveTo(endpoint)
+		err = r.target.MoveTo(endpoint)
 	}
 	if err != nil {
 		latest.Restarted = false
-		latest.Cause += r.target.redactor.Text(fmt.Sprintf("\nthe daemon could not be restarted: %v", err))
+		latest.Cause += r.target.Redact(fmt.Sprintf("\nthe daemon could not be restarted: %v", err))
 		return false
 	}
 	r.process, latest.Restarted = p, true
@@ -166,7 +159,7 @@ func (r *runner) restart(ctx context.Context) bool {
 // first is the outcome of a check beside others, after which it must run again, alone.
 type first struct {
 	index int
-	outcome
+	Result
 }
 
 // runRest runs the checks that have no result yet. Those that timed out, or during which requests
@@ -188,12 +181,12 @@ func (r *runner) runParallel(l *life) (again []first) {
 				if l.ctx.Err() != nil {
 					continue
 				}
-				if o := r.run(l, i); (o.again || r.isFailing(o)) && l.ctx.Err() == nil {
+				if o := r.run(l, i); (o.found.Again || r.strays.isFailing(o)) && l.ctx.Err() == nil {
 					mu.Lock()
 					again = append(again, first{i, o})
 					mu.Unlock()
 				} else {
-					r.settle(l, i, o.Result)
+					r.settle(l, i, o)
 				}
 			}
 		})
@@ -218,27 +211,27 @@ feed:
 func (r *runner) runAlone(l *life, again []first) {
 	late := 0
 	for _, f := range again {
-		i, o := f.index, f.outcome
+		i, o := f.index, f.Result
 		if l.ctx.Err() != nil {
 			return
 		}
-		if late == maxAlone && o.late {
-			r.settle(l, i, Result{Check: r.checks[i].Check, Verdict: NotJudged, Reason: ReasonTimeout,
+		if late == maxAlone && o.found.Late {
+			r.settle(l, i, Result{Check: r.checks[i], Verdict: NotJudged, Reason: ReasonTimeout,
 				Detail: "the check timed out beside others, and was not run again because checks timed out alone too"})
 			continue
 		}
-		run := func() outcome { return r.run(l, i) }
-		if o.again {
+		run := func() Result { return r.run(l, i) }
+		if o.found.Again {
 			o = run()
 			o.Alone = true
 		}
-		o = r.steady(l, o, run)
-		if o.late {
+		o = r.strays.steady(l.ctx, o, run)
+		if o.found.Late {
 			late++
 		} else {
 			late = 0
 		}
-		r.settle(l, i, o.Result)
+		r.settle(l, i, o)
 	}
 }
 
@@ -246,13 +239,13 @@ func (r *runner) runAlone(l *life, again []first) {
 // again. The results of those that had ended before are not replaced.
 func (r *runner) runSuspects(l *life, suspects []string) {
 	for _, id := range suspects {
-		i := slices.IndexFunc(r.checks, func(c check) bool { return c.ID == id })
-		run := func() outcome { return r.runSuspect(l, i) }
-		o := r.steady(l, run(), run)
+		i := slices.IndexFunc(r.checks, func(c Check) bool { return c.ID == id })
+		run := func() Result { return r.runSuspect(l, i) }
+		o := r.strays.steady(l.ctx, run(), run)
 		if r.hasResult(i) {
-			l.keep(o.Result)
+			l.keep(o)
 		} else {
-			r.settle(l, i, o.Result)
+			r.settle(l, i, o)
 		}
 		if l.ctx.Err() != nil {
 			return
@@ -261,12 +254,11 @@ func (r *runner) runSuspects(l *life, suspects []string) {
 }
 
 // runSuspect runs one check that may make the daemon die, maybe a moment after its last response.
-func (r *runner) runSuspect(l *life, i int) outcome {
+func (r *runner) runSuspect(l *life, i int) Result {
 	id := r.checks[i].ID
 	l.begin(id)
 	defer l.end(id, 0)
-	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
-	l.answered(o)
+	o := r.judged(l, i)
 	o.Alone = true
 	select {
 	case <-time.After(settling):
@@ -277,16 +269,25 @@ func (r *runner) runSuspect(l *life, i int) outcome {
 }
 
 // run runs one check. If it got no answer, run finds out whether the daemon is alive.
-func (r *runner) run(l *life, i int) outcome {
+func (r *runner) run(l *life, i int) Result {
 	id := r.checks[i].ID
 	l.begin(id)
 	defer l.end(id, r.options.Parallel)
-	o := r.target.runCheck(l.ctx, r.options, r.checks[i])
-	l.answered(o)
+	o := r.judged(l, i)
 	if o.isSuspicious() {
 		l.suspect(id)
 	}
 	return o
+}
+
+// judged runs one check.
+func (r *runner) judged(l *life, i int) Result {
+	res := Result{Check: r.checks[i]}
+	found := r.target.Run(l.ctx, r.checks[i])
+	res.judge(found)
+	res.DurationMS = millis(found.Duration)
+	l.answered(res)
+	return res
 }
 
 // settle reports a result, unless the check was cut short by the end of the run or by the death of

@@ -15,6 +15,7 @@ import (
 	daemonclient "evalctl/daemon/client"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/mcpserver"
+	"evalctl/harness/conformance/requirements"
 )
 
 // Variables of a process of this test binary that serves the tools on stdio: the daemon, and the
@@ -89,8 +90,8 @@ func toolsOnStdio(t *testing.T, edit string) Options {
 func TestToolsOnStdio(t *testing.T) {
 	r := runPatiently(t, toolsOnStdio(t, ""))
 	wantAllPass(t, r)
-	if r.Count(groupMCP, Must, Kept) < 60 || len(r.Groups()) != 1 || len(r.BrainsLeft) == 0 {
-		t.Errorf("%d kept in %q, brains left: %q", r.Count(groupMCP, Must, Kept), r.Groups(), r.BrainsLeft)
+	if r.Count(requirements.GroupMCP, Must, Kept) < 60 || len(r.Groups()) != 1 || len(r.BrainsLeft) == 0 {
+		t.Errorf("%d kept in %q, brains left: %q", r.Count(requirements.GroupMCP, Must, Kept), r.Groups(), r.BrainsLeft)
 	}
 }
 

@@ -2,8 +2,11 @@ package conformance
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+
+	"evalctl/harness/conformance/requirements"
 )
 
 // maxRuns is how often a check runs at most if requests of it fail with a status of 5xx. A request
@@ -12,102 +15,90 @@ import (
 // a finding of its own.
 const maxRuns = 4
 
-// isFailing reports whether there may have been stray failures.
-func (r *runner) isFailing(o outcome) bool { return !r.target.routes.alwaysFail(o.failed) }
-
-// steady runs a check again until no request fails, or only those that always do.
-func (r *runner) steady(l *life, first outcome, run func() outcome) outcome {
-	o, always := first, first.failed
-	var seen []*exchange
-	for n := 1; n < maxRuns && r.isFailing(o) && l.ctx.Err() == nil; n++ {
-		seen = append(seen, o.failed...)
-		o = run()
-		o.Alone = true
-		always = slices.DeleteFunc(slices.Clone(always), func(x *exchange) bool { return !isAmong(x, o.failed) })
-	}
-	if l.ctx.Err() != nil || len(seen) == 0 {
-		return o
-	}
-	if len(o.failed) > 0 && o.Verdict != Kept && len(always) == 0 {
-		o.Verdict, o.Reason = NotJudged, ReasonServerError
-	}
-	for _, x := range append(seen, o.failed...) {
-		if !isAmong(x, always) {
-			r.target.routes.stray(o.ID, x)
-		}
-	}
-	return o
-}
-
-// isAmong reports whether the same request is among those that failed.
-func isAmong(x *exchange, failed []*exchange) bool {
-	return slices.ContainsFunc(failed, func(y *exchange) bool { return x.same == y.same })
-}
-
-// strays are the stray failures of a route with a status.
+// strays are the stray failures of a run.
 type strays struct {
-	route  string
-	status int
-	first  *exchange
+	target *requirements.Target
+	kinds  []strayKind
+}
+
+// strayKind are the stray failures of a route with a status. The first one is the evidence.
+type strayKind struct {
+	requirements.FailedRequest
 	checks []string
 	count  int
 }
 
-// stray counts a stray failure during a check, or outside of checks if it is empty.
-func (r *routes) stray(check string, x *exchange) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.strays, func(s strays) bool { return s.route == x.route && s.status == x.answer.status })
-	if i < 0 {
-		i = len(r.strays)
-		r.strays = append(r.strays, strays{route: x.route, status: x.answer.status, first: x})
-	}
-	s := &r.strays[i]
-	s.count++
-	if check != "" && !slices.Contains(s.checks, check) {
-		s.checks = append(s.checks, check)
-	}
-}
-
-// strayed counts failures outside of checks after which the same request succeeded.
-func (d *target) strayed(failed []*exchange) {
-	for _, x := range failed {
-		if x.answer.status >= 500 { // else it was the rate limit
-			d.routes.stray("", x)
-		}
-	}
-}
-
-// alwaysFail reports whether the routes of exchanges failed each of several times.
-func (r *routes) alwaysFail(failed []*exchange) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !slices.ContainsFunc(failed, func(x *exchange) bool {
-		seen := r.statuses[x.route]
-		return len(seen) != 1 || seen[x.answer.status] < several
+// isFailing reports whether there may have been stray failures during a check: not all routes that
+// failed always do.
+func (s *strays) isFailing(res Result) bool {
+	return slices.ContainsFunc(res.found.Failed, func(x requirements.FailedRequest) bool {
+		return !isConstant(x.Status, s.target.Statuses(x.Route))
 	})
 }
 
-// strayFindings returns a finding for each route that failed now and then. The level is SHOULD: no
-// requirement says how often a daemon may fail.
-func (d *target) strayFindings() []Finding {
-	d.routes.mu.Lock()
-	defer d.routes.mu.Unlock()
-	slices.SortStableFunc(d.routes.strays, func(a, b strays) int { return cmp.Compare(b.count, a.count) })
+// steady runs a check again until no request fails, or only those that always do.
+func (s *strays) steady(ctx context.Context, first Result, run func() Result) Result {
+	res, always := first, first.found.Failed
+	var seen []requirements.FailedRequest
+	for n := 1; n < maxRuns && s.isFailing(res) && ctx.Err() == nil; n++ {
+		seen = append(seen, res.found.Failed...)
+		res = run()
+		res.Alone = true
+		always = slices.DeleteFunc(slices.Clone(always), func(x requirements.FailedRequest) bool { return !isAmong(x, res.found.Failed) })
+	}
+	if ctx.Err() != nil || len(seen) == 0 {
+		return res
+	}
+	if len(res.found.Failed) > 0 && res.Verdict != Kept && len(always) == 0 {
+		res.Verdict, res.Reason = NotJudged, ReasonServerError
+	}
+	for _, x := range append(seen, res.found.Failed...) {
+		if !isAmong(x, always) {
+			s.add(res.ID, x)
+		}
+	}
+	return res
+}
+
+// isAmong reports whether the same request is among those that failed.
+func isAmong(x requirements.FailedRequest, failed []requirements.FailedRequest) bool {
+	return slices.ContainsFunc(failed, func(y requirements.FailedRequest) bool { return x.Same == y.Same })
+}
+
+// add counts a stray failure during a check, or outside of checks if it is empty.
+func (s *strays) add(check string, x requirements.FailedRequest) {
+	i := slices.IndexFunc(s.kinds, func(k strayKind) bool { return k.Route == x.Route && k.Status == x.Status })
+	if i < 0 {
+		i = len(s.kinds)
+		s.kinds = append(s.kinds, strayKind{FailedRequest: x})
+	}
+	k := &s.kinds[i]
+	k.count++
+	if check != "" && !slices.Contains(k.checks, check) {
+		k.checks = append(k.checks, check)
+	}
+}
+
+// findings returns a finding for each route that failed now and then, at the end of the run.
+// The level is SHOULD: no requirement says how often a daemon may fail.
+func (s *strays) findings() []Finding {
+	for _, x := range s.target.Strays() {
+		s.add("", x)
+	}
+	slices.SortStableFunc(s.kinds, func(a, b strayKind) int { return cmp.Compare(b.count, a.count) })
 	var found []Finding
-	for _, s := range d.routes.strays {
+	for _, k := range s.kinds {
 		all := 0
-		for _, n := range d.routes.statuses[s.route] {
+		for _, n := range s.target.Statuses(k.Route) {
 			all += n
 		}
-		often := fmt.Sprintf("%d times", s.count)
-		if s.count == 1 {
+		often := fmt.Sprintf("%d times", k.count)
+		if k.count == 1 {
 			often = "once"
 		}
 		found = append(found, Finding{
-			Cause: fmt.Sprintf("answered %d to %s, %s in %d requests", s.status, s.route, often, all), Level: Should, Checks: s.checks,
-			Request: s.first.requestText(d.redactor.Text), Response: s.first.responseText(d.redactor.Text),
-			Detail: "the same request did not fail when it was sent again",
+			Cause: fmt.Sprintf("answered %d to %s, %s in %d requests", k.Status, k.Route, often, all), Level: Should, Checks: k.checks,
+			Request: k.Request, Response: k.Response, Detail: "the same request did not fail when it was sent again",
 		})
 	}
 	return found

@@ -2,11 +2,9 @@ package conformance
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	ct "evalctl/harness/conformance/conformancetest"
 )
@@ -89,25 +87,5 @@ func TestFailingOften(t *testing.T) {
 	}
 	if often == 0 || len(r.Findings) == 0 {
 		t.Errorf("%d not judged, %d findings", often, len(r.Findings))
-	}
-}
-
-// A daemon that takes longer to answer than a fast one does is alive, and its files are known.
-func TestSlowIsAlive(t *testing.T) {
-	t.Parallel()
-	const each = 3500 * time.Millisecond
-	srv := httptest.NewServer(ct.Delay(each)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
-	defer srv.Close()
-	o := Options{Endpoint: srv.URL, Parallel: 1, Timeout: 10 * time.Second}
-	d, err := newTarget(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.http.CloseIdleConnections()
-	if err := d.health(t.Context()); err != nil {
-		t.Errorf("dead: %v", err)
-	}
-	if got := d.patience(probeLimit); got != o.Timeout {
-		t.Errorf("after an answer in %v the patience is %v", each, got)
 	}
 }

@@ -46,7 +46,7 @@ func TestEventDefects(t *testing.T) {
 		{"reset", ct.CutStreams(ct.Cut{After: at, Reset: true}), []string{cut}, []string{"events-stays-open"}},
 		{"end before ready", beforeReady(false), []string{cut}, []string{"events-stays-open"}},
 		{"reset before ready", beforeReady(true), []string{cut}, []string{"events-stays-open"}},
-		{"end when idle", ct.CutStreams(ct.Cut{After: idling / 2, Idle: true}), []string{cut}, []string{"events-stays-open"}},
+		{"end when idle", ct.CutStreams(ct.Cut{After: 500 * time.Millisecond, Idle: true}), []string{cut}, []string{"events-stays-open"}},
 		{"end of streams with Last-Event-ID", ct.CutStreams(ct.Cut{If: withHeader("Last-Event-ID"), After: at}), []string{cut},
 			[]string{"events-stays-open"}},
 		{"changes as update", named(protocol.EventChange, "update"), []string{form}, []string{"events-change"}},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evalctl/harness/conformance/requirements"
 )
 
 // unsettledShare is the part of the requirements, one in so many, that may remain not judged in a
@@ -111,7 +113,7 @@ func (r Report) Err() error {
 func (r Report) toolsUnreachable() (detail string) {
 	for _, res := range r.Results {
 		switch {
-		case res.Group != groupMCP:
+		case res.Group != requirements.GroupMCP:
 		case res.Verdict != NotJudged:
 			return ""
 		case res.Reason == ReasonTransport && detail == "":

@@ -1,0 +1,289 @@
+// Package question reads what a text that somebody asks with says besides its words: operators, times,
+// and whether it is a question. It knows no index.
+package question
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/daemon/language"
+)
+
+// Conditions are what a passage must meet to be found. The zero value is met by every passage.
+//
+// A document meets them if for each group of All, one of its alternatives is in its text, title, path
+// or tags, and if nothing of None is. Of such a document, the passages are found that contain an
+// alternative of some group, and all if its title, path or tags contain one.
+type Conditions struct {
+	All  [][]Alternative
+	None []language.Phrase
+}
+
+// Alternative is a part of a condition: words as they are written (see language.Phrase), or a single
+// word in any of its forms.
+type Alternative struct {
+	Written language.Phrase
+	Word    string // a word that is compared by its stem; empty for a phrase
+}
+
+// Empty reports whether every passage meets the conditions.
+func (c Conditions) Empty() bool { return len(c.All) == 0 && len(c.None) == 0 }
+
+// maxTypedWords is the largest number of words of a text with operators. Longer ones are pasted.
+const maxTypedWords = 32
+
+// ParseOperators reads the operators of a text that somebody typed into a search box:
+//
+//	"exact phrase"   the words as they are written, next to each other
+//	-word            not this word; also -"exact phrase" and -prefix*
+//	prefix*          a word that begins so
+//	a OR b           at least one of them
+//
+// It returns the words to rank by, without excluded ones, and the conditions. Operators are the
+// operators as they were read; none means that the words are the text as it is.
+//
+// Prose has no operators: a text that ends like a sentence, that asks something, of several lines, or
+// of more than 32 words. Nor has anything else a meaning that people write in plain text, see
+// docs/retrieval.md.
+func ParseOperators(text string) (words string, c Conditions, operators []string) {
+	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || longerThan(text, maxTypedWords) {
+		return text, Conditions{}, nil
+	}
+	tokens := readTokens(text)
+	if len(tokens) == 0 || isProse(tokens) {
+		return text, Conditions{}, nil
+	}
+	var ranked []string
+	for i := 0; i < len(tokens); {
+		end := alternatives(tokens, i)
+		switch t := tokens[i]; {
+		case t.excluded:
+			c.None = append(c.None, language.NewPhrase(t.words, t.prefix))
+			operators = append(operators, t.text)
+		case t.written || end > i+1:
+			var group []Alternative
+			var spelled []string
+			for _, t := range tokens[i:end] {
+				if !t.or {
+					group, ranked = append(group, t.alternative()), append(ranked, t.words)
+				}
+				spelled = append(spelled, t.text)
+			}
+			c.All, operators = append(c.All, group), append(operators, strings.Join(spelled, " "))
+		default:
+			ranked = append(ranked, t.text)
+		}
+		i = end
+	}
+	if len(operators) == 0 {
+		return text, Conditions{}, nil
+	}
+	return strings.Join(ranked, " "), c, operators
+}
+
+func longerThan(text string, most int) bool {
+	n := 0
+	for range strings.FieldsSeq(text) {
+		n++
+	}
+	return n > most
+}
+
+// token is a part of a text between spaces: a phrase, or a run of other characters.
+type token struct {
+	raw      string // as it stands there
+	text     string // without the marks that follow an operator
+	words    string // without the operators
+	excluded bool
+	written  bool // a phrase or a prefix
+	prefix   bool
+	or       bool
+}
+
+func (t token) alternative() Alternative {
+	if t.written || severalWords(t.words) {
+		return Alternative{Written: language.NewPhrase(t.words, t.prefix)}
+	}
+	return Alternative{Word: t.words}
+}
+
+// severalWords reports whether a token has more than one word, or none that has a stem.
+func severalWords(text string) bool {
+	n := 0
+	for start, end := range language.Words(text) {
+		n++
+		if language.Share(text[start:end]) < 1 {
+			return true
+		}
+	}
+	return n != 1
+}
+
+func readTokens(text string) (tokens []token) {
+	for i := 0; i < len(text); {
+		if r, size := utf8.DecodeRuneInString(text[i:]); unicode.IsSpace(r) {
+			i += size
+			continue
+		}
+		end := i + phraseEnd(text[i:])
+		if end == i {
+			end = i + fieldEnd(text[i:])
+		}
+		tokens = append(tokens, readToken(text[i:end]))
+		i = end
+	}
+	return tokens
+}
+
+func fieldEnd(text string) int {
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		return end
+	}
+	return len(text)
+}
+
+// phraseEnd returns the end of the quoted phrase that a text begins with, an exclusion's included and
+// with the marks that follow, and 0 if it begins with none.
+func phraseEnd(text string) int {
+	rest, _ := cutMinus(text)
+	mark := ""
+	switch {
+	case strings.HasPrefix(rest, `"`):
+		mark = `"`
+	case strings.HasPrefix(rest, "“"):
+		mark = "”"
+	default:
+		return 0
+	}
+	start := len(text) - len(rest) + strings.IndexAny(rest, `"“`)
+	_, size := utf8.DecodeRuneInString(text[start:])
+	inner := start + size
+	for at := inner; ; {
+		i := strings.Index(text[at:], mark)
+		if i < 0 {
+			return 0
+		}
+		closing := at + i
+		at = closing + len(mark)
+		after := text[at : at+fieldEnd(text[at:])]
+		if strings.Trim(after, closingMarks) == "" {
+			if language.NewPhrase(text[inner:closing], false).Empty() {
+				return 0
+			}
+			return at + len(after)
+		}
+	}
+}
+
+// closingMarks may follow an operator and are not part of it.
+const closingMarks = ",.;:!?)]…"
+
+// cutMinus removes the sign of an exclusion.
+func cutMinus(text string) (rest string, found bool) {
+	if rest, found = strings.CutPrefix(text, "-"); found {
+		return rest, true
+	}
+	return strings.CutPrefix(text, "−")
+}
+
+// readToken reads the text of a token, a phrase or what stands between spaces.
+func readToken(text string) token {
+	t := token{raw: text, text: text, words: text}
+	if text == "OR" {
+		t.or = true
+		return t
+	}
+	rest, minus := cutMinus(strings.TrimRight(text, closingMarks))
+	if phraseEnd(text) == len(text) {
+		t.words = strings.Trim(rest, `"“”`)
+		t.written, t.excluded, t.text = true, minus, strings.TrimRight(text, closingMarks)
+		return t
+	}
+	core, star := strings.CutSuffix(rest, "*")
+	if !star && !minus || !isTyped(core) || minus && !beginsWithLetter(core) || star && utf8.RuneCountInString(core) < 2 {
+		return t
+	}
+	t.words, t.text = core, strings.TrimRight(text, closingMarks)
+	t.prefix, t.written, t.excluded = star, star, minus
+	return t
+}
+
+// isTyped reports whether a text is a word, or words with a hyphen or an apostrophe between them.
+func isTyped(text string) bool {
+	joined := true // at the beginning, or after a hyphen or an apostrophe
+	for _, r := range text {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '\u200c' || r == '\u200d':
+			joined = false
+		case strings.ContainsRune("-'’", r) && !joined:
+			joined = true
+		default:
+			return false
+		}
+	}
+	return !joined
+}
+
+func beginsWithLetter(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLetter(r)
+}
+
+// alternatives returns the end of the alternatives that begin at token i, which is i+1 if OR does not
+// follow it. OR between words in capitals only is one of them.
+func alternatives(tokens []token, i int) int {
+	end, shouted := i+1, true
+	for at := i; tokens[at].isOperand(); at += 2 {
+		shouted = shouted && tokens[at].isShouted()
+		if at > i {
+			end = at + 1
+		}
+		if at+2 >= len(tokens) || !tokens[at+1].or {
+			break
+		}
+	}
+	if shouted {
+		return i + 1
+	}
+	return end
+}
+
+// isOperand reports whether a token can be an alternative.
+func (t token) isOperand() bool {
+	return !t.or && !t.excluded && !language.NewPhrase(t.words, false).Empty()
+}
+
+// isShouted reports whether a token is a word in capitals.
+func (t token) isShouted() bool {
+	return !t.written && strings.ToUpper(t.words) == t.words && strings.ToLower(t.words) != t.words
+}
+
+const (
+	// sentenceMarks end a sentence, a semicolon as the question mark of Greek.
+	sentenceMarks = ".!?…;\u037e。！？．؟۔।॥።፧"
+	// quotesAndBrackets may follow them.
+	quotesAndBrackets = "\"'”’»)]"
+)
+
+// isProse reports whether tokens are those of a sentence or a question.
+func isProse(tokens []token) bool {
+	bare := false // whether there are words outside of operators
+	for _, t := range tokens {
+		bare = bare || !t.written && !t.excluded && !t.or
+		outside := t.raw
+		if t.written {
+			outside = t.raw[len(t.text):]
+		}
+		outside = strings.TrimRight(outside, quotesAndBrackets)
+		if endsWord(outside, "?") || asksInScript(outside) {
+			return true
+		}
+	}
+	last := tokens[len(tokens)-1]
+	if last.written && !last.prefix && len(last.raw) == len(last.text) && !bare {
+		return false // such as "Who is there?"
+	}
+	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(last.raw, quotesAndBrackets))
+	return strings.ContainsRune(sentenceMarks, r)
+}

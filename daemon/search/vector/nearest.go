@@ -1,0 +1,110 @@
+package vector
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// nearestRows is the number of vectors that is worth a goroutine.
+const nearestRows = 4096
+
+// Match is a number whose vector has this cosine to another one.
+type Match struct {
+	Cosine float64
+	Number uint32
+}
+
+// Nearest returns the k numbers with the largest cosine to a vector of unit length, best first, of
+// those that keep accepts. tie orders two with the same cosine. The result is exact, although the
+// codes of most vectors only are read. Numbers without a vector, or with a cosine that is not above
+// 0, are never returned. keep and tie are called concurrently.
+func (r *Rows) Nearest(query []float32, k int, keep func(n uint32) bool, tie func(a, b uint32) int) []Match {
+	rows := len(r.known)
+	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))
+	found := make([]top, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			found[w].tie = tie
+			found[w].search(r, query, k, keep, rows*w/workers, rows*(w+1)/workers)
+		})
+	}
+	wg.Wait()
+	var all []Match
+	for i := range found {
+		all = append(all, found[i].matches...)
+	}
+	slices.SortFunc(all, found[0].compare)
+	return all[:min(k, len(all))]
+}
+
+// top is a heap of the best matches, the worst first.
+type top struct {
+	matches []Match
+	tie     func(a, b uint32) int
+}
+
+// search adds the k best of the numbers from start to end.
+func (t *top) search(r *Rows, query []float32, k int, keep func(n uint32) bool, start, end int) {
+	codes := encodeQuery(query)
+	least := 0. // what the cosine of one of the best is at least
+	for n := uint32(start); n < uint32(end); n++ {
+		if !r.known[n] {
+			continue
+		}
+		if codes.bound(r.codesOf(n), &r.shapes[n]) < least {
+			continue
+		}
+		cosine := r.Cosine(query, n)
+		if cosine <= 0 || len(t.matches) == k && cosine < t.matches[0].Cosine || !keep(n) {
+			continue
+		}
+		m := Match{cosine, n}
+		if len(t.matches) < k {
+			t.matches = append(t.matches, m)
+			t.siftUp()
+		} else if t.compare(m, t.matches[0]) < 0 {
+			t.matches[0] = m
+			t.siftDown()
+		}
+		if len(t.matches) == k {
+			least = t.matches[0].Cosine
+		}
+	}
+}
+
+// compare orders matches, the best first.
+func (t *top) compare(a, b Match) int {
+	switch {
+	case a.Cosine > b.Cosine:
+		return -1
+	case a.Cosine < b.Cosine:
+		return 1
+	}
+	return t.tie(a.Number, b.Number)
+}
+
+func (t *top) siftUp() {
+	for i := len(t.matches) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if t.compare(t.matches[parent], t.matches[i]) > 0 {
+			return
+		}
+		t.matches[parent], t.matches[i] = t.matches[i], t.matches[parent]
+		i = parent
+	}
+}
+
+func (t *top) siftDown() {
+	for i, worst := 0, 1; worst < len(t.matches); worst = 2*i + 1 {
+		if right := worst + 1; right < len(t.matches) && t.compare(t.matches[right], t.matches[worst]) > 0 {
+			worst = right
+		}
+		if t.compare(t.matches[i], t.matches[worst]) > 0 {
+			return
+		}
+		t.matches[i], t.matches[worst] = t.matches[worst], t.matches[i]
+		i = worst
+	}
+}

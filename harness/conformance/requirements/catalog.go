@@ -1,0 +1,55 @@
+// Package requirements has the requirements of protocol v1.0: a table of checks, and the language in
+// which they are written. All returns the table, and Target runs a check of it against a daemon.
+//
+// A check is a list of steps. A step sends a request and asserts something about the response. The
+// checks of a group are in the files that begin with the group's name.
+package requirements
+
+import (
+	"slices"
+	"sync"
+)
+
+// catalog has all checks. They keep nothing between runs, so that all runs of a process share them.
+var catalog = sync.OnceValue(func() []check {
+	return markOwn(slices.Concat(
+		healthChecks(), createBrainChecks(), brainFieldChecks(), readBrainChecks(), deleteBrainChecks(),
+		requiring(needOtherTenant, brainAccessChecks()),
+		putChecks(), readChecks(), statChecks(), appendChecks(), deleteChecks(), renameChecks(), brainIsolationChecks(),
+		recordFieldChecks(), recordContentChecks(), recordPathChecks(), recordLookupChecks(), recordListChecks(),
+		recordDeleteChecks(), recordValidationChecks(),
+		listingFormatChecks(), listingScopeChecks(), listingGeneratedChecks(), listingGlobChecks(), listingFreshnessChecks(),
+		batchOpChecks(), batchRequestChecks(), batchOrderChecks(), batchAtomicityChecks(), batchValidationChecks(),
+		pathChecks(), pathOperationChecks(), pathEdgeChecks(),
+		writeLimitChecks(), compressionChecks(), batchLimitChecks(), listingLimitChecks(), searchLimitChecks(),
+		askLimitChecks(),
+		problemChecks(), mediaTypeChecks(), renameBodyChecks(), routeChecks(),
+		headerChecks(), otherHeaderChecks(),
+		eventStreamChecks(), changeChecks(), batchEventChecks(), deliveryChecks(), eventIDChecks(),
+		requiring(needSlow, idleStreamChecks()),
+		requiring(needToken, anonymousChecks()), requiring(needReadOnlyToken, readOnlyChecks()),
+		requiring(needOtherTenant, tenantChecks()),
+		searchResponseChecks(), searchModeChecks(), searchHighlightChecks(), searchRequestChecks(), searchScopeChecks(),
+		searchSortChecks(), searchQuestionDateChecks(), searchDocumentFilterChecks(), searchDateFilterChecks(),
+		searchFilterRequestChecks(), searchFreshnessChecks(), searchImmediateChecks(), searchMatchingChecks(),
+		searchDuplicateChecks(),
+		askStreamChecks(), askRetrieveChecks(), askChunkChecks(), askAnswerChecks(), askCitationChecks(), askRequestChecks(),
+		askFilterChecks(),
+		messageFieldChecks(), messageEffectChecks(), messageLimitChecks(), recallChecks(), reflectChecks(),
+		ingestShapeChecks(), ingestKindChecks(), ingestRejectChecks(), ingestURLChecks(),
+		requiring(needSlow, ingestLimitChecks()),
+		requiring(needMCP, slices.Concat(mcpSchemaChecks(), mcpShapeChecks(), mcpTextChecks(), mcpEffectChecks(),
+			mcpErrorChecks(), mcpLimitChecks(), mcpProgressChecks(), silentToolChecks())),
+		requiring(needLocalMCP, mcpFileChecks()),
+		evaluableChecks(),
+	))
+})
+
+// All returns all checks, in the order of the catalog.
+func All() []Check {
+	all := make([]Check, len(catalog()))
+	for i, c := range catalog() {
+		all[i] = c.Check
+	}
+	return all
+}

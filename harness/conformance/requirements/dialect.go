@@ -1,0 +1,100 @@
+package requirements
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// brainShapes are the keys that requests for a new brain give its name. The specification does not
+// have one. The first one has the keys of all known dialects; the others are for daemons that reject
+// keys.
+var brainShapes = [][]string{
+	{"id", "brainId", "name", "slug"}, {"name", "slug"}, {"name"}, {"brainId"}, {"brain_id"}, {"id"}, {"slug"},
+}
+
+// creation is how the daemon creates brains. The probe finds it out; nothing changes after it.
+type creation struct {
+	shape int // index into brainShapes
+	// idAt is where the response has the id: keys of objects, as in "brain.id", or "Location". The id
+	// is the name in the request if it is empty.
+	idAt string
+	// implicit is set if there is no POST /v1/brains: the first document creates its brain.
+	implicit bool
+}
+
+// body returns the body of the request for a brain.
+func (c creation) body(name string) object {
+	o := object{}
+	for _, key := range brainShapes[c.shape] {
+		o[key] = name
+	}
+	return o
+}
+
+// text says how brains are created, if the daemon does not do it as the reference daemon does.
+func (c creation) text() string {
+	switch {
+	case c.implicit:
+		return "there is no POST /v1/brains: brains are created by a PUT of a document"
+	case c.shape > 0 || c.idAt != "id":
+		return fmt.Sprintf("brains are created with %s, and their id is %s", encode(c.body("NAME")),
+			cmp.Or(c.idAt, "the name in the request"))
+	}
+	return ""
+}
+
+// newBrainName returns a name that no other run uses. It can also be an id and a slug.
+func newBrainName() string { return "conformance-" + strings.ToLower(rand.Text()) }
+
+// probeDocument is the document that the probe writes.
+const probeDocument = "conformance/probe.md"
+
+// brainID is what may be the id of a new brain, and where it was.
+type brainID struct{ at, id string }
+
+// brainIDs returns what may be the id in the response to the creation of a brain, the most likely
+// first.
+func (r *response) brainIDs() []brainID {
+	var found []brainID
+	add := func(at string, v any) {
+		switch v := v.(type) {
+		case string:
+			if v != "" {
+				found = append(found, brainID{at, v})
+			}
+		case json.Number:
+			found = append(found, brainID{at, v.String()})
+		}
+	}
+	var created object
+	decoder := json.NewDecoder(bytes.NewReader(r.body))
+	decoder.UseNumber() // a large number must not become 1e+18
+	if err := decoder.Decode(&created); err != nil {
+		created = nil
+	}
+	for _, key := range []string{"id", "brainId", "brain_id", "slug", "name"} {
+		add(key, created[key])
+		for _, outer := range []string{"brain", "data"} {
+			inner, _ := created[outer].(object)
+			add(outer+"."+key, inner[key])
+		}
+	}
+	add("brain", created["brain"])
+	if location := r.header.Get("Location"); location != "" {
+		add("Location", path.Base(location))
+	}
+	return found
+}
+
+// brainID returns the id in the response to the creation of a brain, or "".
+func (r *response) brainID() string {
+	if all := r.brainIDs(); len(all) > 0 {
+		return all[0].id
+	}
+	return ""
+}

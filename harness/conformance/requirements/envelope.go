@@ -1,0 +1,117 @@
+package requirements
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// shape is a kind of response whose outermost keys a daemon may name in its own way.
+type shape string
+
+const (
+	listingShape shape = "listings"
+	searchShape  shape = "responses to searches"
+	recallShape  shape = "responses to recalls"
+	statShape    shape = "responses to stat"
+	recordShape  shape = "records"
+)
+
+// wanted is the key by which each shape is known, the names that daemons use in its place, and the
+// check that is about it.
+var wanted = map[shape]struct {
+	key    string
+	others []string
+	check  string
+}{
+	listingShape: {"items", []string{"documents", "entries", "files", "results", "paths", "data"}, "listing-items"},
+	searchShape:  {"chunks", []string{"hits", "results", "items", "matches", "documents", "data"}, "search-chunks"},
+	recallShape:  {"chunks", []string{"hits", "results", "items", "matches", "documents", "data"}, "sessions-recall-chunks"},
+	statShape:    {"path", nil, "documents-stat-envelope"},
+	recordShape:  {"id", nil, "records-envelope"},
+}
+
+// wrappers are names of an object around the object that is wanted.
+var wrappers = []string{"data", "result", "response", "payload", "document", "record", "file", "item"}
+
+// shapeOf returns the shape of the response to a request.
+func shapeOf(r request) (shape, bool) {
+	switch route := r.method + " " + routeOf(r); route {
+	case "GET /documents":
+		return listingShape, true
+	case "POST /search", "GET /search":
+		return searchShape, true
+	case "POST /sessions/{id}/recall":
+		return recallShape, true
+	case "GET /documents/stat":
+		return statShape, true
+	case "POST /documents", "GET /documents/{id}":
+		return recordShape, true
+	}
+	return "", false
+}
+
+// envelope is how a daemon deviates from a shape.
+type envelope struct {
+	bare bool   // an array takes the place of the object
+	wrap string // the object is inside another one
+	key  string // another name of the wanted key
+}
+
+// String describes the envelope like JSON.
+func (e envelope) String() string {
+	inner := "{…}"
+	switch {
+	case e.bare:
+		return "[…]"
+	case e.key != "":
+		inner = fmt.Sprintf(`{"%s": […]}`, e.key)
+	}
+	if e.wrap != "" {
+		return fmt.Sprintf(`{"%s": %s}`, e.wrap, inner)
+	}
+	return inner
+}
+
+func envelopeError(s shape, got string) error {
+	return asCause(fmt.Sprintf("%s are not in the envelope %q", s, wanted[s].key),
+		"want an object with %q, got %s", wanted[s].key, got)
+}
+
+// envelopeOf returns the envelope of a body that deviates from a shape in a known way.
+func envelopeOf(s shape, body []byte) (envelope, bool) {
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return envelope{}, false
+	}
+	want := wanted[s]
+	if _, isArray := v.([]any); isArray {
+		return envelope{bare: true}, len(want.others) > 0
+	}
+	o, _ := v.(object)
+	if _, ok := o[want.key]; o == nil || ok {
+		return envelope{}, false
+	}
+	if key := arrayIn(o, want.others); key != "" {
+		return envelope{key: key}, true
+	}
+	for _, wrap := range wrappers {
+		inner, _ := o[wrap].(object)
+		if _, ok := inner[want.key]; ok {
+			return envelope{wrap: wrap}, true
+		}
+		if key := arrayIn(inner, want.others); key != "" {
+			return envelope{wrap: wrap, key: key}, true
+		}
+	}
+	return envelope{}, false
+}
+
+// arrayIn returns the first of some keys whose value is an array, or "".
+func arrayIn(o object, keys []string) string {
+	for _, key := range keys {
+		if _, ok := o[key].([]any); ok {
+			return key
+		}
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package requirements
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+)
+
+// probeLimit bounds a request that looks for quirks of a fast daemon. If one takes longer, there
+// are no known ones.
+const probeLimit = 5 * time.Second
+
+// Probe creates a brain, as every check does, finds out how the daemon differs from others, and
+// deletes the brain. A token that may not delete brains is an error: a run would leave hundreds of
+// them. That the daemon has no such endpoint is none. What made the daemon die before MoveTo is not
+// asked again, if the probe can do without it.
+func (d *Target) Probe(ctx context.Context) error {
+	healthy, cancel := context.WithTimeoutCause(ctx, d.config.Timeout, errCheckTimeout)
+	defer cancel()
+	if d.base == "" {
+		_, err := d.tools.client(healthy)
+		return err
+	}
+	status, err := d.healthStatus(healthy)
+	d.healthy, d.reached = err == nil && status/100 == 2, err == nil
+	probe, cancel := patient(ctx, d.config.Timeout)
+	defer cancel()
+	id, err := d.probeCreation(probe)
+	if err != nil {
+		return err
+	}
+	d.probeQuirks(probe, id)
+	return d.probeDeletion(ctx, id)
+}
+
+// probeQuirks writes a document to an empty brain, searches it and lists it. Some daemons create
+// the files of an index at the first search. The route at which a daemon died is left out.
+func (d *Target) probeQuirks(ctx context.Context, brain string) {
+	c := &client{target: d, brain: brain}
+	once := func(r request) (*response, error) {
+		limited, cancel := context.WithTimeoutCause(ctx, d.patience(probeLimit), errCheckTimeout)
+		defer cancel()
+		return c.do(limited, r)
+	}
+	do := func(r request) *response {
+		if d.exchange(r, brain).route == d.deadly {
+			return nil
+		}
+		res, err := once(r)
+		if err == nil && res.status >= 500 {
+			failed := res.seen
+			if res, err = once(r); err == nil && res.status/100 == 2 {
+				d.routes.strayed([]*exchange{failed})
+			}
+		}
+		if err != nil || res.status/100 != 2 {
+			return nil
+		}
+		return res
+	}
+	do(putOf(probeDocument, "probe"))
+	do(searchOf(object{"query": "probe"}))
+	if listing := do(listOf("recursive", "true", "include_generated", "true")); listing != nil {
+		d.quirks.probeEntries(listing, probeDocument)
+	}
+	d.quirks.mu.Lock()
+	defer d.quirks.mu.Unlock()
+	d.quirks.begun = true
+}
+
+// patient returns a context that ends when no response has begun for limit.
+func patient(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(errCheckTimeout) })
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { timer.Reset(limit) }})
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
+const (
+	// healthTries requests with pauses, within a limit, decide whether a daemon is alive. The limit is
+	// at least healthLimit.
+	healthTries = 4
+	healthLimit = 10 * time.Second
+	healthPause = 200 * time.Millisecond
+)
+
+// Health returns why the daemon does not seem to be alive. A daemon that was healthy at the start
+// must be healthy now; any other must send any response.
+func (d *Target) Health(ctx context.Context) (err error) {
+	// A daemon that is slow is alive as long as a check would wait for it, and a busy one longer than
+	// it was seen to be busy.
+	limit := max(healthLimit, d.config.Timeout, 2*time.Duration(d.slowest.Load()))
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errCheckTimeout)
+	defer cancel()
+	if d.base == "" {
+		if err := d.tools.health(limited); ctx.Err() == nil {
+			return err
+		}
+		return nil // the run is over
+	}
+	for try := range healthTries {
+		if try > 0 {
+			select {
+			case <-time.After(healthPause):
+			case <-ctx.Done():
+				return nil // the run is over
+			}
+		}
+		var status int
+		status, err = d.healthStatus(limited)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil && d.healthy && status/100 != 2 {
+			err = fmt.Errorf("GET /healthz returned %d", status)
+		}
+		if err == nil {
+			return nil
+		}
+		if limited.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+func (d *Target) healthStatus(ctx context.Context) (int, error) {
+	r := daemonRequest(http.MethodGet, "/healthz")
+	r.close = true
+	res, err := d.send(ctx, r, "")
+	if err != nil {
+		return 0, err
+	}
+	return res.status, nil
+}

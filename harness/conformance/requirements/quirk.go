@@ -1,0 +1,290 @@
+package requirements
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// quirks are deviations that show in the responses to many requests. One check is about each of
+// them. For all other checks they are removed from responses, so that one defect is one finding.
+// A probe before the checks looks for files and folders. Files that the daemon adds later, and
+// envelopes, are found when they appear. It is safe for concurrent use.
+type quirks struct {
+	folders bool // recursive listings have rows for folders; only the probe sets it
+
+	mu        sync.Mutex
+	own       []string            // paths that the daemon created by itself
+	sent      map[string][]string // what each brain was sent, for the paths in it
+	envelopes map[string]envelope // by route
+	seen      []sighting
+	begun     bool // the probe is over
+}
+
+// sighting is the first response in which a quirk was seen, and the check that is about it.
+type sighting struct {
+	check, text string
+	err         error // a contradiction
+}
+
+// The causes of the checks about quirks.
+const (
+	ownFileCause   = "files that the daemon adds are shown as documents"
+	folderRowCause = "recursive listings have rows for folders"
+)
+
+// probeEntries looks for the daemon's own files and for folders in the listing of a brain with one
+// document.
+func (q *quirks) probeEntries(listing *response, written string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range entriesOf(listing) {
+		p, _ := e["path"].(string)
+		switch {
+		case strings.TrimSuffix(p, "/") == path.Dir(written):
+			q.folders = true
+			q.sight("listing-recursive-no-folders", "rows for folders are removed from recursive listings",
+				listing.seen.about(against(folderRowError(p))))
+		case p != written && p != "":
+			q.add(p, listing.seen)
+		}
+	}
+}
+
+// entriesOf returns the items of a listing that are objects.
+func entriesOf(r *response) []object {
+	o, _ := r.object()
+	items, _ := o["items"].([]any)
+	var entries []object
+	for _, item := range items {
+		if e, ok := item.(object); ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// sight remembers a quirk.
+func (q *quirks) sight(check, text string, err error) {
+	q.seen = append(q.seen, sighting{check, text, err})
+}
+
+// add adds a path that the daemon created by itself, which seen shows.
+func (q *quirks) add(p string, seen *exchange) {
+	q.own = append(q.own, p)
+	check := "listing-only-documents"
+	switch {
+	case strings.HasSuffix(seen.route, "/events"):
+		check = "events-only-documents"
+	case strings.HasSuffix(seen.route, "/search"):
+		check = "search-only-documents"
+	}
+	q.sight(check, "files that the daemon adds are removed from listings, searches and events: "+p,
+		seen.about(against(ownFileError([]string{p}))))
+}
+
+func ownFileError(paths []string) error {
+	return asCause(ownFileCause, "want only documents that were written, got %q", paths)
+}
+
+// noOwnFiles requires all paths to be those of documents that were written.
+func noOwnFiles(paths []string, written func(string) bool) error {
+	if own := slices.DeleteFunc(paths, written); len(own) > 0 {
+		return ownFileError(own)
+	}
+	return nil
+}
+
+func folderRowError(p string) error {
+	return asCause(folderRowCause, "want no rows for folders, got %q", p)
+}
+
+// note remembers what a brain was sent.
+func (q *quirks) note(r request, brain string) {
+	const most = 1 << 16 // larger bodies have no paths that could be the daemon's
+	if r.atRoot || r.path == "" {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.sent[brain] = append(q.sent[brain], r.query)
+	if r.body != nil && len(*r.body) <= most {
+		q.sent[brain] = append(q.sent[brain], *r.body)
+	}
+}
+
+// forget forgets what a brain was sent.
+func (q *quirks) forget(brain string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.sent, brain)
+}
+
+// isOwn reports whether the daemon created a path by itself. A hidden file whose name no request to
+// the brain had is the daemon's, also if the probe did not see it.
+func (q *quirks) isOwn(p, brain string, seen *exchange) bool {
+	if p == "" {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if slices.ContainsFunc(q.own, func(own string) bool { return sameFile(p, own) }) {
+		return true
+	}
+	if !q.begun || !q.isUnsent(p, brain) {
+		return false
+	}
+	q.add(p, seen)
+	return true
+}
+
+// isUnsent reports whether a path has a hidden segment that no request to the brain had.
+func (q *quirks) isUnsent(p, brain string) bool {
+	for segment := range strings.SplitSeq(p, "/") {
+		if strings.HasPrefix(segment, ".") && !slices.ContainsFunc(q.sent[brain], func(text string) bool {
+			return strings.Contains(text, segment)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameFile reports whether a path is a known own file, one of the files that a database keeps next
+// to it, or in the same hidden folder.
+func sameFile(p, own string) bool {
+	hidden, _, _ := strings.Cut(own, "/")
+	return trimmed(p) == trimmed(own) ||
+		strings.HasPrefix(own, ".") && strings.Contains(own, "/") && strings.HasPrefix(p, hidden+"/")
+}
+
+func trimmed(p string) string {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ".lock", ".tmp"} {
+		p = strings.TrimSuffix(p, suffix)
+	}
+	return p
+}
+
+// removeFrom removes the quirks from a response.
+func (q *quirks) removeFrom(r request, brain string, res *response) {
+	if r.verbatim || r.atRoot || res.status/100 != 2 {
+		return
+	}
+	q.unwrap(r, res)
+	if r.unfiltered {
+		return
+	}
+	switch s, _ := shapeOf(r); s {
+	case listingShape:
+		q.filter(res, "items", func(e object, all []any) bool {
+			p, _ := e["path"].(string)
+			return q.isOwn(p, brain, res.seen) ||
+				q.folders && strings.Contains(r.query, "recursive=true") && isFolderRow(e, all)
+		})
+	case searchShape, recallShape:
+		q.filter(res, "chunks", func(e object, _ []any) bool {
+			p, _ := e["path"].(string)
+			return q.isOwn(p, brain, res.seen)
+		})
+	}
+}
+
+// filter removes the elements of an array in a response that are quirks. A response without any
+// keeps its bytes.
+func (q *quirks) filter(res *response, key string, isQuirk func(e object, all []any) bool) {
+	o, err := res.object()
+	list, ok := o[key].([]any)
+	if err != nil || !ok {
+		return
+	}
+	kept := make([]any, 0, len(list))
+	for _, item := range list {
+		if e, ok := item.(object); !ok || !isQuirk(e, list) {
+			kept = append(kept, item)
+		}
+	}
+	if len(kept) < len(list) {
+		o[key] = kept
+		res.body = encode(o)
+	}
+}
+
+// isFolderRow reports whether an entry of a recursive listing is a folder, however it says so.
+func isFolderRow(e object, all []any) bool {
+	for _, name := range []string{"is_dir", "isDir", "is_directory", "isDirectory", "dir", "directory", "folder"} {
+		if e[name] == true {
+			return true
+		}
+	}
+	for _, name := range []string{"type", "kind"} {
+		if s, _ := e[name].(string); slices.Contains([]string{"dir", "directory", "folder", "tree"}, strings.ToLower(s)) {
+			return true
+		}
+	}
+	p, _ := e["path"].(string)
+	if strings.HasSuffix(p, "/") {
+		return true
+	}
+	return p != "" && slices.ContainsFunc(all, func(other any) bool {
+		o, _ := other.(object)
+		below, _ := o["path"].(string)
+		return strings.HasPrefix(below, p+"/")
+	})
+}
+
+// envelope returns how the responses of a route deviate from their shape. The first response that
+// does decides.
+func (q *quirks) envelope(s shape, res *response) (envelope, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	route := res.route()
+	if e, ok := q.envelopes[route]; ok {
+		return e, true
+	}
+	e, ok := envelopeOf(s, res.body)
+	if !ok {
+		return envelope{}, false
+	}
+	q.envelopes[route] = e
+	want := wanted[s]
+	q.sight(want.check, fmt.Sprintf(`%s: %s is read as {"%s": …}`, route, e, want.key),
+		res.seen.about(against(envelopeError(s, e.String()))))
+	return e, true
+}
+
+// unwrap gives a response the shape that is wanted, if the daemon has another one.
+func (q *quirks) unwrap(r request, res *response) {
+	s, ok := shapeOf(r)
+	if !ok {
+		return
+	}
+	e, ok := q.envelope(s, res)
+	if !ok {
+		return
+	}
+	var v any
+	if json.Unmarshal(res.body, &v) != nil {
+		return
+	}
+	key := wanted[s].key
+	if list, isArray := v.([]any); isArray && e.bare {
+		res.body = encode(object{key: list})
+		return
+	}
+	o, _ := v.(object)
+	if e.wrap != "" {
+		if o, _ = o[e.wrap].(object); o == nil {
+			return
+		}
+	}
+	if value, ok := o[e.key]; ok && e.key != "" {
+		delete(o, e.key)
+		o[key] = value
+	}
+	if _, ok := o[key]; ok {
+		res.body = encode(o)
+	}
+}

@@ -1,0 +1,76 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+
+	"evalctl/harness/result"
+	"evalctl/scorer"
+)
+
+// suspectWords is the longest answer, in words, whose verdict is doubted because it contains the
+// reference. A longer one may contain it among much else.
+const suspectWords = 60
+
+// cause returns what lost a finished question, empty if it passed or does not count. The first stage
+// that failed is blamed: a reader that declines because the gold was not retrieved is not at fault.
+func (s Scorer) cause(r *result.Record, abstention bool) result.Cause {
+	switch {
+	case r.Passed || r.Outcome == result.NoGold:
+		return ""
+	case r.Outcome == result.Errored && r.Error.Kind == result.KindReader:
+		return result.CauseReaderError
+	case r.Outcome == result.Errored:
+		return result.CauseDaemon
+	case r.Outcome == result.Unscored:
+		return result.CauseUnscored
+	case s.Reads && s.Judged && !abstention && hasReference(r):
+		return result.CauseJudgeSuspect
+	case s.Reads && abstention:
+		return result.CauseAbstain
+	case !allRetrieved(r, s.TopK) && r.DeepRank != nil && *r.DeepRank > 0:
+		return result.CauseRankBurial
+	case !allRetrieved(r, s.TopK):
+		return result.CauseMissRetrieval
+	case s.Retrieves && r.Retrieval == nil:
+		return result.CauseUnknown
+	case s.Reads && scorer.Declines(r.Answer):
+		return result.CauseAbstain
+	}
+	return result.CauseReader
+}
+
+// allRetrieved reports whether all gold is among the first topK documents, or none is known.
+func allRetrieved(r *result.Record, topK int) bool {
+	return r.Retrieval == nil || !slices.ContainsFunc(r.Retrieval.Gold, func(g scorer.Gold) bool {
+		return g.Rank < 1 || g.Rank > topK
+	})
+}
+
+// hasReference reports whether a short answer that does not decline contains the words of the
+// reference in their order.
+func hasReference(r *result.Record) bool {
+	if r.JudgeType == scorer.TypePreference || scorer.Declines(r.Answer) {
+		return false // the reference is a rubric, or the answer quotes it
+	}
+	want, have := words(r.Reference), words(r.Answer)
+	if len(want) == 0 || len(have) > suspectWords {
+		return false
+	}
+	for i := range len(have) - len(want) + 1 {
+		if slices.Equal(have[i:i+len(want)], want) {
+			return true
+		}
+	}
+	return false
+}
+
+// words returns the words and numbers of a text, with their case folded.
+func words(text string) []string {
+	return strings.FieldsFunc(cases.Fold().String(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
+}
