@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 
 	"evalctl/harness"
@@ -11,6 +10,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
+	"evalctl/replay/gateway"
 	"evalctl/replay/ledger"
 )
 
@@ -25,7 +25,7 @@ func (p *Plan) aloneTurns() []aloneTurn {
 	var turns []aloneTurn
 	for _, q := range random.Perm(len(p.Questions))[:p.Alone] {
 		for _, arm := range random.Perm(len(p.Arms)) {
-			if p.Arms[arm].daemon() {
+			if p.Arms[arm].hasDaemon() {
 				turns = append(turns, aloneTurn{arm, q})
 			}
 		}
@@ -33,26 +33,20 @@ func (p *Plan) aloneTurns() []aloneTurn {
 	return turns
 }
 
-// checkAlone checks how many questions are asked alone.
-func (p *Plan) checkAlone() error {
-	switch {
-	case p.Alone < 0:
-		return fmt.Errorf("--latency-alone %d: must be at least 1", p.Alone)
-	case p.Alone > len(p.Questions):
-		return fmt.Errorf("--latency-alone %d: the sample has %d questions", p.Alone, len(p.Questions))
-	case p.Alone > 0 && p.daemons() == 0:
-		return errors.New("--latency-alone asks daemons, and there is none; give --sdk")
-	}
-	return nil
+// alone asks the daemon of an arm while no other arm asks anything.
+type alone struct {
+	plan  *Plan
+	money *gateway.Gates
+	asks  *actor.Actor
+	pace
 }
 
-// askAlone asks the arm's daemon its questions of aloneTurns, each while no other arm asks
-// anything: it waits until all other arms have finished their own questions. stopped is why the arm
-// has not.
+// ask asks the arm's questions of aloneTurns. It waits until all other arms have finished their own
+// questions. stopped is why the arm has not.
 //
 // The error is the cause of ctx if the caller ended it; a resumed replay asks again. If the daemon
 // or its models ended it, the result says so and there is no error.
-func (d *daemon) askAlone(ctx context.Context, asks *actor.Actor, stopped result.Stop) (*result.Alone, error) {
+func (d alone) ask(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
 	out := &result.Alone{Request: result.AloneSearch, Planned: d.plan.Alone, Asked: []result.AloneAsked{}}
 	if d.plan.Style == actor.Full {
 		out.Request = result.AloneAnswer
@@ -63,12 +57,12 @@ func (d *daemon) askAlone(ctx context.Context, asks *actor.Actor, stopped result
 	}
 	first, turns := len(d.plan.Questions), d.plan.aloneTurns() // which follow those of the questions
 	for i, turn := range turns {
-		if d.plan.Arms[turn.arm].Name != d.arm.Name {
+		if d.plan.Arms[turn.arm].Name != d.arm {
 			continue
 		}
-		err := d.steps.turn(ctx, d.arm.Name, first+i)
+		err := d.steps.turn(ctx, d.arm, first+i)
 		if err == nil {
-			err = d.askOnce(ctx, asks, turn.question, out)
+			err = d.once(ctx, turn.question, out)
 		}
 		switch {
 		case err == nil:
@@ -80,16 +74,16 @@ func (d *daemon) askAlone(ctx context.Context, asks *actor.Actor, stopped result
 		}
 	}
 	// The daemon stays until all have been asked. If that ends early, this arm is complete.
-	_ = d.steps.turn(ctx, d.arm.Name, first+len(turns))
+	_ = d.steps.turn(ctx, d.arm, first+len(turns))
 	return out, nil
 }
 
-// askOnce asks one question and adds it to out. The error says that no further one can be asked.
-func (d *daemon) askOnce(ctx context.Context, asks *actor.Actor, question int, out *result.Alone) error {
+// once asks one question and adds it to out. The error says that no further one can be asked.
+func (d alone) once(ctx context.Context, question int, out *result.Alone) error {
 	q := d.plan.Questions[question].Dataset()
-	defer d.money.enter(ledger.Actor)()
-	a, err := asks.Request(ctx, q, d.plan.Timeout)
-	if refused := d.money.stopped(); refused != nil {
+	defer d.money.Enter(ledger.Actor)()
+	a, err := d.asks.Request(ctx, q, d.plan.Timeout)
+	if refused := d.money.Err(); refused != nil {
 		return refused
 	}
 	if ctx.Err() != nil {

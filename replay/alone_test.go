@@ -15,30 +15,30 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/replay/actor"
+	"evalctl/replay/gateway"
 	"evalctl/replay/source"
 )
 
 // aloneRig are arms whose daemons answer searches, and how many requests are under way at once.
 type aloneRig struct {
-	*replaying
-	arms           map[string]*daemon
-	actors         map[string]*actor.Actor
+	plan           *Plan
+	steps          *lockstep
+	arms           map[string]alone
 	underWay, most atomic.Int32
 	status         atomic.Int32
 }
 
-func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
+func newAloneRig(t *testing.T, questions int, names ...string) *aloneRig {
 	t.Helper()
-	rig := &aloneRig{arms: map[string]*daemon{}, actors: map[string]*actor.Actor{}}
+	rig := &aloneRig{arms: map[string]alone{}, steps: newLockstep(names)}
 	rig.status.Store(http.StatusOK)
-	plan := &Plan{Config: Config{Alone: alone, Timeout: time.Minute, Style: actor.RetrieveOnly, TopK: 5, Mode: "auto", Concurrency: 4}}
+	plan := &Plan{Config: Config{Alone: questions, Timeout: time.Minute, Style: actor.RetrieveOnly, TopK: 5, Mode: "auto", Concurrency: 4}}
 	for i := range 8 {
 		plan.Questions = append(plan.Questions, source.Question{ID: fmt.Sprint("q", i), Text: fmt.Sprint("What is ", i, "?"), Haystack: "h", Brain: "h"})
 	}
-	rig.replaying = &replaying{plan: plan, steps: newLockstep(names), place: here{}}
+	rig.plan = plan
 	for _, name := range names {
-		arm := Arm{Name: name}
-		plan.Arms = append(plan.Arms, arm)
+		plan.Arms = append(plan.Arms, Arm{Name: name})
 		d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
 			n := rig.underWay.Add(1)
 			defer rig.underWay.Add(-1)
@@ -59,8 +59,7 @@ func newAloneRig(t *testing.T, alone int, names ...string) *aloneRig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rig.arms[name] = &daemon{replaying: rig.replaying, arm: arm, money: newMoneyGate()}
-		rig.actors[name] = a
+		rig.arms[name] = alone{plan, &gateway.Gates{}, a, pace{rig.steps, name}}
 	}
 	return rig
 }
@@ -72,14 +71,14 @@ func TestAskAlone(t *testing.T) {
 	var wg sync.WaitGroup
 	got := map[string]*result.Alone{}
 	var mu sync.Mutex
-	busy, release := rig.arms["py"], make(chan struct{})
+	release := make(chan struct{})
 	for name, r := range rig.arms {
 		wg.Go(func() {
 			defer rig.steps.leave(name)
-			if r == busy {
+			if name == "py" {
 				<-release
 			}
-			alone, err := r.askAlone(t.Context(), rig.actors[name], "")
+			alone, err := r.ask(t.Context(), "")
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -148,14 +147,14 @@ func TestAloneTurns(t *testing.T) {
 func TestAloneEnds(t *testing.T) {
 	rig := newAloneRig(t, 3, "go", "py")
 	goArm, py := rig.arms["go"], rig.arms["py"]
-	a, err := py.askAlone(t.Context(), rig.actors["py"], result.StopBudget)
+	a, err := py.ask(t.Context(), result.StopBudget)
 	if err != nil || len(a.Asked) != 0 || a.Problem != "the arm stopped before its last question: budget_exceeded" {
 		t.Errorf("a stopped arm: %+v, %v", a, err)
 	}
 	rig.steps.leave("py")
 
 	rig.status.Store(http.StatusBadRequest)
-	a, err = goArm.askAlone(t.Context(), rig.actors["go"], "")
+	a, err = goArm.ask(t.Context(), "")
 	if err != nil || len(a.Asked) != 3 || a.Failed() != 3 || a.Problem != "" {
 		t.Errorf("a daemon that fails: %+v, %v", a, err)
 	}
@@ -166,7 +165,7 @@ func TestAloneEnds(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(c.cause)
 		again := newAloneRig(t, 3, "go", "py")
-		a, err := again.arms["go"].askAlone(ctx, again.actors["go"], "")
+		a, err := again.arms["go"].ask(ctx, "")
 		if c.fails != errors.Is(err, c.cause) || !c.fails && a.Problem != c.cause.Error() {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}

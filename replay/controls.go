@@ -6,10 +6,8 @@ import (
 	"strings"
 
 	"evalctl/harness"
-	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/replay/control"
-	"evalctl/replay/ingest"
 	"evalctl/scorer"
 )
 
@@ -70,16 +68,17 @@ func (e *ControlsError) Unwrap() error {
 	return harness.ErrControls
 }
 
-// check checks the scorer with answers that are known to be right or wrong, nil for one that is not
-// checked. It is done again when a replay is resumed: what judges may have changed since.
-func (r *replaying) check(ctx context.Context) (*result.Controls, error) {
-	if !r.plan.checked() {
+// checkScorer checks the scorer with answers that are known to be right or wrong, nil for one that is
+// not checked, and passes on what it found. It is done again when a replay is resumed: what judges
+// may have changed since.
+func (m *means) checkScorer(ctx context.Context, found func(result.Controls)) (*result.Controls, error) {
+	if !m.plan.checked() {
 		return nil, nil
 	}
-	c, err := r.judgeControls(ctx, r.cache.Wrap)
-	if err == nil && !c.Valid() && r.cache.Stats().Hits > 0 {
+	c, err := m.judgeControls(ctx, m.cache.Wrap)
+	if err == nil && !c.Valid() && m.cache.Stats().Hits > 0 {
 		// Replies of a judge that was out of order may be in the cache.
-		c, err = r.judgeControls(ctx, r.cache.Refresh)
+		c, err = m.judgeControls(ctx, m.cache.Refresh)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -87,25 +86,15 @@ func (r *replaying) check(ctx context.Context) (*result.Controls, error) {
 		}
 		return nil, err
 	}
-	if r.hooks.Controls != nil {
-		r.hooks.Controls(c)
-	}
+	found(c)
 	return &c, nil
 }
 
-func (r *replaying) judgeControls(ctx context.Context, wrap cached) (result.Controls, error) {
-	sc, err := r.scorer(controlArm, wrap)
+func (m *means) judgeControls(ctx context.Context, wrap cached) (result.Controls, error) {
+	sc, err := m.controlScorer(wrap)
 	if err != nil {
 		return result.Controls{}, err
 	}
-	items := control.Items(r.plan.Questions, r.plan.Drawn.Seed)
-	return control.Check(ctx, sc, items, r.plan.Concurrency)
-}
-
-// refuse writes the result of an arm whose scorer cannot be trusted or checked, with the questions
-// that were finished before, and keeps the journal.
-func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
-	ctx, stop := context.WithCancelCause(ctx)
-	stop(&ControlsError{*r.controls, r.plan.judging != nil})
-	r.ask(ctx, j, &ingest.Filled{}, out)
+	items := control.Items(m.plan.Questions, m.plan.Drawn.Seed)
+	return control.Check(ctx, sc, items, m.plan.Concurrency)
 }

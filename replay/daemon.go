@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -13,15 +15,24 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
+	"evalctl/replay/gateway"
 	"evalctl/replay/ingest"
 	"evalctl/replay/ledger"
 )
 
+// DaemonError means that an arm's daemon could not be started, reached or filled.
+type DaemonError struct{ Err error }
+
+func (e *DaemonError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *DaemonError) Unwrap() error { return e.Err }
+
 // daemon is the subject of an arm with a daemon.
 type daemon struct {
-	*replaying
+	*means
 	arm     Arm
-	money   *moneyGate // without gateways unless the daemon is started
+	money   gateway.Gates // without gateways unless the daemon is started
 	session *harness.Session
 	build   string         // of the program, see ingest.Build, empty unless the daemon is started
 	home    *ingest.Folder // nil unless the daemon is started in a home that is kept
@@ -31,7 +42,7 @@ type daemon struct {
 	closers []func() error // of what is open
 }
 
-func (d *daemon) open(ctx context.Context) (_ context.Context, err error) {
+func (d *daemon) open(ctx context.Context, healthy func(*harness.Session)) (_ context.Context, err error) {
 	config := d.arm.Session
 	if d.arm.started() {
 		if config, err = d.startConfig(); err != nil {
@@ -54,7 +65,7 @@ func (d *daemon) open(ctx context.Context) (_ context.Context, err error) {
 	watched, stop := d.session.Watch(ctx)
 	d.closers = append(d.closers, func() error { stop(); return nil })
 	d.session.MeterEmbeddings(ctx)
-	d.opened(d.arm.Name, d.session)
+	healthy(d.session)
 	return watched, nil
 }
 
@@ -99,12 +110,13 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 		d.closers = append(d.closers, d.home.Close)
 		config.Launch.Home, d.newHome, failed = d.home.Dir(), d.home.New(), d.home.Failed()
 	}
-	d.closers = append(d.closers, d.money.close)
-	if err := d.openGate(d.money, d.arm, failed); err != nil {
-		return config, err
-	}
-	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.environment())
-	return config, nil
+	d.closers = append(d.closers, d.money.Close)
+	err = d.money.Open(gateway.Config{
+		Ledger: d.books, Prices: d.plan.Prices, Cache: d.cache, Arm: d.arm.Name, Fresh: failed,
+		Log: slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
+	}, gateway.Models{Upstream: d.arm.Upstream, Completion: d.arm.completionModel(), Embedding: d.arm.Embedding})
+	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.Environment())
+	return config, err
 }
 
 // ingestConfig returns how the daemon's brains are filled. Those of one that was running already
@@ -141,15 +153,15 @@ func (d *daemon) fill(
 ) (*ingest.Filled, error) {
 	config := d.ingest
 	with(&config)
-	defer d.money.enter(ledger.Ingest)()
-	limited, stop := d.money.watch(ctx)
+	defer d.money.Enter(ledger.Ingest)()
+	limited, stop := d.money.Watch(ctx)
 	defer stop()
 	filled, err := ingest.Fill(limited, config, d.plan.Benchmark, haystacks)
 	if err = errors.Join(err, d.filled(limited, err)); err == nil {
 		return filled, nil
 	}
 	d.awaitDeath(ctx)
-	if stop := d.money.stopped(); stop != nil {
+	if stop := d.money.Err(); stop != nil {
 		return nil, stop // which the daemon passed on as a failure of its own
 	}
 	return nil, asDaemonError(ctx, err)
@@ -186,7 +198,7 @@ func (d *daemon) asks(c *harness.Config, asked harness.Daemon, reader llm.Provid
 		return err
 	}
 	t.Scenario, t.TopK = result.SearchOnly, 1
-	asked.Answerer = &watch{Answerer: a, probe: t, money: d.money, outages: &d.outages}
+	asked.Answerer = &watch{Answerer: a, probe: t, money: &d.money, outages: &d.outages}
 	asked.Watched = d.session.Started()
 	d.session.NoteForeign(c, d.plan.Style == actor.Full, filled.ByText)
 	c.Asker, c.Embeds = harness.NewDaemon(asked), d.session
@@ -202,11 +214,11 @@ func (d *daemon) actor(reader llm.Provider, filled *ingest.Filled) (*actor.Actor
 	return a, t, err
 }
 
-func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.Filled) error {
+func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.Filled, p pace) error {
 	if d.plan.Alone > 0 {
 		a, _, err := d.actor(nil, filled)
 		if err == nil {
-			res.Replay.Alone, err = d.askAlone(ctx, a, res.Stopped)
+			res.Replay.Alone, err = alone{d.plan, &d.money, a, p}.ask(ctx, res.Stopped)
 		}
 		if err != nil {
 			return err
@@ -231,4 +243,50 @@ func (d *daemon) close() error {
 	}
 	d.closers = nil
 	return errors.Join(errs...)
+}
+
+// asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and
+// of what is cached are not the daemon's, nor are files that cannot be used.
+func asDaemonError(ctx context.Context, err error) error {
+	_, marked := errors.AsType[*DaemonError](err)
+	_, local := errors.AsType[*fs.PathError](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, llm.ErrBudgetExceeded), errors.Is(err, llm.ErrNotCached):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case marked, local, errors.Is(err, harness.ErrHome):
+		return err
+	}
+	return &DaemonError{err}
+}
+
+// requests returns what the daemon asked of its gateways, nil if it has none.
+func (d *daemon) requests(filled *ingest.Filled) *result.ModelRequests {
+	m, counted := d.money.Requests()
+	if !counted {
+		return nil
+	}
+	m.Silent = d.silent(m, filled)
+	return &m
+}
+
+// silent returns what the daemon did without asking for its model. Brains count only if everything
+// in them is new to the daemon: it may have kept facts and vectors otherwise.
+func (d *daemon) silent(m result.ModelRequests, filled *ingest.Filled) []result.Generated {
+	silent := []result.Generated{}
+	generates := d.arm.Reader != nil && d.arm.Reader.Provider == llm.ProviderOpenAI
+	wrote := d.newHome && filled.Report.Brains > filled.Report.Reused
+	if generates && wrote && d.plan.Ingest == ingest.Replay && m.Ingest.Made == 0 {
+		silent = append(silent, result.Facts)
+	}
+	if generates && d.plan.Style == actor.Full && d.outages.sourced.Load() && m.Answers.Made == 0 {
+		silent = append(silent, result.Answers)
+	}
+	if d.arm.Embedding != nil && wrote && m.Embeddings.Made == 0 {
+		silent = append(silent, result.Vectors)
+	}
+	return silent
 }

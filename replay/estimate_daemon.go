@@ -36,29 +36,34 @@ type daemonAnswers struct {
 	most   *actor.Actor // with the limit on output that the gateway sets
 }
 
-// priceAnswers creates the actors that price a started daemon's answers as if evalctl had read the
-// passages itself.
-func (p *Plan) priceAnswers(a Arm) error {
-	if !a.started() || p.Style != actor.Full || a.Reader == nil || a.Upstream == nil {
-		return nil
-	}
-	config := llm.Config{
-		Provider: a.Reader.Provider, Model: a.Reader.Model, BaseURL: a.Upstream.BaseURL, APIKey: a.Upstream.APIKey,
-	}
-	reader, err := llm.Open(config)
-	if err != nil {
-		return err
-	}
+// answersItself reports whether an arm's daemon answers with a model whose calls are counted.
+func (p *Plan) answersItself(a Arm) bool {
+	return a.started() && p.Style == actor.Full && a.Reader != nil && a.Upstream != nil
+}
+
+// daemonAnswers returns what prices a started daemon's answers as if evalctl had read the passages
+// itself.
+func (p *Plan) daemonAnswers(a Arm) (d daemonAnswers, err error) {
 	c := p.actorConfig(a, nil, nil, nil)
-	c.Style, c.Reader, c.Model = actor.RetrieveOnly, reader, a.Reader.Model
-	var d daemonAnswers
+	c.Style, c.Model = actor.RetrieveOnly, a.Reader.Model
+	if c.Reader, err = llm.Open(llm.Config{
+		Provider: a.Reader.Provider, Model: a.Reader.Model, BaseURL: a.Upstream.BaseURL, APIKey: a.Upstream.APIKey,
+	}); err != nil {
+		return d, err
+	}
 	if d.likely, err = actor.New(c); err != nil {
-		return err
+		return d, err
 	}
 	c.MaxTokens = outputLimit(c.Model)
 	d.most, err = actor.New(c)
-	p.answers[a.Name] = d
-	return err
+	return d, err
+}
+
+// Estimate implements pricer.
+func (d daemonAnswers) Estimate(q source.Question, about source.HaystackInfo) actor.Forecast {
+	f, most := d.likely.Estimate(q, about), d.most.Estimate(q, about)
+	f.Worst, f.Call = most.Worst, most.Call
+	return f
 }
 
 // outputLimit is the limit on output that the gateway adds to a request without one.
@@ -67,17 +72,6 @@ func outputLimit(model string) int {
 		return gateway.DefaultReasoningMaxTokens
 	}
 	return gateway.DefaultMaxTokens
-}
-
-// answerForecast is that of an arm's answer to one question.
-func (p *Plan) answerForecast(a Arm, q source.Question, info source.HaystackInfo) actor.Forecast {
-	d, ok := p.answers[a.Name]
-	if !ok {
-		return p.actors[a.Name].Estimate(q, info)
-	}
-	f, most := d.likely.Estimate(q, info), d.most.Estimate(q, info)
-	f.Worst, f.Call = most.Worst, most.Call
-	return f
 }
 
 // readingProvider is that of the models that answer.

@@ -1,13 +1,45 @@
 package replay
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
+	"evalctl/harness"
 	"evalctl/harness/compare"
-	"evalctl/internal/figure"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/ledger"
 )
+
+// Observer sees a replay proceed. Calls are concurrent.
+type Observer interface {
+	// Controls is called when the scorer has been checked.
+	Controls(c result.Controls)
+	// Opened is called when the daemon of an arm is healthy.
+	Opened(arm string, s *harness.Session)
+	// Ingested is called with the number of sessions that an arm's brains have got, or had already,
+	// since its last call.
+	Ingested(arm string, sessions int)
+	// Cached is called at the end with what the cache of replies has done.
+	Cached(s llm.CacheStats)
+	// Queued is called when the questions of an arm are on the queue.
+	Queued(arm string)
+	// Asking is called when a question begins to be asked and when its answer or failure is there.
+	Asking(arm, id string, begin bool)
+	// Recorded is called with each finished question of an arm, those of a resumed replay first.
+	Recorded(arm string, rec result.Record)
+}
+
+// Outcome is how an arm ended.
+type Outcome struct {
+	Arm Arm
+	// Result is nil if no question was asked. Path is its file.
+	Result *result.Result
+	Path   string
+	// Journal is the arm's journal, from which it can be resumed if Err is set.
+	Journal string
+	// Err is why the arm did not finish, nil if it did.
+	Err error
+}
 
 // File returns the path of the arm's result, empty if there is none.
 func (o Outcome) File() string {
@@ -37,23 +69,17 @@ func Compare(outcomes []Outcome, o compare.Options) *compare.Arms {
 	return compare.OfArms(arms, o)
 }
 
-// CheckCluster returns an error if too few clusters are asked about for a difference to be shown. A tag
-// names them, TAG of TAG:X; it is empty for none.
-func (p *Plan) CheckCluster(tag string) error {
-	clusters := map[string]bool{}
-	for _, q := range p.Questions {
-		for _, t := range q.Dataset().Tags {
-			if strings.HasPrefix(t, tag+":") {
-				clusters[t] = true
-			}
-		}
-		if tag == compare.ByBrain {
-			clusters[q.Brain] = true
-		}
-	}
-	if n := len(clusters); tag != "" && n < compare.Testable {
-		return fmt.Errorf("--cluster %s: the questions are in %s, and with fewer than %d no difference can be shown",
-			tag, figure.Count(n, "cluster"), compare.Testable)
-	}
-	return nil
+// finished reports whether every arm has.
+func finished(outcomes []Outcome) bool {
+	return !slices.ContainsFunc(outcomes, func(o Outcome) bool {
+		return o.Err != nil || o.Result == nil || o.Result.Stopped != ""
+	})
+}
+
+// begun reports whether there is anything to resume: an arm with a journal or a result, or money
+// that was spent.
+func begun(outcomes []Outcome, l ledger.Books) bool {
+	return l.Spent() > 0 || slices.ContainsFunc(outcomes, func(o Outcome) bool {
+		return o.Journal != "" || o.Result != nil
+	})
 }

@@ -1,21 +1,15 @@
 package replay
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
-	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
-	"evalctl/replay/ingest"
-	"evalctl/replay/sample"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -34,32 +28,14 @@ type Plan struct {
 	judge  llm.Provider // nil without one
 	// judging prices judgements. It sends no request.
 	judging *judging.Plan
-	// actors price answers, by arm. They send no request.
+	// actors answer, and answers price that, by arm. They send no request.
 	actors  map[string]*actor.Actor
-	answers map[string]daemonAnswers // of daemons that answer by themselves
+	answers map[string]pricer
 }
 
-// New checks a replay: first what is asked of whom, then the models. It makes no request and starts
-// nothing.
-func New(c Config) (*Plan, error) {
-	p := &Plan{
-		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
-		answers: map[string]daemonAnswers{},
-	}
-	p.Arms = slices.Clone(c.Arms)
-	for i := range p.Arms {
-		a := &p.Arms[i]
-		a.Mode, a.Dialect = cmp.Or(a.Mode, c.Mode), cmp.Or(a.Dialect, c.Dialect)
-	}
-	for _, step := range []func() error{
-		p.checkArms, p.checkTopK, p.draw, p.checkHaystacks, p.checkFloors, p.checkAlone, p.checkModels,
-		p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+// pricer forecasts what the answer to a question about a haystack costs.
+type pricer interface {
+	Estimate(q source.Question, about source.HaystackInfo) actor.Forecast
 }
 
 // Close closes the benchmark, and the scorer if it is one of the user's own.
@@ -67,111 +43,6 @@ func (p *Plan) Close() error {
 	err := p.Benchmark.Close()
 	if p.External != nil {
 		err = errors.Join(err, p.External.Close())
-	}
-	return err
-}
-
-// checkArms checks that there are arms with different names and that the settings suit them.
-func (p *Plan) checkArms() error {
-	if len(p.Arms) == 0 {
-		return errors.New("nothing to measure: give a target or a baseline")
-	}
-	seen := map[string]bool{}
-	for _, a := range p.Arms {
-		if seen[a.Name] {
-			return fmt.Errorf("%s is given twice; give each target and each baseline once", a.Name)
-		}
-		seen[a.Name] = true
-		if a.daemon() {
-			if _, err := a.Session.DaemonID(); err != nil {
-				return fmt.Errorf("%s: %w", a.Name, err)
-			}
-		}
-		if a.started() {
-			if a.DaemonEnv == nil || !slices.Equal(a.DaemonEnv.Withheld, a.Session.Profile.Withheld) {
-				return fmt.Errorf("%s: the daemon could get credentials of which nobody knows: set Arm.DaemonEnv, and "+
-					"Session.Profile.Withheld to what it withholds", a.Name)
-			}
-			if err := a.Session.Check(); err != nil {
-				return fmt.Errorf("%s: %w", a.Name, err)
-			}
-		}
-		if !a.daemon() && p.Scorer.Needs == scorer.NeedGold {
-			return fmt.Errorf("%s retrieves nothing that --scorer %s could score; use another scorer",
-				a.Name, p.Scorer.Name)
-		}
-	}
-	return nil
-}
-
-// CheckQueue returns an error for a target that workers cannot measure: what a mapping finds by
-// text, and which calls it makes, is known only to the process that asks.
-func (p *Plan) CheckQueue() error {
-	for _, a := range p.Arms {
-		if a.daemon() && a.Session.Foreign != nil {
-			return fmt.Errorf("%s: a target with a mapping, such as an MCP server, cannot be measured by the workers of a queue: "+
-				"leave out --queue, or give the target to a replay of its own", a.Name)
-		}
-	}
-	return nil
-}
-
-// draw draws the sample.
-func (p *Plan) draw() error {
-	items := make([]sample.Item, len(p.Benchmark.Questions))
-	for i, q := range p.Benchmark.Questions {
-		items[i] = sample.Item{ID: q.ID, Stratum: q.Type}
-	}
-	drawn, ids, err := sample.Draw(items, p.Sample)
-	if err != nil {
-		return err
-	}
-	p.Drawn = drawn
-	chosen := map[string]bool{}
-	for _, id := range ids {
-		chosen[id] = true
-	}
-	needed := map[string]bool{}
-	for _, q := range p.Benchmark.Questions {
-		if chosen[q.ID] {
-			p.Questions = append(p.Questions, q)
-			needed[q.Haystack] = true
-		}
-	}
-	for i := range p.Questions {
-		p.byID[p.Questions[i].ID] = &p.Questions[i]
-	}
-	for _, h := range p.Benchmark.Infos() {
-		if needed[h.ID] {
-			p.Haystacks = append(p.Haystacks, h)
-		}
-	}
-	return nil
-}
-
-// checkHaystacks returns an error if there is nothing to fill a brain with.
-func (p *Plan) checkHaystacks() error {
-	if p.Ingest == ingest.None || !slices.ContainsFunc(p.Arms, Arm.daemon) {
-		return nil
-	}
-	if p.Ingest == ingest.Replay && p.Benchmark.Format == dataset.JSONL {
-		return fmt.Errorf("%s has documents and no sessions, which --ingest-mode replay sends; use bulk",
-			p.Benchmark.Path)
-	}
-	for _, h := range p.Haystacks {
-		if h.Sessions == 0 {
-			return fmt.Errorf("%s has no documents for haystack %s; give them with --corpus, "+
-				"or use --ingest-mode none with a daemon that has them", p.Benchmark.Path, h.ID)
-		}
-	}
-	return nil
-}
-
-// checkTopK checks the number of passages.
-func (p *Plan) checkTopK() error {
-	scenario, err := p.asks()
-	if err == nil && (p.TopK < 1 || p.TopK > scenario.MaxTopK) {
-		err = fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
 	}
 	return err
 }
@@ -184,177 +55,10 @@ func (p *Plan) asks() (target.Scenario, error) {
 	return target.ScenarioOf(result.SearchOnly)
 }
 
-// checkFloors checks that the floors are of tags that questions have.
-func (p *Plan) checkFloors() error {
-	tags := map[string]int{}
-	for _, q := range p.Questions {
-		for _, tag := range q.Dataset().Tags {
-			tags[tag]++
-		}
-	}
-	if err := plan.CheckTagFloors(p.Gate.TagFloors, tags); err != nil {
-		return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
-	}
-	return nil
-}
-
-// checkModels checks that there is a model for everything that needs one.
-func (p *Plan) checkModels() error {
-	reads := p.Reader == nil && p.Scorer.Needs != scorer.NeedGold && (p.Style != actor.Full || p.baselines())
-	judges := p.Judge == nil && p.judged()
-	switch {
-	case reads && judges:
-		return errors.New("the judge needs a model: give --judge MODEL, and --model MODEL for the answers")
-	case reads:
-		return errors.New("no model writes the answers: give --model MODEL, or use --scorer retrieval")
-	case judges:
-		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
-	}
-	return nil
-}
-
-// judged reports whether a model judges an answer.
-func (p *Plan) judged() bool {
-	return slices.ContainsFunc(p.Questions, func(q source.Question) bool { return p.Scorer.Asks(q.Dataset().Item()) > 0 })
-}
-
-func (p *Plan) openReader() (err error) {
-	if p.Reader == nil {
-		return nil
-	}
-	if p.reader, err = llm.Open(*p.Reader); err != nil {
-		return fmt.Errorf("--model: %w", err)
-	}
-	return nil
-}
-
 // baselines reports whether an arm is a baseline.
 func (p *Plan) baselines() bool {
-	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return !a.daemon() })
+	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return !a.hasDaemon() })
 }
-
-func (p *Plan) openJudge() (err error) {
-	if !p.judged() {
-		p.Judge = nil
-		return nil
-	}
-	if p.judge, err = llm.Open(*p.Judge); err != nil {
-		return fmt.Errorf("--judge: %w", err)
-	}
-	if err := p.openPanel(); err != nil {
-		return err
-	}
-	c := p.judgedBy(p.judge)
-	c.Cap = p.Cap
-	p.judging, err = p.plannedJudge(c, func(opened llm.Provider, _ *llm.Config) (llm.Provider, error) { return opened, nil })
-	if err != nil {
-		return fmt.Errorf("--judge: %w", err)
-	}
-	return nil
-}
-
-// judgedBy says how the judge judges.
-func (p *Plan) judgedBy(provider llm.Provider) judging.Config {
-	c := judging.Config{
-		Provider: provider, Model: p.Judge.Model, BaseURL: llm.RecordedURL(*p.Judge), ByType: p.Prompts, Prices: p.Prices,
-	}
-	if p.Prompts == nil {
-		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged
-	}
-	return c
-}
-
-// scoredBy returns the scorer with what judges. judge is nil if no model does.
-func (p *Plan) scoredBy(judge *judging.Plan) (scorer.Scorer, error) {
-	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, judge, 0)
-}
-
-// checked reports whether the scorer is checked with answers that are known to be right or wrong. One
-// that compares paths, holds checks or says something else of answers is not.
-func (p *Plan) checked() bool {
-	switch p.Scorer.Needs {
-	case scorer.NeedGold, scorer.NeedChecks:
-		return false
-	}
-	return p.External == nil || p.External.Judges()
-}
-
-// checkQuestions checks that every question can be asked and scored.
-func (p *Plan) checkQuestions() error {
-	scenario, err := p.asks()
-	if err != nil {
-		return err
-	}
-	sc, err := p.scoredBy(p.judging)
-	if err != nil {
-		return err
-	}
-	withGold := 0
-	for _, q := range p.Questions {
-		d := q.Dataset()
-		if err := scenario.Check(d); err != nil {
-			return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
-		}
-		switch err := sc.Check(d.Item()); {
-		case err == nil:
-			withGold++
-		case !errors.Is(err, scorer.ErrNoGold):
-			return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
-		}
-	}
-	if withGold == 0 {
-		return fmt.Errorf("%s: --scorer %s needs gold sessions, which none of the %d questions has; "+
-			"use another scorer", p.Benchmark.Path, p.Scorer.Name, len(p.Questions))
-	}
-	return nil
-}
-
-// checkActors creates the actors that price answers.
-func (p *Plan) checkActors() error {
-	for _, a := range p.Arms {
-		act, err := actor.New(p.actorConfig(a, p.reader, nil, nil))
-		if err != nil {
-			return fmt.Errorf("%s: %w", a.Name, err)
-		}
-		p.actors[a.Name] = act
-		if err := p.priceAnswers(a); err != nil {
-			return fmt.Errorf("%s: %w", a.Name, err)
-		}
-	}
-	return nil
-}
-
-// checkMoney returns an error if the cap cannot be kept, or does not allow a single request.
-func (p *Plan) checkMoney() error {
-	if p.Cap == nil {
-		return nil
-	}
-	for _, a := range p.Arms {
-		if err := p.checkDaemonMoney(a); err != nil {
-			return err
-		}
-	}
-	if p.reader != nil {
-		m, err := llm.NewMeter(p.reader, p.Prices, llm.NewBudget(*p.Cap))
-		if err == nil {
-			err = m.CheckModel(p.Reader.Model)
-		}
-		if err != nil {
-			return fmt.Errorf("--model: %w", err)
-		}
-	}
-	if p.Cache.Mode == llm.CacheOnly {
-		return nil // nothing is sent
-	}
-	if worst, what := p.largestCall(); worst > *p.Cap {
-		return fmt.Errorf("--max-cost-usd %s: one call of the %s may cost %s, so nothing could be asked; "+
-			"raise the cap, or use a cheaper model", plain(*p.Cap), what, worst)
-	}
-	return nil
-}
-
-// plain formats an amount without a dollar sign, as a flag has it.
-func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
 
 // dataset returns the questions as an arm is asked them. What is gold is left out for a baseline,
 // which retrieves nothing: its retrieval cannot be measured.
@@ -362,7 +66,7 @@ func (p *Plan) dataset(a Arm, asked ...source.Question) (dataset.Dataset, error)
 	questions := make([]dataset.Question, len(asked))
 	for i, q := range asked {
 		questions[i] = q.Dataset()
-		if !a.daemon() {
+		if !a.hasDaemon() {
 			questions[i].ExpectedPaths = nil
 		}
 	}
@@ -371,3 +75,40 @@ func (p *Plan) dataset(a Arm, asked ...source.Question) (dataset.Dataset, error)
 
 // sharedBrain is the brain of the pooled setting.
 const sharedBrain = "replay"
+
+// daemons returns the number of arms with one.
+func (p *Plan) daemons() int {
+	n := 0
+	for _, a := range p.Arms {
+		if a.hasDaemon() {
+			n++
+		}
+	}
+	return n
+}
+
+// actorConfig returns how an arm answers. Without a target, the actor only prices answers.
+func (p *Plan) actorConfig(
+	a Arm, reader llm.Provider, t *target.Target,
+	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string,
+) actor.Config {
+	c := actor.Config{
+		Style: p.style(a), Target: t, Prices: p.Prices, TopK: p.TopK, QuestionDate: p.QuestionDate,
+		Benchmark: p.Benchmark, Documents: documents,
+	}
+	if c.Style != actor.Full && reader != nil {
+		c.Reader, c.Model, c.BaseURL = reader, p.Reader.Model, llm.RecordedURL(*p.Reader)
+	}
+	if t == nil && a.hasDaemon() {
+		c.Target = &target.Target{Mode: a.Mode, Dialect: a.Dialect}
+	}
+	return c
+}
+
+// settings returns the settings of an arm's run.
+func (p *Plan) settings(a Arm) result.Settings {
+	s := p.Gate
+	s.DaemonEnv = a.DaemonEnv
+	s.Concurrency, s.TimeoutSeconds = p.Concurrency, p.Timeout.Seconds()
+	return s
+}

@@ -10,8 +10,8 @@ package replay
 import (
 	"time"
 
-	"evalctl/harness"
 	"evalctl/harness/extern"
+	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
@@ -88,49 +88,9 @@ type Cache struct {
 	MaxBytes int64
 }
 
-// Arm is what is measured: the daemon of an SDK, or a baseline.
-type Arm struct {
-	// Name is that of the arm's files.
-	Name string
-	// Baseline is empty for a daemon.
-	Baseline actor.Style
-	// Mode and Dialect are how this daemon is asked; what is empty is that of Config.
-	Mode    string
-	Dialect result.Dialect
-	// Session is how the daemon is started or reached.
-	Session harness.SessionConfig
-	// Reader is the model that a started daemon is configured with, nil if that is not known.
-	Reader *result.ModelID
-	// Models say which models a started daemon was configured with, in any form: brains that were
-	// filled with other ones are not reused.
-	Models []string
-	// Upstream is where the calls of a started daemon to OpenAI-compatible models are sent, counted
-	// under the cap. If it is nil, none are expected, and the daemon gets no key for them.
-	Upstream *llm.Config
-	// Embedding is the paid model with which a started daemon embeds texts, and where that is. Its
-	// calls are counted as well. It is nil if the daemon embeds nothing, or for free.
-	Embedding *llm.Config
-	// Reranker is the model at Upstream with which a started daemon reranks, "" for none.
-	Reranker string
-	// DaemonEnv says which variables a started daemon gets. New rejects a started daemon without it:
-	// its credentials would let the daemon spend what is not counted. Those of Withheld must be in
-	// Session.Profile.Withheld too. Passed are those with which the user lets it pay for what is not
-	// counted.
-	DaemonEnv *result.DaemonEnv
-	Passed    []string
-	// Uncounted is set if the daemon calls something else that may cost money.
-	Uncounted bool
-}
-
-// daemon reports whether the arm has one.
-func (a Arm) daemon() bool { return a.Baseline == "" }
-
-// started reports whether the replay starts the arm's daemon.
-func (a Arm) started() bool { return a.daemon() && a.Session.Endpoint == "" }
-
 // style returns how the arm answers.
 func (c *Config) style(a Arm) actor.Style {
-	if a.daemon() {
+	if a.hasDaemon() {
 		return c.Style
 	}
 	return a.Baseline
@@ -139,7 +99,7 @@ func (c *Config) style(a Arm) actor.Style {
 // scenario returns what results call the arm's way to answer.
 func (c *Config) scenario(a Arm) result.Scenario {
 	switch {
-	case !a.daemon():
+	case !a.hasDaemon():
 		return result.Scenario(a.Baseline)
 	case c.Style == actor.Full:
 		return result.AskBasic
@@ -147,4 +107,12 @@ func (c *Config) scenario(a Arm) result.Scenario {
 		return result.SearchOnly
 	}
 	return result.RetrieveOnly
+}
+
+// Recipe is a recipe of a panel with its model, which is nil for that of Config.Judge.
+type Recipe struct {
+	judging.Recipe
+	Model *llm.Config
+
+	provider llm.Provider // of Model
 }

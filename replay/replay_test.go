@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
 	"evalctl/internal/llm"
@@ -184,6 +185,17 @@ func (p *provider) config(t testing.TB, b *source.Benchmark, limit llm.USD) repl
 	}
 }
 
+// unobserved is an Observer that ignores what it sees.
+type unobserved struct{}
+
+func (unobserved) Controls(result.Controls)        {}
+func (unobserved) Opened(string, *harness.Session) {}
+func (unobserved) Ingested(string, int)            {}
+func (unobserved) Cached(llm.CacheStats)           {}
+func (unobserved) Queued(string)                   {}
+func (unobserved) Asking(string, string, bool)     {}
+func (unobserved) Recorded(string, result.Record)  {}
+
 // run replays in dir, resuming what was begun there.
 func run(t testing.TB, c replay.Config, dir string) ([]replay.Outcome, llm.USD, error) {
 	t.Helper()
@@ -207,7 +219,7 @@ func run(t testing.TB, c replay.Config, dir string) ([]replay.Outcome, llm.USD, 
 		t.Fatal(err)
 	}
 	defer running.Close()
-	out, err := running.Run(t.Context(), replay.Hooks{})
+	out, err := running.Run(t.Context(), unobserved{})
 	for _, o := range out {
 		if o.Result != nil {
 			addsUp(t, o.Result.CostAccounting)

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
@@ -78,11 +80,11 @@ func (r *Running) check(ctx context.Context) error {
 //
 // An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
 // and of files that cannot be read; no question was asked then.
-func (r *Running) Run(ctx context.Context, h Hooks) ([]Outcome, error) {
+func (r *Running) Run(ctx context.Context, o Observer) ([]Outcome, error) {
 	var outcomes []Outcome
 	shared, err := r.plan.begin(r.files, r.kept)
 	if err == nil {
-		outcomes, err = shared.run(ctx, h)
+		outcomes, err = shared.run(ctx, o)
 	}
 	r.over = r.fresh && !begun(outcomes, r.kept) || err == nil && finished(outcomes)
 	return outcomes, err
@@ -109,4 +111,45 @@ func (p *Plan) Files(ctx context.Context, s Store, resume, output, root string) 
 		return s.files(ctx, resume, root, p.Arms)
 	}
 	return defaultFiles(root, p.Arms, time.Now().UTC()), nil
+}
+
+// run runs the arms.
+func (r *replaying) run(ctx context.Context, o Observer) (_ []Outcome, err error) {
+	c := r.plan.Cache
+	if r.cache, err = llm.OpenCache(c.Dir, c.Mode, c.MaxBytes); err != nil {
+		return nil, err
+	}
+	defer func() { o.Cached(r.cache.Stats()) }()
+	r.observer = o
+	r.checked = sync.OnceValues(func() (c *result.Controls, err error) {
+		c, r.unchecked = r.checkScorer(ctx, o.Controls)
+		return c, r.unchecked
+	})
+	var names []string
+	for _, a := range r.plan.Arms {
+		names = append(names, a.Name)
+	}
+	r.steps = newLockstep(names)
+	out := make([]Outcome, len(names))
+	var wg sync.WaitGroup
+	for i := range out {
+		arm := r.newArm(i)
+		wg.Go(func() { out[i] = arm.outcome(ctx) })
+	}
+	wg.Wait()
+	if r.unchecked != nil {
+		return nil, errors.Join(r.unchecked, unopened(out, r.unchecked), r.books.Sync())
+	}
+	return out, errors.Join(r.account(ctx, out), r.books.Sync())
+}
+
+// unopened returns why arms ended for another reason than that the scorer could not be checked.
+func unopened(outcomes []Outcome, unchecked error) error {
+	var errs []error
+	for _, o := range outcomes {
+		if o.Err != nil && !errors.Is(o.Err, unchecked) {
+			errs = append(errs, fmt.Errorf("%s: %w", o.Arm.Name, o.Err))
+		}
+	}
+	return errors.Join(errs...)
 }

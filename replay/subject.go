@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 
 	"evalctl/harness"
 	"evalctl/harness/result"
@@ -13,27 +14,19 @@ import (
 // subject is what an arm measures: a daemon, or a baseline. Its close is called once, whatever else
 // was.
 type subject interface {
-	// open starts or reaches it. The context that it returns ends with ctx, and with the process of a
-	// daemon that was started.
-	open(ctx context.Context) (context.Context, error)
+	// open starts or reaches it, and passes on its session once it is healthy. The context that it
+	// returns ends with ctx, and with the process of a daemon that was started.
+	open(ctx context.Context, healthy func(*harness.Session)) (context.Context, error)
 	// program identifies what was opened; build is that of ingest.Daemon.
 	program() (id result.DaemonID, build string)
 	// fill makes the brains of haystacks ready, and may be called concurrently. with completes how.
 	fill(ctx context.Context, with func(*ingest.Config), haystacks []string) (*ingest.Filled, error)
 	// asks has a configuration ask it as d says, about what was filled. It may be called concurrently.
 	asks(c *harness.Config, d harness.Daemon, reader llm.Provider, filled *ingest.Filled) error
-	// report adds what it has to say after the questions to the result of an arm. Nothing is asked
-	// afterwards.
-	report(ctx context.Context, res *result.Result, filled *ingest.Filled) error
+	// report adds what it has to say after the questions to the result of an arm. What it still asks
+	// keeps to p. Nothing is asked afterwards.
+	report(ctx context.Context, res *result.Result, filled *ingest.Filled, p pace) error
 	close() error
-}
-
-// subjectOf returns what an arm measures.
-func (r *replaying) subjectOf(a Arm) subject {
-	if a.daemon() {
-		return r.place.daemon(&daemon{replaying: r, arm: a, money: newMoneyGate()})
-	}
-	return baseline{r.plan, a}
 }
 
 // baseline is the subject of an arm without a daemon. It has no brains, and nothing to open.
@@ -42,7 +35,9 @@ type baseline struct {
 	arm  Arm
 }
 
-func (baseline) open(ctx context.Context) (context.Context, error) { return ctx, nil }
+func (baseline) open(ctx context.Context, _ func(*harness.Session)) (context.Context, error) {
+	return ctx, nil
+}
 
 func (baseline) program() (id result.DaemonID, build string) { return id, "" }
 
@@ -56,6 +51,30 @@ func (b baseline) asks(c *harness.Config, d harness.Daemon, reader llm.Provider,
 	return err
 }
 
-func (baseline) report(context.Context, *result.Result, *ingest.Filled) error { return nil }
+func (baseline) report(context.Context, *result.Result, *ingest.Filled, pace) error { return nil }
 
 func (baseline) close() error { return nil }
+
+// described is a daemon that each worker starts for itself. This process starts it only to identify
+// it.
+type described struct{ *daemon }
+
+func (d described) open(ctx context.Context, healthy func(*harness.Session)) (context.Context, error) {
+	_, err := d.daemon.open(ctx, healthy)
+	return ctx, errors.Join(err, d.close())
+}
+
+func (d described) fill(
+	ctx context.Context, with func(*ingest.Config), haystacks []string,
+) (*ingest.Filled, error) {
+	config := d.ingest
+	with(&config)
+	filled, err := ingest.Describe(ctx, config, d.plan.Benchmark, haystacks)
+	return filled, asDaemonError(ctx, err)
+}
+
+func (described) asks(*harness.Config, harness.Daemon, llm.Provider, *ingest.Filled) error {
+	return nil
+}
+
+func (described) report(context.Context, *result.Result, *ingest.Filled, pace) error { return nil }

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/replay/gateway"
 	"evalctl/replay/ledger"
 )
 
@@ -26,7 +27,7 @@ type watch struct {
 	// probe searches, to see whether a brain is there.
 	probe *target.Target
 	// money counts the calls that the daemon makes.
-	money *moneyGate
+	money *gateway.Gates
 	*outages
 }
 
@@ -47,14 +48,14 @@ const checkTimeout = 5 * time.Second
 
 // Ask implements harness.Answerer.
 func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
-	defer w.money.enter(ledger.Actor)()
+	defer w.money.Enter(ledger.Actor)()
 	began := time.Now()
 	a, err := w.Answerer.Ask(ctx, q, timeout)
 	f, failed := target.AsFailure(err)
 	if err != nil && !failed {
 		return a, err
 	}
-	if refused := w.money.stopped(); refused != nil {
+	if refused := w.money.Err(); refused != nil {
 		return a, refused // the daemon failed because a model did, or answered with less
 	}
 	refused := slices.ContainsFunc(a.Failed, isRefused)

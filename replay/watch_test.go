@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/replay/gateway"
 )
 
 // scripted answers as a function says.
@@ -73,7 +74,7 @@ func TestWatch(t *testing.T) {
 		"interrupted":      {err: context.Canceled, status: 404, body: gone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &watch{money: newMoneyGate(), outages: &outages{}, probe: searching(t, tt.status, tt.body), Answerer: scripted{func() (target.Answer, error) { return tt.answer, tt.err }}}
+			w := &watch{money: &gateway.Gates{}, outages: &outages{}, probe: searching(t, tt.status, tt.body), Answerer: scripted{func() (target.Answer, error) { return tt.answer, tt.err }}}
 			_, err := w.Ask(t.Context(), dataset.Question{ID: "q", Question: "Which?", Brain: "b"}, time.Second)
 			if got := errors.Is(err, harness.ErrDaemonDied); got != tt.died || w.count() != tt.restarts {
 				t.Errorf("got %v, %d restarts", err, w.count())
@@ -89,7 +90,7 @@ func TestWatch(t *testing.T) {
 func TestWatchCountsOnce(t *testing.T) {
 	var all sync.WaitGroup
 	all.Add(4)
-	w := &watch{money: newMoneyGate(), outages: &outages{}, probe: searching(t, 200, `{"chunks": [{"chunk_id": "c", "score": 1}]}`), Answerer: scripted{func() (target.Answer, error) {
+	w := &watch{money: &gateway.Gates{}, outages: &outages{}, probe: searching(t, 200, `{"chunks": [{"chunk_id": "c", "score": 1}]}`), Answerer: scripted{func() (target.Answer, error) {
 		all.Done()
 		all.Wait()
 		return target.Answer{Failed: []result.Failure{refusal}}, nil

@@ -11,21 +11,49 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
-	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
-	"evalctl/replay/ingest"
+	"evalctl/internal/terminal"
 	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
-	"evalctl/replay/source"
-	"evalctl/scorer"
 )
+
+// Handler prepares for the runs of a queue. It implements queue.Handler.
+type Handler struct {
+	// Plan returns the plan of a run, from the flags with which it was begun.
+	Plan func(ctx context.Context, flags map[string]any) (*Plan, error)
+	// Print prints a line, and may be called concurrently.
+	Print func(name, format string, args ...any)
+}
+
+// Notice implements queue.Handler.
+func (h *Handler) Notice(text string) { h.Print("warning", "%s", terminal.Line(text)) }
+
+// Begin implements queue.Handler.
+func (h *Handler) Begin(ctx context.Context, j queue.Job) (queue.Worker, error) {
+	flags := map[string]any{}
+	if err := json.Unmarshal(j.Options, &flags); err != nil {
+		return nil, fmt.Errorf("its flags are those of another version of evalctl: %w", err)
+	}
+	plan, err := h.Plan(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	w, err := plan.newWorker(j.Books)
+	if err != nil {
+		return nil, errors.Join(err, plan.Close())
+	}
+	h.Print("run", "%s  %s  %s  %s", j.ID, terminal.Line(plan.Benchmark.Path),
+		figure.Count(len(plan.Questions), "question"), figure.Count(len(plan.Arms), "arm"))
+	return w, nil
+}
 
 // worker answers questions of a run that another process has put on the queue. It opens an arm's
 // daemon before it takes questions of the arm, and fills a brain with the first question about its
 // haystack. Brains of a daemon that was running already are filled by the process that has the run.
 // It is safe for concurrent use.
 type worker struct {
-	*replaying
+	means
 	arms map[string]*workerArm
 }
 
@@ -34,7 +62,7 @@ var _ queue.Worker = (*worker)(nil)
 // newWorker returns a worker for the plan of a run whose money is in books. The caller must call
 // Close, which closes the plan too.
 func (p *Plan) newWorker(books ledger.Books) (_ *worker, err error) {
-	w := &worker{replaying: &replaying{plan: p, ledger: books, place: here{}}, arms: map[string]*workerArm{}}
+	w := &worker{means: means{plan: p, books: books}, arms: map[string]*workerArm{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
@@ -131,7 +159,7 @@ func (a *workerArm) acquire() *openedArm {
 	defer a.mu.Unlock()
 	if a.current == nil {
 		a.current = &openedArm{
-			armRun: a.worker.newArm(a.arm, a.data), want: a.want, kept: map[string]*workerBrain{},
+			measured: a.worker.measured(a.arm, a.data, func(d *daemon) subject { return d }), want: a.want, kept: map[string]*workerBrain{},
 		}
 	}
 	a.current.active.Add(1)
@@ -189,143 +217,4 @@ func (a *workerArm) failed(ctx context.Context, o *openedArm, err error) queue.O
 	}
 	a.drop(o) // it may be resumed with more money, or another judge
 	return queue.Outcome{Stop: stopOf(err)}
-}
-
-// openedArm is an arm whose daemon runs.
-type openedArm struct {
-	armRun
-	active sync.WaitGroup
-
-	once   sync.Once
-	failed error
-	watch  context.Context // ends with the daemon
-	score  scorer.Scorer
-	want   armIdentity
-	have   armIdentity
-
-	mu   sync.Mutex
-	kept map[string]*workerBrain
-}
-
-// workerBrain is a brain that is filled once.
-type workerBrain struct {
-	mu     sync.Mutex
-	filled *ingest.Filled
-}
-
-// opened opens the arm once, and returns why that failed.
-func (o *openedArm) opened(ctx context.Context) error {
-	o.once.Do(func() {
-		if o.failed = o.start(context.WithoutCancel(ctx)); o.failed == nil {
-			o.failed = o.want.check(o.have)
-		}
-	})
-	return o.failed
-}
-
-// answer asks and scores a question, after an earlier try unless that is nil.
-func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byte) (rec result.Record, err error) {
-	if err := o.opened(ctx); err != nil {
-		return rec, err
-	}
-	tries := map[int]result.Record{}
-	if earlier != nil {
-		if err := json.Unmarshal(earlier, &rec); err != nil {
-			return rec, fmt.Errorf("the earlier try at question %q: %w", q.ID, err)
-		}
-		tries[0] = rec
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(o.watch, func() { stop(context.Cause(o.watch)) })()
-	filled, err := o.brain(ctx, q.Haystack)
-	if err != nil {
-		return rec, err
-	}
-	return o.drive(ctx, q, filled, tries)
-}
-
-// drive runs one question, which has the index 0 among the earlier tries.
-func (o *openedArm) drive(
-	ctx context.Context, q source.Question, filled *ingest.Filled, earlier map[int]result.Record,
-) (rec result.Record, err error) {
-	brains, err := o.brains(filled)
-	if err != nil {
-		return rec, err
-	}
-	data, err := o.plan.dataset(o.arm, q)
-	if err != nil {
-		return rec, err
-	}
-	var last lastRecord
-	config := harness.Config{
-		Dataset: data, Scorer: o.grading(o.score, filled), TopK: o.plan.TopK, Concurrency: 1,
-		Earlier: earlier, Observer: &last,
-	}
-	if err := o.asks(&config, filled, brains); err != nil {
-		return rec, err
-	}
-	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
-		return rec, err
-	}
-	if err := filled.Err(); err != nil {
-		return rec, fmt.Errorf("find the gold in what was retrieved: %w", err)
-	}
-	if last.Record == nil {
-		return rec, fmt.Errorf("question %q of %s has no outcome", q.ID, o.arm.Name)
-	}
-	return *last.Record, nil
-}
-
-// lastRecord is a pipeline.Observer that has the last finished record.
-type lastRecord struct{ *result.Record }
-
-func (*lastRecord) Asking(string, bool) {}
-
-func (l *lastRecord) Recorded(rec result.Record) { l.Record = &rec }
-
-// start opens the daemon, and what is the same for all questions.
-func (o *openedArm) start(ctx context.Context) (err error) {
-	if o.watch, err = o.subject.open(ctx); err != nil {
-		return asDaemonError(ctx, err)
-	}
-	o.have = o.identity()
-	sc, err := o.scorer(o.arm.Name, o.cache.Wrap)
-	if err != nil {
-		return err
-	}
-	o.score = scorer.NewDual(sc, o.originals())
-	return nil
-}
-
-// keptBrains is how many brains a worker remembers to have filled. Others are looked up again.
-const keptBrains = 256
-
-// brain returns the brain of a haystack, filled. Another process fills those of a daemon that was
-// running already.
-func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled, error) {
-	ids := []string{haystack}
-	if o.plan.Shared {
-		haystack, ids = "", o.haystacks()
-	}
-	o.mu.Lock()
-	b := o.kept[haystack]
-	if b == nil {
-		if len(o.kept) >= keptBrains {
-			clear(o.kept)
-		}
-		b = &workerBrain{}
-		o.kept[haystack] = b
-	}
-	o.mu.Unlock()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.filled != nil {
-		return b.filled, nil
-	}
-	filled, err := o.subject.fill(ctx, func(c *ingest.Config) { c.Find = !o.arm.started() }, ids)
-	if err == nil {
-		b.filled = filled
-	}
-	return filled, err
 }

@@ -80,7 +80,7 @@ func (c *replayCmd) planError(ctx context.Context, err error) error {
 // measure runs the arms and reports.
 func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Terminal, plan *replay.Plan,
 	running *replay.Running, progress *display.Progress) error {
-	outcomes, err := running.Run(ctx, progress.Hooks())
+	outcomes, err := running.Run(ctx, progress)
 	progress.Done()
 	if err != nil {
 		return errors.Join(err, c.end(t, running, err))

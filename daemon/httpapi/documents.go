@@ -29,6 +29,7 @@ func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer content.Close()
+	requestOf(r).end() // the client may take long to read, and nothing of it is held in memory
 	return writeFrom(w, http.StatusOK, protocol.TypeBytes, size, content)
 }
 

@@ -40,22 +40,21 @@ func newGates(processors int) map[kind]*admission.Gate {
 
 // arrive lets the work of a request pass its gate. A request with a body passes it in begin, since
 // its client may take long to send the body. A retrieval passes it in daemon/search, since the
-// documents may have to be read first, or a model be asked. The caller must call leave in the end.
-func (a *API) arrive(r *http.Request, rt route) (_ *http.Request, leave func(), err error) {
+// documents may have to be read first, or a model be asked. The caller must call end.
+func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	gate, state := a.gates[rt.kind], requestOf(r)
 	if gate == nil {
-		return r, func() {}, nil
+		return r, nil
 	}
 	ctx := admission.With(r.Context(), gate, state.tenant())
 	if rt.kind == kindSearch || rt.kind == kindAsk {
-		return r.WithContext(ctx), func() {}, nil
+		return r.WithContext(ctx), nil
 	}
-	state.gate, state.leave = gate, func() {}
+	state.gate = gate
 	if rt.method() == http.MethodPost || rt.method() == http.MethodPut {
-		return r, func() { state.leave() }, nil
+		return r, nil
 	}
-	err = state.begin(ctx)
-	return r, func() { state.leave() }, err
+	return r, state.begin(ctx)
 }
 
 // begin waits until the work of the request may begin. Only the first call has an effect.
@@ -70,6 +69,14 @@ func (state *request) begin(ctx context.Context) error {
 		state.leave = leave
 	}
 	return err
+}
+
+// end lets other work pass the gate. Only the first call has an effect.
+func (state *request) end() {
+	if leave := state.leave; leave != nil {
+		state.leave = nil
+		leave()
+	}
 }
 
 // tenant returns whose work the request is. It is empty without keys.

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/memory"
@@ -67,7 +69,12 @@ var outcomes = []struct {
 	match func(error) bool
 	outcome
 }{
-	// Why a brain cannot be used. First, because the causes may be any errors.
+	// What has to be repaired first, whatever failed because of it.
+	{is(syscall.ENOSPC), outcome{507, protocol.CodeStorageFull, "Disk is full", false, true}},
+	{is(syscall.EDQUOT), outcome{507, protocol.CodeStorageFull, "Disk is full", false, true}},
+	{is(syscall.EROFS), outcome{503, protocol.CodeReadOnly, "Disk is read-only", false, true}},
+
+	// Why a brain cannot be used. Before others, because the causes may be any errors.
 	{is(store.ErrSchemaVersion), outcome{501, protocol.CodeSchemaVersion, "Written by a newer program", false, false}},
 	{is(store.ErrDamaged), outcome{503, protocol.CodeBrainUnavailable, "Brain is damaged", false, false}},
 	{is(store.ErrLocked), outcome{503, protocol.CodeBrainLocked, "Brain is in use by another program", true, false}},
@@ -109,7 +116,7 @@ var outcomes = []struct {
 	{is(admission.ErrOverloaded), outcome{503, protocol.CodeOverloaded, "Overloaded", true, false}},
 	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(brain.ErrClosed), outcome{503, "shutting_down", "Shutting down", true, false}},
-	{is(store.ErrReadOnly), outcome{503, "read_only", "Store is closed or read-only", true, false}},
+	{is(store.ErrReadOnly), outcome{503, protocol.CodeReadOnly, "Store is closed or read-only", true, false}},
 	{is(errDeadline), outcome{504, protocol.CodeTimeout, "Deadline exceeded", true, false}},
 	{is(context.DeadlineExceeded), outcome{504, protocol.CodeTimeout, "Timeout", true, false}},
 	{func(error) bool { return true }, outcome{500, protocol.CodeInternal, "Internal error", false, true}},
@@ -147,7 +154,13 @@ func (o outcome) detail(err error, requestID string) string {
 		return e.Reason // the cause is for the operator
 	}
 	if o.hidden {
-		return "the daemon's log has the reason under request " + requestID
+		return cmp.Or(remedies[o.code], "the daemon's log has the reason under request "+requestID)
 	}
 	return err.Error()
+}
+
+// remedies are the details of failures of the disk, by code. The texts of the errors have paths.
+var remedies = map[string]string{
+	protocol.CodeStorageFull: "the disk of the daemon is full: free space on it, then try again",
+	protocol.CodeReadOnly:    "the disk of the daemon is read-only: make it writable, then try again",
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"evalctl/daemon/brain"
@@ -22,6 +24,7 @@ import (
 )
 
 func TestOutcomes(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "journal", Err: syscall.ENOSPC}
 	tests := []struct {
 		err       error
 		status    int
@@ -65,6 +68,9 @@ func TestOutcomes(t *testing.T) {
 		{admission.ErrOverloaded, 503, "overloaded", true, false},
 		{errShuttingDown, 503, "shutting_down", true, false},
 		{brain.ErrClosed, 503, "shutting_down", true, false},
+		{&store.Error{Op: "write", Path: "a", Err: full}, 507, "insufficient_storage", false, true},
+		{&store.Error{Op: "write", Path: "a", Err: fmt.Errorf("%w: an earlier commit failed: %w", store.ErrReadOnly, full)}, 507, "insufficient_storage", false, true},
+		{fmt.Errorf("%w: %w", brain.ErrOpen, &fs.PathError{Op: "open", Path: "lock", Err: syscall.EROFS}), 503, "read_only", false, true},
 		{&store.Error{Op: "write", Path: "a", Err: store.ErrReadOnly}, 503, "read_only", true, false},
 		{context.DeadlineExceeded, 504, "timeout", true, false},
 		{store.ErrSchemaVersion, 501, "unsupported_schema_version", false, false},

@@ -21,6 +21,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
+	"evalctl/internal/admission"
 )
 
 // startLarge starts a server with a document large.bin of 32 MiB in a file store.
@@ -106,6 +107,28 @@ func TestStalledClientIsDisconnected(t *testing.T) {
 	}
 	if log := s.log.String(); !strings.Contains(log, os.ErrDeadlineExceeded.Error()) {
 		t.Errorf("log: %s", log)
+	}
+}
+
+// TestStalledClientHoldsNoSlot: while a client does not read its document, others read theirs.
+func TestStalledClientHoldsNoSlot(t *testing.T) {
+	s, _ := startLarge(t)
+	s.limit(admission.Config{Slots: 1})
+	s.put(t, "small.md", "kettle")
+	srv := httptest.NewServer(s.api)
+	defer srv.Close()
+	c, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() // before srv, which waits for the response
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", largeTarget)
+	if _, err := io.ReadFull(c, make([]byte, len("HTTP/1.1 200"))); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(t, 200, "GET", "/v1/brains/eval/documents/stat?path=small.md", "")
+	if got := s.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path=small.md", ""); got != "kettle" {
+		t.Errorf("read %q", got)
 	}
 }
 

@@ -122,11 +122,11 @@ func (a *API) handle(rt route) {
 		if gate := a.gates[rt.kind]; gate != nil && gate.Refuse(requestOf(r).tenant()) {
 			return refuse(r)
 		}
-		r, leave, err := a.arrive(r, rt)
+		defer requestOf(r).end()
+		r, err := a.arrive(r, rt)
 		if err != nil {
 			return err
 		}
-		defer leave()
 		if ofBrain {
 			return a.serveBrain(w, r, rt)
 		}

@@ -37,6 +37,8 @@ const (
 	CodeBrainLocked      = "brain_locked"               // 503: by another program
 	CodeStoreUnavailable = "store_unavailable"          // 503: the database does not answer
 	CodeOverloaded       = "overloaded"                 // 503: nothing was done, because too much waits
+	CodeReadOnly         = "read_only"                  // 503: nothing can be written
+	CodeStorageFull      = "insufficient_storage"       // 507: the disk of the daemon is full
 	CodeSchemaVersion    = "unsupported_schema_version" // 501: written by a newer program
 )
 

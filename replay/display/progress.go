@@ -14,7 +14,9 @@ import (
 	"evalctl/replay"
 )
 
-// Progress reports the progress of a replay: first the sessions that were written, then the
+var _ replay.Observer = (*Progress)(nil)
+
+// Progress is the replay.Observer that shows the progress of a replay: first the sessions that were written, then the
 // questions of all arms together.
 type Progress struct {
 	t    *terminal.Terminal
@@ -55,16 +57,8 @@ func (p *Progress) Begin(r *replay.Running) {
 	p.running = r
 }
 
-// Hooks are what the replay calls.
-func (p *Progress) Hooks() replay.Hooks {
-	return replay.Hooks{
-		Controls: p.controls, Opened: p.opened, Ingested: p.ingested, Asking: p.asking, Recorded: p.recorded,
-		Cached: p.cached, Queued: func(string) { p.start() },
-	}
-}
-
-// controls warns at once of a scorer that cannot be trusted or checked.
-func (p *Progress) controls(c result.Controls) {
+// Controls warns at once of a scorer that cannot be trusted or checked.
+func (p *Progress) Controls(c result.Controls) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	right, wrong := c.Judged()
@@ -78,8 +72,8 @@ func (p *Progress) controls(c result.Controls) {
 	}
 }
 
-// cached warns of a cache that does not work, because replies are then paid for again.
-func (p *Progress) cached(s llm.CacheStats) {
+// Cached warns of a cache that does not work, because replies are then paid for again.
+func (p *Progress) Cached(s llm.CacheStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Failed > 0 {
@@ -91,7 +85,8 @@ func (p *Progress) cached(s llm.CacheStats) {
 	}
 }
 
-func (p *Progress) opened(arm string, s *harness.Session) {
+// Opened prints which daemon it is.
+func (p *Progress) Opened(arm string, s *harness.Session) {
 	p.aside(func() { progress.Daemon(p.t, arm, s) })
 }
 
@@ -109,8 +104,8 @@ func (p *Progress) aside(write func()) {
 // ingestInterval is how often the number of written sessions is printed.
 const ingestInterval = 2 * time.Second
 
-// ingested prints how many sessions the brains have. The last one is always printed.
-func (p *Progress) ingested(_ string, n int) {
+// Ingested prints how many sessions the brains have. The last one is always printed.
+func (p *Progress) Ingested(_ string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sessions += n
@@ -121,14 +116,19 @@ func (p *Progress) ingested(_ string, n int) {
 	p.t.Field("ingest", "%d/%d sessions", p.sessions, p.of)
 }
 
-func (p *Progress) asking(arm, id string, begin bool) {
+// Queued starts the display of answers.
+func (p *Progress) Queued(string) { p.start() }
+
+// Asking shows which questions are in progress.
+func (p *Progress) Asking(arm, id string, begin bool) {
 	p.mu.Lock()
 	p.begun[arm] = true
 	p.mu.Unlock()
 	p.start().Asking(p.name(arm, id), begin)
 }
 
-func (p *Progress) recorded(arm string, rec result.Record) {
+// Recorded counts a finished question.
+func (p *Progress) Recorded(arm string, rec result.Record) {
 	answers := p.start()
 	p.known.Lock()
 	p.finished[arm]++

@@ -3,7 +3,6 @@ package requirements
 import (
 	"context"
 	"net/http"
-	"strings"
 )
 
 // ownBrain addresses the check's brain itself.
@@ -16,14 +15,7 @@ func freshName(c *client) string { return c.brain + "x" }
 // it. In string fields, "{new}" is replaced with freshName.
 func createBrainThen(fields object, status int, assertions []assertion, then ...step) step {
 	return func(ctx context.Context, c *client) error {
-		sent := object{}
-		for name, v := range fields {
-			if s, ok := v.(string); ok {
-				v = strings.ReplaceAll(s, "{new}", freshName(c))
-			}
-			sent[name] = v
-		}
-		res, err := c.do(ctx, daemonRequest(http.MethodPost, "/v1/brains").withJSON(sent))
+		res, err := c.do(ctx, daemonRequest(http.MethodPost, "/v1/brains").withJSON(filledIn(fields, freshName(c))))
 		if err != nil {
 			return err
 		}

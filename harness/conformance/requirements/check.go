@@ -70,7 +70,7 @@ const (
 )
 
 // requiring returns the checks with a need.
-func requiring(need need, checks ...check) []check {
+func requiring(need need, checks []check) []check {
 	for i := range checks {
 		checks[i].needs = need
 	}
@@ -80,11 +80,11 @@ func requiring(need need, checks ...check) []check {
 // unmet returns why a check cannot be judged, or "".
 func (d *Target) unmet(need need) string {
 	switch {
-	case need == needToken && d.tokens.own == "":
+	case need == needToken && d.config.Token == "":
 		return "needs a token"
-	case need == needReadOnlyToken && (d.tokens.own == "" || d.tokens.readOnly == ""):
+	case need == needReadOnlyToken && (d.config.Token == "" || d.config.ReadOnlyToken == ""):
 		return "needs a token, and a read-only token"
-	case need == needOtherTenant && (d.tokens.own == "" || d.tokens.otherTenant == ""):
+	case need == needOtherTenant && (d.config.Token == "" || d.config.OtherTenantToken == ""):
 		return "needs a token, and a token of another tenant"
 	case (need == needMCP || need == needLocalMCP) && d.tools == nil:
 		return "needs an MCP server"

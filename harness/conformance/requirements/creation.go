@@ -30,7 +30,7 @@ func (d *Target) createBrain(ctx context.Context) (id string, err error) {
 }
 
 func (d *Target) postBrain(ctx context.Context, name string) (*response, error) {
-	r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(brainShapes[d.creation.shape](name))
+	r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(d.creation.body(name))
 	res, err := d.send(ctx, r, "")
 	if err != nil {
 		return nil, fmt.Errorf("create a brain: %w", err)
@@ -65,7 +65,7 @@ func (d *Target) createByPut(ctx context.Context, id string) error {
 func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 	name := newBrainName()
 	for {
-		res, err := d.postBrainPatiently(ctx, name)
+		res, err := d.patiently(ctx, time.Second, func() (*response, error) { return d.postBrain(ctx, name) })
 		if err != nil {
 			return "", err
 		}
@@ -82,28 +82,6 @@ func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 			d.creation.shape++
 		default:
 			return "", notCreated(res)
-		}
-	}
-}
-
-// postBrainPatiently is postBrain for a daemon whose rate limit may be reached already, or that
-// fails now and then.
-func (d *Target) postBrainPatiently(ctx context.Context, name string) (*response, error) {
-	const tries, pause = 3, time.Second
-	var failed []*exchange
-	for try := 1; ; try++ {
-		res, err := d.postBrain(ctx, name)
-		if err == nil && res.status/100 == 2 {
-			d.routes.strayed(failed)
-		}
-		if err != nil || !mayPass(res.status) || try == tries {
-			return res, err
-		}
-		failed = append(failed, res.seen)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return res, nil
 		}
 	}
 }

@@ -1,4 +1,6 @@
-package replay
+// Package verdict says what the grade of a question means: the verdict on its answer and, if it was
+// lost, what lost it.
+package verdict
 
 import (
 	"context"
@@ -11,38 +13,44 @@ import (
 	"evalctl/scorer"
 )
 
-// verdicts is a pipeline.Scorer that adds the verdict and the loss to the grade of another one.
-type verdicts struct {
+// Scorer is a pipeline.Scorer that adds the verdict and the loss to the grade of another one.
+type Scorer struct {
 	pipeline.Scorer
-	plan *Plan
-	arm  Arm
-	// documents finds the documents of chunks, nil for a baseline.
-	documents harness.Documents
+	// Questions has all that are scored, by id.
+	Questions map[string]*source.Question
+	// TopK is how many documents a daemon was asked for.
+	TopK int
+	// Reads is set if a reader wrote the answers, Judged if a model judged them, and Retrieves if a
+	// daemon chose what the reader saw.
+	Reads, Judged, Retrieves bool
+	// Gold is set if what was retrieved is scored, and no answer. Documents then finds the documents
+	// of chunks.
+	Gold      bool
+	Documents harness.Documents
 }
 
 // Score implements pipeline.Scorer.
-func (r verdicts) Score(ctx context.Context, rec result.Record) (result.Record, error) {
-	graded, err := r.Scorer.Score(ctx, rec)
+func (s Scorer) Score(ctx context.Context, rec result.Record) (result.Record, error) {
+	graded, err := s.Scorer.Score(ctx, rec)
 	if err == nil {
-		r.complete(&graded)
+		s.complete(&graded)
 	}
 	return graded, err
 }
 
 // complete adds the verdict and the loss to a record.
-func (r verdicts) complete(rec *result.Record) {
-	q := r.plan.byID[rec.ID]
-	abstention := q.Abstention && r.plan.Scorer.Needs != scorer.NeedGold // which scores no answer
+func (s Scorer) complete(rec *result.Record) {
+	q := s.Questions[rec.ID]
+	abstention := q.Abstention && !s.Gold
 	if rec.Original == nil {
-		rec.Original = r.originalRetrieval(rec, q)
+		rec.Original = s.originalRetrieval(rec, q)
 	}
 	if o := rec.Original; o != nil && q.Erratum != nil {
 		o.Reference = q.Erratum.OriginalAnswer
 		o.Verdict = originalOf(o, abstention)
 	}
 	rec.JudgeVerdict = verdictOf(rec, abstention)
-	reads, judged := r.plan.scenario(r.arm).Reads(), r.plan.judging != nil && r.plan.Prompts != nil
-	rec.Cause = causeOf(rec, abstention, reads, judged, r.arm.daemon(), r.plan.TopK)
+	rec.Cause = s.cause(rec, abstention)
 	if q.Erratum != nil && q.Erratum.Exclude {
 		*rec = setAside(*rec, abstention)
 	}
@@ -50,15 +58,15 @@ func (r verdicts) complete(rec *result.Record) {
 
 // originalRetrieval returns the score of what was retrieved by the gold before errata, nil if
 // retrieval is not scored or the gold is the same.
-func (r verdicts) originalRetrieval(rec *result.Record, q *source.Question) *result.Original {
+func (s Scorer) originalRetrieval(rec *result.Record, q *source.Question) *result.Original {
 	e := q.Erratum
-	if r.plan.Scorer.Needs != scorer.NeedGold || e == nil || e.Exclude || rec.Outcome != result.Scored ||
+	if !s.Gold || e == nil || e.Exclude || rec.Outcome != result.Scored ||
 		len(e.OriginalGold) == 0 || slices.Equal(e.OriginalGold, q.Gold) {
 		return nil
 	}
 	gold, asked := result.Gold(e.OriginalGold), q.Dataset()
-	found := result.CompareWithGold(gold, rec.Retrieved, r.plan.TopK, func(c result.Chunk) []string {
-		return r.documents.Documents(asked, c, gold)
+	found := result.CompareWithGold(gold, rec.Retrieved, s.TopK, func(c result.Chunk) []string {
+		return s.Documents.Documents(asked, c, gold)
 	})
 	v := scorer.Verdict{Scored: true, Score: found.Recall}
 	return &result.Original{Score: &v.Score, Passed: v.Passed()}

@@ -1,4 +1,4 @@
-package replay
+package verdict
 
 import (
 	"slices"
@@ -15,11 +15,9 @@ import (
 // reference. A longer one may contain it among much else.
 const suspectWords = 60
 
-// causeOf returns what lost a finished question, empty if it passed or does not count. The first
-// stage that failed is blamed: a reader that declines because the gold was not retrieved is not at
-// fault. wrote reports whether a reader wrote the answer, judged whether a model judged it,
-// retrieves whether a daemon chose what the reader saw.
-func causeOf(r *result.Record, abstention, wrote, judged, retrieves bool, topK int) result.Cause {
+// cause returns what lost a finished question, empty if it passed or does not count. The first stage
+// that failed is blamed: a reader that declines because the gold was not retrieved is not at fault.
+func (s Scorer) cause(r *result.Record, abstention bool) result.Cause {
 	switch {
 	case r.Passed || r.Outcome == result.NoGold:
 		return ""
@@ -29,17 +27,17 @@ func causeOf(r *result.Record, abstention, wrote, judged, retrieves bool, topK i
 		return result.CauseDaemon
 	case r.Outcome == result.Unscored:
 		return result.CauseUnscored
-	case wrote && judged && !abstention && hasReference(r):
+	case s.Reads && s.Judged && !abstention && hasReference(r):
 		return result.CauseJudgeSuspect
-	case wrote && abstention:
+	case s.Reads && abstention:
 		return result.CauseAbstain
-	case !allRetrieved(r, topK) && r.DeepRank != nil && *r.DeepRank > 0:
+	case !allRetrieved(r, s.TopK) && r.DeepRank != nil && *r.DeepRank > 0:
 		return result.CauseRankBurial
-	case !allRetrieved(r, topK):
+	case !allRetrieved(r, s.TopK):
 		return result.CauseMissRetrieval
-	case retrieves && r.Retrieval == nil:
+	case s.Retrieves && r.Retrieval == nil:
 		return result.CauseUnknown
-	case wrote && scorer.Declines(r.Answer):
+	case s.Reads && scorer.Declines(r.Answer):
 		return result.CauseAbstain
 	}
 	return result.CauseReader

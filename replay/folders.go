@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,36 @@ import (
 
 	"evalctl/harness/judging"
 )
+
+// CheckFolders finds folders of a worker that no replay could use: that of its files, and that of the
+// cache. Either may be empty.
+func CheckFolders(files, cache string) error {
+	if files != "" {
+		if info, err := os.Stat(files); err != nil {
+			return fmt.Errorf("--files: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("--files %s is a file; give the folder with the files of replays", files)
+		}
+	}
+	if cache == "" {
+		return nil
+	}
+	return CheckFolder(cache)
+}
+
+// CheckFolder creates the cache folder if it does not exist, and returns an error unless files can
+// be created in it.
+func CheckFolder(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	var probe *os.File
+	if err == nil {
+		probe, err = os.CreateTemp(dir, ".probe-*")
+	}
+	if err != nil {
+		return fmt.Errorf("cache folder: %w; give another one with --cache-dir", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
 
 // Relocate changes the options of a replay that was begun on another machine: files that are not
 // here are searched by their names in dir, which may be empty.

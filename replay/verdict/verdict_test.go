@@ -1,4 +1,4 @@
-package replay
+package verdict
 
 import (
 	"testing"
@@ -68,7 +68,8 @@ func TestCause(t *testing.T) {
 		"declines, gold unknown": {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "I don't know."}, want: result.CauseUnknown},
 		"baseline":               {baseline: true, r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "Blue"}, want: result.CauseReader},
 	} {
-		if got := causeOf(&tt.r, tt.abstention, !tt.silent, !tt.exact, !tt.baseline, topK); got != tt.want {
+		s := Scorer{TopK: topK, Reads: !tt.silent, Judged: !tt.exact, Retrieves: !tt.baseline}
+		if got := s.cause(&tt.r, tt.abstention); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}

@@ -1,0 +1,157 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"evalctl/harness"
+	"evalctl/harness/aggregate"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/replay/ingest"
+)
+
+// armRun measures one arm in the process that has the replay.
+type armRun struct {
+	measured
+	run *replaying
+
+	resumed bool // an earlier process has begun to measure the arm
+	tally   *aggregate.ReplaySum
+	// controls is what was found when the scorer was checked, nil for one that need not be.
+	controls *result.Controls
+}
+
+// newArm returns the measuring of the i-th arm.
+func (r *replaying) newArm(i int) *armRun {
+	return &armRun{measured: r.measured(r.plan.Arms[i], r.data[i], r.kept.uses), run: r, tally: aggregate.NewReplay()}
+}
+
+// outcome measures the arm, and leaves the lockstep at the end.
+func (r *armRun) outcome(ctx context.Context) Outcome {
+	defer r.run.steps.leave(r.arm.Name)
+	out := Outcome{Arm: r.arm}
+	if res, ok := r.run.done[r.arm.Name]; ok {
+		out.Result, out.Path = &res, r.files.result(r.arm)
+		return out
+	}
+	defer func() { out.Err = errors.Join(out.Err, r.subject.close()) }()
+	opened, err := r.subject.open(ctx, func(s *harness.Session) { r.run.observer.Opened(r.arm.Name, s) })
+	if err != nil {
+		out.Err = asDaemonError(ctx, err)
+		return out
+	}
+	if r.controls, out.Err = r.run.checked(); out.Err == nil {
+		r.measure(opened, &out)
+	}
+	return out
+}
+
+// measure fills the brains and asks the questions.
+func (r *armRun) measure(ctx context.Context, out *Outcome) {
+	j, resumed, err := r.files.open(r.arm, r.identity().Identity, r.books)
+	if err != nil {
+		out.Err = err
+		return
+	}
+	defer j.Close()
+	out.Journal, r.resumed = j.Path(), resumed
+	if !r.controls.Valid() || !r.controls.Enough() {
+		r.refuse(ctx, j, out)
+		return
+	}
+	filled, err := r.run.kept.prepare(ctx, &r.measured, j, r.run.observer)
+	if err != nil {
+		out.Err = err
+		return
+	}
+	r.ask(ctx, j, filled, out)
+}
+
+// ask asks the questions that the journal does not have, and writes the result.
+func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Filled, out *Outcome) {
+	config, err := r.config(filled)
+	if err != nil {
+		out.Err = err
+		return
+	}
+	ended, err := harness.Measure(ctx, config, j)
+	if err != nil {
+		out.Err = err
+		return
+	}
+	if err := r.finish(ctx, &ended.Result, filled); err != nil {
+		out.Err = errors.Join(ended.Stopped, err)
+		return
+	}
+	if out.Path, out.Err = ended.Write(); out.Path != "" {
+		out.Result = &ended.Result
+	}
+}
+
+// config returns the pipeline of the arm's run.
+func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
+	p := r.plan
+	config := harness.Config{
+		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
+		Notes: harness.Notes{CapUSD: r.books.Cap(), Settings: p.settings(r.arm)},
+	}
+	if p.judging != nil {
+		config.Notes.UnpricedModel = p.judging.UnpricedModel()
+	}
+	brains, err := r.brains(filled)
+	if err != nil {
+		return config, err
+	}
+	config.Notes.Brains = harness.BrainInfos(brains)
+	if err := r.asks(&config, filled, brains); err != nil {
+		return config, err
+	}
+	return config, r.run.kept.stages(&r.measured, &config, filled, r.pace())
+}
+
+// finish adds the figures of a replay to the result, and has the subject add its own.
+func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.Filled) error {
+	if err := filled.Err(); err != nil {
+		return fmt.Errorf("find the gold in what was retrieved: %w", err)
+	}
+	res.Replay = r.plan.manifest(r.arm, r.controls)
+	if len(filled.Brains) > 0 {
+		res.Replay.Ingest = &filled.Report
+	}
+	res.Replay.Together = r.run.kept.together(r.plan, r.run.steps)
+	if err := r.subject.report(ctx, res, filled, r.pace()); err != nil {
+		return err
+	}
+	r.tally.Fill(res)
+	list := result.ListCost{ReusedUSD: filled.ReusedUSD, ReusedUnrecorded: filled.Unrecorded}
+	cost := r.plan.accounting(r.books, r.arm, list, r.tally.Saved())
+	if m := res.Replay.ModelRequests; m != nil {
+		m.SinceResumed = r.resumed
+		cost.Unmetered = cost.Unmetered || len(m.Silent) > 0
+	}
+	aggregate.PerCorrect(&cost, res.Counts)
+	res.CostAccounting = &cost
+	return r.books.Err()
+}
+
+// refuse writes the result of an arm whose scorer cannot be trusted or checked, with the questions
+// that were finished before, and keeps the journal.
+func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
+	ctx, stop := context.WithCancelCause(ctx)
+	stop(&ControlsError{*r.controls, r.plan.judging != nil})
+	r.ask(ctx, j, &ingest.Filled{}, out)
+}
+
+// pace keeps the arm in step with the others.
+func (r *armRun) pace() pace { return pace{r.run.steps, r.arm.Name} }
+
+// Asking implements pipeline.Observer.
+func (r *armRun) Asking(id string, begin bool) { r.run.observer.Asking(r.arm.Name, id, begin) }
+
+// Recorded implements pipeline.Observer.
+func (r *armRun) Recorded(rec result.Record) {
+	r.tally.Add(rec)
+	r.run.observer.Recorded(r.arm.Name, rec)
+}

@@ -1,0 +1,318 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/dataset"
+	"evalctl/harness/plan"
+	"evalctl/internal/figure"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/sample"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// New checks a replay: first what is asked of whom, then the models. It makes no request and starts
+// nothing.
+func New(c Config) (*Plan, error) {
+	p := &Plan{
+		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
+		answers: map[string]pricer{},
+	}
+	p.Arms = slices.Clone(c.Arms)
+	for i := range p.Arms {
+		a := &p.Arms[i]
+		a.Mode, a.Dialect = cmp.Or(a.Mode, c.Mode), cmp.Or(a.Dialect, c.Dialect)
+	}
+	for _, step := range []func() error{
+		p.checkArms, p.checkTopK, p.draw, p.checkHaystacks, p.checkFloors, p.checkAlone, p.checkModels,
+		p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// checkArms checks that there are arms with different names and that the settings suit them.
+func (p *Plan) checkArms() error {
+	if len(p.Arms) == 0 {
+		return errors.New("nothing to measure: give a target or a baseline")
+	}
+	seen := map[string]bool{}
+	for _, a := range p.Arms {
+		if seen[a.Name] {
+			return fmt.Errorf("%s is given twice; give each target and each baseline once", a.Name)
+		}
+		seen[a.Name] = true
+		if _, err := a.daemonID(); err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+		if a.started() {
+			if a.DaemonEnv == nil || !slices.Equal(a.DaemonEnv.Withheld, a.Session.Profile.Withheld) {
+				return fmt.Errorf("%s: the daemon could get credentials of which nobody knows: set Arm.DaemonEnv, and "+
+					"Session.Profile.Withheld to what it withholds", a.Name)
+			}
+			if err := a.Session.Check(); err != nil {
+				return fmt.Errorf("%s: %w", a.Name, err)
+			}
+		}
+		if !a.hasDaemon() && p.Scorer.Needs == scorer.NeedGold {
+			return fmt.Errorf("%s retrieves nothing that --scorer %s could score; use another scorer",
+				a.Name, p.Scorer.Name)
+		}
+	}
+	return nil
+}
+
+// CheckQueue returns an error for a target that workers cannot measure: what a mapping finds by
+// text, and which calls it makes, is known only to the process that asks.
+func (p *Plan) CheckQueue() error {
+	for _, a := range p.Arms {
+		if a.hasDaemon() && a.Session.Foreign != nil {
+			return fmt.Errorf("%s: a target with a mapping, such as an MCP server, cannot be measured by the workers of a queue: "+
+				"leave out --queue, or give the target to a replay of its own", a.Name)
+		}
+	}
+	return nil
+}
+
+// draw draws the sample.
+func (p *Plan) draw() error {
+	items := make([]sample.Item, len(p.Benchmark.Questions))
+	for i, q := range p.Benchmark.Questions {
+		items[i] = sample.Item{ID: q.ID, Stratum: q.Type}
+	}
+	drawn, ids, err := sample.Draw(items, p.Sample)
+	if err != nil {
+		return err
+	}
+	p.Drawn = drawn
+	chosen := map[string]bool{}
+	for _, id := range ids {
+		chosen[id] = true
+	}
+	needed := map[string]bool{}
+	for _, q := range p.Benchmark.Questions {
+		if chosen[q.ID] {
+			p.Questions = append(p.Questions, q)
+			needed[q.Haystack] = true
+		}
+	}
+	for i := range p.Questions {
+		p.byID[p.Questions[i].ID] = &p.Questions[i]
+	}
+	for _, h := range p.Benchmark.Infos() {
+		if needed[h.ID] {
+			p.Haystacks = append(p.Haystacks, h)
+		}
+	}
+	return nil
+}
+
+// checkHaystacks returns an error if there is nothing to fill a brain with.
+func (p *Plan) checkHaystacks() error {
+	if p.Ingest == ingest.None || !slices.ContainsFunc(p.Arms, Arm.hasDaemon) {
+		return nil
+	}
+	if p.Ingest == ingest.Replay && p.Benchmark.Format == dataset.JSONL {
+		return fmt.Errorf("%s has documents and no sessions, which --ingest-mode replay sends; use bulk",
+			p.Benchmark.Path)
+	}
+	for _, h := range p.Haystacks {
+		if h.Sessions == 0 {
+			return fmt.Errorf("%s has no documents for haystack %s; give them with --corpus, "+
+				"or use --ingest-mode none with a daemon that has them", p.Benchmark.Path, h.ID)
+		}
+	}
+	return nil
+}
+
+// checkTopK checks the number of passages.
+func (p *Plan) checkTopK() error {
+	scenario, err := p.asks()
+	if err == nil && (p.TopK < 1 || p.TopK > scenario.MaxTopK) {
+		err = fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
+	}
+	return err
+}
+
+// checkFloors checks that the floors are of tags that questions have.
+func (p *Plan) checkFloors() error {
+	tags := map[string]int{}
+	for _, q := range p.Questions {
+		for _, tag := range q.Dataset().Tags {
+			tags[tag]++
+		}
+	}
+	if err := plan.CheckTagFloors(p.Gate.TagFloors, tags); err != nil {
+		return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
+	}
+	return nil
+}
+
+// checkModels checks that there is a model for everything that needs one.
+func (p *Plan) checkModels() error {
+	reads := p.Reader == nil && p.Scorer.Needs != scorer.NeedGold && (p.Style != actor.Full || p.baselines())
+	judges := p.Judge == nil && p.judged()
+	switch {
+	case reads && judges:
+		return errors.New("the judge needs a model: give --judge MODEL, and --model MODEL for the answers")
+	case reads:
+		return errors.New("no model writes the answers: give --model MODEL, or use --scorer retrieval")
+	case judges:
+		return errors.New("the judge needs a model: give --judge MODEL, or use --scorer exact or retrieval")
+	}
+	return nil
+}
+
+func (p *Plan) openReader() (err error) {
+	if p.Reader == nil {
+		return nil
+	}
+	if p.reader, err = llm.Open(*p.Reader); err != nil {
+		return fmt.Errorf("--model: %w", err)
+	}
+	return nil
+}
+
+// checkQuestions checks that every question can be asked and scored.
+func (p *Plan) checkQuestions() error {
+	scenario, err := p.asks()
+	if err != nil {
+		return err
+	}
+	sc, err := p.scoredBy(p.judging)
+	if err != nil {
+		return err
+	}
+	withGold := 0
+	for _, q := range p.Questions {
+		d := q.Dataset()
+		if err := scenario.Check(d); err != nil {
+			return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
+		}
+		switch err := sc.Check(d.Item()); {
+		case err == nil:
+			withGold++
+		case !errors.Is(err, scorer.ErrNoGold):
+			return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
+		}
+	}
+	if withGold == 0 {
+		return fmt.Errorf("%s: --scorer %s needs gold sessions, which none of the %d questions has; "+
+			"use another scorer", p.Benchmark.Path, p.Scorer.Name, len(p.Questions))
+	}
+	return nil
+}
+
+// checkActors creates the actors that price answers.
+func (p *Plan) checkActors() error {
+	for _, a := range p.Arms {
+		act, err := actor.New(p.actorConfig(a, p.reader, nil, nil))
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+		p.actors[a.Name], p.answers[a.Name] = act, act
+		if !p.answersItself(a) {
+			continue
+		}
+		if p.answers[a.Name], err = p.daemonAnswers(a); err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkMoney returns an error if the cap cannot be kept, or does not allow a single request.
+func (p *Plan) checkMoney() error {
+	if p.Cap == nil {
+		return nil
+	}
+	for _, a := range p.Arms {
+		if err := p.checkDaemonMoney(a); err != nil {
+			return err
+		}
+	}
+	if p.reader != nil {
+		m, err := llm.NewMeter(p.reader, p.Prices, llm.NewBudget(*p.Cap))
+		if err == nil {
+			err = m.CheckModel(p.Reader.Model)
+		}
+		if err != nil {
+			return fmt.Errorf("--model: %w", err)
+		}
+	}
+	if p.Cache.Mode == llm.CacheOnly {
+		return nil // nothing is sent
+	}
+	if worst, what := p.largestCall(); worst > *p.Cap {
+		return fmt.Errorf("--max-cost-usd %s: one call of the %s may cost %s, so nothing could be asked; "+
+			"raise the cap, or use a cheaper model", plain(*p.Cap), what, worst)
+	}
+	return nil
+}
+
+// plain formats an amount without a dollar sign, as a flag has it.
+func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
+
+// checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
+func (p *Plan) checkDaemonMoney(a Arm) error {
+	accepted := p.Unmetered || len(a.Passed) > 0 && !a.Uncounted
+	if what := p.uncounted(a); what != "" && !accepted {
+		remedy := "let this command start it"
+		if a.started() {
+			remedy = "leave it out with SVC_RERANK_PROVIDER="
+		}
+		return fmt.Errorf("the cap cannot be enforced: %s, which cannot be counted; %s, or accept that with --unmetered-daemon",
+			what, remedy)
+	}
+	for _, m := range a.models() {
+		if err := p.Prices.Check(m.Provider, m.Model); err != nil {
+			return fmt.Errorf("models of the daemon of %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkAlone checks how many questions are asked alone.
+func (p *Plan) checkAlone() error {
+	switch {
+	case p.Alone < 0:
+		return fmt.Errorf("--latency-alone %d: must be at least 1", p.Alone)
+	case p.Alone > len(p.Questions):
+		return fmt.Errorf("--latency-alone %d: the sample has %d questions", p.Alone, len(p.Questions))
+	case p.Alone > 0 && p.daemons() == 0:
+		return errors.New("--latency-alone asks daemons, and there is none; give --sdk")
+	}
+	return nil
+}
+
+// CheckCluster returns an error if too few clusters are asked about for a difference to be shown. A tag
+// names them, TAG of TAG:X; it is empty for none.
+func (p *Plan) CheckCluster(tag string) error {
+	clusters := map[string]bool{}
+	for _, q := range p.Questions {
+		for _, t := range q.Dataset().Tags {
+			if strings.HasPrefix(t, tag+":") {
+				clusters[t] = true
+			}
+		}
+		if tag == compare.ByBrain {
+			clusters[q.Brain] = true
+		}
+	}
+	if n := len(clusters); tag != "" && n < compare.Testable {
+		return fmt.Errorf("--cluster %s: the questions are in %s, and with fewer than %d no difference can be shown",
+			tag, figure.Count(n, "cluster"), compare.Testable)
+	}
+	return nil
+}

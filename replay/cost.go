@@ -1,0 +1,88 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/actor"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+)
+
+// daemonPays reports whether daemons call models when brains are filled or questions are asked.
+func (p *Plan) daemonPays() bool {
+	return p.Ingest == ingest.Replay || p.Style == actor.Full
+}
+
+// uncounted returns what an arm's daemon may pay for that is not counted, "" for nothing.
+func (p *Plan) uncounted(a Arm) string {
+	switch {
+	case a.hasDaemon() && !a.started() && p.daemonPays():
+		return fmt.Sprintf("the daemon at %s calls models by itself", a.Session.Endpoint)
+	case a.Uncounted:
+		return fmt.Sprintf("the daemon of %s calls the reranker at SVC_RERANK_BASE_URL by itself", a.Name)
+	case len(a.Passed) > 0:
+		return fmt.Sprintf("the daemon of %s has %s", a.Name, strings.Join(a.Passed, ", "))
+	}
+	return ""
+}
+
+// paid reports whether an arm's daemon calls models through a gateway that are not known to be
+// free.
+func (p *Plan) paid(a Arm) bool {
+	return slices.ContainsFunc(a.models(), func(m llm.Config) bool {
+		price, ok := p.Prices.Of(m.Provider, m.Model)
+		return !ok || price != llm.Price{}
+	})
+}
+
+// listCost returns what an arm has cost so far, had it been alone with an empty cache, nil if the
+// price of a model is not known.
+func listCost(l ledger.Books, a Arm) *llm.USD {
+	c := l.Accounting(a.Name)
+	if len(c.Unpriced) > 0 {
+		return nil
+	}
+	saved, _ := l.Saved(a.Name)
+	return new(c.TotalUSD.Plus(saved))
+}
+
+// controlArm is the account of what all arms share.
+const controlArm = "controls"
+
+// accounting returns what an arm has cost. If it is the only one, everything is its own. questions
+// is what cached replies have saved that belong to its questions; list has what filling reused
+// brains cost.
+func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions llm.USD) result.CostAccounting {
+	shared := l.Accounting(controlArm)
+	c := l.Accounting(a.Name)
+	if len(p.Arms) == 1 {
+		c = l.Accounting("")
+	}
+	c.SharedUSD = shared.TotalUSD
+	c.Prices = p.priced(c.Tokens)
+	c.Unmetered = p.uncounted(a) != ""
+	list.SavedUSD, list.SavedEstimated = l.Saved(a.Name, controlArm)
+	if len(p.Arms) > 1 {
+		list.SharedUSD = shared.TotalUSD
+		c.Unpriced = append(c.Unpriced, shared.Unpriced...)
+		slices.Sort(c.Unpriced)
+		c.Unpriced = slices.Compact(c.Unpriced)
+	}
+	c.SetList(list, questions)
+	return c
+}
+
+// priced returns the prices of the models that were used and are not free.
+func (p *Plan) priced(used map[string]result.ModelTokens) result.PriceTable {
+	t := result.PriceTable{Date: p.PricesDate, Models: map[string]result.ModelPrice{}}
+	for model := range used {
+		if price, ok := p.Prices.Of(llm.ProviderOpenAI, model); ok {
+			t.Models[model] = result.ModelPrice{Input: price.Input, Output: price.Output}
+		}
+	}
+	return t
+}

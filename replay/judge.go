@@ -1,0 +1,114 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+
+	"evalctl/harness/judging"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// judged reports whether a model judges an answer.
+func (p *Plan) judged() bool {
+	return slices.ContainsFunc(p.Questions, func(q source.Question) bool { return p.Scorer.Asks(q.Dataset().Item()) > 0 })
+}
+
+func (p *Plan) openJudge() (err error) {
+	if !p.judged() {
+		p.Judge = nil
+		return nil
+	}
+	if p.judge, err = llm.Open(*p.Judge); err != nil {
+		return fmt.Errorf("--judge: %w", err)
+	}
+	if err := p.openPanel(); err != nil {
+		return err
+	}
+	c := p.judgedBy(p.judge)
+	c.Cap = p.Cap
+	p.judging, err = p.plannedJudge(c, func(opened llm.Provider, _ *llm.Config) (llm.Provider, error) { return opened, nil })
+	if err != nil {
+		return fmt.Errorf("--judge: %w", err)
+	}
+	return nil
+}
+
+// judgedBy says how the judge judges.
+func (p *Plan) judgedBy(provider llm.Provider) judging.Config {
+	c := judging.Config{
+		Provider: provider, Model: p.Judge.Model, BaseURL: llm.RecordedURL(*p.Judge), ByType: p.Prompts, Prices: p.Prices,
+	}
+	if p.Prompts == nil {
+		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged
+	}
+	return c
+}
+
+// scoredBy returns the scorer with what judges. judge is nil if no model does.
+func (p *Plan) scoredBy(judge *judging.Plan) (scorer.Scorer, error) {
+	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, judge, 0)
+}
+
+// checked reports whether the scorer is checked with answers that are known to be right or wrong. One
+// that compares paths, holds checks or says something else of answers is not.
+func (p *Plan) checked() bool {
+	switch p.Scorer.Needs {
+	case scorer.NeedGold, scorer.NeedChecks:
+		return false
+	}
+	return p.External == nil || p.External.Judges()
+}
+
+// openPanel opens the models of recipes.
+func (p *Plan) openPanel() (err error) {
+	for i := range p.Panel {
+		r := &p.Panel[i]
+		if r.Model == nil {
+			continue
+		}
+		if r.provider, err = llm.Open(*r.Model); err != nil {
+			return fmt.Errorf("--judge-panel: recipe %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// plannedJudge returns the judge, or the panel, of first, which has what all recipes share. open
+// returns what asks the model of a recipe.
+func (p *Plan) plannedJudge(first judging.Config, open func(llm.Provider, *llm.Config) (llm.Provider, error)) (*judging.Plan, error) {
+	if len(p.Panel) == 0 {
+		return judging.New(first)
+	}
+	var recipes []judging.Recipe
+	own := map[string]Recipe{} // the recipes that have a model, by its name in their files
+	for _, r := range p.Panel {
+		recipes = append(recipes, r.Recipe)
+		if r.Model != nil {
+			own[r.Recipe.Model] = r
+		}
+	}
+	return judging.NewPanel(first, recipes, func(name string) (judging.Config, error) {
+		r := own[name]
+		provider, err := open(r.provider, r.Model)
+		return judging.Config{Provider: provider, Model: r.Model.Model, BaseURL: llm.RecordedURL(*r.Model)}, err
+	})
+}
+
+// Recipes returns the recipes of a panel of judges, the headline first, and nil for one judge.
+func (p *Plan) Recipes() []result.Recipe {
+	if p.judging == nil {
+		return nil
+	}
+	return p.judging.Panel()
+}
+
+// JudgeID identifies the model that judges and its prompts, nil for none.
+func (p *Plan) JudgeID() *result.JudgeModel {
+	if p.judging == nil {
+		return nil
+	}
+	return new(p.judging.Identity())
+}

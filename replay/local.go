@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+)
+
+// Ledgers keeps each replay in a ledger beside its results, and has this process do everything.
+type Ledgers struct{}
+
+var _ Store = Ledgers{}
+
+// Find implements Store.
+func (Ledgers) Find(_ context.Context, id string) (json.RawMessage, time.Time, error) {
+	l, err := ledger.Open(id)
+	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(id, ledgerExt) {
+		err = fmt.Errorf("%w; a run on a queue is resumed with --queue or SVC_QUEUE", err)
+	}
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return l.Options(), l.StartedAt(), l.Close()
+}
+
+// Close implements Store.
+func (Ledgers) Close() error { return nil }
+
+func (Ledgers) create(_ context.Context, f Files, options json.RawMessage, limit *llm.USD) (kept, error) {
+	l, err := ledger.Create(f.ledger(), options, time.Now().UTC(), limit)
+	return inLedger{l}, err
+}
+
+func (Ledgers) resume(_ context.Context, id string) (kept, error) {
+	l, err := ledger.Open(id)
+	return inLedger{l}, err
+}
+
+func (Ledgers) files(_ context.Context, id, _ string, arms []Arm) (Files, error) {
+	name, ok := strings.CutSuffix(filepath.Base(id), ledgerExt)
+	if !ok {
+		return Files{}, fmt.Errorf("%s: the name of a ledger ends in %s", id, ledgerExt)
+	}
+	if len(arms) > 1 {
+		name = ""
+	}
+	return Files{filepath.Dir(id), name}, nil
+}
+
+// inLedger is a replay in a ledger, which this process asks alone.
+type inLedger struct{ *ledger.Ledger }
+
+func (l inLedger) ID() string { return l.Path() }
+
+func (l inLedger) SetCap(_ context.Context, limit llm.USD) error { return l.Ledger.SetCap(limit) }
+
+func (l inLedger) Status() (spent llm.USD, workers []string) { return l.Spent(), nil }
+
+func (inLedger) Resumed() (n int, counted bool) { return 0, false }
+
+func (inLedger) uses(d *daemon) subject { return d }
+
+func (l inLedger) prepare(ctx context.Context, m *measured, j *journal.Journal, o Observer) (*ingest.Filled, error) {
+	return m.fill(ctx, o, func(c *ingest.Config) {
+		c.Seeded, c.MarkSeeded = j.Seeded, j.MarkSeeded
+		if m.plan.paid(m.arm) {
+			c.Cost = func() *llm.USD { return listCost(l, m.arm) }
+		}
+	})
+}
+
+func (inLedger) stages(m *measured, c *harness.Config, filled *ingest.Filled, p pace) error {
+	c.Pace = p
+	sc, err := m.scoring()
+	if err == nil {
+		c.Scorer = m.grading(sc, filled)
+	}
+	return err
+}
+
+// together leaves out arms whose daemons could not be used, and those that an earlier process has
+// finished.
+func (inLedger) together(p *Plan, steps *lockstep) *result.Together {
+	t := &result.Together{Started: []string{}, Concurrency: p.Concurrency}
+	for _, a := range p.Arms {
+		if !steps.hasAsked(a.Name) {
+			continue
+		}
+		t.Arms = append(t.Arms, a.Name)
+		if a.started() {
+			t.Started = append(t.Started, a.Name)
+		}
+	}
+	if t.InFlight = len(t.Arms) * t.Concurrency; len(t.Arms) < 2 {
+		return nil
+	}
+	return t
+}
+
+func (inLedger) settle(context.Context) error { return nil }

@@ -1,0 +1,142 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness"
+	"evalctl/harness/dataset"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+	"evalctl/replay/ingest"
+	"evalctl/replay/ledger"
+	"evalctl/replay/verdict"
+	"evalctl/scorer"
+)
+
+// measured is an arm with its questions and with what answers them.
+type measured struct {
+	*means
+	arm     Arm
+	data    dataset.Dataset
+	subject subject
+}
+
+// measured returns an arm of which nothing is open. uses says how this process uses a daemon.
+func (m *means) measured(a Arm, d dataset.Dataset, uses func(*daemon) subject) measured {
+	if !a.hasDaemon() {
+		return measured{m, a, d, baseline{m.plan, a}}
+	}
+	return measured{m, a, d, uses(&daemon{means: m, arm: a})}
+}
+
+// identity returns what the arm measures. Its subject must be open.
+func (m *measured) identity() armIdentity {
+	id, build := m.subject.program()
+	return armIdentity{m.plan.identity(m.arm, id, m.data), build, m.arm.Models}
+}
+
+// fill makes all brains ready. with says who knows which of them are filled already.
+func (m *measured) fill(ctx context.Context, o Observer, with func(*ingest.Config)) (*ingest.Filled, error) {
+	return m.subject.fill(ctx, func(c *ingest.Config) {
+		c.Progress = func(n int) { o.Ingested(m.arm.Name, n) }
+		with(c)
+	}, m.haystacks())
+}
+
+// haystacks returns the ids of all haystacks.
+func (m *measured) haystacks() []string {
+	ids := make([]string, len(m.plan.Haystacks))
+	for i, h := range m.plan.Haystacks {
+		ids[i] = h.ID
+	}
+	return ids
+}
+
+// brains returns the brains of the arm's questions, none if none is filled.
+func (m *measured) brains(filled *ingest.Filled) ([]dataset.Brain, error) {
+	if len(filled.Brains) == 0 {
+		return nil, nil
+	}
+	return m.data.Brains(nil)
+}
+
+// asks has a configuration ask the arm's subject.
+func (m *measured) asks(c *harness.Config, filled *ingest.Filled, brains []dataset.Brain) error {
+	reader, err := m.counted(m.plan.reader, m.plan.Reader, ledger.Actor, m.arm.Name, m.cache.Wrap)
+	if err != nil {
+		return err
+	}
+	return m.subject.asks(c, harness.Daemon{
+		Timeout: m.plan.Timeout, TopK: m.plan.TopK, Brains: brains, Documents: filled,
+	}, reader, filled)
+}
+
+// scoring returns what scores the arm's answers, also by the references before errata.
+func (m *measured) scoring() (scorer.Scorer, error) {
+	sc, err := m.scorer(m.arm.Name)
+	if err != nil {
+		return nil, err
+	}
+	return scorer.NewDual(sc, m.originals()), nil
+}
+
+// grading returns the stage that scores with sc, and adds verdicts and losses.
+func (m *measured) grading(sc scorer.Scorer, filled *ingest.Filled) pipeline.Scorer {
+	p := m.plan
+	return verdict.Scorer{
+		Scorer: pipeline.Grader{Scorer: sc}, Questions: p.byID, TopK: p.TopK,
+		Reads: p.scenario(m.arm).Reads(), Judged: p.judging != nil && p.Prompts != nil, Retrieves: m.arm.hasDaemon(),
+		Gold: p.Scorer.Needs == scorer.NeedGold, Documents: filled,
+	}
+}
+
+// originals returns the references before errata.
+func (m *measured) originals() map[string]scorer.Reference {
+	out := map[string]scorer.Reference{}
+	for _, q := range m.plan.Questions {
+		if e := q.Erratum; e != nil && !e.Exclude && e.OriginalAnswer != q.Answer {
+			out[q.ID] = scorer.Reference{
+				Answer: e.OriginalAnswer, Expected: e.OriginalExpected, Type: q.JudgeType(),
+			}
+		}
+	}
+	return out
+}
+
+// armIdentity is what a worker must measure, so that its records belong to the run.
+type armIdentity struct {
+	Identity result.Identity `json:"identity"`
+	// Build and Models are those of ingest.Daemon.
+	Build  string   `json:"build"`
+	Models []string `json:"models"`
+}
+
+// check returns an error if a worker measures something else.
+func (want armIdentity) check(have armIdentity) error {
+	diff := want.Identity.Differences(have.Identity)
+	if a, b := want.Identity.Tool, have.Identity.Tool; a.Version != b.Version || a.Commit != b.Commit {
+		diff = append(diff, fmt.Sprintf("evalctl was %s (commit %s) and is now %s (commit %s)", a.Version, a.Commit, b.Version, b.Commit))
+	}
+	if !slices.Equal(want.Models, have.Models) {
+		diff = append(diff, fmt.Sprintf("the daemon's models were %q and are now %q", want.Models, have.Models))
+	}
+	if len(diff) == 0 && want.Build != have.Build {
+		diff = append(diff, "the daemon's program is another one: "+
+			"install the same build, with SVC_SDK_<SDK>_CMD naming the same arguments")
+	}
+	if len(diff) > 0 {
+		return &differentWorker{diff}
+	}
+	return nil
+}
+
+// differentWorker means that a worker would measure something else than the run.
+type differentWorker struct{ differences []string }
+
+func (e *differentWorker) Error() string {
+	return "it would measure something else: " + strings.Join(e.differences, "; ") +
+		"; give it the same evalctl, files, models and daemon"
+}

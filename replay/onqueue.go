@@ -1,0 +1,137 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"evalctl/harness"
+	"evalctl/harness/journal"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/llm"
+	"evalctl/replay/ingest"
+	"evalctl/replay/queue"
+)
+
+// onQueue is the queue that workers take questions from.
+type onQueue struct {
+	*queue.Queue
+	notice func(string)
+}
+
+var _ Store = onQueue{}
+
+// OnQueue keeps replays on a queue, and has its workers ask and score, see Handler. A process
+// that begins or resumes a replay checks the scorer, fills the brains of daemons that are running
+// already, and collects the records. Its other files may be missing in a replay that is resumed on
+// another machine. Arms are only roughly at the same question. notice is that of queue.Queue.Create.
+func OnQueue(q *queue.Queue, notice func(string)) Store { return onQueue{q, notice} }
+
+func (q onQueue) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (kept, error) {
+	run, err := q.Create(ctx, options, time.Now().UTC(), limit, q.notice)
+	return queuedRun{run}, err
+}
+
+func (q onQueue) resume(ctx context.Context, id string) (kept, error) {
+	run, err := q.Resume(ctx, id, q.notice)
+	return queuedRun{run}, err
+}
+
+func (q onQueue) files(ctx context.Context, id, root string, arms []Arm) (Files, error) {
+	_, begun, err := q.Find(ctx, id)
+	return defaultFiles(root, arms, begun), err
+}
+
+// queuedRun is a replay on a queue, whose workers ask and score.
+type queuedRun struct{ *queue.Run }
+
+func (r queuedRun) Status() (spent llm.USD, workers []string) {
+	s := r.Run.Status()
+	workers = []string{figure.Count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking)}
+	if s.Refused > 0 {
+		workers = append(workers, fmt.Sprintf("%d refused", s.Refused))
+	}
+	return s.Spent, workers
+}
+
+func (r queuedRun) Resumed() (n int, counted bool) { return r.Run.Resumed(), true }
+
+func (queuedRun) uses(d *daemon) subject {
+	if d.arm.started() {
+		return described{d}
+	}
+	return d
+}
+
+// prepare fills the brains of a daemon that is running already, since all workers ask that one, and
+// puts the arm's questions on the queue.
+func (r queuedRun) prepare(ctx context.Context, m *measured, j *journal.Journal, o Observer) (*ingest.Filled, error) {
+	filled, err := m.fill(ctx, o, func(c *ingest.Config) {
+		c.Seeded = func(brain string) bool { return r.Seeded(m.arm.Name, brain) }
+		c.MarkSeeded = func(brain string) error { return r.MarkSeeded(m.arm.Name, brain) }
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(m.plan.Questions))
+	for i, q := range m.plan.Questions {
+		ids[i] = q.ID
+	}
+	want := m.identity()
+	want.Identity = j.Identity()
+	identity, err := json.Marshal(want)
+	if err == nil && m.plan.RetryErrors {
+		err = r.retryErrors(ctx, m.arm.Name, j)
+	}
+	if err == nil {
+		err = r.Dispatch(ctx, m.arm.Name, identity, ids)
+	}
+	if err == nil {
+		o.Queued(m.arm.Name)
+	}
+	return filled, err
+}
+
+// stages has no lockstep: the queue is in the order of the questions.
+func (r queuedRun) stages(m *measured, c *harness.Config, _ *ingest.Filled, _ pace) error {
+	c.Asker, c.Concurrency = queued{r.Run, m.arm.Name}, len(m.plan.Questions)
+	return nil
+}
+
+func (queuedRun) together(*Plan, *lockstep) *result.Together { return nil }
+
+func (r queuedRun) settle(ctx context.Context) error { return r.Settle(ctx) }
+
+// retryErrors has those questions tried again that the journal says, or their records if the run
+// was begun on another machine.
+func (r queuedRun) retryErrors(ctx context.Context, arm string, j *journal.Journal) error {
+	found, err := r.Records(ctx, arm)
+	if err != nil {
+		return fmt.Errorf("find the errors of %s: %w", arm, err)
+	}
+	records := map[int]result.Record{}
+	for i, data := range found {
+		var rec result.Record
+		if err := json.Unmarshal(data, &rec); err != nil {
+			return fmt.Errorf("record of question %d of %s: %w", i+1, arm, err)
+		}
+		records[i] = rec
+	}
+	systematic := harness.Systematic(records)
+	var again []int
+	for i, rec := range records {
+		retry := rec.Outage() || systematic[i]
+		if s := j.State(i); s.Finished {
+			retry = s.Outage
+		}
+		if retry {
+			again = append(again, i)
+		}
+	}
+	if err := r.Retry(ctx, arm, again); err != nil {
+		return fmt.Errorf("try the errors of %s again: %w", arm, err)
+	}
+	return nil
+}

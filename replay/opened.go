@@ -1,0 +1,149 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"evalctl/harness"
+	"evalctl/harness/result"
+	"evalctl/replay/ingest"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// openedArm is an arm whose daemon runs.
+type openedArm struct {
+	measured
+	active sync.WaitGroup
+
+	once   sync.Once
+	failed error
+	watch  context.Context // ends with the daemon
+	score  scorer.Scorer
+	want   armIdentity
+	have   armIdentity
+
+	mu   sync.Mutex
+	kept map[string]*workerBrain
+}
+
+// workerBrain is a brain that is filled once.
+type workerBrain struct {
+	mu     sync.Mutex
+	filled *ingest.Filled
+}
+
+// opened opens the arm once, and returns why that failed.
+func (o *openedArm) opened(ctx context.Context) error {
+	o.once.Do(func() {
+		if o.failed = o.start(context.WithoutCancel(ctx)); o.failed == nil {
+			o.failed = o.want.check(o.have)
+		}
+	})
+	return o.failed
+}
+
+// answer asks and scores a question, after an earlier try unless that is nil.
+func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byte) (rec result.Record, err error) {
+	if err := o.opened(ctx); err != nil {
+		return rec, err
+	}
+	tries := map[int]result.Record{}
+	if earlier != nil {
+		if err := json.Unmarshal(earlier, &rec); err != nil {
+			return rec, fmt.Errorf("the earlier try at question %q: %w", q.ID, err)
+		}
+		tries[0] = rec
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(o.watch, func() { stop(context.Cause(o.watch)) })()
+	filled, err := o.brain(ctx, q.Haystack)
+	if err != nil {
+		return rec, err
+	}
+	return o.drive(ctx, q, filled, tries)
+}
+
+// drive runs one question, which has the index 0 among the earlier tries.
+func (o *openedArm) drive(
+	ctx context.Context, q source.Question, filled *ingest.Filled, earlier map[int]result.Record,
+) (rec result.Record, err error) {
+	brains, err := o.brains(filled)
+	if err != nil {
+		return rec, err
+	}
+	data, err := o.plan.dataset(o.arm, q)
+	if err != nil {
+		return rec, err
+	}
+	var last lastRecord
+	config := harness.Config{
+		Dataset: data, Scorer: o.grading(o.score, filled), TopK: o.plan.TopK, Concurrency: 1,
+		Earlier: earlier, Observer: &last,
+	}
+	if err := o.asks(&config, filled, brains); err != nil {
+		return rec, err
+	}
+	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
+		return rec, err
+	}
+	if err := filled.Err(); err != nil {
+		return rec, fmt.Errorf("find the gold in what was retrieved: %w", err)
+	}
+	if last.Record == nil {
+		return rec, fmt.Errorf("question %q of %s has no outcome", q.ID, o.arm.Name)
+	}
+	return *last.Record, nil
+}
+
+// lastRecord is a pipeline.Observer that has the last finished record.
+type lastRecord struct{ *result.Record }
+
+func (*lastRecord) Asking(string, bool) {}
+
+func (l *lastRecord) Recorded(rec result.Record) { l.Record = &rec }
+
+// start opens the daemon, and what is the same for all questions.
+func (o *openedArm) start(ctx context.Context) (err error) {
+	if o.watch, err = o.subject.open(ctx, func(*harness.Session) {}); err != nil {
+		return asDaemonError(ctx, err)
+	}
+	o.have = o.identity()
+	o.score, err = o.scoring()
+	return err
+}
+
+// keptBrains is how many brains a worker remembers to have filled. Others are looked up again.
+const keptBrains = 256
+
+// brain returns the brain of a haystack, filled. Another process fills those of a daemon that was
+// running already.
+func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled, error) {
+	ids := []string{haystack}
+	if o.plan.Shared {
+		haystack, ids = "", o.haystacks()
+	}
+	o.mu.Lock()
+	b := o.kept[haystack]
+	if b == nil {
+		if len(o.kept) >= keptBrains {
+			clear(o.kept)
+		}
+		b = &workerBrain{}
+		o.kept[haystack] = b
+	}
+	o.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.filled != nil {
+		return b.filled, nil
+	}
+	filled, err := o.subject.fill(ctx, func(c *ingest.Config) { c.Find = !o.arm.started() }, ids)
+	if err == nil {
+		b.filled = filled
+	}
+	return filled, err
+}
