@@ -27,9 +27,6 @@ type Alternative struct {
 	Word    string // a word that is compared by its stem; empty for a phrase
 }
 
-// Empty reports whether every passage meets the conditions.
-func (c Conditions) Empty() bool { return len(c.All) == 0 && len(c.None) == 0 }
-
 // maxTypedWords is the largest number of words of a text with operators. Longer ones are pasted.
 const maxTypedWords = 32
 
