@@ -190,7 +190,8 @@ func readToken(text string) token {
 		return t
 	}
 	core, star := strings.CutSuffix(rest, "*")
-	if !star && !minus || !isTyped(core) || minus && !beginsWithLetter(core) || star && utf8.RuneCountInString(core) < 2 {
+	first, _ := utf8.DecodeRuneInString(core)
+	if !star && !minus || !isTyped(core) || minus && !unicode.IsLetter(first) || star && utf8.RuneCountInString(core) < 2 {
 		return t
 	}
 	t.words, t.text = core, strings.TrimRight(text, closingMarks)
@@ -212,11 +213,6 @@ func isTyped(text string) bool {
 		}
 	}
 	return !joined
-}
-
-func beginsWithLetter(text string) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	return unicode.IsLetter(r)
 }
 
 // alternatives returns the end of the alternatives that begin at token i, which is i+1 if OR does not
