@@ -7,10 +7,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/setup"
 	"evalctl/daemon/store/gitremote"
+	"evalctl/harness/project"
 	"evalctl/internal/heap"
 )
 
@@ -101,6 +104,16 @@ type daemonFlags struct {
 	Fusion         string   `env:"SVC_FUSION" placeholder:"METHOD" help:"How hybrid mode combines bm25 and semantic: score (by scores, the default) or rrf (by ranks)."`
 	FusionWeight   *float64 `env:"SVC_FUSION_WEIGHT" placeholder:"N" help:"Weight of the semantic ranking in hybrid mode, relative to 1 for bm25: above 0, at most 100. Default: 0.3 (0.2 with rrf), or 0.00001 with the fake embedder."`
 	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and report it in the response. Without it, the search fails."`
+}
+
+// AfterApply rejects flags without a value. With --home "$BRAINS" and no such variable, serve would
+// keep the brains in memory. With a memory store, an empty home is how to have none in spite of
+// SVC_HOME. kong calls it.
+func (f *daemonFlags) AfterApply(k *kong.Context) error {
+	if f.Store == "memory" {
+		return project.CheckEmpty(k, "home")
+	}
+	return project.CheckEmpty(k)
 }
 
 // settings returns the values of the flags.
