@@ -27,6 +27,9 @@ func (r *reportFlags) reportFiles() report.Files {
 		report.File{Flag: "html", Path: r.HTML})
 }
 
+// noReport are the flags that may be empty, for no such report: workflows pass on what is not set.
+var noReport = []string{"junit", "markdown", "html"}
+
 // addPaths adds the files to those that project.Kept.Keep makes absolute.
 func (r *reportFlags) addPaths(paths map[string]string) map[string]string {
 	for _, f := range r.reportFiles() {
