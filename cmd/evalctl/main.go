@@ -198,7 +198,7 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		err = fmt.Errorf("%w is missing on the command line: %s --help says how it is used", err, e.Context.Selected().FullPath())
 	}
 	if err == nil {
-		err = project.CheckTyped(k, slices.Concat(noReport, c.Serve.empty(), c.MCP.empty())...)
+		err = project.CheckTyped(k, slices.Concat(c.Serve.empty(), c.MCP.empty())...)
 	}
 	return k, err
 }

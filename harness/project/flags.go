@@ -53,8 +53,8 @@ func decode(f *kong.Flag, value any) error {
 }
 
 // CheckTyped returns an error for a flag that a command line gives without a value, as a shell does
-// from a variable that is not set, and for one that it gives twice and that has one value. Those of
-// except may be empty.
+// from a variable that is not set, and for one with the tag once that it gives twice: elsewhere, the
+// last value counts. Those with the tag empty, and of except, may be empty.
 func CheckTyped(k *kong.Context, except ...string) error {
 	typed := map[string]bool{}
 	for _, step := range k.Path {
@@ -62,10 +62,11 @@ func CheckTyped(k *kong.Context, except ...string) error {
 		if f == nil || step.Resolved || f.IsBool() {
 			continue
 		}
-		if value := Text(f.Target); (value == nil || value == "") && !slices.Contains(except, f.Name) {
+		empty := f.Tag.Has("empty") || slices.Contains(except, f.Name)
+		if value := Text(f.Target); !empty && (value == nil || value == "") {
 			return fmt.Errorf("--%s is empty: give a value, or leave it out", f.Name)
 		}
-		if typed[f.Name] && !f.IsCumulative() {
+		if typed[f.Name] && f.Tag.Has("once") {
 			return fmt.Errorf("--%s is given twice, and %s takes one", f.Name, k.Selected().FullPath())
 		}
 		typed[f.Name] = true
