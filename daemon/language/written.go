@@ -2,12 +2,10 @@ package language
 
 import (
 	"iter"
-	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -197,19 +195,6 @@ const (
 	mark                // belongs to the letter before it
 )
 
-// asciiFold has the lower case of letters and digits, and 0 for anything else.
-var asciiFold = func() (table [utf8.RuneSelf]byte) {
-	for c := range table {
-		switch r := rune(c); {
-		case 'A' <= r && r <= 'Z':
-			table[c] = byte(c) - 'A' + 'a'
-		case isWord(r):
-			table[c] = byte(c)
-		}
-	}
-	return table
-}()
-
 func kindOf(r rune) kind {
 	switch {
 	case r < utf8.RuneSelf && asciiFold[r] == 0:
@@ -287,23 +272,4 @@ func appendFolded(to []rune, r rune, base script) ([]rune, script) {
 		to = append(to, f)
 	}
 	return to, scriptOf(r)
-}
-
-// foldLetter folds one letter as fold does, but leaves it decomposed.
-func foldLetter(r rune) []rune {
-	var kept []rune
-	base := scriptOf(r)
-	for _, m := range norm.NFKD.String(string(r)) {
-		switch {
-		case !unicode.Is(unicode.Mn, m):
-			base = scriptOf(m)
-		case optional(base, m):
-			continue
-		}
-		if m == 'ı' { // as in fold
-			m = 'i'
-		}
-		kept = append(kept, m)
-	}
-	return slices.Clip([]rune(cases.Fold().String(string(kept))))
 }

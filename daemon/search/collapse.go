@@ -23,13 +23,13 @@ func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
 // no surrounding white space. Called with mu held.
 func (ix *Index) collapse(ranked []candidate, n int) []group {
 	groups := make([]group, 0, min(n, len(ranked)))
-	texts := newTextTable(min(n, len(ranked)))
+	places := make(map[string]int, cap(groups)) // in groups, by text
 	for _, c := range ranked {
 		text := ix.chunks[c.chunk].text
-		if i := texts.find(text); i >= 0 {
+		if i, known := places[text]; known {
 			groups[i].duplicates = append(groups[i].duplicates, c)
 		} else if len(groups) < n {
-			texts.add(text)
+			places[text] = len(groups)
 			groups = append(groups, group{candidate: c})
 		}
 	}
@@ -62,4 +62,36 @@ func (ix *Index) promoteNewest(groups []group, by Sort) {
 			rest[0] = was
 		}
 	}
+}
+
+// limitDocuments returns the first n of ranked, in their order, without those that exceed the
+// query's limit for each document. If places are left and the query fills them, the first of these
+// take them. It reuses the memory of ranked.
+func limitDocuments[T any, D comparable](ranked []T, n int, q Query, document func(T) D) []T {
+	if q.MaxPerDocument == 0 {
+		return ranked[:min(n, len(ranked))]
+	}
+	count, taken := map[D]int{}, make([]bool, len(ranked))
+	free := n
+	for i, r := range ranked {
+		if free == 0 {
+			break
+		}
+		d := document(r)
+		if count[d]++; count[d] <= q.MaxPerDocument {
+			taken[i] = true
+			free--
+		}
+	}
+	chosen := ranked[:0]
+	for i, r := range ranked {
+		if q.FillPlaces && free > 0 && !taken[i] {
+			taken[i] = true
+			free--
+		}
+		if taken[i] {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
 }

@@ -16,17 +16,9 @@ func (e *features) score() float64 {
 // components adds the features by their component constants: bm25 always, the others if they are
 // above 0.
 func (e *features) components(into map[string]float64) {
-	into[componentBM25] = e.bm25
-	for _, part := range [...]struct {
-		name  string
-		score float64
-	}{
-		{componentNeighbours, e.neighbours},
-		{componentFeedback, e.feedback},
-		{componentDate, e.date}, {componentReply, e.reply},
-	} {
-		if part.score > 0 {
-			into[part.name] = part.score
+	for i, score := range [...]float64{e.bm25, e.neighbours, e.feedback, e.date, e.reply} {
+		if i == 0 || score > 0 {
+			into[wordComponents[i]] = score
 		}
 	}
 }

@@ -115,11 +115,10 @@ func (r *dateReader) ago(i int) (Period, bool) {
 	if n == 0 || r.asOf.IsZero() || r.word(unit+1) != "ago" {
 		return Period{}, false
 	}
-	then, ok := back(r.today(), n, r.word(unit))
+	then, half, ok := back(r.today(), n, r.word(unit))
 	if !ok {
 		return Period{}, false
 	}
-	half := halfUnit[singular(r.word(unit))]
 	return Period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}, true
 }
 
@@ -145,11 +144,10 @@ func (r *dateReader) last(i int) (Period, bool) {
 		start := r.today().AddDate(0, 0, -ago)
 		return Period{start, start.AddDate(0, 0, 2)}, true
 	}
-	start, ok := back(r.today(), n, r.word(unit))
+	start, half, ok := back(r.today(), n, r.word(unit))
 	if !ok {
 		return Period{}, false
 	}
-	half := halfUnit[singular(r.word(unit))]
 	return Period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}, true
 }
 
@@ -160,26 +158,21 @@ func (r *dateReader) yesterday(i int) (Period, bool) {
 	return Period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
 }
 
-// back returns the day n units of time before day; the result is false if unit is not a unit of
-// time.
-func back(day time.Time, n int, unit string) (time.Time, bool) {
-	switch singular(unit) {
+// back returns the day n units of time before day, and half a unit, in days; the result is false if
+// unit is not a unit of time.
+func back(day time.Time, n int, unit string) (then time.Time, half int, ok bool) {
+	switch strings.TrimSuffix(unit, "s") {
 	case "day":
-		return day.AddDate(0, 0, -n), true
+		return day.AddDate(0, 0, -n), 1, true
 	case "week", "weekend":
-		return day.AddDate(0, 0, -7*n), true
+		return day.AddDate(0, 0, -7*n), 4, true
 	case "month":
-		return day.AddDate(0, -n, 0), true
+		return day.AddDate(0, -n, 0), 15, true
 	case "year":
-		return day.AddDate(-n, 0, 0), true
+		return day.AddDate(-n, 0, 0), 183, true
 	}
-	return day, false
+	return day, 0, false
 }
-
-func singular(unit string) string { return strings.TrimSuffix(unit, "s") }
-
-// halfUnit is half a unit of time, in days.
-var halfUnit = map[string]int{"day": 1, "week": 4, "weekend": 4, "month": 15, "year": 183}
 
 // beforeDate are the words after which a number is a year, and "may" or "march" is a month.
 var beforeDate = wordSet("in during since of from last this by until before after early mid late")

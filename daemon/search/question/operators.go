@@ -47,7 +47,7 @@ const maxTypedWords = 32
 // of more than 32 words. Nor has anything else a meaning that people write in plain text, see
 // docs/retrieval.md.
 func ParseOperators(text string) (words string, c Conditions, operators []string) {
-	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || longerThan(text, maxTypedWords) {
+	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || len(strings.Fields(text)) > maxTypedWords {
 		return text, Conditions{}, nil
 	}
 	tokens := readTokens(text)
@@ -80,14 +80,6 @@ func ParseOperators(text string) (words string, c Conditions, operators []string
 		return text, Conditions{}, nil
 	}
 	return strings.Join(ranked, " "), c, operators
-}
-
-func longerThan(text string, most int) bool {
-	n := 0
-	for range strings.FieldsSeq(text) {
-		n++
-	}
-	return n > most
 }
 
 // token is a part of a text between spaces: a phrase, or a run of other characters.
