@@ -7,13 +7,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"evalctl/daemon"
 	"evalctl/daemon/brain"
 	"evalctl/daemon/setup"
 	"evalctl/daemon/store/gitremote"
-	"evalctl/harness/project"
 	"evalctl/internal/heap"
 )
 
@@ -106,14 +103,13 @@ type daemonFlags struct {
 	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and report it in the response. Without it, the search fails."`
 }
 
-// AfterApply rejects flags without a value. With --home "$BRAINS" and no such variable, serve would
-// keep the brains in memory. With a memory store, an empty home is how to have none in spite of
-// SVC_HOME. kong calls it.
-func (f *daemonFlags) AfterApply(k *kong.Context) error {
+// empty returns the flags that may be without a value. With a memory store, an empty home is how to
+// have none in spite of SVC_HOME.
+func (f *daemonFlags) empty() []string {
 	if f.Store == "memory" {
-		return project.CheckEmpty(k, "home")
+		return []string{"home"}
 	}
-	return project.CheckEmpty(k)
+	return nil
 }
 
 // settings returns the values of the flags.

@@ -33,7 +33,6 @@ type Kept struct {
 	flags []*kong.Flag // of the command
 	given map[string]bool
 	typed map[string]bool
-	empty error // of CheckEmpty
 }
 
 // Given reports whether the command line, a file, a journal or a ledger gives a flag.
@@ -45,7 +44,6 @@ func (c *Kept) Typed(name string) bool { return c.typed[name] }
 // AfterApply records which flags were given. kong calls it.
 func (c *Kept) AfterApply(k *kong.Context) error {
 	c.flags, c.given, c.typed = k.Selected().Flags, map[string]bool{}, map[string]bool{}
-	c.empty = CheckEmpty(k)
 	for _, step := range k.Path {
 		if step.Flag != nil {
 			c.given[step.Flag.Name] = true
@@ -54,23 +52,6 @@ func (c *Kept) AfterApply(k *kong.Context) error {
 	}
 	return nil
 }
-
-// CheckEmpty returns an error for a flag of text that the command line gives without a value, as a
-// shell does from a variable that is not set. Those of except may be empty.
-func CheckEmpty(k *kong.Context, except ...string) error {
-	for _, step := range k.Path {
-		if step.Flag == nil || step.Resolved || slices.Contains(except, step.Flag.Name) {
-			continue
-		}
-		if value, text := Text(step.Flag.Target).(string); text && value == "" {
-			return fmt.Errorf("--%s is empty: give a value, or leave it out", step.Flag.Name)
-		}
-	}
-	return nil
-}
-
-// CheckEmpty is the CheckEmpty of the flags as they were given.
-func (c *Kept) CheckEmpty() error { return c.empty }
 
 // Keep returns the values of all flags but those of NotKept, for Reopened. They are written as on
 // a command line. A value from the environment is left out, because a resume reads the environment

@@ -20,7 +20,7 @@ func createBrainThen(fields object, status int, assertions []assertion, then ...
 			return err
 		}
 		created := freshName(c)
-		if id, ok := res.createdID(); ok {
+		if id := res.createdID(); id != "" {
 			created = id
 			defer c.target.deleteBrain(ctx, id)
 		}
@@ -29,16 +29,6 @@ func createBrainThen(fields object, status int, assertions []assertion, then ...
 		}
 		return c.runIn(ctx, created, then...)
 	}
-}
-
-// createdID returns the id in the response to a request that created a brain.
-func (r *response) createdID() (id string, ok bool) {
-	o, err := r.object()
-	if err != nil || r.status/100 != 2 {
-		return "", false
-	}
-	id, ok = o["id"].(string)
-	return id, ok
 }
 
 // expectBrainField matches a field of a new brain, in the response and when the brain is read back.
@@ -130,7 +120,7 @@ func recreateBrain(status int) step {
 		if err != nil {
 			return err
 		}
-		if id, ok := res.createdID(); ok && id != c.brain {
+		if id := res.createdID(); id != "" && id != c.brain {
 			c.target.deleteBrain(ctx, id)
 			return optional("the daemon chooses brain ids itself")
 		}

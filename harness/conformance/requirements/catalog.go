@@ -21,10 +21,8 @@ var catalog = sync.OnceValue(func() []check {
 		listingFormatChecks(), listingScopeChecks(), listingGeneratedChecks(), listingGlobChecks(), listingFreshnessChecks(),
 		batchOpChecks(), batchRequestChecks(), batchOrderChecks(), batchAtomicityChecks(), batchValidationChecks(),
 		pathChecks(), pathOperationChecks(), pathEdgeChecks(),
-		writeLimitChecks(), compressionChecks(), batchLimitChecks(), listingLimitChecks(), searchLimitChecks(),
-		askLimitChecks(),
-		problemChecks(), mediaTypeChecks(), renameBodyChecks(), routeChecks(),
-		headerChecks(), otherHeaderChecks(),
+		writeLimitChecks(), compressionChecks(), batchLimitChecks(), listingLimitChecks(), searchLimitChecks(), askLimitChecks(),
+		problemChecks(), mediaTypeChecks(), renameBodyChecks(), routeChecks(), headerChecks(), otherHeaderChecks(),
 		eventStreamChecks(), changeChecks(), batchEventChecks(), deliveryChecks(), eventIDChecks(),
 		requiring(needSlow, idleStreamChecks()),
 		requiring(needToken, anonymousChecks()), requiring(needReadOnlyToken, readOnlyChecks()),
@@ -40,7 +38,7 @@ var catalog = sync.OnceValue(func() []check {
 		requiring(needSlow, ingestLimitChecks()),
 		requiring(needMCP, slices.Concat(mcpSchemaChecks(), mcpShapeChecks(), mcpTextChecks(), mcpEffectChecks(),
 			mcpErrorChecks(), mcpLimitChecks(), mcpProgressChecks(), silentToolChecks())),
-		requiring(needLocalMCP, mcpFileChecks()),
+		requiring(needLocalMCP, requiring(needMCP, mcpFileChecks())),
 		evaluableChecks(),
 	))
 })

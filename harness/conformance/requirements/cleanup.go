@@ -85,7 +85,7 @@ func (d *Target) requestDeletion(ctx context.Context, id string) (*response, err
 	})()
 	r := brainRequest(http.MethodDelete, "").withHeader("X-Confirm-Delete", "yes")
 	r.close = true // some daemons drop the connection after this response
-	res, err := d.send(ctx, r, id)
+	res, err := d.roundTrip(ctx, r, id)
 	if err != nil {
 		return nil, fmt.Errorf("delete the check's brain: %w", err)
 	}

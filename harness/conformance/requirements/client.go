@@ -110,7 +110,7 @@ func (c *client) take(other *client) {
 // do sends a request and reads the response.
 func (c *client) do(ctx context.Context, r request) (*response, error) {
 	c.remember(c.target.exchange(r, c.brain))
-	res, err := c.target.send(ctx, r, c.brain)
+	res, err := c.target.roundTrip(ctx, r, c.brain)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (d *Target) createBrain(ctx context.Context) (id string, err error) {
 
 func (d *Target) postBrain(ctx context.Context, name string) (*response, error) {
 	r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(d.creation.body(name))
-	res, err := d.send(ctx, r, "")
+	res, err := d.roundTrip(ctx, r, "")
 	if err != nil {
 		return nil, fmt.Errorf("create a brain: %w", err)
 	}
@@ -49,7 +49,7 @@ func notCreated(res *response) error {
 func (d *Target) createByPut(ctx context.Context, id string) error {
 	const document = "conformance.md"
 	for _, r := range []request{putOf(document, "x"), deleteOf(document)} {
-		res, err := d.send(ctx, r, id)
+		res, err := d.roundTrip(ctx, r, id)
 		if err != nil {
 			return fmt.Errorf("create a brain with a document: %w", err)
 		}
@@ -93,7 +93,7 @@ func (d *Target) probeID(ctx context.Context, res *response, name string) string
 	chosen := candidates[0]
 	if slices.ContainsFunc(candidates, func(c brainID) bool { return c.id != chosen.id }) {
 		for _, c := range candidates {
-			if wrote, err := d.send(ctx, putOf(probeDocument, "probe"), c.id); err == nil && wrote.status/100 == 2 {
+			if wrote, err := d.roundTrip(ctx, putOf(probeDocument, "probe"), c.id); err == nil && wrote.status/100 == 2 {
 				chosen = c
 				break
 			}

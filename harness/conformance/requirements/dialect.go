@@ -91,9 +91,9 @@ func (r *response) brainIDs() []brainID {
 	return found
 }
 
-// brainID returns the id in the response to the creation of a brain, or "".
-func (r *response) brainID() string {
-	if all := r.brainIDs(); len(all) > 0 {
+// createdID returns the id in the response to a request that created a brain, or "".
+func (r *response) createdID() string {
+	if all := r.brainIDs(); r.status/100 == 2 && len(all) > 0 {
 		return all[0].id
 	}
 	return ""

@@ -54,14 +54,6 @@ type reply struct {
 	wrong    string // the rule of progress that the notifications violate
 }
 
-// outcome says whether the call succeeded, as the first line of the evidence.
-func (r *reply) outcome() string {
-	if r.isError() {
-		return "error"
-	}
-	return "result"
-}
-
 // String describes the reply for a check's detail.
 func (r *reply) String() string {
 	switch {
@@ -76,7 +68,10 @@ func (r *reply) String() string {
 // exchange returns the exchange of the call, with its arguments.
 func (r *reply) exchange(args object) *exchange {
 	x := &exchange{route: r.tool, line: "tools/call " + r.tool, body: string(encode(args)),
-		answer: &answer{line: r.outcome(), body: r.Structured}}
+		answer: &answer{line: "result", body: r.Structured}}
+	if r.isError() {
+		x.answer.line = "error"
+	}
 	if r.isError() || len(r.Structured) == 0 {
 		x.answer.body = []byte(r.String())
 	}

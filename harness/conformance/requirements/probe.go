@@ -132,7 +132,7 @@ func (d *Target) Health(ctx context.Context) (err error) {
 func (d *Target) healthStatus(ctx context.Context) (int, error) {
 	r := daemonRequest(http.MethodGet, "/healthz")
 	r.close = true
-	res, err := d.send(ctx, r, "")
+	res, err := d.roundTrip(ctx, r, "")
 	if err != nil {
 		return 0, err
 	}

@@ -169,11 +169,11 @@ func optionsOf(r request) []string {
 		var o object
 		_ = json.Unmarshal([]byte(*r.body), &o) // a malformed body has no keys
 		for name, value := range o {
-			filters, isObject := value.(object)
+			filters, isNested := value.(object)
 			for inner := range filters {
 				names[name+"."+inner] = true
 			}
-			if !isObject {
+			if !isNested {
 				names[name] = true
 			}
 		}

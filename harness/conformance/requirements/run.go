@@ -10,12 +10,15 @@ import (
 	"time"
 )
 
-// Run runs a check of All in a brain of its own, or in the one that the checks of the tools share.
+// Run runs a check, which must be one of All, in a brain of its own, or in the one that the checks of
+// the tools share. It returns early when ctx ends.
 func (d *Target) Run(ctx context.Context, of Check) Outcome {
 	all := catalog()
 	chk := all[slices.IndexFunc(all, func(c check) bool { return c.ID == of.ID })]
-	if unmet := d.unmet(chk.needs); unmet != "" {
-		return Outcome{Reason: ReasonNeed, Detail: unmet, Cause: Cause{What: unmet, Wide: true, Whole: true}}
+	for _, n := range chk.needs {
+		if !n.isMet(d) {
+			return Outcome{Reason: ReasonNeed, Detail: n.unmet, Cause: Cause{What: n.unmet, Wide: true, Whole: true}}
+		}
 	}
 	start := time.Now()
 	limited, cancel := patient(ctx, d.config.Timeout)

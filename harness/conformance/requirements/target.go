@@ -192,8 +192,8 @@ func (d *Target) noAnswer(r request, brain string, err error) error {
 	return failure{err, Cause{Route: x.route, What: what}, x}
 }
 
-// send sends a request and reads the response.
-func (d *Target) send(ctx context.Context, r request, brain string) (*response, error) {
+// roundTrip sends a request and reads the response.
+func (d *Target) roundTrip(ctx context.Context, r request, brain string) (*response, error) {
 	res, err := d.open(ctx, r, brain)
 	if err != nil {
 		return nil, err
@@ -268,11 +268,11 @@ func (d *Target) leave(id string) {
 
 // patiently sends a request up to three times, with pauses, to a daemon whose rate limit may be
 // reached already, or that fails now and then.
-func (d *Target) patiently(ctx context.Context, pause time.Duration, send func() (*response, error)) (*response, error) {
+func (d *Target) patiently(ctx context.Context, pause time.Duration, ask func() (*response, error)) (*response, error) {
 	const tries = 3
 	var failed []*exchange
 	for try := 1; ; try++ {
-		res, err := send()
+		res, err := ask()
 		if err == nil && res.status/100 == 2 {
 			d.routes.strayed(failed)
 		}
