@@ -1,5 +1,7 @@
 package search
 
+import "hash/maphash"
+
 // group is a chunk together with the chunks that have the same text.
 type group struct {
 	candidate
@@ -23,13 +25,13 @@ func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
 // no surrounding white space. Called with mu held.
 func (ix *Index) collapse(ranked []candidate, n int) []group {
 	groups := make([]group, 0, min(n, len(ranked)))
-	places := make(map[string]int, cap(groups)) // in groups, by text
+	texts := newTextTable(cap(groups))
 	for _, c := range ranked {
 		text := ix.chunks[c.chunk].text
-		if i, known := places[text]; known {
+		if i, key := texts.find(text); i >= 0 {
 			groups[i].duplicates = append(groups[i].duplicates, c)
 		} else if len(groups) < n {
-			places[text] = len(groups)
+			texts.add(key, text)
 			groups = append(groups, group{candidate: c})
 		}
 	}
@@ -94,4 +96,45 @@ func limitDocuments[T any, D comparable](ranked []T, n int, q Query, document fu
 		}
 	}
 	return chosen
+}
+
+// textTable numbers different texts. It looks at the ends of a text, which tell most texts apart:
+// the rest is far away in memory.
+type textTable struct {
+	seed    maphash.Seed
+	numbers map[textKey]int
+	texts   []string // by number
+}
+
+// textKey is that of a text: its ends and, if they are those of another text, a hash of all of it.
+type textKey struct {
+	length      int
+	first, last [8]byte
+	hash        uint64
+}
+
+// newTextTable returns a table with room for n texts.
+func newTextTable(n int) *textTable {
+	return &textTable{maphash.MakeSeed(), make(map[textKey]int, n), make([]string, 0, n)}
+}
+
+// find returns the number of the equal text that was added, or -1 and the key to add the text with.
+func (t *textTable) find(text string) (int, textKey) {
+	key := textKey{length: len(text)}
+	copy(key.first[:], text)
+	copy(key.last[:], text[max(0, len(text)-8):])
+	n, known := t.numbers[key]
+	if known && t.texts[n] != text {
+		key.hash = maphash.String(t.seed, text) | 1
+		n, known = t.numbers[key]
+	}
+	if known && t.texts[n] == text {
+		return n, key
+	}
+	return -1, key
+}
+
+func (t *textTable) add(key textKey, text string) {
+	t.numbers[key] = len(t.texts)
+	t.texts = append(t.texts, text)
 }

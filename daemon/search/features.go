@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"evalctl/daemon/search/question"
 )
 
@@ -43,11 +45,9 @@ func chunkNumbers(of []scored) []uint32 {
 func (ix *Index) addDates(periods []question.Period, best []scored) {
 	for i := range best {
 		date := ix.chunks[best[i].chunk].doc.Date
-		for _, p := range periods {
-			if !date.IsZero() && p.Contains(date) {
-				best[i].date = ix.weights.date * best[i].features.score()
-				break
-			}
+		in := func(p question.Period) bool { return p.Contains(date) }
+		if !date.IsZero() && slices.ContainsFunc(periods, in) {
+			best[i].date = ix.weights.date * best[i].features.score()
 		}
 	}
 }

@@ -32,9 +32,6 @@ type Filter struct {
 // memory/<scope>/.
 const scopeAll = "all"
 
-// sessionKey is the metadata key that Filter.SessionIDs selects by.
-const sessionKey = "session_id"
-
 // keep reports whether a document may be found by a question asked at asOf; the zero time means
 // that the question was asked at no particular time.
 func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
@@ -42,7 +39,7 @@ func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
 		(asOf.IsZero() || !d.BadDate && dayNumber(d.Date) <= dayNumber(asOf)) &&
 		f.keepDate(d.Date) &&
 		f.keepPath(d.Path) &&
-		f.keepTags(d.Tags) &&
+		!slices.ContainsFunc(f.Tags, func(t string) bool { return !slices.Contains(d.Tags, t) }) &&
 		f.keepSession(d.Metadata)
 }
 
@@ -73,15 +70,11 @@ func (f *Filter) keepPath(path string) bool {
 	return strings.HasPrefix(path, f.PathPrefix) && (len(f.Paths) == 0 || slices.Contains(f.Paths, path))
 }
 
-func (f *Filter) keepTags(tags []string) bool {
-	return !slices.ContainsFunc(f.Tags, func(t string) bool { return !slices.Contains(tags, t) })
-}
-
 func (f *Filter) keepSession(metadata map[string]any) bool {
 	if len(f.SessionIDs) == 0 {
 		return true
 	}
-	id, ok := metadata[sessionKey]
+	id, ok := metadata["session_id"]
 	return ok && slices.Contains(f.SessionIDs, fmt.Sprint(id))
 }
 

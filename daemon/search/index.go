@@ -98,7 +98,7 @@ func New(opts *Options) *Index {
 		chunkSize:  document.ChunkSize(opts.ChunkSize),
 		language:   opts.Language,
 		docs:       map[string]*entry{},
-		vocabulary: newVocabulary(),
+		vocabulary: vocabulary{numbers: map[string]uint32{}},
 		tallies:    newTallies(),
 	}
 }

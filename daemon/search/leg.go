@@ -1,5 +1,7 @@
 package search
 
+import "slices"
+
 // leg is one ranking of chunks.
 type leg struct {
 	name       string      // the component constant of its scores
@@ -51,10 +53,5 @@ func hitLeg(name string, hits []Hit) Leg {
 
 // exhausted reports whether deeper legs would find nothing more.
 func exhausted(legs []leg, depth int) bool {
-	for _, l := range legs {
-		if l.name != componentFusion && len(l.candidates) == depth {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(legs, func(l leg) bool { return l.name != componentFusion && len(l.candidates) == depth })
 }

@@ -100,14 +100,10 @@ func (ix *Index) addReplies(from source, best []scored) (found []scored) {
 	if from.only { // a reply that meets the conditions was found
 		return nil
 	}
-	type reply struct {
-		chunk uint32
-		score float64
-	}
-	var replies []reply // before any score is added, so that a reply to a reply gets nothing of it
+	var replies []candidate // before any score is added, so that a reply to a reply gets nothing of it
 	for _, f := range best {
 		if next := ix.replyTo(f.chunk); next != noChunk {
-			replies = append(replies, reply{next, ix.weights.reply * f.features.score()})
+			replies = append(replies, candidate{ix.weights.reply * f.features.score(), next})
 		}
 	}
 	for _, r := range replies {

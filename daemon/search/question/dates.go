@@ -1,6 +1,7 @@
 package question
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -76,7 +77,7 @@ func (r *dateReader) month(i int) (Period, bool) {
 			next++
 		}
 	}
-	if year = language.Year(r.word(next)); year == 0 && !beforeDate[r.word(i-1)] && day == 0 {
+	if year = language.Year(r.word(next)); year == 0 && !slices.Contains(beforeDate, r.word(i-1)) && day == 0 {
 		return Period{}, false // "may" and "march" are verbs as well
 	}
 	if year == 0 {
@@ -98,7 +99,7 @@ func (r *dateReader) month(i int) (Period, bool) {
 // year reads "in 2022".
 func (r *dateReader) year(i int) (Period, bool) {
 	year := language.Year(r.words[i])
-	if year == 0 || !beforeDate[r.word(i-1)] {
+	if year == 0 || !slices.Contains(beforeDate, r.word(i-1)) {
 		return Period{}, false
 	}
 	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asOf.Location())
@@ -175,7 +176,7 @@ func back(day time.Time, n int, unit string) (then time.Time, half int, ok bool)
 }
 
 // beforeDate are the words after which a number is a year, and "may" or "march" is a month.
-var beforeDate = wordSet("in during since of from last this by until before after early mid late")
+var beforeDate = strings.Fields("in during since of from last this by until before after early mid late")
 
 var numberWords = map[string]int{
 	"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5,
@@ -188,12 +189,4 @@ func numberOf(word string) int {
 		return n
 	}
 	return language.Number(word, 999)
-}
-
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		set[w] = true
-	}
-	return set
 }

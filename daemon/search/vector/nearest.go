@@ -17,9 +17,9 @@ type Match struct {
 }
 
 // Nearest returns the k numbers with the largest cosine to a vector of unit length, best first, of
-// those that keep accepts. tie orders two with the same cosine. The result is exact, although the
-// codes of most vectors only are read. Numbers without a vector, or with a cosine that is not above
-// 0, are never returned. keep and tie are called concurrently.
+// those that keep accepts. tie orders two with the same cosine. The result is exact, although only
+// the codes of most vectors are compared. Numbers without a vector, or with a cosine that is not
+// above 0, are never returned. keep and tie are called concurrently.
 func (r *Rows) Nearest(query []float32, k int, keep func(n uint32) bool, tie func(a, b uint32) int) []Match {
 	rows := len(r.known)
 	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))
