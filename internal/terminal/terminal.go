@@ -9,9 +9,9 @@ import (
 	"os"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/kballard/go-shellquote"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"golang.org/x/term"
 )
 
@@ -117,10 +117,9 @@ func (t *Terminal) Wrap(label, text string) string {
 	return b.String()
 }
 
-// columnsOf returns the number of columns that text takes on a terminal. Colors take none.
-func columnsOf(text string) int {
-	return utf8.RuneCountInString(strings.NewReplacer(green, "", red, "", reset, "").Replace(text))
-}
+// columnsOf returns the number of columns that text takes on a terminal, as tables count them: colors
+// take none, Chinese characters two.
+func columnsOf(text string) int { return twwidth.Width(text) }
 
 // Escape sequences that select a color.
 const (

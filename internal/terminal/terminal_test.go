@@ -34,6 +34,7 @@ func TestWrap(t *testing.T) {
 		{"aa  " + long[:64] + " y", "aa\n              " + long[:64] + " y"},
 		{"a   b", "a   b"},
 		{long[:60] + "   " + long[:4], long[:60] + "\n              " + long[:4]},
+		{strings.Repeat("漢", 30) + " " + strings.Repeat("字", 3), strings.Repeat("漢", 30) + "\n              " + strings.Repeat("字", 3)},
 		{"é " + long[:64], "é " + long[:64]}, // 80 characters, 81 bytes
 	} {
 		live := &Terminal{w: &bytes.Buffer{}, live: true}
