@@ -282,7 +282,10 @@ func TestStreak(t *testing.T) {
 		record func(i int) *result.Record
 		stops  bool
 	}{
-		"ports":     {func(i int) *result.Record { return failed(result.KindTransport, "127.0.0.1:"+strings.Repeat("4", i+1)) }, true},
+		"ports": {func(i int) *result.Record { return failed(result.KindTransport, "127.0.0.1:"+strings.Repeat("4", i+1)) }, true},
+		"lengths": {func(i int) *result.Record {
+			return failed(result.KindIncomplete, "the stream ended without done, after "+strings.Repeat("4", i+1)+" bytes of answer")
+		}, true},
 		"events":    {func(int) *result.Record { return failed(result.KindDaemon, "model m: 404") }, true},
 		"messages":  {func(i int) *result.Record { return failed(result.KindDaemon, strings.Repeat("m", i)) }, false},
 		"timeouts":  {func(int) *result.Record { return failed(result.KindTimeout, "no answer in time") }, false},

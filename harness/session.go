@@ -28,6 +28,8 @@ var ErrHome = errors.New("create a temporary home for the daemon")
 type SessionConfig struct {
 	// Endpoint is the base URL of a running daemon. If it is empty, the session starts Profile.
 	Endpoint string
+	// Dial returns the service at a URL, nil for one that speaks the protocol over HTTP.
+	Dial func(url string) (target.Service, error)
 	// Token authenticates requests. It may be empty. Errors of a session do not contain it.
 	Token string
 	// UserAgent identifies this program in requests.
@@ -85,6 +87,9 @@ func (c SessionConfig) Check() error {
 }
 
 func (c SessionConfig) endpoint(url string) (target.Service, error) {
+	if c.Dial != nil {
+		return c.Dial(url)
+	}
 	e, err := target.NewEndpoint(url, c.Token, c.UserAgent, c.Concurrency)
 	if err != nil {
 		return nil, err // a nil *Endpoint would be a Service

@@ -15,10 +15,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"evalctl/harness"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 )
 
 const token = "evk_secret-of-the-test"
@@ -203,6 +206,28 @@ func TestSessionReaches(t *testing.T) {
 }
 
 // TestSessionFails: a start that fails leaves nothing behind, and the token is not in the error.
+// dialed is a service with a protocol of its own.
+type dialed struct {
+	target.Service
+	url string
+}
+
+func (d dialed) URL() string                            { return d.url }
+func (d dialed) Health(context.Context) (string, error) { return "7", nil }
+func (d dialed) Close()                                 {}
+
+func TestSessionDials(t *testing.T) {
+	s := open(t, harness.SessionConfig{
+		Endpoint: "folder:notes", Dial: func(url string) (target.Service, error) { return dialed{url: url}, nil },
+	})
+	if _, ok := s.Service().(dialed); !ok {
+		t.Errorf("got %T", s.Service())
+	}
+	if want := (result.DaemonID{Endpoint: "folder:notes", Version: "7"}); !cmp.Equal(s.ID(), want) {
+		t.Errorf("got %+v", s.ID())
+	}
+}
+
 func TestSessionFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args   []string

@@ -102,7 +102,7 @@ func failureOf(r *result.Record) (key, text string) {
 	}
 	f := r.Error
 	message := f.Message
-	if f.Kind == result.KindTransport {
+	if f.Kind == result.KindTransport || f.Kind == result.KindIncomplete {
 		message = number.ReplaceAllString(message, "#")
 	}
 	return fmt.Sprintf("%s %d %s", f.Kind, f.Status, message), f.Message

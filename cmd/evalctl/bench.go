@@ -167,9 +167,6 @@ func (c *benchCmd) print(p *process, f *record.File, path string) error {
 
 // config checks the flags and reads the files that they name.
 func (c *benchCmd) config(p *process) (bench.Config, error) {
-	if err := c.CheckEmpty(); err != nil {
-		return bench.Config{}, err
-	}
 	config := bench.Config{Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: llm.DefaultPrices()}
 	if err := addPrices(config.Prices, c.Price); err != nil {
 		return config, err

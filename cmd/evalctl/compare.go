@@ -62,7 +62,11 @@ func (c *compareCmd) Run(p *process) error {
 	if err := c.print(p, comparison); err != nil {
 		return fmt.Errorf("write the comparison: %w", err)
 	}
-	return c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, c.regression(comparison))
+	failed := c.regression(comparison)
+	if c.FailOn != "" && failed == nil {
+		newTerminal(p, false).Field("gate", "PASS  no run is shown to be worse than %s", terminal.Line(comparison.Baseline))
+	}
+	return c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, failed)
 }
 
 // withoutSecondNames leaves out the second name of a result, without a name of its side, whose first

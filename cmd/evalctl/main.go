@@ -21,6 +21,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
+	"evalctl/harness/project"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/postgres"
@@ -195,6 +196,9 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 	k, err := newParser(ctx, p, c, command, more...).Parse(args)
 	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil && strings.HasPrefix(e.Error(), `expected "`) {
 		err = fmt.Errorf("%w is missing on the command line: %s --help says how it is used", err, e.Context.Selected().FullPath())
+	}
+	if err == nil {
+		err = project.CheckTyped(k, slices.Concat(c.Serve.empty(), c.MCP.empty())...)
 	}
 	return k, err
 }

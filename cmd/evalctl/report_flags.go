@@ -10,11 +10,12 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// reportFlags is embedded in commands that also write their result in forms for other programs.
+// reportFlags is embedded in commands that also write their result in forms for other programs. An
+// empty one is no report: workflows pass on what is not set.
 type reportFlags struct {
-	JUnit    string `name:"junit" placeholder:"FILE" help:"Also write the result as JUnit XML." group:"output"`
-	Markdown string `name:"markdown" placeholder:"FILE" help:"Also write a summary in Markdown, smaller than 1 MiB." group:"output"`
-	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file. A replay of several arms writes one that compares them, and a page for each: FILE.ARM.html." group:"output"`
+	JUnit    string `name:"junit" empty:"" placeholder:"FILE" help:"Also write the result as JUnit XML." group:"output"`
+	Markdown string `name:"markdown" empty:"" placeholder:"FILE" help:"Also write a summary in Markdown, smaller than 1 MiB." group:"output"`
+	HTML     string `name:"html" empty:"" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file. A replay of several arms writes one that compares them, and a page for each: FILE.ARM.html." group:"output"`
 	CI       bool   `name:"ci" help:"In a workflow of GitHub: add the summary to that of the job, and annotate what did not pass." group:"advanced"`
 
 	arms     []string // what a replay measures: several of them have a page each, and one together

@@ -28,7 +28,7 @@ const maxConcurrency = 1024
 // targetFlags has the flags that run and sweep share: which daemon is asked which questions, in
 // which brains.
 type targetFlags struct {
-	Target   string `aliases:"sdk" placeholder:"TARGET" help:"Target that is evaluated, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started (required)." group:"target"`
+	Target   string `aliases:"sdk" once:"" placeholder:"TARGET" help:"Target that is evaluated, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started (required)." group:"target"`
 	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)." group:"questions"`
 	Output   string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
 	Port     int    `default:"0" help:"Port of the daemon that is started. 0: a free port." group:"advanced"`

@@ -7,22 +7,21 @@ import (
 )
 
 // Months has the English names of months, in lower case.
-var Months = func() map[string]time.Month {
-	out := map[string]time.Month{}
-	for m := time.January; m <= time.December; m++ {
-		out[strings.ToLower(m.String())] = m
-	}
-	return out
-}()
+var Months = names(time.January, time.December)
 
 // Weekdays has the English names of the days of the week, in lower case.
-var Weekdays = func() map[string]time.Weekday {
-	out := map[string]time.Weekday{}
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		out[strings.ToLower(d.String())] = d
+var Weekdays = names(time.Sunday, time.Saturday)
+
+func names[T interface {
+	~int
+	String() string
+}](first, last T) map[string]T {
+	out := map[string]T{}
+	for v := first; v <= last; v++ {
+		out[strings.ToLower(v.String())] = v
 	}
 	return out
-}()
+}
 
 // Day returns the day of a month that a word is, such as "5" or "5th", else 0.
 func Day(word string) int {

@@ -52,18 +52,6 @@ func baseForms(lists string) map[string]string {
 // has to match "injur" of injured, but "parti" of party must not match "part".
 const minBare = 6
 
-// englishTerm is Language.Term of an English word. Irregular forms become base forms.
-func englishTerm(word string) string {
-	word = contraction(fold(word))
-	if base, ok := irregular[word]; ok {
-		word = base
-	}
-	if word == "" || English.isStop(word) {
-		return ""
-	}
-	return stemEnglish(word)
-}
-
 // stemEnglish reduces an English word to its stem. A word with a digit or a letter that is not English
 // is returned as it is: codes and names have no English endings.
 func stemEnglish(word string) string {

@@ -4,10 +4,26 @@
 package language
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/arabic"
+	"github.com/blevesearch/snowballstem/danish"
+	"github.com/blevesearch/snowballstem/dutch"
+	"github.com/blevesearch/snowballstem/finnish"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/hungarian"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/norwegian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/romanian"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/swedish"
+	"github.com/blevesearch/snowballstem/tamil"
+	"github.com/blevesearch/snowballstem/turkish"
 )
 
 // Language is a language whose words have a form of their own in an index.
@@ -47,36 +63,63 @@ const Count = len(languages)
 // String returns the code of ISO 639-1, "" for None.
 func (l Language) String() string { return languages[l].code }
 
-//go:embed stopwords.txt
-var stopWordLists string
-
-// stopWords returns the function words of each language, also without their accents. The value is set
-// if a word is written that way in full.
-var stopWords = sync.OnceValue(func() (sets [Count]map[string]bool) {
-	for l, words := range functionWords() {
-		sets[l] = map[string]bool{}
-		for _, w := range words {
-			if bare := fold(w); !sets[l][bare] {
-				sets[l][bare] = false
-			}
-			sets[l][w] = true
-		}
-	}
-	return sets
-})
-
-// functionWords parses the embedded lists.
-func functionWords() (lists [Count][]string) {
-	for line := range strings.Lines(stopWordLists) {
-		if words := strings.Fields(line); words[0] != "#" {
-			lists[Parse(words[0])] = words[1:]
-		}
-	}
-	return lists
+// spec describes a language.
+type spec struct {
+	code   string
+	script script
+	// stem reduces a word in lower case, with its accents. Nil leaves it as it is.
+	stem func(word string) string
 }
 
-// isStop reports whether a word in lower case is a function word, which indexes leave out.
-func (l Language) isStop(word string) bool {
-	_, ok := stopWords()[l][word]
-	return ok
+// languages are indexed by Language. Indexes are stored with these numbers: new languages are added
+// at the end.
+var languages = [...]spec{
+	None:    {code: ""},
+	English: {"en", latinScript, stemEnglish},
+	{"de", latinScript, snowball(german.Stem)}, {"fr", latinScript, snowball(french.Stem)}, {"es", latinScript, snowball(spanish.Stem)},
+	{"it", latinScript, snowball(italian.Stem)}, {"pt", latinScript, snowball(portuguese.Stem)}, {"nl", latinScript, snowball(dutch.Stem)},
+	{"sv", latinScript, snowball(swedish.Stem)}, {"da", latinScript, snowball(danish.Stem)}, {"no", latinScript, snowball(norwegian.Stem)},
+	{"fi", latinScript, snowball(finnish.Stem)}, {"hu", latinScript, snowball(hungarian.Stem)}, {"ro", latinScript, snowball(romanian.Stem)},
+	{"tr", latinScript, snowball(turkish.Stem)}, {"pl", latinScript, nil}, {"cs", latinScript, nil}, {"id", latinScript, nil}, {"vi", latinScript, nil},
+	{"ru", cyrillicScript, stemRussian}, {"uk", cyrillicScript, nil},
+	{"ar", arabicScript, snowball(arabic.Stem)}, {"fa", arabicScript, nil},
+	{"hi", devanagariScript, stemHindi}, {"el", greekScript, nil}, {"ta", tamilScript, snowball(tamil.Stem)},
+}
+
+// snowball returns the stemmer that a program of Snowball is.
+func snowball(run func(*snowballstem.Env) bool) func(string) string {
+	return func(word string) string {
+		env := snowballstem.NewEnv(word)
+		run(env)
+		return env.Current()
+	}
+}
+
+// stemRussian stems a word whose ё is written as е, as it mostly is. The stemmer knows no ё.
+func stemRussian(word string) string {
+	return snowball(russian.Stem)(strings.ReplaceAll(word, "ё", "е"))
+}
+
+// hindiEndings are the endings of Hindi that a word may lose, the longest first (Ramanathan and Rao,
+// "A Lightweight Stemmer for Hindi", 2003).
+var hindiEndings = strings.Fields(`ाएंगी ाएंगे ाऊंगी ाऊंगा ाइयों ाइयां
+	ाएगी ाएगा ाओगी ाओगे एंगी ेंगी एंगे ेंगे ूंगी ूंगा ातीं नाओं नाएं ताओं ताएं ियों ियां
+	ाकर ाइए ाईं ाया ेगी ेगा ोगी ोगे ाने ाना ाते ाती ाता तीं ाओं ाएं ुओं ुएं ुआं
+	कर ाओ िए ाई ाए ने नी ना ते ीं ती ता ां ों ें ो े ू ु ी ि ा`)
+
+// stemHindi removes the longest ending that leaves two characters at least.
+func stemHindi(word string) string {
+	word = strings.ReplaceAll(word, "ँ", "ं")
+	for _, ending := range hindiEndings {
+		if rest, ok := strings.CutSuffix(word, ending); ok && len([]rune(rest)) > 1 {
+			return rest
+		}
+	}
+	return word
+}
+
+// usual are the languages of words whose script is not that of the language of their text.
+var usual = [...]Language{
+	latinScript: English, cyrillicScript: Parse("ru"), arabicScript: Parse("ar"), devanagariScript: Parse("hi"), greekScript: Parse("el"),
+	tamilScript: Parse("ta"), southeast: None,
 }

@@ -62,8 +62,12 @@ func scriptOf(r rune) script {
 // unspaced reports whether words of a script are not separated by spaces, see southeast.
 func (s script) unspaced() bool { return s >= han }
 
-// usual are the languages of words whose script is not that of the language of their text.
-var usual = [...]Language{
-	latinScript: English, cyrillicScript: Parse("ru"), arabicScript: Parse("ar"), devanagariScript: Parse("hi"), greekScript: Parse("el"),
-	tamilScript: Parse("ta"), southeast: None,
+// wordScript returns the script of the first letter of a word, the Latin one for a number.
+func wordScript(word string) script {
+	for _, r := range word {
+		if unicode.IsLetter(r) {
+			return scriptOf(r)
+		}
+	}
+	return latinScript
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -47,14 +46,16 @@ func (l Language) Term(word string) string {
 	return fold(word)
 }
 
-// wordScript returns the script of the first letter of a word, the Latin one for a number.
-func wordScript(word string) script {
-	for _, r := range word {
-		if unicode.IsLetter(r) {
-			return scriptOf(r)
-		}
+// englishTerm is Language.Term of an English word. Irregular forms become base forms.
+func englishTerm(word string) string {
+	word = contraction(fold(word))
+	if base, ok := irregular[word]; ok {
+		word = base
 	}
-	return latinScript
+	if word == "" || English.isStop(word) {
+		return ""
+	}
+	return stemEnglish(word)
 }
 
 func hasDigit(word string) bool { return strings.IndexFunc(word, unicode.IsDigit) >= 0 }
@@ -95,44 +96,4 @@ func (l Language) bare(word string) string {
 		word = strings.TrimSuffix(word, "'s")
 	}
 	return strings.ReplaceAll(word, "'", "")
-}
-
-// fold converts a word to lower case, removes the accents of alphabets in which they are often left
-// out, and replaces ligatures and wide letters by plain ones.
-func fold(word string) string {
-	for i := range len(word) {
-		if word[i] >= 0x80 {
-			return foldUnicode(word)
-		}
-	}
-	return strings.ToLower(word)
-}
-
-func foldUnicode(word string) string {
-	var b strings.Builder
-	base := latinScript
-	for _, r := range norm.NFKD.String(strings.ReplaceAll(word, "’", "'")) {
-		if !unicode.Is(unicode.Mn, r) {
-			base = scriptOf(r)
-		} else if optional(base, r) {
-			continue
-		}
-		if r == 'ı' { // which Unicode does not take for an i without its dot
-			r = 'i'
-		}
-		b.WriteRune(r)
-	}
-	return cases.Fold().String(norm.NFC.String(b.String()))
-}
-
-// optional reports whether a mark on a letter of a script is an accent that people leave out. The
-// marks of other scripts are vowels or parts of letters.
-func optional(base script, mark rune) bool {
-	switch base {
-	case latinScript, greekScript, hebrewScript, arabicScript:
-		return true
-	case cyrillicScript:
-		return mark != '\u0306' // that of й
-	}
-	return false
 }

@@ -17,7 +17,7 @@ const maxWord = 64
 func Words(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(text); {
-			if text[i] < utf8.RuneSelf && !plainWord[text[i]] {
+			if text[i] < utf8.RuneSelf && asciiFold[text[i]] == 0 {
 				i++
 				continue
 			}
@@ -100,7 +100,7 @@ func joinsSyllable(a, b rune) bool {
 func wordStop(text string, start int) int {
 	end := start
 	for i := start; i < len(text) && i-start < maxWord; {
-		if text[i] < utf8.RuneSelf && plainWord[text[i]] {
+		if text[i] < utf8.RuneSelf && asciiFold[text[i]] != 0 {
 			i++
 			end = i
 			continue
@@ -119,17 +119,22 @@ func wordStop(text string, start int) int {
 	return end
 }
 
-// plainWord tells which ASCII characters belong to words.
-var plainWord = func() (is [utf8.RuneSelf]bool) {
-	for r := range is {
-		is[r] = 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+// asciiFold has the lower case of the ASCII characters that belong to words, and 0 for the others.
+var asciiFold = func() (table [utf8.RuneSelf]byte) {
+	for c := range byte(utf8.RuneSelf) {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			table[c] = c - 'A' + 'a'
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+			table[c] = c
+		}
 	}
-	return is
+	return table
 }()
 
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
-		return plainWord[r]
+		return asciiFold[r] != 0
 	}
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }

@@ -2,12 +2,10 @@ package language
 
 import (
 	"iter"
-	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -49,34 +47,24 @@ func (p Phrase) Find(text string) iter.Seq2[int, int] {
 		table, first := letters(), p.runes[0]
 		inside := false // a word of letters and digits that began before
 		for i := 0; i < len(text); {
-			c := text[i]
-			if c < utf8.RuneSelf { // most letters of most texts
-				if asciiFold[c] == 0 {
-					inside = false
-				} else if !inside {
-					inside = true
-					if rune(asciiFold[c]) == first {
-						if end, ok := p.matches(text, i); ok {
-							if !yield(i, end) {
-								return
-							}
-							i, inside = end, p.prefix
-							continue
-						}
-					}
-				}
-				i++
-				continue
-			}
-			r, size := utf8.DecodeRuneInString(text[i:])
-			var k kind
-			var folded rune // the beginning of it
-			if int(r) < len(table.kinds) {
-				k, folded = table.kinds[r], table.folds[r]
+			size, starts := 1, false             // whether a word starts here, with the first letter
+			if c := text[i]; c < utf8.RuneSelf { // most letters of most texts
+				folded := asciiFold[c]
+				starts = !inside && rune(folded) == first
+				inside = folded != 0
 			} else {
-				k, folded = newKind(r), firstOf(foldLetter(r))
+				var r rune
+				var k kind
+				var folded rune // the beginning of it
+				if r, size = utf8.DecodeRuneInString(text[i:]); int(r) < len(table.kinds) {
+					k, folded = table.kinds[r], table.folds[r]
+				} else {
+					k, folded = newKind(r), firstOf(foldLetter(r))
+				}
+				starts = folded == first && (k == unspacedLetter || k == spacedLetter && !inside)
+				inside = k == spacedLetter || k == mark && inside
 			}
-			if folded == first && (k == unspacedLetter || k == spacedLetter && !inside) {
+			if starts {
 				if end, ok := p.matches(text, i); ok {
 					if !yield(i, end) {
 						return
@@ -84,12 +72,6 @@ func (p Phrase) Find(text string) iter.Seq2[int, int] {
 					i, inside = end, p.prefix
 					continue
 				}
-			}
-			switch k {
-			case spacedLetter:
-				inside = true
-			case noLetter, unspacedLetter:
-				inside = false
 			}
 			i += size
 		}
@@ -197,19 +179,6 @@ const (
 	mark                // belongs to the letter before it
 )
 
-// asciiFold has the lower case of letters and digits, and 0 for anything else.
-var asciiFold = func() (table [utf8.RuneSelf]byte) {
-	for c := range table {
-		switch r := rune(c); {
-		case 'A' <= r && r <= 'Z':
-			table[c] = byte(c) - 'A' + 'a'
-		case isWord(r):
-			table[c] = byte(c)
-		}
-	}
-	return table
-}()
-
 func kindOf(r rune) kind {
 	switch {
 	case r < utf8.RuneSelf && asciiFold[r] == 0:
@@ -287,23 +256,4 @@ func appendFolded(to []rune, r rune, base script) ([]rune, script) {
 		to = append(to, f)
 	}
 	return to, scriptOf(r)
-}
-
-// foldLetter folds one letter as fold does, but leaves it decomposed.
-func foldLetter(r rune) []rune {
-	var kept []rune
-	base := scriptOf(r)
-	for _, m := range norm.NFKD.String(string(r)) {
-		switch {
-		case !unicode.Is(unicode.Mn, m):
-			base = scriptOf(m)
-		case optional(base, m):
-			continue
-		}
-		if m == 'ı' { // as in fold
-			m = 'i'
-		}
-		kept = append(kept, m)
-	}
-	return slices.Clip([]rune(cases.Fold().String(string(kept))))
 }

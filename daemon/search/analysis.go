@@ -54,7 +54,7 @@ func (a *analysis) add(doc document.Document, chunkSize int, given language.Lang
 	if d.Language == language.None {
 		d.Language = cmp.Or(given, language.Detect(doc.Title+"\n"+doc.Text))
 	}
-	for _, c := range document.Split(&doc, chunkSize) {
+	for _, c := range document.Split(&d.Document, chunkSize) {
 		d.chunks = append(d.chunks, a.counter.count(newChunk(d.entry, c)))
 	}
 	a.docs = append(a.docs, d)

@@ -1,5 +1,7 @@
 package search
 
+import "hash/maphash"
+
 // group is a chunk together with the chunks that have the same text.
 type group struct {
 	candidate
@@ -23,13 +25,13 @@ func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
 // no surrounding white space. Called with mu held.
 func (ix *Index) collapse(ranked []candidate, n int) []group {
 	groups := make([]group, 0, min(n, len(ranked)))
-	texts := newTextTable(min(n, len(ranked)))
+	texts := newTextTable(cap(groups))
 	for _, c := range ranked {
 		text := ix.chunks[c.chunk].text
-		if i := texts.find(text); i >= 0 {
+		if i, key := texts.find(text); i >= 0 {
 			groups[i].duplicates = append(groups[i].duplicates, c)
 		} else if len(groups) < n {
-			texts.add(text)
+			texts.add(key, text)
 			groups = append(groups, group{candidate: c})
 		}
 	}
@@ -62,4 +64,77 @@ func (ix *Index) promoteNewest(groups []group, by Sort) {
 			rest[0] = was
 		}
 	}
+}
+
+// limitDocuments returns the first n of ranked, in their order, without those that exceed the
+// query's limit for each document. If places are left and the query fills them, the first of these
+// take them. It reuses the memory of ranked.
+func limitDocuments[T any, D comparable](ranked []T, n int, q Query, document func(T) D) []T {
+	if q.MaxPerDocument == 0 {
+		return ranked[:min(n, len(ranked))]
+	}
+	count, taken := map[D]int{}, make([]bool, len(ranked))
+	free := n
+	for i, r := range ranked {
+		if free == 0 {
+			break
+		}
+		d := document(r)
+		if count[d]++; count[d] <= q.MaxPerDocument {
+			taken[i] = true
+			free--
+		}
+	}
+	chosen := ranked[:0]
+	for i, r := range ranked {
+		if q.FillPlaces && free > 0 && !taken[i] {
+			taken[i] = true
+			free--
+		}
+		if taken[i] {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
+
+// textTable numbers different texts. It looks at the ends of a text, which tell most texts apart:
+// the rest is far away in memory.
+type textTable struct {
+	seed    maphash.Seed
+	numbers map[textKey]int
+	texts   []string // by number
+}
+
+// textKey is that of a text: its ends and, if they are those of another text, a hash of all of it.
+type textKey struct {
+	length      int
+	first, last [8]byte
+	hash        uint64
+}
+
+// newTextTable returns a table with room for n texts.
+func newTextTable(n int) *textTable {
+	return &textTable{maphash.MakeSeed(), make(map[textKey]int, n), make([]string, 0, n)}
+}
+
+// find returns the number of the equal text that was added, or -1 and the key to add the text with.
+func (t *textTable) find(text string) (int, textKey) {
+	key := textKey{length: len(text)}
+	copy(key.first[:], text)
+	copy(key.last[:], text[max(0, len(text)-8):])
+	n, known := t.numbers[key]
+	if known && t.texts[n] != text {
+		key.hash = maphash.String(t.seed, text) | 1
+		n, known = t.numbers[key]
+	}
+	if known && t.texts[n] == text {
+		return n, key
+	}
+	return -1, key
+}
+
+func (t *textTable) add(key textKey, text string) {
+	t.numbers[key] = len(t.texts)
+	t.texts = append(t.texts, text)
 }

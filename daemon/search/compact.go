@@ -47,15 +47,12 @@ func (ix *Index) compactChunks(terms []uint32) []uint32 {
 
 // compactPostings drops deleted chunks and the terms without chunks, and applies the new numbers.
 func (ix *Index) compactPostings(terms, numbers []uint32) {
-	size, kept := 0, 0
+	size := 0
 	for _, p := range ix.postings {
 		size += p.live
-		if p.live > 0 {
-			kept++
-		}
 	}
 	chunks, tallies := make([]uint32, 0, size), make([]uint8, 0, size)
-	lists := make([]postings, 0, kept)
+	lists := make([]postings, 0, len(ix.names))
 	for t, p := range ix.postings {
 		if terms[t] == noTerm {
 			continue

@@ -13,8 +13,7 @@ import (
 // source is the passages that a ranking chooses from: those of the documents that keep accepts, and
 // of them, if only is set, those that meet conditions.
 type source struct {
-	keep  func(*document.Document) bool
-	plain bool // keep accepts all but generated documents
+	keep  func(*document.Document) bool // nil accepts all but generated documents
 	only  bool
 	met   []metCondition // by chunk number
 	gains []float64      // of the phrases, see gain
@@ -26,28 +25,31 @@ type metCondition struct {
 	counts [][fieldCount]uint8 // by phrase
 }
 
-// meeting returns the source of the passages that meet conditions. Something to contain is looked for
-// in all documents that keep accepts, something to exclude only in those that would be found. Called
-// with mu held.
-func (ix *Index) meeting(c question.Conditions, keep func(*document.Document) bool) source {
-	s := source{keep: keep}
-	if len(c.None) > 0 {
+// meeting returns the source of the passages that a query may find. Something to contain is looked for
+// in all documents that its filter selects, something to exclude only in those that would be found.
+// Called with mu held.
+func (ix *Index) meeting(q Query) (s source) {
+	selected := func(d *document.Document) bool { return q.Filter.keep(d, q.AsOf) }
+	switch {
+	case len(q.Conditions.None) > 0:
 		var known sync.Map // whether a document is excluded; keep is called concurrently
 		s.keep = func(d *document.Document) bool {
-			if !keep(d) {
+			if !selected(d) {
 				return false
 			}
 			excluded, ok := known.Load(d)
 			if !ok {
-				excluded = excludes(c, d)
+				excluded = excludes(q.Conditions, d)
 				known.Store(d, excluded)
 			}
 			return !excluded.(bool)
 		}
+	case !q.Filter.plain(q.AsOf):
+		s.keep = selected
 	}
-	if len(c.All) > 0 {
+	if len(q.Conditions.All) > 0 {
 		s.only = true
-		ix.collect(c, &s)
+		ix.collect(q.Conditions, &s)
 	}
 	return s
 }
@@ -85,7 +87,7 @@ func (ix *Index) collect(c question.Conditions, s *source) {
 			continue
 		}
 		n = doc.first + doc.count
-		if !s.keep(&doc.Document) || !ix.meets(groups, phrases, doc) {
+		if !ix.accepts(s.keep, doc.first) || !ix.meets(groups, phrases, doc) {
 			continue
 		}
 		for _, m := range ix.countPhrases(doc, phrases) {
@@ -122,22 +124,18 @@ func (m metCondition) has(a alternative) bool {
 
 // meets reports whether one of the alternatives of each group is in a document.
 func (ix *Index) meets(groups [][]alternative, phrases []language.Phrase, doc *entry) bool {
-	for _, group := range groups {
-		if !slices.ContainsFunc(group, func(a alternative) bool {
-			if a.chunks == nil {
-				return isIn(phrases[a.phrase], &doc.Document)
-			}
-			for n := doc.first; n < doc.first+doc.count; n++ {
-				if a.chunks[n] {
-					return true
-				}
-			}
-			return false
-		}) {
-			return false
+	in := func(a alternative) bool {
+		if a.chunks == nil {
+			return isIn(phrases[a.phrase], &doc.Document)
 		}
+		for n := doc.first; n < doc.first+doc.count; n++ {
+			if a.chunks[n] {
+				return true
+			}
+		}
+		return false
 	}
-	return true
+	return !slices.ContainsFunc(groups, func(group []alternative) bool { return !slices.ContainsFunc(group, in) })
 }
 
 // withFunctionWords adds to alternatives how the words are written that are function words in the
@@ -207,9 +205,6 @@ func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondit
 // bestOf is best for the passages of a source. In one with conditions, a phrase scores like a term.
 func (ix *Index) bestOf(sc *scratch, s source, query []weighedTerm, k int) []candidate {
 	if !s.only {
-		if s.plain {
-			return ix.best(sc, query, nil, k)
-		}
 		return ix.best(sc, query, s.keep, k)
 	}
 	ix.score(&sc.scores, query)
@@ -231,7 +226,7 @@ func (ix *Index) bestOf(sc *scratch, s source, query []weighedTerm, k int) []can
 // length, best first.
 func (ix *Index) nearestIn(s source, query []float32, k int) (top []candidate) {
 	if !s.only {
-		keep := func(n uint32) bool { return s.keep(&ix.chunks[n].doc.Document) }
+		keep := func(n uint32) bool { return ix.accepts(s.keep, n) }
 		for _, m := range ix.vectors.Nearest(query, k, keep, ix.compareChunks) {
 			top = append(top, candidate{m.Cosine, m.Number})
 		}

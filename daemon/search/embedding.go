@@ -137,19 +137,14 @@ func (e *embedding) embedAll(ctx context.Context) error {
 		}
 		e.index.setVectors(batch, units)
 		if partly && e.refused != nil {
-			e.refused(chunkIDs(batch, refusal.Refused()), err)
+			var ids []string
+			for _, at := range refusal.Refused() {
+				ids = append(ids, document.ChunkID(batch[at].doc.Path, int(batch[at].ordinal)))
+			}
+			e.refused(ids, err)
 		}
 	}
 	return nil
-}
-
-// chunkIDs returns the ids of the passages at the places.
-func chunkIDs(passages []passage, places []int) []string {
-	ids := make([]string, len(places))
-	for i, at := range places {
-		ids[i] = document.ChunkID(passages[at].doc.Path, int(passages[at].ordinal))
-	}
-	return ids
 }
 
 // embed returns a vector of unit length for each text. With an error that wraps a Refusal, the

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"evalctl/daemon/search/question"
 )
 
@@ -16,17 +18,9 @@ func (e *features) score() float64 {
 // components adds the features by their component constants: bm25 always, the others if they are
 // above 0.
 func (e *features) components(into map[string]float64) {
-	into[componentBM25] = e.bm25
-	for _, part := range [...]struct {
-		name  string
-		score float64
-	}{
-		{componentNeighbours, e.neighbours},
-		{componentFeedback, e.feedback},
-		{componentDate, e.date}, {componentReply, e.reply},
-	} {
-		if part.score > 0 {
-			into[part.name] = part.score
+	for i, score := range [...]float64{e.bm25, e.neighbours, e.feedback, e.date, e.reply} {
+		if i == 0 || score > 0 {
+			into[wordComponents[i]] = score
 		}
 	}
 }
@@ -51,11 +45,9 @@ func chunkNumbers(of []scored) []uint32 {
 func (ix *Index) addDates(periods []question.Period, best []scored) {
 	for i := range best {
 		date := ix.chunks[best[i].chunk].doc.Date
-		for _, p := range periods {
-			if !date.IsZero() && p.Contains(date) {
-				best[i].date = ix.weights.date * best[i].features.score()
-				break
-			}
+		in := func(p question.Period) bool { return p.Contains(date) }
+		if !date.IsZero() && slices.ContainsFunc(periods, in) {
+			best[i].date = ix.weights.date * best[i].features.score()
 		}
 	}
 }

@@ -28,17 +28,9 @@ type Filter struct {
 	Except map[string]bool
 }
 
-// The scopes (spec 4.1, memory_search). Each is the part of a brain below memory/<scope>/; ScopeAll
-// is the whole brain.
-const (
-	ScopeAll     = "all"
-	ScopeGlobal  = "global"
-	ScopeProject = "project"
-	ScopeAgent   = "agent"
-)
-
-// sessionKey is the metadata key that Filter.SessionIDs selects by.
-const sessionKey = "session_id"
+// scopeAll is the whole brain (spec 4.1, memory_search). Any other scope is the part of it below
+// memory/<scope>/.
+const scopeAll = "all"
 
 // keep reports whether a document may be found by a question asked at asOf; the zero time means
 // that the question was asked at no particular time.
@@ -47,7 +39,7 @@ func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
 		(asOf.IsZero() || !d.BadDate && dayNumber(d.Date) <= dayNumber(asOf)) &&
 		f.keepDate(d.Date) &&
 		f.keepPath(d.Path) &&
-		f.keepTags(d.Tags) &&
+		!slices.ContainsFunc(f.Tags, func(t string) bool { return !slices.Contains(d.Tags, t) }) &&
 		f.keepSession(d.Metadata)
 }
 
@@ -55,7 +47,7 @@ func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
 // generated ones.
 func (f *Filter) plain(asOf time.Time) bool {
 	return f.PathPrefix == "" && len(f.Paths)+len(f.Tags)+len(f.SessionIDs)+len(f.Except) == 0 &&
-		f.From.IsZero() && f.To.IsZero() && (f.Scope == "" || f.Scope == ScopeAll) && !f.Generated && asOf.IsZero()
+		f.From.IsZero() && f.To.IsZero() && (f.Scope == "" || f.Scope == scopeAll) && !f.Generated && asOf.IsZero()
 }
 
 // dayNumber orders calendar days, each in the zone of its time.
@@ -72,33 +64,23 @@ func (f *Filter) keepDate(date time.Time) bool {
 }
 
 func (f *Filter) keepPath(path string) bool {
-	if f.Scope != "" && f.Scope != ScopeAll && !strings.HasPrefix(path, "memory/"+f.Scope+"/") {
+	if f.Scope != "" && f.Scope != scopeAll && !strings.HasPrefix(path, "memory/"+f.Scope+"/") {
 		return false
 	}
 	return strings.HasPrefix(path, f.PathPrefix) && (len(f.Paths) == 0 || slices.Contains(f.Paths, path))
-}
-
-func (f *Filter) keepTags(tags []string) bool {
-	for _, t := range f.Tags {
-		if !slices.Contains(tags, t) {
-			return false
-		}
-	}
-	return true
 }
 
 func (f *Filter) keepSession(metadata map[string]any) bool {
 	if len(f.SessionIDs) == 0 {
 		return true
 	}
-	id, ok := metadata[sessionKey]
+	id, ok := metadata["session_id"]
 	return ok && slices.Contains(f.SessionIDs, fmt.Sprint(id))
 }
 
 // check returns an error if the scope is unknown.
 func (f *Filter) check() error {
-	switch f.Scope {
-	case "", ScopeAll, ScopeGlobal, ScopeProject, ScopeAgent:
+	if slices.Contains([]string{"", scopeAll, "global", "project", "agent"}, f.Scope) {
 		return nil
 	}
 	return fmt.Errorf("scope %q is not one of all, global, project, agent", f.Scope)

@@ -17,15 +17,6 @@ type vectorLeg struct {
 	FusionRun
 }
 
-// leg is one ranking of chunks.
-type leg struct {
-	name       string      // the component constant of its scores
-	candidates []candidate // best first
-	parts      []features  // of the scores, in the same order; nil where they have none
-	// cosines has those of the candidates of a fusion of scores that have a vector.
-	cosines map[uint32]float64
-}
-
 // fuse combines the ranking by words and that by vectors. The candidates are the chunks of both. If
 // share is set, see fuseRanks. Called with mu held.
 func (ix *Index) fuse(v vectorLeg, words, near []candidate, share bool) leg {

@@ -18,8 +18,9 @@ type termSet struct {
 }
 
 func (ix *Index) termSet(terms []queryTerm) *termSet {
-	set := &termSet{names: nameSet(terms)}
+	set := &termSet{names: map[string]bool{}}
 	for _, t := range terms {
+		set.names[t.name] = true
 		if n, ok := ix.numbers[t.name]; ok {
 			set.numbers = append(set.numbers, n)
 			set.low[n>>6&3] |= 1 << (n & 63)
@@ -91,13 +92,11 @@ func (h *highlighter) add(start, end int) {
 func phraseSpans(c question.Conditions, text string) (spans []Span) {
 	for _, group := range c.All {
 		for _, a := range group {
-			offset, point := 0, 0
+			h := highlighter{text: text}
 			for start, end := range a.Written.Find(text) {
-				point += utf8.RuneCountInString(text[offset:start])
-				length := utf8.RuneCountInString(text[start:end])
-				spans = append(spans, Span{point, point + length})
-				offset, point = end, point+length
+				h.add(start, end)
 			}
+			spans = append(spans, h.spans...)
 		}
 	}
 	return spans

@@ -98,7 +98,7 @@ func New(opts *Options) *Index {
 		chunkSize:  document.ChunkSize(opts.ChunkSize),
 		language:   opts.Language,
 		docs:       map[string]*entry{},
-		vocabulary: newVocabulary(),
+		vocabulary: vocabulary{numbers: map[string]uint32{}},
 		tallies:    newTallies(),
 	}
 }
@@ -114,11 +114,10 @@ func (ix *Index) Len() int {
 func (ix *Index) Source(path string) (source string, ok bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	doc, ok := ix.docs[path]
-	if !ok {
-		return "", false
+	if doc := ix.docs[path]; doc != nil {
+		return doc.Source, true
 	}
-	return doc.Source, true
+	return "", false
 }
 
 // Paths returns the path of every document, in no particular order.

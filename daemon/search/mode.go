@@ -52,33 +52,23 @@ type method struct {
 	lower Mode
 }
 
-// methods has every mode but ModeAuto. The lower mode of one that reranks has the same legs and
+// methods has every mode but ModeAuto, and the zero method for any other. The lower mode of one that reranks has the same legs and
 // does not rerank, because a failure of the reranker leaves the ranking of the legs as it is.
-var methods = []method{
-	{mode: ModeBM25, words: true},
-	{mode: ModeSemantic, vectors: true, lower: ModeBM25},
-	{mode: ModeHybrid, words: true, vectors: true, lower: ModeBM25},
-	{mode: ModeHybridRerank, words: true, vectors: true, reranks: true, lower: ModeHybrid},
+var methods = map[Mode]method{
+	ModeBM25:         {mode: ModeBM25, words: true},
+	ModeSemantic:     {mode: ModeSemantic, vectors: true, lower: ModeBM25},
+	ModeHybrid:       {mode: ModeHybrid, words: true, vectors: true, lower: ModeBM25},
+	ModeHybridRerank: {mode: ModeHybridRerank, words: true, vectors: true, reranks: true, lower: ModeHybrid},
 }
 
 // autoModes are the modes that ModeAuto may run: the first one whose models are configured. The
 // last one needs no model.
 var autoModes = []Mode{ModeHybrid, ModeBM25}
 
-// methodOf returns the method of a mode; the zero method if the mode is unknown or ModeAuto.
-func methodOf(mode Mode) method {
-	for _, m := range methods {
-		if m.mode == mode {
-			return m
-		}
-	}
-	return method{}
-}
-
 // withoutVectors returns the method that replaces m if the embedder fails.
 func (m method) withoutVectors() method {
 	for m.vectors {
-		m = methodOf(m.lower)
+		m = methods[m.lower]
 	}
 	return m
 }

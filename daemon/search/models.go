@@ -1,6 +1,12 @@
 package search
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
 
 // Embedder converts texts to vectors. It must be safe for concurrent use, and return soon after its
 // context has ended.
@@ -48,3 +54,78 @@ type FusionWeigher interface {
 	// those that only the vectors found.
 	FusionWeight() float64
 }
+
+const (
+	// modelTime is the time that the models of one search may take together. Its client waits for
+	// 30 s (spec 8), and a lower mode must still have time to run.
+	modelTime = 8 * time.Second
+	// retryPause is the time for which searches do not call a model that has failed.
+	retryPause = 15 * time.Second
+)
+
+// ErrSlow is the cause of a ModelError if the models of a search took too long.
+var ErrSlow = fmt.Errorf("no answer within %v", modelTime)
+
+// CircuitBreaker records failures of models for all Searchers that share it. For 15 s after a
+// failure, searches fail or degrade without calling the model. Then one of them tries it again. The
+// zero value is ready for use. It is safe for concurrent use.
+type CircuitBreaker struct {
+	embedder, reranker circuit
+}
+
+// circuit is the state of one model.
+type circuit struct {
+	mu      sync.Mutex
+	err     error     // of the last call; nil if the model answered
+	until   time.Time // if err is set: when the model may be called again
+	answers int       // number of calls that the model answered
+}
+
+// allow returns an error while the model must not be called. After a failure, one caller at a time
+// is allowed to try it; the others are refused until that call ends or modelTime has passed.
+func (c *circuit) allow(model string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.err == nil {
+		return nil
+	}
+	if rest := c.until.Sub(now); rest > 0 {
+		return &ModelError{model, fmt.Errorf("%w; not asked again for %v", c.err, rest.Round(time.Second))}
+	}
+	c.until = now.Add(modelTime)
+	return nil
+}
+
+// recordOutcome records how a call ended. If its context ended, the call says nothing about the
+// model. A Refusal is an answer.
+func (c *circuit) recordOutcome(err error) {
+	failed, ok := errors.AsType[*ModelError](err)
+	_, refused := errors.AsType[Refusal](err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil || refused:
+		c.err = nil
+		c.answers++
+	case ok:
+		c.err, c.until = failed.Err, time.Now().Add(retryPause)
+	}
+}
+
+func (c *circuit) answered() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answers
+}
+
+// contextError returns the error of a call to a model whose context has ended.
+func contextError(ctx context.Context, model string) error {
+	if timedOut(ctx) {
+		return &ModelError{model, ErrSlow}
+	}
+	return ctx.Err()
+}
+
+// timedOut reports whether the modelTime of a search has passed.
+func timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrSlow) }

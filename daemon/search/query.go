@@ -1,14 +1,12 @@
 package search
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
-	"evalctl/daemon/language"
 	"evalctl/daemon/search/question"
 )
-
-// defaultTopK is the maximum number of hits for a query without TopK.
-const defaultTopK = 10
 
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
@@ -40,130 +38,30 @@ type Query struct {
 	Explain bool
 }
 
-// Sort is an order of hits (spec 4.1, memory_search): relevance, recency or relevance_then_recency;
-// empty means relevance. Each order sorts the TopK hits that match best. Hits that are equal in it
-// are sorted by relevance.
-type Sort string
-
-// The orders.
+// Limits and defaults of a query.
 const (
-	SortRelevance Sort = "relevance" // the default
-	// SortRecency has the newest hits first and those without a date last. Of candidates with the
-	// same text, the newest is the hit and the others are its duplicates.
-	SortRecency Sort = "recency"
-	// SortRelevanceThenRecency is SortRelevance, except that hits whose scores agree in 6
-	// significant digits are ordered as in SortRecency, and of those with the same text the newest
-	// is the hit.
-	SortRelevanceThenRecency Sort = "relevance_then_recency"
+	defaultTopK = 10
+	// defaultCandidateK is the lower limit of the default of Query.CandidateK.
+	defaultCandidateK = 100
+	maxCandidateK     = 1000
+	defaultRerankTopN = 50
+	maxRerankTopN     = 200
 )
 
-// Result is the answer to a query.
-type Result struct {
-	// Hits are in the order that the query asks for. Ties are broken by path, then by position in
-	// the document, but hits to which a reranker gives the same score stay in fused order.
-	Hits []Hit
-	// Mode is the mode that ran, never auto.
-	Mode Mode
-	// Fusion is how the legs were combined; nil if there was one leg.
-	Fusion *FusionRun
-	// Degraded is the reason why a lower mode ran than the one asked for; empty if none did.
-	Degraded string
-	// Explanation is nil unless the query asked for it.
-	Explanation *Explanation
-}
-
-// Hit is one chunk that matches the query.
-type Hit struct {
-	ChunkID     string // path#ordinal
-	Path        string
-	Title       string
-	HeadingPath string // "" outside any heading
-	Text        string // the chunk, verbatim
-	// Score is the value by which hits are sorted by relevance: the score of BM25, the cosine, the
-	// score of the fusion or that of the reranker, depending on the mode. Hits beyond those that
-	// the reranker scored continue downwards from its lowest score. Except for recency, sorting by
-	// score with ties by path keeps the order: where equal hits are in another order, each score is
-	// lowered to the next smaller number, and Components hold the original. Scores of different
-	// queries are not comparable.
-	Score      float64
-	Date       time.Time // zero = undated
-	Tags       []string
-	Metadata   map[string]any // shared by all hits of the document; do not modify
-	Highlights []Span         // the words of Text that match a term, in order
-	// Components are the parts of the score, and the scores and ranks of the legs, by name: bm25
-	// (by the words alone), neighbours, feedback, date, bm25_rank, vector, vector_rank,
-	// fusion, rerank, rerank_rank.
-	Components map[string]float64
-	// Duplicates are the other candidates with the same text, byte for byte, in rank order. Their
-	// titles and dates may differ. The hit is the best ranked of them, except where the sort
-	// prefers newer documents. There are at most 20; MoreDuplicates counts the others, so that a
-	// result stays small however often a text occurs.
-	Duplicates     []Duplicate
-	MoreDuplicates int
-}
-
-// Duplicate is a chunk with the same text as a hit.
-type Duplicate struct {
-	ChunkID string // path#ordinal
-	Path    string
-}
-
-// Keys of Hit.Components. Ranks begin at 1 within the candidates of one leg. A leg that did not
-// find the chunk has no rank, and no score unless said below.
-const (
-	componentBM25       = "bm25"       // by the words alone; with the next three, the score of bm25
-	componentNeighbours = "neighbours" // of the words of the passages before and after
-	componentFeedback   = "feedback"   // of words that the best passages have in common
-	componentDate       = "date"       // of a date that the query mentions
-	componentReply      = "reply"      // of the question that the passage follows
-	componentBM25Rank   = "bm25_rank"
-	componentVector     = "vector" // cosine similarity; in a fusion of scores also of what only words found
-	componentVectorRank = "vector_rank"
-	componentFusion     = "fusion" // see Fusion
-	componentRerank     = "rerank"
-	componentRerankRank = "rerank_rank"
-)
-
-// Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
-// 128, see Explanation.
-func Terms(text string) []string {
-	return termNames(countTerms(text, []language.Language{language.Detect(text)}, language.Language.Term))
-}
-
-// WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
-// than ranks, these scores show how far apart hits are.
-func WordScore(h Hit) float64 {
-	sum := 0.
-	for _, part := range []string{
-		componentBM25, componentNeighbours, componentFeedback, componentDate, componentReply,
-	} {
-		sum += h.Components[part]
+// withDefaults sets the fields that are zero to their defaults and checks the others.
+func (q Query) withDefaults() (Query, error) {
+	q.TopK = cmp.Or(q.TopK, defaultTopK)
+	q.CandidateK = cmp.Or(q.CandidateK, min(max(defaultCandidateK, 4*q.TopK), maxCandidateK))
+	q.RerankTopN = cmp.Or(q.RerankTopN, defaultRerankTopN)
+	switch {
+	case q.TopK < 0:
+		return q, fmt.Errorf("top_k %d is below 1", q.TopK)
+	case q.MaxPerDocument < 0:
+		return q, fmt.Errorf("max_per_document %d is below 0", q.MaxPerDocument)
+	case q.CandidateK < 0 || q.CandidateK > maxCandidateK:
+		return q, fmt.Errorf("candidate_k %d is not between 1 and %d", q.CandidateK, maxCandidateK)
+	case q.RerankTopN < 0 || q.RerankTopN > maxRerankTopN:
+		return q, fmt.Errorf("rerank_top_n %d is not between 1 and %d", q.RerankTopN, maxRerankTopN)
 	}
-	return sum
-}
-
-// Explanation describes how a result came about.
-type Explanation struct {
-	Terms []string // the index terms of the query that were looked up, without duplicates
-	// LeftOut are its other terms. Of more than 128 terms, those are looked up that can add most to
-	// a score, so LeftOut has terms that no or nearly every chunk contains.
-	LeftOut []string
-	Legs    []Leg
-}
-
-// Leg is one ranking that contributed to a result: bm25, vector, fusion or rerank.
-type Leg struct {
-	Name       string
-	Candidates []LegCandidate // best first
-}
-
-// LegCandidate is one chunk in a leg.
-type LegCandidate struct {
-	ChunkID string
-	Score   float64
-}
-
-// Span is the half-open range [Start, End) of a text, in Unicode code points.
-type Span struct {
-	Start, End int
+	return q, cmp.Or(q.Filter.check(), q.Sort.check())
 }

@@ -63,23 +63,16 @@ func (r *reranking) scores(ctx context.Context, query string, hits []Hit) ([]flo
 	if ctx.Err() != nil {
 		return nil, contextError(ctx, r.model.Name())
 	}
-	if err == nil {
-		err = checkReranked(scores, len(texts))
+	if err == nil && len(scores) != len(texts) {
+		err = fmt.Errorf("%d scores for %d texts", len(scores), len(texts))
+	}
+	for i, score := range scores {
+		if err == nil && !(math.Abs(score) < maxRerankScore) { // nor NaN
+			err = fmt.Errorf("the score of text %d is %v", i+1, score)
+		}
 	}
 	if err != nil {
 		return nil, &ModelError{r.model.Name(), err}
 	}
 	return scores, nil
-}
-
-func checkReranked(scores []float64, want int) error {
-	if len(scores) != want {
-		return fmt.Errorf("%d scores for %d texts", len(scores), want)
-	}
-	for i, score := range scores {
-		if !(math.Abs(score) < maxRerankScore) { // nor NaN
-			return fmt.Errorf("the score of text %d is %v", i+1, score)
-		}
-	}
-	return nil
 }

@@ -1,41 +1,5 @@
 package search
 
-import (
-	"cmp"
-	"fmt"
-
-	"evalctl/daemon/search/document"
-)
-
-// Limits and defaults of a query.
-const (
-	// defaultCandidateK is the lower limit of the default of Query.CandidateK.
-	defaultCandidateK = 100
-	maxCandidateK     = 1000
-	defaultRerankTopN = 50
-	maxRerankTopN     = 200
-	// maxDuplicates bounds Hit.Duplicates.
-	maxDuplicates = 20
-)
-
-// withDefaults sets the fields that are zero to their defaults and checks the others.
-func (q Query) withDefaults() (Query, error) {
-	q.TopK = cmp.Or(q.TopK, defaultTopK)
-	q.CandidateK = cmp.Or(q.CandidateK, min(max(defaultCandidateK, 4*q.TopK), maxCandidateK))
-	q.RerankTopN = cmp.Or(q.RerankTopN, defaultRerankTopN)
-	switch {
-	case q.TopK < 0:
-		return q, fmt.Errorf("top_k %d is below 1", q.TopK)
-	case q.MaxPerDocument < 0:
-		return q, fmt.Errorf("max_per_document %d is below 0", q.MaxPerDocument)
-	case q.CandidateK < 0 || q.CandidateK > maxCandidateK:
-		return q, fmt.Errorf("candidate_k %d is not between 1 and %d", q.CandidateK, maxCandidateK)
-	case q.RerankTopN < 0 || q.RerankTopN > maxRerankTopN:
-		return q, fmt.Errorf("rerank_top_n %d is not between 1 and %d", q.RerankTopN, maxRerankTopN)
-	}
-	return q, cmp.Or(q.Filter.check(), q.Sort.check())
-}
-
 // retrieve ranks by the method, without reranking. A method without vectors needs no vector. The
 // result has more than TopK hits if they are to be reranked or sorted.
 func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
@@ -49,8 +13,7 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	}
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	from := ix.meeting(q.Conditions, func(d *document.Document) bool { return q.Filter.keep(d, q.AsOf) })
-	from.plain = len(q.Conditions.None) == 0 && q.Filter.plain(q.AsOf)
+	from := ix.meeting(q)
 	terms, leftOut := ix.heaviest(ix.queryTerms(q.Text))
 	for {
 		legs := ix.legs(m, q, terms, vector, from, depth)
@@ -92,16 +55,6 @@ func (ix *Index) legs(
 	return legs
 }
 
-// exhausted reports whether deeper legs would find nothing more.
-func exhausted(legs []leg, depth int) bool {
-	for _, l := range legs {
-		if l.name != componentFusion && len(l.candidates) == depth {
-			return false
-		}
-	}
-	return true
-}
-
 // result converts groups to hits. Called with mu held.
 func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, groups []group) Result {
 	res := Result{Hits: make([]Hit, len(groups)), Mode: mode}
@@ -132,7 +85,7 @@ func (ix *Index) result(mode Mode, q Query, terms []queryTerm, legs []leg, group
 func (ix *Index) hit(c candidate, wanted *termSet) Hit {
 	chunk := &ix.chunks[c.chunk]
 	return Hit{
-		ChunkID:     document.ChunkID(chunk.doc.Path, int(chunk.ordinal)),
+		ChunkID:     ix.chunkID(c.chunk),
 		Path:        chunk.doc.Path,
 		Title:       chunk.doc.Title,
 		HeadingPath: chunk.headings,

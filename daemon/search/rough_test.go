@@ -114,23 +114,3 @@ func TestNumberSet(t *testing.T) {
 		}
 	})
 }
-
-func TestTextTable(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.SliceOfN(rapid.StringMatching(`[ab]{0,3}(same ends)?[ab]{0,2}-------[ab]{1,3}-------x{0,10}`), 1, 40).Draw(t, "texts")
-		table, known := newTextTable(len(texts)), map[string]int{}
-		for _, text := range texts {
-			want, found := known[text]
-			if !found {
-				want = -1
-			}
-			if got := table.find(text); got != want {
-				t.Fatalf("%q is %d, want %d", text, got, want)
-			}
-			if !found {
-				known[text] = len(known)
-				table.add(text)
-			}
-		}
-	})
-}

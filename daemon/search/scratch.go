@@ -24,7 +24,7 @@ func (ix *Index) borrow() *scratch {
 	return &scratch{}
 }
 
-// occurrence is a term's tf, as defined at score, in the passage at a place.
+// occurrence is a term's tf, as defined in score.go, in the passage at a place.
 type occurrence struct {
 	place int
 	tf    float64

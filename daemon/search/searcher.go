@@ -158,10 +158,10 @@ func (s *Searcher) retrieve(ctx, models context.Context, m method, q Query) (Res
 // resolve returns the method of the mode to run.
 func (s *Searcher) resolve(mode Mode) (method, error) {
 	if mode == "" || mode == ModeAuto {
-		available := func(mode Mode) bool { return s.missing(methodOf(mode)) == nil }
+		available := func(mode Mode) bool { return s.missing(methods[mode]) == nil }
 		mode = autoModes[slices.IndexFunc(autoModes, available)]
 	}
-	m := methodOf(mode)
+	m := methods[mode]
 	if m.mode == "" {
 		return m, fmt.Errorf("mode %q is unknown", mode)
 	}

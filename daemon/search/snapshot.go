@@ -1,6 +1,7 @@
 package search
 
 import (
+	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"sync"
@@ -29,9 +30,6 @@ import (
 const (
 	snapshotMagic   = "evalidx\n"
 	snapshotVersion = 8 // to be raised when the layout or the result of Parse changes
-	trailerSize     = 8 + 4 + 4 + 4 + 8
-	contentsSize    = 8 * 8       // without parts
-	partEntrySize   = 4 + 4 + 5*8 // of one part in the contents
 )
 
 // partSize is the size at which a part of a snapshot ends: large enough for fast reading, small
@@ -50,22 +48,40 @@ const (
 	countsPart
 )
 
-// part is one entry of the contents.
+// part is one entry of the contents, as it is stored.
 type part struct {
-	kind           partKind
-	crc            uint32
-	offset, length uint64
-	first, count   uint64
-	chunks         uint64 // of the documents before it
+	Kind           partKind
+	CRC            uint32
+	Offset, Length uint64
+	First, Count   uint64
+	Chunks         uint64 // of the documents before it
+}
+
+// header is the beginning of the contents, as it is stored.
+type header struct {
+	When                                        int64
+	ChunkSize, Language                         uint64
+	Documents, Chunks, Terms, Tallies, Postings uint64
 }
 
 // contents describes what a snapshot holds, and where.
 type contents struct {
-	when                                        int64
-	chunkSize, language                         uint64
-	documents, chunks, terms, tallies, postings uint64
-	parts                                       []part
+	header
+	parts []part
 }
+
+// trailer is the end of a snapshot, as it is stored.
+type trailer struct {
+	Offset               uint64 // of the contents
+	Length, CRC, Version uint32
+	Magic                [len(snapshotMagic)]byte
+}
+
+var (
+	trailerSize   = binary.Size(trailer{})
+	contentsSize  = binary.Size(header{}) // without parts
+	partEntrySize = binary.Size(part{})
+)
 
 // castagnoli returns the table of the checksums, which takes a while to build.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })

@@ -127,15 +127,3 @@ func (d *decoder) metadata() map[string]any {
 	}
 	return m
 }
-
-func decodeTallies(data []byte, out []tally) {
-	for i := range out {
-		out[i] = tally(data[fieldCount*i:])
-	}
-}
-
-func decodeNumbers(data []byte, out []uint32) {
-	for i := range out {
-		out[i] = binary.LittleEndian.Uint32(data[4*i:])
-	}
-}

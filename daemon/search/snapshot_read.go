@@ -7,9 +7,10 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
-	"sync"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sync/errgroup"
 
 	"evalctl/daemon/search/document"
 )
@@ -24,7 +25,7 @@ func ReadSnapshot(file io.ReaderAt, size int64, opts *Options) (*Index, time.Tim
 	if err := r.read(uint64(max(size, 0))); err != nil {
 		return nil, time.Time{}, fmt.Errorf("read a snapshot: %w", err)
 	}
-	return r.ix, time.Unix(0, r.contents.when), nil
+	return r.ix, time.Unix(0, r.contents.When), nil
 }
 
 func (r *snapshotReader) read(size uint64) error {
@@ -65,53 +66,54 @@ func (r *snapshotReader) readContents(size uint64) error {
 	if size < uint64(len(snapshotMagic)+trailerSize) {
 		return damaged("too short")
 	}
-	trailer := make([]byte, trailerSize)
-	if _, err := r.file.ReadAt(trailer, int64(size)-trailerSize); err != nil {
+	var end trailer
+	contentsEnd := size - uint64(trailerSize)
+	if _, err := r.decode(contentsEnd, uint64(trailerSize), &end); err != nil {
 		return err
 	}
-	offset, length := binary.LittleEndian.Uint64(trailer), uint64(binary.LittleEndian.Uint32(trailer[8:]))
+	length := uint64(end.Length)
+	parts, rest := (int(length)-contentsSize)/partEntrySize, (int(length)-contentsSize)%partEntrySize
 	switch {
-	case string(trailer[20:]) != snapshotMagic:
+	case string(end.Magic[:]) != snapshotMagic:
 		return damaged("the end is missing")
-	case binary.LittleEndian.Uint32(trailer[16:]) != snapshotVersion:
+	case end.Version != snapshotVersion:
 		return damaged("another version")
-	case length > size-trailerSize || offset != size-trailerSize-length,
-		length < contentsSize || (length-contentsSize)%partEntrySize != 0:
+	case length > contentsEnd || end.Offset != contentsEnd-length || int(length) < contentsSize || rest != 0:
 		return damaged("wrong position of the contents")
 	}
-	data := make([]byte, length)
-	if _, err := r.file.ReadAt(data, int64(offset)); err != nil {
+	c := &r.contents
+	c.parts = make([]part, parts)
+	data, err := r.decode(end.Offset, length, &c.header, c.parts)
+	if err != nil {
 		return err
 	}
-	if crc32.Checksum(data, castagnoli()) != binary.LittleEndian.Uint32(trailer[12:]) {
+	if crc32.Checksum(data, castagnoli()) != end.CRC {
 		return damaged("wrong checksum of the contents")
 	}
-	r.decodeContents(data)
-	if r.contents.chunkSize != uint64(r.ix.chunkSize) {
-		return damaged(fmt.Sprintf("its chunks have at most %d bytes, those of this index %d",
-			r.contents.chunkSize, r.ix.chunkSize))
+	if c.ChunkSize != uint64(r.ix.chunkSize) {
+		return damaged(fmt.Sprintf("its chunks have at most %d bytes, those of this index %d", c.ChunkSize, r.ix.chunkSize))
 	}
-	if r.contents.language != uint64(r.ix.language) {
+	if c.Language != uint64(r.ix.language) {
 		return damaged("its language is another one than that of this index")
 	}
-	return r.checkContents(offset)
+	return r.checkContents(end.Offset)
 }
 
-func (r *snapshotReader) decodeContents(data []byte) {
-	u64 := func() uint64 {
-		v := binary.LittleEndian.Uint64(data)
-		data = data[8:]
-		return v
+// decode reads length bytes from offset, and decodes values of fixed sizes from them.
+func (r *snapshotReader) decode(offset, length uint64, values ...any) (data []byte, err error) {
+	data = make([]byte, length)
+	if _, err = r.file.ReadAt(data, int64(offset)); err != nil {
+		return nil, err
 	}
-	r.contents.when, r.contents.chunkSize, r.contents.language = int64(u64()), u64(), u64()
-	r.contents.documents, r.contents.chunks, r.contents.terms = u64(), u64(), u64()
-	r.contents.tallies, r.contents.postings = u64(), u64()
-	for len(data) > 0 {
-		p := part{kind: partKind(binary.LittleEndian.Uint32(data)), crc: binary.LittleEndian.Uint32(data[4:])}
-		data = data[8:]
-		p.offset, p.length, p.first, p.count, p.chunks = u64(), u64(), u64(), u64(), u64()
-		r.contents.parts = append(r.contents.parts, p)
+	rest := data
+	for _, v := range values {
+		n, err := binary.Decode(rest, binary.LittleEndian, v)
+		if err != nil {
+			return nil, err
+		}
+		rest = rest[n:]
 	}
+	return data, nil
 }
 
 // minSize is the minimum size of an item in a part of its kind, in bytes.
@@ -126,111 +128,90 @@ func (r *snapshotReader) checkContents(end uint64) error {
 	offset, items, documents := uint64(len(snapshotMagic)), [len(minSize)]uint64{}, uint64(0)
 	var last part
 	for _, p := range r.contents.parts {
-		if p.kind >= partKind(len(minSize)) || p.kind < last.kind || p.offset != offset || p.length > end-offset ||
-			p.first != items[p.kind] || p.count > p.length/minSize[p.kind] {
+		if p.Kind >= partKind(len(minSize)) || p.Kind < last.Kind || p.Offset != offset || p.Length > end-offset ||
+			p.First != items[p.Kind] || p.Count > p.Length/minSize[p.Kind] {
 			return damaged("the parts do not fit together")
 		}
-		offset += p.length
-		items[p.kind] += p.count
-		if p.kind == documentsPart {
-			documents += p.length
-			if p.chunks < last.chunks || p.chunks > r.contents.chunks {
+		offset += p.Length
+		items[p.Kind] += p.Count
+		if p.Kind == documentsPart {
+			documents += p.Length
+			if p.Chunks < last.Chunks || p.Chunks > r.contents.Chunks {
 				return damaged("the parts do not fit together")
 			}
 		}
 		last = p
 	}
 	c := r.contents
-	want := [len(minSize)]uint64{c.documents, c.documents, c.terms, c.tallies, c.postings, c.postings}
-	if offset != end || items != want || c.chunks > documents/minStoredChunk ||
-		c.chunks >= deletedChunk || c.terms >= noTerm || c.tallies >= maxTallies {
+	want := [len(minSize)]uint64{c.Documents, c.Documents, c.Terms, c.Tallies, c.Postings, c.Postings}
+	if offset != end || items != want || c.Chunks > documents/minStoredChunk ||
+		c.Chunks >= deletedChunk || c.Terms >= noTerm || c.Tallies >= maxTallies {
 		return damaged("the parts do not fit together")
 	}
 	return nil
 }
 
 func (r *snapshotReader) allocate() {
-	r.docs, r.order = make([]*entry, r.contents.documents), make([]uint32, r.contents.documents)
-	r.ix.chunks, r.ix.extents = make([]chunk, r.contents.chunks), make([]extent, r.contents.chunks)
-	r.ix.traits = make([]traits, r.contents.chunks)
-	r.ix.vectors.Grow(int(r.contents.chunks))
-	r.ix.names, r.lists = make([]string, r.contents.terms), make([]uint32, r.contents.terms)
-	r.tallies = make([]tally, r.contents.tallies)
-	r.postings, r.counts = make([]uint32, r.contents.postings), make([]uint8, r.contents.postings)
+	r.docs, r.order = make([]*entry, r.contents.Documents), make([]uint32, r.contents.Documents)
+	r.ix.chunks, r.ix.extents = make([]chunk, r.contents.Chunks), make([]extent, r.contents.Chunks)
+	r.ix.traits = make([]traits, r.contents.Chunks)
+	r.ix.vectors.Grow(int(r.contents.Chunks))
+	r.ix.names, r.lists = make([]string, r.contents.Terms), make([]uint32, r.contents.Terms)
+	r.tallies = make([]tally, r.contents.Tallies)
+	r.postings, r.counts = make([]uint32, r.contents.Postings), make([]uint8, r.contents.Postings)
 }
 
 // readParts decodes the parts on all processors.
 func (r *snapshotReader) readParts() error {
-	var (
-		next = make(chan int, len(r.contents.parts))
-		errs = make([]error, runtime.GOMAXPROCS(0))
-		wg   sync.WaitGroup
-	)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range r.contents.parts {
-		next <- i
+		g.Go(func() error { return r.readPart(i) })
 	}
-	close(next)
-	for w := range errs {
-		wg.Go(func() {
-			var buf []byte
-			for i := range next {
-				if errs[w] == nil {
-					buf, errs[w] = r.readPart(i, buf)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.Wait()
 }
 
-// readPart uses buf as working memory and returns it, possibly enlarged.
-func (r *snapshotReader) readPart(i int, buf []byte) ([]byte, error) {
+func (r *snapshotReader) readPart(i int) error {
 	p := r.contents.parts[i]
-	buf = slices.Grow(buf[:0], int(p.length))[:p.length]
-	if _, err := r.file.ReadAt(buf, int64(p.offset)); err != nil {
-		return buf, err
+	buf := make([]byte, p.Length)
+	if _, err := r.file.ReadAt(buf, int64(p.Offset)); err != nil {
+		return err
 	}
-	if crc32.Checksum(buf, castagnoli()) != p.crc {
-		return buf, damaged(fmt.Sprintf("wrong checksum of part %d", i))
+	if crc32.Checksum(buf, castagnoli()) != p.CRC {
+		return damaged(fmt.Sprintf("wrong checksum of part %d", i))
 	}
-	end := p.first + p.count
-	ok := true
-	switch p.kind {
+	text := unsafe.String(unsafe.SliceData(buf), len(buf)) // buf does not change any more
+	end, ok, err := p.First+p.Count, true, error(nil)
+	switch p.Kind {
 	case documentsPart:
-		ok = r.readDocuments(string(buf), r.docs[p.first:end], r.chunksOf(i), p.chunks)
+		ok = r.readDocuments(text, r.docs[p.First:end], r.chunksOf(i), p.Chunks)
 	case orderPart:
-		decodeNumbers(buf, r.order[p.first:end])
+		_, err = binary.Decode(buf, binary.LittleEndian, r.order[p.First:end])
 	case termsPart:
-		d := decoder{string(buf), true}
-		for t := p.first; t < end; t++ {
+		d := decoder{text, true}
+		for t := p.First; t < end; t++ {
 			r.ix.names[t] = d.string()
 			r.lists[t] = uint32(d.atMost(math.MaxUint32))
 		}
 		ok = d.ok && d.s == ""
 	case talliesPart:
-		decodeTallies(buf, r.tallies[p.first:end])
+		_, err = binary.Decode(buf, binary.LittleEndian, r.tallies[p.First:end])
 	case postingsPart:
-		decodeNumbers(buf, r.postings[p.first:end])
+		_, err = binary.Decode(buf, binary.LittleEndian, r.postings[p.First:end])
 	case countsPart:
-		copy(r.counts[p.first:end], buf)
+		copy(r.counts[p.First:end], buf)
 	}
-	if !ok {
-		return buf, damaged(fmt.Sprintf("part %d cannot be decoded", i))
+	if !ok || err != nil {
+		return damaged(fmt.Sprintf("part %d cannot be decoded", i))
 	}
-	return buf, nil
+	return nil
 }
 
 // chunksOf returns the chunks of part i of documents, which end where those of the next part begin.
 func (r *snapshotReader) chunksOf(i int) []chunk {
-	from, to := r.contents.parts[i].chunks, r.contents.chunks
-	if i+1 < len(r.contents.parts) && r.contents.parts[i+1].kind == documentsPart {
-		to = r.contents.parts[i+1].chunks
+	from, to := r.contents.parts[i].Chunks, r.contents.Chunks
+	if i+1 < len(r.contents.parts) && r.contents.parts[i+1].Kind == documentsPart {
+		to = r.contents.parts[i+1].Chunks
 	}
 	return r.ix.chunks[from:to:to]
 }
@@ -242,7 +223,7 @@ func (r *snapshotReader) readDocuments(s string, docs []*entry, chunks []chunk, 
 	for i := range docs {
 		docs[i] = &entries[i]
 		docs[i].first, docs[i].read = uint32(first), true
-		n := d.document(docs[i], chunks, r.contents.terms)
+		n := d.document(docs[i], chunks, r.contents.Terms)
 		chunks = chunks[n:]
 		first += uint64(n)
 	}
@@ -251,19 +232,11 @@ func (r *snapshotReader) readDocuments(s string, docs []*entry, chunks []chunk, 
 
 // assemble builds the index from the decoded parts.
 func (r *snapshotReader) assemble() error {
-	checks := []func() error{r.assembleDocuments, r.assembleTerms, r.assembleChunks}
-	errs := make([]error, len(checks))
-	var wg sync.WaitGroup
-	for i, check := range checks {
-		wg.Go(func() { errs[i] = check() })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	var g errgroup.Group
+	g.Go(r.assembleDocuments)
+	g.Go(r.assembleTerms)
+	g.Go(r.assembleChunks)
+	return g.Wait()
 }
 
 func (r *snapshotReader) assembleDocuments() error {
@@ -300,8 +273,8 @@ func (r *snapshotReader) assembleTerms() error {
 	from := uint64(0)
 	ix.blocks = blocks{documents: len(r.docs), chunks: r.postings, tallies: r.counts}
 	for _, p := range r.contents.parts {
-		if p.kind == documentsPart {
-			ix.blocks.texts += int(p.length)
+		if p.Kind == documentsPart {
+			ix.blocks.texts += int(p.Length)
 		}
 	}
 	for t, name := range ix.names {
@@ -313,7 +286,7 @@ func (r *snapshotReader) assembleTerms() error {
 		to := from + uint64(n)
 		p := postings{r.postings[from:to:to], r.counts[from:to:to], int(n)}
 		from = to
-		if !p.valid(r.contents.chunks, len(ix.tallies.list)) {
+		if !p.valid(r.contents.Chunks, len(ix.tallies.list)) {
 			return damaged("wrong postings")
 		}
 		ix.postings[t] = p

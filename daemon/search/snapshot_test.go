@@ -149,20 +149,22 @@ func TestDamagedSnapshot(t *testing.T) {
 // seal corrects the checksums of a snapshot, if it has parts at all.
 func seal(data []byte) []byte {
 	data = bytes.Clone(data)
-	r := &snapshotReader{}
 	if len(data) < trailerSize {
 		return data
 	}
 	end := len(data) - trailerSize
 	offset := binary.LittleEndian.Uint64(data[end:])
-	if offset > uint64(end) || (uint64(end)-offset) < contentsSize || (uint64(end)-offset-contentsSize)%partEntrySize != 0 {
+	if offset > uint64(end) || end-int(offset) < contentsSize || (end-int(offset)-contentsSize)%partEntrySize != 0 {
 		return data
 	}
 	table := data[offset:end]
-	r.decodeContents(table)
-	for i, p := range r.contents.parts {
-		if p.offset <= offset && p.length <= offset-p.offset {
-			binary.LittleEndian.PutUint32(table[contentsSize+i*partEntrySize+4:], crc32.Checksum(data[p.offset:p.offset+p.length], castagnoli()))
+	parts := make([]part, (len(table)-contentsSize)/partEntrySize)
+	if _, err := binary.Decode(table[contentsSize:], binary.LittleEndian, parts); err != nil {
+		panic(err)
+	}
+	for i, p := range parts {
+		if p.Offset <= offset && p.Length <= offset-p.Offset {
+			binary.LittleEndian.PutUint32(table[contentsSize+i*partEntrySize+4:], crc32.Checksum(data[p.Offset:p.Offset+p.Length], castagnoli()))
 		}
 	}
 	binary.LittleEndian.PutUint32(data[end+12:], crc32.Checksum(table, castagnoli()))

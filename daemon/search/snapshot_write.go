@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -22,13 +23,14 @@ func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 		ix.dropDeleted()
 		ix.mu.Unlock()
 	}
-	sw := &snapshotWriter{w: w, contents: contents{chunkSize: uint64(ix.chunkSize), language: uint64(ix.language)}}
+	sw := &snapshotWriter{w: w, ix: ix, places: make(map[*entry]uint32, len(ix.docs))}
+	sw.contents.ChunkSize, sw.contents.Language = uint64(ix.chunkSize), uint64(ix.language)
 	sw.write([]byte(snapshotMagic))
-	sw.order(ix, sw.documents(ix))
-	sw.terms(ix)
-	sw.tallies(ix)
-	sw.postings(ix)
-	sw.counts(ix)
+	for _, part := range []func(){sw.documents, sw.order, sw.terms, sw.tallies, sw.postings, sw.counts} {
+		if sw.err == nil {
+			part()
+		}
+	}
 	sw.finish(when)
 	if sw.err != nil {
 		return fmt.Errorf("write a snapshot of the index: %w", sw.err)
@@ -36,9 +38,11 @@ func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 	return nil
 }
 
-// snapshotWriter writes one part after the other. After an error it does nothing.
+// snapshotWriter writes one kind of parts after the other. After an error it writes nothing more.
 type snapshotWriter struct {
 	w        io.Writer
+	ix       *Index
+	places   map[*entry]uint32 // of the documents, for the order
 	err      error
 	offset   uint64
 	contents contents
@@ -69,9 +73,9 @@ func (sw *snapshotWriter) endPart(kind partKind) {
 		return
 	}
 	sw.contents.parts = append(sw.contents.parts, part{
-		kind: kind, crc: crc32.Checksum(sw.buf, castagnoli()),
-		offset: sw.offset, length: uint64(len(sw.buf)),
-		first: sw.total, count: sw.count, chunks: sw.before,
+		Kind: kind, CRC: crc32.Checksum(sw.buf, castagnoli()),
+		Offset: sw.offset, Length: uint64(len(sw.buf)),
+		First: sw.total, Count: sw.count, Chunks: sw.before,
 	})
 	sw.write(sw.buf)
 	sw.total += sw.count
@@ -87,11 +91,11 @@ func (sw *snapshotWriter) endKind(kind partKind) uint64 {
 	return n
 }
 
-// documents writes each document at its first chunk, and returns their places for the order.
-func (sw *snapshotWriter) documents(ix *Index) map[*entry]uint32 {
-	places := make(map[*entry]uint32, len(ix.docs))
+// documents writes each document at its first chunk.
+func (sw *snapshotWriter) documents() {
+	ix := sw.ix
 	write := func(doc *entry) {
-		places[doc] = uint32(len(places))
+		sw.places[doc] = uint32(len(sw.places))
 		var err error
 		if sw.buf, err = ix.appendDocument(sw.buf, doc); err != nil && sw.err == nil {
 			sw.err = err
@@ -109,59 +113,49 @@ func (sw *snapshotWriter) documents(ix *Index) map[*entry]uint32 {
 			write(doc)
 		}
 	}
-	sw.contents.documents = sw.endKind(documentsPart)
-	sw.contents.chunks = uint64(len(ix.chunks))
-	return places
+	sw.contents.Documents = sw.endKind(documentsPart)
+	sw.contents.Chunks = uint64(len(ix.chunks))
 }
 
-func (sw *snapshotWriter) order(ix *Index, places map[*entry]uint32) {
-	for _, block := range ix.order.blocks {
+func (sw *snapshotWriter) order() {
+	for _, block := range sw.ix.order.blocks {
 		for _, doc := range block {
-			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, places[doc])
+			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, sw.places[doc])
 			sw.item(orderPart)
 		}
 	}
 	sw.endKind(orderPart)
 }
 
-func (sw *snapshotWriter) terms(ix *Index) {
-	for t, name := range ix.names {
-		if sw.err != nil {
-			return
-		}
+func (sw *snapshotWriter) terms() {
+	for t, name := range sw.ix.names {
 		sw.buf = appendString(sw.buf, name)
-		sw.buf = binary.AppendUvarint(sw.buf, uint64(len(ix.postings[t].chunks)))
+		sw.buf = binary.AppendUvarint(sw.buf, uint64(len(sw.ix.postings[t].chunks)))
 		sw.item(termsPart)
 	}
-	sw.contents.terms = sw.endKind(termsPart)
+	sw.contents.Terms = sw.endKind(termsPart)
 }
 
-func (sw *snapshotWriter) tallies(ix *Index) {
-	for _, t := range ix.tallies.list[uncounted+1:] {
+func (sw *snapshotWriter) tallies() {
+	for _, t := range sw.ix.tallies.list[uncounted+1:] {
 		sw.buf = append(sw.buf, t[:]...)
 		sw.item(talliesPart)
 	}
-	sw.contents.tallies = sw.endKind(talliesPart)
+	sw.contents.Tallies = sw.endKind(talliesPart)
 }
 
-func (sw *snapshotWriter) postings(ix *Index) {
-	for _, p := range ix.postings {
-		if sw.err != nil {
-			return
-		}
+func (sw *snapshotWriter) postings() {
+	for _, p := range sw.ix.postings {
 		for _, n := range p.chunks {
 			sw.buf = binary.LittleEndian.AppendUint32(sw.buf, n)
 			sw.item(postingsPart)
 		}
 	}
-	sw.contents.postings = sw.endKind(postingsPart)
+	sw.contents.Postings = sw.endKind(postingsPart)
 }
 
-func (sw *snapshotWriter) counts(ix *Index) {
-	for _, p := range ix.postings {
-		if sw.err != nil {
-			return
-		}
+func (sw *snapshotWriter) counts() {
+	for _, p := range sw.ix.postings {
 		for _, n := range p.tallies {
 			sw.buf = append(sw.buf, n)
 			sw.item(countsPart)
@@ -171,26 +165,18 @@ func (sw *snapshotWriter) counts(ix *Index) {
 }
 
 func (sw *snapshotWriter) finish(when time.Time) {
-	c := &sw.contents
-	var buf []byte
-	for _, n := range []uint64{
-		uint64(when.UnixNano()), c.chunkSize, c.language, c.documents, c.chunks, c.terms, c.tallies, c.postings,
-	} {
-		buf = binary.LittleEndian.AppendUint64(buf, n)
+	sw.contents.When = when.UnixNano()
+	buf, err := binary.Append(nil, binary.LittleEndian, sw.contents.header)
+	if err == nil {
+		buf, err = binary.Append(buf, binary.LittleEndian, sw.contents.parts)
 	}
-	for _, p := range c.parts {
-		buf = binary.LittleEndian.AppendUint32(buf, uint32(p.kind))
-		buf = binary.LittleEndian.AppendUint32(buf, p.crc)
-		for _, n := range []uint64{p.offset, p.length, p.first, p.count, p.chunks} {
-			buf = binary.LittleEndian.AppendUint64(buf, n)
-		}
+	end := trailer{Offset: sw.offset, Length: uint32(len(buf)), CRC: crc32.Checksum(buf, castagnoli()), Version: snapshotVersion}
+	copy(end.Magic[:], snapshotMagic)
+	if err == nil {
+		buf, err = binary.Append(buf, binary.LittleEndian, end)
 	}
-	length, crc := len(buf), crc32.Checksum(buf, castagnoli())
-	buf = binary.LittleEndian.AppendUint64(buf, sw.offset)
-	buf = binary.LittleEndian.AppendUint32(buf, uint32(length))
-	buf = binary.LittleEndian.AppendUint32(buf, crc)
-	buf = binary.LittleEndian.AppendUint32(buf, snapshotVersion)
-	sw.write(append(buf, snapshotMagic...))
+	sw.err = cmp.Or(sw.err, err)
+	sw.write(buf)
 }
 
 // Flags of a document.

@@ -8,6 +8,31 @@ import (
 	"strconv"
 )
 
+// Sort is an order of hits (spec 4.1, memory_search): relevance, recency or relevance_then_recency;
+// empty means relevance. Each order sorts the TopK hits that match best. Hits that are equal in it
+// are sorted by relevance.
+type Sort string
+
+// The orders.
+const (
+	SortRelevance Sort = "relevance" // the default
+	// SortRecency has the newest hits first and those without a date last. Of candidates with the
+	// same text, the newest is the hit and the others are its duplicates.
+	SortRecency Sort = "recency"
+	// SortRelevanceThenRecency is SortRelevance, except that hits whose scores agree in 6
+	// significant digits are ordered as in SortRecency, and of those with the same text the newest
+	// is the hit.
+	SortRelevanceThenRecency Sort = "relevance_then_recency"
+)
+
+// check returns an error if the order is unknown.
+func (s Sort) check() error {
+	if slices.Contains([]Sort{"", SortRelevance, SortRecency, SortRelevanceThenRecency}, s) {
+		return nil
+	}
+	return fmt.Errorf("sort %q is not one of relevance, recency, relevance_then_recency", s)
+}
+
 // sortHits sorts hits that are in order of relevance. Hits that are equal in the new order stay in
 // order of relevance.
 func sortHits(hits []Hit, by Sort) {
@@ -46,13 +71,4 @@ func roundScore(score float64) float64 {
 		return score // NaN
 	}
 	return rounded
-}
-
-// check returns an error if the order is unknown.
-func (s Sort) check() error {
-	switch s {
-	case "", SortRelevance, SortRecency, SortRelevanceThenRecency:
-		return nil
-	}
-	return fmt.Errorf("sort %q is not one of relevance, recency, relevance_then_recency", s)
 }

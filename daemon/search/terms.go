@@ -12,7 +12,7 @@ import (
 const maxQueryTerms = 128
 
 // queryTerm is a term of a query. Its weight is (k3+1)·n/(k3+n) for n occurrences, which is 1 for
-// one (Robertson and Zaragoza, 2009, see score).
+// one (Robertson and Zaragoza, 2009, see score.go).
 type queryTerm struct {
 	name   string
 	weight float64
@@ -39,6 +39,12 @@ func (ix *Index) spoken() []language.Language {
 		}
 	}
 	return languages
+}
+
+// Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
+// 128, see Explanation.
+func Terms(text string) []string {
+	return termNames(countTerms(text, []language.Language{language.Detect(text)}, language.Language.Term))
 }
 
 // countTerms returns the terms that a text has in any of some languages, without duplicates, in the
@@ -109,15 +115,6 @@ func (ix *Index) heaviest(terms []queryTerm) (kept, leftOut []queryTerm) {
 		}
 	}
 	return kept, leftOut
-}
-
-// nameSet returns the names of terms.
-func nameSet(terms []queryTerm) map[string]bool {
-	names := make(map[string]bool, len(terms))
-	for _, t := range terms {
-		names[t.name] = true
-	}
-	return names
 }
 
 func termNames(terms []queryTerm) []string {

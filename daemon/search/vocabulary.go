@@ -31,8 +31,6 @@ func (c *wordCache) add(l language.Language, word string, number uint32) {
 	c[l][word] = number
 }
 
-func newVocabulary() vocabulary { return vocabulary{numbers: map[string]uint32{}} }
-
 // wordTerm is language.Language.Term, with the cache of words.
 func (v *vocabulary) wordTerm(l language.Language, word string) string {
 	n, known := v.words[l][word]

@@ -220,6 +220,9 @@ func (a *arm) warm(ctx context.Context) error {
 		first := t.Method == ""
 		t.Method, t.Seconds, t.Requests = w.Method, t.Seconds+w.Seconds, t.Requests+w.Requests
 		t.Steady = w.Steady && (first || t.Steady)
+		for _, took := range live.Recent() {
+			b.slow = min(max(b.slow, took), longestLead)
+		}
 		if err != nil {
 			return err
 		}

@@ -68,6 +68,9 @@ type Bench struct {
 	arms   []*arm
 	random *rand.Rand // of the order of blocks
 	saved  time.Time  // when the file was written last
+	// slow is the longest latency of the last requests of a warm-up, up to longestLead. A block of an
+	// open model begins so long after its load does, that of each target alike.
+	slow time.Duration
 }
 
 // Run measures. If it is stopped, it returns what was measured until then with the error. The
@@ -232,6 +235,9 @@ func (b *Bench) restart(ctx context.Context) error {
 	return nil
 }
 
+// longestLead limits what blocks leave out for slow requests.
+const longestLead = 5 * time.Second
+
 // nullBlock is the longest block of the null daemon, whose requests all take the same time.
 const nullBlock = time.Second
 
@@ -240,6 +246,9 @@ func (b *Bench) run(ctx context.Context, a *arm, stage, size, round, blocks int)
 	span := load.Span{Lead: seconds(b.Plan.LeadSeconds), Block: seconds(b.Plan.BlockSeconds), Blocks: blocks}
 	if a.target.Null {
 		span.Block = min(span.Block, nullBlock)
+	}
+	if b.Plan.Arrival != record.Closed {
+		span.Lead = max(span.Lead, b.slow) // as many requests end as begin only then
 	}
 	what := fmt.Sprintf("%s: %d of %d", a.target.Name, round+1, b.Plan.Rounds)
 	if len(b.Plan.Sizes) > 1 {

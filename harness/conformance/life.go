@@ -38,9 +38,10 @@ type life struct {
 	requests map[string]string // the last request of each check
 }
 
-// live begins a life, calls work with it, watches the daemon meanwhile, and ends the life.
-func (l *life) live(ctx context.Context, work func(*life)) {
-	l.lastEnd, l.cut, l.requests = time.Now(), map[string]Result{}, map[string]string{}
+// live calls work with a new life, watches the daemon meanwhile, and returns the life at its end.
+// process and log may be nil.
+func live(ctx context.Context, target *requirements.Target, process Process, log func() string, work func(*life)) *life {
+	l := &life{target: target, process: process, log: log, lastEnd: time.Now(), cut: map[string]Result{}, requests: map[string]string{}}
 	l.ctx, l.stop = context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	if l.process != nil {
@@ -56,6 +57,7 @@ func (l *life) live(ctx context.Context, work func(*life)) {
 	l.suspect("")
 	l.stop(nil)
 	watching.Wait()
+	return l
 }
 
 // watchProcess ends the life when the process of the daemon ends.

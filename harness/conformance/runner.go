@@ -51,11 +51,8 @@ func (r *runner) runAll(ctx context.Context) []Result {
 	return r.results
 }
 
-// live returns a life of the daemon at its end, after work.
 func (r *runner) live(ctx context.Context, work func(*life)) *life {
-	l := &life{target: r.target, process: r.process, log: r.options.Log}
-	l.live(ctx, work)
-	return l
+	return live(ctx, r.target, r.process, r.options.Log, work)
 }
 
 // probe probes the daemon, and restarts it once if it dies meanwhile.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,11 +67,7 @@ func (r Report) Unsettled() string {
 
 // mostFrequent lists the reasons, the most frequent first, and what to do about the first one.
 func mostFrequent(reasons map[Reason]int) string {
-	var list []Reason
-	for reason := range reasons {
-		list = append(list, reason)
-	}
-	slices.SortFunc(list, func(a, b Reason) int {
+	list := slices.SortedFunc(maps.Keys(reasons), func(a, b Reason) int {
 		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
 	})
 	var parts []string

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
@@ -108,8 +109,13 @@ func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 			return err
 		}
 		data, err := root.ReadFile(p)
-		if err != nil {
+		switch {
+		case err != nil && e.Type()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a link that leads out of the folder or to nothing; put a copy of the file there: %w", p, err)
+		case err != nil:
 			return err
+		case !utf8.Valid(data):
+			return fmt.Errorf("%s is not valid UTF-8; save it as UTF-8", p)
 		}
 		if len(bytes.TrimSpace(data)) == 0 {
 			return fmt.Errorf("%s is empty; fill it or remove it", p)

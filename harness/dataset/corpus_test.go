@@ -136,6 +136,8 @@ func TestLoadCorpusFails(t *testing.T) {
 	writeFile(t, filepath.Join(generated, "_a", "_index.md"), "x")
 	writeFile(t, filepath.Join(hollow, "a.md"), "\n \n")
 	writeFile(t, filepath.Join(linked, "a.md"), "x")
+	utf16 := filepath.Join(dir, "utf16")
+	writeFile(t, filepath.Join(utf16, "a.md"), "\xff\xfea\x00b\x00")
 	if err := os.Symlink(outside, filepath.Join(linked, "b.md")); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,8 @@ func TestLoadCorpusFails(t *testing.T) {
 		{hollow, "a.md is empty; fill it or remove it"},
 		{generated, "read corpus " + generated +
 			`: path "_a/_index.md" must not have a file name that begins with _`},
-		{linked, "read corpus " + linked}, // a link to a file outside the folder is not followed
+		{linked, "read corpus " + linked + ": b.md is a link that leads out of the folder or to nothing; put a copy"},
+		{utf16, "a.md is not valid UTF-8; save it as UTF-8"},
 	} {
 		if _, err := LoadCorpus(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.path, err, c.want)

@@ -11,10 +11,10 @@ import (
 )
 
 // readJSON reads the objects of an array, also one within an object, or of a text with several
-// objects.
+// objects, which may have commas after them.
 func readJSON(name string, data []byte) ([]record, error) {
 	var records []record
-	dec := json.NewDecoder(bytes.NewReader(data))
+	dec, begin := json.NewDecoder(bytes.NewReader(data)), int64(0) // dec reads from begin on
 	counter := lineCounter{data: data, line: 1}
 	for {
 		var value json.RawMessage
@@ -23,15 +23,16 @@ func readJSON(name string, data []byte) ([]record, error) {
 			return records, nil
 		}
 		if err != nil {
-			at := dec.InputOffset()
+			at := begin + dec.InputOffset()
 			if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-				at = e.Offset
+				at = begin + e.Offset
 			} else if errors.Is(err, io.ErrUnexpectedEOF) {
 				at = int64(len(data))
 			}
 			return nil, &LineError{File: name, Line: counter.at(at), Err: fmt.Errorf("bad JSON: %w", err)}
 		}
-		start, from := dec.InputOffset()-int64(len(value)), 0
+		end := begin + dec.InputOffset()
+		start, from := end-int64(len(value)), 0
 		found, err := objectsOf(name, value, func(part json.RawMessage) int {
 			// Parts are slices of value, in order.
 			at := from + max(bytes.Index(value[from:], part), 0)
@@ -42,6 +43,10 @@ func readJSON(name string, data []byte) ([]record, error) {
 			return nil, err
 		}
 		records = append(records, found...)
+		if rest := bytes.TrimLeft(data[end:], " \t\r\n"); bytes.HasPrefix(rest, []byte(",")) {
+			begin = int64(len(data) - len(rest) + 1)
+			dec = json.NewDecoder(bytes.NewReader(data[begin:]))
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package progress
 
 import (
+	"cmp"
+
 	"evalctl/harness"
 	"evalctl/internal/terminal"
 )
@@ -11,7 +13,7 @@ func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
 		foreign(t, name, s)
 		return
 	}
-	url, version := s.Service().URL(), terminal.Line(s.ID().Version)
+	url, version := s.Service().URL(), terminal.Line(cmp.Or(s.ID().Version, "reports no version"))
 	if !s.Started() {
 		t.Field(name, "%s  %s", url, version)
 		return

@@ -52,6 +52,28 @@ func decode(f *kong.Flag, value any) error {
 	return f.Mapper.Decode(&kong.DecodeContext{Value: f.Value, Scan: scan}, reflect.New(f.Target.Type()).Elem())
 }
 
+// CheckTyped returns an error for a flag that a command line gives without a value, as a shell does
+// from a variable that is not set, and for one with the tag once that it gives twice: elsewhere, the
+// last value counts. Those with the tag empty, and of except, may be empty.
+func CheckTyped(k *kong.Context, except ...string) error {
+	typed := map[string]bool{}
+	for _, step := range k.Path {
+		f := step.Flag
+		if f == nil || step.Resolved || f.IsBool() {
+			continue
+		}
+		empty := f.Tag.Has("empty") || slices.Contains(except, f.Name)
+		if value := Text(f.Target); !empty && (value == nil || value == "") {
+			return fmt.Errorf("--%s is empty: give a value, or leave it out", f.Name)
+		}
+		if typed[f.Name] && f.Tag.Has("once") {
+			return fmt.Errorf("--%s is given twice, and %s takes one", f.Name, k.Selected().FullPath())
+		}
+		typed[f.Name] = true
+	}
+	return nil
+}
+
 // Text returns a flag's value as on a command line: a string, a []string for a flag that may be
 // repeated, or nil for a flag without a value.
 func Text(v reflect.Value) any {

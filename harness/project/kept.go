@@ -53,17 +53,6 @@ func (c *Kept) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// CheckEmpty returns an error for a flag of text that the command line gives without a value, as a
-// shell does from a variable that is not set.
-func (c *Kept) CheckEmpty() error {
-	for _, f := range c.flags {
-		if value, text := Text(f.Target).(string); text && value == "" && c.typed[f.Name] {
-			return fmt.Errorf("--%s is empty: give a value, or leave it out", f.Name)
-		}
-	}
-	return nil
-}
-
 // Keep returns the values of all flags but those of NotKept, for Reopened. They are written as on
 // a command line. A value from the environment is left out, because a resume reads the environment
 // again. paths are the flags whose value is a path, with the value: they are made absolute, so that

@@ -112,8 +112,7 @@ func (b *Brain) await(ctx context.Context, p probe) error {
 			return fmt.Errorf("document %s was written but could not be searched for within %v: %w",
 				p.doc, within, err)
 		case over:
-			return fmt.Errorf("document %s was written but is not found after %v "+
-				"(the last search returned %d chunks); %s", p.doc, within, len(chunks), p.hint)
+			return fmt.Errorf("document %s was written but is not found after %v (%s); %s", p.doc, within, whatFound(chunks), p.hint)
 		}
 		select {
 		case <-ctx.Done():
@@ -122,6 +121,16 @@ func (b *Brain) await(ctx context.Context, p probe) error {
 		}
 		wait = min(2*wait, 250*time.Millisecond)
 	}
+}
+
+// whatFound says what a search returned instead of a document. Its name says whether the daemon calls
+// documents by others.
+func whatFound(chunks []result.Chunk) string {
+	if len(chunks) == 0 {
+		return "the last search returned no chunk"
+	}
+	name := cmp.Or(chunks[0].Path, chunks[0].DocumentID)
+	return fmt.Sprintf("the best match of the last search has the path %.100q, and it must be the one that was written", name)
 }
 
 // sameText returns the paths of the documents with the same text as docs[i], any of which a search

@@ -24,7 +24,8 @@ func TestNeverSearchable(t *testing.T) {
 		_, err := seedOne(t.Context(), e, corpusOf("a.md"))
 		took := time.Since(start)
 		const want = "document a.md was written but is not found after 30.025s " +
-			"(the last search returned 1 chunks); does the daemon index raw/documents/?"
+			`(the best match of the last search has the path "other.md", and it must be the one that was written); ` +
+			"does the daemon index raw/documents/?"
 		if err == nil || err.Error() != want ||
 			took < searchableWithin || took > searchableWithin+time.Second {
 			t.Errorf("got %v after %v", err, took)

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -277,7 +278,7 @@ func decodeEvent(o jsonobj.Object, ev sse.Event) (_ jsonobj.Object, known bool, 
 	case err != nil && ev.Name == protocol.EventError:
 		return jsonobj.Object{{Key: []byte("message"), Value: encodeString(ev.Data)}}, true, nil
 	case err != nil:
-		return nil, true, NewFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, clip(ev.Data)))
+		return nil, true, NewFailure(result.KindProtocol, fmt.Sprintf("%s event is not a JSON object: %s", ev.Name, cmp.Or(clip(ev.Data), "it has no data")))
 	}
 	return o, true, nil
 }
@@ -291,18 +292,14 @@ func encodeString(b []byte) json.RawMessage {
 // it is empty; nil if it has none.
 func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
 	if string(done.Get("ok")) == "false" {
-		return nil, NewFailure(result.KindDaemon, "done event with ok false: "+errorText(done))
+		why := cmp.Or(errorText(done), "it says no more")
+		return nil, NewFailure(result.KindDaemon, "done event with ok false: "+why)
 	}
 	if text, ok := jsonobj.String(done.Get("answer")); ok {
 		whole = &text
 	}
 	a.Model, a.PromptSHA256 = done.Text("model"), done.Text("prompt_sha256", "promptSha256")
-	if u := done.Object("usage"); u != nil {
-		a.Usage = &protocol.Usage{
-			InputTokens:  tokens(u, "input_tokens", "inputTokens", "prompt_tokens"),
-			OutputTokens: tokens(u, "output_tokens", "outputTokens", "completion_tokens"),
-		}
-	}
+	a.Usage = usageOf(done.Object("usage"))
 	return whole, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
 )
@@ -160,9 +161,17 @@ func duplicatesOf(o jsonobj.Object) []string {
 	return names
 }
 
-// tokens returns a count of tokens, limited to what one call can use.
-func tokens(o jsonobj.Object, keys ...string) int {
-	return int(min(max(o.Number(keys...), 0), 1e9))
+// mostTokens is more than one call can use.
+const mostTokens = 1e9
+
+// usageOf returns a daemon's count of tokens, nil if it has none or one that cannot be.
+func usageOf(o jsonobj.Object) *protocol.Usage {
+	in := o.Number("input_tokens", "inputTokens", "prompt_tokens")
+	out := o.Number("output_tokens", "outputTokens", "completion_tokens")
+	if o == nil || min(in, out) < 0 || max(in, out) > mostTokens {
+		return nil
+	}
+	return &protocol.Usage{InputTokens: int(in), OutputTokens: int(out)}
 }
 
 // errorText returns what a daemon's error object says, on one line.

@@ -74,8 +74,5 @@ func (r *Report) block(path string, b record.Block) {
 		if o.Latency.N() != o.OK {
 			add(Difference{Path: at + ".latency", Problem: fmt.Sprintf("it has %d values, and %d requests succeeded", o.Latency.N(), o.OK)})
 		}
-		if o.InTime > o.OK {
-			add(Difference{Path: at + ".in_time", Problem: fmt.Sprintf("%d ended in time, and %d requests succeeded", o.InTime, o.OK)})
-		}
 	}
 }

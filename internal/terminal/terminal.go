@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/kballard/go-shellquote"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"golang.org/x/term"
 )
 
@@ -117,10 +119,9 @@ func (t *Terminal) Wrap(label, text string) string {
 	return b.String()
 }
 
-// columnsOf returns the number of columns that text takes on a terminal. Colors take none.
-func columnsOf(text string) int {
-	return utf8.RuneCountInString(strings.NewReplacer(green, "", red, "", reset, "").Replace(text))
-}
+// columnsOf returns the number of columns that text takes on a terminal, as tables count them: colors
+// take none, Chinese characters two.
+func columnsOf(text string) int { return twwidth.Width(text) }
 
 // Escape sequences that select a color.
 const (
@@ -149,7 +150,8 @@ func (t *Terminal) Tint(good bool, word string) string {
 
 // Line makes text from documents, daemons and models safe to print on one line. Control characters
 // and invisible formatting characters, which could control the terminal or reorder a line, are
-// replaced with visible escapes, white space with blanks.
+// replaced with visible escapes, white space with blanks. So is the first character of what a system
+// of continuous integration would take for a command in its log.
 func Line(s string) string { return printable(s, ' ') }
 
 // Lines is Line for a text of several lines.
@@ -169,8 +171,21 @@ func printable(s string, feed byte) string {
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	out := b.String()
+	if !strings.Contains(out, "::") && !strings.Contains(out, "##") {
+		return out
+	}
+	return logCommand().ReplaceAllStringFunc(out, func(found string) string {
+		at := strings.IndexAny(found, ":#")
+		return found[:at] + fmt.Sprintf(`\u%04x`, found[at]) + found[at+1:]
+	})
 }
+
+// logCommand matches the beginning of a command to GitHub, ::error:: at the beginning of a line or
+// ##[error] anywhere, to Azure Pipelines or to TeamCity.
+var logCommand = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[\s\p{Z}]*::[A-Za-z]|##(?:vso|teamcity)?\[`)
+})
 
 // Short returns Line of a text, cut to at most n characters.
 func Short(s string, n int) string {

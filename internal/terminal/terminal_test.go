@@ -34,6 +34,7 @@ func TestWrap(t *testing.T) {
 		{"aa  " + long[:64] + " y", "aa\n              " + long[:64] + " y"},
 		{"a   b", "a   b"},
 		{long[:60] + "   " + long[:4], long[:60] + "\n              " + long[:4]},
+		{strings.Repeat("漢", 30) + " " + strings.Repeat("字", 3), strings.Repeat("漢", 30) + "\n              " + strings.Repeat("字", 3)},
 		{"é " + long[:64], "é " + long[:64]}, // 80 characters, 81 bytes
 	} {
 		live := &Terminal{w: &bytes.Buffer{}, live: true}
@@ -43,5 +44,25 @@ func TestWrap(t *testing.T) {
 		if got := new(Terminal).Wrap(label, tt.text); got != label+tt.text {
 			t.Errorf("wrapped without a terminal: %q", got)
 		}
+	}
+}
+
+// A text must not be a command where the log of a job is read for commands.
+func TestLogCommands(t *testing.T) {
+	for text, want := range map[string]string{
+		"::error file=x::y":            `\u003a:error file=x::y`,
+		" \t\u3000::add-mask::y":       `  ` + "\u3000" + `\u003a:add-mask::y`,
+		"a ##[error]b ##vso[task.x]c":  `a \u0023#[error]b \u0023#vso[task.x]c`,
+		"##teamcity[blockOpened n='x'": `\u0023#teamcity[blockOpened n='x'`,
+		"a ::error::b":                 "a ::error::b",
+		"::1":                          "::1",
+		"## A heading [1]":             "## A heading [1]",
+	} {
+		if got := Line(text); got != want {
+			t.Errorf("%q is printed as %q, want %q", text, got, want)
+		}
+	}
+	if got, want := Lines("a\n::warning::b\n  ::c"), "a\n"+`\u003a:warning::b`+"\n"+`  \u003a:c`; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

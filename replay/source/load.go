@@ -22,7 +22,7 @@ type element interface {
 	// info has the id, and the turns as they are in the file.
 	info() HaystackInfo
 	haystack(*traps) (Haystack, error)
-	// addTo adds the questions about haystack h. The element begins at an offset.
+	// addTo adds the questions about haystack h, and the offset of each. The element begins at at.
 	addTo(b *Benchmark, h Haystack, at int64, traps *traps) error
 }
 

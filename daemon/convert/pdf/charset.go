@@ -31,26 +31,36 @@ var charsets = []struct {
 	{"EUC-", japanese.EUCJP},
 }
 
-// readCharset sets what the name of a predefined CMap says of a composite font.
-func (f *textFont) readCharset(name string) {
-	f.vertical = strings.HasSuffix(name, "-V")
-	if strings.HasPrefix(name, "CNS-EUC") {
-		return // its charset, EUC-TW, is none of golang.org/x/text
+// charset decodes the codes of a composite font.
+type charset struct {
+	*xtext.Decoder
+	high byte // is set in each byte first
+}
+
+// charsetOf returns the charset of a predefined CMap, nil if there is none, or none that is known.
+func charsetOf(name string) *charset {
+	switch {
+	case name == "H", name == "V": // JIS X 0208, whose bytes have seven bits
+		return &charset{japanese.EUCJP.NewDecoder(), 0x80}
+	case strings.HasPrefix(name, "CNS-EUC"): // golang.org/x/text does not have its charset, EUC-TW
+		return nil
 	}
 	for _, c := range charsets {
 		if strings.Contains(name, c.part) {
-			f.charset = c.charset.NewDecoder()
-			return
+			return &charset{c.charset.NewDecoder(), 0}
 		}
 	}
+	return nil
 }
 
-// decode returns the text of the first code of a string, and the length of the code in bytes. The
-// text is empty if there is no such code.
-func decode(charset *xtext.Decoder, s []byte) (text string, n int) {
-	for n = 1; n <= min(4, len(s)); n++ {
-		decoded, err := charset.Bytes(s[:n])
-		if err == nil && utf8.RuneCount(decoded) == 1 && !strings.ContainsRune(string(decoded), utf8.RuneError) {
+// next returns the text of the first code of a string, and the length of the code in bytes. The text
+// is empty if there is no such code.
+func (c *charset) next(s []byte) (text string, n int) {
+	var code [4]byte
+	for n = 1; n <= min(len(code), len(s)); n++ {
+		code[n-1] = s[n-1] | c.high
+		decoded, err := c.Bytes(code[:n])
+		if r, size := utf8.DecodeRune(decoded); err == nil && r != utf8.RuneError && size == len(decoded) {
 			return string(decoded), n
 		}
 	}

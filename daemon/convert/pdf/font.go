@@ -3,24 +3,25 @@ package pdf
 import (
 	"bytes"
 	"reflect"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pdfcpu/pdfcpu/pkg/font"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
-	xtext "golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 )
 
 // textFont knows the text and the widths of the codes in a string.
 type textFont struct {
-	composite bool           // codes may have several bytes
-	codes     *cmap          // of a composite font: codes to character identifiers; nil means two bytes, unchanged
-	unicode   *cmap          // codes to text; nil if the font has none
-	charset   *xtext.Decoder // of the codes of a composite font; nil if no predefined CMap names it
-	vertical  bool           // it is written downwards
-	encoding  *encoding
-	widths    map[uint32]float64 // in thousandths of the font size; heights if vertical
-	width     float64            // of other codes
+	composite  bool        // codes may have several bytes
+	codes      *cmap       // of a composite font: codes to character identifiers; nil means two bytes, unchanged
+	unicode    *cmap       // codes to text; nil if the font has none
+	charset    *charset    // of the codes of a composite font; nil if no predefined CMap names it
+	collection *collection // of its CIDs; nil if it is not known
+	vertical   bool        // it is written downwards
+	encoding   *encoding
+	widths     map[uint32]float64 // in thousandths of the font size; heights if vertical
+	width      float64            // of other codes
 }
 
 // glyph is one code of a string.
@@ -38,7 +39,7 @@ func (f *textFont) glyphs(s []byte, yield func(glyph)) {
 		switch {
 		case f.charset != nil:
 			// The file does not have the CMap, so the identifiers by which widths are listed are unknown.
-			g.text, n = decode(f.charset, s)
+			g.text, n = f.charset.next(s)
 			if !f.vertical && (n == 1 || g.text != "" && g.text[0] < utf8.RuneSelf) {
 				g.width /= 2
 			}
@@ -92,7 +93,10 @@ func (f *textFont) text(code uint32) string {
 	if f.encoding != nil && code < 256 {
 		return f.encoding[code]
 	}
-	return ""
+	if f.charset != nil {
+		return ""
+	}
+	return f.collection.text(f.cid(code))
 }
 
 // font returns the font of a resource. It is nil if it cannot be read.
@@ -142,7 +146,8 @@ func (r *reader) cmap(o types.Object) *cmap {
 func (r *reader) readComposite(f *textFont, d types.Dict) {
 	f.composite = true
 	f.width = 1000
-	f.readCharset(r.name(d["Encoding"]))
+	name := r.name(d["Encoding"])
+	f.charset, f.vertical = charsetOf(name), name == "V" || strings.HasSuffix(name, "-V")
 	if mode, _ := r.number(r.dict(d["Encoding"])["WMode"]); mode == 1 {
 		f.vertical = true
 	}
@@ -152,6 +157,9 @@ func (r *reader) readComposite(f *textFont, d types.Dict) {
 		return
 	}
 	cid := r.dict(descendants[0])
+	if ordering, err := r.file.DereferenceText(r.dict(cid["CIDSystemInfo"])["Ordering"]); err == nil {
+		f.collection = collections[ordering]
+	}
 	if w, ok := r.number(cid["DW"]); ok {
 		f.width = w
 	}

@@ -94,7 +94,10 @@ func (l *layout) add(text string, m matrix, width, size float64) {
 		l.open.cells = l.open.cells || gap > cellGap*l.open.size
 	}
 	if blank {
-		l.space(g.start)
+		// Some files draw a ligature over a blank.
+		if g.start > l.open.end-wordGap*size {
+			l.space(g.start)
+		}
 		l.open.end = math.Max(l.open.end, g.end)
 		return
 	}

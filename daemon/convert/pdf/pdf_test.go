@@ -129,6 +129,30 @@ func TestLayout(t *testing.T) {
 			},
 			[]pdf.Block{{Lines: lines{"Afi中丮X 😀fi"}}},
 		}, {
+			"identifiers of Japanese characters", composite("Identity-H", "Japan1"),
+			[]string{show16("07d3037708cc072d027a002c0046005a00010018027b0764")},
+			[]pdf.Block{{Lines: lines{"港の時計、Key 7。鍵"}}},
+		}, {
+			"identifiers of simplified Chinese characters", composite("Identity-H", "GB1"),
+			[]string{show16("06d6096705a511d20e540a140d4510420b4d0062002c0046005a")},
+			[]pdf.Block{{Lines: lines{"港口的钟停了十一年。Key"}}},
+		}, {
+			"identifiers of traditional Chinese characters", composite("Identity-H", "CNS1"),
+			[]string{show16("0ca502790659165209fe02590264025303cb006613b3")},
+			[]pdf.Block{{Lines: lines{"港口的鐘停了十一年。龜"}}},
+		}, {
+			"identifiers of Korean characters", composite("Identity-H", "Korea1"),
+			[]string{show16("0ce604b30a4400010926048505d7000107650b7f05ee000f00010018")},
+			[]pdf.Block{{Lines: lines{"항구의 시계는 멈췄다. 7"}}},
+		}, {
+			"Japanese codes of seven bits, downwards", composite("V", "Japan1"),
+			[]string{"BT /F1 12 Tf 300 700 Td <39412443> Tj -16 0 Td <3b7e37577a> Tj ET"},
+			[]pdf.Block{{Lines: lines{"港っ時計"}}},
+		}, {
+			"a blank below a glyph is none", helvetica,
+			[]string{"BT /F1 12 Tf 72 700 Td (Inn) Tj 10.008 0 Td [( ) -278 (er)] TJ ET"},
+			[]pdf.Block{{Lines: lines{"Inner"}}},
+		}, {
 			"marked content says what its text is", helvetica,
 			[]string{"BT /F1 12 Tf 72 700 Td /Span <</ActualText (offer)>> BDC (xyz) Tj EMC ( two ) Tj /Span <</ActualText <feff0416>>> BDC (q) Tj EMC ET"},
 			[]pdf.Block{{Lines: lines{"offer two Ж"}}},
@@ -166,6 +190,14 @@ func TestLayout(t *testing.T) {
 		})
 	}
 }
+
+// composite returns resources with a font whose codes have several bytes and no map to text.
+func composite(encoding, ordering string) string {
+	return "/Font <</F1 <</Type /Font /Subtype /Type0 /Encoding /" + encoding +
+		" /DescendantFonts [<</Subtype /CIDFontType0 /CIDSystemInfo <</Registry (Adobe) /Ordering (" + ordering + ")>>>>]>>>>"
+}
+
+func show16(codes string) string { return "BT /F1 12 Tf 72 700 Td <" + codes + "> Tj ET" }
 
 func TestTitle(t *testing.T) {
 	for value, want := range map[string]string{

@@ -133,7 +133,7 @@ func (s *source) count(p []byte) error {
 		}
 	}
 	// pdfcpu looks through the same bytes for several keywords.
-	if err := s.meter.Step(8 * len(p)); err != nil {
+	if err := s.meter.Step(2 * len(p)); err != nil {
 		return err
 	}
 	return s.meter.Hold(cost)

@@ -1,6 +1,9 @@
 package document
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxHeading bounds one heading of a heading path, maxHeadingPath the whole path, in code points:
 // it is stored and indexed once per chunk.
@@ -45,19 +48,14 @@ func sections(text string) []section {
 		}
 		path[level-1] = clip(title, maxHeading)
 		clear(path[level:])
-		open.headings = joinHeadings(path[:])
+		open.headings = joinHeadings(path)
 	}
 	open.end = len(text)
 	return append(out, open)
 }
 
-func joinHeadings(path []string) string {
-	var set []string
-	for _, title := range path {
-		if title != "" {
-			set = append(set, title)
-		}
-	}
+func joinHeadings(path [6]string) string {
+	set := slices.DeleteFunc(path[:], func(title string) bool { return title == "" })
 	return clip(strings.Join(set, headingSeparator), maxHeadingPath)
 }
 

@@ -1,6 +1,7 @@
 package question
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -76,7 +77,7 @@ func (r *dateReader) month(i int) (Period, bool) {
 			next++
 		}
 	}
-	if year = language.Year(r.word(next)); year == 0 && !beforeDate[r.word(i-1)] && day == 0 {
+	if year = language.Year(r.word(next)); year == 0 && !slices.Contains(beforeDate, r.word(i-1)) && day == 0 {
 		return Period{}, false // "may" and "march" are verbs as well
 	}
 	if year == 0 {
@@ -98,7 +99,7 @@ func (r *dateReader) month(i int) (Period, bool) {
 // year reads "in 2022".
 func (r *dateReader) year(i int) (Period, bool) {
 	year := language.Year(r.words[i])
-	if year == 0 || !beforeDate[r.word(i-1)] {
+	if year == 0 || !slices.Contains(beforeDate, r.word(i-1)) {
 		return Period{}, false
 	}
 	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asOf.Location())
@@ -115,11 +116,10 @@ func (r *dateReader) ago(i int) (Period, bool) {
 	if n == 0 || r.asOf.IsZero() || r.word(unit+1) != "ago" {
 		return Period{}, false
 	}
-	then, ok := back(r.today(), n, r.word(unit))
+	then, half, ok := back(r.today(), n, r.word(unit))
 	if !ok {
 		return Period{}, false
 	}
-	half := halfUnit[singular(r.word(unit))]
 	return Period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}, true
 }
 
@@ -145,11 +145,10 @@ func (r *dateReader) last(i int) (Period, bool) {
 		start := r.today().AddDate(0, 0, -ago)
 		return Period{start, start.AddDate(0, 0, 2)}, true
 	}
-	start, ok := back(r.today(), n, r.word(unit))
+	start, half, ok := back(r.today(), n, r.word(unit))
 	if !ok {
 		return Period{}, false
 	}
-	half := halfUnit[singular(r.word(unit))]
 	return Period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}, true
 }
 
@@ -160,29 +159,24 @@ func (r *dateReader) yesterday(i int) (Period, bool) {
 	return Period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
 }
 
-// back returns the day n units of time before day; the result is false if unit is not a unit of
-// time.
-func back(day time.Time, n int, unit string) (time.Time, bool) {
-	switch singular(unit) {
+// back returns the day n units of time before day, and half a unit, in days; the result is false if
+// unit is not a unit of time.
+func back(day time.Time, n int, unit string) (then time.Time, half int, ok bool) {
+	switch strings.TrimSuffix(unit, "s") {
 	case "day":
-		return day.AddDate(0, 0, -n), true
+		return day.AddDate(0, 0, -n), 1, true
 	case "week", "weekend":
-		return day.AddDate(0, 0, -7*n), true
+		return day.AddDate(0, 0, -7*n), 4, true
 	case "month":
-		return day.AddDate(0, -n, 0), true
+		return day.AddDate(0, -n, 0), 15, true
 	case "year":
-		return day.AddDate(-n, 0, 0), true
+		return day.AddDate(-n, 0, 0), 183, true
 	}
-	return day, false
+	return day, 0, false
 }
 
-func singular(unit string) string { return strings.TrimSuffix(unit, "s") }
-
-// halfUnit is half a unit of time, in days.
-var halfUnit = map[string]int{"day": 1, "week": 4, "weekend": 4, "month": 15, "year": 183}
-
 // beforeDate are the words after which a number is a year, and "may" or "march" is a month.
-var beforeDate = wordSet("in during since of from last this by until before after early mid late")
+var beforeDate = strings.Fields("in during since of from last this by until before after early mid late")
 
 var numberWords = map[string]int{
 	"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5,
@@ -195,12 +189,4 @@ func numberOf(word string) int {
 		return n
 	}
 	return language.Number(word, 999)
-}
-
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		set[w] = true
-	}
-	return set
 }

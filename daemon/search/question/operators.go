@@ -27,9 +27,6 @@ type Alternative struct {
 	Word    string // a word that is compared by its stem; empty for a phrase
 }
 
-// Empty reports whether every passage meets the conditions.
-func (c Conditions) Empty() bool { return len(c.All) == 0 && len(c.None) == 0 }
-
 // maxTypedWords is the largest number of words of a text with operators. Longer ones are pasted.
 const maxTypedWords = 32
 
@@ -47,7 +44,7 @@ const maxTypedWords = 32
 // of more than 32 words. Nor has anything else a meaning that people write in plain text, see
 // docs/retrieval.md.
 func ParseOperators(text string) (words string, c Conditions, operators []string) {
-	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || longerThan(text, maxTypedWords) {
+	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || len(strings.Fields(text)) > maxTypedWords {
 		return text, Conditions{}, nil
 	}
 	tokens := readTokens(text)
@@ -80,14 +77,6 @@ func ParseOperators(text string) (words string, c Conditions, operators []string
 		return text, Conditions{}, nil
 	}
 	return strings.Join(ranked, " "), c, operators
-}
-
-func longerThan(text string, most int) bool {
-	n := 0
-	for range strings.FieldsSeq(text) {
-		n++
-	}
-	return n > most
 }
 
 // token is a part of a text between spaces: a phrase, or a run of other characters.
@@ -201,7 +190,8 @@ func readToken(text string) token {
 		return t
 	}
 	core, star := strings.CutSuffix(rest, "*")
-	if !star && !minus || !isTyped(core) || minus && !beginsWithLetter(core) || star && utf8.RuneCountInString(core) < 2 {
+	first, _ := utf8.DecodeRuneInString(core)
+	if !star && !minus || !isTyped(core) || minus && !unicode.IsLetter(first) || star && utf8.RuneCountInString(core) < 2 {
 		return t
 	}
 	t.words, t.text = core, strings.TrimRight(text, closingMarks)
@@ -223,11 +213,6 @@ func isTyped(text string) bool {
 		}
 	}
 	return !joined
-}
-
-func beginsWithLetter(text string) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	return unicode.IsLetter(r)
 }
 
 // alternatives returns the end of the alternatives that begin at token i, which is i+1 if OR does not

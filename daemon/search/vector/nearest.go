@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"container/heap"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,9 +17,9 @@ type Match struct {
 }
 
 // Nearest returns the k numbers with the largest cosine to a vector of unit length, best first, of
-// those that keep accepts. tie orders two with the same cosine. The result is exact, although the
-// codes of most vectors only are read. Numbers without a vector, or with a cosine that is not above
-// 0, are never returned. keep and tie are called concurrently.
+// those that keep accepts. tie orders two with the same cosine. The result is exact, although only
+// the codes of most vectors are compared. Numbers without a vector, or with a cosine that is not
+// above 0, are never returned. keep and tie are called concurrently.
 func (r *Rows) Nearest(query []float32, k int, keep func(n uint32) bool, tie func(a, b uint32) int) []Match {
 	rows := len(r.known)
 	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))
@@ -39,7 +40,7 @@ func (r *Rows) Nearest(query []float32, k int, keep func(n uint32) bool, tie fun
 	return all[:min(k, len(all))]
 }
 
-// top is a heap of the best matches, the worst first.
+// top is a heap of the best matches, the worst first, once there are as many as wanted.
 type top struct {
 	matches []Match
 	tie     func(a, b uint32) int
@@ -61,16 +62,17 @@ func (t *top) search(r *Rows, query []float32, k int, keep func(n uint32) bool, 
 			continue
 		}
 		m := Match{cosine, n}
-		if len(t.matches) < k {
-			t.matches = append(t.matches, m)
-			t.siftUp()
-		} else if t.compare(m, t.matches[0]) < 0 {
+		switch {
+		case len(t.matches) < k:
+			if t.matches = append(t.matches, m); len(t.matches) < k {
+				continue
+			}
+			heap.Init(t)
+		case t.compare(m, t.matches[0]) < 0:
 			t.matches[0] = m
-			t.siftDown()
+			heap.Fix(t, 0)
 		}
-		if len(t.matches) == k {
-			least = t.matches[0].Cosine
-		}
+		least = t.matches[0].Cosine
 	}
 }
 
@@ -85,26 +87,10 @@ func (t *top) compare(a, b Match) int {
 	return t.tie(a.Number, b.Number)
 }
 
-func (t *top) siftUp() {
-	for i := len(t.matches) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if t.compare(t.matches[parent], t.matches[i]) > 0 {
-			return
-		}
-		t.matches[parent], t.matches[i] = t.matches[i], t.matches[parent]
-		i = parent
-	}
-}
+// The methods of heap.Interface.
 
-func (t *top) siftDown() {
-	for i, worst := 0, 1; worst < len(t.matches); worst = 2*i + 1 {
-		if right := worst + 1; right < len(t.matches) && t.compare(t.matches[right], t.matches[worst]) > 0 {
-			worst = right
-		}
-		if t.compare(t.matches[i], t.matches[worst]) > 0 {
-			return
-		}
-		t.matches[i], t.matches[worst] = t.matches[worst], t.matches[i]
-		i = worst
-	}
-}
+func (t *top) Len() int           { return len(t.matches) }
+func (t *top) Less(i, j int) bool { return t.compare(t.matches[i], t.matches[j]) > 0 }
+func (t *top) Swap(i, j int)      { t.matches[i], t.matches[j] = t.matches[j], t.matches[i] }
+func (t *top) Push(any)           { panic("matches are appended before the heap is initialised") }
+func (t *top) Pop() any           { panic("the worst match is replaced") }

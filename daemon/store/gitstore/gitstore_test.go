@@ -198,6 +198,7 @@ func TestOpenRejects(t *testing.T) {
 		make func(t *testing.T, dir string)
 		opts gitstore.Options
 		want string
+		kind error // if clients get the reason
 	}{
 		"files": {
 			make: func(t *testing.T, dir string) { file(t, dir, "a", "") },
@@ -279,7 +280,18 @@ func TestOpenRejects(t *testing.T) {
 				git(t, dir, "add", ".")
 				git(t, dir, "commit", "-qm", "two")
 			},
-			want: "link or a submodule",
+			want: `"link", which cannot be a document (invalid path: is a link or a submodule`, kind: store.ErrDamaged,
+		},
+		"damaged tree": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				tree := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD^{tree}"))
+				object := filepath.Join(dir, ".git/objects", tree[:2], tree[2:])
+				if err := errors.Join(os.Remove(object), os.WriteFile(object, nil, 0o444)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: "git fsck", kind: store.ErrDamaged,
 		},
 		"bad path in HEAD": {
 			make: func(t *testing.T, dir string) {
@@ -288,7 +300,7 @@ func TestOpenRejects(t *testing.T) {
 				git(t, dir, "add", ".")
 				git(t, dir, "commit", "-qm", "two")
 			},
-			want: "backslash",
+			want: `"a\\b", which cannot be a document (invalid path: contains a backslash`, kind: store.ErrDamaged,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -300,7 +312,7 @@ func TestOpenRejects(t *testing.T) {
 			if err == nil {
 				r.Close()
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.Contains(err.Error(), c.want) || c.kind != nil && !errors.Is(err, c.kind) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -16,6 +17,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"evalctl/daemon/store"
 )
 
 // cacheSize limits the size of the objects that a store keeps in memory.
@@ -52,9 +55,20 @@ func (o *objects) get(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.En
 		obj, err = o.storage.EncodedObject(kind, hash)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", kind, hash, err)
+		return nil, unreadable(kind, hash, err)
 	}
 	return obj, nil
+}
+
+// unreadable is the error of an object that is in no pack or file of its own, or is damaged there.
+// One that the system cannot read may be whole.
+func unreadable(kind plumbing.ObjectType, hash plumbing.Hash, err error) error {
+	err = fmt.Errorf("%s %s: %w", kind, hash, err)
+	if _, system := errors.AsType[syscall.Errno](err); system {
+		return err
+	}
+	return store.Damaged(err, "the %s %s of the repository is missing or damaged: "+
+		"git fsck finds what else is; restore the repository from a copy or its remote", kind, hash)
 }
 
 // emptyTree is valid in every repository, even where it was never written.
@@ -71,7 +85,7 @@ func (o *objects) tree(hash plumbing.Hash) (map[string]object.TreeEntry, error) 
 	}
 	var tree object.Tree
 	if err := tree.Decode(obj); err != nil {
-		return nil, fmt.Errorf("tree %s: %w", hash, err)
+		return nil, unreadable(plumbing.TreeObject, hash, err)
 	}
 	entries := make(map[string]object.TreeEntry, len(tree.Entries))
 	for _, e := range tree.Entries {
@@ -87,7 +101,7 @@ func (o *objects) commit(hash plumbing.Hash) (*object.Commit, error) {
 	}
 	var c object.Commit
 	if err := c.Decode(obj); err != nil {
-		return nil, fmt.Errorf("commit %s: %w", hash, err)
+		return nil, unreadable(plumbing.CommitObject, hash, err)
 	}
 	return &c, nil
 }

@@ -124,14 +124,15 @@ func (o *objects) diff(
 	return nil
 }
 
-// changes returns the changes from one tree to another, deletions first. It returns an error if
+// changes returns the changes from one tree to another, deletions first. It is store.ErrDamaged if
 // the second tree contains anything that cannot be a document.
 func (o *objects) changes(from, to plumbing.Hash) ([]change, error) {
 	var list []change
 	err := o.diff(from, to, "", func(path string, old, now object.TreeEntry) error {
 		if now.Mode != filemode.Empty {
 			if err := checkEntry(path, now.Mode); err != nil {
-				return fmt.Errorf("tree %s: %w", to, &store.Error{Op: "read", Path: path, Err: err})
+				return store.Damaged(err, "the branch has the file %q, which cannot be a document (%v): "+
+					"remove it with git and commit, then try again", path, err)
 			}
 		}
 		list = append(list, change{path: path, old: old.Hash, hash: now.Hash, mode: now.Mode})

@@ -21,21 +21,21 @@ func solve(rate, slope, n float64) float64 {
 type timed struct {
 	Outcome
 	latency, service time.Duration
-	inTime           bool // it ended in its block
 }
 
 // counts are what became of requests, by block and operation. Their size does not depend on how many
 // requests there are.
 type counts struct {
-	closed bool
+	clients int // of a closed loop, 0 in an open model
 
 	mu   sync.Mutex
 	left int64 // out, before the first block
 	by   []map[string]*record.OpBlock
+	busy []time.Duration // of all clients, by block
 }
 
-func newCounts(blocks int, closed bool) *counts {
-	c := &counts{closed: closed, by: make([]map[string]*record.OpBlock, blocks)}
+func newCounts(blocks, clients int) *counts {
+	c := &counts{clients: clients, by: make([]map[string]*record.OpBlock, blocks), busy: make([]time.Duration, blocks)}
 	for i := range c.by {
 		c.by[i] = map[string]*record.OpBlock{}
 	}
@@ -45,7 +45,6 @@ func newCounts(blocks int, closed bool) *counts {
 // op returns what counts an operation in a block, nil outside of all. mu must be held.
 func (c *counts) op(name string, block int) *record.OpBlock {
 	if block < 0 || block >= len(c.by) {
-		c.left++
 		return nil
 	}
 	o := c.by[block][name]
@@ -53,22 +52,45 @@ func (c *counts) op(name string, block int) *record.OpBlock {
 		o = &record.OpBlock{Op: name, Errors: map[string]int64{}}
 		c.by[block][name] = o
 	}
+	return o
+}
+
+// offer counts a request that should have begun in a block. mu must be held.
+func (c *counts) offer(name string, block int) *record.OpBlock {
+	o := c.op(name, block)
+	if o == nil {
+		c.left++
+		return nil
+	}
 	o.Offered++
 	return o
+}
+
+// keptBusy adds for how long a request that began in a block kept a client busy.
+func (c *counts) keptBusy(block int, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if block >= 0 && block < len(c.busy) {
+		c.busy[block] += took
+	}
 }
 
 func (c *counts) drop(name string, block int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if o := c.op(name, block); o != nil {
+	if o := c.offer(name, block); o != nil {
 		o.Dropped++
 	}
 }
 
-func (c *counts) add(name string, block int, t timed) {
+// add counts a request that should have begun in a block, and ended in that or a later one.
+func (c *counts) add(name string, block, ended int, t timed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := c.op(name, block)
+	if o := c.op(name, ended); o != nil && t.Err == nil {
+		o.InTime++
+	}
+	o := c.offer(name, block)
 	if o == nil {
 		return
 	}
@@ -80,12 +102,9 @@ func (c *counts) add(name string, block int, t timed) {
 		return
 	}
 	o.OK++
-	if t.inTime {
-		o.InTime++
-	}
 	o.Bytes += t.Bytes
 	add(&o.Latency, t.latency)
-	if !c.closed {
+	if c.clients == 0 {
 		add(&o.Service, t.service)
 	}
 	if t.FirstDelta > 0 {
@@ -115,6 +134,10 @@ func (c *counts) blocks(s Span, n int) []record.Block {
 	out := make([]record.Block, n)
 	for i, by := range c.by[:n] {
 		out[i] = record.Block{Seconds: s.Block.Seconds(), Ops: []record.OpBlock{}}
+		if c.clients > 0 {
+			busy := c.busy[i].Seconds() / float64(c.clients)
+			out[i].BusySeconds = &busy
+		}
 		for _, o := range by {
 			out[i].Ops = append(out[i].Ops, o.Clone())
 		}

@@ -122,6 +122,49 @@ func TestQuantilesOfExponentialLatencies(t *testing.T) {
 	}
 }
 
+// The rate is known also if requests take longer than the blocks in which they begin.
+func TestRateOfLongRequests(t *testing.T) {
+	closed := load.Profile{Arrival: record.Closed, Concurrency: 8, Timeout: time.Minute}
+	for _, c := range []struct {
+		name    string
+		profile load.Profile
+		span    load.Span
+		takes   func(uint64) time.Duration
+		want    float64
+	}{
+		{"closed, all alike", closed, load.Span{Block: time.Second, Blocks: 30}, always(1600 * time.Millisecond), 5},
+		{"closed, one block", closed, load.Span{Block: time.Second, Blocks: 1}, always(1600 * time.Millisecond), 5},
+		{"closed, of a mix", closed, load.Span{Block: 2 * time.Second, Blocks: 300}, exponential(1600*time.Millisecond, 5), 5},
+		{"rate", constant(5), load.Span{Lead: 3200 * time.Millisecond, Block: time.Second, Blocks: 30}, always(3200 * time.Millisecond), 5},
+	} {
+		o := run(t, c.profile, c.span, stub(c.takes))
+		if math.Abs(o.Rate.Value/c.want-1) > 0.03 {
+			t.Errorf("%s: the rate is %.3f/s, want %v/s within 3 %%", c.name, o.Rate.Value, c.want)
+		}
+	}
+}
+
+func always(took time.Duration) func(uint64) time.Duration {
+	return func(uint64) time.Duration { return took }
+}
+
+// A service that does one request at a time keeps 10 a second, whatever is asked for.
+func TestRateOfFullService(t *testing.T) {
+	busy := sync.OnceValue(func() chan bool { return make(chan bool, 1) }) // of the bubble
+	w := func(uint64) load.Request {
+		return load.Request{Op: "search", Do: func(context.Context) load.Outcome {
+			busy() <- true
+			defer func() { <-busy() }()
+			time.Sleep(100 * time.Millisecond)
+			return load.Outcome{}
+		}}
+	}
+	o := run(t, constant(20), load.Span{Block: time.Second, Blocks: 10}, w)
+	if math.Abs(o.Rate.Value-10) > 0.2 {
+		t.Errorf("the rate is %.2f/s, want 10/s", o.Rate.Value)
+	}
+}
+
 func TestDroppedIsCountedNotDelayed(t *testing.T) {
 	p := constant(100)
 	p.MaxInFlight = 10

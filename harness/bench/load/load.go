@@ -119,7 +119,8 @@ type Load struct {
 }
 
 // Run sends requests for the time of span, waits for those that have begun, and returns what became
-// of them by block. A request belongs to the block in which it was meant to begin. number is that of
+// of them by block. A request belongs to the block in which it was meant to begin; in which it ended
+// is counted apart. number is that of
 // the first request, and is left at that of the next one; live may be nil.
 //
 // If ctx ends, Run returns the blocks that were complete by then, and the cause.
@@ -128,9 +129,13 @@ func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Ui
 		live = &Live{}
 	}
 	l := &Load{profile: p, span: span, work: work, live: live, number: number, start: time.Now()}
-	l.counts = newCounts(span.Blocks, p.Arrival == record.Closed)
-	live.load.Store(l)
+	clients := 0
 	if p.Arrival == record.Closed {
+		clients = p.Concurrency
+	}
+	l.counts = newCounts(span.Blocks, clients)
+	live.load.Store(l)
+	if clients > 0 {
 		l.closed(ctx)
 	} else {
 		l.open(ctx)
@@ -158,6 +163,7 @@ func (l *Load) closed(ctx context.Context) {
 					return
 				}
 				l.send(ctx, l.work(l.number.Add(1)-1), now)
+				l.counts.keptBusy(l.block(now), time.Since(now))
 			}
 		})
 	}
@@ -230,8 +236,7 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 		l.live.ok.Add(1)
 		l.live.add(ended.Sub(intended))
 	}
-	block := l.block(intended)
-	l.counts.add(r.Op, block, timed{o, ended.Sub(intended), ended.Sub(began), l.block(ended) == block})
+	l.counts.add(r.Op, l.block(intended), l.block(ended), timed{o, ended.Sub(intended), ended.Sub(began)})
 }
 
 // arrivals are the times at which requests should begin, since the start, of an open model.

@@ -168,7 +168,8 @@ func series(blocks []Block, op, figure string) []float64 {
 		o, _ := b.op(op)
 		switch {
 		case figure == "rate":
-			out[i] = float64(o.InTime) / b.Seconds
+			n, seconds := b.done(o)
+			out[i] = n / seconds
 		case figure == "mean" && o.Latency.N() > 0:
 			out[i] = o.Latency.h.Mean() / 1e6
 		case o.Latency.N() < int64(stats.QuantileCIMin(p, confidence)):

@@ -65,7 +65,7 @@ type OpFigures struct {
 	Errors  map[string]int64 `json:"errors"`
 	// ErrorShare is the share of the offered requests that failed or were dropped.
 	ErrorShare float64 `json:"error_share"`
-	// OfferedRate is how many a second should have begun, Rate how many succeeded in time.
+	// OfferedRate is how many a second should have begun, Rate how many succeeded.
 	OfferedRate float64   `json:"offered_rate"`
 	Rate        *Quantity `json:"rate"`
 	Latency     *Times    `json:"latency"`
@@ -208,17 +208,17 @@ func summarise(blocks []Block) Summary {
 }
 
 // opFigures returns the figures of one operation over blocks of so many seconds together.
-func opFigures(name string, blocks []Block, seconds float64) OpFigures {
+func opFigures(name string, blocks []Block, whole float64) OpFigures {
 	parts := make([]OpBlock, len(blocks))
-	rates := make([]float64, len(blocks))
+	done, seconds := make([]float64, len(blocks)), make([]float64, len(blocks))
 	for i, b := range blocks {
 		parts[i], _ = b.op(name)
-		rates[i] = float64(parts[i].InTime) / b.Seconds
+		done[i], seconds[i] = b.done(parts[i])
 	}
 	sum := total(name, parts)
 	f := OpFigures{
 		Op: name, Offered: sum.Offered, OK: sum.OK, Dropped: sum.Dropped, Errors: sum.Errors,
-		OfferedRate: float64(sum.Offered) / seconds, Rate: meanOf(rates), FirstError: sum.FirstError,
+		OfferedRate: float64(sum.Offered) / whole, Rate: meanOf(ratios(done, seconds)), FirstError: sum.FirstError,
 	}
 	if sum.Offered > 0 {
 		f.ErrorShare = float64(sum.failed()+sum.Dropped) / float64(sum.Offered)
@@ -264,6 +264,32 @@ func variance(values []float64) float64 {
 		sum += (v - m) * (v - m)
 	}
 	return sum / float64(len(values)-1)
+}
+
+// done returns how many requests of an operation succeeded, and in which time. Those of an open model
+// are the ones that ended during the block. In a closed loop, that would be too few where requests
+// are not short against the block, which begins with none: all that began in it are counted, and the
+// time until the clients were done with them.
+func (b Block) done(o OpBlock) (n, seconds float64) {
+	if b.BusySeconds != nil {
+		return float64(o.OK), *b.BusySeconds
+	}
+	return float64(o.InTime), b.Seconds
+}
+
+// ratios returns values of blocks whose mean is the sum of n divided by that of seconds, and whose
+// variance is that of this ratio, to first order.
+func ratios(n, seconds []float64) []float64 {
+	each := stats.Mean(seconds)
+	if each == 0 {
+		return n // no request was over
+	}
+	ratio := stats.Mean(n) / each
+	out := make([]float64, len(n))
+	for i := range n {
+		out[i] = ratio + (n[i]-ratio*seconds[i])/each
+	}
+	return out
 }
 
 // milliseconds converts a time in nanoseconds.

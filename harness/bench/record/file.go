@@ -77,7 +77,8 @@ type Plan struct {
 	// Rounds is the number of blocks of each stage, size and target, BlockSeconds the time of one.
 	Rounds       int     `json:"rounds"`
 	BlockSeconds float64 `json:"block_seconds"`
-	// LeadSeconds is how much of the beginning of each block is left out.
+	// LeadSeconds is how much of the beginning of each block is left out. With a rate it is more where
+	// requests take longer.
 	LeadSeconds float64 `json:"lead_seconds"`
 	// Restart is set if started daemons are started again before each round, so that rounds differ by
 	// what processes of one program differ by.
@@ -186,6 +187,9 @@ type Block struct {
 	// AtSeconds is when the block began, since the bench did. Seconds is the time that is measured.
 	AtSeconds float64 `json:"at_seconds"`
 	Seconds   float64 `json:"seconds"`
+	// BusySeconds is for how long the requests that began in the block kept a client of a closed loop
+	// busy, on average over the clients: until the last one ended. It is nil in an open model.
+	BusySeconds *float64 `json:"busy_seconds,omitempty"`
 	// LeftOut is the number of requests before that.
 	LeftOut   int64     `json:"left_out"`
 	Ops       []OpBlock `json:"ops"`
@@ -203,8 +207,8 @@ type Usage struct {
 // the requests that succeeded.
 type OpBlock struct {
 	Op string `json:"op"`
-	// Offered is how many should have begun: OK, Errors and Dropped. InTime are those of OK that ended
-	// before the block did.
+	// Offered is how many should have begun: OK, Errors and Dropped. InTime is how many ended with
+	// success during the block, wherever they began.
 	Offered int64 `json:"offered"`
 	OK      int64 `json:"ok"`
 	InTime  int64 `json:"in_time"`

@@ -25,6 +25,11 @@ func (r *response) verify(status int, assertions ...assertion) error {
 	return nil
 }
 
+// hasStatus requires a status, or accepts any if it is 0.
+func hasStatus(status int) assertion {
+	return func(r *response) error { return r.verify(status) }
+}
+
 func isSuccess(r *response) error {
 	if r.status/100 != 2 {
 		return r.wantStatus("2xx", fmt.Errorf("want a 2xx status, got %d %s", r.status, excerpt(r.body)))
@@ -103,12 +108,11 @@ func hasMediaType(types ...string) assertion {
 	return func(r *response) error {
 		got, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
 		if err != nil || !slices.Contains(types, got) {
-			want := strings.Join(types, " or ")
-			what := "has another Content-Type than " + want
+			want, differs := strings.Join(types, " or "), because
 			if r.status >= 400 {
-				return onEveryRoute(what, "want Content-Type %s, got %q", want, r.header.Get("Content-Type"))
+				differs = onEveryRoute
 			}
-			return because(what, "want Content-Type %s, got %q", want, r.header.Get("Content-Type"))
+			return differs("has another Content-Type than "+want, "want Content-Type %s, got %q", want, r.header.Get("Content-Type"))
 		}
 		return nil
 	}

@@ -30,13 +30,6 @@ func endpointExists(r *response) error {
 	return nil
 }
 
-func authChecks() []check {
-	return slices.Concat(
-		requiring(needToken, anonymousChecks()...),
-		requiring(needReadOnlyToken, readOnlyChecks()...),
-		requiring(needOtherTenant, tenantChecks()...))
-}
-
 // expectNoEffect writes a.md and sends a request that must not change or create any document.
 func expectNoEffect(r request, status int, assertions ...assertion) []step {
 	return []step{
@@ -81,14 +74,14 @@ func anonymousChecks() []check {
 			seed, inspect(read, 401, jsonField("code", equals(protocol.CodeUnauthorized)))),
 		should("auth-scheme-case", "5", "The authentication scheme Bearer is case-insensitive.", put("a.md", "one"),
 			lazily(func(c *client) step {
-				return expect(withAuthorization(readOf("a.md"), "bearer "+c.target.tokens.own), 200, bodyIs("one"))
+				return expect(withAuthorization(readOf("a.md"), "bearer "+c.target.config.Token), 200, bodyIs("one"))
 			})),
 		must("auth-token-200", "5", "With the token, a document can be read.",
 			put("a.md", "one"), expect(readOf("a.md"), 200, bodyIs("one"))),
 	)
 }
 
-func truncatedToken(t tokens) string { return t.own[:len(t.own)-1] }
+func truncatedToken(c Config) string { return c.Token[:len(c.Token)-1] }
 
 func readOnlyChecks() []check {
 	seed := put("a.md", "one")

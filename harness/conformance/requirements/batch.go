@@ -30,11 +30,6 @@ func givenFailure(r *response) error {
 // commit sends a batch that the daemon must accept.
 func commit(ops ...object) step { return expect2xx(batchOf(ops...)) }
 
-func batchChecks() []check {
-	return slices.Concat(batchOpChecks(), batchRequestChecks(), batchOrderChecks(), batchAtomicityChecks(),
-		batchValidationChecks())
-}
-
 func batchOpChecks() []check {
 	return []check{
 		must("batch-200", "4.2", "A batch returns 200.", expect(batchOf(writeOp("a.md", "one")), 200)),

@@ -3,7 +3,6 @@ package requirements
 import (
 	"context"
 	"net/http"
-	"strings"
 )
 
 // ownBrain addresses the check's brain itself.
@@ -16,19 +15,12 @@ func freshName(c *client) string { return c.brain + "x" }
 // it. In string fields, "{new}" is replaced with freshName.
 func createBrainThen(fields object, status int, assertions []assertion, then ...step) step {
 	return func(ctx context.Context, c *client) error {
-		sent := object{}
-		for name, v := range fields {
-			if s, ok := v.(string); ok {
-				v = strings.ReplaceAll(s, "{new}", freshName(c))
-			}
-			sent[name] = v
-		}
-		res, err := c.do(ctx, daemonRequest(http.MethodPost, "/v1/brains").withJSON(sent))
+		res, err := c.do(ctx, daemonRequest(http.MethodPost, "/v1/brains").withJSON(filledIn(fields, freshName(c))))
 		if err != nil {
 			return err
 		}
 		created := freshName(c)
-		if id, ok := res.createdID(); ok {
+		if id := res.createdID(); id != "" {
 			created = id
 			defer c.target.deleteBrain(ctx, id)
 		}
@@ -37,16 +29,6 @@ func createBrainThen(fields object, status int, assertions []assertion, then ...
 		}
 		return c.runIn(ctx, created, then...)
 	}
-}
-
-// createdID returns the id in the response to a request that created a brain.
-func (r *response) createdID() (id string, ok bool) {
-	o, err := r.object()
-	if err != nil || r.status/100 != 2 {
-		return "", false
-	}
-	id, ok = o["id"].(string)
-	return id, ok
 }
 
 // expectBrainField matches a field of a new brain, in the response and when the brain is read back.
@@ -138,7 +120,7 @@ func recreateBrain(status int) step {
 		if err != nil {
 			return err
 		}
-		if id, ok := res.createdID(); ok && id != c.brain {
+		if id := res.createdID(); id != "" && id != c.brain {
 			c.target.deleteBrain(ctx, id)
 			return optional("the daemon chooses brain ids itself")
 		}

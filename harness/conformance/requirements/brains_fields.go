@@ -58,7 +58,7 @@ func twin(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	if id := res.brainID(); res.status/100 == 2 && id != "" {
+	if id := res.createdID(); id != "" {
 		defer c.target.deleteBrain(ctx, id)
 	}
 	if res.status == http.StatusConflict {

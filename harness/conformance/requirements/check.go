@@ -39,7 +39,7 @@ func (c Check) Matches(selector string) bool {
 // check is a Check with its steps, which run in order until one returns an error.
 type check struct {
 	Check
-	needs need
+	needs []need // the first that is not met is the reason
 	steps []step
 }
 
@@ -56,42 +56,30 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 	return check{Check: Check{ID: id, Group: group, Level: l, Section: section, Sentence: sentence}, steps: steps}
 }
 
-// need is what a check needs in addition to the run's endpoint.
-type need int
-
-const (
-	needNothing need = iota
-	needToken
-	needReadOnlyToken
-	needOtherTenant
-	needSlow // Config.Slow
-	needMCP
-	needLocalMCP // a server that can read the files of this machine
-)
-
-// requiring returns the checks with a need.
-func requiring(need need, checks ...check) []check {
-	for i := range checks {
-		checks[i].needs = need
-	}
-	return checks
+// need is what a check needs in addition to the run's endpoint. Without it, the check is not judged.
+type need struct {
+	unmet string
+	isMet func(*Target) bool
 }
 
-// unmet returns why a check cannot be judged, or "".
-func (d *Target) unmet(need need) string {
-	switch {
-	case need == needToken && d.tokens.own == "":
-		return "needs a token"
-	case need == needReadOnlyToken && (d.tokens.own == "" || d.tokens.readOnly == ""):
-		return "needs a token, and a read-only token"
-	case need == needOtherTenant && (d.tokens.own == "" || d.tokens.otherTenant == ""):
-		return "needs a token, and a token of another tenant"
-	case (need == needMCP || need == needLocalMCP) && d.tools == nil:
-		return "needs an MCP server"
-	case need == needLocalMCP && !d.tools.local:
-		return "needs an MCP server that is a command on this machine"
-	case need == needSlow && !d.config.Slow:
-		return "takes half a minute: include it with the option for slow checks"
+var (
+	needToken         = need{"needs a token", func(d *Target) bool { return d.config.Token != "" }}
+	needReadOnlyToken = need{"needs a token, and a read-only token", func(d *Target) bool {
+		return d.config.Token != "" && d.config.ReadOnlyToken != ""
+	}}
+	needOtherTenant = need{"needs a token, and a token of another tenant", func(d *Target) bool {
+		return d.config.Token != "" && d.config.OtherTenantToken != ""
+	}}
+	needSlow = need{"takes half a minute: include it with the option for slow checks", func(d *Target) bool { return d.config.Slow }}
+	needMCP  = need{"needs an MCP server", func(d *Target) bool { return d.tools != nil }}
+	// needLocalMCP is the need of a server that can read the files of this machine, after needMCP.
+	needLocalMCP = need{"needs an MCP server that is a command on this machine", func(d *Target) bool { return d.tools.local }}
+)
+
+// requiring returns the checks with another need.
+func requiring(n need, checks []check) []check {
+	for i := range checks {
+		checks[i].needs = append(checks[i].needs, n)
 	}
-	return ""
+	return checks
 }

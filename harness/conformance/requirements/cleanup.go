@@ -85,7 +85,7 @@ func (d *Target) requestDeletion(ctx context.Context, id string) (*response, err
 	})()
 	r := brainRequest(http.MethodDelete, "").withHeader("X-Confirm-Delete", "yes")
 	r.close = true // some daemons drop the connection after this response
-	res, err := d.send(ctx, r, id)
+	res, err := d.roundTrip(ctx, r, id)
 	if err != nil {
 		return nil, fmt.Errorf("delete the check's brain: %w", err)
 	}
@@ -94,20 +94,13 @@ func (d *Target) requestDeletion(ctx context.Context, id string) (*response, err
 
 // probeDeletion deletes the probe's brain and finds out whether brains can be deleted.
 func (d *Target) probeDeletion(ctx context.Context, id string) error {
-	res, err := d.requestDeletion(ctx, id)
-	var failed []*exchange
-	for try := 1; try < cleanupTries && err == nil && mayPass(res.status); try++ {
-		failed = append(failed, res.seen)
-		time.Sleep(time.Duration(try) * cleanupPause)
-		res, err = d.requestDeletion(ctx, id)
-	}
+	res, err := d.patiently(ctx, cleanupPause, func() (*response, error) { return d.requestDeletion(ctx, id) })
 	switch {
 	case err != nil:
 		d.leave(id)
 		return err
 	case res.status/100 == 2:
 		d.deletes = true
-		d.routes.strayed(failed)
 		return nil
 	}
 	d.leave(id)

@@ -19,9 +19,14 @@ type client struct {
 	tools  *mcpclient.Client // instead of the connection that the checks of the tools share
 	unique string            // a name for brains and sessions of this check
 
-	mu      sync.Mutex
-	seen    *exchange   // the last one
-	changed string      // the route of the last request that changed something
+	mu   sync.Mutex
+	sent trail
+}
+
+// trail is what the requests of a client left.
+type trail struct {
+	last    *exchange   // nil before the first
+	changed string      // the route of the last request that changed something, or ""
 	failed  []*exchange // with a status of 5xx
 }
 
@@ -29,36 +34,24 @@ type client struct {
 // contradiction breaks the check.
 type step func(ctx context.Context, c *client) error
 
-// last returns the last exchange, nil before the first.
-func (c *client) last() *exchange {
+// trail returns what the requests so far left.
+func (c *client) trail() trail {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.seen
-}
-
-// lastChange returns the route of the last request that changed something, or "".
-func (c *client) lastChange() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed
-}
-
-// failures returns the exchanges with a status of 5xx.
-func (c *client) failures() []*exchange {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.failed)
+	sent := c.sent
+	sent.failed = slices.Clone(sent.failed)
+	return sent
 }
 
 func (c *client) remember(x *exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen = x
-	if x.answer != nil && x.answer.status >= 500 && !slices.Contains(c.failed, x) {
-		c.failed = append(c.failed, x)
+	c.sent.last = x
+	if x.answer != nil && x.answer.status >= 500 && !slices.Contains(c.sent.failed, x) {
+		c.sent.failed = append(c.sent.failed, x)
 	}
 	if x.changes() {
-		c.changed = x.route
+		c.sent.changed = x.route
 	}
 }
 
@@ -105,18 +98,19 @@ func (c *client) runIn(ctx context.Context, brain string, steps ...step) error {
 
 // take remembers the last exchange of another client, if it has one, and those that failed.
 func (c *client) take(other *client) {
-	for _, x := range other.failures() {
+	sent := other.trail()
+	for _, x := range sent.failed {
 		c.remember(x)
 	}
-	if x := other.last(); x != nil {
-		c.remember(x)
+	if sent.last != nil {
+		c.remember(sent.last)
 	}
 }
 
 // do sends a request and reads the response.
 func (c *client) do(ctx context.Context, r request) (*response, error) {
 	c.remember(c.target.exchange(r, c.brain))
-	res, err := c.target.send(ctx, r, c.brain)
+	res, err := c.target.roundTrip(ctx, r, c.brain)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +157,7 @@ func poll(ctx context.Context, limit time.Duration, try func() (done bool, err e
 // afterChange adds the last change to the cause of a contradiction about its effect.
 func (c *client) afterChange(err error) error {
 	f, ok := errors.AsType[failure](err)
-	changed := c.lastChange()
+	changed := c.trail().changed
 	if !ok || changed == "" || f.cause.What == "" || !errors.As(err, new(contradiction)) {
 		return err
 	}

@@ -30,8 +30,8 @@ func (d *Target) createBrain(ctx context.Context) (id string, err error) {
 }
 
 func (d *Target) postBrain(ctx context.Context, name string) (*response, error) {
-	r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(brainShapes[d.creation.shape](name))
-	res, err := d.send(ctx, r, "")
+	r := daemonRequest(http.MethodPost, "/v1/brains").withJSON(d.creation.body(name))
+	res, err := d.roundTrip(ctx, r, "")
 	if err != nil {
 		return nil, fmt.Errorf("create a brain: %w", err)
 	}
@@ -49,7 +49,7 @@ func notCreated(res *response) error {
 func (d *Target) createByPut(ctx context.Context, id string) error {
 	const document = "conformance.md"
 	for _, r := range []request{putOf(document, "x"), deleteOf(document)} {
-		res, err := d.send(ctx, r, id)
+		res, err := d.roundTrip(ctx, r, id)
 		if err != nil {
 			return fmt.Errorf("create a brain with a document: %w", err)
 		}
@@ -65,7 +65,7 @@ func (d *Target) createByPut(ctx context.Context, id string) error {
 func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 	name := newBrainName()
 	for {
-		res, err := d.postBrainPatiently(ctx, name)
+		res, err := d.patiently(ctx, time.Second, func() (*response, error) { return d.postBrain(ctx, name) })
 		if err != nil {
 			return "", err
 		}
@@ -86,28 +86,6 @@ func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 	}
 }
 
-// postBrainPatiently is postBrain for a daemon whose rate limit may be reached already, or that
-// fails now and then.
-func (d *Target) postBrainPatiently(ctx context.Context, name string) (*response, error) {
-	const tries, pause = 3, time.Second
-	var failed []*exchange
-	for try := 1; ; try++ {
-		res, err := d.postBrain(ctx, name)
-		if err == nil && res.status/100 == 2 {
-			d.routes.strayed(failed)
-		}
-		if err != nil || !mayPass(res.status) || try == tries {
-			return res, err
-		}
-		failed = append(failed, res.seen)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return res, nil
-		}
-	}
-}
-
 // probeID returns the id of a new brain: the first candidate under which a document can be written.
 // If there is none, that is the finding of other checks.
 func (d *Target) probeID(ctx context.Context, res *response, name string) string {
@@ -115,7 +93,7 @@ func (d *Target) probeID(ctx context.Context, res *response, name string) string
 	chosen := candidates[0]
 	if slices.ContainsFunc(candidates, func(c brainID) bool { return c.id != chosen.id }) {
 		for _, c := range candidates {
-			if wrote, err := d.send(ctx, putOf(probeDocument, "probe"), c.id); err == nil && wrote.status/100 == 2 {
+			if wrote, err := d.roundTrip(ctx, putOf(probeDocument, "probe"), c.id); err == nil && wrote.status/100 == 2 {
 				chosen = c
 				break
 			}

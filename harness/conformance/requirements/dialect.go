@@ -10,17 +10,11 @@ import (
 	"strings"
 )
 
-// brainShapes are bodies of requests that create a brain, given its name. The specification does
-// not have one. The first one has the keys of all known dialects; the others are for daemons that
-// reject keys.
-var brainShapes = []func(name string) object{
-	func(name string) object { return object{"id": name, "brainId": name, "name": name, "slug": name} },
-	func(name string) object { return object{"name": name, "slug": name} },
-	func(name string) object { return object{"name": name} },
-	func(name string) object { return object{"brainId": name} },
-	func(name string) object { return object{"brain_id": name} },
-	func(name string) object { return object{"id": name} },
-	func(name string) object { return object{"slug": name} },
+// brainShapes are the keys that requests for a new brain give its name. The specification does not
+// have one. The first one has the keys of all known dialects; the others are for daemons that reject
+// keys.
+var brainShapes = [][]string{
+	{"id", "brainId", "name", "slug"}, {"name", "slug"}, {"name"}, {"brainId"}, {"brain_id"}, {"id"}, {"slug"},
 }
 
 // creation is how the daemon creates brains. The probe finds it out; nothing changes after it.
@@ -33,13 +27,22 @@ type creation struct {
 	implicit bool
 }
 
+// body returns the body of the request for a brain.
+func (c creation) body(name string) object {
+	o := object{}
+	for _, key := range brainShapes[c.shape] {
+		o[key] = name
+	}
+	return o
+}
+
 // text says how brains are created, if the daemon does not do it as the reference daemon does.
 func (c creation) text() string {
 	switch {
 	case c.implicit:
 		return "there is no POST /v1/brains: brains are created by a PUT of a document"
 	case c.shape > 0 || c.idAt != "id":
-		return fmt.Sprintf("brains are created with %s, and their id is %s", encode(brainShapes[c.shape]("NAME")),
+		return fmt.Sprintf("brains are created with %s, and their id is %s", encode(c.body("NAME")),
 			cmp.Or(c.idAt, "the name in the request"))
 	}
 	return ""
@@ -88,9 +91,9 @@ func (r *response) brainIDs() []brainID {
 	return found
 }
 
-// brainID returns the id in the response to the creation of a brain, or "".
-func (r *response) brainID() string {
-	if all := r.brainIDs(); len(all) > 0 {
+// createdID returns the id in the response to a request that created a brain, or "".
+func (r *response) createdID() string {
+	if all := r.brainIDs(); r.status/100 == 2 && len(all) > 0 {
 		return all[0].id
 	}
 	return ""

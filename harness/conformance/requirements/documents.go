@@ -21,11 +21,6 @@ var everyByte = func() string {
 	return string(b)
 }()
 
-func documentChecks() []check {
-	return slices.Concat(putChecks(), readChecks(), statChecks(), appendChecks(), deleteChecks(), renameChecks(),
-		brainIsolationChecks())
-}
-
 func putChecks() []check {
 	chunked := putOf("a.md", "one two three")
 	chunked.chunked = true

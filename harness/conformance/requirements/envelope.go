@@ -84,7 +84,7 @@ func envelopeOf(s shape, body []byte) (envelope, bool) {
 		return envelope{}, false
 	}
 	want := wanted[s]
-	if _, isArray := v.([]any); isArray {
+	if _, isList := v.([]any); isList {
 		return envelope{bare: true}, len(want.others) > 0
 	}
 	o, _ := v.(object)

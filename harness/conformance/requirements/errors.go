@@ -62,10 +62,6 @@ func rejectedRequests() []rejectedRequest {
 	}
 }
 
-func errorChecks() []check {
-	return slices.Concat(problemChecks(), mediaTypeChecks(), renameBodyChecks(), routeChecks())
-}
-
 func problemChecks() []check {
 	var checks []check
 	for _, r := range rejectedRequests() {

@@ -128,7 +128,7 @@ func awaitTolerantly(ctx context.Context, c *client) error {
 		return slices.ContainsFunc(chunks, isKettle), err
 	})
 	if err == nil && !done {
-		err = contradiction{c.last().about(inResult("does not find a document",
+		err = contradiction{c.trail().last.about(inResult("does not find a document",
 			"want %s among the chunks, got %s: %w", kettle, excerpt(encode(chunks)), errSilence))}
 	}
 	return err

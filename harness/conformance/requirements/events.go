@@ -13,15 +13,6 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-func eventChecks() []check {
-	return slices.Concat(eventStreamChecks(), changeChecks(), batchEventChecks(), deliveryChecks(), eventIDChecks(),
-		requiring(needSlow,
-			must("events-stays-open-idle", "6.1", "A change stream stays open although nothing changes.",
-				staysOpen(pingWithin)),
-			must("events-ping", "6.1", "A daemon sends pings on an idle change stream, 25 s apart by default.",
-				expectPing)))
-}
-
 func eventStreamChecks() []check {
 	opened := func(assertion assertion) step {
 		return expectStream(eventsRequest, func(s *stream) error { return s.verify(0, s.isOpen, assertion) })
@@ -79,22 +70,20 @@ func eventStreamChecks() []check {
 	}
 }
 
+// idleStreamChecks wait for half a minute.
+func idleStreamChecks() []check {
+	return []check{
+		must("events-stays-open-idle", "6.1", "A change stream stays open although nothing changes.", staysOpen(pingWithin)),
+		must("events-ping", "6.1", "A daemon sends pings on an idle change stream, 25 s apart by default.", expectPing),
+	}
+}
+
 // staysOpen requires a change stream to be open, and to report changes, after a while without any.
 func staysOpen(idle time.Duration) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
 		_, err := s.collect(ctx, c, putPaths("a.md", "b.md"), pause(idle), appendTo("a.md", "more"), remove("b.md"))
 		return err
 	})
-}
-
-func pause(while time.Duration) step {
-	return func(ctx context.Context, _ *client) error {
-		select {
-		case <-time.After(while):
-		case <-ctx.Done():
-		}
-		return nil
-	}
 }
 
 // noReplay requires that a stream opened after writes does not report them. It opens two streams in

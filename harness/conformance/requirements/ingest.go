@@ -16,21 +16,12 @@ import (
 // ingestedWithin is how long a daemon may take to ingest a file that it queued.
 const ingestedWithin = 20 * time.Second
 
-func ingestChecks() []check {
-	return slices.Concat(ingestShapeChecks(), ingestKindChecks(), ingestRejectChecks(), ingestURLChecks(),
-		requiring(needSlow, ingestLimitChecks()...))
-}
-
 // The specification names the endpoint and the response, but not the request. This one has the keys
 // of all known dialects.
 func ingestOf(name, content string, more ...any) request {
-	o := object{
+	return brainRequest("POST", "/documents/ingest/file").withJSON(withFields(object{
 		"path": name, "content_base64": []byte(content), "contentBase64": []byte(content),
-	}
-	for i := 0; i < len(more); i += 2 {
-		o[more[i].(string)] = more[i+1]
-	}
-	return brainRequest("POST", "/documents/ingest/file").withJSON(o)
+	}, more...))
 }
 
 // formOf is the request as a form.

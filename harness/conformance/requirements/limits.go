@@ -20,55 +20,39 @@ func textOfSize(n int) string {
 
 // wholeOr413 writes old to a.md, and sends a request that changes it. If the daemon accepts the
 // request, a.md must have the new text; if it returns 413, the old one.
-func wholeOr413(r func() request, after func() string) step {
-	return lazily(func(*client) step {
-		want := after
-		change := expect(r(), 0, func(res *response) error {
-			if res.status == 413 {
-				want = func() string { return "old" }
-				return nil
-			}
-			return isSuccess(res)
-		})
-		return inTurn(written("a.md", "old"), change, lazily(func(*client) step { return expectContent("a.md", want()) }))
+func wholeOr413(r request, after string) step {
+	want := after
+	change := expect(r, 0, func(res *response) error {
+		if res.status == 413 {
+			want = "old"
+			return nil
+		}
+		return isSuccess(res)
 	})
-}
-
-func limitChecks() []check {
-	return slices.Concat(writeLimitChecks(), compressionChecks(), batchLimitChecks(), listingLimitChecks(),
-		searchLimitChecks(), askLimitChecks())
+	return inTurn(written("a.md", "old"), change, lazily(func(*client) step { return expectContent("a.md", want) }))
 }
 
 func writeLimitChecks() []check {
 	const most = protocol.MaxWriteBytes
-	sized := func(n int) func() string { return func() string { return textOfSize(n) } }
-	extended := func(n int) func() string { return func() string { return "old" + textOfSize(n) } }
-	putText := func(n int) func() request { return func() request { return putOf("a.md", textOfSize(n)) } }
-	appendText := func(n int) func() request { return func() request { return appendOf("a.md", textOfSize(n)) } }
-	accepted := func(r func() request) step {
-		return lazily(func(*client) step { return expect2xx(r()) })
+	var checks []check
+	for _, o := range []struct {
+		id, name, before string
+		of               func(path, text string) request
+	}{{"put", "PUT", "", putOf}, {"append", "Append", "old", appendOf}} {
+		sized := func(n int, make func(r request, text string) step) step {
+			return lazily(func(*client) step { text := textOfSize(n); return make(o.of("a.md", text), o.before+text) })
+		}
+		checks = append(checks,
+			should("limits-"+o.id+"-2mib-204", "8", o.name+" accepts a body of 2,097,152 bytes.",
+				sized(most, func(r request, _ string) step { return expect2xx(r) })),
+			must("limits-"+o.id+"-2mib-whole", "8",
+				o.name+" stores a body of 2,097,152 bytes completely or rejects it with 413.", sized(most, wholeOr413)),
+			should("limits-"+o.id+"-over-413", "8", o.name+" rejects a body of 2,097,153 bytes with 413.",
+				sized(most+1, func(r request, _ string) step { return expect(r, 413) })),
+			must("limits-"+o.id+"-over-whole", "8",
+				o.name+" stores a body of 2,097,153 bytes completely or rejects it with 413.", sized(most+1, wholeOr413)))
 	}
-	expectLazily := func(r func() request, status int) step {
-		return lazily(func(*client) step { return expect(r(), status) })
-	}
-	return []check{
-		should("limits-put-2mib-204", "8", "PUT accepts a body of 2,097,152 bytes.", accepted(putText(most))),
-		must("limits-put-2mib-whole", "8", "PUT stores a body of 2,097,152 bytes completely or rejects it with 413.",
-			wholeOr413(putText(most), sized(most))),
-		should("limits-put-over-413", "8", "PUT rejects a body of 2,097,153 bytes with 413.",
-			expectLazily(putText(most+1), 413)),
-		must("limits-put-over-whole", "8", "PUT stores a body of 2,097,153 bytes completely or rejects it with 413.",
-			wholeOr413(putText(most+1), sized(most+1))),
-		should("limits-append-2mib-204", "8", "Append accepts a body of 2,097,152 bytes.",
-			accepted(appendText(most))),
-		must("limits-append-2mib-whole", "8",
-			"Append stores a body of 2,097,152 bytes completely or rejects it with 413.",
-			wholeOr413(appendText(most), extended(most))),
-		should("limits-append-over-413", "8", "Append rejects a body of 2,097,153 bytes with 413.",
-			expectLazily(appendText(most+1), 413)),
-		must("limits-append-over-whole", "8",
-			"Append stores a body of 2,097,153 bytes completely or rejects it with 413.",
-			wholeOr413(appendText(most+1), extended(most+1))),
+	return append(checks,
 		should("limits-append-document-grows", "8", "A document may grow beyond the limit of a body.",
 			lazily(func(*client) step {
 				return inTurn(written("a.md", textOfSize(most)), expect2xx(appendOf("a.md", "more")),
@@ -78,15 +62,15 @@ func writeLimitChecks() []check {
 			"A Content-Length far above the limit is rejected with 413 before the body is sent.",
 			oversizedContentLength),
 		should("limits-put-chunked-413", "8", "PUT rejects a chunked body above the limit with 413.",
-			expectLazily(func() request {
+			lazily(func(*client) step {
 				r := putOf("a.md", textOfSize(most+1))
 				r.chunked = true
-				return r
-			}, 413)),
+				return expect(r, 413)
+			})),
 		must("limits-413-problem", "7.1", "The body of a 413 response is a Problem.", expect413(isProblem)),
 		should("limits-413-code", "7.1", "The code in the Problem of a 413 response is payload_too_large.",
 			expect413(jsonField("code", equals(protocol.CodePayloadTooLarge)))),
-	}
+	)
 }
 
 // expect413 checks the response to a body that most daemons reject.
@@ -176,16 +160,14 @@ func batchLimitChecks() []check {
 			lazily(func(*client) step { return expect(bytesOf(each+1), 413) })),
 		must("limits-batch-8mib-over-whole", "8",
 			"A batch with 8,388,609 bytes of content is applied completely, or rejected with 413 and changes nothing.",
-			wholeOr413(func() request { return bytesOf(each + 1) },
-				func() string { return textOfSize(each + 1) })),
+			lazily(func(*client) step { return wholeOr413(bytesOf(each+1), textOfSize(each+1)) })),
 		should("limits-batch-1024-ops-200", "8", "A batch may have 1,024 ops.",
 			lazily(func(*client) step { return expect2xx(opsOf(most)) })),
 		should("limits-batch-1025-ops-413", "8", "A batch of 1,025 ops is rejected with 413.",
 			lazily(func(*client) step { return expect(opsOf(most+1), 413) })),
 		must("limits-batch-1025-ops-whole", "8",
 			"A batch of 1,025 ops is applied completely, or rejected with 413 and changes nothing.",
-			wholeOr413(func() request { return opsOf(most + 1) },
-				func() string { return "old" + strings.Repeat("x", most+1) })),
+			lazily(func(*client) step { return wholeOr413(opsOf(most+1), "old"+strings.Repeat("x", most+1)) })),
 	}
 }
 

@@ -9,11 +9,6 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-func listingChecks() []check {
-	return slices.Concat(listingFormatChecks(), listingScopeChecks(), listingGeneratedChecks(), listingGlobChecks(),
-		listingFreshnessChecks())
-}
-
 func listingFormatChecks() []check {
 	seed := putPaths("b.md", "a.md", "notes/x.md")
 	return []check{

@@ -54,14 +54,6 @@ type reply struct {
 	wrong    string // the rule of progress that the notifications violate
 }
 
-// outcome says whether the call succeeded, as the first line of the evidence.
-func (r *reply) outcome() string {
-	if r.isError() {
-		return "error"
-	}
-	return "result"
-}
-
 // String describes the reply for a check's detail.
 func (r *reply) String() string {
 	switch {
@@ -71,6 +63,19 @@ func (r *reply) String() string {
 		return fmt.Sprintf("%s returned the error %q: %s", r.tool, r.Failure.Code, excerpt([]byte(r.Failure.Message)))
 	}
 	return fmt.Sprintf("%s returned %s", r.tool, excerpt(r.Structured))
+}
+
+// exchange returns the exchange of the call, with its arguments.
+func (r *reply) exchange(args object) *exchange {
+	x := &exchange{route: r.tool, line: "tools/call " + r.tool, body: string(encode(args)),
+		answer: &answer{line: "result", body: r.Structured}}
+	if r.isError() {
+		x.answer.line = "error"
+	}
+	if r.isError() || len(r.Structured) == 0 {
+		x.answer.body = []byte(r.String())
+	}
+	return x
 }
 
 // isError reports whether the tool, or the server for it, reported an error.
@@ -136,7 +141,7 @@ func callingWith(token any, tool string, args object, judge func(*reply) error) 
 		if id, ok := r.payload["id"].(string); ok && tool == "memory_create_brain" {
 			c.target.deleteBrain(ctx, id)
 		}
-		x := toolExchange(tool, sent, r)
+		x := r.exchange(sent)
 		c.remember(x)
 		if err := judge(r); err != nil {
 			return x.about(against(fmt.Errorf("%s: %w", tool, err)))
@@ -151,15 +156,9 @@ func preparing(tool string, args object) step { return calling(tool, args, (*rep
 // inToolBrain adds the brain to arguments that name none. In texts, "{new}" is replaced with a name
 // that only this check uses.
 func (c *client) inToolBrain(tool string, args object) object {
-	sent := object{}
-	if hasBrain(tool) {
+	sent := filledIn(args, c.unique)
+	if _, ok := sent["brain"]; !ok && hasBrain(tool) {
 		sent["brain"] = c.brain
-	}
-	for name, v := range args {
-		if s, ok := v.(string); ok {
-			v = strings.ReplaceAll(s, "{new}", c.unique)
-		}
-		sent[name] = v
 	}
 	return sent
 }
@@ -203,21 +202,6 @@ func withOwnConnection(steps ...step) step {
 		c.take(own)
 		return err
 	}
-}
-
-// toolExchange returns the exchange of a call of a tool. reply may be nil.
-func toolExchange(tool string, args object, reply *reply) *exchange {
-	x := &exchange{route: tool, line: "tools/call " + tool}
-	if args != nil {
-		x.body = string(encode(args))
-	}
-	if reply != nil {
-		x.answer = &answer{line: reply.outcome(), body: reply.Structured}
-		if reply.isError() || len(reply.Structured) == 0 {
-			x.answer.body = []byte(reply.String())
-		}
-	}
-	return x
 }
 
 // runInToolBrain runs the steps of a check of the tools, in the brain that these checks share.

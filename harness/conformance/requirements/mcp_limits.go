@@ -1,7 +1,7 @@
 package requirements
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"evalctl/daemon/protocol"
@@ -10,14 +10,7 @@ import (
 // mcpLimitChecks send arguments that violate the schemas.
 func mcpLimitChecks() []check {
 	long := func(n int) string { return strings.Repeat("x", n) }
-	many := make([]string, protocol.MaxDocumentTags+1)
-	for i := range many {
-		many[i] = fmt.Sprint("t", i)
-	}
-	lines := make([]string, protocol.MaxSessionMessages+1)
-	for i := range lines {
-		lines[i] = "x"
-	}
+	lines := slices.Repeat([]string{"x"}, protocol.MaxSessionMessages+1)
 	rows := []struct {
 		id, what, tool string
 		args           object
@@ -40,7 +33,7 @@ func mcpLimitChecks() []check {
 		{"remember-title-empty", "an empty title", "memory_remember", object{"content": "x", "title": ""}},
 		{"remember-path-1025", "a path of 1,025 characters", "memory_remember",
 			object{"content": "x", "path": longPath(protocol.MaxDocumentPath + 1)}},
-		{"remember-tags-65", "65 tags", "memory_remember", object{"content": "x", "tags": many}},
+		{"remember-tags-65", "65 tags", "memory_remember", object{"content": "x", "tags": tooManyTags()}},
 		{"remember-tag-65", "a tag of 65 characters", "memory_remember",
 			object{"content": "x", "tags": []string{long(protocol.MaxDocumentTag + 1)}}},
 		{"remember-tag-empty", "an empty tag", "memory_remember", object{"content": "x", "tags": []string{""}}},

@@ -15,7 +15,7 @@ func mcpProgressChecks() []check {
 		return withOwnConnection(remembered("cormorant"),
 			callingWith(token, "memory_ask", object{"query": "Where does the cormorant sleep?"}, ifGiven(judge)))
 	}
-	checks := []check{
+	return []check{
 		must("mcp-progress-sent", "6.4", "With a progress token, memory_ask sends a notification for each part of its answer.",
 			asked(progressToken, func(r *reply) error {
 				answer, _ := r.payload["answer"].(string)
@@ -58,7 +58,6 @@ func mcpProgressChecks() []check {
 				return nil
 			})),
 	}
-	return append(checks, silentToolChecks()...)
 }
 
 // silentToolChecks has a check for each tool that never sends notifications.

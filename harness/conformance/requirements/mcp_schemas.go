@@ -13,7 +13,7 @@ import (
 
 func mcpSchemaChecks() []check {
 	checks := []check{
-		must("mcp-tools", "4.1", "The server lists the eleven tools.", listing(func(all []mcpclient.Tool) error {
+		must("mcp-tools", "4.1", "The server lists the eleven tools.", listingTools(func(all []mcpclient.Tool) error {
 			for _, want := range toolSchemas() {
 				if !slices.ContainsFunc(all, func(t mcpclient.Tool) bool { return t.Name == want.Name }) {
 					return fmt.Errorf("want the tool %s among %d tools", want.Name, len(all))
@@ -22,7 +22,7 @@ func mcpSchemaChecks() []check {
 			return nil
 		})),
 		should("mcp-descriptions", "1", "Each of the eleven tools has a description.",
-			listing(func(all []mcpclient.Tool) error {
+			listingTools(func(all []mcpclient.Tool) error {
 				for _, t := range all {
 					if strings.HasPrefix(t.Name, "memory_") && strings.TrimSpace(t.Description) == "" {
 						return fmt.Errorf("want a description of %s", t.Name)
@@ -34,13 +34,13 @@ func mcpSchemaChecks() []check {
 	for _, t := range toolSchemas() {
 		checks = append(checks, must("mcp-schema-"+toolID(t.Name), "4.1",
 			"The input schema of "+t.Name+" has the arguments and limits of the specification.",
-			listing(func(all []mcpclient.Tool) error { return t.compare(all) })))
+			listingTools(func(all []mcpclient.Tool) error { return t.compare(all) })))
 	}
 	return checks
 }
 
-// listing lists the tools and judges them.
-func listing(judge func([]mcpclient.Tool) error) step {
+// listingTools lists the tools and judges them.
+func listingTools(judge func([]mcpclient.Tool) error) step {
 	return withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {
 		c.remember(&exchange{route: "tools/list", line: "tools/list"})
 		all, err := m.Tools(ctx)

@@ -47,8 +47,8 @@ var messageFields = map[string]matcher{
 	"created_at": isTimestamp,
 }
 
-// fields matches an object.
-func fields(of map[string]matcher) matcher {
+// hasFields matches an object with fields.
+func hasFields(of map[string]matcher) matcher {
 	return func(got any) error {
 		o, _ := got.(object)
 		return matchFields(o, of)
@@ -159,13 +159,13 @@ func mcpShapeChecks() []check {
 			calling("memory_remember", object{"content": "# Owl\n\nThe owl.\n"}, payloadHas(recordFields))),
 		must("mcp-remember-tags", "2", "The tags of memory_remember are one string in metadata, joined by commas.",
 			calling("memory_remember", object{"content": "Tagged.", "tags": []string{"tea", "two words"}},
-				payloadHas(map[string]matcher{"metadata": fields(map[string]matcher{"tags": equals("tea,two words")})}))),
+				payloadHas(map[string]matcher{"metadata": hasFields(map[string]matcher{"tags": equals("tea,two words")})}))),
 		must("mcp-remember-title", "4.1", "Without title, memory_remember uses the first heading.",
 			calling("memory_remember", object{"content": "text\n\n## Green tea\n\n# Other\n"},
 				payloadHas(map[string]matcher{"title": equals("Green tea")}))),
 		must("mcp-extract-transcript", "4.1", "Without session_id, memory_extract returns mode transcript and a document.",
 			calling("memory_extract", object{"messages": speech("I moved to Bergen.")},
-				payloadHas(map[string]matcher{"mode": equals("transcript"), "document": fields(recordFields)}))),
+				payloadHas(map[string]matcher{"mode": equals("transcript"), "document": hasFields(recordFields)}))),
 		must("mcp-extract-session", "4.1", "With session_id, memory_extract returns mode session and a record of each message.",
 			calling("memory_extract", inSession("One.", "Two.", "Three."), payloadHas(map[string]matcher{
 				"mode":     equals("session"),

@@ -270,7 +270,7 @@ func (q *quirks) unwrap(r request, res *response) {
 		return
 	}
 	key := wanted[s].key
-	if list, isArray := v.([]any); isArray && e.bare {
+	if list, isList := v.([]any); isList && e.bare {
 		res.body = encode(object{key: list})
 		return
 	}

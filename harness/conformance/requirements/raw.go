@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"evalctl/internal/httpclient"
@@ -56,7 +55,7 @@ func (c *client) sendRaw(ctx context.Context, r request, length int) (res *respo
 }
 
 func (d *Target) rawText(r request, brain string, length int) string {
-	u, _ := url.Parse(d.base) // valid: newTarget parsed it
+	u, _ := url.Parse(d.base) // valid: Open parsed it
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method, u.EscapedPath()+d.urlPath(r, brain))
 	fmt.Fprintf(&b, "Host: %s\r\nConnection: close\r\n", u.Host)
@@ -67,7 +66,7 @@ func (d *Target) rawText(r request, brain string, length int) string {
 		fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
 	}
 	if r.body != nil {
-		fmt.Fprintf(&b, "Content-Length: %s\r\n", strconv.Itoa(length))
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", length)
 	}
 	b.WriteString("\r\n")
 	if r.body != nil {
@@ -77,10 +76,7 @@ func (d *Target) rawText(r request, brain string, length int) string {
 }
 
 func (d *Target) dial(ctx context.Context) (net.Conn, error) {
-	u, err := url.Parse(d.base)
-	if err != nil {
-		return nil, err
-	}
+	u, _ := url.Parse(d.base) // valid: Open parsed it
 	if u.Scheme == "https" {
 		tlsDialer := &tls.Dialer{Config: &tls.Config{ServerName: u.Hostname()}}
 		return tlsDialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))

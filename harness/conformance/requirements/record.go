@@ -22,11 +22,7 @@ var listRecords = brainRequest("GET", "/documents")
 
 // document returns the fields of a document at a path, with more as names and values in turn.
 func document(text, path string, more ...any) object {
-	o := object{"content": text, "path": path}
-	for i := 0; i < len(more); i += 2 {
-		o[more[i].(string)] = more[i+1]
-	}
-	return o
+	return withFields(object{"content": text, "path": path}, more...)
 }
 
 // record is the response to the creation of a document.

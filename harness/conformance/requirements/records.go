@@ -4,16 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"evalctl/daemon/protocol"
 )
-
-func recordChecks() []check {
-	return slices.Concat(recordFieldChecks(), recordContentChecks(), recordPathChecks(), recordLookupChecks(),
-		recordListChecks(), recordDeleteChecks(), recordValidationChecks())
-}
 
 func recordFieldChecks() []check {
 	plain := document("# Tea\n\nGreen.\n", "notes/tea.md")
@@ -199,15 +193,20 @@ func recordDeleteChecks() []check {
 	}
 }
 
+// tooManyTags returns one tag more than a document may have.
+func tooManyTags() []string {
+	tags := make([]string, protocol.MaxDocumentTags+1)
+	for i := range tags {
+		tags[i] = fmt.Sprint("t", i)
+	}
+	return tags
+}
+
 func recordValidationChecks() []check {
 	long := func(n int) string { return strings.Repeat("ä", n) }
 	rejected := func(id, what string, fields object) check {
 		return should("records-"+id, "4.1", what+" is rejected with 400.",
 			expect(createOf(fields), 400, isProblem), inspect(listRecords, 200, jsonField("items", equals([]any{}))))
-	}
-	tags := make([]string, protocol.MaxDocumentTags+1)
-	for i := range tags {
-		tags[i] = fmt.Sprint("t", i)
 	}
 	longestTitle := long(protocol.MaxDocumentTitle)
 	return []check{
@@ -217,7 +216,7 @@ func recordValidationChecks() []check {
 			object{"path": "a.md", "content": 1}),
 		rejected("title-513-400", "A title of 513 characters", document("x", "a.md", "title", longestTitle+"ä")),
 		rejected("path-invalid-400", "A document whose path leads out of the brain", document("x", "../a.md")),
-		rejected("tags-65-400", "A document with 65 tags", document("x", "a.md", "tags", tags)),
+		rejected("tags-65-400", "A document with 65 tags", document("x", "a.md", "tags", tooManyTags())),
 		rejected("tag-65-400", "A tag of 65 characters",
 			document("x", "a.md", "tags", []string{long(protocol.MaxDocumentTag + 1)})),
 		rejected("metadata-nested-400", "A nested object in metadata",

@@ -23,6 +23,26 @@ func encode(v any) []byte {
 	return data
 }
 
+// withFields adds fields to an object, given as names and values in turn.
+func withFields(o object, more ...any) object {
+	for pair := range slices.Chunk(more, 2) {
+		o[pair[0].(string)] = pair[1]
+	}
+	return o
+}
+
+// filledIn returns fields with a name in the place of "{new}" in their texts.
+func filledIn(fields object, name string) object {
+	all := object{}
+	for key, v := range fields {
+		if s, ok := v.(string); ok {
+			v = strings.ReplaceAll(s, "{new}", name)
+		}
+		all[key] = v
+	}
+	return all
+}
+
 // request is sent unmodified, with the run's token unless token selects another one. Its methods
 // return changed copies.
 type request struct {
@@ -33,7 +53,7 @@ type request struct {
 	header    [][2]string
 	body      *string
 	chunked   bool // no Content-Length
-	token     func(tokens) string
+	token     func(Config) string
 	close     bool // close the connection after the response
 	streaming bool // a response with status 200 never ends, so its body is not read
 	verbatim  bool // the daemon's quirks are not removed from the response
@@ -71,17 +91,14 @@ func (r request) withBody(contentType, body string) request {
 }
 
 // withToken sends the token that which returns, or none if it returns "".
-func (r request) withToken(which func(tokens) string) request {
+func (r request) withToken(which func(Config) string) request {
 	r.token = which
 	return r
 }
 
-// tokens are those of the run.
-type tokens struct{ own, readOnly, otherTenant string }
-
-func noToken(tokens) string            { return "" }
-func readOnlyToken(t tokens) string    { return t.readOnly }
-func otherTenantToken(t tokens) string { return t.otherTenant }
+func noToken(Config) string            { return "" }
+func readOnlyToken(c Config) string    { return c.ReadOnlyToken }
+func otherTenantToken(c Config) string { return c.OtherTenantToken }
 
 // The requests of spec 4.2.
 func readOf(path string) request     { return brainRequest("GET", "/documents/read", "path", path) }
@@ -152,11 +169,11 @@ func optionsOf(r request) []string {
 		var o object
 		_ = json.Unmarshal([]byte(*r.body), &o) // a malformed body has no keys
 		for name, value := range o {
-			filters, isObject := value.(object)
+			filters, isNested := value.(object)
 			for inner := range filters {
 				names[name+"."+inner] = true
 			}
-			if !isObject {
+			if !isNested {
 				names[name] = true
 			}
 		}

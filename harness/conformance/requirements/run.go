@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
-// Run runs a check of All in a brain of its own, or in the one that the checks of the tools share.
+// Run runs a check, which must be one of All, in a brain of its own, or in the one that the checks of
+// the tools share. It returns early when ctx ends.
 func (d *Target) Run(ctx context.Context, of Check) Outcome {
 	all := catalog()
 	chk := all[slices.IndexFunc(all, func(c check) bool { return c.ID == of.ID })]
-	if unmet := d.unmet(chk.needs); unmet != "" {
-		return Outcome{Reason: ReasonNeed, Detail: unmet, Cause: Cause{What: unmet, Wide: true, Whole: true}}
+	for _, n := range chk.needs {
+		if !n.isMet(d) {
+			return Outcome{Reason: ReasonNeed, Detail: n.unmet, Cause: Cause{What: n.unmet, Wide: true, Whole: true}}
+		}
 	}
 	start := time.Now()
 	limited, cancel := patient(ctx, d.config.Timeout)
@@ -28,11 +33,122 @@ func (d *Target) Run(ctx context.Context, of Check) Outcome {
 		err = fmt.Errorf("%w: %w", errCheckTimeout, err)
 	}
 	took := time.Since(start)
-	out := d.outcome(of.ID, err, c.last())
-	out.Duration, out.Failed = took, d.failedRequests(c.failures())
-	if x := c.last(); x != nil {
+	sent := c.trail()
+	out := d.outcome(of.ID, err, sent.last)
+	out.Duration, out.Failed = took, d.failedRequests(sent.failed)
+	if x := sent.last; x != nil {
 		out.Last = x.requestText(d.Redact)
 		out.ServerError = out.ServerError || x.answer != nil && x.answer.status >= 500
 	}
 	return out
+}
+
+// FailedRequest is a request to which the daemon returned a status of 5xx. Request and Response are
+// its evidence, without the tokens.
+type FailedRequest struct {
+	Route             string // as in a Cause
+	Status            int
+	Request, Response string
+	// Same is equal for the same request of another run of the check.
+	Same string
+}
+
+func (d *Target) failedRequests(of []*exchange) []FailedRequest {
+	var all []FailedRequest
+	for _, x := range of {
+		all = append(all, FailedRequest{x.route, x.answer.status, x.requestText(d.Redact), x.responseText(d.Redact), x.same})
+	}
+	return all
+}
+
+// Strays returns the requests outside of checks that failed, and succeeded when they were sent
+// again.
+func (d *Target) Strays() []FailedRequest {
+	d.routes.mu.Lock()
+	defer d.routes.mu.Unlock()
+	return d.failedRequests(d.routes.strays)
+}
+
+// Statuses returns how often each status was returned to requests of a route.
+func (d *Target) Statuses(route string) map[int]int {
+	d.routes.mu.Lock()
+	defer d.routes.mu.Unlock()
+	return maps.Clone(d.routes.statuses[route])
+}
+
+// Outcome is what a run of a check found out. The check is kept if it is not Broken and has no
+// Reason. The texts may contain text from the daemon. The tokens are removed from them.
+type Outcome struct {
+	// Broken is set if an answer of the daemon contradicts the requirement.
+	Broken bool
+	// Reason says why the check is not judged.
+	Reason Reason
+	// Blames is the id of the check that is about what keeps this one from its end, or "". It is
+	// broken, with the same evidence.
+	Blames string
+	// Detail explains why the check is not kept, Cause is what it has in common with others, and
+	// Request and Response are the evidence. They are empty for a check that is kept.
+	Detail, Request, Response string
+	Cause                     Cause
+	// Again is set if the outcome counts only after the check ran alone. Late is set if nothing came
+	// in time.
+	Again, Late bool
+	// Failed are the requests that failed, whatever followed from it.
+	Failed []FailedRequest
+	// Last is the last request, also of a check that is kept.
+	Last string
+	// ServerError is set if the status of the last response, or of Response, was 5xx.
+	ServerError bool
+	Duration    time.Duration
+}
+
+// outcome returns the outcome of a check whose steps returned err. Its evidence is the exchange that
+// the error is about, or else the last one.
+func (d *Target) outcome(id string, err error, last *exchange) Outcome {
+	if err == nil {
+		return Outcome{}
+	}
+	out := Outcome{Detail: d.Redact(err.Error()), Again: countsAlone(err), Late: TimedOut(err)}
+	out.Broken, out.Reason = verdict(err)
+	if b, ok := errors.AsType[belongs](err); ok && !out.Broken {
+		if out.Blames = b.check; b.check == id {
+			out.Broken, out.Reason = true, ""
+		}
+	}
+	cause, seen := causeOf(err, last)
+	cause.What = shown(cause.What, lineBytes, d.Redact)
+	out.Cause = cause
+	if seen != nil {
+		out.Request, out.Response = seen.requestText(d.Redact), seen.responseText(d.Redact)
+		out.ServerError = strings.HasPrefix(out.Response, "HTTP 5")
+	}
+	return out
+}
+
+// Deviation is a way in which the daemon differs from the specification, or from other daemons,
+// that was found once. No check fails because of it, but for the one that is about it.
+type Deviation struct {
+	Text string
+	// Check is the id of the check that is about the deviation, or "": then there is no Outcome. The
+	// check is broken, also if it did not see the deviation itself: a file may appear late.
+	Check   string
+	Outcome Outcome
+}
+
+// Deviations returns what was found out so far: what is removed from responses, how brains are
+// created and why they remain.
+func (d *Target) Deviations() []Deviation {
+	var all []Deviation
+	d.quirks.mu.Lock()
+	defer d.quirks.mu.Unlock()
+	for _, s := range d.quirks.seen {
+		all = append(all, Deviation{s.text, s.check, d.outcome(s.check, s.err, nil)})
+	}
+	if text := d.creation.text(); text != "" && d.base != "" {
+		all = append(all, Deviation{Text: text})
+	}
+	if d.undeletable != "" {
+		all = append(all, Deviation{Text: "brains cannot be deleted and remain: " + d.undeletable})
+	}
+	return all
 }

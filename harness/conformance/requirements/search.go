@@ -71,8 +71,12 @@ func chunkCount(n int) assertion {
 
 // searchPaths returns the paths that a search finds.
 func (c *client) searchPaths(ctx context.Context, query string) ([]string, error) {
-	is200 := func(r *response) error { return r.verify(200) }
-	res, err := c.get(ctx, searchOf(object{"query": query, "top_k": 20, "topK": 20}), 0, unobservable, is200)
+	return c.pathsFound(ctx, searchOf(object{"query": query, "top_k": 20, "topK": 20}), unobservable, hasStatus(200))
+}
+
+// pathsFound returns the paths of the chunks in a response that assertions accept.
+func (c *client) pathsFound(ctx context.Context, r request, assertions ...assertion) ([]string, error) {
+	res, err := c.get(ctx, r, 0, assertions...)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +103,7 @@ func awaitSearch(query, path string, want bool) step {
 	}
 	return await(indexedWithin, searchingFor(query), func(got []string) bool { return slices.Contains(got, path) == want },
 		func(c *client, got []string) error {
-			return c.afterChange(contradiction{c.last().about(inResult(what,
+			return c.afterChange(contradiction{c.trail().last.about(inResult(what,
 				"search for %q: want %s among the paths: %v, got %q: %w", query, path, want, got, errSilence))})
 		})
 }

@@ -3,15 +3,7 @@ package requirements
 import (
 	"context"
 	"fmt"
-	"slices"
 )
-
-// searchContentChecks are about which documents a search finds for which words, and how soon after
-// a change.
-func searchContentChecks() []check {
-	return slices.Concat(searchFreshnessChecks(), searchImmediateChecks(), searchMatchingChecks(),
-		searchDuplicateChecks())
-}
 
 // renamed is where the changes of the following checks move the kettle to.
 const renamed = seeds + "new.md"

@@ -79,11 +79,6 @@ func selects(filters object, included []string, excluded ...string) []step {
 	return []step{putWalruses, expectPaths(filteredSearch(filters), included, excluded)}
 }
 
-func searchFilterChecks() []check {
-	return slices.Concat(searchScopeChecks(), searchSortChecks(), searchQuestionDateChecks(),
-		searchDocumentFilterChecks(), searchDateFilterChecks(), searchFilterRequestChecks())
-}
-
 func searchScopeChecks() []check {
 	path := map[string]string{
 		"": seeds + "walrus.md", "global": "memory/global/walrus.md",

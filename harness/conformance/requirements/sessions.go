@@ -25,11 +25,7 @@ func recallOf(fields object) request  { return sessionRequest("/recall", fields)
 
 // message returns the fields of a message, with more as names and values in turn.
 func message(role, content string, more ...any) object {
-	o := object{"role": role, "content": content}
-	for i := 0; i < len(more); i += 2 {
-		o[more[i].(string)] = more[i+1]
-	}
-	return o
+	return withFields(object{"role": role, "content": content}, more...)
 }
 
 var (
@@ -37,11 +33,6 @@ var (
 	// seedSession shows that the daemon has sessions. Without them, nothing of this file is judged.
 	seedSession = send(messageOf(plainMessage))
 )
-
-func sessionChecks() []check {
-	return slices.Concat(messageFieldChecks(), messageEffectChecks(), messageLimitChecks(), recallChecks(),
-		reflectChecks())
-}
 
 // expectMessageField matches a field of the record of a new message.
 func expectMessageField(fields object, name string, m matcher) step {
@@ -196,12 +187,7 @@ func recallChecks() []check {
 // awaitRecalled waits until a recall finds a document.
 func awaitRecalled(query, path string) step {
 	recalled := func(ctx context.Context, c *client) ([]string, error) {
-		res, err := c.get(ctx, recallOf(object{"query": query}), 0, given2xx)
-		if err != nil {
-			return nil, err
-		}
-		chunks, err := res.chunks()
-		return pathsOf(chunks), against(err)
+		return c.pathsFound(ctx, recallOf(object{"query": query}), given2xx)
 	}
 	return await(indexedWithin, recalled, func(got []string) bool { return slices.Contains(got, path) },
 		func(_ *client, got []string) error {

@@ -39,9 +39,7 @@ func expect2xx(r request) step { return expect(r, 0, isSuccess) }
 // observe is expect for a request that is not what the check is about: it only shows the effect of
 // others.
 func observe(r request, status int, assertions ...assertion) step {
-	seen := expect(r, 0, append([]assertion{unobservable, func(res *response) error {
-		return res.verify(status)
-	}}, assertions...)...)
+	seen := expect(r, 0, append([]assertion{unobservable, hasStatus(status)}, assertions...)...)
 	return func(ctx context.Context, c *client) error { return c.afterChange(seen(ctx, c)) }
 }
 
@@ -117,6 +115,16 @@ func inNoBrain(r request, assertions ...assertion) step {
 	}
 }
 
+func pause(while time.Duration) step {
+	return func(ctx context.Context, _ *client) error {
+		select {
+		case <-time.After(while):
+		case <-ctx.Done():
+		}
+		return nil
+	}
+}
+
 // inTurn is several steps as one.
 func inTurn(steps ...step) step {
 	return func(ctx context.Context, c *client) error { return c.run(ctx, steps...) }
@@ -159,7 +167,7 @@ func dueTo(what string, steps ...step) step {
 		}
 		f, _ := errors.AsType[failure](err)
 		if f.seen == nil {
-			f.seen = c.last()
+			f.seen = c.trail().last
 		}
 		route := ""
 		if f.seen != nil {

@@ -95,7 +95,7 @@ func (s *stream) verifyOpen() error {
 	if s.status == http.StatusNotFound {
 		return unjudged{ReasonObserve, fmt.Errorf("there is no event stream: %s", s)}
 	}
-	return s.verify(0, unobservable, func(r *response) error { return r.verify(http.StatusOK) })
+	return s.verify(0, unobservable, hasStatus(http.StatusOK))
 }
 
 // isOpen is verifyOpen as an assertion.

@@ -20,33 +20,11 @@ import (
 // maxBody is the largest response that is read, in bytes.
 const maxBody = 64 << 20
 
-// Config says which daemon is checked, and how. One of Endpoint and MCP is required.
-type Config struct {
-	// Endpoint is the daemon's base URL. MCP is the server of the tools: a URL, or "stdio:" and a
-	// command with its arguments.
-	Endpoint, MCP string
-	// Token is sent with every request. ReadOnlyToken and OtherTenantToken are for the checks that
-	// need them.
-	Token, ReadOnlyToken, OtherTenantToken string
-	// Agent is the User-Agent header of every request.
-	Agent string
-	// Parallel is how many checks run at a time.
-	Parallel int
-	// Timeout is how long a check waits for each response to begin.
-	Timeout time.Duration
-	// Within replaces each limit for what a daemon must do by itself, such as indexing a document. If
-	// it is 0, they remain.
-	Within time.Duration
-	// Slow includes the checks that wait for something that a daemon does every 25 seconds.
-	Slow bool
-}
-
 // Target is the daemon under test, which Open returns. It is safe for concurrent use, but for
 // MoveTo. The caller must Close it.
 type Target struct {
 	config   Config
 	base     string
-	tokens   tokens
 	redactor *redact.Redactor // applied to what is reported, not to what is judged
 	http     *http.Client
 	tools    *tools // nil without an MCP server
@@ -83,7 +61,7 @@ func Open(c Config) (*Target, error) {
 	tr.DisableCompression = true
 	tr.MaxIdleConnsPerHost = 2 * c.Parallel
 	return &Target{
-		config: c, base: base, tokens: tokens{c.Token, c.ReadOnlyToken, c.OtherTenantToken},
+		config: c, base: base,
 		redactor: redact.New(tokenPrefixes(c.Token, c.ReadOnlyToken, c.OtherTenantToken)...),
 		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
 		tools:    newTools(c.MCP, c.Token),
@@ -214,8 +192,8 @@ func (d *Target) noAnswer(r request, brain string, err error) error {
 	return failure{err, Cause{Route: x.route, What: what}, x}
 }
 
-// send sends a request and reads the response.
-func (d *Target) send(ctx context.Context, r request, brain string) (*response, error) {
+// roundTrip sends a request and reads the response.
+func (d *Target) roundTrip(ctx context.Context, r request, brain string) (*response, error) {
 	res, err := d.open(ctx, r, brain)
 	if err != nil {
 		return nil, err
@@ -259,9 +237,9 @@ func (d *Target) describe(r request, brain string) string {
 
 func (d *Target) tokenFor(r request) string {
 	if r.token != nil {
-		return r.token(d.tokens)
+		return r.token(d.config)
 	}
-	return d.tokens.own
+	return d.config.Token
 }
 
 // exchange returns the beginning of an exchange.
@@ -286,4 +264,26 @@ func (d *Target) leave(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left = append(d.left, id)
+}
+
+// patiently sends a request up to three times, with pauses, to a daemon whose rate limit may be
+// reached already, or that fails now and then.
+func (d *Target) patiently(ctx context.Context, pause time.Duration, ask func() (*response, error)) (*response, error) {
+	const tries = 3
+	var failed []*exchange
+	for try := 1; ; try++ {
+		res, err := ask()
+		if err == nil && res.status/100 == 2 {
+			d.routes.strayed(failed)
+		}
+		if err != nil || !mayPass(res.status) || try == tries {
+			return res, err
+		}
+		failed = append(failed, res.seen)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return res, nil
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package requirements
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,28 +25,19 @@ const (
 	ReasonServerError Reason = "server_error"
 )
 
-// String describes the reason in a few words.
-func (r Reason) String() string {
-	switch r {
-	case ReasonNeed:
-		return "something that the check needs was not given"
-	case ReasonOptional:
-		return "the daemon does not show it"
-	case ReasonSetup:
-		return "the check could not be prepared"
-	case ReasonObserve:
-		return "the effect could not be observed"
-	case ReasonTransport:
-		return "no answer"
-	case ReasonTimeout:
-		return "no answer in time"
-	case ReasonRateLimit:
-		return "rate limit"
-	case ReasonServerError:
-		return "requests failed, but never the same one"
-	}
-	return string(r)
+var reasonTexts = map[Reason]string{
+	ReasonNeed:        "something that the check needs was not given",
+	ReasonOptional:    "the daemon does not show it",
+	ReasonSetup:       "the check could not be prepared",
+	ReasonObserve:     "the effect could not be observed",
+	ReasonTransport:   "no answer",
+	ReasonTimeout:     "no answer in time",
+	ReasonRateLimit:   "rate limit",
+	ReasonServerError: "requests failed, but never the same one",
 }
+
+// String describes the reason in a few words.
+func (r Reason) String() string { return cmp.Or(reasonTexts[r], string(r)) }
 
 // contradiction is the error of a step for an answer that contradicts the requirement of the check.
 // Any other error of a step leaves the check not judged, so a new kind of step cannot accuse a

@@ -1,5 +1,16 @@
 package search
 
+import "slices"
+
+// leg is one ranking of chunks.
+type leg struct {
+	name       string      // the component constant of its scores
+	candidates []candidate // best first
+	parts      []features  // of the scores, in the same order; nil where they have none
+	// cosines has those of the candidates of a fusion of scores that have a vector.
+	cosines map[uint32]float64
+}
+
 // rankSuffix converts the key of a component's score to the key of its rank.
 const rankSuffix = "_rank"
 
@@ -38,4 +49,9 @@ func hitLeg(name string, hits []Hit) Leg {
 		l.Candidates[i] = LegCandidate{h.ChunkID, h.Score}
 	}
 	return l
+}
+
+// exhausted reports whether deeper legs would find nothing more.
+func exhausted(legs []leg, depth int) bool {
+	return !slices.ContainsFunc(legs, func(l leg) bool { return l.name != componentFusion && len(l.candidates) == depth })
 }

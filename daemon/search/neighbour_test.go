@@ -107,6 +107,13 @@ func TestRepliesAmongMany(t *testing.T) {
 	if len(all) != 1000 {
 		t.Errorf("%d hits, want 1000", len(all))
 	}
+	own := &scratch{}
+	ix.score(&own.scores, ix.known(ix.queryTerms("which harbour")))
+	for _, h := range all {
+		if want := own.scores.sums[ix.docs[h.Path].first]; h.Components[componentBM25] != want {
+			t.Errorf("the words of %s score %v, want %v", h.Path, h.Components[componentBM25], want)
+		}
+	}
 	some := ix.Search(Query{Text: "which harbour", TopK: 20}).Hits
 	for i, h := range some {
 		if h.ChunkID != all[i].ChunkID || h.Score != all[i].Score {
