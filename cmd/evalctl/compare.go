@@ -62,11 +62,8 @@ func (c *compareCmd) Run(p *process) error {
 	if err := c.print(p, comparison); err != nil {
 		return fmt.Errorf("write the comparison: %w", err)
 	}
-	failed := c.regression(comparison)
-	if c.FailOn != "" && failed == nil {
-		newTerminal(p, false).Field("gate", "PASS  no run is shown to be worse than %s", terminal.Line(comparison.Baseline))
-	}
-	return c.write(p, newTerminal(p, false), report.Comparison{Comparison: comparison}, failed)
+	t := newTerminal(p, false)
+	return c.write(p, t, report.Comparison{Comparison: comparison}, c.regression(t, comparison))
 }
 
 // withoutSecondNames leaves out the second name of a result, without a name of its side, whose first
@@ -100,11 +97,15 @@ func (c *compareCmd) print(p *process, comparison *compare.Comparison) error {
 	return output(p, func(t *terminal.Terminal) { report.Text(t, report.Comparison{Comparison: comparison}) })
 }
 
-// regression returns a belowError if --fail-on asks for it and a run is worse than the baseline.
-func (c *compareCmd) regression(comparison *compare.Comparison) error {
-	if err := comparison.Regression(); err != nil && c.FailOn != "" {
+// regression is the gate of --fail-on: a belowError if a run is worse than the baseline.
+func (c *compareCmd) regression(t *terminal.Terminal, comparison *compare.Comparison) error {
+	if c.FailOn == "" {
+		return nil
+	}
+	if err := comparison.Regression(); err != nil {
 		return belowError{err}
 	}
+	t.Field("gate", "PASS  no run is shown to be worse than %s", terminal.Line(comparison.Baseline))
 	return nil
 }
 

@@ -197,10 +197,10 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil && strings.HasPrefix(e.Error(), `expected "`) {
 		err = fmt.Errorf("%w is missing on the command line: %s --help says how it is used", err, e.Context.Selected().FullPath())
 	}
-	if err == nil {
-		err = project.CheckTyped(k, slices.Concat(c.Serve.empty(), c.MCP.empty())...)
+	if err != nil {
+		return k, err
 	}
-	return k, err
+	return k, project.CheckTyped(k, slices.Concat(c.Serve.settings().Empty(), c.MCP.settings().Empty())...)
 }
 
 // newParser returns a parser of the command line. Its values go to c. It knows only some commands,

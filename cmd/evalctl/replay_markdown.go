@@ -17,18 +17,17 @@ import (
 
 // validateReport checks where the report is to be written, before anything is spent.
 func (c *replayCmd) validateReport() error {
-	if c.Report == "" && c.History != "" {
+	switch info, err := os.Stat(c.Report); {
+	case c.Report == "" && c.History != "":
 		return errors.New("--history is for the trend in a report: give --report FILE")
-	}
-	if c.Report != "" {
-		c.History = cmp.Or(c.History, defaultOutput)
-	}
-	if info, err := os.Stat(c.Report); err == nil && info.IsDir() {
+	case c.Report == "":
+		return nil
+	case err == nil && info.IsDir():
 		return fmt.Errorf("--report %s is a folder; name a file in it", c.Report)
-	}
-	if c.Report != "" && !strings.EqualFold(filepath.Ext(c.Report), ".md") {
+	case !strings.EqualFold(filepath.Ext(c.Report), ".md"):
 		return fmt.Errorf("--report %s: the name of a report ends in .md", c.Report)
 	}
+	c.History = cmp.Or(c.History, defaultOutput)
 	return c.keepInputs("report", c.Report)
 }
 

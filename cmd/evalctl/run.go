@@ -164,14 +164,14 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
 	ended := verdict(*res.Gate, err)
 	if v, ok := errors.AsType[*verdictError](ended); ok && v.cause == nil {
-		v.cause = example(v.gate.Reason, path)
+		v.cause = result.Example(path, v.gate.Reason)
 	}
-	verdict := c.writeArm(p, t, r.Found.Name, path, err, ended)
-	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
+	ended = c.writeArm(p, t, r.Found.Name, path, err, ended)
+	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, ended)); err != nil {
 		return err
 	}
 	printResumeHint(t, c, j, res, err)
-	return verdict
+	return ended
 }
 
 // verdict returns the error with which a run ends, nil if it passed. failed is what stopped the
@@ -184,29 +184,6 @@ func verdict(g result.Gate, failed error) error {
 		return failed
 	}
 	return &verdictError{gate: g}
-}
-
-// example returns the first failure of a result that is invalid because of those, else nil.
-func example(reason result.Reason, path string) error {
-	if reason != result.ReasonNoAnswers && reason != result.ReasonLost {
-		return nil
-	}
-	r, err := result.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for q, err := range r.Questions() {
-		switch {
-		case err != nil:
-			return err
-		case q.Error != nil:
-			return fmt.Errorf("%s: %s", q.ID, q.Error.Message)
-		case q.Outcome == result.Unscored:
-			return fmt.Errorf("%s: %s", q.ID, q.Reason)
-		}
-	}
-	return nil
 }
 
 // printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.

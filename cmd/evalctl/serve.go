@@ -103,15 +103,6 @@ type daemonFlags struct {
 	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and report it in the response. Without it, the search fails."`
 }
 
-// empty returns the flags that may be without a value. With a memory store, an empty home is how to
-// have none in spite of SVC_HOME.
-func (f *daemonFlags) empty() []string {
-	if f.Store == "memory" {
-		return []string{"home"}
-	}
-	return nil
-}
-
 // settings returns the values of the flags.
 func (f *daemonFlags) settings() *setup.Settings { return (*setup.Settings)(f) }
 

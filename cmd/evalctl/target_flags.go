@@ -128,9 +128,6 @@ func (f *daemonEnvFlag) validateDaemonEnv(endpoint string) error {
 	return nil
 }
 
-// maxRepeats is the maximum of --repeats.
-const maxRepeats = 100
-
 // selectFlags say which questions of the dataset are asked, in which order and how often.
 type selectFlags struct {
 	Tags     []string `placeholder:"TAG,..." help:"Ask only questions with one of these tags." group:"questions"`
@@ -159,8 +156,8 @@ func (s *selectFlags) validate() (err error) {
 		return errors.New("--seed has no effect without --shuffle; add --shuffle, or leave --seed out")
 	case s.Limit != nil && *s.Limit < 1:
 		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *s.Limit)
-	case s.Repeats < 1 || s.Repeats > maxRepeats:
-		return fmt.Errorf("--repeats %d: must be from 1 to %d", s.Repeats, maxRepeats)
+	case s.Repeats < 1 || s.Repeats > 100:
+		return fmt.Errorf("--repeats %d: must be from 1 to 100", s.Repeats)
 	}
 	if s.Grep != "" {
 		if s.grep, err = regexp.Compile(s.Grep); err != nil {

@@ -28,9 +28,6 @@ type workerCmd struct {
 	Quiet       bool          `help:"Print only errors on stderr."`
 }
 
-// minLease is the shortest lease: a busy machine must not look dead.
-const minLease = time.Second
-
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *workerCmd) Validate() error {
 	switch {
@@ -40,8 +37,8 @@ func (c *workerCmd) Validate() error {
 		return errQueueURL
 	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
-	case c.Lease < minLease:
-		return fmt.Errorf("--lease %v: must be at least %v", c.Lease, minLease)
+	case c.Lease < time.Second: // a busy machine must not look dead
+		return fmt.Errorf("--lease %v: must be at least 1s", c.Lease)
 	}
 	return nil
 }

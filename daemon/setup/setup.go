@@ -43,6 +43,15 @@ type Settings struct {
 	Degrade        bool
 }
 
+// Empty returns the flags that may be without a value. With a memory store, an empty home is how to
+// have none in spite of SVC_HOME.
+func (f *Settings) Empty() []string {
+	if f.Store == daemon.StoreMemory {
+		return []string{"home"}
+	}
+	return nil
+}
+
 // From is the process that a daemon is configured in.
 type From struct {
 	Args    []string                 // to find secrets in

@@ -1,5 +1,7 @@
 package result
 
+import "fmt"
+
 // Failure is why a question has no usable answer.
 type Failure struct {
 	Kind    Kind   `json:"kind"`
@@ -21,3 +23,28 @@ const (
 	KindProtocol   Kind = "protocol"          // an answer that cannot be read
 	KindReader     Kind = "reader"            // the model that answers in a replay failed
 )
+
+// Example returns the first failure in a result file that is invalid because of failures, with the
+// id of its question. It is nil for another reason, and the error of reading a file that cannot be
+// read.
+func Example(path string, reason Reason) error {
+	if reason != ReasonNoAnswers && reason != ReasonLost {
+		return nil
+	}
+	r, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for q, err := range r.Questions() {
+		switch {
+		case err != nil:
+			return err
+		case q.Error != nil:
+			return fmt.Errorf("%s: %s", q.ID, q.Error.Message)
+		case q.Outcome == Unscored:
+			return fmt.Errorf("%s: %s", q.ID, q.Reason)
+		}
+	}
+	return nil
+}
