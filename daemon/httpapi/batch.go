@@ -191,7 +191,15 @@ func writable(path string) error {
 // readText reads the value of a key into texts. It must be a string or null.
 func readText(dec *json.Decoder, key string, texts map[string]*string) error {
 	var text *string
-	err := dec.Decode(&text)
+	var err error
+	if isPath(key) {
+		var value json.RawMessage
+		if value, err = readRaw(dec, key); err == nil {
+			err = json.Unmarshal(value, &text)
+		}
+	} else {
+		err = dec.Decode(&text) // not through a copy of it, which may be large
+	}
 	if isA[*json.UnmarshalTypeError](err) {
 		return notText(key)
 	}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -90,9 +92,9 @@ func normalizeKeys(
 			}
 			return skip(dec)
 		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return jsonError(err)
+		value, err := readRaw(dec, key)
+		if err != nil {
+			return err
 		}
 		earlier, twice := fields[key]
 		if twice && !sameValue(earlier, value) {
@@ -108,6 +110,31 @@ func normalizeKeys(
 	}
 	return fields, expectEnd(dec, where)
 }
+
+// half matches the escape of half a surrogate pair, as its group, and what is no such half.
+var half = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f])|.)`)
+})
+
+// readRaw reads the value of a key. Half a surrogate pair in a path is rejected: decoding would
+// replace it, so that one document would overwrite another.
+func readRaw(dec *json.Decoder, key string) (value json.RawMessage, err error) {
+	if err := dec.Decode(&value); err != nil {
+		return nil, jsonError(err)
+	}
+	if !isPath(key) {
+		return value, nil
+	}
+	for _, match := range half().FindAllSubmatch(value, -1) {
+		if match[1] != nil {
+			return nil, requestErrorf(errInvalid, "%s contains half of a surrogate pair", key)
+		}
+	}
+	return value, nil
+}
+
+// isPath reports whether the value of a key is the path of a document.
+func isPath(key string) bool { return key == "path" || key == "from" || key == "to" }
 
 // eachKey reads one JSON object. For each key it calls value, which must read the key's value from
 // dec. The arguments of value are the canonical key, or "" if there is none, and the key as given.

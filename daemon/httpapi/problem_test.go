@@ -126,6 +126,9 @@ func TestRejections(t *testing.T) {
 		{"unknown brain", "GET", "/v1/brains/none/documents?dir=", "", nil, 404, "not_found", "no such brain: none"},
 
 		{"other origin", "PUT", docs + "?path=a", "x", []string{"Content-Type", octets, "Sec-Fetch-Site", "cross-site"}, 403, "forbidden", "origin"},
+		{"half a pair in a path", "POST", docs + "/batch-ops", batch(`{"type":"write","path":"a\uD83D","content_base64":""}`), []string{"Content-Type", js}, 400, "validation_error", "op 0: path contains half"},
+		{"half a pair in a destination", "POST", docs + "/rename", `{"from":"a","to":"\ud83d\ud83d\ude00"}`, []string{"Content-Type", js}, 400, "validation_error", "to contains half"},
+		{"half a pair in a new path", "POST", docs, `{"path":"a\\\ude00","content":"x"}`, []string{"Content-Type", js}, 400, "validation_error", "path contains half"},
 		{"no path", "GET", docs + "/read", "", nil, 400, "validation_error", "path is missing"},
 		{"empty path", "GET", docs + "/read?path=", "", nil, 400, "validation_error", "empty"},
 		{"traversal", "GET", docs + "/read?path=..%2F..%2Fetc%2Fpasswd", "", nil, 400, "validation_error", "dot segment"},
