@@ -33,7 +33,7 @@ func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	}
 	n := float64(len(values))
 	var variance float64
-	r.Mean, variance = moments(values)
+	r.Mean, variance = Moments(values)
 	r.NaiveSE = math.Sqrt(variance / n)
 	// In order of appearance: the sum must not depend on the order of a map.
 	sums := centred(values, cluster, r.Mean).sums
@@ -74,8 +74,8 @@ func rounding(se float64, values []float64) bool {
 	return se <= 1e-12*largest
 }
 
-// moments returns the mean of values and their sample variance, which is NaN for fewer than two.
-func moments(values []float64) (mean, variance float64) {
+// Moments returns the mean of values and their sample variance, which is NaN for fewer than two.
+func Moments(values []float64) (mean, variance float64) {
 	mean = Mean(values)
 	squares := 0.0
 	for _, v := range values {

@@ -54,7 +54,7 @@ func (s simulatedLatency) shown(rounds int, overQuestions bool) float64 {
 			}
 			for range s.Runs {
 				logs := s.logs(random, slower)
-				mean, _ := moments(logs)
+				mean, _ := Moments(logs)
 				means[side] = append(means[side], mean)
 				if first[side] == nil {
 					first[side] = logs

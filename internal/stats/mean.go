@@ -51,7 +51,7 @@ func PairedMeans(a, b []float64, conf float64) PairedMean {
 	if len(d) == 0 {
 		return r
 	}
-	mean, variance := moments(d)
+	mean, variance := Moments(d)
 	r.Mean = mean
 	if len(d) < 2 {
 		return r

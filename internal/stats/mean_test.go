@@ -50,7 +50,7 @@ func TestMeanCIOfValues(t *testing.T) {
 		Mean, SE float64
 		CI       [2]float64 `json:"ci95"`
 	}](t, "mean_ci") {
-		mean, variance := moments(v.XS)
+		mean, variance := Moments(v.XS)
 		lo, hi := MeanCI(len(v.XS), mean, variance, .95)
 		expect(t, "mean", mean, v.Mean, 1e-14)
 		expect(t, "SE", math.Sqrt(variance/float64(len(v.XS))), v.SE, 1e-14)
@@ -107,8 +107,8 @@ func TestPairedMeansVectors(t *testing.T) {
 		expect(t, "SE", got.SE, v.SE, 1e-14)
 		expect(t, "T", got.T, v.T, 1e-13)
 		expect(t, "P", got.P, v.P, 1e-12)
-		_, va := moments(v.A)
-		_, vb := moments(v.B)
+		_, va := Moments(v.A)
+		_, vb := Moments(v.B)
 		expect(t, "unpaired SE", math.Sqrt((va+vb)/float64(len(v.A))), v.Independent, 1e-14)
 	}
 }

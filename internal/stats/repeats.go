@@ -44,7 +44,7 @@ func VarianceSplit(perQuestion [][]float64) (question, run float64) {
 		all = append(all, scores...)
 	}
 	n := float64(len(all))
-	overall, _ := moments(all)
+	overall, _ := Moments(all)
 	for _, scores := range perQuestion {
 		if len(scores) == 0 {
 			continue
@@ -52,7 +52,7 @@ func VarianceSplit(perQuestion [][]float64) (question, run float64) {
 		questions++
 		size := float64(len(scores))
 		squaredSizes += size * size
-		mean, variance := moments(scores)
+		mean, variance := Moments(scores)
 		if len(scores) > 1 {
 			within += variance * (size - 1)
 		}

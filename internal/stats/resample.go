@@ -29,13 +29,13 @@ func Bootstrap(values []float64, cluster []int, resamples int, seed uint64, conf
 	if len(values) == 0 || cluster != nil && len(cluster) != len(values) {
 		return r
 	}
-	r.Mean, _ = moments(values)
+	r.Mean, _ = Moments(values)
 	units := centred(values, cluster, r.Mean)
 	if len(units.sums) < 2 || resamples < 2 || !(conf > 0 && conf < 1) {
 		return r
 	}
 	shifts := units.resample(resamples, seed)
-	_, variance := moments(shifts)
+	_, variance := Moments(shifts)
 	r.SE = math.Sqrt(variance)
 	r.Lo = r.Mean + NearestRank(shifts, (1-conf)/2)
 	r.Hi = r.Mean + NearestRank(shifts, (1+conf)/2)
@@ -50,7 +50,7 @@ func BCa(values []float64, resamples int, seed uint64, conf float64) (lo, hi flo
 	if len(values) < 2 || resamples < 2 || !(conf > 0 && conf < 1) {
 		return math.NaN(), math.NaN()
 	}
-	mean, _ := moments(values)
+	mean, _ := Moments(values)
 	units := centred(values, nil, mean)
 	squares, cubes, size := 0.0, 0.0, 0.0
 	for _, d := range units.sums {

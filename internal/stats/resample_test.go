@@ -54,7 +54,7 @@ func TestFewValuesAreCounted(t *testing.T) {
 			shares[r] = drawCounts(alone, n, random)
 		}
 		p := float64(o.count) / float64(n)
-		mean, variance := moments(shares)
+		mean, variance := Moments(shares)
 		se := math.Sqrt(p * (1 - p) / float64(n))
 		expect(t, fmt.Sprintf("mean share of %v", o.value), mean, p, 4*se/math.Sqrt(rounds))
 		expect(t, fmt.Sprintf("its standard deviation, of %v", o.value), math.Sqrt(variance), se, .04*se)
@@ -65,7 +65,7 @@ func TestFewValuesAreCounted(t *testing.T) {
 	for r := range singly {
 		singly[r] = u.drawOnes(random)
 	}
-	_, variance := moments(singly)
+	_, variance := Moments(singly)
 	expect(t, "SE", counted.SE, math.Sqrt(variance), .03*counted.SE)
 	slices.Sort(singly)
 	width := counted.Hi - counted.Lo
@@ -83,7 +83,7 @@ func TestBootstrapSEVectors(t *testing.T) {
 		p := float64(v.K) / float64(v.N)
 		expect(t, name+"theory", math.Sqrt(p*(1-p)/float64(v.N)), v.Bootstrap, 1e-14)
 		expect(t, name+"SE", Bootstrap(passes(v.K, v.N), nil, 20_000, 1, .95).SE, v.Bootstrap, .02*v.Bootstrap)
-		_, variance := moments(passes(v.K, v.N))
+		_, variance := Moments(passes(v.K, v.N))
 		expect(t, name+"SE of the mean", math.Sqrt(variance/float64(v.N)), v.Bessel, 1e-14)
 	}
 }
@@ -295,7 +295,7 @@ func TestBootstrapProperties(t *testing.T) {
 func TestClusterBootstrap(t *testing.T) {
 	// Many clusters of one value are independent values: the interval is that of the t distribution.
 	values := passes(300, 400)
-	mean, variance := moments(values)
+	mean, variance := Moments(values)
 	lo, hi := ClusterBootstrap(values, slices.Repeat([]float64{1}, 400), 20_000, 1, .95)
 	wantLo, wantHi := MeanCI(400, mean, variance, .95)
 	expect(t, "lo", lo, wantLo, .003)

@@ -30,8 +30,8 @@ func Welch(a, b []float64, conf float64) MeanDifference {
 	if len(a) == 0 || len(b) == 0 {
 		return m
 	}
-	meanA, varianceA := moments(a)
-	meanB, varianceB := moments(b)
+	meanA, varianceA := Moments(a)
+	meanB, varianceB := Moments(b)
 	m.Difference = meanA - meanB
 	va, vb := varianceA/float64(len(a)), varianceB/float64(len(b))
 	m.SE = math.Sqrt(va + vb)

@@ -249,21 +249,14 @@ func opFigures(name string, blocks []Block, whole float64) OpFigures {
 
 // meanOf returns the mean of a figure of blocks with its t interval.
 func meanOf(values []float64) *Quantity {
-	q := &Quantity{Value: stats.Mean(values)}
+	mean, variance := stats.Moments(values)
+	q := &Quantity{Value: mean}
 	if len(values) >= fewestBlocks {
-		lo, hi := stats.MeanCI(len(values), q.Value, variance(values), confidence)
+		lo, hi := stats.MeanCI(len(values), mean, variance, confidence)
 		lo = max(lo, 0)
 		q.Low, q.High = &lo, &hi
 	}
 	return q
-}
-
-func variance(values []float64) float64 {
-	m, sum := stats.Mean(values), 0.0
-	for _, v := range values {
-		sum += (v - m) * (v - m)
-	}
-	return sum / float64(len(values)-1)
 }
 
 // done returns how many requests of an operation succeeded, and in which time. Those of an open model

@@ -87,9 +87,10 @@ func (f *File) growOp(target int, op, figure string) {
 	if len(slopes) == 0 {
 		return
 	}
-	g.Exponent = stats.Mean(slopes)
+	var variance float64
+	g.Exponent, variance = stats.Moments(slopes)
 	if len(slopes) > 1 {
-		lo, hi := stats.MeanCI(len(slopes), g.Exponent, variance(slopes), confidence)
+		lo, hi := stats.MeanCI(len(slopes), g.Exponent, variance, confidence)
 		g.Low, g.High = finite(lo), finite(hi)
 	}
 	f.Growth = append(f.Growth, g)
