@@ -85,8 +85,11 @@ func TestConformanceInterrupted(t *testing.T) {
 					next.ServeHTTP(w, r)
 				})
 			}
-			code, report, stderr := conformanceOf(ctx, t, wrap,
-				"--only", "documents-read-200", "--only", "documents-head-200", "--format", format, "--output", file)
+			args := []string{"--only", "documents-read-200", "--only", "documents-head-200", "--format", format}
+			if file != "" {
+				args = append(args, "--output", file)
+			}
+			code, report, stderr := conformanceOf(ctx, t, wrap, args...)
 			cancel()
 			if file != "" {
 				data, err := os.ReadFile(file)

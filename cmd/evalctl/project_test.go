@@ -79,11 +79,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 		if config.InUse() != project.Name {
 			t.Errorf("%s: the file is not in use", name)
 		}
-		line := append(append([]string{}, base...), "--"+name)
-		if sample[0] != "" {
-			line = append(append([]string{}, base...), "--"+name+"="+sample[0])
-		}
-		_, fromLine := parseRun(t, append(line, args...))
+		_, fromLine := parseRun(t, append(baseWith(name, sample[0]), args...))
 		for flag := range fromLine {
 			if got, want := project.Text(fromFile[flag].Target), project.Text(fromLine[flag].Target); !equalText(got, want) {
 				t.Errorf("%s: --%s is %v from the file and %v from the command line\n%s", name, flag, got, want, text)
