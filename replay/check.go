@@ -19,8 +19,8 @@ import (
 	"evalctl/scorer"
 )
 
-// newPlan checks a replay: first what is asked of whom, then the models. It makes no request and starts
-// nothing.
+// newPlan checks a replay: first what is asked of whom, then the models. It makes no request and
+// starts nothing.
 func newPlan(c Config) (*Plan, error) {
 	p := &Plan{
 		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
@@ -297,8 +297,8 @@ func (p *Plan) checkAlone() error {
 	return nil
 }
 
-// CheckCluster returns an error if too few clusters are asked about for a difference to be shown. A tag
-// names them, TAG of TAG:X; it is empty for none.
+// CheckCluster returns an error if too few clusters are asked about for a difference to be shown. A
+// tag names them, TAG of TAG:X; it is empty for none.
 func (p *Plan) CheckCluster(tag string) error {
 	clusters := map[string]bool{}
 	for _, q := range p.Questions {

@@ -68,9 +68,9 @@ func (e *controlsError) Unwrap() error {
 	return harness.ErrControls
 }
 
-// checkScorer checks the scorer with answers that are known to be right or wrong, nil for one that is
-// not checked, and passes on what it found. It is done again when a replay is resumed: what judges
-// may have changed since.
+// checkScorer checks the scorer with answers that are known to be right or wrong, nil for one that
+// is not checked, and passes on what it found. It is done again when a replay is resumed: what
+// judges may have changed since.
 func (m *means) checkScorer(ctx context.Context, found func(result.Controls)) (*result.Controls, error) {
 	if !m.plan.checked() {
 		return nil, nil

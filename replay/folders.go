@@ -10,8 +10,8 @@ import (
 	"evalctl/harness/judging"
 )
 
-// CheckFolders finds folders of a worker that no replay could use: that of its files, and that of the
-// cache. Either may be empty.
+// CheckFolders finds folders of a worker that no replay could use: that of its files, and that of
+// the cache. Either may be empty.
 func CheckFolders(files, cache string) error {
 	if files != "" {
 		if info, err := os.Stat(files); err != nil {

@@ -53,8 +53,8 @@ func (p *Plan) scoredBy(judge *judging.Plan) (scorer.Scorer, error) {
 	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, judge, 0)
 }
 
-// checked reports whether the scorer is checked with answers that are known to be right or wrong. One
-// that compares paths, holds checks or says something else of answers is not.
+// checked reports whether the scorer is checked with answers that are known to be right or wrong.
+// One that compares paths, holds checks or says something else of answers is not.
 func (p *Plan) checked() bool {
 	switch p.Scorer.Needs {
 	case scorer.NeedGold, scorer.NeedChecks:

@@ -23,10 +23,11 @@ type onQueue struct {
 
 var _ Store = onQueue{}
 
-// OnQueue keeps replays on a queue, and has its workers ask and score, see Handler. A process
-// that begins or resumes a replay checks the scorer, fills the brains of daemons that are running
+// OnQueue keeps replays on a queue, and has its workers ask and score, see Handler. A process that
+// begins or resumes a replay checks the scorer, fills the brains of daemons that are running
 // already, and collects the records. Its other files may be missing in a replay that is resumed on
-// another machine. Arms are only roughly at the same question. notice is that of queue.Queue.Create.
+// another machine. Arms are only roughly at the same question. notice is that of
+// queue.Queue.Create.
 func OnQueue(q *queue.Queue, notice func(string)) Store { return onQueue{q, notice} }
 
 func (q onQueue) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (kept, error) {

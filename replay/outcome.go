@@ -41,8 +41,8 @@ type Outcome struct {
 	Err error
 }
 
-// Compare compares several arms, also if some did not finish. It returns nil for one arm. Targets that
-// were given modes of their own are compared in these.
+// Compare compares several arms, also if some did not finish. It returns nil for one arm. Targets
+// that were given modes of their own are compared in these.
 func Compare(outcomes []Outcome, o compare.Options) *compare.Arms {
 	if len(outcomes) < 2 {
 		return nil

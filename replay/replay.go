@@ -1,10 +1,10 @@
 // Package replay measures memories with published benchmarks. It draws a sample of a benchmark's
 // questions, fills brains with their haystacks, asks, judges, and accounts for what that costs.
 //
-// Open checks everything that needs neither a daemon nor money. Running.Run then measures one or more
-// arms, each an SDK's daemon or a baseline without a memory, with the same questions at the same
-// time. Each arm has a journal and a result file as a run of package harness has; the money of all
-// of them is in one Store.
+// Open checks everything that needs neither a daemon nor money. Running.Run then measures one or
+// more arms, each an SDK's daemon or a baseline without a memory, with the same questions at the
+// same time. Each arm has a journal and a result file as a run of package harness has; the money of
+// all of them is in one Store.
 package replay
 
 import (
@@ -48,11 +48,12 @@ type Config struct {
 	ExactCase *bool
 	// Reader writes the answers where no daemon does. It may be nil for a scorer of retrieval.
 	Reader *llm.Config
-	// Judge is needed for a scorer that asks a model. Prompts are nil for one whose prompts are its own.
+	// Judge is needed for a scorer that asks a model. Prompts are nil for one whose prompts are its
+	// own.
 	Judge   *llm.Config
 	Prompts scorer.PromptSet
-	// Panel are the recipes of a panel of judges, the headline first, nil for one judge. Prompts is then
-	// not used.
+	// Panel are the recipes of a panel of judges, the headline first, nil for one judge. Prompts is
+	// then not used.
 	Panel []Recipe
 	// MaxUnusable is how many verdicts of an arm in a row may be unusable, 0 for any number.
 	MaxUnusable int

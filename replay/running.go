@@ -22,8 +22,8 @@ type Running struct {
 	over  bool // nothing is left to resume
 }
 
-// Begin begins a replay, whose files must be locked. options are stored for Store.Find; the names of models are added that they
-// lack, since workers and later processes must use the same ones.
+// Begin begins a replay, whose files must be locked. options are stored for Store.Find; the names
+// of models are added that they lack, since workers and later processes must use the same ones.
 func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]any) (*Running, error) {
 	for name, m := range map[string]*llm.Config{"model": p.Reader, "judge": p.Judge} {
 		if m != nil && options != nil && options[name] == nil {
@@ -41,8 +41,8 @@ func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]a
 	return &Running{kept: k, plan: p, files: f, fresh: true}, nil
 }
 
-// Resume continues the replay id, whose files must be locked, with the cap of the plan. It returns a DifferentError if arms were
-// begun as another experiment.
+// Resume continues the replay id, whose files must be locked, with the cap of the plan. It returns
+// a DifferentError if arms were begun as another experiment.
 func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Running, error) {
 	k, err := s.resume(ctx, id)
 	if err != nil {
@@ -75,8 +75,8 @@ func (r *Running) check(ctx context.Context) error {
 //
 // The first arm whose daemon is healthy has the scorer checked, and the others wait. If too many
 // answers that are known to be right or wrong are misjudged, or have no verdict, nothing more is
-// spent: each arm writes a result without further questions, and ends with harness.ErrControls or scorer.ErrUnusable. A
-// resumed replay checks the scorer again.
+// spent: each arm writes a result without further questions, and ends with harness.ErrControls or
+// scorer.ErrUnusable. A resumed replay checks the scorer again.
 //
 // An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
 // and of files that cannot be read; no question was asked then.
@@ -90,8 +90,8 @@ func (r *Running) Run(ctx context.Context, o Observer) ([]Outcome, error) {
 	return outcomes, err
 }
 
-// End removes the replay from its store if every arm has finished, or if there is nothing to resume.
-// Otherwise it keeps the replay and reports true.
+// End removes the replay from its store if every arm has finished, or if there is nothing to
+// resume. Otherwise it keeps the replay and reports true.
 func (r *Running) End() (resumable bool, err error) {
 	if r.over {
 		return false, r.Remove()
@@ -99,8 +99,8 @@ func (r *Running) End() (resumable bool, err error) {
 	return true, r.Close()
 }
 
-// Files returns where the files of the replay are: at output, in a folder of the day in root if that
-// is empty, or where the replay resume has them in s.
+// Files returns where the files of the replay are: at output, in a folder of the day in root if
+// that is empty, or where the replay resume has them in s.
 func (p *Plan) Files(ctx context.Context, s Store, resume, output, root string) (Files, error) {
 	switch {
 	case output != "" && len(p.Arms) == 1:

@@ -66,8 +66,8 @@ func (c *compareCmd) Run(p *process) error {
 	return c.write(p, t, report.Comparison{Comparison: comparison}, c.regression(t, comparison))
 }
 
-// withoutSecondNames leaves out the second name of a result, without a name of its side, whose first
-// one is given too, as by *.json.
+// withoutSecondNames leaves out the second name of a result, without a name of its side, whose
+// first one is given too, as by *.json.
 func withoutSecondNames(t *terminal.Terminal, sides []compare.Files) []compare.Files {
 	var unnamed []string
 	for _, s := range sides {

@@ -94,8 +94,8 @@ type process struct {
 	hangups func() <-chan struct{}
 }
 
-// newTerminal returns the terminal that messages are printed on, stderr. Output for programs goes to
-// stdout.
+// newTerminal returns the terminal that messages are printed on, stderr. Output for programs goes
+// to stdout.
 func newTerminal(p *process, quiet bool) *terminal.Terminal {
 	return terminal.New(p.stderr, p.env, quiet)
 }
@@ -250,8 +250,8 @@ func (*cli) field(command string) int {
 	return -1
 }
 
-// tagVars returns the variables in the tags of flags: the names of all scenarios, modes, scorers and
-// formats, and phrases that describe them.
+// tagVars returns the variables in the tags of flags: the names of all scenarios, modes, scorers
+// and formats, and phrases that describe them.
 func tagVars() kong.Vars {
 	var scenarios, help, formats, titles []string
 	for _, s := range target.Scenarios() {

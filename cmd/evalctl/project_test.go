@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/project"
 )
 
-// FuzzProject checks that no file makes the parser or the check of its project.Settings panic, and that an
-// error names the file.
+// FuzzProject checks that no file makes the parser or the check of its project.Settings panic, and
+// that an error names the file.
 func FuzzProject(f *testing.F) {
 	for _, text := range []string{
 		"", "null", "run: {sdk: go, floor: 0.9}\n", "defaults:\n  quiet: true\nsdks: {ts: {cmd: x}}\n", "run: [1]\n", "run: {floor-tag: {a: 1, b: [2]}}\n",

@@ -203,8 +203,8 @@ const budgetVariable = "SVC_EVAL_BUDGET_USD"
 // or the variable gives another one, so that no cap is lost.
 const inheritedCap = "inherited-budget-usd"
 
-// options returns the values of all flags but those of project.NotKept, for journalOptions to read. Only
-// the cap is inherited from the environment.
+// options returns the values of all flags but those of project.NotKept, for journalOptions to read.
+// Only the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
 	corpus := c.Corpus
 	if corpus == dataset.NoCorpus {

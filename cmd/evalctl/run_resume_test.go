@@ -156,7 +156,8 @@ func baseWith(name, value string) []string {
 	return append(args, "--"+name)
 }
 
-// TestFlagsAreKept: a resume takes every flag of run from the journal, unless project.NotKept says why not.
+// TestFlagsAreKept: a resume takes every flag of run from the journal, unless project.NotKept says
+// why not.
 func TestFlagsAreKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")

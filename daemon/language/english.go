@@ -52,8 +52,8 @@ func baseForms(lists string) map[string]string {
 // has to match "injur" of injured, but "parti" of party must not match "part".
 const minBare = 6
 
-// stemEnglish reduces an English word to its stem. A word with a digit or a letter that is not English
-// is returned as it is: codes and names have no English endings.
+// stemEnglish reduces an English word to its stem. A word with a digit or a letter that is not
+// English is returned as it is: codes and names have no English endings.
 func stemEnglish(word string) string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {

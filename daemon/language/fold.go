@@ -26,8 +26,8 @@ func foldLetter(r rune) []rune {
 	return slices.Clip([]rune(cases.Fold().String(string(bareRunes(string(r), scriptOf(r))))))
 }
 
-// bareRunes decomposes the letters of a text and leaves out optional accents. Those at its beginning are on
-// a letter of script base.
+// bareRunes decomposes the letters of a text and leaves out optional accents. Those at its
+// beginning are on a letter of script base.
 func bareRunes(text string, base script) []rune {
 	kept := make([]rune, 0, len(text))
 	for _, r := range norm.NFKD.String(text) {

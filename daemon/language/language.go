@@ -100,8 +100,8 @@ func stemRussian(word string) string {
 	return snowball(russian.Stem)(strings.ReplaceAll(word, "ё", "е"))
 }
 
-// hindiEndings are the endings of Hindi that a word may lose, the longest first (Ramanathan and Rao,
-// "A Lightweight Stemmer for Hindi", 2003).
+// hindiEndings are the endings of Hindi that a word may lose, the longest first (Ramanathan and
+// Rao, "A Lightweight Stemmer for Hindi", 2003).
 var hindiEndings = strings.Fields(`ाएंगी ाएंगे ाऊंगी ाऊंगा ाइयों ाइयां
 	ाएगी ाएगा ाओगी ाओगे एंगी ेंगी एंगे ेंगे ूंगी ूंगा ातीं नाओं नाएं ताओं ताएं ियों ियां
 	ाकर ाइए ाईं ाया ेगी ेगा ोगी ोगे ाने ाना ाते ाती ाता तीं ाओं ाएं ुओं ुएं ुआं

@@ -9,8 +9,8 @@ import (
 //go:embed stopwords.txt
 var stopWordLists string
 
-// stopWords returns the function words of each language, also without their accents. The value is set
-// if a word is written that way in full.
+// stopWords returns the function words of each language, also without their accents. The value is
+// set if a word is written that way in full.
 var stopWords = sync.OnceValue(func() (sets [Count]map[string]bool) {
 	for l, words := range functionWords() {
 		sets[l] = map[string]bool{}

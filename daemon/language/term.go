@@ -18,10 +18,10 @@ func (l Language) Terms(text string) []string {
 	return terms
 }
 
-// Term returns the index term of a word of Words in a text that is written in l: the stem of the word
-// in lower case, without accents where they are optional. It returns "" for a function word. A word
-// in another script than that of l is reduced as in the usual language of that script: an English
-// name in a Russian text has the term that it has in an English one.
+// Term returns the index term of a word of Words in a text that is written in l: the stem of the
+// word in lower case, without accents where they are optional. It returns "" for a function word. A
+// word in another script than that of l is reduced as in the usual language of that script: an
+// English name in a Russian text has the term that it has in an English one.
 func (l Language) Term(word string) string {
 	s := wordScript(word)
 	switch {
@@ -60,7 +60,8 @@ func englishTerm(word string) string {
 
 func hasDigit(word string) bool { return strings.IndexFunc(word, unicode.IsDigit) >= 0 }
 
-// lower returns a word in lower case and in composed form, as stemmers and lists of words expect it.
+// lower returns a word in lower case and in composed form, as stemmers and lists of words expect
+// it.
 func (l Language) lower(word string) string {
 	word = norm.NFC.String(strings.ReplaceAll(word, "’", "'"))
 	if l == turkishLanguage {

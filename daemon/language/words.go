@@ -10,10 +10,10 @@ import (
 // encoded data does not fill the vocabulary with huge terms.
 const maxWord = 64
 
-// Words yields the words of text in order, each as its start and its end in bytes. A word is a run of
-// letters, digits and marks, with an apostrophe between two letters. In a run of letters of a script
-// without spaces, and of Korean, each two neighbouring letters are a word, so that words overlap; a
-// letter with its marks is one letter, and a letter alone is a word.
+// Words yields the words of text in order, each as its start and its end in bytes. A word is a run
+// of letters, digits and marks, with an apostrophe between two letters. In a run of letters of a
+// script without spaces, and of Korean, each two neighbouring letters are a word, so that words
+// overlap; a letter with its marks is one letter, and a letter alone is a word.
 func Words(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(text); {
@@ -51,8 +51,8 @@ func decode(text string, i int) (rune, int) {
 	return utf8.DecodeRuneInString(text[i:])
 }
 
-// pairs yields the pairs of letters of the run of one script that begins at i. It returns the end of
-// the run, and whether the caller wants more words.
+// pairs yields the pairs of letters of the run of one script that begins at i. It returns the end
+// of the run, and whether the caller wants more words.
 func pairs(text string, i int, yield func(start, end int) bool) (int, bool) {
 	r, _ := decode(text, i)
 	kind := scriptOf(r)
@@ -74,8 +74,8 @@ func pairs(text string, i int, yield func(start, end int) bool) (int, bool) {
 	return second, true
 }
 
-// letterEnd returns the end of the letter at i and the marks that belong to it. A decomposed syllable
-// of Korean is one letter.
+// letterEnd returns the end of the letter at i and the marks that belong to it. A decomposed
+// syllable of Korean is one letter.
 func letterEnd(text string, i int) int {
 	last, size := decode(text, i)
 	for i += size; i < len(text); i += size {
@@ -88,8 +88,8 @@ func letterEnd(text string, i int) int {
 	return i
 }
 
-// joinsSyllable reports whether two letters of Korean are parts of one syllable: an initial consonant
-// and a vowel, or a vowel and a final consonant.
+// joinsSyllable reports whether two letters of Korean are parts of one syllable: an initial
+// consonant and a vowel, or a vowel and a final consonant.
 func joinsSyllable(a, b rune) bool {
 	const initial, vowel, final, end = 0x1100, 0x1160, 0x11A8, 0x1200
 	return initial <= a && a < vowel && vowel <= b && b < final ||

@@ -10,8 +10,8 @@ import (
 )
 
 // Phrase is a sequence of words as they are written, without regard to case and to accents that
-// people leave out. Words are not stemmed, and an apostrophe separates two words. The zero Phrase has
-// no words and is found nowhere.
+// people leave out. Words are not stemmed, and an apostrophe separates two words. The zero Phrase
+// has no words and is found nowhere.
 type Phrase struct {
 	runes  []rune // folded, with a gap between two words
 	prefix bool

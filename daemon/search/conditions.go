@@ -25,9 +25,9 @@ type metCondition struct {
 	counts [][fieldCount]uint8 // by phrase
 }
 
-// meeting returns the source of the passages that a query may find. Something to contain is looked for
-// in all documents that its filter selects, something to exclude only in those that would be found.
-// Called with mu held.
+// meeting returns the source of the passages that a query may find. Something to contain is looked
+// for in all documents that its filter selects, something to exclude only in those that would be
+// found. Called with mu held.
 func (ix *Index) meeting(q Query) (s source) {
 	selected := func(d *document.Document) bool { return q.Filter.keep(d, q.AsOf) }
 	switch {

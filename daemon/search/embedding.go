@@ -33,8 +33,8 @@ type embedding struct {
 	dimension int           // of the vectors; 0 before the first
 }
 
-// embeddingRun is one run over the passages without a vector. All callers that need them wait for the
-// same run.
+// embeddingRun is one run over the passages without a vector. All callers that need them wait for
+// the same run.
 type embeddingRun struct {
 	cancel  context.CancelFunc
 	waiting int           // guarded by embedding.mu

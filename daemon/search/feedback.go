@@ -84,7 +84,8 @@ func scale(terms []weighedTerm, top float64) {
 	}
 }
 
-// addContents adds tf, as defined in score.go, of the terms of a chunk, counting text and title only.
+// addContents adds tf, as defined in score.go, of the terms of a chunk, counting text and title
+// only.
 func (ix *Index) addContents(tf *sums, n uint32) {
 	norm := ix.lengthNorm()
 	each := fieldWeights[textField] / norm.of(ix.extents[n])

@@ -32,8 +32,8 @@ func (p passages) place(n uint32) int { return int(p.places[n]) - 1 }
 // farPostings is the number of postings from which gallop skips them faster than a loop.
 const farPostings = 128
 
-// frequencies returns the occurrences of a term in the passages, in their order. They are valid until
-// the next call.
+// frequencies returns the occurrences of a term in the passages, in their order. They are valid
+// until the next call.
 func (ix *Index) frequencies(s *scratch, term uint32, in passages) []occurrence {
 	norm, p := ix.lengthNorm(), &ix.postings[term]
 	tf := func(i int, n uint32) float64 {

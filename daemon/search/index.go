@@ -1,5 +1,5 @@
-// Package search ranks passages of documents. An Index splits documents into chunks and keeps them in
-// memory, and a Searcher answers queries over an Index in every mode.
+// Package search ranks passages of documents. An Index splits documents into chunks and keeps them
+// in memory, and a Searcher answers queries over an Index in every mode.
 //
 // It does not depend on storage or the wire: callers put documents into an Index, and rebuild it
 // when they need to.
@@ -16,7 +16,8 @@ import (
 	"evalctl/daemon/search/vector"
 )
 
-// parameters are those of BM25, see score.go and queryTerms. docs/dev/ranking.md explains their values.
+// parameters are those of BM25, see score.go and queryTerms. docs/dev/ranking.md explains their
+// values.
 type parameters struct {
 	k1 float64 // saturation of repeated terms, > 0
 	b  float64 // discount of long texts, in (0, 1]
@@ -161,8 +162,8 @@ func (ix *Index) chunksOf(doc *entry) []chunk {
 	return ix.chunks[doc.first : doc.first+doc.count]
 }
 
-// accepts reports whether keep accepts the document of a chunk. A nil keep accepts all documents but
-// generated ones.
+// accepts reports whether keep accepts the document of a chunk. A nil keep accepts all documents
+// but generated ones.
 func (ix *Index) accepts(keep func(*document.Document) bool, chunk uint32) bool {
 	if keep == nil {
 		return ix.traits[chunk]&(present|generated) == present

@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/search/document"
 )
 
-// A question finds other forms of its words, in each language of a brain, and only the languages that
-// documents are written in count.
+// A question finds other forms of its words, in each language of a brain, and only the languages
+// that documents are written in count.
 func TestLanguages(t *testing.T) {
 	ix := New(nil)
 	for path, text := range map[string]string{

@@ -32,8 +32,8 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) ([]cand
 	return top, parts
 }
 
-// rescored adds the further features of the best chunks, and sorts the chunks by their new scores. The
-// result has the replies to them that were not found.
+// rescored adds the further features of the best chunks, and sorts the chunks by their new scores.
+// The result has the replies to them that were not found.
 func (ix *Index) rescored(s *scratch, q Query, query []weighedTerm, from source, all []scored) []scored {
 	best, rest := all[:min(rescoreDepth, len(all))], all[min(rescoreDepth, len(all)):]
 	more := ix.feedback(s, query, best)

@@ -52,8 +52,9 @@ type method struct {
 	lower Mode
 }
 
-// methods has every mode but ModeAuto, and the zero method for any other. The lower mode of one that reranks has the same legs and
-// does not rerank, because a failure of the reranker leaves the ranking of the legs as it is.
+// methods has every mode but ModeAuto, and the zero method for any other. The lower mode of one
+// that reranks has the same legs and does not rerank, because a failure of the reranker leaves the
+// ranking of the legs as it is.
 var methods = map[Mode]method{
 	ModeBM25:         {mode: ModeBM25, words: true},
 	ModeSemantic:     {mode: ModeSemantic, vectors: true, lower: ModeBM25},

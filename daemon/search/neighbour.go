@@ -92,10 +92,10 @@ func (ix *Index) adjacentChunks(n uint32) (before, after uint32) {
 // passage. Longer ones have words of their own to be found by.
 const maxTurn = 40
 
-// addReplies gives a short turn of a conversation a share of the score of the short turn before it, if
-// that asks something: the answer to a question is often a turn like "In Lisbon, with my sister", which
-// has none of its words. It returns the replies that are not among the best, of those that the source has,
-// in the same order. The chunks are in the order of their numbers.
+// addReplies gives a short turn of a conversation a share of the score of the short turn before it,
+// if that asks something: the answer to a question is often a turn like "In Lisbon, with my
+// sister", which has none of its words. It returns the replies that are not among the best, of
+// those that the source has, in the same order. The chunks are in the order of their numbers.
 func (ix *Index) addReplies(from source, best []scored) (found []scored) {
 	if from.only { // a reply that meets the conditions was found
 		return nil

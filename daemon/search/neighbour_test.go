@@ -57,8 +57,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A reply to a reply gets nothing of the first question, one that is found by its words gets its share
-// as well, and a filter applies to it.
+// A reply to a reply gets nothing of the first question, one that is found by its words gets its
+// share as well, and a filter applies to it.
 func TestReplyScores(t *testing.T) {
 	ix := chat("Where was the holiday?", "The holiday? In Lisbon?", "Yes.", "Good.")
 	hits := ix.Search(Query{Text: "holiday"}).Hits

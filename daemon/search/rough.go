@@ -24,8 +24,8 @@ const (
 	roughLevels = len(levels{}.counts)
 )
 
-// likely returns the chunks that may be among the k best of the documents that keep accepts, k of them
-// at least if there are so many. It saves time for many postings only.
+// likely returns the chunks that may be among the k best of the documents that keep accepts, k of
+// them at least if there are so many. It saves time for many postings only.
 func (r *rough) likely(ix *Index, l *levels, query []weighedTerm, keep func(*document.Document) bool, k int) []uint32 {
 	highest := r.score(ix, query)
 	found := r.choose(ix, l, float32(roughLevels-1)/highest, keep, k)
@@ -36,7 +36,8 @@ func (r *rough) likely(ix *Index, l *levels, query []weighedTerm, keep func(*doc
 	return found
 }
 
-// score adds up the scores of all chunks with one of the terms, and returns a bound that none exceeds.
+// score adds up the scores of all chunks with one of the terms, and returns a bound that none
+// exceeds.
 func (r *rough) score(ix *Index, query []weighedTerm) (highest float32) {
 	if missing := len(ix.chunks) - len(r.scores); missing > 0 {
 		r.scores = append(r.scores, make([]float32, missing)...)

@@ -2,8 +2,8 @@ package search
 
 import "math"
 
-// The score of a chunk by its words is that of BM25F. For n chunks, it is the sum over the terms of a
-// query of
+// The score of a chunk by its words is that of BM25F. For n chunks, it is the sum over the terms of
+// a query of
 //
 //	weight · ln(1 + (n-df+0.5)/(df+0.5)) · (k1+1) · tf/(tf+k1)
 //

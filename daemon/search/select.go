@@ -11,15 +11,16 @@ type candidate struct {
 	chunk uint32
 }
 
-// levels sorts candidates into levels of their scores, to find or sort the best ones in linear time.
+// levels sorts candidates into levels of their scores, to find or sort the best ones in linear
+// time.
 type levels struct {
 	counts [1024]uint32 // candidates by level
 	sorted []candidate
 }
 
 // split moves the candidates that may be among the k best to the front: at least k of them, unless
-// there are fewer, and all whose scores are as high as that of one of them. It returns the front and
-// the rest.
+// there are fewer, and all whose scores are as high as that of one of them. It returns the front
+// and the rest.
 func (l *levels) split(all []candidate, k int) (front, rest []candidate) {
 	if len(all) <= 2*k {
 		return all, nil

@@ -15,11 +15,11 @@ import (
 //	contents  the table of the parts
 //	trailer   offset u64, length u32 and CRC u32 of the contents; version u32; magic
 //
-// The contents are a time in Unix nanoseconds, the largest size of a chunk, the language of Options, and the numbers of
-// documents, chunks, terms, tallies and postings, each u64; then for each part: kind u32,
-// CRC u32, offset u64, length u64, which of all items of its kind it holds (first u64, count u64),
-// and the number of chunks that belong to the documents before it, u64. CRCs use Castagnoli's
-// polynomial. Parts of a kind follow one another:
+// The contents are a time in Unix nanoseconds, the largest size of a chunk, the language of
+// Options, and the numbers of documents, chunks, terms, tallies and postings, each u64; then for
+// each part: kind u32, CRC u32, offset u64, length u64, which of all items of its kind it holds
+// (first u64, count u64), and the number of chunks that belong to the documents before it, u64.
+// CRCs use Castagnoli's polynomial. Parts of a kind follow one another:
 //
 //	documents  by their first chunk, then those without chunks, see appendDocument
 //	order      as in type order: the place of each document among documents, u32

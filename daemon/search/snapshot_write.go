@@ -186,8 +186,8 @@ const (
 )
 
 // appendDocument encodes a document and its chunks: path, title, source, text; flags and language,
-// a byte each; date; tags; metadata; the number of its chunks, and for each the offset and length of its text,
-// its headings, the number of its terms by field, and its sequence.
+// a byte each; date; tags; metadata; the number of its chunks, and for each the offset and length
+// of its text, its headings, the number of its terms by field, and its sequence.
 func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 	for _, s := range []string{doc.Path, doc.Title, doc.Source, doc.Text} {
 		buf = appendString(buf, s)

@@ -31,10 +31,10 @@ var unspacedScripts = []*unicode.RangeTable{
 	unicode.Javanese, unicode.Tai_Tham, unicode.Yi,
 }
 
-// uniqueParts returns a word and a phrase of a text that are not in others, which plainWords made: of a script without
-// spaces, four to six letters, of which no other text has the first three, and six to eight letters;
-// of others, the longest word of which no other text has the beginning,
-// and three words.
+// uniqueParts returns a word and a phrase of a text that are not in others, which plainWords made:
+// of a script without spaces, four to six letters, of which no other text has the first three, and
+// six to eight letters; of others, the longest word of which no other text has the beginning, and
+// three words.
 func uniqueParts(text string, others []string) (word, phrase string) {
 	unique := func(part string) bool {
 		part = plainWords(part)
@@ -96,8 +96,8 @@ func clusters(text string) (letters []string) {
 	return letters
 }
 
-// In each of 164 languages, a word and a phrase of a text find it, in a brain of that language and in
-// one of all languages, as they are written, in capitals, composed or decomposed.
+// In each of 164 languages, a word and a phrase of a text find it, in a brain of that language and
+// in one of all languages, as they are written, in capitals, composed or decomposed.
 func TestEveryLanguage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -20,8 +20,8 @@ import (
 	"evalctl/internal/postgres"
 )
 
-// Settings say how a daemon stores, ranks and answers. Each is the value of the flag of its name; the
-// help of evalctl serve describes them.
+// Settings say how a daemon stores, ranks and answers. Each is the value of the flag of its name;
+// the help of evalctl serve describes them.
 type Settings struct {
 	Store       string
 	ChunkSize   int // in bytes

@@ -198,8 +198,8 @@ func (b *Bench) stage(ctx context.Context, stage int) error {
 // saveEvery is how often a bench is kept that goes on. Its figures are computed each time.
 const saveEvery = 15 * time.Second
 
-// save keeps what was measured so far, unless it did a while ago. If the process is killed, the file says that the bench was
-// interrupted.
+// save keeps what was measured so far, unless it did a while ago. If the process is killed, the
+// file says that the bench was interrupted.
 func (b *Bench) save(f *record.File) error {
 	if time.Since(b.saved) < saveEvery {
 		return nil

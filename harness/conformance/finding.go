@@ -120,8 +120,8 @@ func causeTexts(results []Result) map[string]string {
 // several is how often a route must return the same error to be said to return it always.
 const several = 3
 
-// settled returns the cause of a route that returned the same error to all of several requests: then
-// it does not matter what was wanted.
+// settled returns the cause of a route that returned the same error to all of several requests:
+// then it does not matter what was wanted.
 func settled(c requirements.Cause, statuses func(route string) map[int]int) requirements.Cause {
 	if c.Status >= 400 && isConstant(c.Status, statuses(c.Route)) {
 		return requirements.Cause{Route: c.Route, What: fmt.Sprintf("returned %d", c.Status), Status: c.Status}

@@ -16,8 +16,8 @@ var heavyChecks = []string{
 	"listing-many*", "records-content-above-limit", "sessions-content-1000000", "sessions-content-over-limit",
 }
 
-// sampleEvery is the sampling interval of the checks that a mutant should pass in a normal run. Each
-// check runs against several mutants all the same.
+// sampleEvery is the sampling interval of the checks that a mutant should pass in a normal run.
+// Each check runs against several mutants all the same.
 const sampleEvery = 240
 
 func matchesAny(globs []string, id string) bool {

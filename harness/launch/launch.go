@@ -106,8 +106,8 @@ func Check(p Profile, o Options) error {
 	return err
 }
 
-// CheckFilter returns an error if StartFilter could not succeed whatever the process does. It starts
-// nothing.
+// CheckFilter returns an error if StartFilter could not succeed whatever the process does. It
+// starts nothing.
 func CheckFilter(p Profile) error {
 	if len(p.Command) == 0 {
 		return errNotConfigured

@@ -53,8 +53,8 @@ func decode(f *kong.Flag, value any) error {
 }
 
 // CheckTyped returns an error for a flag that a command line gives without a value, as a shell does
-// from a variable that is not set, and for one with the tag once that it gives twice: elsewhere, the
-// last value counts. Those with the tag empty, and of except, may be empty.
+// from a variable that is not set, and for one with the tag once that it gives twice: elsewhere,
+// the last value counts. Those with the tag empty, and of except, may be empty.
 func CheckTyped(k *kong.Context, except ...string) error {
 	typed := map[string]bool{}
 	for _, step := range k.Path {

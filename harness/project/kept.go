@@ -27,8 +27,8 @@ var NotKept = map[string]string{
 	"estimate": "nothing is begun with it",
 }
 
-// Kept is embedded in a command whose flags are kept in a journal or ledger, so that it can be resumed
-// with --resume alone.
+// Kept is embedded in a command whose flags are kept in a journal or ledger, so that it can be
+// resumed with --resume alone.
 type Kept struct {
 	flags []*kong.Flag // of the command
 	given map[string]bool

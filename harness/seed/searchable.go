@@ -123,8 +123,8 @@ func (b *Brain) await(ctx context.Context, p probe) error {
 	}
 }
 
-// whatFound says what a search returned instead of a document. Its name says whether the daemon calls
-// documents by others.
+// whatFound says what a search returned instead of a document. Its name says whether the daemon
+// calls documents by others.
 func whatFound(chunks []result.Chunk) string {
 	if len(chunks) == 0 {
 		return "the last search returned no chunk"

@@ -60,8 +60,8 @@ func TestSearchIsRepeated(t *testing.T) {
 	})
 }
 
-// TestProgress checks that a daemon may take any time while it says that less is left to do, and not
-// much longer once it no longer says so.
+// TestProgress checks that a daemon may take any time while it says that less is left to do, and
+// not much longer once it no longer says so.
 func TestProgress(t *testing.T) {
 	const step = 20 * time.Second
 	for _, c := range []struct {

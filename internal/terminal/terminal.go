@@ -119,8 +119,8 @@ func (t *Terminal) Wrap(label, text string) string {
 	return b.String()
 }
 
-// columnsOf returns the number of columns that text takes on a terminal, as tables count them: colors
-// take none, Chinese characters two.
+// columnsOf returns the number of columns that text takes on a terminal, as tables count them:
+// colors take none, Chinese characters two.
 func columnsOf(text string) int { return twwidth.Width(text) }
 
 // Escape sequences that select a color.
@@ -150,8 +150,8 @@ func (t *Terminal) Tint(good bool, word string) string {
 
 // Line makes text from documents, daemons and models safe to print on one line. Control characters
 // and invisible formatting characters, which could control the terminal or reorder a line, are
-// replaced with visible escapes, white space with blanks. So is the first character of what a system
-// of continuous integration would take for a command in its log.
+// replaced with visible escapes, white space with blanks. So is the first character of what a
+// system of continuous integration would take for a command in its log.
 func Line(s string) string { return printable(s, ' ') }
 
 // Lines is Line for a text of several lines.

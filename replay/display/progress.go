@@ -1,4 +1,5 @@
-// Package display shows on a terminal what a replay is made of, what it may cost, and how far it is.
+// Package display shows on a terminal what a replay is made of, what it may cost, and how far it
+// is.
 package display
 
 import (
@@ -16,8 +17,8 @@ import (
 
 var _ replay.Observer = (*Progress)(nil)
 
-// Progress is the replay.Observer that shows the progress of a replay: first the sessions that were written, then the
-// questions of all arms together.
+// Progress is the replay.Observer that shows the progress of a replay: first the sessions that were
+// written, then the questions of all arms together.
 type Progress struct {
 	t    *terminal.Terminal
 	plan *replay.Plan

@@ -38,9 +38,9 @@ type Gates struct {
 	waiting     map[ledger.Phase]int
 }
 
-// Open starts the gateways of a daemon that calls m: one, unless embeddings have a provider or a key
-// of their own. shared has what they have in common, without Upstream, Model, Embedding and Phase.
-// The caller must close g, also after an error.
+// Open starts the gateways of a daemon that calls m: one, unless embeddings have a provider or a
+// key of their own. shared has what they have in common, without Upstream, Model, Embedding and
+// Phase. The caller must close g, also after an error.
 func (g *Gates) Open(shared Config, m Models) error {
 	g.changed, g.waiting = sync.NewCond(&g.mu), map[ledger.Phase]int{}
 	g.phase.Store(ledger.Ingest)

@@ -11,8 +11,8 @@ import (
 	"evalctl/replay/ledger"
 )
 
-// TestGates: embeddings have a gateway of their own if their key is another one, and what any of the
-// gateways rejects stops the run.
+// TestGates: embeddings have a gateway of their own if their key is another one, and what any of
+// the gateways rejects stops the run.
 func TestGates(t *testing.T) {
 	upstream := llm.Config{Provider: llm.ProviderOpenAI, Model: "m", BaseURL: "http://127.0.0.1:9/v1", APIKey: "a"}
 	other := upstream

@@ -15,8 +15,9 @@ import (
 // reference. A longer one may contain it among much else.
 const suspectWords = 60
 
-// cause returns what lost a finished question, empty if it passed or does not count. The first stage
-// that failed is blamed: a reader that declines because the gold was not retrieved is not at fault.
+// cause returns what lost a finished question, empty if it passed or does not count. The first
+// stage that failed is blamed: a reader that declines because the gold was not retrieved is not at
+// fault.
 func (s Scorer) cause(r *result.Record, abstention bool) result.Cause {
 	switch {
 	case r.Passed || r.Outcome == result.NoGold:

@@ -53,8 +53,8 @@ func charsetOf(name string) *charset {
 	return nil
 }
 
-// next returns the text of the first code of a string, and the length of the code in bytes. The text
-// is empty if there is no such code.
+// next returns the text of the first code of a string, and the length of the code in bytes. The
+// text is empty if there is no such code.
 func (c *charset) next(s []byte) (text string, n int) {
 	var code [4]byte
 	for n = 1; n <= min(len(code), len(s)); n++ {

@@ -39,8 +39,8 @@ func ChunkSize(size int) int {
 	return max(cmp.Or(size, defaultChunkSize), MinChunkSize)
 }
 
-// letterSize returns how many bytes most letters of a text take, so that a chunk has as many letters
-// in any script.
+// letterSize returns how many bytes most letters of a text take, so that a chunk has as many
+// letters in any script.
 func letterSize(text string) int {
 	letters := max(1, utf8.RuneCountInString(text))
 	return max(1, (len(text)+letters/2)/letters)

@@ -24,8 +24,8 @@ const writingLag = 7
 
 // Periods returns the periods that a question names in English: "on 5 March 2023", "in May",
 // "during 2022", "two weeks ago", "last Sunday", "in the past three months", "yesterday". Relative
-// periods count from asOf and are left out if it is zero. Periods are generous, because people write
-// about an event a little later, and count days roughly.
+// periods count from asOf and are left out if it is zero. Periods are generous, because people
+// write about an event a little later, and count days roughly.
 func Periods(question string, asOf time.Time) (periods []Period) {
 	r := dateReader{asOf: asOf}
 	r.words = strings.FieldsFunc(strings.ToLower(question), func(c rune) bool {

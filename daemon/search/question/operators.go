@@ -1,5 +1,5 @@
-// Package question reads what a text that somebody asks with says besides its words: operators, times,
-// and whether it is a question. It knows no index.
+// Package question reads what a text that somebody asks with says besides its words: operators,
+// times, and whether it is a question. It knows no index.
 package question
 
 import (
@@ -12,16 +12,16 @@ import (
 
 // Conditions are what a passage must meet to be found. The zero value is met by every passage.
 //
-// A document meets them if for each group of All, one of its alternatives is in its text, title, path
-// or tags, and if nothing of None is. Of such a document, the passages are found that contain an
-// alternative of some group, and all if its title, path or tags contain one.
+// A document meets them if for each group of All, one of its alternatives is in its text, title,
+// path or tags, and if nothing of None is. Of such a document, the passages are found that contain
+// an alternative of some group, and all if its title, path or tags contain one.
 type Conditions struct {
 	All  [][]Alternative
 	None []language.Phrase
 }
 
-// Alternative is a part of a condition: words as they are written (see language.Phrase), or a single
-// word in any of its forms.
+// Alternative is a part of a condition: words as they are written (see language.Phrase), or a
+// single word in any of its forms.
 type Alternative struct {
 	Written language.Phrase
 	Word    string // a word that is compared by its stem; empty for a phrase
@@ -40,8 +40,8 @@ const maxTypedWords = 32
 // It returns the words to rank by, without excluded ones, and the conditions. Operators are the
 // operators as they were read; none means that the words are the text as it is.
 //
-// Prose has no operators: a text that ends like a sentence, that asks something, of several lines, or
-// of more than 32 words. Nor has anything else a meaning that people write in plain text, see
+// Prose has no operators: a text that ends like a sentence, that asks something, of several lines,
+// or of more than 32 words. Nor has anything else a meaning that people write in plain text, see
 // docs/retrieval.md.
 func ParseOperators(text string) (words string, c Conditions, operators []string) {
 	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || len(strings.Fields(text)) > maxTypedWords {
@@ -132,8 +132,8 @@ func fieldEnd(text string) int {
 	return len(text)
 }
 
-// phraseEnd returns the end of the quoted phrase that a text begins with, an exclusion's included and
-// with the marks that follow, and 0 if it begins with none.
+// phraseEnd returns the end of the quoted phrase that a text begins with, an exclusion's included
+// and with the marks that follow, and 0 if it begins with none.
 func phraseEnd(text string) int {
 	rest, _ := cutMinus(text)
 	mark := ""
@@ -215,8 +215,8 @@ func isTyped(text string) bool {
 	return !joined
 }
 
-// alternatives returns the end of the alternatives that begin at token i, which is i+1 if OR does not
-// follow it. OR between words in capitals only is one of them.
+// alternatives returns the end of the alternatives that begin at token i, which is i+1 if OR does
+// not follow it. OR between words in capitals only is one of them.
 func alternatives(tokens []token, i int) int {
 	end, shouted := i+1, true
 	for at := i; tokens[at].isOperand(); at += 2 {

@@ -15,8 +15,8 @@ import (
 const blockRows = 64
 
 // Rows are vectors of unit length by number. A number either has a vector, or was refused one, or
-// still waits for one. The zero Rows have no numbers. A row takes 5 bytes for each dimension, and 13
-// more. Methods that only read may be called concurrently.
+// still waits for one. The zero Rows have no numbers. A row takes 5 bytes for each dimension, and
+// 13 more. Methods that only read may be called concurrently.
 type Rows struct {
 	dimension int         // of all rows; 0 before the first
 	blocks    [][]float32 // of blockRows rows each, nil before the first row

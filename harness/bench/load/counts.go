@@ -23,8 +23,8 @@ type timed struct {
 	latency, service time.Duration
 }
 
-// counts are what became of requests, by block and operation. Their size does not depend on how many
-// requests there are.
+// counts are what became of requests, by block and operation. Their size does not depend on how
+// many requests there are.
 type counts struct {
 	clients int // of a closed loop, 0 in an open model
 

@@ -14,7 +14,8 @@ import (
 
 // Outcome is what became of one request.
 type Outcome struct {
-	// Err is nil for a request that succeeded. Kind is then empty, and otherwise the kind of the error.
+	// Err is nil for a request that succeeded. Kind is then empty, and otherwise the kind of the
+	// error.
 	Err  error
 	Kind string
 	// Ended is when the reply was complete, zero for when Do returned.
@@ -49,8 +50,8 @@ type Profile struct {
 	// Arrival is that of record.Plan.
 	Arrival     string
 	Concurrency int // of a closed loop
-	// MaxInFlight is how many requests may be in flight in the other models. One that should begin while
-	// so many are is dropped, and counted.
+	// MaxInFlight is how many requests may be in flight in the other models. One that should begin
+	// while so many are is dropped, and counted.
 	MaxInFlight int
 	Stage       record.Stage
 	Timeout     time.Duration // of a request, from its actual start
@@ -119,9 +120,9 @@ type Load struct {
 }
 
 // Run sends requests for the time of span, waits for those that have begun, and returns what became
-// of them by block. A request belongs to the block in which it was meant to begin; in which it ended
-// is counted apart. number is that of
-// the first request, and is left at that of the next one; live may be nil.
+// of them by block. A request belongs to the block in which it was meant to begin; in which it
+// ended is counted apart. number is that of the first request, and is left at that of the next one;
+// live may be nil.
 //
 // If ctx ends, Run returns the blocks that were complete by then, and the cause.
 func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Uint64, live *Live) ([]record.Block, error) {

@@ -138,8 +138,8 @@ func difference(t stats.Flips) Difference {
 }
 
 // comparable returns the figures of an operation that are compared. last is set for the last one,
-// which is all of them: that has the rate of a closed loop, and the latency of all together would be
-// that of the mix.
+// which is all of them: that has the rate of a closed loop, and the latency of all together would
+// be that of the mix.
 func (f *File) comparable(op string, last bool) (figures []string) {
 	if op != All {
 		figures = append(figures, "mean", "p50", "p90", "p99")

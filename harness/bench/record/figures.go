@@ -259,10 +259,10 @@ func meanOf(values []float64) *Quantity {
 	return q
 }
 
-// done returns how many requests of an operation succeeded, and in which time. Those of an open model
-// are the ones that ended during the block. In a closed loop, that would be too few where requests
-// are not short against the block, which begins with none: all that began in it are counted, and the
-// time until the clients were done with them.
+// done returns how many requests of an operation succeeded, and in which time. Those of an open
+// model are the ones that ended during the block. In a closed loop, that would be too few where
+// requests are not short against the block, which begins with none: all that began in it are
+// counted, and the time until the clients were done with them.
 func (b Block) done(o OpBlock) (n, seconds float64) {
 	if b.BusySeconds != nil {
 		return float64(o.OK), *b.BusySeconds

@@ -1,5 +1,5 @@
-// Package requirements has the requirements of protocol v1.0: a table of checks, and the language in
-// which they are written. All returns the table, and Target runs a check of it against a daemon.
+// Package requirements has the requirements of protocol v1.0: a table of checks, and the language
+// in which they are written. All returns the table, and Target runs a check of it against a daemon.
 //
 // A check is a list of steps. A step sends a request and asserts something about the response. The
 // checks of a group are in the files that begin with the group's name.

@@ -56,7 +56,8 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 	return check{Check: Check{ID: id, Group: group, Level: l, Section: section, Sentence: sentence}, steps: steps}
 }
 
-// need is what a check needs in addition to the run's endpoint. Without it, the check is not judged.
+// need is what a check needs in addition to the run's endpoint. Without it, the check is not
+// judged.
 type need struct {
 	unmet string
 	isMet func(*Target) bool

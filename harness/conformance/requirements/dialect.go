@@ -11,8 +11,8 @@ import (
 )
 
 // brainShapes are the keys that requests for a new brain give its name. The specification does not
-// have one. The first one has the keys of all known dialects; the others are for daemons that reject
-// keys.
+// have one. The first one has the keys of all known dialects; the others are for daemons that
+// reject keys.
 var brainShapes = [][]string{
 	{"id", "brainId", "name", "slug"}, {"name", "slug"}, {"name"}, {"brainId"}, {"brain_id"}, {"id"}, {"slug"},
 }

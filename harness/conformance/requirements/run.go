@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Run runs a check, which must be one of All, in a brain of its own, or in the one that the checks of
-// the tools share. It returns early when ctx ends.
+// Run runs a check, which must be one of All, in a brain of its own, or in the one that the checks
+// of the tools share. It returns early when ctx ends.
 func (d *Target) Run(ctx context.Context, of Check) Outcome {
 	all := catalog()
 	chk := all[slices.IndexFunc(all, func(c check) bool { return c.ID == of.ID })]
@@ -102,8 +102,8 @@ type Outcome struct {
 	Duration    time.Duration
 }
 
-// outcome returns the outcome of a check whose steps returned err. Its evidence is the exchange that
-// the error is about, or else the last one.
+// outcome returns the outcome of a check whose steps returned err. Its evidence is the exchange
+// that the error is about, or else the last one.
 func (d *Target) outcome(id string, err error, last *exchange) Outcome {
 	if err == nil {
 		return Outcome{}
