@@ -24,7 +24,7 @@ func asksInScript(text string) bool {
 	return slices.ContainsFunc(questionMarks, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// endsWord reports whether a mark stands in a text where no letter or digit follows.
+// endsWord reports whether a text has a mark that no letter or digit follows.
 func endsWord(text, mark string) bool {
 	for {
 		_, after, found := strings.Cut(text, mark)
