@@ -61,17 +61,15 @@ func anonymousChecks() []check {
 			seed, expect(withAuthorization(readOf("a.md"), m.value), 401)))
 	}
 	read, write := readOf("a.md").withToken(noToken), putOf("a.md", "two")
-	return append(checks,
+	checks = append(checks,
 		must("auth-unknown-token", "5", "An unknown token is rejected with 401 or 403 and changes nothing.",
 			expectNoEffect(withAuthorization(write, "Bearer conformance-no-such-token"), 0, statusIn(401, 403))...),
 		must("auth-token-prefix", "5", "A prefix of the token is rejected with 401 or 403.",
 			seed, expect(write.withToken(truncatedToken), 0, statusIn(401, 403))),
 		must("auth-tenant-header", "5", "X-Tenant-Id does not replace a token.",
-			seed, expect(read.withHeader("X-Tenant-Id", "default"), 401)),
-		must("auth-problem", "7.1", "The body of a 401 response is a Problem.",
-			seed, inspect(read, 401, isProblem)),
-		should("auth-code", "7.1", "The code in the Problem of a 401 response is unauthorized.",
-			seed, inspect(read, 401, jsonField("code", equals(protocol.CodeUnauthorized)))),
+			seed, expect(read.withHeader("X-Tenant-Id", "default"), 401)))
+	checks = append(checks, rejectionChecks("auth", read, 401, protocol.CodeUnauthorized, "a 401 response")...)
+	return append(checks,
 		should("auth-scheme-case", "5", "The authentication scheme Bearer is case-insensitive.", put("a.md", "one"),
 			lazily(func(c *client) step {
 				return expect(withAuthorization(readOf("a.md"), "bearer "+c.target.config.Token), 200, bodyIs("one"))
@@ -97,12 +95,8 @@ func readOnlyChecks() []check {
 			seed, expect(o.request.withToken(readOnlyToken), o.status, o.assertions...)))
 	}
 	write := putOf("a.md", "two").withToken(readOnlyToken)
-	return append(checks,
-		must("auth-readonly-problem", "7.1", "The body of a 403 response to a read-only token is a Problem.",
-			seed, inspect(write, 403, isProblem)),
-		should("auth-readonly-code", "7.1",
-			"The code in the Problem of a 403 response to a read-only token is forbidden.",
-			seed, inspect(write, 403, jsonField("code", equals(protocol.CodeForbidden)))))
+	return append(checks, rejectionChecks("auth-readonly", write, 403, protocol.CodeForbidden,
+		"a 403 response to a read-only token")...)
 }
 
 func tenantChecks() []check {
@@ -114,15 +108,24 @@ func tenantChecks() []check {
 			expectNoEffect(o.request.withToken(otherTenantToken), 0, o.rejectedWith(403)...)...))
 	}
 	read := readOf("a.md").withToken(otherTenantToken)
-	return append(checks,
+	checks = append(checks,
 		must("auth-tenant-missing-document-403", "5",
 			"With a token of another tenant, reading a document that does not exist is rejected with 403 as well.",
 			seed, expect(readOf("none.md").withToken(otherTenantToken), 403)),
 		must("auth-tenant-header-403", "5", "X-Tenant-Id does not grant access to a token of another tenant.",
-			seed, expect(read.withHeader("X-Tenant-Id", "default"), 403)),
-		must("auth-tenant-problem", "7.1", "The body of a 403 response to a token of another tenant is a Problem.",
-			seed, inspect(read, 403, isProblem)),
-		should("auth-tenant-code", "7.1",
-			"The code in the Problem of a 403 response to a token of another tenant is forbidden.",
-			seed, inspect(read, 403, jsonField("code", equals(protocol.CodeForbidden)))))
+			seed, expect(read.withHeader("X-Tenant-Id", "default"), 403)))
+	return append(checks, rejectionChecks("auth-tenant", read, 403, protocol.CodeForbidden,
+		"a 403 response to a token of another tenant")...)
+}
+
+// rejectionChecks are about the body of a rejection, which their sentences call response. Their ids
+// begin with prefix.
+func rejectionChecks(prefix string, r request, status int, code, response string) []check {
+	seed := put("a.md", "one")
+	return []check{
+		must(prefix+"-problem", "7.1", "The body of "+response+" is a Problem.",
+			seed, inspect(r, status, isProblem)),
+		should(prefix+"-code", "7.1", "The code in the Problem of "+response+" is "+code+".",
+			seed, inspect(r, status, jsonField("code", equals(code)))),
+	}
 }
