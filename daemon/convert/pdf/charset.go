@@ -47,11 +47,13 @@ func charsetOf(name string) *charset {
 	}
 	for _, c := range charsets {
 		if strings.Contains(name, c.part) {
-			return &charset{c.charset.NewDecoder(), 0}
+			return newCharset(c.charset)
 		}
 	}
 	return nil
 }
+
+func newCharset(e xtext.Encoding) *charset { return &charset{Decoder: e.NewDecoder()} }
 
 // next returns the text of the first code of a string, and the length of the code in bytes. The
 // text is empty if there is no such code.

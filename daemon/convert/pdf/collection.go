@@ -1,9 +1,6 @@
 package pdf
 
 import (
-	"bytes"
-	"unicode/utf8"
-
 	xtext "golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/korean"
@@ -56,8 +53,23 @@ var collections = map[string]*collection{
 	}},
 }
 
+// numbers are the CIDs of a font.
+type numbers struct {
+	*collection
+	decoder *charset
+}
+
+// numbersOf returns the CIDs of an Ordering, nil for one that is not known.
+func numbersOf(ordering string) *numbers {
+	c := collections[ordering]
+	if c == nil {
+		return nil
+	}
+	return &numbers{c, newCharset(c.charset)}
+}
+
 // text returns the text of a CID, "" for one that is not known.
-func (c *collection) text(cid uint32) string {
+func (c *numbers) text(cid uint32) string {
 	const ascii = '~' - ' ' + 1
 	if c == nil {
 		return ""
@@ -69,12 +81,8 @@ func (c *collection) text(cid uint32) string {
 	}
 	for _, run := range c.runs {
 		if cid >= run.cid && cid < run.cid+run.n {
-			place := run.place + cid - run.cid
-			decoded, err := c.charset.NewDecoder().Bytes(c.code(place))
-			if err != nil || bytes.ContainsRune(decoded, utf8.RuneError) {
-				return ""
-			}
-			return string(decoded)
+			text, _ := c.decoder.next(c.code(run.place + cid - run.cid))
+			return text
 		}
 	}
 	return ""

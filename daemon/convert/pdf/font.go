@@ -13,15 +13,15 @@ import (
 
 // textFont knows the text and the widths of the codes in a string.
 type textFont struct {
-	composite  bool        // codes may have several bytes
-	codes      *cmap       // of a composite font: codes to character identifiers; nil means two bytes, unchanged
-	unicode    *cmap       // codes to text; nil if the font has none
-	charset    *charset    // of the codes of a composite font; nil if no predefined CMap names it
-	collection *collection // of its CIDs; nil if it is not known
-	vertical   bool        // it is written downwards
-	encoding   *encoding
-	widths     map[uint32]float64 // in thousandths of the font size; heights if vertical
-	width      float64            // of other codes
+	composite bool     // codes may have several bytes
+	codes     *cmap    // of a composite font: codes to character identifiers; nil means two bytes, unchanged
+	unicode   *cmap    // codes to text; nil if the font has none
+	charset   *charset // of the codes of a composite font; nil if no predefined CMap names it
+	numbers   *numbers // its CIDs; nil if their collection is not known
+	vertical  bool     // it is written downwards
+	encoding  *encoding
+	widths    map[uint32]float64 // in thousandths of the font size; heights if vertical
+	width     float64            // of other codes
 }
 
 // glyph is one code of a string.
@@ -96,7 +96,7 @@ func (f *textFont) text(code uint32) string {
 	if f.charset != nil {
 		return ""
 	}
-	return f.collection.text(f.cid(code))
+	return f.numbers.text(f.cid(code))
 }
 
 // font returns the font of a resource. It is nil if it cannot be read.
@@ -158,7 +158,7 @@ func (r *reader) readComposite(f *textFont, d types.Dict) {
 	}
 	cid := r.dict(descendants[0])
 	if ordering, err := r.file.DereferenceText(r.dict(cid["CIDSystemInfo"])["Ordering"]); err == nil {
-		f.collection = collections[ordering]
+		f.numbers = numbersOf(ordering)
 	}
 	if w, ok := r.number(cid["DW"]); ok {
 		f.width = w
