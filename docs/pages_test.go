@@ -124,21 +124,3 @@ func TestNamedPages(t *testing.T) {
 		t.Errorf("only %d names were found", found)
 	}
 }
-
-// maxWords is how many words the pages for users may have together.
-const maxWords = 45_000
-
-// TestWords counts the words of all pages but those of dev.
-func TestWords(t *testing.T) {
-	words := 0
-	for _, page := range pages(t) {
-		if !strings.HasPrefix(page, "dev") {
-			words += len(strings.Fields(read(t, page)))
-		}
-	}
-	if words > maxWords {
-		t.Errorf("the pages for users have %d words, and may have %d: shorten them, or move what users do not need to dev",
-			words, maxWords)
-	}
-	t.Logf("%d words", words)
-}

@@ -150,17 +150,6 @@ func TestHelp(t *testing.T) {
 	goldentest.Compare(t, "testdata/help.golden", string(got))
 }
 
-// TestRunHelp checks that the help of run fits two screens.
-func TestRunHelp(t *testing.T) {
-	got, err := exec.CommandContext(t.Context(), "evalctl", "run", "--help").Output() // see TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lines := strings.Count(string(got), "\n"); lines > 60 {
-		t.Errorf("the help of run has %d lines, want at most 60", lines)
-	}
-}
-
 // TestHelpTexts checks that every command has a file in help, and every file there a command.
 func TestHelpTexts(t *testing.T) {
 	unexplained := []string{"help", "version", "judge"} // the summary, or the command below, says it all
