@@ -36,30 +36,19 @@ type Answerer interface {
 	Health(ctx context.Context) error
 }
 
-// Documents finds the documents of the corpus to which a chunk belongs, as dataset.Paths does.
-type Documents interface {
-	// Documents is called concurrently.
-	Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string
-}
-
-// Daemon is the pipeline.Asker of a daemon that may die. Fields without a comment are required.
-type Daemon struct {
-	Answerer Answerer
-	// Timeout limits one question, all attempts included.
-	Timeout time.Duration
-	// TopK is how many chunks of an answer are compared with the gold, at least 1.
-	TopK int
-	// Brains are the brains that are asked, if there are several.
-	Brains []dataset.Brain
-	// Documents, if set, is used instead of the documents of Brains.
-	Documents Documents
-	// Watched is set if the context is cancelled with ErrDaemonDied when the daemon's process ends.
-	Watched bool
+// daemon is the pipeline.Asker of a daemon that may die.
+type daemon struct {
+	answerer  Answerer
+	timeout   time.Duration
+	topK      int
+	documents Documents
+	several   bool // brains are asked
+	watched   bool // the context ends with ErrDaemonDied when the daemon's process does
 }
 
 // Ask implements pipeline.Asker.
-func (d *Daemon) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
-	a, err := d.Answerer.Ask(ctx, j.Question, d.Timeout)
+func (d *daemon) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+	a, err := d.answerer.Ask(ctx, j.Question, d.timeout)
 	var failure *target.Failure
 	if err != nil {
 		var ok bool
@@ -73,53 +62,26 @@ func (d *Daemon) Ask(ctx context.Context, j pipeline.Job) (result.Record, error)
 			return result.Record{}, err
 		}
 	}
-	return compared(j.Question, a, failure, d.TopK, len(d.Brains) > 1, d.Documents), nil
+	return d.compared(j.Question, a, failure), nil
 }
 
-// NewDaemon returns d with the documents of its brains, unless it has others.
-func NewDaemon(d Daemon) *Daemon {
-	if d.Documents == nil {
-		d.Documents = brainPaths(dataset.PathsByBrain(d.Brains))
-	}
-	return &d
-}
-
-// brainPaths are the documents of brains, by name.
-type brainPaths map[string]dataset.Paths
-
-// Documents implements Documents.
-func (p brainPaths) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
-	return p[q.Brain].Documents(c, gold)
-}
-
-// addDates adds the dates of the corpus to what was retrieved for a question that has a check of them.
-func (p brainPaths) addDates(q dataset.Question, rec *result.Record) {
-	if !slices.ContainsFunc(q.Checks, func(c scorer.Check) bool { return c.Before != "" }) {
-		return
-	}
-	rec.Retrieved = slices.Clone(rec.Retrieved)
-	for i, c := range rec.Retrieved {
-		if date := p[q.Brain].Date(c); date != "" {
-			rec.Retrieved[i].CorpusDate = date
-		}
-	}
-}
-
-// compared returns the record of an answer, with what was retrieved compared with the gold.
-func compared(
-	q dataset.Question, a target.Answer, f *target.Failure, topK int, brains bool, documents Documents,
-) result.Record {
+// compared returns the record of an answer, with the dates that a check needs, and with what was
+// retrieved compared with the gold.
+func (d *daemon) compared(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
 	rec := pipeline.NewRecord(q, a, f)
-	if brains {
+	if d.several {
 		rec.Brain = q.Brain
 	}
-	if dates, ok := documents.(brainPaths); ok {
-		dates.addDates(q, &rec)
+	if slices.ContainsFunc(q.Checks, func(c scorer.Check) bool { return c.Before != "" }) {
+		rec.Retrieved = slices.Clone(rec.Retrieved)
+		for i, c := range rec.Retrieved {
+			rec.Retrieved[i].CorpusDate = d.documents.Date(q, c)
+		}
 	}
 	rec.Retrieval = a.Retrieval
 	if gold := q.Item().Gold; rec.Retrieval == nil && gold != nil && !a.NoPassages && (f == nil || a.Retrieved != nil) {
-		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, topK, func(c result.Chunk) []string {
-			return documents.Documents(q, c, gold)
+		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, d.topK, func(c result.Chunk) []string {
+			return d.documents.Documents(q, c, gold)
 		})
 	}
 	return rec
@@ -127,13 +89,13 @@ func compared(
 
 // dead returns ErrDaemonDied if a question failed in transport and the daemon's health check does
 // too. A resumed run then asks the question again.
-func (d *Daemon) dead(ctx context.Context, f *target.Failure) error {
+func (d *daemon) dead(ctx context.Context, f *target.Failure) error {
 	if f.Kind != result.KindTransport {
 		return nil
 	}
 	hctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	err := d.Answerer.Health(hctx)
+	err := d.answerer.Health(hctx)
 	if h, ok := errors.AsType[*target.Failure](err); ok && h.Kind == result.KindTransport {
 		return fmt.Errorf("%w: %w", ErrDaemonDied, err)
 	}
@@ -142,8 +104,8 @@ func (d *Daemon) dead(ctx context.Context, f *target.Failure) error {
 
 // stopping reports whether a question failed because the daemon's process is ending, by waiting a
 // moment for ctx to end. A daemon that is being stopped may send an error event or a 503 first.
-func (d *Daemon) stopping(ctx context.Context, f *target.Failure) bool {
-	if !d.Watched || f.Kind == result.KindProtocol || f.Kind == result.KindStatus && f.Status < 500 {
+func (d *daemon) stopping(ctx context.Context, f *target.Failure) bool {
+	if !d.watched || f.Kind == result.KindProtocol || f.Kind == result.KindStatus && f.Status < 500 {
 		return false
 	}
 	grace := answeringGrace

@@ -50,10 +50,10 @@ func ExampleDrive() {
 	}
 	defer e.Close()
 	res, err := harness.Drive(context.Background(), harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{TopK: 5, Timeout: 2 * time.Minute, Answerer: &target.Target{
+		Subject: harness.Subject{Timeout: 2 * time.Minute, Target: &target.Target{
 			Service: e, Brains: map[string]string{"notes": "notes"},
 			Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
-		}}),
+		}},
 		TopK: 5, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 1, Observer: printer{},
 	}, result.Identity{SDK: "go"})
 	fmt.Println(res.Passed, "of", res.Total, err)
@@ -90,10 +90,10 @@ func TestDriveStopped(t *testing.T) {
 	defer e.Close()
 	boom := errors.New("boom")
 	res, err := harness.Drive(t.Context(), harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{TopK: 5, Timeout: 2 * time.Minute, Answerer: &target.Target{
+		Subject: harness.Subject{Timeout: 2 * time.Minute, Target: &target.Target{
 			Service: e, Brains: map[string]string{"": "b"},
 			Scenario: result.AskBasic, TopK: 5, Dialect: result.Auto,
-		}}),
+		}},
 		TopK: 5, Dataset: d, Scorer: pipeline.Grader{Scorer: failing{boom}}, Concurrency: 1,
 	}, result.Identity{SDK: "go"})
 	if !errors.Is(err, boom) || res.Stopped != result.StopScorer ||

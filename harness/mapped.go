@@ -3,17 +3,10 @@ package harness
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"unicode"
 
-	"evalctl/harness/dataset"
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
-	"evalctl/scorer"
 )
 
 // Foreign is how a service is used that does not speak the protocol.
@@ -135,104 +128,4 @@ func ForeignWarnings(m result.Mapped, questions int) []result.Warning {
 		add(result.RanksNotMeasurable, "measures of ranks are not measurable: "+why)
 	}
 	return out
-}
-
-// Texts are the documents of brains, which are found by what passages say about them, or else by
-// their text. It is a Documents. Its methods may be called concurrently.
-type Texts struct {
-	paths  brainPaths
-	found  atomic.Int64
-	brains map[string]func() []plainDoc
-}
-
-// plainDoc is a document as words.
-type plainDoc struct{ path, words string }
-
-// NewTexts returns the documents of brains.
-func NewTexts(brains []dataset.Brain) *Texts {
-	t := &Texts{paths: dataset.PathsByBrain(brains), brains: map[string]func() []plainDoc{}}
-	for _, b := range brains {
-		t.brains[b.Name] = sync.OnceValue(func() []plainDoc {
-			docs := make([]plainDoc, len(b.Docs))
-			for i, d := range b.Docs {
-				docs[i] = plainDoc{d.Path, wordsOf(string(d.Data))}
-			}
-			return docs
-		})
-	}
-	return t
-}
-
-// Documents implements Documents. A passage without the path of a document belongs to the documents that contain its
-// words one after the other, and to those whose words it contains, if it has some.
-func (t *Texts) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
-	docs, known := t.brains[q.Brain], t.paths[q.Brain]
-	words := wordsOf(c.Text)
-	if docs == nil || known.Has(known.Name(c.Path)) || strings.Count(words, " ") <= fewestWords {
-		return t.paths.Documents(q, c, gold)
-	}
-	var own []string
-	for _, d := range docs() {
-		if strings.Contains(d.words, words) || strings.Count(d.words, " ") > fewestWords && strings.Contains(words, d.words) {
-			own = append(own, d.path)
-		}
-	}
-	if len(own) == 0 {
-		return t.paths.Documents(q, c, gold)
-	}
-	t.found.Add(1)
-	var golden []string
-	for _, g := range gold {
-		if slices.Contains(own, t.paths[q.Brain].Gold(g.Path)) {
-			golden = append(golden, g.Path)
-		}
-	}
-	if len(golden) > 0 {
-		slices.Sort(golden)
-		return golden
-	}
-	return own[:1]
-}
-
-// Found returns how many passages were found by their text.
-func (t *Texts) Found() int { return int(t.found.Load()) }
-
-// fewestWords is how many words a passage needs to say by itself where it is from.
-const fewestWords = 3
-
-// wordsOf returns the words of a text in lower case, each between spaces.
-func wordsOf(text string) string {
-	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
-	}), " ") + " "
-}
-
-// NoteForeign adds to a configuration what a service with a mapping needs, and nothing for a daemon
-// that speaks the protocol. byText counts the passages whose documents were found by their text.
-// asked is set if the service answers the questions, and so does not say what it has retrieved.
-func (s *Session) NoteForeign(c *Config, asked bool, byText func() int) {
-	if s.foreign == nil {
-		return
-	}
-	c.Notes.Mapped = func() *result.Mapped {
-		m := s.foreign.Seen()
-		m.ByText = byText()
-		if asked {
-			m.NotMeasurable[result.Passages] = "the call that answers does not say what the answer rests on"
-		}
-		return &m
-	}
-	c.Notes.Warnings = slices.Concat(c.Notes.Warnings, ForeignWarnings(s.foreign.Seen(), c.Dataset.Planned()))
-}
-
-// Ask has a configuration ask a daemon of the session. With a mapping, documents are found by their
-// texts.
-func (s *Session) Ask(c *Config, d Daemon) {
-	if s.foreign != nil {
-		texts := NewTexts(d.Brains)
-		d.Documents = texts
-		asked, ok := d.Answerer.(*target.Target)
-		s.NoteForeign(c, ok && asked.Scenario.Reads(), texts.Found)
-	}
-	c.Asker = NewDaemon(d)
 }

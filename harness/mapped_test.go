@@ -10,13 +10,13 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestTexts checks to which documents passages belong whose service does not say it.
-func TestTexts(t *testing.T) {
-	texts := NewTexts([]dataset.Brain{{Name: "b", Docs: []dataset.Doc{
+// TestByText checks to which documents passages belong whose service does not say it.
+func TestByText(t *testing.T) {
+	corpus := NewCorpus(dataset.Dataset{}, []dataset.Brain{{Name: "b", Docs: []dataset.Doc{
 		{Path: "ada.md", Data: []byte("# Ada\n\nAda moved to Lisbon in May. She likes tea.\n")},
 		{Path: "bob.md", Data: []byte("Bob likes tea, and she likes tea too.")},
 		{Path: "short.md", Data: []byte("Tea.")},
-	}}})
+	}}}, true)
 	q := dataset.Question{Brain: "b"}
 	for _, c := range []struct {
 		chunk result.Chunk
@@ -33,12 +33,12 @@ func TestTexts(t *testing.T) {
 		{result.Chunk{Text: "Ada moved to Lisbon", Path: "bob.md"}, []string{"ada.md"}, []string{"bob.md"}},
 		{result.Chunk{Text: "Ada moved to Lisbon", Path: "n-17"}, []string{"ada.md"}, []string{"ada.md"}},
 	} {
-		if got := texts.Documents(q, c.chunk, result.Gold(c.gold)); !slices.Equal(got, c.want) {
+		if got := corpus.Documents(q, c.chunk, result.Gold(c.gold)); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c.chunk, got)
 		}
 	}
-	if texts.Found() != 6 {
-		t.Errorf("%d were found by their text", texts.Found())
+	if corpus.ByText() != 6 {
+		t.Errorf("%d were found by their text", corpus.ByText())
 	}
 }
 

@@ -72,7 +72,7 @@ func driveElsewhere(t *testing.T, e *elsewhere) (result.Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.Drive(t.Context(), harness.Config{Dataset: d, Asker: e, Concurrency: 3, TopK: 1}, result.Identity{})
+	return harness.Drive(t.Context(), harness.Config{Dataset: d, Subject: harness.Subject{Records: e}, Concurrency: 3, TopK: 1}, result.Identity{})
 }
 
 // TestRemote: records of somebody else are counted, and neither an asker nor a scorer is needed.
@@ -114,7 +114,7 @@ func TestEarlierTries(t *testing.T) {
 	var seen collector
 	asker := &counter{}
 	cfg := harness.Config{
-		Asker:   harness.NewDaemon(harness.Daemon{Answerer: asker, Timeout: time.Minute, TopK: 1}),
+		Subject: harness.Subject{Answerer: asker, Timeout: time.Minute},
 		Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 1, TopK: 1, Observer: &seen,
 		Earlier: map[int]result.Record{
 			0: {ID: "a", Question: "A?", Outcome: result.Errored, Error: &result.Failure{Kind: result.KindTransport}},

@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/launch"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
@@ -107,10 +108,11 @@ func (r rig) run(ctx context.Context) (result.Result, string, error) {
 
 func (r rig) config() Config {
 	c := r.Config
-	c.Notes, c.Notes.Brains = r.Notes, BrainInfos(r.Brains)
-	c.Asker = NewDaemon(Daemon{
-		Answerer: r.Asker, Timeout: r.Timeout, TopK: r.TopK, Brains: r.Brains, Watched: r.Watched,
-	})
+	c.Notes, c.Brains = r.Notes, r.Brains
+	c.Subject = Subject{Answerer: r.Asker, Timeout: r.Timeout}
+	if r.Watched {
+		c.Subject.Session = &Session{process: &launch.Daemon{}}
+	}
 	c.Scorer = completed{pipeline.Grader{Scorer: r.Scorer}, r.Complete}
 	c.Observer = observer{r.Recorded, r.AskingFor}
 	return c

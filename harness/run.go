@@ -39,9 +39,10 @@ var ErrNoWorkers = errors.New("nobody asks the questions")
 // Config says what to ask, of which daemon, and how. Fields without a comment are required.
 type Config struct {
 	Dataset dataset.Dataset
-	// Asker is a Daemon, a Stored, or one that returns records that are scored already.
-	Asker pipeline.Asker
-	// Scorer is nil if Asker returns records that are scored already.
+	// Brains are those of the questions, with their documents. They may be empty if there is one.
+	Brains  []dataset.Brain
+	Subject Subject
+	// Scorer is nil if the records of the subject are scored already.
 	Scorer pipeline.Scorer
 	// TopK is how many chunks of an answer are compared with the gold, at least 1.
 	TopK int
@@ -68,26 +69,24 @@ type Config struct {
 	// Earlier has the records of earlier tries at questions, by their indexes from 0, for Drive to try
 	// again as Run does with RetryErrors.
 	Earlier map[int]result.Record
-	// Embeds, if set, is the daemon whose embeddings a run with a journal records, from
-	// Session.MeterEmbeddings to the last question, also over resumptions.
-	Embeds *Session
-	Notes  Notes
+	Notes   Notes
 }
 
 // Notes is what a result says besides what the questions have shown. No stage uses it.
 type Notes struct {
 	Settings result.Settings
-	Brains   []result.BrainInfo
+	// Brains are nil for those of the questions.
+	Brains []result.BrainInfo
 	// OwnQuestions were asked before the run.
 	OwnQuestions []result.OwnQuestion
 	// Warnings come before those that the answers cause.
 	Warnings []result.Warning
 	// Imported is what the result says of answers that another harness stored, nil for others.
 	Imported *result.Imported
-	// Mapped, if set, returns what is recorded of a service that a mapping describes.
-	Mapped func() *result.Mapped
+	// Mapped is what stored answers say of the service that gave them, if a mapping describes it.
+	Mapped *result.Mapped
 	// Embeddings is what is recorded of the daemon's embeddings, nil if that is not known. EmbedPrices
-	// are those of what Config.Embeds has embedded, of the day EmbedDate, if that is known.
+	// are those of what Subject.Session has embedded, of the day EmbedDate, if that is known.
 	Embeddings  *result.Embeddings
 	EmbedPrices llm.Prices
 	EmbedDate   string
@@ -156,12 +155,12 @@ func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*Ended, error
 	}
 	r := newRunner(cfg, j)
 	resumed, err := r.resume()
-	r.embeds = cfg.Embeds.logEmbeddings(j)
+	r.embeds = cfg.Subject.Session.logEmbeddings(j)
 	if err = errors.Join(err, j.Resume(), r.embeds.look()); err != nil {
 		return nil, err
 	}
 	stopped := r.drive(ctx)
-	if cfg.Embeds != nil {
+	if cfg.Subject.Session != nil {
 		if r.cfg.Notes.Embeddings, err = r.embeds.end(context.WithoutCancel(ctx)); err != nil {
 			return nil, errors.Join(stopped, err)
 		}
@@ -207,9 +206,12 @@ func (r *runner) result(
 	if err := r.addUnjudged(); err != nil {
 		return result.Result{}, err
 	}
-	notes := r.cfg.Notes
+	notes, brains := r.cfg.Notes, r.cfg.Notes.Brains
+	if brains == nil {
+		brains = BrainInfos(r.cfg.Brains)
+	}
 	res := result.Result{
-		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: notes.Brains,
+		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: brains,
 		Identity: id, Settings: notes.Settings,
 		StartedAt: started, FinishedAt: time.Now().UTC(),
 		Stopped: StopReason(stopped), Resumed: resumed, Planned: r.cfg.Dataset.Planned(),
@@ -219,8 +221,8 @@ func (r *runner) result(
 		CapUSD: notes.CapUSD, UnpricedModel: notes.UnpricedModel, PricesDate: notes.PricesDate,
 		Unassigned: r.kept.Unassigned(),
 	}
-	if notes.Mapped != nil {
-		res.Mapped = notes.Mapped()
+	if res.Mapped = notes.Mapped; r.mapped != nil {
+		res.Mapped = r.mapped()
 	}
 	r.sum.Fill(&res)
 	if res.Retrieval != nil {

@@ -19,6 +19,10 @@ type runner struct {
 	limit  failures
 	streak streak
 	embeds *embeddingLog
+	// What compose has made.
+	asked  pipeline.Asker
+	paces  []pipeline.Pace
+	mapped func() *result.Mapped // nil for a service without a mapping
 }
 
 func newRunner(cfg Config, kept pipeline.Keeper) *runner {
@@ -27,10 +31,10 @@ func newRunner(cfg Config, kept pipeline.Keeper) *runner {
 	if r.cfg.Observer == nil {
 		r.cfg.Observer = unobserved{}
 	}
-	if cfg.RequireMode != "" {
-		r.cfg.Asker = moded{r.cfg.Asker, cfg.RequireMode}
+	if cfg.Pace != nil {
+		r.paces = append(r.paces, cfg.Pace)
 	}
-	_, r.streak.stored = cfg.Asker.(*Stored)
+	_, r.streak.stored = cfg.Subject.Records.(*Stored)
 	if p := cfg.Notes.ReaderPrices; p != nil {
 		r.sum.PriceReaders(*p)
 	}
@@ -72,18 +76,23 @@ func (r *runner) drive(ctx context.Context) error {
 	if err := r.limit.reached(); err != nil && ctx.Err() == nil {
 		return err // of a resumed journal
 	}
+	end, err := r.compose()
+	if err != nil {
+		return err
+	}
+	defer end()
 	again := map[int]bool{}
 	for i := range r.kept.untried {
 		again[i] = true
 	}
 	p := pipeline.Pipeline{
 		Source: pipeline.Unfinished{Dataset: r.cfg.Dataset, Keeper: r.kept, Again: again},
-		Asker:  r.cfg.Asker, Scorer: r.cfg.Scorer, Keeper: r.kept, Observer: r,
+		Asker:  r.asked, Scorer: r.cfg.Scorer, Keeper: r.kept, Observer: r,
 		Brakes:      []pipeline.Brake{&r.limit, &r.streak},
 		Concurrency: min(r.cfg.Concurrency, r.cfg.Dataset.Planned()), Paid: r.cfg.Paid,
 	}
-	if r.cfg.Pace != nil {
-		p.Source = pipeline.Paced(p.Source, r.cfg.Pace)
+	for _, pace := range r.paces {
+		p.Source = pipeline.Paced(p.Source, pace)
 	}
 	return p.Run(ctx)
 }

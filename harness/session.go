@@ -233,6 +233,14 @@ func (s *Session) addTemp(o *launch.Options) (err error) {
 	return nil
 }
 
+// mapped returns the service if a mapping describes it, else nil. The session may be nil.
+func (s *Session) mapped() *mapping.Service {
+	if s == nil {
+		return nil
+	}
+	return s.foreign
+}
+
 // Service returns the service under test. It cannot be used after Close or Restart.
 func (s *Session) Service() target.Service { return s.service }
 

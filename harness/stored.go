@@ -95,8 +95,11 @@ func (s *Stored) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
 	if err != nil && !failed {
 		return result.Record{}, err
 	}
-	topK, several := max(1, s.Result.Identity.TopK), len(s.Result.Brains) > 1
-	return compared(j.Question, a, f, topK, several, brainPaths{}), nil
+	rec := pipeline.NewRecord(j.Question, a, f)
+	if rec.Retrieval = a.Retrieval; len(s.Result.Brains) > 1 {
+		rec.Brain = j.Question.Brain
+	}
+	return rec, nil
 }
 
 // Answer returns the stored answer to a question, or its failure.

@@ -38,7 +38,7 @@ func TestStored(t *testing.T) {
 	}
 	defer j.Close()
 	_, path, err = Run(t.Context(), Config{
-		Asker: stored, TopK: 5, Dataset: data, Scorer: pipeline.Grader{Scorer: scorer.Exact{}},
+		Subject: Subject{Records: stored}, TopK: 5, Dataset: data, Scorer: pipeline.Grader{Scorer: scorer.Exact{}},
 		Concurrency: 3, Notes: Notes{Settings: was.Settings},
 	}, j)
 	if err != nil || !strings.HasSuffix(path, "go.rescored.json") {

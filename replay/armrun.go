@@ -97,12 +97,11 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
 		Notes: harness.Notes{UnpricedModel: p.unpricedJudge(), CapUSD: r.books.Cap(), Settings: p.settings(r.arm)},
 	}
-	brains, err := r.brains(filled)
-	if err != nil {
+	var err error
+	if config.Brains, err = r.brains(filled); err != nil {
 		return config, err
 	}
-	config.Notes.Brains = harness.BrainInfos(brains)
-	if err := r.asks(&config, filled, brains); err != nil {
+	if config.Subject, err = r.asked(filled); err != nil {
 		return config, err
 	}
 	return config, r.run.kept.stages(&r.measured, &config, filled, r.pace())

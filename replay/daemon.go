@@ -192,17 +192,16 @@ func (d *daemon) awaitDeath(ctx context.Context) {
 	}
 }
 
-func (d *daemon) asks(c *harness.Config, asked harness.Daemon, reader llm.Provider, filled *ingest.Filled) error {
+func (d *daemon) asked(reader llm.Provider, filled *ingest.Filled) (s harness.Subject, err error) {
 	a, t, err := d.actor(reader, filled)
 	if err != nil {
-		return err
+		return s, err
 	}
 	t.Scenario, t.TopK = result.SearchOnly, 1
-	asked.Answerer = &watch{Answerer: a, probe: t, money: &d.money, outages: &d.outages}
-	asked.Watched = d.session.Started()
-	d.session.NoteForeign(c, d.plan.Style == actor.Full, filled.ByText)
-	c.Asker, c.Embeds = harness.NewDaemon(asked), d.session
-	return nil
+	return harness.Subject{
+		Target: t, Session: d.session, Reads: d.plan.Style == actor.Full, Documents: filled,
+		Answerer: &watch{Answerer: a, probe: t, money: &d.money, outages: &d.outages},
+	}, nil
 }
 
 // actor returns what asks the daemon about filled brains, and the target that it asks.

@@ -63,15 +63,15 @@ func (m *measured) brains(filled *ingest.Filled) ([]dataset.Brain, error) {
 	return m.data.Brains(nil)
 }
 
-// asks has a configuration ask the arm's subject.
-func (m *measured) asks(c *harness.Config, filled *ingest.Filled, brains []dataset.Brain) error {
+// asked returns what answers the arm's questions.
+func (m *measured) asked(filled *ingest.Filled) (harness.Subject, error) {
 	reader, err := m.counted(m.plan.reader, m.plan.Reader, ledger.Actor, m.arm.Name, m.cache.Wrap)
 	if err != nil {
-		return err
+		return harness.Subject{}, err
 	}
-	return m.subject.asks(c, harness.Daemon{
-		Timeout: m.plan.Timeout, TopK: m.plan.TopK, Brains: brains, Documents: filled,
-	}, reader, filled)
+	s, err := m.subject.asked(reader, filled)
+	s.Timeout = m.plan.Timeout
+	return s, err
 }
 
 // scoring returns what scores the arm's answers, also by the references before errata.

@@ -97,7 +97,7 @@ func (r queuedRun) prepare(ctx context.Context, m *measured, j *journal.Journal,
 
 // stages has no lockstep: the queue is in the order of the questions.
 func (r queuedRun) stages(m *measured, c *harness.Config, _ *ingest.Filled, _ pace) error {
-	c.Asker, c.Concurrency = queued{r.Run, m.arm.Name}, len(m.plan.Questions)
+	c.Subject.Records, c.Concurrency = queued{r.Run, m.arm.Name}, len(m.plan.Questions)
 	return nil
 }
 

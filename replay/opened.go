@@ -80,12 +80,13 @@ func (o *openedArm) drive(
 		return rec, err
 	}
 	var last lastRecord
-	config := harness.Config{
-		Dataset: data, Scorer: o.grading(o.score, filled), TopK: o.plan.TopK, Concurrency: 1,
-		Earlier: earlier, Observer: &last,
-	}
-	if err := o.asks(&config, filled, brains); err != nil {
+	subject, err := o.asked(filled)
+	if err != nil {
 		return rec, err
+	}
+	config := harness.Config{
+		Dataset: data, Brains: brains, Subject: subject, Scorer: o.grading(o.score, filled), TopK: o.plan.TopK, Concurrency: 1,
+		Earlier: earlier, Observer: &last,
 	}
 	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
 		return rec, err

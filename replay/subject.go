@@ -21,8 +21,8 @@ type subject interface {
 	program() (id result.DaemonID, build string)
 	// fill makes the brains of haystacks ready, and may be called concurrently. with completes how.
 	fill(ctx context.Context, with func(*ingest.Config), haystacks []string) (*ingest.Filled, error)
-	// asks has a configuration ask it as d says, about what was filled. It may be called concurrently.
-	asks(c *harness.Config, d harness.Daemon, reader llm.Provider, filled *ingest.Filled) error
+	// asked returns what answers about what was filled, with a reader. It may be called concurrently.
+	asked(reader llm.Provider, filled *ingest.Filled) (harness.Subject, error)
 	// report adds what it has to say after the questions to the result of an arm. What it still asks
 	// keeps to p. Nothing is asked afterwards.
 	report(ctx context.Context, res *result.Result, filled *ingest.Filled, p pace) error
@@ -45,10 +45,9 @@ func (baseline) fill(context.Context, func(*ingest.Config), []string) (*ingest.F
 	return &ingest.Filled{}, nil
 }
 
-func (b baseline) asks(c *harness.Config, d harness.Daemon, reader llm.Provider, _ *ingest.Filled) (err error) {
-	d.Answerer, err = actor.New(b.plan.actorConfig(b.arm, reader, nil, nil))
-	c.Asker = harness.NewDaemon(d)
-	return err
+func (b baseline) asked(reader llm.Provider, _ *ingest.Filled) (s harness.Subject, err error) {
+	s.Answerer, err = actor.New(b.plan.actorConfig(b.arm, reader, nil, nil))
+	return s, err
 }
 
 func (baseline) report(context.Context, *result.Result, *ingest.Filled, pace) error { return nil }
@@ -73,8 +72,8 @@ func (d described) fill(
 	return filled, asDaemonError(ctx, err)
 }
 
-func (described) asks(*harness.Config, harness.Daemon, llm.Provider, *ingest.Filled) error {
-	return nil
+func (described) asked(llm.Provider, *ingest.Filled) (harness.Subject, error) {
+	return harness.Subject{}, nil
 }
 
 func (described) report(context.Context, *result.Result, *ingest.Filled, pace) error { return nil }

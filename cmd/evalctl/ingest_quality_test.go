@@ -106,13 +106,13 @@ func measureIngest(t *testing.T, e *target.Endpoint, path string, m ingest.Mode)
 	}
 	const topK = 10
 	res, err := harness.Drive(t.Context(), harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{
-			Answerer: &target.Target{
+		Subject: harness.Subject{
+			Target: &target.Target{
 				Service: e, Brains: filled.Brains, Scenario: result.SearchOnly, Mode: "auto", TopK: topK,
 				Dialect: result.Auto,
 			},
-			TopK: topK, Documents: filled, Timeout: time.Minute,
-		}),
+			Documents: filled, Timeout: time.Minute,
+		},
 		TopK: topK, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: topK}}, Concurrency: 4,
 	}, result.Identity{SDK: "go"})
 	if err != nil {

@@ -4,23 +4,14 @@ import (
 	"bytes"
 
 	"go.yaml.in/yaml/v3"
-
-	"evalctl/harness/result"
 )
 
 // maxFrontMatter is how much of a document is read to find its date, in bytes.
 const maxFrontMatter = 64 << 10
 
-// Date returns the date of a chunk's document as its front matter in the corpus has it: date, or
-// else created_at. It is empty if the document is not in the corpus or has no date there.
-func (k Paths) Date(c result.Chunk) string {
-	for _, name := range []string{c.Path, c.DocumentID} {
-		if data, ok := k[k.Name(name)]; ok {
-			return frontDate(data)
-		}
-	}
-	return ""
-}
+// Date returns the date of the document as its front matter has it: date, or else created_at. It is
+// empty if there is none.
+func (d Doc) Date() string { return frontDate(d.Data) }
 
 // frontDate returns the date in the front matter of a Markdown document, as it is written.
 func frontDate(data []byte) string {

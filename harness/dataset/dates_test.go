@@ -1,13 +1,9 @@
 package dataset
 
-import (
-	"testing"
+import "testing"
 
-	"evalctl/harness/result"
-)
-
-func TestDateOfAChunk(t *testing.T) {
-	paths := Paths{
+func TestDate(t *testing.T) {
+	docs := map[string][]byte{
 		"a.md":     []byte("---\ntitle: A\ndate: 2025-03-14 # a day\n---\ndate: 2024-01-01\n"),
 		"b.md":     []byte("--- \r\ncreated_at: \"2025-03-14T09:00:00Z\"\r\n...\r\n"),
 		"none.md":  []byte("date: 2025-03-14\n"),
@@ -17,14 +13,11 @@ func TestDateOfAChunk(t *testing.T) {
 		"empty.md": nil,
 	}
 	for name, want := range map[string]string{
-		"a.md": "2025-03-14", "raw/documents/b.md": "2025-03-14T09:00:00Z", "brain/x/open.md": "2025-03-14",
-		"none.md": "", "list.md": "", "bad.md": "", "empty.md": "", "other.md": "",
+		"a.md": "2025-03-14", "b.md": "2025-03-14T09:00:00Z", "open.md": "2025-03-14",
+		"none.md": "", "list.md": "", "bad.md": "", "empty.md": "",
 	} {
-		if got := paths.Date(result.Chunk{Path: name}); got != want {
+		if got := (Doc{Data: docs[name]}).Date(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-		if got := paths.Date(result.Chunk{DocumentID: name}); got != want {
-			t.Errorf("id %s: %q, want %q", name, got, want)
 		}
 	}
 }

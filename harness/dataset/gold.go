@@ -31,7 +31,7 @@ func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 	paths := PathsByBrain(brains)
 	for _, b := range brains {
 		if b.Changes {
-			paths[b.Name] = PathsOf(slices.Concat(b.Docs, d.Written(b.Name)))
+			paths[b.Name] = PathsOf(d.Versions(b.Name, b.Docs))
 		}
 	}
 	inQuestion := result.Warning{Kind: "answer_in_question"}

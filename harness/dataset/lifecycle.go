@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -151,24 +152,59 @@ func (d Dataset) Steps(brain string, after, before int) []Step {
 	return steps
 }
 
-// Written returns the documents that operations write to a brain, at any time, as they write them.
-func (d Dataset) Written(brain string) []Doc {
-	var docs []Doc
+// Versions returns what a brain contains at any time whose corpus has docs: these, and each document
+// that an operation writes or renames, as it is afterwards. It is nil if docs is and nothing is
+// written.
+func (d Dataset) Versions(brain string, docs []Doc) []Doc {
+	versions := slices.Clip(docs)
+	contents := corpusOf(brain, docs)
 	if d.lifecycle == nil {
-		return nil
+		return versions
 	}
 	for _, s := range d.lifecycle.steps {
+		if d.lifecycle.isolated {
+			contents = corpusOf(brain, docs)
+		}
 		for _, o := range s.Before {
-			switch {
-			case o.In(s.Brain) != brain || o.Path == "":
-			case o.To != "":
-				docs = append(docs, Doc{Path: o.To, Brain: brain})
-			default:
-				docs = append(docs, Doc{Path: o.Path, Brain: brain, Data: o.Document()})
+			if o.In(s.Brain) != brain {
+				continue
+			}
+			_ = contents.Apply(brain, o) // reading the dataset has ruled out an error
+			path := cmp.Or(o.To, o.Path)
+			if text, ok := contents.shelf(brain).docs[path]; ok {
+				versions = append(versions, Doc{Path: path, Brain: brain, Data: []byte(text)})
 			}
 		}
 	}
-	return docs
+	return versions
+}
+
+// DocumentAt returns the document at a path of a question's brain as it is when the question is asked.
+// The brain's corpus has docs. ok is false if there is none.
+func (d Dataset) DocumentAt(q Question, docs []Doc, path string) (data []byte, ok bool) {
+	contents := corpusOf(q.Brain, docs)
+	steps := []Step{{Brain: q.Brain, Before: q.Before}}
+	if d.Changes(q.Brain) && !d.Isolated() {
+		steps = append(d.Steps(q.Brain, 0, q.Line), steps...)
+	}
+	for _, s := range steps {
+		for _, o := range s.Before {
+			if o.In(s.Brain) == q.Brain {
+				_ = contents.Apply(q.Brain, o)
+			}
+		}
+	}
+	text, ok := contents.shelf(q.Brain).docs[path]
+	return []byte(text), ok
+}
+
+// corpusOf returns a brain that contains the documents of the corpus. Any other document that an
+// operation needs is assumed to be there, because the corpus may not be known.
+func corpusOf(brain string, docs []Doc) *Contents {
+	c := NewContents()
+	c.assume = func(string, string) {}
+	c.AddDocs(brain, docs)
+	return c
 }
 
 // checkWants returns errors for operations on documents that neither an operation nor the corpus has.

@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
-	"evalctl/scorer"
 )
 
 // DefaultSettle is how long a service may take until it finds what was written, and no longer finds
@@ -48,7 +46,6 @@ type Run struct {
 	Config
 
 	docs  map[string][]dataset.Doc // of the corpus, by brain
-	paths map[string]dataset.Paths // of the corpus and of operations, by brain
 	nonce string                   // makes the names of this run's brains its own
 
 	mu     sync.Mutex
@@ -76,15 +73,11 @@ func New(c Config) *Run {
 	random := make([]byte, 3)
 	_, _ = rand.Read(random) // it never fails
 	r := &Run{
-		Config: c, docs: map[string][]dataset.Doc{}, paths: map[string]dataset.Paths{},
-		nonce: hex.EncodeToString(random),
+		Config: c, docs: map[string][]dataset.Doc{}, nonce: hex.EncodeToString(random),
 		freed: make(chan struct{}), asking: map[place]turn{}, groups: map[string]*group{},
 	}
 	for _, b := range c.Brains {
 		r.docs[b.Name] = b.Docs
-		if written := c.Dataset.Written(b.Name); b.Docs != nil || written != nil {
-			r.paths[b.Name] = dataset.PathsOf(slices.Concat(b.Docs, written))
-		}
 	}
 	return r
 }
@@ -155,12 +148,6 @@ func (r *Run) end(p place) {
 	delete(r.asking, p)
 	close(r.freed)
 	r.freed = make(chan struct{})
-}
-
-// Documents implements harness.Documents with the documents of the corpus and those that operations
-// write.
-func (r *Run) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
-	return r.paths[q.Brain].Documents(c, gold)
 }
 
 // Health returns an error unless the service is alive.

@@ -19,7 +19,6 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/launch"
-	"evalctl/harness/lifecycle"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -82,50 +81,34 @@ func open(t *testing.T, fault string) *harness.Session {
 	return session
 }
 
-// measure asks the questions of a dataset and returns their records by id and repeat. A session that
-// may not be restarted is one that somebody else has started.
-func measure(t *testing.T, session *harness.Session, d dataset.Dataset, restart bool) map[string]result.Record {
+// measure asks the questions of a dataset and returns their records by id and repeat.
+func measure(t *testing.T, session *harness.Session, d dataset.Dataset) map[string]result.Record {
 	t.Helper()
 	ctx, stop := session.Watch(t.Context())
 	defer stop()
 	var seen records
-	config, run := configOf(t, session, d, restart, &seen)
-	if _, err := harness.Drive(ctx, config, result.Identity{Scenario: result.AskBasic}); err != nil {
+	if _, err := harness.Drive(ctx, configOf(t, session, d, &seen), result.Identity{Scenario: result.AskBasic}); err != nil {
 		t.Fatal(err)
 	}
-	run.Close(t.Context())
 	return seen.byID()
 }
 
 // configOf returns a run of the questions of a dataset.
-func configOf(
-	t *testing.T, session *harness.Session, d dataset.Dataset, restart bool, seen pipeline.Observer,
-) (harness.Config, *lifecycle.Run) {
+func configOf(t *testing.T, session *harness.Session, d dataset.Dataset, seen pipeline.Observer) harness.Config {
 	t.Helper()
 	brains, err := d.Brains(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := &target.Target{
-		Service: session.Service(), Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
-	}
-	c := lifecycle.Config{Dataset: d, Brains: brains, Target: asked, Settle: 100 * time.Millisecond}
-	if restart {
-		c.Restart = func(ctx context.Context) (target.Service, error) {
-			if err := session.Restart(ctx); err != nil {
-				return nil, err
-			}
-			return session.Service(), nil
-		}
-	}
-	run := lifecycle.New(c)
 	return harness.Config{
-		Dataset: d, TopK: 5, Concurrency: 4, Pace: run, Observer: seen,
-		Asker: run.Around(harness.NewDaemon(harness.Daemon{
-			Answerer: run, Timeout: time.Minute, TopK: 5, Brains: harness.Asked(brains), Documents: run, Watched: true,
-		})),
-		Scorer: pipeline.Grader{Scorer: scorer.Exact{}},
-	}, run
+		Dataset: d, Brains: brains, TopK: 5, Concurrency: 4, Observer: seen, Scorer: pipeline.Grader{Scorer: scorer.Exact{}},
+		Subject: harness.Subject{
+			Session: session, Timeout: time.Minute, Settle: 100 * time.Millisecond,
+			Target: &target.Target{
+				Service: session.Service(), Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+			},
+		},
+	}
 }
 
 // byID returns the records by id and repeat.
@@ -193,7 +176,7 @@ func TestFaultsFailTheirFamily(t *testing.T) {
 		for _, fault := range append([]string{"no fault"}, families...) {
 			t.Run(fault, func(t *testing.T) {
 				t.Parallel()
-				records := measure(t, open(t, fault), d, true)
+				records := measure(t, open(t, fault), d)
 				mu.Lock()
 				defer mu.Unlock()
 				found[fault] = records
@@ -238,7 +221,7 @@ func TestLeaksHavePlaces(t *testing.T) {
 		`{"op":"put","path":"lock.md","text":"The lock has one of the codes, 9922."},{"op":"delete","path":"gate.md"}]}`
 	d := written(t, dataset.Options{}, question)
 	places := func(fault string) map[result.Place]bool {
-		r := measure(t, open(t, fault), d, true)["q"]
+		r := measure(t, open(t, fault), d)["q"]
 		if r.Outcome != result.Scored || *r.Score != 0 || r.Passed || r.Reason == "" {
 			t.Errorf("%s: %s, score %v, reason %q", fault, r.Outcome, r.Score, r.Reason)
 		}
@@ -265,7 +248,15 @@ func TestWhatATargetLacks(t *testing.T) {
 	}
 	d := written(t, dataset.Options{}, line("plain", ""), line("renamed", `,{"op":"rename","path":"a.md","to":"b.md"}`),
 		line("talk", `,{"op":"message","session":"s","text":"hello"}`), line("restarted", `,{"op":"restart"}`))
-	got := measure(t, open(t, "operations"), d, false)
+	started := open(t, "operations")
+	session, err := harness.Open(t.Context(), harness.SessionConfig{ // which does not own the process
+		Endpoint: started.Service().URL(), UserAgent: "test", Concurrency: 4,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	got := measure(t, session, d)
 	for id, want := range map[string]result.Outcome{
 		"plain": result.Scored, "renamed": result.NotMeasurable, "talk": result.NotMeasurable, "restarted": result.NotMeasurable,
 	} {
@@ -287,7 +278,7 @@ func TestOrderOfSharedBrains(t *testing.T) {
 		"on its own": {Isolated: true, Selection: dataset.Selection{IDs: []string{"q0", "q3", "q5"}}},
 	} {
 		d := written(t, o, lines...)
-		got := measure(t, session, d, true)
+		got := measure(t, session, d)
 		if len(got) != d.Planned() {
 			t.Errorf("%s: %d of %d questions", name, len(got), d.Planned())
 		}
@@ -337,15 +328,13 @@ func TestResume(t *testing.T) {
 	}
 	defer j.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	config, _ := configOf(t, session, d, true, &stopping{after: 2, stop: cancel})
+	config := configOf(t, session, d, &stopping{after: 2, stop: cancel})
 	if _, _, err = harness.Run(ctx, config, j); err == nil || j.Finished() == 0 || j.Finished() == d.Planned() {
 		t.Fatalf("%d questions finished, %v", j.Finished(), err)
 	}
 	before := j.Finished()
 	var seen records
-	config, run := configOf(t, session, d, true, &seen)
-	res, _, err := harness.Run(t.Context(), config, j)
-	run.Close(t.Context())
+	res, _, err := harness.Run(t.Context(), configOf(t, session, d, &seen), j)
 	if err != nil || res.Resumed != before || res.Passed != d.Planned() {
 		t.Errorf("%d resumed, %d of %d passed, %v", res.Resumed, res.Passed, res.Total, err)
 	}

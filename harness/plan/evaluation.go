@@ -10,7 +10,6 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
-	"evalctl/harness/lifecycle"
 	"evalctl/harness/mapping"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
@@ -18,7 +17,6 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
-	"evalctl/scorer"
 )
 
 // Evaluation is a run on a daemon that is healthy.
@@ -201,10 +199,6 @@ func (e *Evaluation) measure(ctx context.Context, o pipeline.Observer) (*harness
 	}
 	config := e.config()
 	config.Scorer, config.Observer = pipeline.Grader{Scorer: sc}, o
-	if e.run.Dataset.Lifecycle() {
-		live := e.live(&config, sc)
-		defer live.Close(context.Background())
-	}
 	return harness.Measure(ctx, config, e.Journal)
 }
 
@@ -215,19 +209,16 @@ func (e *Evaluation) config() harness.Config {
 	settings.Concurrency, settings.TimeoutSeconds = r.Concurrency, r.Timeout.Seconds()
 	settings.ClusterTag, settings.DaemonEnv = r.Questions.Cluster, r.DaemonEnv
 	config := harness.Config{
-		TopK: r.TopK, Dataset: r.Dataset, Concurrency: r.Concurrency,
+		TopK: r.TopK, Dataset: r.Dataset, Brains: r.Brains, Concurrency: r.Concurrency,
 		RequireMode: r.RequireMode, MaxFailures: r.MaxFailures, RetryErrors: r.RetryErrors, KeepForRetry: true,
-		Embeds: e.session,
+		Subject: harness.Subject{Target: e.asked, Session: e.session, Timeout: r.Timeout},
 		Notes: harness.Notes{
-			Brains: harness.BrainInfos(r.Brains), CapUSD: r.Cap, Warnings: r.Gold.Warnings,
+			CapUSD: r.Cap, Warnings: r.Gold.Warnings,
 			ReaderPrices: r.readerPrices(), Settings: settings, OwnQuestions: e.Journal.OwnQuestions(),
 			EmbedPrices: r.Prices, EmbedDate: r.listDate(),
 			Baseline: r.Baseline.Against(r.Identity(e.session.ID())),
 		},
 	}
-	e.session.Ask(&config, harness.Daemon{
-		Answerer: e.asked, Timeout: r.Timeout, TopK: r.TopK, Brains: r.Brains, Watched: e.session.Started(),
-	})
 	if r.Judging != nil {
 		config.Paid, config.Notes.UnpricedModel = true, r.Judging.UnpricedModel()
 		config.Notes.PricesDate = r.Judging.PricesDate()
@@ -260,27 +251,4 @@ func (r *Run) listDate() string {
 		return ""
 	}
 	return llm.PricesDate
-}
-
-// live lets what happens before questions happen. The caller closes it when the last question has
-// been asked.
-func (e *Evaluation) live(config *harness.Config, sc scorer.Scorer) *lifecycle.Run {
-	r := e.run
-	run := lifecycle.New(lifecycle.Config{
-		Dataset: r.Dataset, Brains: r.Brains, Target: e.asked,
-		Skips: func(q dataset.Question) bool { return errors.Is(sc.Check(q.Item()), scorer.ErrNoGold) },
-	})
-	if e.session.Started() {
-		run.Restart = func(ctx context.Context) (target.Service, error) {
-			if err := e.session.Restart(ctx); err != nil {
-				return nil, err
-			}
-			return e.session.Service(), nil
-		}
-	}
-	config.Asker = run.Around(harness.NewDaemon(harness.Daemon{
-		Answerer: run, Timeout: r.Timeout, TopK: r.TopK, Brains: harness.Asked(r.Brains), Documents: run, Watched: e.session.Started(),
-	}))
-	config.Pace = run
-	return run
 }

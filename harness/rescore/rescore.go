@@ -215,10 +215,10 @@ func (r *Rescoring) Run(
 	settings.TimeoutSeconds, settings.ClusterTag = was.Settings.TimeoutSeconds, was.Settings.ClusterTag
 	settings.DaemonEnv = was.Settings.DaemonEnv
 	config := harness.Config{
-		Asker: r.Stored, TopK: r.options.TopK, Dataset: r.Data, Concurrency: settings.Concurrency, Observer: o,
+		Subject: harness.Subject{Records: r.Stored}, TopK: r.options.TopK, Dataset: r.Data, Concurrency: settings.Concurrency, Observer: o,
 		Notes: harness.Notes{
 			Brains: was.Brains, CapUSD: limit, Settings: settings,
-			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Imported: was.Imported,
+			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Imported: was.Imported, Mapped: was.Mapped,
 		},
 	}
 	config.Notes.Embeddings = was.Embeddings

@@ -166,14 +166,9 @@ func (s *Sweep) cell(ctx context.Context, cell *result.Cell) error {
 	config := harness.Config{
 		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
 		Dataset: s.Input.Dataset, Concurrency: s.Settings.Concurrency, Observer: cellObserver{s.Observer, cell},
-		Notes: harness.Notes{
-			Brains: harness.BrainInfos(s.Input.Brains), Warnings: gold.Warnings, Settings: s.Settings,
-		},
+		Brains: s.Input.Brains, Subject: harness.Subject{Target: s.target(*cell), Session: s.Session, Timeout: s.timeout()},
+		Notes: harness.Notes{Warnings: gold.Warnings, Settings: s.Settings},
 	}
-	s.Session.Ask(&config, harness.Daemon{
-		Answerer: s.target(*cell), Timeout: s.timeout(), TopK: cell.TopK, Brains: s.Input.Brains,
-		Watched: s.Session.Started(),
-	})
 	cell.Result, err = harness.Drive(ctx, config, id)
 	if err != nil {
 		s.Observer.End(nil)

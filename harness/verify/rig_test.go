@@ -107,8 +107,8 @@ func runFile(tb testing.TB, n, stopAt int, sc scorer.Scorer) string {
 		tb.Fatal(err)
 	}
 	_, path, err := harness.Run(tb.Context(), harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{Answerer: daemon{stopAt}, Timeout: time.Minute, TopK: 2}),
-		TopK:  2, Dataset: d, Scorer: pipeline.Grader{Scorer: sc}, Concurrency: 1,
+		Subject: harness.Subject{Answerer: daemon{stopAt}, Timeout: time.Minute},
+		TopK:    2, Dataset: d, Scorer: pipeline.Grader{Scorer: sc}, Concurrency: 1,
 		Notes: harness.Notes{
 			Brains: []result.BrainInfo{{ID: "eval", Questions: n}},
 			Settings: result.Settings{

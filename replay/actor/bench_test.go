@@ -42,8 +42,8 @@ func drive(tb testing.TB, a *Actor, n int) (result.Result, time.Duration) {
 	}
 	start := time.Now()
 	res, err := harness.Drive(tb.Context(), harness.Config{
-		Asker: harness.NewDaemon(harness.Daemon{Answerer: a, TopK: 2, Documents: paths{}, Timeout: time.Minute}),
-		TopK:  2, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 16,
+		Subject: harness.Subject{Answerer: a, Documents: paths{}, Timeout: time.Minute},
+		TopK:    2, Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 16,
 	}, result.Identity{Scenario: result.RetrieveOnly, TopK: 2})
 	took := time.Since(start)
 	if err != nil || res.Passed != n {

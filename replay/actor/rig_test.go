@@ -159,6 +159,9 @@ func numbered(notes []note) []string {
 // paths are the harness.Documents of byPath.
 type paths struct{}
 
+func (paths) Date(dataset.Question, result.Chunk) string { return "" }
+func (paths) ByText() int                                { return 0 }
+
 func (paths) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
 	return byPath(q, c, gold)
 }

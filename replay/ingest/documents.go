@@ -18,7 +18,9 @@ type contents struct {
 	haystack string
 	// paths are those of the documents, without their texts. They are nil if the documents are not
 	// known.
-	paths                         dataset.Paths
+	paths dataset.Paths
+	dates map[string]string // of the documents that have one, by path
+
 	sessions, messages, documents int
 }
 
@@ -26,13 +28,13 @@ type contents struct {
 func (f *filler) keep(h source.Haystack) error {
 	k := &contents{haystack: h.ID, sessions: len(h.Sessions)}
 	if h.Sessions != nil || h.Docs != nil {
-		k.paths = dataset.Paths{}
+		k.paths, k.dates = dataset.Paths{}, map[string]string{}
 	}
 	for _, d := range h.Docs {
-		k.paths[d.Path] = nil
+		k.add(d.Path, d.Date())
 	}
 	for _, s := range h.Sessions {
-		k.paths[s.Path] = nil
+		k.add(s.Path, s.Date)
 		k.messages += len(messagesOf(s))
 	}
 	k.documents = len(k.paths)
@@ -52,6 +54,14 @@ func (f *filler) keep(h source.Haystack) error {
 	}
 	f.filled.haystacks[h.Brain] = k
 	return nil
+}
+
+// add adds the name of a document and its date.
+func (k *contents) add(path, date string) {
+	k.paths[path] = nil
+	if date != "" {
+		k.dates[path] = date
+	}
 }
 
 // Documents returns the session documents (source.Session.Path) to which a chunk belongs, as
@@ -91,6 +101,18 @@ func (f *Filled) Documents(
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Date implements harness.Documents.
+func (f *Filled) Date(q dataset.Question, c result.Chunk) string {
+	if k := f.haystacks[q.Brain]; k != nil {
+		for _, name := range f.names(q.Brain, c) {
+			if date := k.dates[name]; date != "" {
+				return date
+			}
+		}
+	}
+	return ""
 }
 
 // containing returns the gold documents that contain the text of a chunk, which must have some words

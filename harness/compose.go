@@ -1,0 +1,120 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/lifecycle"
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/scorer"
+)
+
+// Subject is what answers the questions of an experiment: a memory service, a reader, or a reader
+// that uses a memory service. Records are answers that are not asked for here.
+type Subject struct {
+	// Target is a memory service, nil if there is none. It answers unless Answerer is set.
+	Target *target.Target
+	// Session has the service, nil for one that is not in a session.
+	Session *Session
+	// Answerer answers in place of Target, for which it may search.
+	Answerer Answerer
+	// Reads is set if the service writes the answers, although Answerer is set.
+	Reads bool
+	// Documents finds the documents of passages, nil for a Corpus of the questions.
+	Documents Documents
+	// Timeout limits one question, all attempts included.
+	Timeout time.Duration
+	// Settle is how long a service may take to find what operations write, 0 for
+	// lifecycle.DefaultSettle.
+	Settle time.Duration
+
+	// Records, if set, returns the records instead: those of stored answers, or of questions that
+	// other processes ask.
+	Records pipeline.Asker
+}
+
+// compose sets the stages that ask the questions. Everything that asks is made here. The caller
+// calls end once no further question is asked.
+func (r *runner) compose() (end func(), err error) {
+	s, end := &r.cfg.Subject, func() {}
+	if s.Documents == nil && s.Records == nil {
+		s.Documents = NewCorpus(r.cfg.Dataset, r.cfg.Brains, s.Session.mapped() != nil)
+	}
+	if s.Session.mapped() != nil {
+		r.noteMapped()
+	}
+	asker := s.Records
+	if asker == nil {
+		if asker, end, err = r.asker(); err != nil {
+			return nil, err
+		}
+	}
+	if r.cfg.RequireMode != "" {
+		asker = moded{asker, r.cfg.RequireMode}
+	}
+	r.asked = asker
+	return end, nil
+}
+
+// asker returns what asks a subject that can be asked.
+func (r *runner) asker() (pipeline.Asker, func(), error) {
+	s := r.cfg.Subject
+	d := &daemon{
+		answerer: s.Answerer, timeout: s.Timeout, topK: r.cfg.TopK, documents: s.Documents,
+		several: len(Asked(r.cfg.Brains)) > 1, watched: s.Session != nil && s.Session.Started(),
+	}
+	if s.Answerer == nil {
+		d.answerer = s.Target
+	}
+	if !r.cfg.Dataset.Lifecycle() {
+		return d, func() {}, nil
+	}
+	if s.Answerer != nil {
+		return nil, nil, errors.New("questions before which something happens to their brains can only be asked of a memory " +
+			"service that answers them by itself; run them with evalctl run")
+	}
+	life := r.lifecycle()
+	d.answerer = life
+	r.paces = append(r.paces, life)
+	return life.Around(d), func() { life.Close(context.Background()) }, nil
+}
+
+// lifecycle returns what happens to brains before questions.
+func (r *runner) lifecycle() *lifecycle.Run {
+	s := r.cfg.Subject
+	c := lifecycle.Config{Dataset: r.cfg.Dataset, Brains: r.cfg.Brains, Target: s.Target, Settle: s.Settle}
+	if r.cfg.Scorer != nil {
+		c.Skips = func(q dataset.Question) bool { return errors.Is(r.cfg.Scorer.Check(q.Item()), scorer.ErrNoGold) }
+	}
+	if s.Session != nil && s.Session.Started() {
+		c.Restart = func(ctx context.Context) (target.Service, error) {
+			if err := s.Session.Restart(ctx); err != nil {
+				return nil, err
+			}
+			return s.Session.Service(), nil
+		}
+	}
+	return lifecycle.New(c)
+}
+
+// noteMapped has the result say how a service that a mapping describes was used.
+func (r *runner) noteMapped() {
+	s := r.cfg.Subject
+	m := s.Session.mapped()
+	reads := s.Reads || s.Answerer == nil && s.Target.Scenario.Reads()
+	r.mapped = func() *result.Mapped {
+		seen := m.Seen()
+		if s.Documents != nil {
+			seen.ByText = s.Documents.ByText()
+		}
+		if reads {
+			seen.NotMeasurable[result.Passages] = "the call that answers does not say what the answer rests on"
+		}
+		return &seen
+	}
+	r.cfg.Notes.Warnings = append(ForeignWarnings(m.Seen(), r.cfg.Dataset.Planned()), r.cfg.Notes.Warnings...)
+}
