@@ -185,7 +185,7 @@ func metricsOf(r *result.QuestionRetrieval, topK int) result.Metrics {
 	for _, g := range r.Gold {
 		expected = append(expected, g.Path)
 	}
-	sum.Add(result.Record{Outcome: result.Scored, ExpectedPaths: expected, Retrieval: r})
+	sum.Add(result.Record{Outcome: result.Scored, ExpectedPaths: expected, Reply: result.Reply{Retrieval: r}})
 	var res result.Result
 	sum.Fill(&res)
 	sum.Judge(&res)

@@ -73,7 +73,7 @@ func TestRequiredModeOfAResumedRun(t *testing.T) {
 	d := openDataset(t, writeDataset(t, 3))
 	cfg := setUp(t, s, d, t.TempDir())
 	q := dataset.Question{ID: "q1", Question: "question 1", Line: 2}
-	r := pipeline.NewRecord(q, target.Answer{Text: "a", EffectiveMode: "semantic", Attempts: 1}, nil)
+	r := pipeline.NewRecord(q, target.Answer{Reply: result.Reply{Answer: "a", EffectiveMode: "semantic", Attempts: 1}}, nil)
 	graded := r.Graded(scorer.Verdict{Scored: true})
 	if err := cfg.Journal.Append(
 		journal.Entry{Kind: journal.KindAnswer, Record: &r},

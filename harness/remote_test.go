@@ -118,7 +118,8 @@ func TestEarlierTries(t *testing.T) {
 		Dataset: d, Scorer: pipeline.Grader{Scorer: scorer.Exact{}}, Concurrency: 1, TopK: 1, Observer: &seen,
 		Earlier: map[int]result.Record{
 			0: {ID: "a", Question: "A?", Outcome: result.Errored, Error: &result.Failure{Kind: result.KindTransport}},
-			1: {ID: "b", Question: "B?", Expected: []string{"yes"}, Answer: "yes, earlier", Outcome: result.Unscored, JudgeUnanswered: true},
+			1: {ID: "b", Question: "B?", Expected: []string{"yes"},
+				Reply: result.Reply{Answer: "yes, earlier"}, Outcome: result.Unscored, JudgeUnanswered: true},
 		},
 	}
 	res, err := harness.Drive(t.Context(), cfg, result.Identity{})
@@ -147,7 +148,7 @@ type counter struct{ n int }
 
 func (c *counter) Ask(context.Context, dataset.Question, time.Duration) (target.Answer, error) {
 	c.n++
-	return target.Answer{Text: "yes, now"}, nil
+	return target.Answer{Reply: result.Reply{Answer: "yes, now"}}, nil
 }
 
 func (c *counter) Health(context.Context) error { return nil }

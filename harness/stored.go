@@ -2,15 +2,12 @@ package harness
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
-	"evalctl/harness/target"
 )
 
 // Stored is a pipeline.Asker that returns the answers of a result file, so that they can be scored again
@@ -90,56 +87,27 @@ func (s *Stored) Questions() []dataset.Question {
 
 // Ask implements pipeline.Asker.
 func (s *Stored) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
-	a, err := s.Answer(j.Question)
-	f, failed := target.AsFailure(err)
-	if err != nil && !failed {
-		return result.Record{}, err
+	was, err := s.Record(j.Question)
+	if err != nil {
+		return was, err
 	}
-	rec := pipeline.NewRecord(j.Question, a, f)
-	if rec.Retrieval = a.Retrieval; len(s.Result.Brains) > 1 {
-		rec.Brain = j.Question.Brain
+	rec := pipeline.Unscored(j.Question, was.Reply)
+	rec.Citations = slices.Clone(rec.Citations)
+	switch was.Outcome {
+	case result.Errored:
+		rec.Outcome, rec.Error = was.Outcome, was.Error
+	case result.NotMeasurable:
+		rec.Outcome, rec.Reason = was.Outcome, was.Reason
 	}
+	rec.Brain = was.Brain
 	return rec, nil
 }
 
-// Answer returns the stored answer to a question, or its failure.
-func (s *Stored) Answer(q dataset.Question) (target.Answer, error) {
+// Record returns the record of a question in the file.
+func (s *Stored) Record(q dataset.Question) (result.Record, error) {
 	i, ok := s.byID[storedID{q.ID, q.Repeat}]
 	if !ok {
-		return target.Answer{}, fmt.Errorf("question %q has no stored answer", q.ID)
+		return result.Record{}, fmt.Errorf("question %q has no stored answer", q.ID)
 	}
-	r := s.records[i]
-	a := target.Answer{
-		Text: r.Answer, Citations: slices.Clone(r.Citations), Retrieved: r.Retrieved, Retrieval: r.Retrieval,
-		EffectiveMode: r.EffectiveMode, Fusion: r.Fusion, Model: r.Model, PromptSHA256: r.PromptSHA256, Usage: r.Usage,
-		Latency: duration(r.LatencyMS), Timeline: r.Timeline, Attempts: r.Attempts, Failed: r.Failed,
-		Actor: r.Actor, DeepRank: r.DeepRank, Leaks: r.Leaks, Untimed: r.Untimed,
-	}
-	if r.Outcome == result.NotMeasurable {
-		a.Lacks = r.Reason
-	}
-	if a.Citations == nil {
-		a.Citations = []json.RawMessage{}
-	}
-	if felt := r.Felt(); felt != nil {
-		a.Waited = duration(*felt) - a.Latency
-	}
-	if r.FirstDeltaMS != nil {
-		a.FirstDelta = duration(*r.FirstDeltaMS)
-	}
-	if r.SearchMS != nil {
-		a.Search = duration(*r.SearchMS)
-	}
-	if r.Error != nil {
-		if r.Retrieval == nil {
-			a.Retrieved = nil // an empty list does not say whether one came
-		}
-		return a, &target.Failure{Failure: *r.Error}
-	}
-	return a, nil
-}
-
-// duration converts milliseconds, which records have rounded to microseconds.
-func duration(ms float64) time.Duration {
-	return time.Duration(ms*1000+0.5) * time.Microsecond
+	return s.records[i], nil
 }

@@ -77,16 +77,15 @@ func TestFelt(t *testing.T) {
 		waited time.Duration
 		want   *float64
 	}{{0, nil}, {100 * time.Nanosecond, nil}, {3 * time.Second, new(3012.345)}} {
-		a := target.Answer{Attempts: 2, Latency: 12345 * time.Microsecond, Waited: c.waited}
+		a := target.Answer{Reply: result.Reply{Attempts: 2}, Latency: 12345 * time.Microsecond, Waited: c.waited}
 		r := pipeline.NewRecord(q, a, nil)
 		if diff := cmp.Diff(c.want, r.FeltMS); diff != "" || r.LatencyMS != 12.345 {
 			t.Errorf("%v: latency %v, felt %s", c.waited, r.LatencyMS, diff)
 		}
 		s := &Stored{records: []result.Record{r}, byID: map[storedID]int{{id: "a"}: 0}}
-		kept, err := s.Answer(q)
-		again := pipeline.NewRecord(q, kept, nil)
-		if err != nil || *again.Felt() != *r.Felt() || kept.Latency != a.Latency {
-			t.Errorf("%v: kept %v and %v, %v", c.waited, kept.Latency, kept.Waited, err)
+		again, err := s.Ask(t.Context(), pipeline.Job{Question: q})
+		if diff := cmp.Diff(r, again); diff != "" || err != nil {
+			t.Errorf("%v: %v %s", c.waited, err, diff)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Durati
 	case failed && f.Status != http.StatusNotFound && !refused:
 		return a, err
 	}
-	if !failed && a.Text != "" && len(a.Retrieved) > 0 {
+	if !failed && a.Answer != "" && len(a.Retrieved) > 0 {
 		w.sourced.Store(true)
 	}
 	if restarted := w.answered(began, refused); !restarted && !failed {

@@ -50,9 +50,9 @@ var refusal = result.Failure{Kind: result.KindTransport, Message: "dial tcp: con
 // run.
 func TestWatch(t *testing.T) {
 	const there, gone, empty = `{"chunks": [{"chunk_id": "c", "score": 1}]}`, `{"code": "not_found"}`, `{"chunks": []}`
-	answered := target.Answer{Text: "Blue.", Attempts: 1}
-	retried := target.Answer{Text: "Blue.", Attempts: 2, Failed: []result.Failure{refusal}}
-	slow := target.Answer{Text: "Blue.", Attempts: 2, Failed: []result.Failure{{Kind: result.KindTransport, Message: "EOF"}}}
+	answered := target.Answer{Reply: result.Reply{Answer: "Blue.", Attempts: 1}}
+	retried := target.Answer{Reply: result.Reply{Answer: "Blue.", Attempts: 2, Failed: []result.Failure{refusal}}}
+	slow := target.Answer{Reply: result.Reply{Answer: "Blue.", Attempts: 2, Failed: []result.Failure{{Kind: result.KindTransport, Message: "EOF"}}}}
 	failure := func(f result.Failure) error { return &target.Failure{Failure: f} }
 	for name, tt := range map[string]struct {
 		answer   target.Answer
@@ -93,7 +93,7 @@ func TestWatchCountsOnce(t *testing.T) {
 	w := &watch{money: &gateway.Gates{}, outages: &outages{}, probe: searching(t, 200, `{"chunks": [{"chunk_id": "c", "score": 1}]}`), Answerer: scripted{func() (target.Answer, error) {
 		all.Done()
 		all.Wait()
-		return target.Answer{Failed: []result.Failure{refusal}}, nil
+		return target.Answer{Reply: result.Reply{Failed: []result.Failure{refusal}}}, nil
 	}}}
 	for range 2 {
 		var asked sync.WaitGroup

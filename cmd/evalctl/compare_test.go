@@ -35,11 +35,9 @@ func writeCompared(t *testing.T, path, sdk string, slow float64, failed ...int) 
 	res := resulttest.File{Result: result.Result{SDK: sdk, ScorerName: "judge", Identity: id, EffectiveModes: map[string]int{"bm25": 50}, Planned: 50}}
 	for i := range 50 {
 		r := result.Record{
-			ID: fmt.Sprintf("q-%03d", i), Question: "<b>What</b> is `this` | that?", Reference: "it", Answer: "it is. It is of " + sdk,
-			Outcome: result.Scored, Passed: true, Score: new(0.9), Tags: []string{"fact", `=HYPERLINK("x")`}, Attempts: 1,
-			LatencyMS: slow * float64(500+10*i) * (1 + float64(i%7)*(slow-1)/20), FirstDeltaMS: new(slow * float64(100+i) * (1 + float64(i%5)*(slow-1)/20)), Line: i + 1, ExpectedPaths: []string{"a.md"},
-			Retrieved: []result.Chunk{{Path: "raw/documents/a.md", Score: 2, Text: "\x1b[31mred"}, {Path: "b.md", Score: 1, Text: "other"}},
-			Retrieval: &result.QuestionRetrieval{Documents: 2, Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}, Recall: 1, NDCG: 1 - float64(i%3)*slow/10, ReciprocalRank: 1, AveragePrecision: 1},
+			ID: fmt.Sprintf("q-%03d", i), Question: "<b>What</b> is `this` | that?", Reference: "it",
+			Reply:   result.Reply{Answer: "it is. It is of " + sdk, Attempts: 1, LatencyMS: slow * float64(500+10*i) * (1 + float64(i%7)*(slow-1)/20), FirstDeltaMS: new(slow * float64(100+i) * (1 + float64(i%5)*(slow-1)/20)), Retrieved: []result.Chunk{{Path: "raw/documents/a.md", Score: 2, Text: "\x1b[31mred"}, {Path: "b.md", Score: 1, Text: "other"}}, Retrieval: &result.QuestionRetrieval{Documents: 2, Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}, Recall: 1, NDCG: 1 - float64(i%3)*slow/10, ReciprocalRank: 1, AveragePrecision: 1}},
+			Outcome: result.Scored, Passed: true, Score: new(0.9), Tags: []string{"fact", `=HYPERLINK("x")`}, Line: i + 1, ExpectedPaths: []string{"a.md"},
 		}
 		if i >= 30 {
 			r.Tags = []string{"temporal"}

@@ -47,8 +47,10 @@ func drawResult(t *rapid.T) (result.Result, error) {
 	}
 	add("passed", result.Record{Outcome: result.Scored, Score: new(1.0), Passed: true}, 30)
 	add("unknown", result.Record{Outcome: result.Scored, Score: new(0.0)}, 3)
-	add("missed", result.Record{Outcome: result.Scored, Score: new(0.0), ExpectedPaths: []string{"a.md"}, Retrieval: gold(0)}, 3)
-	add("misread", result.Record{Outcome: result.Scored, Score: new(0.0), ExpectedPaths: []string{"a.md"}, Retrieval: gold(2)}, 3)
+	add("missed", result.Record{Outcome: result.Scored, Score: new(0.0), ExpectedPaths: []string{"a.md"},
+		Reply: result.Reply{Retrieval: gold(0)}}, 3)
+	add("misread", result.Record{Outcome: result.Scored, Score: new(0.0), ExpectedPaths: []string{"a.md"},
+		Reply: result.Reply{Retrieval: gold(2)}}, 3)
 	add("errors", result.Record{Outcome: result.Errored}, 3)
 	add("unscored", result.Record{Outcome: result.Unscored}, 3)
 	add("no gold", result.Record{Outcome: result.NoGold}, 2)

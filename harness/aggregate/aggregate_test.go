@@ -23,11 +23,10 @@ func anyRecord(t *rapid.T) result.Record {
 	gold := rapid.SampledFrom([]string{"a.md", "b.md", "c.md"})
 	retrieved := rapid.SampledFrom([]string{"a.md", "b.md", "x.md", "y.md"})
 	r := result.Record{
-		ID:        "q",
-		Outcome:   outcomes.Draw(t, "outcome"),
-		LatencyMS: rapid.Float64Range(0, 1e5).Draw(t, "latency"),
-		Attempts:  rapid.IntRange(1, 3).Draw(t, "attempts"),
-		Tags:      rapid.SliceOfNDistinct(tags, 0, 3, rapid.ID).Draw(t, "tags"),
+		ID:      "q",
+		Outcome: outcomes.Draw(t, "outcome"),
+		Reply:   result.Reply{LatencyMS: rapid.Float64Range(0, 1e5).Draw(t, "latency"), Attempts: rapid.IntRange(1, 3).Draw(t, "attempts")},
+		Tags:    rapid.SliceOfNDistinct(tags, 0, 3, rapid.ID).Draw(t, "tags"),
 	}
 	if r.Outcome != result.NoGold && rapid.Bool().Draw(t, "gold") {
 		r.ExpectedPaths = rapid.SliceOfNDistinct(gold, 1, 3, rapid.ID).Draw(t, "expected")
@@ -126,21 +125,20 @@ func TestFigures(t *testing.T) {
 	sum := aggregate.New(5)
 	for i, r := range []result.Record{
 		{
-			Outcome: result.Scored, Score: new(1.0), Passed: true, LatencyMS: 10, FirstDeltaMS: new(1.0),
-			Attempts: 1, Tags: []string{"a"}, Model: "m", EffectiveMode: "bm25", Fusion: "score 0.2",
-			Usage:         &protocol.Usage{InputTokens: 5, OutputTokens: 1},
+			Outcome: result.Scored, Score: new(1.0), Passed: true,
+			Reply: result.Reply{LatencyMS: 10, FirstDeltaMS: new(1.0), Attempts: 1, Model: "m", EffectiveMode: "bm25", Fusion: "score 0.2", Usage: &protocol.Usage{InputTokens: 5, OutputTokens: 1}}, Tags: []string{"a"},
 			JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 50, OutputTokens: 9},
 		},
 		{
-			Outcome: result.Scored, Score: new(0.25), LatencyMS: 20, Attempts: 3, Tags: []string{"a", "b"},
+			Outcome: result.Scored, Score: new(0.25), Reply: result.Reply{LatencyMS: 20, Attempts: 3}, Tags: []string{"a", "b"},
 			JudgeAttempts: 2, JudgeUsage: &protocol.Usage{InputTokens: 100, OutputTokens: 18},
 			JudgeUsageEstimated: true,
 		},
-		{Outcome: result.Unscored, LatencyMS: 30, Attempts: 1},
+		{Outcome: result.Unscored, Reply: result.Reply{LatencyMS: 30, Attempts: 1}},
 		// The latency and modes of an error do not count.
 		{
-			Outcome: result.Errored, LatencyMS: 9999, FirstDeltaMS: new(9.0), Attempts: 2, Model: "m",
-			EffectiveMode: "bm25", Fusion: "score 0.2", Tags: []string{"b"}, ExpectedPaths: []string{"gold.md"},
+			Outcome: result.Errored,
+			Reply:   result.Reply{LatencyMS: 9999, FirstDeltaMS: new(9.0), Attempts: 2, Model: "m", EffectiveMode: "bm25", Fusion: "score 0.2"}, Tags: []string{"b"}, ExpectedPaths: []string{"gold.md"},
 		},
 	} {
 		r.ID = string(rune('a' + i))
@@ -184,8 +182,8 @@ func TestFigures(t *testing.T) {
 // TestGroundedPasses checks that only passed answers count as grounded.
 func TestGroundedPasses(t *testing.T) {
 	r := result.Record{
-		Outcome: result.Scored, Retrieved: []result.Chunk{{ChunkID: "c1"}},
-		Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c1","quote":"a"}`)},
+		Outcome: result.Scored,
+		Reply:   result.Reply{Retrieved: []result.Chunk{{ChunkID: "c1"}}, Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c1","quote":"a"}`)}},
 	}
 	passed, elsewhere := r, r
 	passed.Passed, elsewhere.Passed = true, true
@@ -202,7 +200,7 @@ func TestGroundedPasses(t *testing.T) {
 func TestFillAgain(t *testing.T) {
 	full := aggregate.New(5)
 	full.Add(result.Record{
-		Outcome: result.Scored, Score: new(1.0), Passed: true, Attempts: 2, Tags: []string{"a"},
+		Outcome: result.Scored, Score: new(1.0), Passed: true, Reply: result.Reply{Attempts: 2}, Tags: []string{"a"},
 		ExpectedPaths: []string{"a.md"},
 		JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 1},
 	})
@@ -237,7 +235,7 @@ func tagFigures(n result.Counts) *result.TagFigures {
 func TestFelt(t *testing.T) {
 	var records []result.Record
 	for i := range 8 {
-		r := result.Record{ID: string(rune('a' + i)), Outcome: result.Scored, Score: new(1.0), LatencyMS: 10}
+		r := result.Record{ID: string(rune('a' + i)), Outcome: result.Scored, Score: new(1.0), Reply: result.Reply{LatencyMS: 10}}
 		if i == 0 || i > 3 {
 			r.FeltMS = new(500.0)
 		}

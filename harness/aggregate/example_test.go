@@ -10,8 +10,8 @@ import (
 func Example() {
 	sum := aggregate.New(5)
 	for _, r := range []result.Record{
-		{ID: "q1", Outcome: result.Scored, Score: new(1.0), Passed: true, LatencyMS: 20},
-		{ID: "q2", Outcome: result.Scored, Score: new(0.5), LatencyMS: 40},
+		{ID: "q1", Outcome: result.Scored, Score: new(1.0), Passed: true, Reply: result.Reply{LatencyMS: 20}},
+		{ID: "q2", Outcome: result.Scored, Score: new(0.5), Reply: result.Reply{LatencyMS: 40}},
 		{ID: "q3", Outcome: result.Errored},
 	} {
 		sum.Add(r)

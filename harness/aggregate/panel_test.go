@@ -100,9 +100,9 @@ func TestPanelOrder(t *testing.T) {
 // TestUntimed adds records whose latency is not known, also one that a file has made inconsistent.
 func TestUntimed(t *testing.T) {
 	s := New(1)
-	s.Add(result.Record{ID: "a", Outcome: result.Scored, Score: new(1.0), Untimed: true, FeltMS: new(5.0)})
-	s.Add(result.Record{ID: "b", Outcome: result.Scored, Score: new(1.0), LatencyMS: 10, FeltMS: new(30.0)})
-	s.Add(result.Record{ID: "c", Outcome: result.Scored, Score: new(1.0), Untimed: true})
+	s.Add(result.Record{ID: "a", Outcome: result.Scored, Score: new(1.0), Reply: result.Reply{Untimed: true, FeltMS: new(5.0)}})
+	s.Add(result.Record{ID: "b", Outcome: result.Scored, Score: new(1.0), Reply: result.Reply{LatencyMS: 10, FeltMS: new(30.0)}})
+	s.Add(result.Record{ID: "c", Outcome: result.Scored, Score: new(1.0), Reply: result.Reply{Untimed: true}})
 	var res result.Result
 	s.Fill(&res)
 	if res.Latency.N != 1 || res.Felt == nil || res.Felt.N != 1 {

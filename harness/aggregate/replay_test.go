@@ -16,7 +16,8 @@ func filled(cells map[string][2]int) *ReplaySum {
 	for name, cell := range cells {
 		for i := range cell[0] {
 			t.Add(result.Record{
-				Type: name, Outcome: result.Scored, Passed: i < cell[1], Score: new(1.0), Attempts: 1, LatencyMS: float64(i),
+				Type: name, Outcome: result.Scored, Passed: i < cell[1], Score: new(1.0),
+				Reply: result.Reply{Attempts: 1, LatencyMS: float64(i)},
 			})
 		}
 	}
@@ -55,8 +56,9 @@ func TestWeighted(t *testing.T) {
 
 func TestStrata(t *testing.T) {
 	sums := filled(map[string][2]int{"b": {4, 1}, "a": {2, 2}})
-	sums.Add(result.Record{Type: "b", Outcome: result.Errored, Attempts: 3, JudgeVerdict: result.VerdictError, Cause: result.CauseDaemon})
-	sums.Add(result.Record{Type: "b", Outcome: result.Unscored, Attempts: 2, LatencyMS: 9})
+	sums.Add(result.Record{Type: "b", Outcome: result.Errored,
+		Reply: result.Reply{Attempts: 3}, JudgeVerdict: result.VerdictError, Cause: result.CauseDaemon})
+	sums.Add(result.Record{Type: "b", Outcome: result.Unscored, Reply: result.Reply{Attempts: 2, LatencyMS: 9}})
 	res := result.Result{
 		Retrieval: &result.Retrieval{ByTag: map[string]*result.TagMeans{"type:a": {N: 2, Macro: result.Metrics{"any@5": 1}}}},
 		Replay:    &result.Replay{Errata: &result.ErrataUse{}},

@@ -68,7 +68,7 @@ func parseLine(text []byte, ignored map[string]int) (result.Record, error) {
 	if err != nil {
 		return result.Record{}, fmt.Errorf("bad JSON: %w; put one whole object on each line", err)
 	}
-	rec := result.Record{Outcome: result.Scored, Untimed: true}
+	rec := result.Record{Outcome: result.Scored, Reply: result.Reply{Untimed: true}}
 	given := map[string]bool{}
 	var latency *float64
 	fields := map[string]any{

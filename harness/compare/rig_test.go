@@ -48,8 +48,9 @@ func newFile(sdk, verdicts string) *file {
 func record(i int, verdict rune) result.Record {
 	id := fmt.Sprintf("q%03d", i)
 	r := result.Record{
-		ID: id, Question: "What is " + id + "?", Reference: "it is " + id, Answer: "it is " + id,
-		Tags: []string{fmt.Sprintf("conv:%d", i/5)}, LatencyMS: 100, Outcome: result.Scored, Attempts: 1, Line: i + 1,
+		ID: id, Question: "What is " + id + "?", Reference: "it is " + id,
+		Reply: result.Reply{Answer: "it is " + id, LatencyMS: 100, Attempts: 1},
+		Tags:  []string{fmt.Sprintf("conv:%d", i/5)}, Outcome: result.Scored, Line: i + 1,
 	}
 	switch verdict {
 	case 'p':

@@ -93,8 +93,8 @@ func evaluates(t *testing.T, url string) error {
 			if err != nil {
 				return err
 			}
-			if !strings.Contains(a.Text, "green") {
-				return fmt.Errorf("%s answered %q", scenario, a.Text)
+			if !strings.Contains(a.Answer, "green") {
+				return fmt.Errorf("%s answered %q", scenario, a.Answer)
 			}
 		}
 	}

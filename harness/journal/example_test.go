@@ -27,7 +27,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	answer := result.Record{ID: "q1", Answer: "in March", Outcome: result.Unscored}
+	answer := result.Record{ID: "q1", Reply: result.Reply{Answer: "in March"}, Outcome: result.Unscored}
 	err = j.Append(journal.Entry{Kind: journal.KindAnswer, Index: 0, Record: &answer})
 	fmt.Println(err, j.Close())
 

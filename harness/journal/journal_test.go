@@ -249,8 +249,8 @@ func TestRemove(t *testing.T) {
 // answered returns the record of an answer that waits for its grade.
 func answered(id string, line int) result.Record {
 	return result.Record{
-		ID: id, Question: "?", Line: line, Answer: "a", Attempts: 1, Outcome: result.Unscored,
-		Citations: []json.RawMessage{}, Retrieved: []result.Chunk{},
+		ID: id, Question: "?", Line: line,
+		Reply: result.Reply{Answer: "a", Attempts: 1, Citations: []json.RawMessage{}, Retrieved: []result.Chunk{}}, Outcome: result.Unscored,
 	}
 }
 

@@ -38,7 +38,7 @@ func save(t *testing.T, answers []answer) string {
 	for i, a := range answers {
 		r := result.Record{
 			ID: fmt.Sprintf("q-%04d", i), Question: "Which?", Reference: "this", Outcome: result.Scored,
-			Score: new(0.0), Answer: fmt.Sprint("right: ", a.right),
+			Score: new(0.0), Reply: result.Reply{Answer: fmt.Sprint("right: ", a.right)},
 		}
 		if a.passed {
 			r.Passed, r.Score = true, new(1.0)

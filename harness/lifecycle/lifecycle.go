@@ -172,7 +172,7 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	lacks, err := g.prepare(ctx, q)
 	if err != nil || lacks != "" {
 		g.remove(ctx)
-		return target.Answer{Lacks: lacks, Attempts: attempts(err)}, err
+		return target.Answer{Lacks: lacks, Reply: result.Reply{Attempts: attempts(err)}}, err
 	}
 	asked := *r.Target
 	asked.Brains = g.ids

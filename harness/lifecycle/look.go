@@ -79,7 +79,7 @@ func (r *Run) look(
 	}
 	for _, text := range texts {
 		if err := r.probe(ctx, leaks, id, text); err != nil {
-			return target.Answer{Attempts: 1}, err
+			return target.Answer{Reply: result.Reply{Attempts: 1}}, err
 		}
 	}
 	probed := leaks.Found
@@ -88,7 +88,7 @@ func (r *Run) look(
 	if err != nil {
 		return a, err
 	}
-	leaks.LookAnswer(a.Text, a.Retrieved, a.Citations)
+	leaks.LookAnswer(a.Answer, a.Retrieved, a.Citations)
 	for i, e := range a.Events {
 		leaks.LookJSON(result.InEvent, fmt.Sprintf("event %d (%.40s)", i+1, e.Name), e.Data)
 	}

@@ -360,7 +360,7 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 	if !t.Scenario.Reads() && len(a.Retrieved) > t.TopK {
 		a.Retrieved, texts = a.Retrieved[:t.TopK], texts[:t.TopK]
 	}
-	a.Text = strings.Join(texts, "\n")
+	a.Answer = strings.Join(texts, "\n")
 	return a, nil
 }
 

@@ -34,7 +34,7 @@ func TestBound(t *testing.T) {
 			return strings.Repeat(unit, rapid.SampledFrom([]int{0, 1, 3, 100, 1000, 5000, 70_000}).Draw(t, name+" times"))
 		}
 		r := result.Record{
-			Answer: text("answer"), EffectiveMode: text("mode"), Fusion: text("fusion"), Model: text("model"), PromptSHA256: text("prompt"),
+			Reply: result.Reply{Answer: text("answer"), EffectiveMode: text("mode"), Fusion: text("fusion"), Model: text("model"), PromptSHA256: text("prompt")},
 			Error: &result.Failure{Kind: result.KindDaemon, Message: text("message")},
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "attempts") {
@@ -66,7 +66,7 @@ func TestBound(t *testing.T) {
 func TestBoundMarksWhatIsCut(t *testing.T) {
 	chunks := []result.Chunk{{Path: "a.md", Text: strings.Repeat("ü", 100_000)}, {Path: "b.md", Text: "short"}}
 	message := strings.Repeat("x", maxMessage)
-	r := result.Record{Answer: strings.Repeat("ü", 1<<20), Error: &result.Failure{Message: message}, Retrieved: chunks}
+	r := result.Record{Reply: result.Reply{Answer: strings.Repeat("ü", 1<<20), Retrieved: chunks}, Error: &result.Failure{Message: message}}
 	bound(&r)
 	var mark int
 	if i := strings.Index(r.Answer, " … ["); i < 0 {

@@ -20,41 +20,40 @@ func notAsked(q dataset.Question) result.Record {
 // NewRecord returns the record of a question with its answer or failure, not yet scored. That of a
 // failure is cut to a limit.
 func NewRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
-	r := result.Record{
-		ID: q.ID, Question: q.Question, Answer: a.Text,
-		LatencyMS: millis(a.Latency), Citations: a.Citations, Outcome: result.Unscored,
-		Attempts: a.Attempts, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode, Fusion: a.Fusion,
-		Timeline: a.Timeline, Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage, QuestionDate: q.QuestionDate,
-		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		ExpectedPaths: q.ExpectedPaths, Checks: result.NewChecks(q.Checks), Tags: q.Tags, Repeat: q.Repeat, Line: q.Line,
-		Type: q.Type, JudgeType: q.JudgeType, Actor: a.Actor, DeepRank: a.DeepRank, Failed: a.Failed, Untimed: a.Untimed,
-	}
-	r.Forbidden, r.MustCite, r.Leaks = q.Forbidden, q.MustCite, a.Leaks
-	switch {
-	case f != nil:
-		r.Outcome, r.Error = result.Errored, &f.Failure
-	case a.Lacks != "":
-		r.Outcome, r.Reason = result.NotMeasurable, a.Lacks
-	}
+	r := Unscored(q, a.Reply)
+	r.LatencyMS = millis(a.Latency)
 	if felt := millis(a.Latency + a.Waited); felt > r.LatencyMS {
 		r.FeltMS = &felt
 	}
 	if a.FirstDelta > 0 {
-		ms := millis(a.FirstDelta)
-		r.FirstDeltaMS = &ms
+		r.FirstDeltaMS = new(millis(a.FirstDelta))
 	}
 	if a.Search > 0 {
-		ms := millis(a.Search)
-		r.SearchMS = &ms
+		r.SearchMS = new(millis(a.Search))
+	}
+	switch {
+	case f != nil:
+		r.Outcome, r.Error = result.Errored, &f.Failure
+		bound(&r)
+	case a.Lacks != "":
+		r.Outcome, r.Reason = result.NotMeasurable, a.Lacks
+	}
+	return r
+}
+
+// Unscored returns the record of a question with a reply to it.
+func Unscored(q dataset.Question, reply result.Reply) result.Record {
+	r := result.Record{
+		ID: q.ID, Question: q.Question, Outcome: result.Unscored, Reply: reply,
+		QuestionDate: q.QuestionDate, Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
+		ExpectedPaths: q.ExpectedPaths, Checks: result.NewChecks(q.Checks), Forbidden: q.Forbidden, MustCite: q.MustCite,
+		Tags: q.Tags, Repeat: q.Repeat, Line: q.Line, Type: q.Type, JudgeType: q.JudgeType,
 	}
 	if r.Citations == nil {
 		r.Citations = []json.RawMessage{}
 	}
 	if r.Retrieved == nil {
 		r.Retrieved = []result.Chunk{}
-	}
-	if f != nil {
-		bound(&r)
 	}
 	return r
 }

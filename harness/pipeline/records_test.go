@@ -16,10 +16,10 @@ import (
 func TestRecordOfAFailure(t *testing.T) {
 	failure := result.Failure{Kind: result.KindTransport, Message: "x"}
 	q := dataset.Question{ID: "a"}
-	r := NewRecord(q, target.Answer{Attempts: 1}, &target.Failure{Failure: failure})
+	r := NewRecord(q, target.Answer{Reply: result.Reply{Attempts: 1}}, &target.Failure{Failure: failure})
 	want := result.Record{
-		ID: "a", Outcome: result.Errored, Error: &failure, Attempts: 1,
-		Citations: []json.RawMessage{}, Retrieved: []result.Chunk{},
+		ID: "a", Outcome: result.Errored, Error: &failure,
+		Reply: result.Reply{Attempts: 1, Citations: []json.RawMessage{}, Retrieved: []result.Chunk{}},
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Error(diff)

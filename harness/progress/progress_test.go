@@ -53,10 +53,10 @@ func TestPlainLines(t *testing.T) {
 		var out bytes.Buffer
 		p := NewQuestions(terminal.New(&out, nil, false), 100, 90)
 		for range 90 {
-			p.Recorded(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
+			p.Recorded(result.Record{Outcome: result.Scored, Passed: true, Reply: result.Reply{LatencyMS: 1}})
 		}
 		time.Sleep(25 * time.Second)
-		p.Recorded(result.Record{Outcome: result.Scored, Passed: true, LatencyMS: 1})
+		p.Recorded(result.Record{Outcome: result.Scored, Passed: true, Reply: result.Reply{LatencyMS: 1}})
 		time.Sleep(6 * time.Second)
 		p.Recorded(result.Record{Outcome: result.NoGold})
 		time.Sleep(11 * time.Second)
@@ -82,7 +82,7 @@ func TestPlainLinesOfAFastRun(t *testing.T) {
 		p := NewQuestions(terminal.New(&out, nil, false), 100, 0)
 		for range 100 {
 			time.Sleep(50 * time.Millisecond)
-			p.Recorded(result.Record{Outcome: result.Scored, LatencyMS: 1})
+			p.Recorded(result.Record{Outcome: result.Scored, Reply: result.Reply{LatencyMS: 1}})
 		}
 		p.Done()
 		if n := strings.Count(out.String(), "\n"); n != 5 {

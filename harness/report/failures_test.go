@@ -9,7 +9,7 @@ import (
 
 func TestBlame(t *testing.T) {
 	failed := func(ranks ...int) result.Record {
-		r := result.Record{Outcome: result.Scored, Retrieval: &result.QuestionRetrieval{}}
+		r := result.Record{Outcome: result.Scored, Reply: result.Reply{Retrieval: &result.QuestionRetrieval{}}}
 		for _, rank := range ranks {
 			r.ExpectedPaths = append(r.ExpectedPaths, "a.md")
 			r.Retrieval.Gold = append(r.Retrieval.Gold, scorer.Gold{Path: "a.md", Gain: 1, Rank: rank})

@@ -62,18 +62,15 @@ func contentOf(n int) content {
 func recordOf(i int) result.Record {
 	passed := i%3 != 0
 	r := result.Record{
-		ID: fmt.Sprintf("q-%03d", i), Question: words(14), Answer: words(50), Score: ptr(0.0), Passed: passed,
-		LatencyMS: 800 + float64(i), FirstDeltaMS: ptr(300 + float64(i)), Outcome: result.Scored, Attempts: 1,
-		Reason: words(16), EffectiveMode: "bm25", Model: "m", PromptSHA256: strings.Repeat("ab", 32),
-		Usage: &protocol.Usage{InputTokens: 900, OutputTokens: 60}, Reference: words(8),
-		ExpectedPaths: []string{"notes/b.md"}, Tags: []string{"temporal", fmt.Sprintf("conv:%d", i%10)}, Line: i + 1,
-		JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 300, OutputTokens: 20}, JudgeUSD: 140_000,
-		Retrieval: &result.QuestionRetrieval{Documents: 5, Gold: scorer.Ranking{{Path: "notes/b.md", Gain: 1, Rank: 2}}},
-		Timeline: result.Timeline{
+		ID: fmt.Sprintf("q-%03d", i), Question: words(14),
+		Reply: result.Reply{Answer: words(50), LatencyMS: 800 + float64(i), FirstDeltaMS: ptr(300 + float64(i)), Attempts: 1, EffectiveMode: "bm25", Model: "m", PromptSHA256: strings.Repeat("ab", 32), Usage: &protocol.Usage{InputTokens: 900, OutputTokens: 60}, Retrieval: &result.QuestionRetrieval{Documents: 5, Gold: scorer.Ranking{{Path: "notes/b.md", Gain: 1, Rank: 2}}}, Timeline: result.Timeline{
 			{Event: "retrieve", AtMS: 40}, {Event: "answer_delta", AtMS: 300, LastMS: 600, N: 20, GapMS: 40},
 			{Event: "citation", AtMS: 610}, {Event: "answer_delta", AtMS: 620, LastMS: 780, N: 14, GapMS: 30},
 			{Event: "citation", AtMS: 790}, {Event: "done", AtMS: 795},
-		},
+		}}, Score: ptr(0.0), Passed: passed, Outcome: result.Scored,
+		Reason: words(16), Reference: words(8),
+		ExpectedPaths: []string{"notes/b.md"}, Tags: []string{"temporal", fmt.Sprintf("conv:%d", i%10)}, Line: i + 1,
+		JudgeAttempts: 1, JudgeUsage: &protocol.Usage{InputTokens: 300, OutputTokens: 20}, JudgeUSD: 140_000,
 	}
 	if passed {
 		r.Score = ptr(1.0)

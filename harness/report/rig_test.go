@@ -59,9 +59,9 @@ func allowance(text string) result.Allowance {
 // question returns the record of a question by its number.
 func question(i int) result.Record {
 	r := result.Record{
-		ID: fmt.Sprintf("q-%03d", i), Question: fmt.Sprintf("What is in box %d?", i), Answer: "A lamp.", Reference: "A lamp.",
-		Score: new(1.0), Passed: true, Outcome: result.Scored, LatencyMS: 800 + 5*float64(i), Attempts: 1, Line: i + 1,
-		EffectiveMode: "hybrid", Fusion: "score 0.2", Tags: []string{tags[i%3]}, FirstDeltaMS: new(200 + float64(i)),
+		ID: fmt.Sprintf("q-%03d", i), Question: fmt.Sprintf("What is in box %d?", i),
+		Reply: result.Reply{Answer: "A lamp.", LatencyMS: 800 + 5*float64(i), Attempts: 1, EffectiveMode: "hybrid", Fusion: "score 0.2", FirstDeltaMS: new(200 + float64(i))}, Reference: "A lamp.",
+		Score: new(1.0), Passed: true, Outcome: result.Scored, Line: i + 1, Tags: []string{tags[i%3]},
 	}
 	switch {
 	case i%30 == 29:

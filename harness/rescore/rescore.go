@@ -108,9 +108,9 @@ func (r *Rescoring) forecast() error {
 		if err != nil {
 			return err
 		}
-		if a, err := r.Stored.Answer(q); err == nil {
+		if was, err := r.Stored.Record(q); err == nil && was.Outcome != result.Errored {
 			item := q.Item()
-			item.Answer = a.Text
+			item.Answer = was.Answer
 			r.Estimate.Add(r.Judging, item)
 		}
 	}

@@ -14,15 +14,13 @@ import (
 // before that of the daemon.
 func TestDocumentsOfAnItem(t *testing.T) {
 	r := result.Record{
-		LatencyMS: 5,
-		Retrieved: []result.Chunk{
+		Reply: result.Reply{LatencyMS: 5, Retrieved: []result.Chunk{
 			{ChunkID: "c1", Path: "raw/documents/a.md", DocumentID: "d1", Date: "2020-01-01", CorpusDate: "2025-01-01"},
 			{ChunkID: "c2", Path: "brain/b.md", Date: "2024-01-01"},
-		},
-		Citations: []json.RawMessage{
+		}, Citations: []json.RawMessage{
 			json.RawMessage(`{"chunkId": "c2"}`), json.RawMessage(`{"chunk_id": "c9", "path": "x.md", "date": "2023-01-01"}`),
 			json.RawMessage(`7`), json.RawMessage(`{"chunk_id": "c9"}`),
-		},
+		}},
 	}
 	item := r.Item()
 	a := scorer.Document{Names: []string{"a.md", "d1"}, Exact: true, Date: "2025-01-01"}

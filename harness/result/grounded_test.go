@@ -34,7 +34,7 @@ func TestGrounding(t *testing.T) {
 		`{"chunk_id":"cut","quote":"The kettle is green"}`:            result.GroundedByID,
 		`{"chunk_id":"other","quote":"The kettle"}`:                   result.Ungrounded,
 	} {
-		r := result.Record{Retrieved: chunks, Citations: []json.RawMessage{json.RawMessage(cite)}}
+		r := result.Record{Reply: result.Reply{Retrieved: chunks, Citations: []json.RawMessage{json.RawMessage(cite)}}}
 		if got := r.Grounding(); got != want {
 			t.Errorf("%s: got %v, want %v", cite, got, want)
 		}

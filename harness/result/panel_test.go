@@ -19,7 +19,7 @@ func TestGradedPanel(t *testing.T) {
 	if got, want := r.RecipesText(), "a passed, b no verdict"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	leaked := Record{ID: "q", Outcome: Unscored, Leaks: []Leak{{Text: "secret", Place: "answer", At: "answer"}}}.Graded(v)
+	leaked := Record{ID: "q", Outcome: Unscored, Reply: Reply{Leaks: []Leak{{Text: "secret", Place: "answer", At: "answer"}}}}.Graded(v)
 	if leaked.Passed || leaked.Panel[0].Passed || *leaked.Panel[0].Score != 0 {
 		t.Errorf("an answer with a leak: %+v", leaked.Panel)
 	}

@@ -39,17 +39,17 @@ func TestRetrievedInstead(t *testing.T) {
 		r    Record
 		want string
 	}{
-		{"none of it", Record{Retrieval: gold(0), Retrieved: chunks("a.md", "a.md", "b.md", "c.md", "d.md")}, "1 a.md, 2 b.md, 3 c.md"},
-		{"some of it", Record{Retrieval: gold(2, 0), Retrieved: chunks("a.md", SeedRoot+"x.md", "b.md")}, "1 a.md, 3 b.md"},
-		{"by another path", Record{Retrieval: gold(1, 0), Retrieved: chunks("daemon/17", "b.md")}, "2 b.md"},
-		{"as a duplicate", Record{Retrieval: gold(2, 0), Retrieved: []Chunk{{Path: "a.md"}, {Path: "b.md", Duplicates: []string{"x.md"}}}}, "1 a.md"},
-		{"below top-k", Record{Retrieval: gold(9), Retrieved: chunks("a.md")}, "1 a.md"},
-		{"without paths", Record{Retrieval: gold(0), Retrieved: []Chunk{{DocumentID: "17"}, {Title: "T"}}}, "1 17, 2 T"},
-		{"nothing", Record{Retrieval: gold(0)}, "nothing"},
-		{"all of it", Record{Retrieval: gold(1), Retrieved: chunks("x.md", "b.md")}, ""},
-		{"passed", Record{Passed: true, Retrieval: gold(0), Retrieved: chunks("a.md")}, ""},
-		{"no gold", Record{Retrieval: gold(), Retrieved: chunks("a.md")}, ""},
-		{"not compared", Record{Retrieved: chunks("a.md")}, ""},
+		{"none of it", Record{Reply: Reply{Retrieval: gold(0), Retrieved: chunks("a.md", "a.md", "b.md", "c.md", "d.md")}}, "1 a.md, 2 b.md, 3 c.md"},
+		{"some of it", Record{Reply: Reply{Retrieval: gold(2, 0), Retrieved: chunks("a.md", SeedRoot+"x.md", "b.md")}}, "1 a.md, 3 b.md"},
+		{"by another path", Record{Reply: Reply{Retrieval: gold(1, 0), Retrieved: chunks("daemon/17", "b.md")}}, "2 b.md"},
+		{"as a duplicate", Record{Reply: Reply{Retrieval: gold(2, 0), Retrieved: []Chunk{{Path: "a.md"}, {Path: "b.md", Duplicates: []string{"x.md"}}}}}, "1 a.md"},
+		{"below top-k", Record{Reply: Reply{Retrieval: gold(9), Retrieved: chunks("a.md")}}, "1 a.md"},
+		{"without paths", Record{Reply: Reply{Retrieval: gold(0), Retrieved: []Chunk{{DocumentID: "17"}, {Title: "T"}}}}, "1 17, 2 T"},
+		{"nothing", Record{Reply: Reply{Retrieval: gold(0)}}, "nothing"},
+		{"all of it", Record{Reply: Reply{Retrieval: gold(1), Retrieved: chunks("x.md", "b.md")}}, ""},
+		{"passed", Record{Passed: true, Reply: Reply{Retrieval: gold(0), Retrieved: chunks("a.md")}}, ""},
+		{"no gold", Record{Reply: Reply{Retrieval: gold(), Retrieved: chunks("a.md")}}, ""},
+		{"not compared", Record{Reply: Reply{Retrieved: chunks("a.md")}}, ""},
 	} {
 		if got := tt.r.RetrievedInstead(4); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

@@ -100,10 +100,9 @@ func text(t *rapid.T, name string) string {
 
 func drawRecord(t *rapid.T, id string) result.Record {
 	r := result.Record{
-		ID: id, Question: text(t, "question"), Answer: text(t, "answer"), LatencyMS: rapid.Float64Range(0, 1e9).Draw(t, "latency"),
-		Citations: []json.RawMessage{}, Outcome: rapid.SampledFrom([]result.Outcome{result.Scored, result.Errored, result.Unscored}).Draw(t, "outcome"),
-		Reason: text(t, "reason"), Attempts: rapid.Int().Draw(t, "attempts"), Retrieved: []result.Chunk{},
-		EffectiveMode: text(t, "mode"), Fusion: text(t, "fusion"), Model: text(t, "model"), QuestionDate: text(t, "date"), Reference: text(t, "reference"),
+		ID: id, Question: text(t, "question"),
+		Reply: result.Reply{Answer: text(t, "answer"), LatencyMS: rapid.Float64Range(0, 1e9).Draw(t, "latency"), Citations: []json.RawMessage{}, Attempts: rapid.Int().Draw(t, "attempts"), Retrieved: []result.Chunk{}, EffectiveMode: text(t, "mode"), Fusion: text(t, "fusion"), Model: text(t, "model")}, Outcome: rapid.SampledFrom([]result.Outcome{result.Scored, result.Errored, result.Unscored}).Draw(t, "outcome"),
+		Reason: text(t, "reason"), QuestionDate: text(t, "date"), Reference: text(t, "reference"),
 		Brain: text(t, "brain"), Line: rapid.Int().Draw(t, "line"), JudgeUSD: llm.USD(rapid.Int64Min(0).Draw(t, "usd")),
 		JudgeUsageEstimated: rapid.Bool().Draw(t, "estimated"),
 	}
@@ -446,11 +445,9 @@ func bigFile(tb testing.TB, n int) (path string, size int64) {
 	var batch []journal.Entry
 	for i := range n {
 		r := result.Record{
-			ID: fmt.Sprintf("question-%06d", i), Question: "What colour is the kettle?", Answer: prose[:200], LatencyMS: 12.345, Outcome: result.Scored,
-			Score: new(1.0), Passed: true, Attempts: 1, EffectiveMode: "hybrid", Model: "m", Line: i + 1, Tags: []string{"fact"}, ExpectedPaths: []string{"a.md"},
-			Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c1","start":12,"end":99,"quote":"The kettle is green"}`)},
-			Usage:     &protocol.Usage{InputTokens: 1200, OutputTokens: 40}, FirstDeltaMS: new(3.25),
-			Retrieval: &result.QuestionRetrieval{Documents: 5, Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}, Recall: 1, NDCG: 1, ReciprocalRank: 1, AveragePrecision: 1},
+			ID: fmt.Sprintf("question-%06d", i), Question: "What colour is the kettle?",
+			Reply: result.Reply{Answer: prose[:200], LatencyMS: 12.345, Attempts: 1, EffectiveMode: "hybrid", Model: "m", Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c1","start":12,"end":99,"quote":"The kettle is green"}`)}, Usage: &protocol.Usage{InputTokens: 1200, OutputTokens: 40}, FirstDeltaMS: new(3.25), Retrieval: &result.QuestionRetrieval{Documents: 5, Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}, Recall: 1, NDCG: 1, ReciprocalRank: 1, AveragePrecision: 1}}, Outcome: result.Scored,
+			Score: new(1.0), Passed: true, Line: i + 1, Tags: []string{"fact"}, ExpectedPaths: []string{"a.md"},
 		}
 		for c := range 5 {
 			r.Retrieved = append(r.Retrieved, result.Chunk{ChunkID: fmt.Sprint("c", c), Path: "raw/documents/a.md", Title: "Kitchen", Score: 0.123456789, Text: prose})

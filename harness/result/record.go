@@ -27,19 +27,13 @@ const (
 // Counts reports whether a question with this outcome is part of Counts.Total.
 func (o Outcome) Counts() bool { return o != NoGold && o != NotMeasurable }
 
-// Record is one question in the result file. The keys up to Citations are the specification's.
-type Record struct {
-	ID        string            `json:"id"`
-	Question  string            `json:"question"`
+// Reply is what a service answered to one question, and how: all that is known of an answer before
+// it is scored. A new fact about answers is a field here, a key of the schema, and where it is shown.
+type Reply struct {
 	Answer    string            `json:"answer"`
-	Score     *float64          `json:"score"`
-	Passed    bool              `json:"passed"`
 	LatencyMS float64           `json:"latency_ms"`
 	Citations []json.RawMessage `json:"citations"`
 
-	Outcome Outcome  `json:"outcome"`
-	Reason  string   `json:"reason,omitempty"`
-	Error   *Failure `json:"error,omitempty"`
 	// FeltMS is the time to the answer as the caller felt it, nil if it is LatencyMS. See Felt.
 	FeltMS       *float64 `json:"felt_ms,omitempty"`
 	FirstDeltaMS *float64 `json:"first_delta_ms"`
@@ -47,37 +41,65 @@ type Record struct {
 	// it and in older files.
 	SearchMS *float64 `json:"search_ms,omitempty"`
 	// Untimed is set if LatencyMS is 0 because it was not recorded, as in imported answers.
-	Untimed       bool    `json:"untimed,omitempty"`
-	Attempts      int     `json:"attempts"`
+	Untimed  bool `json:"untimed,omitempty"`
+	Attempts int  `json:"attempts"`
+	// Retrieved is nil only in an answer that failed before a list of chunks came. Records have an
+	// empty list then.
 	Retrieved     []Chunk `json:"retrieved"`
 	EffectiveMode string  `json:"effective_mode,omitempty"`
 	// Fusion is how a hybrid combined its rankings: the method and the weight of the ranking by
 	// vectors, as in "score 0.2". It is empty if the daemon did not report it.
-	Fusion        string          `json:"fusion,omitempty"`
-	Model         string          `json:"model,omitempty"`
-	PromptSHA256  string          `json:"prompt_sha256,omitempty"`
-	Usage         *protocol.Usage `json:"usage,omitempty"`
-	QuestionDate  string          `json:"question_date,omitempty"`
-	Expected      []string        `json:"expected_substrings,omitempty"`
-	Reference     string          `json:"reference_answer,omitempty"`
-	ExpectedPaths []string        `json:"expected_paths,omitempty"`
-	Checks        []Check         `json:"checks,omitempty"`
-	// Retrieval is nil if the question has no expected paths, or failed before a list of chunks came.
+	Fusion string `json:"fusion,omitempty"`
+	Model  string `json:"model,omitempty"`
+	// PromptSHA256 identifies the reader's prompt, if the daemon reports it.
+	PromptSHA256 string          `json:"prompt_sha256,omitempty"`
+	Usage        *protocol.Usage `json:"usage,omitempty"`
+	// Retrieval is nil if the question has no expected paths, if it failed before a list of chunks
+	// came, or if the service does not say what its answers rest on.
 	Retrieval *QuestionRetrieval `json:"retrieval,omitempty"`
-	// Forbidden are the texts that must not come back by the dataset, Leaks those that did: of deleted
-	// documents too. A question with leaks does not pass.
+	// Leaks are the forbidden texts that came back. A question with leaks does not pass.
+	Leaks []Leak `json:"leaks,omitempty"`
+	// Timeline has the events of the answer's stream, in order of their arrival.
+	Timeline Timeline `json:"timeline,omitempty"`
+	// Failed are the attempts before the last one.
+	Failed []Failure `json:"failed_attempts,omitempty"`
+	// CutBytes is how much of the answer is not kept, 0 unless the question failed.
+	CutBytes int `json:"cut_bytes,omitempty"`
+	// Actor is the use of the model that wrote the answer, unless the daemon did.
+	Actor *ModelUse `json:"actor,omitempty"`
+	// DeepRank is the rank at which the first missing gold document was found below top-k: nil if it
+	// was not looked for, 0 if it was not found.
+	DeepRank *int `json:"deep_rank,omitempty"`
+}
+
+// Record is one question in the result file.
+type Record struct {
+	ID       string   `json:"id"`
+	Question string   `json:"question"`
+	Score    *float64 `json:"score"`
+	Passed   bool     `json:"passed"`
+	Outcome  Outcome  `json:"outcome"`
+	Reason   string   `json:"reason,omitempty"`
+	Error    *Failure `json:"error,omitempty"`
+
+	Reply
+
+	QuestionDate  string   `json:"question_date,omitempty"`
+	Expected      []string `json:"expected_substrings,omitempty"`
+	Reference     string   `json:"reference_answer,omitempty"`
+	ExpectedPaths []string `json:"expected_paths,omitempty"`
+	Checks        []Check  `json:"checks,omitempty"`
+	// Forbidden are the texts that must not come back by the dataset. Those of deleted documents must
+	// not either.
 	Forbidden []string `json:"forbidden,omitempty"`
-	Leaks     []Leak   `json:"leaks,omitempty"`
 	// MustCite are paths of documents. Unless the answer cites one of them, it does not pass.
 	MustCite []string `json:"must_cite,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
 	// Repeat counts the times that the question was asked, from 1, if it was asked several times. A
 	// question is then identified by ID and Repeat.
-	Repeat int `json:"repeat,omitempty"`
-	// Timeline has the events of the answer's stream, in order of their arrival.
-	Timeline Timeline `json:"timeline,omitempty"`
-	Brain    string   `json:"brain,omitempty"` // if the run has several
-	Line     int      `json:"line"`
+	Repeat int    `json:"repeat,omitempty"`
+	Brain  string `json:"brain,omitempty"` // if the run has several
+	Line   int    `json:"line"`
 	// JudgeUnanswered is set if the answer has no verdict because the judge did not answer.
 	JudgeUnanswered bool `json:"judge_unanswered,omitempty"`
 	// Panel has the verdict of each recipe, in the order of Identity.Panel, whose first is the headline:
@@ -91,28 +113,19 @@ type Record struct {
 	// JudgeCharges are the requests of JudgeAttempts that JudgeUSD charges otherwise than by the
 	// provider's count of tokens, or whose count cannot be.
 	JudgeCharges []JudgeCall `json:"judge_attempts_charged,omitempty"`
-	// Failed are the attempts before the last one.
-	Failed []Failure `json:"failed_attempts,omitempty"`
 	// Tries counts the tries at the question: it was asked again, or its answer judged again, after a
 	// failure. It is 0 for one. FirstTry is how the first of several ended.
 	Tries    int  `json:"tries,omitempty"`
 	FirstTry *Try `json:"first_try,omitempty"`
-	// CutBytes is how much of the answer is not kept, 0 unless the question failed.
-	CutBytes int `json:"cut_bytes,omitempty"`
 
 	// The remaining keys are those of a replay. Type is the stratum of the question, JudgeType
-	// selects the prompts of its judge, Cause is what lost it. Actor is the use of the model that
-	// wrote the answer, unless the daemon did.
+	// selects the prompts of its judge, Cause is what lost it.
 	Type          string       `json:"question_type,omitempty"`
 	JudgeType     string       `json:"judge_type,omitempty"`
 	JudgeVerdict  JudgeVerdict `json:"judge_verdict,omitempty"`
 	Cause         Cause        `json:"loss,omitempty"`
-	Actor         *ModelUse    `json:"actor,omitempty"`
 	JudgeCached   bool         `json:"judge_cached,omitempty"`
 	JudgeSavedUSD llm.USD      `json:"judge_saved_usd,omitempty"`
-	// DeepRank is the rank at which the first missing gold document was found below top-k: nil if it
-	// was not looked for, 0 if it was not found.
-	DeepRank *int `json:"deep_rank,omitempty"`
 	// Original is nil unless errata correct the gold of the question.
 	Original *Original `json:"original,omitempty"`
 }

@@ -26,9 +26,9 @@ func TestWarningsKey(t *testing.T) {
 	}
 	sum.Add(result.Record{
 		Outcome: result.Scored, ExpectedPaths: []string{"a.md", "b.md"},
-		Retrieval: &result.QuestionRetrieval{
+		Reply: result.Reply{Retrieval: &result.QuestionRetrieval{
 			Documents: 1, Gold: scorer.Rank([]string{"x.md"}, gold),
-		},
+		}},
 	})
 	var res result.Result
 	sum.Fill(&res)

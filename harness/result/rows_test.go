@@ -39,7 +39,7 @@ func TestTimings(t *testing.T) {
 	var got []string
 	for _, row := range r.Timings() {
 		got = append(got, row.Name)
-		if of := row.Of(&Record{LatencyMS: 5}); of == nil || *of != 5 {
+		if of := row.Of(&Record{Reply: Reply{LatencyMS: 5}}); of == nil || *of != 5 {
 			t.Errorf("%s of a question is %v, want 5", row.Name, of)
 		}
 	}

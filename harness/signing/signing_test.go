@@ -73,8 +73,9 @@ func resultFile(t *testing.T) []byte {
 	for i := range 3 {
 		f.Questions = append(f.Questions, result.Record{
 			ID: fmt.Sprint("q", i), Question: "?", Outcome: result.Scored, Score: new(float64(min(i, 1))),
-			Passed: i > 0, Attempts: 1, Line: i + 1, EffectiveMode: "bm25",
-			Expected: []string{"yes"}, Answer: []string{"no", "yes", "yes"}[i], Citations: []json.RawMessage{}, Retrieved: []result.Chunk{},
+			Passed: i > 0,
+			Reply:  result.Reply{Attempts: 1, EffectiveMode: "bm25", Answer: []string{"no", "yes", "yes"}[i], Citations: []json.RawMessage{}, Retrieved: []result.Chunk{}}, Line: i + 1,
+			Expected: []string{"yes"},
 		})
 	}
 	f.Fill()

@@ -25,24 +25,13 @@ const maxAnswer = 16 << 20
 // streams are readers whose buffers are reused.
 var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent) }}
 
-// Answer is a daemon's answer to one question. For SearchOnly, Text is the retrieved texts joined
-// by newlines. Citations are the daemon's own objects.
+// Answer is a service's answer to one question. For SearchOnly, its text is the retrieved texts
+// joined by newlines. Citations are the daemon's own objects. Its times are those below, from which
+// its record has milliseconds.
 type Answer struct {
-	Text      string
-	Citations []json.RawMessage
-	// Retrieved is nil only with an error, if the last attempt got no list of chunks before it.
-	Retrieved     []result.Chunk
-	EffectiveMode string
-	// Fusion is that of result.Record.
-	Fusion string
-	Model  string
-	// PromptSHA256 identifies the reader's prompt, if the daemon reports it.
-	PromptSHA256 string
-	Usage        *protocol.Usage
+	result.Reply
 	// Latency is the time that the answering attempt took, or the last one if none answered.
 	Latency time.Duration
-	// Untimed is set if it is not known.
-	Untimed bool
 	// Waited is how much longer the caller waited: the attempts before that one, and the pauses
 	// that Retry-After, a backoff or a rate limit caused. Latency and Waited together are the time
 	// from the question to its answer.
@@ -50,36 +39,23 @@ type Answer struct {
 	// FirstDelta is the time from the start of the answering attempt to the first text, 0 if none was
 	// streamed.
 	FirstDelta time.Duration
-	// Timeline has the events of the last attempt's stream, nil if nothing was streamed.
-	Timeline result.Timeline
-	Attempts int
+	// Search is the part of Latency that the daemon's search took, if the daemon did not write the
+	// answer.
+	Search time.Duration
+
 	// Lacks says which operation that must come before the question the service lacks. The question
 	// was not asked then.
 	Lacks string
-	// Leaks are the forbidden texts of the question that came back.
-	Leaks []result.Leak
+	// NoPassages is set if the service does not say what an answer rests on, so that nothing is known
+	// about retrieval.
+	NoPassages bool
 	// Events are the events of the last attempt's stream that are not kept otherwise: the retrieval
 	// and the end, and those that the protocol does not know. They are nil unless the question has
 	// forbidden texts.
 	Events []Event
-	// Failed are the attempts before the last one.
-	Failed []result.Failure
 
 	spelled spellings
 	listens bool // Events are kept
-
-	// The remaining fields are set if the answer was not written by the daemon. Search is the part of
-	// Latency that the daemon's search took. Actor is what the model used that wrote it. DeepRank is
-	// the rank of the first gold document below top-k, nil if none was looked for, 0 if none was
-	// found.
-	Search   time.Duration
-	Actor    *result.ModelUse
-	DeepRank *int
-	// NoPassages is set if the service does not say what an answer rests on, so that nothing is known
-	// about retrieval.
-	NoPassages bool
-	// Retrieval is the comparison with the gold if it was made before, nil otherwise.
-	Retrieval *result.QuestionRetrieval
 }
 
 // Event is an event of a stream as the service sent it.
@@ -127,7 +103,7 @@ func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a
 		err = scenario.exchange(ctx, e, scenario.request(t, q), &a, time.Now())
 	}
 	e.spelled.Or(uint32(a.spelled))
-	a.Text = e.redactor.Text(a.Text) // the token may have been split between deltas
+	a.Answer = e.redactor.Text(a.Answer) // the token may have been split between deltas
 	return a, err
 }
 
@@ -149,7 +125,7 @@ func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time)
 	for i, c := range a.Retrieved {
 		texts[i] = c.Text
 	}
-	a.Text = strings.Join(texts, "\n")
+	a.Answer = strings.Join(texts, "\n")
 	return nil
 }
 
@@ -190,7 +166,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			s := text.String()
 			whole = &s
 		}
-		a.Text = *whole
+		a.Answer = *whole
 	}()
 	a.Citations = []json.RawMessage{}
 	kept, retrieved := 0, false

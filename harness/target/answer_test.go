@@ -144,7 +144,7 @@ func TestAskStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := answer{
-				a.Text, a.EffectiveMode, a.Model, a.Citations, a.Retrieved, a.Usage, a.FirstDelta > 0,
+				a.Answer, a.EffectiveMode, a.Model, a.Citations, a.Retrieved, a.Usage, a.FirstDelta > 0,
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
@@ -229,9 +229,9 @@ func TestAskFailures(t *testing.T) {
 			t.Parallel() // the waits between attempts add up
 			s := streaming(t, c.body)
 			a := wantFailure(t, targetOf(t, s), c.kind, c.want...)
-			if a.Text != c.text || a.Attempts != c.attempts || len(s.Calls()) != c.attempts {
+			if a.Answer != c.text || a.Attempts != c.attempts || len(s.Calls()) != c.attempts {
 				t.Errorf("kept %q after %d attempts (%d arrived), want %q after %d",
-					a.Text, a.Attempts, len(s.Calls()), c.text, c.attempts)
+					a.Answer, a.Attempts, len(s.Calls()), c.text, c.attempts)
 			}
 		})
 	}
@@ -260,8 +260,8 @@ func TestAnswerLimit(t *testing.T) {
 		f.Message != "the answer is longer than 16 MiB" || f.retry {
 		t.Errorf("got %v", err)
 	}
-	if a.Text != half || len(a.Citations) != 1 {
-		t.Errorf("kept %d bytes and %d citations", len(a.Text), len(a.Citations))
+	if a.Answer != half || len(a.Citations) != 1 {
+		t.Errorf("kept %d bytes and %d citations", len(a.Answer), len(a.Citations))
 	}
 }
 
@@ -286,7 +286,7 @@ func TestStreamOpenAfterDone(t *testing.T) {
 		close(disconnected)
 	})
 	a, err := targetOf(t, s).Ask(t.Context(), dataset.Question{Question: "who?"}, questionTime)
-	if err != nil || a.Text != "a" {
+	if err != nil || a.Answer != "a" {
 		t.Fatalf("got %+v, %v", a, err)
 	}
 	<-disconnected

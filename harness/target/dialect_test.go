@@ -211,7 +211,7 @@ func TestSearchAnswers(t *testing.T) {
 			if diff := cmp.Diff(c.want, a.Retrieved); diff != "" {
 				t.Error(diff)
 			}
-			if a.EffectiveMode != c.mode || a.Text != c.text || a.Latency <= 0 ||
+			if a.EffectiveMode != c.mode || a.Answer != c.text || a.Latency <= 0 ||
 				a.FirstDelta != 0 || a.Attempts != 1 {
 				t.Errorf("got %+v", a)
 			}

@@ -32,7 +32,7 @@ func Example() {
 	}
 	q := dataset.Question{ID: "q7", Question: "question 7", Brain: "notes"}
 	a, err := asks.Ask(context.Background(), q, 2*time.Minute)
-	fmt.Println(a.Text, len(a.Retrieved), a.EffectiveMode, a.Attempts, err)
+	fmt.Println(a.Answer, len(a.Retrieved), a.EffectiveMode, a.Attempts, err)
 	// Output:
 	// answer 7 1 bm25 1 <nil>
 }

@@ -37,14 +37,12 @@ func FuzzReadAnswer(f *testing.F) {
 		if err != nil && (!ok || failure.Kind == "" || failure.Message == "") {
 			t.Fatalf("got %v", err)
 		}
-		if err != nil && len(a.Text) > 3*len(data) { // an invalid byte becomes three
-			t.Fatalf("%d bytes yielded a text of %d", len(data), len(a.Text))
+		if err != nil && len(a.Answer) > 3*len(data) { // an invalid byte becomes three
+			t.Fatalf("%d bytes yielded a text of %d", len(data), len(a.Answer))
 		}
 		rec := result.Record{
-			ID: "a", Question: "q", Line: 1, Attempts: 1, Outcome: result.Unscored,
-			Answer: a.Text, Citations: a.Citations, Retrieved: a.Retrieved,
-			EffectiveMode: a.EffectiveMode, Fusion: a.Fusion, Model: a.Model, PromptSHA256: a.PromptSHA256,
-			Usage: a.Usage,
+			ID: "a", Question: "q", Line: 1,
+			Reply: result.Reply{Attempts: 1, Answer: a.Answer, Citations: a.Citations, Retrieved: a.Retrieved, EffectiveMode: a.EffectiveMode, Fusion: a.Fusion, Model: a.Model, PromptSHA256: a.PromptSHA256, Usage: a.Usage}, Outcome: result.Unscored,
 		}
 		if rec.Retrieved == nil {
 			rec.Retrieved = []result.Chunk{} // as a run records it

@@ -49,7 +49,7 @@ func TestRetries(t *testing.T) {
 			})
 			q := dataset.Question{Question: "question 1"}
 			a, err := targetOf(t, s).Ask(t.Context(), q, questionTime)
-			if err != nil || a.Text != "answer 1" || a.Attempts != 2 || n.Load() != 2 {
+			if err != nil || a.Answer != "answer 1" || a.Attempts != 2 || n.Load() != 2 {
 				t.Errorf("got %+v, %v after %d requests", a, err, n.Load())
 			}
 		})
@@ -64,7 +64,7 @@ func TestBrokenConnectionIsTransport(t *testing.T) {
 		daemontest.HangUp(w)
 	})
 	a := wantFailure(t, targetOf(t, s), result.KindTransport, "read stream: ")
-	if a.Attempts != maxAttempts || a.Text != "half" {
+	if a.Attempts != maxAttempts || a.Answer != "half" {
 		t.Errorf("got %+v", a)
 	}
 }
@@ -208,7 +208,7 @@ func TestTimeoutKeepsText(t *testing.T) {
 	q := dataset.Question{Question: "who?"}
 	a, err := targetOf(t, s).Ask(t.Context(), q, 100*time.Millisecond)
 	if f, ok := AsFailure(err); !ok || f.Kind != result.KindTimeout ||
-		a.Text != "so far" || a.Attempts != 1 {
+		a.Answer != "so far" || a.Attempts != 1 {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }

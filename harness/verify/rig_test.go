@@ -40,17 +40,13 @@ func (d daemon) Ask(_ context.Context, q dataset.Question, _ time.Duration) (tar
 	var n int
 	_, _ = fmt.Sscanf(q.ID, "q%d", &n)
 	a := target.Answer{
-		Text: fmt.Sprintf("answer %d", n), EffectiveMode: "bm25", Fusion: "score 0.2", Model: "m", PromptSHA256: "ab",
-		Latency: time.Duration(100+n*7) * time.Millisecond, FirstDelta: time.Duration(10+n) * time.Millisecond,
-		Usage: &protocol.Usage{InputTokens: 10 + n, OutputTokens: n}, Attempts: 1 + n%2,
-		Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c"}`)},
-		Retrieved: []result.Chunk{
+		Reply: result.Reply{Answer: fmt.Sprintf("answer %d", n), EffectiveMode: "bm25", Fusion: "score 0.2", Model: "m", PromptSHA256: "ab", Usage: &protocol.Usage{InputTokens: 10 + n, OutputTokens: n}, Attempts: 1 + n%2, Citations: []json.RawMessage{json.RawMessage(`{"chunk_id":"c"}`)}, Retrieved: []result.Chunk{
 			{ChunkID: "x", Path: "other.md", Score: 3, Text: "other"},
 			{ChunkID: "c", Path: fmt.Sprintf("raw/documents/d%d.md", n), Score: 2, Text: "text"},
-		},
-		Timeline: result.Timeline{
+		}, Timeline: result.Timeline{
 			{Event: "retrieve", AtMS: 5}, {Event: "answer_delta", AtMS: 10, LastMS: 30, N: 4, GapMS: 9}, {Event: "done", AtMS: 31},
-		},
+		}},
+		Latency: time.Duration(100+n*7) * time.Millisecond, FirstDelta: time.Duration(10+n) * time.Millisecond,
 	}
 	if a.Attempts == 2 {
 		a.Waited = time.Duration(n) * time.Second
@@ -62,7 +58,7 @@ func (d daemon) Ask(_ context.Context, q dataset.Question, _ time.Duration) (tar
 	case n%7 == 0:
 		return a, target.NewFailure(result.KindDaemon, "no")
 	case n%5 == 0:
-		a.Text, a.Retrieved = "wrong", a.Retrieved[:1]
+		a.Answer, a.Retrieved = "wrong", a.Retrieved[:1]
 	}
 	return a, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/replay/source"
 )
@@ -27,7 +28,7 @@ func (a *Actor) baseline(
 	slices.Reverse(notes)
 	spent := time.Since(start)
 	return a.read(ctx, limit{timeout, spent}, a.request(q, notes), left,
-		target.Answer{Latency: spent, Attempts: 1})
+		target.Answer{Latency: spent, Reply: result.Reply{Attempts: 1}})
 }
 
 // sessionNotes returns the sessions that the style shows the reader, in order of their date.

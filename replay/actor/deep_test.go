@@ -91,7 +91,7 @@ func TestFailedProbe(t *testing.T) {
 	q := tulips
 	q.ExpectedPaths = []string{"d2"}
 	ans, err := a.Ask(t.Context(), q, questionTime)
-	if err != nil || ans.DeepRank != nil || ans.Text != "tulips by the gate" || ans.Attempts != 1 {
+	if err != nil || ans.DeepRank != nil || ans.Answer != "tulips by the gate" || ans.Attempts != 1 {
 		t.Errorf("got %+v, %v", ans, err)
 	}
 }

@@ -67,7 +67,7 @@ func passRates(t *testing.T, a *Actor, b *source.Benchmark) map[bool]float64 {
 			t.Fatal(err)
 		}
 		item := d.Item()
-		item.Answer = ans.Text
+		item.Answer = ans.Answer
 		v, err := scorer.Exact{}.Score(t.Context(), item)
 		if err != nil {
 			t.Fatal(err)

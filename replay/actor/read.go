@@ -83,7 +83,7 @@ func addUse(ans *target.Answer, resp llm.Response) {
 // complete fills an answer from a finished reply. A reply that was withheld or cut before its first
 // word is a failure: it says nothing about the memory.
 func complete(ans *target.Answer, resp llm.Response) error {
-	ans.Text, ans.Model = resp.Text, resp.Model
+	ans.Answer, ans.Model = resp.Text, resp.Model
 	ans.Usage = &protocol.Usage{
 		InputTokens: resp.Usage.InputTokens, OutputTokens: resp.Usage.OutputTokens,
 	}

@@ -79,12 +79,10 @@ func TestRetrieveOnly(t *testing.T) {
 	}
 	ans.Latency, ans.Search, ans.FirstDelta, ans.PromptSHA256, ans.Timeline = 0, 0, 0, "", nil
 	want := target.Answer{
-		Text: "By the gate.", Model: "m", EffectiveMode: "bm25", Attempts: 1, Retrieved: ans.Retrieved,
-		Usage: &protocol.Usage{InputTokens: 100, OutputTokens: 4},
-		Actor: &result.ModelUse{
+		Reply: result.Reply{Answer: "By the gate.", Model: "m", EffectiveMode: "bm25", Attempts: 1, Retrieved: ans.Retrieved, Usage: &protocol.Usage{InputTokens: 100, OutputTokens: 4}, Actor: &result.ModelUse{
 			Model: "m", Attempts: 1, Usage: protocol.Usage{InputTokens: 100, OutputTokens: 4},
 			USD: 104 * llm.Dollar / 1e6, FinishReason: "stop",
-		},
+		}},
 	}
 	if diff := cmp.Diff(want, ans, cmpopts.IgnoreUnexported(target.Answer{})); diff != "" || len(ans.Retrieved) != 2 {
 		t.Errorf("%s, retrieved %v", diff, ans.Retrieved)
@@ -121,7 +119,7 @@ func TestCachedAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := ask(llm.CacheOnly)
-	if err != nil || again.Text != first.Text || again.Attempts != 1 || len(srv.Calls()) != 1 {
+	if err != nil || again.Answer != first.Answer || again.Attempts != 1 || len(srv.Calls()) != 1 {
 		t.Fatalf("got %+v, %v", again, err)
 	}
 	want := *first.Actor
@@ -246,8 +244,8 @@ func TestReaderFaults(t *testing.T) {
 				c.stop == "" && c.failure == "" && err != nil:
 				t.Fatalf("got %v", err)
 			}
-			if err == nil && ans.Text != c.text {
-				t.Errorf("answered %q", ans.Text)
+			if err == nil && ans.Answer != c.text {
+				t.Errorf("answered %q", ans.Answer)
 			}
 			if len(ans.Failed) != c.failed || ans.Attempts != c.failed+1 || ans.Actor.Attempts != ans.Attempts {
 				t.Errorf("%d attempts, %d of the model, failed: %v", ans.Attempts, ans.Actor.Attempts, ans.Failed)

@@ -19,7 +19,7 @@ func (a *Actor) retrieve(
 	start := time.Now()
 	ans, err := a.asks.Ask(ctx, q, timeout)
 	spent := time.Since(start)
-	ans.Text = "" // an answer is what the reader writes
+	ans.Answer = "" // an answer is what the reader writes
 	if err != nil {
 		return ans, err
 	}

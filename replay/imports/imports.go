@@ -259,7 +259,7 @@ func (im *Import) question(q source.Question, a answer, known bool) dataset.Ques
 // record returns the record of an answer.
 func (a answer) record(q dataset.Question) result.Record {
 	given := target.Answer{
-		Text: a.text, Model: a.model, Attempts: 1, Untimed: a.latencyMS == 0,
+		Reply:   result.Reply{Answer: a.text, Model: a.model, Attempts: 1, Untimed: a.latencyMS == 0},
 		Latency: time.Duration(a.latencyMS * float64(time.Millisecond)),
 	}
 	if a.tokens {

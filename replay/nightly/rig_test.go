@@ -72,11 +72,10 @@ func (m *made) ask(fails func(n int) bool) {
 		for range s.Sampled {
 			r := result.Record{
 				ID: fmt.Sprintf("q-%03d", n), Type: s.Name, Question: fmt.Sprintf("What is in box %d?", n),
-				Answer: "A lamp.", Reference: "A lamp.", Score: new(1.0), Passed: true, Outcome: result.Scored,
-				LatencyMS: 800 + 5*float64(n), Attempts: 1, EffectiveMode: "bm25", Tags: []string{"type:" + s.Name},
-				ExpectedPaths: []string{"s.md"}, Retrieval: &result.QuestionRetrieval{
+				Reply: result.Reply{Answer: "A lamp.", LatencyMS: 800 + 5*float64(n), Attempts: 1, EffectiveMode: "bm25", Retrieval: &result.QuestionRetrieval{
 					Documents: 5, Gold: scorer.Ranking{{Path: "s.md", Gain: 1, Rank: n % 6}},
-				},
+				}}, Reference: "A lamp.", Score: new(1.0), Passed: true, Outcome: result.Scored, Tags: []string{"type:" + s.Name},
+				ExpectedPaths: []string{"s.md"},
 			}
 			if fails(n) {
 				r.Answer, r.Score, r.Passed, r.Reason = "A chair.", new(0.0), false, "It names another thing."

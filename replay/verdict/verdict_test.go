@@ -30,43 +30,52 @@ func TestCause(t *testing.T) {
 		baseline   bool // it retrieves nothing
 		want       result.Cause
 	}{
-		"passed":        {r: result.Record{Outcome: result.Scored, Passed: true, Retrieval: found(0)}},
-		"left out":      {r: result.Record{Outcome: result.NoGold, Retrieval: found(0)}},
+		"passed":        {r: result.Record{Outcome: result.Scored, Passed: true, Reply: result.Reply{Retrieval: found(0)}}},
+		"left out":      {r: result.Record{Outcome: result.NoGold, Reply: result.Reply{Retrieval: found(0)}}},
 		"reader failed": {r: result.Record{Outcome: result.Errored, Error: reader}, want: result.CauseReaderError},
 		"daemon failed": {r: result.Record{Outcome: result.Errored, Error: daemon}, want: result.CauseDaemon},
-		"unscored":      {r: result.Record{Outcome: result.Unscored, Retrieval: found(0)}, want: result.CauseUnscored},
+		"unscored":      {r: result.Record{Outcome: result.Unscored, Reply: result.Reply{Retrieval: found(0)}}, want: result.CauseUnscored},
 		"suspect": {r: result.Record{
-			Outcome: result.Scored, Retrieval: found(0), Reference: "New  York", Answer: "She moved to new york.",
+			Outcome: result.Scored, Reply: result.Reply{Retrieval: found(0), Answer: "She moved to new york."}, Reference: "New  York",
 		}, want: result.CauseJudgeSuspect},
 		"part of a word": {r: result.Record{
-			Outcome: result.Scored, Retrieval: found(1), Reference: "12", Answer: "In 2012.",
+			Outcome: result.Scored, Reply: result.Reply{Retrieval: found(1), Answer: "In 2012."}, Reference: "12",
 		}, want: result.CauseReader},
 		"declines with the words": {r: result.Record{
-			Outcome: result.Scored, Retrieval: found(2), Reference: "Paris", Answer: "I don't know whether it is Paris.",
+			Outcome: result.Scored,
+			Reply:   result.Reply{Retrieval: found(2), Answer: "I don't know whether it is Paris."}, Reference: "Paris",
 		}, want: result.CauseAbstain},
 		"rubric": {r: result.Record{
-			Outcome: result.Scored, Retrieval: found(2), Reference: "tea", Answer: "Drink tea.",
+			Outcome: result.Scored, Reply: result.Reply{Retrieval: found(2), Answer: "Drink tea."}, Reference: "tea",
 			JudgeType: scorer.TypePreference,
 		}, want: result.CauseReader},
 		"should decline": {abstention: true, r: result.Record{
-			Outcome: result.Scored, Reference: "not mentioned", Answer: "It is not mentioned. Blue.",
+			Outcome: result.Scored, Reference: "not mentioned", Reply: result.Reply{Answer: "It is not mentioned. Blue."},
 		}, want: result.CauseAbstain},
 		"declines for lack of gold": {r: result.Record{
-			Outcome: result.Scored, Retrieval: found(1, 0), Reference: "a b", Answer: "I don't know.", DeepRank: new(0),
+			Outcome: result.Scored,
+			Reply:   result.Reply{Retrieval: found(1, 0), Answer: "I don't know.", DeepRank: new(0)}, Reference: "a b",
 		}, want: result.CauseMissRetrieval},
-		"buried":         {r: result.Record{Outcome: result.Scored, Retrieval: found(1, 0), DeepRank: new(14)}, want: result.CauseRankBurial},
-		"below top-k":    {r: result.Record{Outcome: result.Scored, Retrieval: found(11), DeepRank: new(11)}, want: result.CauseRankBurial},
-		"not looked for": {r: result.Record{Outcome: result.Scored, Retrieval: found(0)}, want: result.CauseMissRetrieval},
+		"buried": {r: result.Record{Outcome: result.Scored,
+			Reply: result.Reply{Retrieval: found(1, 0), DeepRank: new(14)}}, want: result.CauseRankBurial},
+		"below top-k": {r: result.Record{Outcome: result.Scored,
+			Reply: result.Reply{Retrieval: found(11), DeepRank: new(11)}}, want: result.CauseRankBurial},
+		"not looked for": {r: result.Record{Outcome: result.Scored,
+			Reply: result.Reply{Retrieval: found(0)}}, want: result.CauseMissRetrieval},
 		"retrieval only": {silent: true, r: result.Record{
-			Outcome: result.Scored, Retrieval: found(0, 1), Reference: "a", Answer: "a",
+			Outcome: result.Scored, Reply: result.Reply{Retrieval: found(0, 1), Answer: "a"}, Reference: "a",
 		}, want: result.CauseMissRetrieval},
 		"contains the reference, scored by substrings": {exact: true, r: result.Record{
-			Outcome: result.Scored, Retrieval: found(1), Reference: "February, 2023", Answer: "In February 2023.",
+			Outcome: result.Scored, Reply: result.Reply{Retrieval: found(1), Answer: "In February 2023."}, Reference: "February, 2023",
 		}, want: result.CauseReader},
-		"reader":                 {r: result.Record{Outcome: result.Scored, Retrieval: found(10), Reference: "red", Answer: "Blue"}, want: result.CauseReader},
-		"gold unknown":           {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "Blue"}, want: result.CauseUnknown},
-		"declines, gold unknown": {r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "I don't know."}, want: result.CauseUnknown},
-		"baseline":               {baseline: true, r: result.Record{Outcome: result.Scored, Reference: "red", Answer: "Blue"}, want: result.CauseReader},
+		"reader": {r: result.Record{Outcome: result.Scored,
+			Reply: result.Reply{Retrieval: found(10), Answer: "Blue"}, Reference: "red"}, want: result.CauseReader},
+		"gold unknown": {r: result.Record{Outcome: result.Scored, Reference: "red",
+			Reply: result.Reply{Answer: "Blue"}}, want: result.CauseUnknown},
+		"declines, gold unknown": {r: result.Record{Outcome: result.Scored, Reference: "red",
+			Reply: result.Reply{Answer: "I don't know."}}, want: result.CauseUnknown},
+		"baseline": {baseline: true, r: result.Record{Outcome: result.Scored, Reference: "red",
+			Reply: result.Reply{Answer: "Blue"}}, want: result.CauseReader},
 	} {
 		s := Scorer{TopK: topK, Reads: !tt.silent, Judged: !tt.exact, Retrieves: !tt.baseline}
 		if got := s.cause(&tt.r, tt.abstention); got != tt.want {

@@ -271,5 +271,5 @@ func (r *Requests) answer(ctx context.Context, s target.Service, op, brain strin
 		t.Scenario = result.AskBasic
 	}
 	a, err := s.Answer(ctx, t, dataset.Question{Question: q.text})
-	return load.Outcome{Err: err, Bytes: int64(len(a.Text))}
+	return load.Outcome{Err: err, Bytes: int64(len(a.Answer))}
 }

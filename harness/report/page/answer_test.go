@@ -55,7 +55,7 @@ func FuzzCitation(f *testing.F) {
 	f.Add("x", `[1`)
 	f.Fuzz(func(t *testing.T, answer, raw string) {
 		answer = strings.ToValidUTF8(answer, "\ufffd")
-		q := &result.Record{Answer: answer, Retrieved: []result.Chunk{{ChunkID: "c"}}}
+		q := &result.Record{Reply: result.Reply{Answer: answer, Retrieved: []result.Chunk{{ChunkID: "c"}}}}
 		c := citationOf(1, []byte(raw), q, limits{quote: 100})
 		got := ""
 		for _, s := range segments([]rune(answer), []citation{c}) {
@@ -94,9 +94,9 @@ func TestPrefixCutsBetweenCharacters(t *testing.T) {
 }
 
 func TestTimelineInWords(t *testing.T) {
-	q := &result.Record{LatencyMS: 1000, Timeline: result.Timeline{
+	q := &result.Record{Reply: result.Reply{LatencyMS: 1000, Timeline: result.Timeline{
 		{Event: "retrieve", AtMS: 40}, {Event: "answer_delta", AtMS: 310, LastMS: 890, N: 34, GapMS: 60}, {Event: "done", AtMS: 2000},
-	}}
+	}}}
 	for range 20 {
 		q.Timeline = append(q.Timeline, result.StreamEvents{Event: "other", AtMS: 2001})
 	}
