@@ -116,5 +116,5 @@ func (r *runner) noteMapped() {
 		}
 		return &seen
 	}
-	r.cfg.Notes.Warnings = append(ForeignWarnings(m.Seen(), r.cfg.Dataset.Planned()), r.cfg.Notes.Warnings...)
+	r.cfg.Notes.Warnings = append(mappedWarnings(m.Seen(), r.cfg.Dataset.Planned()), r.cfg.Notes.Warnings...)
 }

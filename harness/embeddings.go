@@ -18,14 +18,15 @@ type embeddingMeter struct {
 }
 
 // readEmbeddings returns what the metrics of a service say. ok is false if they say nothing.
-func readEmbeddings(ctx context.Context, s target.Service) (target.Embeddings, bool) {
-	e, ok := s.(interface {
-		Embeddings(ctx context.Context) (target.Embeddings, bool)
-	})
-	if !ok {
-		return target.Embeddings{}, false
+func readEmbeddings(ctx context.Context, s target.Service) (found target.Embeddings, ok bool) {
+	if s == nil {
+		return found, false // it is being restarted
 	}
-	return e.Embeddings(ctx)
+	metered, err := target.Find[target.Metered](s, target.Metrics)
+	if err != nil {
+		return found, false
+	}
+	return metered.Embeddings(ctx)
 }
 
 func (m *embeddingMeter) begin(ctx context.Context, s target.Service) {

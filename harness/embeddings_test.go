@@ -20,6 +20,8 @@ type metered struct {
 	now *target.Embeddings
 }
 
+func (metered) Lacks(target.Ability) string { return "" }
+
 func (m metered) Embeddings(context.Context) (target.Embeddings, bool) {
 	if m.now == nil {
 		return target.Embeddings{}, false

@@ -3,6 +3,8 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
@@ -75,43 +77,75 @@ func (s *Session) startForeign(ctx context.Context) error {
 	return err
 }
 
-// Foreign returns the service if a mapping describes it, else nil.
-func (s *Session) Foreign() *mapping.Service { return s.foreign }
-
-// CheckForeign returns an error if a mapping cannot do what a run needs: ask in a scenario, keep this
-// number of brains apart, and retrieve in a mode. others are the flags of other settings of retrieval
-// that were given.
-func CheckForeign(m *mapping.Mapping, scenario result.Scenario, brains int, mode string, others ...string) error {
-	need := target.Search
-	if scenario == result.AskBasic || scenario == result.AskAugmented {
-		need = target.Asks
+// Mapped describes the service so far if a mapping makes it a target, else nil.
+func (s *Session) Mapped() *result.Mapped {
+	if s.mapped() == nil {
+		return nil
 	}
-	if why := m.Lacks(need); why != "" && need == target.Asks && m.Lacks(target.Search) == "" {
+	return new(s.foreign.Seen())
+}
+
+// Mapped reports whether a mapping makes the service a target.
+func (c SessionConfig) Mapped() bool { return c.Foreign != nil }
+
+// Abilities says what the target can do as far as that is known before it is opened. An MCP server
+// whose mapping follows from its tools is believed to do everything.
+func (c SessionConfig) Abilities() target.Abilities {
+	if c.Foreign != nil && c.Foreign.Mapping != nil {
+		return c.Foreign.Mapping
+	}
+	return everything{}
+}
+
+type everything struct{}
+
+func (everything) Lacks(target.Ability) string { return "" }
+
+// Need is what an experiment needs of its target.
+type Need struct {
+	Scenario result.Scenario
+	Brains   int    // to keep apart
+	Mode     string // of retrieval, empty or auto for any
+	// Settings are the abilities by which the flags have an effect that were given.
+	Settings map[string]target.Ability
+}
+
+// Check returns an error if a target cannot do what is needed.
+func (n Need) Check(can target.Abilities) error {
+	answers := target.Search
+	if n.Scenario == result.AskBasic || n.Scenario == result.AskAugmented {
+		answers = target.Asks
+	}
+	if why := can.Lacks(answers); why != "" && answers == target.Asks && can.Lacks(target.Search) == "" {
 		return fmt.Errorf("the target has no reader: %s; use --scenario %s, or map ask", why, result.SearchOnly)
 	} else if why != "" {
 		return fmt.Errorf("retrieval cannot be measured of the target, and it answers no questions: %s; "+
 			"evalctl target check says what it can do", why)
 	}
-	if why := m.Lacks(target.Put); why != "" {
+	if why := can.Lacks(target.Put); why != "" {
 		return fmt.Errorf("nothing can be written to the target: %s", why)
 	}
-	if brains > 1 {
-		if why := m.Lacks(target.Brains); why != "" {
-			return fmt.Errorf("%d brains cannot be kept apart in the target: %s; ask the questions of one brain", brains, why)
+	if n.Brains > 1 {
+		if why := can.Lacks(target.Brains); why != "" {
+			return fmt.Errorf("%d brains cannot be kept apart in the target: %s; ask the questions of one brain", n.Brains, why)
 		}
 	}
-	if mode != "" && mode != "auto" && !m.Sends("mode") {
-		return fmt.Errorf("the target cannot be asked for the mode %s: the mapping %s sends no {mode}; leave --mode out", mode, m.Name)
+	if n.Mode != "" && n.Mode != "auto" {
+		if why := can.Lacks(target.Mode); why != "" {
+			return fmt.Errorf("the target cannot be asked for the mode %s: %s; leave --mode out", n.Mode, why)
+		}
 	}
-	for _, flag := range others {
-		return fmt.Errorf("%s has no effect on the target: the mapping %s does not send it; leave it out", flag, m.Name)
+	for _, flag := range slices.Sorted(maps.Keys(n.Settings)) {
+		if why := can.Lacks(n.Settings[flag]); why != "" {
+			return fmt.Errorf("%s has no effect on the target: %s; leave it out", flag, why)
+		}
 	}
 	return nil
 }
 
-// ForeignWarnings are the reasons to doubt figures of a service that a mapping describes. questions is
+// mappedWarnings are the reasons to doubt figures of a service that a mapping describes. questions is
 // the number of questions.
-func ForeignWarnings(m result.Mapped, questions int) []result.Warning {
+func mappedWarnings(m result.Mapped, questions int) []result.Warning {
 	var out []result.Warning
 	add := func(kind, message string) {
 		out = append(out, result.Warning{Kind: kind, Count: max(1, questions), IDs: []string{}, Message: message})

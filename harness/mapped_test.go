@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 )
 
 // TestByText checks to which documents passages belong whose service does not say it.
@@ -42,8 +43,8 @@ func TestByText(t *testing.T) {
 	}
 }
 
-// TestCheckForeign checks that what a mapping cannot do is refused.
-func TestCheckForeign(t *testing.T) {
+// TestNeed checks that what a mapping cannot do is refused.
+func TestNeed(t *testing.T) {
 	m := map[string]*mapping.Mapping{}
 	for _, one := range mapping.Builtin() {
 		m[one.Name] = one
@@ -52,12 +53,12 @@ func TestCheckForeign(t *testing.T) {
 		err  error
 		want string
 	}{
-		{CheckForeign(m["server-memory"], result.SearchOnly, 3, "auto"), ""},
-		{CheckForeign(m["memory-tools"], result.AskBasic, 3, ""), ""},
-		{CheckForeign(m["server-memory"], result.AskBasic, 1, ""), "use --scenario search-retrieve-only"},
-		{CheckForeign(m["memory-bank-mcp"], result.SearchOnly, 1, ""), "retrieval cannot be measured"},
-		{CheckForeign(m["server-memory"], result.SearchOnly, 1, "bm25"), "sends no {mode}"},
-		{CheckForeign(m["server-memory"], result.SearchOnly, 1, "", "--candidate-k"), "--candidate-k has no effect"},
+		{(Need{Scenario: result.SearchOnly, Brains: 3, Mode: "auto"}).Check(m["server-memory"]), ""},
+		{(Need{Scenario: result.AskBasic, Brains: 3}).Check(m["memory-tools"]), ""},
+		{(Need{Scenario: result.AskBasic, Brains: 1}).Check(m["server-memory"]), "use --scenario search-retrieve-only"},
+		{(Need{Scenario: result.SearchOnly, Brains: 1}).Check(m["memory-bank-mcp"]), "retrieval cannot be measured"},
+		{(Need{Scenario: result.SearchOnly, Brains: 1, Mode: "bm25"}).Check(m["server-memory"]), "sends no {mode}"},
+		{(Need{Scenario: result.SearchOnly, Brains: 1, Settings: map[string]target.Ability{"--candidate-k": target.CandidateK}}).Check(m["server-memory"]), "--candidate-k has no effect"},
 	} {
 		if c.want == "" != (c.err == nil) || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("got %v, want %q", c.err, c.want)

@@ -77,7 +77,7 @@ func (p *Plan) checkArms() error {
 // text, and which calls it makes, is known only to the process that asks.
 func (p *Plan) CheckQueue() error {
 	for _, a := range p.Arms {
-		if a.hasDaemon() && a.Session.Foreign != nil {
+		if a.hasDaemon() && a.Session.Mapped() {
 			return fmt.Errorf("%s: a target with a mapping, such as an MCP server, cannot be measured by the workers of a queue: "+
 				"leave out --queue, or give the target to a replay of its own", a.Name)
 		}

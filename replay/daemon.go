@@ -56,7 +56,7 @@ func (d *daemon) open(ctx context.Context, healthy func(*harness.Session)) (_ co
 		return nil, err
 	}
 	d.closers = append(d.closers, d.session.Close)
-	if err := d.checkForeign(); err != nil {
+	if err := d.checkAbilities(); err != nil {
 		return nil, &DaemonError{err}
 	}
 	if d.ingest, err = d.ingestConfig(); err != nil {
@@ -69,22 +69,17 @@ func (d *daemon) open(ctx context.Context, healthy func(*harness.Session)) (_ co
 	return watched, nil
 }
 
-// checkForeign returns an error if a service with a mapping cannot do what the replay needs.
-func (d *daemon) checkForeign() error {
-	f := d.session.Foreign()
-	if f == nil {
-		return nil
-	}
-	brains := len(d.plan.Haystacks)
+// checkAbilities returns an error if the service cannot do what the replay needs.
+func (d *daemon) checkAbilities() error {
+	n := harness.Need{Scenario: result.SearchOnly, Brains: len(d.plan.Haystacks), Mode: d.arm.Mode}
 	if d.plan.Shared {
-		brains = 1
+		n.Brains = 1
 	}
-	scenario := result.SearchOnly
 	if d.plan.Style == actor.Full {
-		scenario = result.AskBasic
+		n.Scenario = result.AskBasic
 	}
-	err := harness.CheckForeign(f.Mapping(), scenario, brains, d.arm.Mode)
-	if err != nil && brains > 1 && f.Mapping().Lacks(target.Brains) != "" {
+	err := n.Check(d.session.Service())
+	if err != nil && n.Brains > 1 && d.session.Service().Lacks(target.Brains) != "" {
 		err = fmt.Errorf("%w, or put all of them into one with --shared-brain", err)
 	}
 	return err
@@ -130,8 +125,8 @@ func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	if d.plan.Shared {
 		config.Shared = sharedBrain
 	}
-	if f := d.session.Foreign(); f != nil {
-		config.Daemon.Models = append(slices.Clone(config.Daemon.Models), "mapping "+f.Mapping().SHA256)
+	if sum := d.session.ID().MappingSHA256; sum != "" {
+		config.Daemon.Models = append(slices.Clone(config.Daemon.Models), "mapping "+sum)
 	}
 	switch {
 	case !d.session.Started():

@@ -111,10 +111,8 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	session *harness.Session) error {
 	watched, stop := session.Watch(ctx)
 	defer stop()
-	if f := session.Foreign(); f != nil {
-		if err := c.grid().CheckForeign(f.Mapping(), len(pl.Brains)); err != nil {
-			return err
-		}
+	if err := c.grid().Check(session.Service(), len(pl.Brains)); err != nil {
+		return err
 	}
 	session.MeterEmbeddings(watched)
 	brains, err := seed.Brains(watched, session.Service(), pl.Dialect, pl.Brains, nil, nil)

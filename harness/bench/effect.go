@@ -72,7 +72,7 @@ func has(mix []record.Share, ops ...string) bool {
 // checkTargets returns an error for a target with which the plan cannot be carried out.
 func (c *Config) checkTargets() error {
 	for _, t := range c.Targets {
-		started := t.Session.Endpoint == "" && t.Session.Foreign == nil && !t.Null
+		started := t.Session.Endpoint == "" && !t.Session.Mapped() && !t.Null
 		alone := !t.Null || len(c.Targets) == 1
 		switch {
 		case !alone || started && c.Brain == "":
@@ -83,7 +83,7 @@ func (c *Config) checkTargets() error {
 			return fmt.Errorf("target %s: --chaos %s is for a daemon that speaks the protocol and that the bench starts", t.Name, c.Plan.Chaos)
 		case c.Plan.Restart:
 			return fmt.Errorf("target %s: --restart is for daemons that speak the protocol and that the bench starts", t.Name)
-		case c.Plan.Chaos == SlowClient && t.Session.Foreign != nil:
+		case c.Plan.Chaos == SlowClient && t.Session.Mapped():
 			return fmt.Errorf("target %s: --chaos %s holds ask streams open, and is for a daemon that speaks the protocol", t.Name, c.Plan.Chaos)
 		}
 	}

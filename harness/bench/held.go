@@ -10,14 +10,13 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
 	"evalctl/harness/dataset"
-	"evalctl/harness/target"
 )
 
 // held are what a daemon holds, nil where it is not known.
 type held struct{ rss, disk, index *int64 }
 
 func (a *arm) held(ctx context.Context) (h held) {
-	if e, ok := a.session.Service().(*target.Endpoint); ok && !a.target.Null {
+	if e, ok := work.Wire(a.session.Service()); ok && !a.target.Null {
 		h.index = work.IndexBytes(ctx, e)
 	}
 	if p := a.session.Process(); p != nil {

@@ -140,7 +140,7 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 			}
 		case o.Op == dataset.OpRestart:
 		default:
-			err = g.run.operate(ctx, g.ids[in], o)
+			err = g.run.store().Apply(ctx, g.ids[in], o)
 		}
 		if err != nil {
 			return fmt.Errorf("before[%d] (%s): %w", i, o, err)

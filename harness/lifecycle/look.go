@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -93,21 +92,13 @@ func (r *Run) look(
 		leaks.LookJSON(result.InEvent, fmt.Sprintf("event %d (%.40s)", i+1, e.Name), e.Data)
 	}
 	leaks.Found = append(leaks.Found, probed...)
-	if e, ok := r.Target.Service.(*target.Endpoint); ok {
-		for _, list := range []struct {
-			place result.Place
-			path  string
-		}{
-			{result.InList, "/documents?dir=&recursive=true"}, {result.InRecord, "/documents"},
-		} {
-			o, err := e.Object(ctx, target.Request{Method: http.MethodGet, Path: target.BrainPath(id) + list.path})
-			if err == nil {
-				for _, m := range o {
-					leaks.LookJSON(list.place, "GET "+list.path+": "+string(m.Key), m.Value)
-				}
-			} else if ctx.Err() != nil {
-				return a, context.Cause(ctx)
-			}
+	if recorder, err := target.Find[target.Recorder](r.Target.Service, target.Records); err == nil {
+		all, err := recorder.Records(ctx, id)
+		if err != nil {
+			return a, err
+		}
+		for _, one := range all {
+			leaks.LookJSON(one.Place, one.At, one.Value)
 		}
 	}
 	a.Leaks = leaks.Found

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"evalctl/harness/launch"
-	"evalctl/harness/target"
 )
 
 // ToolNames returns the names of the tools, with commas.
@@ -37,23 +36,4 @@ func homeOf(p launch.Profile) (env map[string]string, ok bool) {
 		}
 	}
 	return env, env != nil || strings.Contains(strings.Join(p.Command, " "), "{home}")
-}
-
-// Ability is what a service can do or says, and whether this one does.
-type Ability struct{ Name, Text string }
-
-// Abilities returns what a run may need of the service besides what seed.Probe does.
-func (s *Service) Abilities() []Ability {
-	var out []Ability
-	for _, a := range []target.Ability{target.Asks, target.IDs, target.Ranks, target.Scores, target.Dates, target.Modes, target.Brains} {
-		text := "yes"
-		if why := s.Lacks(a); why != "" {
-			text = "not measurable: " + why
-		}
-		out = append(out, Ability{string(a), text})
-	}
-	if noise := s.Seen().Noise; noise != "" {
-		out = append(out, Ability{"noise", noise})
-	}
-	return out
 }

@@ -265,6 +265,11 @@ func (m *Mapping) Lacks(a target.Ability) string {
 		return has(m.search)
 	case target.Put:
 		return has(m.remember)
+	case target.Tell:
+		if m.turns != nil {
+			return ""
+		}
+		return has(m.remember)
 	case target.Delete:
 		return has(m.remove)
 	case target.Get:
@@ -282,6 +287,17 @@ func (m *Mapping) Lacks(a target.Ability) string {
 		return says(func(r *reply) bool { return r.date != nil || r.group("date") })
 	case target.Modes:
 		return says(func(r *reply) bool { return r.mod != nil })
+	case target.Mode:
+		if m.Sends("mode") {
+			return ""
+		}
+		return fmt.Sprintf("the mapping %s sends no {mode}", m.Name)
+	case target.CandidateK, target.RerankTopN, target.MaxPerDocument:
+		return fmt.Sprintf("the mapping %s does not send it", m.Name)
+	case target.Protocol:
+		return "it does not speak the protocol"
+	case target.Sessions, target.Consolidate:
+		return "only a daemon that speaks the protocol has it"
 	case target.Ranks:
 		switch {
 		case m.Query == Words:

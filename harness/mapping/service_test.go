@@ -47,7 +47,7 @@ func TestStub(t *testing.T) {
 	if _, err := one.Find(t.Context(), "three"); !errors.Is(err, target.ErrMissing) {
 		t.Errorf("found: %v", err)
 	}
-	if err := one.Apply(t.Context(), "one", target.Change{Do: target.Delete, Path: "a/ada.md"}); err != nil {
+	if err := one.Apply(t.Context(), "one", dataset.Operation{Op: dataset.OpDelete, Path: "a/ada.md"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := one.Search(t.Context(), "one", "lisbon", 5); err != nil || len(got) != 1 || got[0].Path != "bob.md" {

@@ -75,12 +75,12 @@ func (s *Service) brain(name string) *brain {
 // Store implements target.Service.
 func (s *Service) Store(result.Dialect) target.Store { return &store{s} }
 
-// store implements target.Store and target.Listener.
+// store implements target.Store.
 type store struct{ *Service }
 
 var (
-	_ target.Listener = (*store)(nil)
-	_ target.Reader   = (*store)(nil)
+	_ target.Listener = (*Service)(nil)
+	_ target.Reader   = (*Service)(nil)
 )
 
 // Create implements target.Store. Of a service with one store, only one brain can be created.
@@ -225,7 +225,7 @@ func partID(path string, i int) string {
 }
 
 // remember makes one call that writes, and keeps to which document its ids belong.
-func (s *store) remember(ctx context.Context, b *brain, o *operation, values map[string]any, path string) error {
+func (s *Service) remember(ctx context.Context, b *brain, o *operation, values map[string]any, path string) error {
 	id, _ := values["id"].(string)
 	values["name"] = nameOf(id)
 	items, err := s.once(ctx, b, o, values)
@@ -250,7 +250,7 @@ func (s *store) remember(ctx context.Context, b *brain, o *operation, values map
 }
 
 // Tell implements target.Listener.
-func (s *store) Tell(ctx context.Context, id string, c target.Conversation) error {
+func (s *Service) Tell(ctx context.Context, id string, c target.Conversation) error {
 	if s.mapping.remember == nil && s.mapping.turns == nil {
 		return target.Needs(s, target.Put)
 	}
@@ -283,25 +283,35 @@ func (s *store) Tell(ctx context.Context, id string, c target.Conversation) erro
 }
 
 // Apply implements target.Store.
-func (s *store) Apply(ctx context.Context, id string, c target.Change) error {
-	if err := target.Needs(s, c.Do); err != nil {
+func (s *store) Apply(ctx context.Context, id string, o dataset.Operation) error {
+	if err := target.Needs(s, target.OperationNeeds(o.Op)...); err != nil {
 		return err
 	}
 	b := s.brain(id)
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	if c.Do == target.Put {
-		return s.put(ctx, b, dataset.Doc{Path: c.Path, Data: c.Text})
+	switch o.Op {
+	case dataset.OpPut, dataset.OpRemember:
+		return s.put(ctx, b, dataset.Doc{Path: pathOf(o), Data: o.Document()})
 	}
-	for _, one := range b.idsOf(c.Path) {
+	for _, one := range b.idsOf(o.Path) {
 		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)}); err != nil {
-			return fmt.Errorf("delete document %s: %w", c.Path, err)
+			return fmt.Errorf("delete document %s: %w", o.Path, err)
 		}
 		b.mu.Lock()
 		delete(b.paths, one)
 		b.mu.Unlock()
 	}
 	return nil
+}
+
+// pathOf returns the path of the document that an operation writes. One that is remembered without a
+// path is named after its text.
+func pathOf(o dataset.Operation) string {
+	if o.Path != "" {
+		return o.Path
+	}
+	return fmt.Sprintf("remembered-%x.md", result.IDsSHA256(func(yield func(string) bool) { yield(o.Text) })[:12])
 }
 
 // idsOf returns the ids of what was written of a document, sorted.
@@ -318,7 +328,7 @@ func (b *brain) idsOf(path string) (ids []string) {
 }
 
 // Get implements target.Reader.
-func (s *store) Get(ctx context.Context, id, path string) (texts []string, err error) {
+func (s *Service) Get(ctx context.Context, id, path string) (texts []string, err error) {
 	if err := target.Needs(s, target.Get); err != nil {
 		return nil, err
 	}

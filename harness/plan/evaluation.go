@@ -10,7 +10,6 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
-	"evalctl/harness/mapping"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
@@ -117,11 +116,7 @@ func (r *Run) PaidModels() []string {
 // Begin creates the journal of the run, which keeps options, unless resumed is one of the same run.
 // The caller closes the journal.
 func (r *Run) Begin(session *harness.Session, resumed *journal.Journal, options []byte) (*Evaluation, error) {
-	var mapped *mapping.Mapping
-	if f := session.Foreign(); f != nil {
-		mapped = f.Mapping()
-	}
-	if err := r.CheckForeign(mapped); err != nil {
+	if err := r.need().Check(session.Service()); err != nil {
 		return nil, err
 	}
 	e := &Evaluation{Journal: resumed, run: r, session: session}

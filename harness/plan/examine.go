@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
+	"evalctl/harness/target"
 )
 
 // FindServer returns how the MCP server that given names is started or reached: a target, a command
@@ -64,9 +65,8 @@ func CheckTarget(ctx context.Context, session *harness.Session, d result.Dialect
 		found = append(found, Finding{name, fmt.Sprintf(format, args...)})
 	}
 	add("target", "%s", session.Service().URL())
-	foreign := session.Foreign()
-	if foreign != nil {
-		m := foreign.Seen()
+	m := session.Mapped()
+	if m != nil {
 		add("mapping", "%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains)
 		add("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
 	}
@@ -74,10 +74,18 @@ func CheckTarget(ctx context.Context, session *harness.Session, d result.Dialect
 		failed = failed || s.Err != nil && !s.Lacked()
 		add(s.Name, "%s", s.Outcome())
 	}
-	if foreign != nil {
-		for _, a := range foreign.Abilities() {
-			add(a.Name, "%s", a.Text)
+	if m == nil {
+		return found, failed
+	}
+	for _, a := range []target.Ability{target.Asks, target.IDs, target.Ranks, target.Scores, target.Dates, target.Modes, target.Brains} {
+		text := "yes"
+		if why := session.Service().Lacks(a); why != "" {
+			text = "not measurable: " + why
 		}
+		add(string(a), "%s", text)
+	}
+	if noise := session.Mapped().Noise; noise != "" {
+		add("noise", "%s", noise)
 	}
 	return found, failed
 }

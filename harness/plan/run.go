@@ -12,7 +12,6 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
-	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -86,7 +85,7 @@ func NewRun(of Spec, s RunSpec) (*Run, error) {
 	if r.RequireMode == SameMode {
 		r.RequireMode = r.Mode
 	}
-	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkForeignPlan} {
+	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkAbilities} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -214,30 +213,26 @@ func (r *Run) planBaseline() (err error) {
 	return err
 }
 
-func (r *Run) checkForeignPlan() error {
-	if r.Session.Foreign == nil {
-		return nil
-	}
-	return r.CheckForeign(r.Session.Foreign.Mapping)
-}
+func (r *Run) checkAbilities() error { return r.need().Check(r.Session.Abilities()) }
 
-// CheckForeign returns an error if the target cannot do what the run needs. m is nil for a daemon
-// that speaks the protocol, or if the mapping is not known yet.
-func (r *Run) CheckForeign(m *mapping.Mapping) error {
-	if m == nil {
-		return nil
-	}
-	var others []string
-	for flag, given := range map[string]bool{
-		"--candidate-k": r.CandidateK > 0, "--rerank-top-n": r.RerankTopN > 0, "--max-per-document": r.MaxPerDocument != nil,
-		"--require-mode": r.RequireMode != "" && m.Lacks(target.Modes) != "",
+// need returns what the run needs of its target.
+func (r *Run) need() harness.Need {
+	n := harness.Need{Scenario: r.Scenario.Name, Brains: len(r.Brains), Mode: r.Mode, Settings: map[string]target.Ability{}}
+	for _, s := range []struct {
+		flag  string
+		given bool
+		needs target.Ability
+	}{
+		{"--candidate-k", r.CandidateK > 0, target.CandidateK},
+		{"--rerank-top-n", r.RerankTopN > 0, target.RerankTopN},
+		{"--max-per-document", r.MaxPerDocument != nil, target.MaxPerDocument},
+		{"--require-mode", r.RequireMode != "", target.Modes},
 	} {
-		if given {
-			others = append(others, flag)
+		if s.given {
+			n.Settings[s.flag] = s.needs
 		}
 	}
-	slices.Sort(others)
-	return harness.CheckForeign(m, r.Scenario.Name, len(r.Brains), r.Mode, others...)
+	return n
 }
 
 // CheckTagFloors returns an error for a tag with a floor that no question has. of are the questions

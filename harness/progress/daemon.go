@@ -4,13 +4,14 @@ import (
 	"cmp"
 
 	"evalctl/harness"
+	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 )
 
 // Daemon prints a daemon under the name of its arm.
 func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
-	if s.Foreign() != nil {
-		foreign(t, name, s)
+	if m := s.Mapped(); m != nil {
+		mapped(t, name, s, m)
 		return
 	}
 	url, version := s.Service().URL(), terminal.Line(cmp.Or(s.ID().Version, "reports no version"))
@@ -22,11 +23,9 @@ func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
 		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, terminal.Line(s.LogPath()))
 }
 
-// foreign prints a service with a mapping.
-func foreign(t *terminal.Terminal, name string, s *harness.Session) {
-	f := s.Foreign()
-	m := f.Seen()
-	line := f.URL() + "  " + m.Text()
+// mapped prints a service with a mapping.
+func mapped(t *terminal.Terminal, name string, s *harness.Session, m *result.Mapped) {
+	line := s.Service().URL() + "  " + m.Text()
 	if log := s.LogPath(); log != "" {
 		line += "  log " + log
 	}

@@ -71,12 +71,11 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 	if !created || id == "" {
 		return steps
 	}
-	reader, reads := store.(target.Reader)
 	_ = step("write", target.Put, func(*Step) error { return store.Write(ctx, id, []dataset.Doc{doc}, 1) }) &&
-		(!reads || step("read", target.Get, func(*Step) error { return readMark(ctx, reader, id, doc.Path, mark) })) &&
+		step("read", target.Get, func(*Step) error { return readMark(ctx, s, id, doc.Path, mark) }) &&
 		step("find", target.Search, func(one *Step) error { return awaitMark(ctx, found, one, mark, true) }) &&
 		step("delete", target.Delete, func(*Step) error {
-			return store.Apply(ctx, id, target.Change{Do: target.Delete, Path: doc.Path})
+			return store.Apply(ctx, id, dataset.Operation{Op: dataset.OpDelete, Path: doc.Path})
 		}) &&
 		step("find it no more", target.Search, func(one *Step) error {
 			if steps[len(steps)-1].Lacked() {
@@ -89,7 +88,11 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 }
 
 // readMark reads a document, which must have the mark.
-func readMark(ctx context.Context, r target.Reader, id, path, mark string) error {
+func readMark(ctx context.Context, s target.Service, id, path, mark string) error {
+	r, err := target.Find[target.Reader](s, target.Get)
+	if err != nil {
+		return err
+	}
 	texts, err := r.Get(ctx, id, path)
 	if err == nil && !strings.Contains(strings.Join(texts, "\n"), mark) {
 		err = fmt.Errorf("what was written is not read, but %d other texts", len(texts))

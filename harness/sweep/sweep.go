@@ -10,7 +10,6 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
-	"evalctl/harness/mapping"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -66,16 +65,16 @@ func (g Grid) Load(s dataset.Spec) (dataset.Input, error) {
 	return in, nil
 }
 
-// CheckForeign returns an error if a mapping cannot do what the sweep needs with this number of
-// brains.
-func (g Grid) CheckForeign(m *mapping.Mapping, brains int) error {
-	for _, mode := range g.Modes {
-		if err := harness.CheckForeign(m, result.SearchOnly, brains, mode); err != nil {
+// Check returns an error if a target cannot do what the sweep needs with this number of brains.
+func (g Grid) Check(can target.Abilities, brains int) error {
+	n := harness.Need{Scenario: result.SearchOnly, Brains: brains}
+	if !slices.Equal(g.CandidateKs, []int{0}) {
+		n.Settings = map[string]target.Ability{"--candidate-k": target.CandidateK}
+	}
+	for _, n.Mode = range g.Modes {
+		if err := n.Check(can); err != nil {
 			return err
 		}
-	}
-	if !slices.Equal(g.CandidateKs, []int{0}) {
-		return harness.CheckForeign(m, result.SearchOnly, brains, "", "--candidate-k")
 	}
 	return nil
 }

@@ -1,7 +1,5 @@
 package target
 
-import "context"
-
 // Conversation is one session of a conversation.
 type Conversation struct {
 	ID    string
@@ -20,17 +18,4 @@ func (t Turn) Speaker() string {
 		return t.Name
 	}
 	return t.Role
-}
-
-// Reader is a Store that reads what was written.
-type Reader interface {
-	// Get returns the texts of a document. The error is ErrLacks if the service cannot read.
-	Get(ctx context.Context, id, path string) ([]string, error)
-}
-
-// Listener is a Store that remembers conversations by rules of its own.
-type Listener interface {
-	// Tell remembers the turns of a session. When it returns, they are remembered, though perhaps not
-	// found by a search yet.
-	Tell(ctx context.Context, id string, c Conversation) error
 }

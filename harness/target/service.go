@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -22,9 +21,7 @@ type Service interface {
 	Answer(ctx context.Context, t *Target, q dataset.Question) (Answer, error)
 	// Store returns what creates and fills brains. d is how keys are spelled in requests.
 	Store(d result.Dialect) Store
-	// Lacks says what the service cannot do, or not say, and why: one sentence without a capital and a
-	// full stop. It is empty if the service can. The answer never changes.
-	Lacks(Ability) string
+	Abilities
 	// Dialects returns how keys were spelled in replies so far, see Endpoint.Dialects.
 	Dialects() []result.Dialect
 	// Close releases connections. It does not end a process.
@@ -47,42 +44,11 @@ type Store interface {
 	Write(ctx context.Context, id string, docs []dataset.Doc, writers int) error
 	// Search returns the first topK passages for a query, which is cut to what a query may have.
 	Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error)
-	// Apply makes one change in a brain, by the rules of Write. Service.Lacks says beforehand whether
-	// the service can.
-	Apply(ctx context.Context, id string, c Change) error
+	// Apply makes one operation in a brain, by the rules of Write. The error is ErrLacks if the service
+	// cannot. Service.Lacks says beforehand of which operations that is known, see OperationNeeds. A
+	// restart is not the Store's.
+	Apply(ctx context.Context, id string, o dataset.Operation) error
 }
-
-// Change is one operation on the contents of a brain.
-type Change struct {
-	Do   Ability // Put, Append, Delete or Rename
-	Path string  // of the document, relative to the corpus
-	To   string  // the new path, for Rename
-	Text []byte  // for Put and Append
-}
-
-// Ability is something that a service may not be able to do, or not say.
-type Ability string
-
-// What a service does.
-const (
-	Asks   Ability = "ask"    // answers questions with a reader of its own
-	Search Ability = "search" // finds passages
-	Put    Ability = "put"    // writes a document
-	Append Ability = "append"
-	Delete Ability = "delete"
-	Get    Ability = "get" // reads a document
-	Rename Ability = "rename"
-	Brains Ability = "brains" // keeps several brains apart
-)
-
-// What a service says about what it found, or lets a caller choose.
-const (
-	IDs    Ability = "ids"    // the document of a passage
-	Ranks  Ability = "ranks"  // an order by relevance
-	Scores Ability = "scores" // how relevant a passage is
-	Dates  Ability = "dates"  // the date of a passage
-	Modes  Ability = "modes"  // which retrieval mode ran
-)
 
 // Reasons why a brain cannot be evaluated.
 var (
@@ -90,16 +56,3 @@ var (
 	ErrMissing = errors.New("the brain is missing")
 	ErrEmpty   = errors.New("the brain is empty")
 )
-
-// ErrLacks means that a service does not have an Ability.
-var ErrLacks = errors.New("the target cannot do that")
-
-// Needs returns an error, ErrLacks, that names the first of the abilities that a service lacks.
-func Needs(s Service, abilities ...Ability) error {
-	for _, a := range abilities {
-		if why := s.Lacks(a); why != "" {
-			return fmt.Errorf("%w (%s): %s", ErrLacks, a, why)
-		}
-	}
-	return nil
-}

@@ -1,60 +1,52 @@
 package target
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"evalctl/daemon/protocol"
 	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 )
 
-// TestApply checks the request of each change, and that a daemon that commits nothing is an error.
+// TestApply checks the request of each operation on a document.
 func TestApply(t *testing.T) {
-	committed := 1
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
-		_ = json.NewEncoder(w).Encode(protocol.BatchResult{Committed: committed})
+		w.WriteHeader(http.StatusNoContent)
 	})
-	store := endpointOf(t, s, "").Store(result.Auto)
+	store := endpointOf(t, s, "").Store(result.Snake)
 	for _, c := range []struct {
-		change Change
-		want   protocol.BatchOp
+		operation  dataset.Operation
+		want, body string
 	}{
-		{Change{Do: Put, Path: "a.md", Text: []byte("x")}, protocol.BatchOp{Type: "write", Path: "raw/documents/a.md", Content: []byte("x")}},
-		{Change{Do: Append, Path: "a.md", Text: []byte("y")}, protocol.BatchOp{Type: "append", Path: "raw/documents/a.md", Content: []byte("y")}},
-		{Change{Do: Delete, Path: "a.md"}, protocol.BatchOp{Type: "delete", Path: "raw/documents/a.md"}},
-		{Change{Do: Rename, Path: "a.md", To: "b.md"}, protocol.BatchOp{Type: "rename", Path: "raw/documents/a.md", To: "raw/documents/b.md"}},
+		{dataset.Operation{Op: dataset.OpPut, Path: "a.md", Text: "x"}, "PUT /documents", "x\n"},
+		{dataset.Operation{Op: dataset.OpAppend, Path: "a.md", Text: "y"}, "POST /documents/append", "y"},
+		{dataset.Operation{Op: dataset.OpDelete, Path: "a.md"}, "DELETE /documents", ""},
+		{
+			dataset.Operation{Op: dataset.OpRename, Path: "a.md", To: "b.md"},
+			"POST /documents/rename", `{"from":"raw/documents/a.md","to":"raw/documents/b.md"}`,
+		},
 	} {
-		if err := store.Apply(t.Context(), "b-1", c.change); err != nil {
+		if err := store.Apply(t.Context(), "b-1", c.operation); err != nil {
 			t.Fatal(err)
 		}
 		calls := s.Calls()
 		last := calls[len(calls)-1]
-		var got protocol.Batch
-		if err := json.Unmarshal(last.Raw, &got); err != nil {
-			t.Fatal(err)
+		path, _, _ := strings.Cut(strings.TrimPrefix(last.Path, "/v1/brains/b-1"), "?")
+		if got := last.Method + " " + path; got != c.want || string(last.Raw) != c.body {
+			t.Errorf("%s: %s with %q", c.operation, got, last.Raw)
 		}
-		if diff := cmp.Diff([]protocol.BatchOp{c.want}, got.Ops); diff != "" || last.Path != "/v1/brains/b-1/documents/batch-ops" {
-			t.Errorf("%s to %s: %s", c.change.Do, last.Path, diff)
-		}
-	}
-	committed = 0
-	if err := store.Apply(t.Context(), "b-1", Change{Do: Delete, Path: "a.md"}); err == nil {
-		t.Error("nothing was committed, and that is no error")
 	}
 	before := len(s.Calls())
-	if err := store.Apply(t.Context(), "b-1", Change{Do: Asks}); !errors.Is(err, ErrLacks) || len(s.Calls()) != before {
+	if err := store.Apply(t.Context(), "b-1", dataset.Operation{Op: dataset.OpRestart}); !errors.Is(err, ErrLacks) || len(s.Calls()) != before {
 		t.Errorf("got %v after %d requests", err, len(s.Calls())-before)
 	}
 }
 
 // unable is a service that lacks abilities.
 type unable struct {
-	Service
 	lacks map[Ability]string
 }
 

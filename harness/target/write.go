@@ -44,24 +44,6 @@ func (s *protocolStore) Write(ctx context.Context, id string, docs []dataset.Doc
 	return w.write(ctx, docs[last:])
 }
 
-// Apply implements Store.
-func (s *protocolStore) Apply(ctx context.Context, id string, c Change) error {
-	op, ok := map[Ability]protocol.BatchOp{
-		Put:    {Type: protocol.OpWrite, Content: c.Text},
-		Append: {Type: protocol.OpAppend, Content: c.Text},
-		Delete: {Type: protocol.OpDelete},
-		Rename: {Type: protocol.OpRename, To: result.SeedRoot + c.To},
-	}[c.Do]
-	if !ok {
-		return fmt.Errorf("%w: %s", ErrLacks, c.Do)
-	}
-	op.Path = result.SeedRoot + c.Path
-	if err := s.batch(ctx, id, []protocol.BatchOp{op}); err != nil {
-		return fmt.Errorf("%s document %s: %w", c.Do, c.Path, err)
-	}
-	return nil
-}
-
 // docWriter writes documents to one brain: in batches (spec 4.2), or one by one if the daemon does
 // not serve batches.
 type docWriter struct {

@@ -124,8 +124,7 @@ func Fill(
 			return nil, err
 		}
 	}
-	_, protocol := c.Service.(*target.Endpoint)
-	f.filled.byText = !protocol
+	f.filled.byText = c.Service.Lacks(target.Protocol) != ""
 	switch {
 	case c.Opened != nil:
 		f.record = c.Opened

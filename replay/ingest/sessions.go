@@ -29,10 +29,11 @@ const (
 func (f *filler) replay(
 	ctx context.Context, remote *seed.Brain, b brain, h source.Haystack,
 ) error {
-	endpoint, ok := f.Service.(*target.Endpoint)
-	if !ok {
+	wire, err := target.Find[target.Wire](f.Service, target.Protocol)
+	if err != nil {
 		return f.tell(ctx, remote, b, h)
 	}
+	endpoint := wire.Wire()
 	var sent []*session
 	single := false
 	for _, one := range h.Sessions {

@@ -13,9 +13,9 @@ import (
 // tell has a service that remembers conversations by rules of its own remember the sessions of a
 // haystack, one after the other, and waits until a search finds one of them.
 func (f *filler) tell(ctx context.Context, remote *seed.Brain, b brain, h source.Haystack) error {
-	listener, ok := f.Service.Store(f.Dialect).(target.Listener)
-	if !ok {
-		return fmt.Errorf("%s takes no sessions of messages; use the ingest mode %s", f.Service.URL(), Bulk)
+	listener, err := target.Find[target.Listener](f.Service, target.Tell)
+	if err != nil {
+		return fmt.Errorf("%s takes no sessions of messages: %w; use the ingest mode %s", f.Service.URL(), err, Bulk)
 	}
 	told := false
 	for _, one := range h.Sessions {

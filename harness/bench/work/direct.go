@@ -38,7 +38,7 @@ var errHeader = fmt.Errorf("the header of the reply is longer than %d MiB", long
 // for all: Ordinary if one of them is reached by TLS or through a proxy.
 func Client(services []target.Service) string {
 	for _, s := range services {
-		if e, daemon := s.(*target.Endpoint); daemon && (!canCheckIdle || addressOf(e) == "") {
+		if e, daemon := Wire(s); daemon && (!canCheckIdle || addressOf(e) == "") {
 			return record.Ordinary
 		}
 	}

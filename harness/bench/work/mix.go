@@ -50,17 +50,25 @@ func ParseMix(text string) ([]record.Share, error) {
 	return mix, nil
 }
 
+// Wire returns a service that speaks the protocol, whose requests a bench makes by itself.
+func Wire(s target.Service) (e *target.Endpoint, ok bool) {
+	w, err := target.Find[target.Wire](s, target.Protocol)
+	if err != nil {
+		return nil, false
+	}
+	return w.Wire(), true
+}
+
 // Has returns the part of a mix that a service can do, and why it cannot do the rest.
 func Has(s target.Service, mix []record.Share) (part []record.Share, lacks []string) {
 	needs := map[string]target.Ability{
 		Search: target.Search, Ask: target.Asks, Put: target.Put, Batch: target.Put, Ingest: target.Put,
 		Remember: target.Put, Recall: target.Search,
 	}
-	_, daemon := s.(*target.Endpoint)
 	for _, share := range mix {
 		why := s.Lacks(needs[share.Op])
-		if why == "" && !daemon && (share.Op == Ingest || share.Op == Recall) {
-			why = "the target does not speak the protocol"
+		if why == "" && (share.Op == Ingest || share.Op == Recall) {
+			why = s.Lacks(target.Protocol)
 		}
 		if why != "" {
 			lacks = append(lacks, share.Op+": "+why)

@@ -66,7 +66,7 @@ func NewRequests(c Config, s target.Service, brains []string) *Requests {
 // Use makes further requests go to a service. It is not called concurrently.
 func (r *Requests) Use(s target.Service) {
 	r.Close()
-	if e, daemon := s.(*target.Endpoint); daemon && r.config.Client == record.Direct {
+	if e, daemon := Wire(s); daemon && r.config.Client == record.Direct {
 		r.own = e.Through(&direct{address: addressOf(e)})
 		s = r.own
 	}
@@ -155,7 +155,7 @@ func kindOf(ctx context.Context, err error) string {
 func (r *Requests) do(ctx context.Context, s target.Service, op, brain string, q query, number uint64) (o load.Outcome) {
 	switch op {
 	case Search, Ask:
-		e, daemon := s.(*target.Endpoint)
+		e, daemon := Wire(s)
 		whole := number%readEvery == 0
 		switch {
 		case !daemon:
@@ -165,7 +165,7 @@ func (r *Requests) do(ctx context.Context, s target.Service, op, brain string, q
 		}
 		return search(ctx, e, brain, q, whole)
 	case Recall:
-		e := s.(*target.Endpoint) // or Has has left it out
+		e, _ := Wire(s) // or Has has left it out
 		reply, err := e.Object(ctx, target.Request{
 			Method: http.MethodPost, Path: target.BrainPath(brain) + "/sessions/" + sessionOf(number) + "/recall", ContentType: protocol.TypeJSON,
 			Body: target.Encode(r.config.Dialect, map[string]any{"query": q.text, "top_k": r.config.TopK}, nil),
@@ -177,7 +177,7 @@ func (r *Requests) do(ctx context.Context, s target.Service, op, brain string, q
 		for i := range docs {
 			docs[i] = r.newDoc(number, i)
 		}
-		if e, daemon := s.(*target.Endpoint); daemon {
+		if e, daemon := Wire(s); daemon {
 			o.Err = batch(ctx, e, brain, docs)
 		} else {
 			o.Err = s.Store(r.config.Dialect).Write(ctx, brain, docs, 1)
@@ -187,7 +187,7 @@ func (r *Requests) do(ctx context.Context, s target.Service, op, brain string, q
 	}
 	doc := r.newDoc(number, 0)
 	o.Bytes = int64(len(doc.Data))
-	switch e, daemon := s.(*target.Endpoint); {
+	switch e, daemon := Wire(s); {
 	case !daemon: // which has nothing but documents
 		o.Err = s.Store(r.config.Dialect).Write(ctx, brain, []dataset.Doc{doc}, 1)
 	case op == Ingest:

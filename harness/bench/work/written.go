@@ -1,7 +1,6 @@
 package work
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness/dataset"
 	"evalctl/harness/target"
-	"evalctl/internal/httpclient"
 )
 
 // Write is a document that a service says it has written.
@@ -39,38 +36,21 @@ func (r *Requests) acknowledge(err error, brain string, number uint64, docs int)
 func (r *Requests) Check(ctx context.Context, w Write) error {
 	doc := r.newDoc(w.number, w.part)
 	s := *r.service.Load()
-	e, daemon := s.(*target.Endpoint)
-	if !daemon {
-		return r.checkMapped(ctx, s, w.brain, doc)
-	}
-	var got []byte
-	err := target.Retry(ctx, target.CallTimeout, func(ctx context.Context) error {
-		res, err := e.Do(ctx, target.Request{Method: http.MethodGet, Path: documentPath(w.brain, "/read", doc.Path), Accept: protocol.TypeBytes})
-		if err != nil {
-			return err
-		}
-		defer res.Body.Close()
-		got, err = httpclient.ReadBody(res, protocol.MaxWriteBytes)
-		return err
-	})
-	if f, ok := target.AsFailure(err); ok && f.Status == http.StatusNotFound {
-		return fmt.Errorf("%w: %s is not there", ErrLost, doc.Path)
-	}
-	if err == nil && !bytes.Equal(got, doc.Data) {
-		err = fmt.Errorf("%w: %s has other content than was written", ErrLost, doc.Path)
-	}
-	return err
-}
-
-// checkMapped is Check for a service that does not speak the protocol.
-func (r *Requests) checkMapped(ctx context.Context, s target.Service, brain string, doc dataset.Doc) error {
-	reader, ok := s.Store(r.config.Dialect).(target.Reader)
-	if !ok {
-		return target.ErrLacks
-	}
-	texts, err := reader.Get(ctx, brain, doc.Path)
+	reader, err := target.Find[target.Reader](s, target.Get)
 	if err != nil {
 		return err
+	}
+	texts, err := reader.Get(ctx, w.brain, doc.Path)
+	switch {
+	case err != nil:
+		return err
+	case texts == nil:
+		return fmt.Errorf("%w: %s is not there", ErrLost, doc.Path)
+	case s.Lacks(target.Protocol) == "":
+		if texts[0] != string(doc.Data) {
+			return fmt.Errorf("%w: %s has other content than was written", ErrLost, doc.Path)
+		}
+		return nil
 	}
 	mark := strings.SplitN(string(doc.Data), "\n", 2)[0]
 	if !slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, mark) }) {
@@ -81,7 +61,7 @@ func (r *Requests) checkMapped(ctx context.Context, s target.Service, brain stri
 
 // Hold begins so many ask streams and does not read them until release is called.
 func (r *Requests) Hold(ctx context.Context, n int) (release func(), err error) {
-	e, daemon := (*r.service.Load()).(*target.Endpoint)
+	e, daemon := Wire(*r.service.Load())
 	if !daemon {
 		return nil, errors.New("--chaos slow-client is for targets that stream answers by the protocol")
 	}

@@ -1,0 +1,165 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"evalctl/daemon/protocol"
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/internal/httpclient"
+)
+
+// Get implements Reader.
+func (e *Endpoint) Get(ctx context.Context, id, path string) (texts []string, err error) {
+	r := Request{
+		Method: http.MethodGet, Path: BrainPath(id) + "/documents/read?path=" + url.QueryEscape(result.SeedRoot+path),
+		Accept: protocol.TypeBytes,
+	}
+	err = Retry(ctx, CallTimeout, func(ctx context.Context) error {
+		res, err := e.Do(ctx, r)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		data, err := httpclient.ReadBody(res, protocol.MaxWriteBytes)
+		texts = []string{string(data)}
+		return err
+	})
+	if hasStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return texts, err
+}
+
+// Records implements Recorder with the list and the records of the brain's documents.
+func (e *Endpoint) Records(ctx context.Context, id string) (all []Recorded, err error) {
+	for _, list := range []struct {
+		place result.Place
+		path  string
+	}{
+		{result.InList, "/documents?dir=&recursive=true"}, {result.InRecord, "/documents"},
+	} {
+		o, err := e.Object(ctx, Request{Method: http.MethodGet, Path: BrainPath(id) + list.path})
+		if err != nil && ctx.Err() != nil {
+			return all, context.Cause(ctx)
+		}
+		for _, m := range o {
+			all = append(all, Recorded{list.place, "GET " + list.path + ": " + string(m.Key), m.Value})
+		}
+	}
+	return all, nil
+}
+
+// Wire implements Wire.
+func (e *Endpoint) Wire() *Endpoint { return e }
+
+// speaker makes operations in one brain.
+type speaker struct {
+	endpoint *Endpoint
+	dialect  result.Dialect
+	id       string // of the brain
+}
+
+// Apply implements Store.
+func (s *protocolStore) Apply(ctx context.Context, id string, o dataset.Operation) error {
+	return speaker{s.endpoint, s.dialect, id}.operate(ctx, o)
+}
+
+func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
+	path := "/documents?path=" + url.QueryEscape(result.SeedRoot+o.Path)
+	switch o.Op {
+	case dataset.OpPut:
+		return s.send(ctx, http.MethodPut, path, protocol.TypeBytes, o.Document())
+	case dataset.OpAppend:
+		return s.send(ctx, http.MethodPost, strings.Replace(path, "?", "/append?", 1), protocol.TypeBytes, []byte(o.Text))
+	case dataset.OpDelete:
+		return s.ofDocument(ctx, o, s.send(ctx, http.MethodDelete, path, "", nil))
+	case dataset.OpRename:
+		body := map[string]any{"from": result.SeedRoot + o.Path, "to": result.SeedRoot + o.To}
+		return s.ofDocument(ctx, o, s.json(ctx, "/documents/rename", body))
+	case dataset.OpRemember:
+		body := map[string]any{"content": string(dataset.Operation{Text: o.Text}.Document())}
+		if o.Title != "" {
+			body["title"] = o.Title
+		}
+		if o.Path != "" {
+			body["path"] = result.SeedRoot + o.Path
+		}
+		return lacking(s.json(ctx, "/documents", body))
+	case dataset.OpMessage:
+		body := map[string]any{"role": o.Role, "content": o.Text}
+		if o.Speaker != "" {
+			body["name"] = o.Speaker
+		}
+		if o.Date != "" {
+			body["created_at"] = timeOf(o.Date)
+		}
+		return lacking(s.json(ctx, s.session(o)+"/messages", body))
+	case dataset.OpReflect:
+		return lacking(s.json(ctx, s.session(o)+"/reflect", map[string]any{}))
+	case dataset.OpConsolidate:
+		err := lacking(s.json(ctx, "/consolidate", map[string]any{}))
+		if errors.Is(err, ErrLacks) {
+			err = lacking(s.json(ctx, "/compile", map[string]any{}))
+		}
+		return err
+	}
+	return fmt.Errorf("%w: %s", ErrLacks, o.Op)
+}
+
+func (s speaker) session(o dataset.Operation) string { return "/sessions/" + url.PathEscape(o.Session) }
+
+// timeOf returns a date as a time, noon for a day.
+func timeOf(date string) string {
+	if _, err := time.Parse(time.DateOnly, date); err == nil {
+		return date + "T12:00:00Z"
+	}
+	return date
+}
+
+func (s speaker) json(ctx context.Context, path string, body map[string]any) error {
+	return s.send(ctx, http.MethodPost, path, protocol.TypeJSON, Encode(s.dialect, body, nil))
+}
+
+// send sends a request that is not repeated once the service may have acted on it.
+func (s speaker) send(ctx context.Context, method, path, contentType string, body []byte) error {
+	r := Request{Method: method, Path: BrainPath(s.id) + path, ContentType: contentType, Body: body}
+	return Retry(ctx, CallTimeout, func(ctx context.Context) error {
+		return s.endpoint.Change(ctx, r)
+	})
+}
+
+// ofDocument returns the error of an operation on a document that is there. A service that does not
+// find it has lost it, unless it can read it: then it lacks the operation.
+func (s speaker) ofDocument(ctx context.Context, o dataset.Operation, err error) error {
+	if !hasStatus(err, http.StatusNotFound) {
+		return lackingMethod(err)
+	}
+	texts, readErr := s.endpoint.Get(ctx, s.id, o.Path)
+	if readErr != nil || texts == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrLacks, err)
+}
+
+// lacking returns the error of a request to an endpoint of a brain that is there: if it is not found,
+// the service lacks it.
+func lacking(err error) error {
+	if hasStatus(err, http.StatusNotFound) {
+		return fmt.Errorf("%w: %w", ErrLacks, err)
+	}
+	return lackingMethod(err)
+}
+
+func lackingMethod(err error) error {
+	if hasStatus(err, http.StatusMethodNotAllowed) || hasStatus(err, http.StatusNotImplemented) {
+		return fmt.Errorf("%w: %w", ErrLacks, err)
+	}
+	return err
+}
