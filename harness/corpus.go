@@ -62,14 +62,20 @@ func plainDocs(docs []dataset.Doc) []plainDoc {
 	return plain
 }
 
-// Documents implements Documents. A passage that is found by its text belongs to the documents that
-// contain its words one after the other, and to those whose words it contains, if it has some.
-func (k *Corpus) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
+// textOf returns the documents to which a passage belongs by its text: those that contain its words
+// one after the other, and those whose words it contains, if it has some. There are none if the
+// service names its document.
+func (k *Corpus) textOf(q dataset.Question, c result.Chunk) []string {
 	known, texts := k.paths[q.Brain], k.texts[q.Brain]
 	if texts == nil || known.Has(known.Name(c.Path)) || known.Has(known.Name(c.DocumentID)) {
-		return known.Documents(c, gold)
+		return nil
 	}
-	own := containing(texts(), wordsOf(c.Text))
+	return containing(texts(), wordsOf(c.Text))
+}
+
+// Documents implements Documents.
+func (k *Corpus) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string {
+	known, own := k.paths[q.Brain], k.textOf(q, c)
 	if len(own) == 0 {
 		return known.Documents(c, gold)
 	}
@@ -87,20 +93,29 @@ func (k *Corpus) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranki
 	return own[:1]
 }
 
-// Date implements Documents.
+// Date implements Documents. It is the last one of the documents to which a passage belongs by its
+// text.
 func (k *Corpus) Date(q dataset.Question, c result.Chunk) string {
 	known := k.paths[q.Brain]
 	for _, name := range []string{c.Path, c.DocumentID} {
-		path := known.Name(name)
-		if !known.Has(path) {
-			continue
+		if path := known.Name(name); known.Has(path) {
+			return k.dateAt(q, path)
 		}
-		if data, ok := k.dataset.DocumentAt(q, k.docs[q.Brain], path); ok {
-			return dataset.Doc{Data: data}.Date()
-		}
-		return dataset.Doc{Data: known[path]}.Date()
 	}
-	return ""
+	last := ""
+	for _, path := range k.textOf(q, c) {
+		last = max(last, k.dateAt(q, path))
+	}
+	return last
+}
+
+// dateAt returns the date of a document when a question is asked, or before it was deleted.
+func (k *Corpus) dateAt(q dataset.Question, path string) string {
+	data, ok := k.dataset.DocumentAt(q, k.docs[q.Brain], path)
+	if !ok {
+		data = k.paths[q.Brain][path]
+	}
+	return dataset.Doc{Data: data}.Date()
 }
 
 // ByText implements Documents.

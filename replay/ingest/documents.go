@@ -103,16 +103,22 @@ func (f *Filled) Documents(
 	return out
 }
 
-// Date implements harness.Documents.
+// Date implements harness.Documents. It is the last one of the documents that contain the text of a
+// chunk that the service does not name.
 func (f *Filled) Date(q dataset.Question, c result.Chunk) string {
-	if k := f.haystacks[q.Brain]; k != nil {
-		for _, name := range f.names(q.Brain, c) {
-			if date := k.dates[name]; date != "" {
-				return date
-			}
-		}
+	k := f.haystacks[q.Brain]
+	if k == nil {
+		return ""
 	}
-	return ""
+	own := f.names(q.Brain, c)
+	if i := slices.IndexFunc(own, k.paths.Has); i >= 0 {
+		return k.dates[own[i]]
+	}
+	last := ""
+	if f.byText && strings.Count(words(c.Text), " ") > fewestWords {
+		f.whose(k, nil, c.Text, func(path string) { last = max(last, k.dates[path]) })
+	}
+	return last
 }
 
 // containing returns the gold documents that contain the text of a chunk, which must have some words
@@ -235,25 +241,32 @@ func edges(s string) (starts, ends []int) {
 // contains reports whether a document with one of the names contains the text of a chunk: as it is,
 // or its words as those of the session's transcript. Without this check a daemon would find all
 // gold by naming every document as a duplicate.
-func (f *Filled) contains(k *contents, names []string, text string) bool {
+func (f *Filled) contains(k *contents, names []string, text string) (found bool) {
+	f.whose(k, names, text, func(string) { found = true })
+	return found
+}
+
+// whose calls visit with the path of each document of a haystack that contains a text, or of those
+// with a name. Sessions are compared by words.
+func (f *Filled) whose(k *contents, names []string, text string, visit func(path string)) {
 	h, err := f.bench.Haystack(k.haystack)
 	if err != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.err = cmp.Or(f.err, err)
-		return false
+		return
 	}
+	named := func(path string) bool { return names == nil || slices.Contains(names, path) }
 	for _, d := range h.Docs {
-		if slices.Contains(names, d.Path) && contains(string(d.Data), text) {
-			return true
+		if named(d.Path) && contains(string(d.Data), text) {
+			visit(d.Path)
 		}
 	}
 	for _, s := range h.Sessions {
-		if slices.Contains(names, s.Path) && sessionContains(s, text) {
-			return true
+		if named(s.Path) && sessionContains(s, text) {
+			visit(s.Path)
 		}
 	}
-	return false
 }
 
 func contains(document, text string) bool {
