@@ -155,7 +155,15 @@ func (c *Cluster) Stop(mode string) {
 	}
 }
 
-// Start starts the server again after Stop, at the same address.
+// Kill ends every process of the server with SIGKILL, and returns once they have ended.
+func (c *Cluster) Kill() {
+	c.t.Helper()
+	if err := c.kill(); err != nil {
+		c.t.Fatalf("kill PostgreSQL: %v", err)
+	}
+}
+
+// Start starts the server again after Stop or Kill, at the same address.
 func (c *Cluster) Start() {
 	c.t.Helper()
 	if out, err := c.start(); err != nil {
