@@ -33,6 +33,9 @@ func (w *world) checkBrain(ctx context.Context, url string, i int) error {
 		writer.models[i].check(w, documents)
 	}
 	for path := range documents {
+		if w.foreign != nil && w.foreign(path) {
+			continue
+		}
 		w.violated("%s has %s, which nobody wrote", brain, path)
 	}
 	return nil

@@ -2,7 +2,6 @@ package faulttest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -66,11 +65,8 @@ func newDevice(t testing.TB) *device {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for file, name := range map[**os.File]string{&d.durable: "durable", &d.current: "current"} {
-		if *file, err = formatted(filepath.Join(dir, name)); err != nil {
-			t.Skipf("cannot make a file system here: %v", err)
-		}
-		t.Cleanup(func() { _ = (*file).Close() })
+	if err := d.format(dir); err != nil {
+		t.Skipf("cannot make a file system here: %v", err)
 	}
 	d.keep(dir)
 	server, err := fs.Mount(filepath.Dir(d.image), &deviceFolder{d: d}, &fs.Options{
@@ -90,20 +86,28 @@ func newDevice(t testing.TB) *device {
 	return d
 }
 
-// formatted makes a file that has a file system. The same bytes come out each time.
-func formatted(path string) (*os.File, error) {
-	f, err := os.Create(path)
+// format makes the files of the device in a folder, with an empty file system.
+func (d *device) format(dir string) error {
+	durable, current := filepath.Join(dir, "durable"), filepath.Join(dir, "current")
+	err := run("truncate", "-s", fmt.Sprint(deviceSize), durable)
+	if err == nil {
+		err = run("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "nodiscard", durable)
+	}
+	if err == nil {
+		err = run("cp", "--sparse=always", durable, current)
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err = f.Truncate(deviceSize); err == nil {
-		const id = "00000000-0000-4000-8000-000000000000"
-		err = run("mkfs.ext4", "-q", "-F", "-b", "4096", "-U", id, "-E", "nodiscard,hash_seed="+id, path)
+	if d.durable, err = os.OpenFile(durable, os.O_RDWR, 0); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	d.t.Cleanup(func() { _ = d.durable.Close() })
+	if d.current, err = os.OpenFile(current, os.O_RDWR, 0); err != nil {
+		return err
 	}
-	return f, nil
+	d.t.Cleanup(func() { _ = d.current.Close() })
+	return nil
 }
 
 // keep has a process unmount everything if this one is killed.

@@ -38,6 +38,8 @@ type world struct {
 	settle time.Duration
 	// outage reports whether an answer other than 503 is what a fault may cause; nil if none is.
 	outage func(status int) bool
+	// foreign reports whether another program has made a file that may be a document.
+	foreign func(path string) bool
 
 	writers  []*writer
 	watchers []*watcher

@@ -3,7 +3,6 @@ package postgrestest
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,15 +13,14 @@ import (
 
 // kill freezes the first process before the others end, or it would start new ones.
 func (c *Cluster) kill() error {
-	file := filepath.Join(c.data(), "postmaster.pid")
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(c.pidFile())
 	if err != nil {
 		return err
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	first, err := strconv.Atoi(line)
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w", c.pidFile(), err)
 	}
 	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil {
 		return err

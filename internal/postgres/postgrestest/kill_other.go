@@ -4,6 +4,6 @@ package postgrestest
 
 // kill stops the server as a crash does: its processes cannot be found here.
 func (c *Cluster) kill() error {
-	_, err := c.run("pg_ctl", "-D", c.data(), "-m", "immediate", "-w", "stop")
+	_, err := c.run("pg_ctl", "-D", c.Data(), "-m", "immediate", "-w", "stop")
 	return err
 }
