@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -29,6 +28,7 @@ import (
 	"evalctl/internal/goldentest"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
+	"evalctl/internal/porttest"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/internal/programtest"
 )
@@ -494,13 +494,12 @@ func cmdAwaitURL(ts *testscript.TestScript, _ bool, args []string) {
 
 var listening = regexp.MustCompile(`listening on (http://\S+)\n`)
 
-// cmdFreeURL sets $PORT to a free port and $URL to its URL: free-url
+// cmdFreeURL sets $PORT to a port that no other test gets, and $URL to its URL: free-url
 func cmdFreeURL(ts *testscript.TestScript, _ bool, _ []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	first, release, err := porttest.Reserve(1)
 	ts.Check(err)
-	ts.Check(l.Close())
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	ts.Check(err)
+	ts.Defer(release)
+	port := strconv.Itoa(first)
 	ts.Setenv("PORT", port)
 	ts.Setenv("URL", "http://127.0.0.1:"+port)
 }

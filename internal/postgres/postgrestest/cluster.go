@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"evalctl/internal/longtest"
+	"evalctl/internal/porttest"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -42,7 +42,8 @@ type Cluster struct {
 	bin     string // directory of the server's programs
 	dir     string
 	port    int
-	killed  bool // and not started since
+	release func() // of the port
+	killed  bool   // and not started since
 	options Options
 	// keeper ends the server and deletes its directory when its input is closed, and it is closed
 	// at the latest when this process ends.
@@ -104,12 +105,15 @@ func (c *Cluster) initialize() (out []byte, err error) {
 		}
 	}
 	for range startTries {
-		if c.port, err = freePort(); err != nil {
+		// One that outgoing connections do not get either: it would keep a stopped server from starting
+		// again, even a client's try to reach that server.
+		if c.port, c.release, err = porttest.Reserve(1); err != nil {
 			return nil, err
 		}
 		if out, err = c.start(); err == nil || !strings.Contains(string(out), "could not create any TCP/IP sockets") {
 			break
 		}
+		c.release()
 	}
 	return out, err
 }
@@ -137,6 +141,9 @@ func (c *Cluster) remove() {
 	_ = c.alive.Close()
 	_ = c.keeper.Wait() // pg_ctl fails if the test has stopped the server
 	_ = os.RemoveAll(c.dir)
+	if c.release != nil {
+		c.release()
+	}
 }
 
 func (c *Cluster) url(database string) string {
@@ -267,19 +274,4 @@ func (c *Cluster) run(name string, args ...string) ([]byte, error) {
 	err = cmd.Run()
 	out, _ := os.ReadFile(log.Name())
 	return out, err
-}
-
-// freePort returns a port of loopback that nobody listens on at the moment. It is below those that
-// systems give to outgoing connections: one of them would keep a stopped server from starting
-// again, even a client's try to reach that server.
-func freePort() (port int, err error) {
-	for range 100 {
-		port = 20_000 + rand.IntN(10_000)
-		var l net.Listener
-		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // it does not block
-		if err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
 }
