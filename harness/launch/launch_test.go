@@ -48,8 +48,8 @@ func TestStartAndStop(t *testing.T) {
 			e.requireNoProcesses(t)
 		})
 	}
-	wg.Wait()
-	<-d.Done()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
+	awaittest.Receive(t, "d.Done", d.Done())
 	if err := d.Err(); err != nil {
 		t.Errorf("error after Stop: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestCancelDuringStart(t *testing.T) {
 	}()
 	awaittest.Until(t, "daemon", func() bool { return len(e.running(t)) == 2 })
 	cancel(cause)
-	if err := <-started; !errors.Is(err, cause) {
+	if err := awaittest.Receive(t, "started", started); !errors.Is(err, cause) {
 		t.Errorf("error %v, want %v", err, cause)
 	}
 	e.requireNoProcesses(t)

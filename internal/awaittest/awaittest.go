@@ -34,6 +34,18 @@ func Receive[T any](t testing.TB, what string, from <-chan T) (value T) {
 	return value
 }
 
+// Wait calls wait, such as that of a sync.WaitGroup, and fails the test if it does not return. It is
+// called in the goroutine of the test. what is who is waited for, for the message.
+func Wait(t testing.TB, what string, wait func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	Receive(t, what, done)
+}
+
 // Log is a log that can be read while it is written.
 type Log struct {
 	mu   sync.Mutex

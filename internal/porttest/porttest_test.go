@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"evalctl/internal/awaittest"
 )
 
 // TestReserve: ports that are reserved at the same time differ, can be listened on, and are free again
@@ -26,7 +28,7 @@ func TestReserve(t *testing.T) {
 			}
 		})
 	}
-	reserving.Wait()
+	awaittest.Wait(t, "reserving", reserving.Wait)
 	for port := range got {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
