@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 )
 
 // TestConsolidateOnEveryStore goes from messages to a consolidated memory over HTTP, and restarts
@@ -21,12 +21,9 @@ func TestConsolidateOnEveryStore(t *testing.T) {
 			session := fmt.Sprintf("/v1/brains/eval/sessions/s%d", i)
 			d.expect(t, 201, "POST", session+"/messages", "", fmt.Sprintf(
 				`{"role":"user","name":"Ana","content":%q,"created_at":"2024-05-0%dT10:00:00Z"}`, text, i+1))
-			for range 2000 {
-				if strings.Contains(d.expect(t, 200, "GET", session, "", ""), `"extracted":1`) {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
+			awaittest.Until(t, "the facts", func() bool {
+				return strings.Contains(d.expect(t, 200, "GET", session, "", ""), `"extracted":1`)
+			})
 		}
 		d = restart()
 		dry := consolidate(t, d, `{"dry_run":true}`)

@@ -17,6 +17,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/longtest"
 	"evalctl/internal/postgres/postgrestest"
@@ -260,7 +261,7 @@ func TestStopEndsAFlood(t *testing.T) {
 				t.Errorf("Serve returned %v", err)
 			}
 			conn.Close()
-			client.Wait()
+			awaittest.Wait(t, "client", client.Wait)
 		})
 	}
 }
@@ -296,7 +297,7 @@ func TestStopLetsOrdinaryRequestsFinish(t *testing.T) {
 	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "204") {
 		t.Errorf("got %q, %v", line, err)
 	}
-	if err := <-stopped; err != nil {
+	if err := awaittest.Receive(t, "stopped", stopped); err != nil {
 		t.Error(err)
 	}
 	d = serve(t, cfg)

@@ -102,7 +102,7 @@ func TestStreamsOfReplica(t *testing.T) {
 		})
 	}
 	writer.delete(id(0))
-	searching.Wait()
+	awaittest.Wait(t, "searching", searching.Wait)
 	var left []*stream
 	for i, s := range streams {
 		if id(i) != id(0) {

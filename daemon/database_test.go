@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -76,13 +78,17 @@ func (r *replica) expect(status int, method, path, body string) (*http.Response,
 	return res, got
 }
 
+// health waits for a state: a daemon on a busy machine takes a while to reach its database.
 func (r *replica) health(want protocol.Health) {
 	r.Helper()
-	_, body := r.expect(http.StatusOK, "GET", "/healthz", "")
-	var got protocol.Health
-	if err := json.Unmarshal([]byte(body), &got); err != nil || got != want {
-		r.Errorf("health: got %s, %v, want %+v", body, err, want)
-	}
+	awaittest.Until(r, fmt.Sprintf("the health %+v", want), func() bool {
+		_, body := r.expect(http.StatusOK, "GET", "/healthz", "")
+		var got protocol.Health
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			r.Fatalf("health: %s: %v", body, err)
+		}
+		return got == want
+	})
 }
 
 // TestBusyDatabase: a daemon all of whose connections are in use is ready as long as the database
@@ -107,25 +113,21 @@ func TestBusyDatabase(t *testing.T) {
 	for range 4 {
 		waiting.Go(func() { r.send("GET", "/v1/brains/notes/documents/read?path=a.md", "") })
 	}
-	blocked := 0
-	for deadline := time.Now().Add(30 * time.Second); blocked < 4 && time.Now().Before(deadline); {
+	awaittest.Until(t, "four reads that wait for a lock", func() bool {
+		blocked := 0
 		err := other.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&blocked)
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
+		return blocked == 4
+	})
 	r.health(protocol.Health{OK: true, Ready: true, Database: protocol.DatabaseOK})
 	r.expect(http.StatusOK, "GET", "/healthz?ready", "")
 	// All stay in use, but nothing answers any longer.
 	proxy.Stall(postgrestest.FromBoth)
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if res, _ := r.send("GET", "/healthz?ready", ""); res.StatusCode == http.StatusServiceUnavailable {
-			break
-		}
-	}
 	r.health(protocol.Health{OK: true, Database: protocol.DatabaseUnavailable})
 	proxy.Cut()
-	waiting.Wait()
+	awaittest.Wait(t, "waiting", waiting.Wait)
 }
 
 // TestDatabaseOutage: without its database a daemon lives, is not ready, and asks clients to try

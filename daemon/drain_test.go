@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
@@ -47,14 +48,14 @@ func TestDrain(t *testing.T) {
 		t.Errorf("before: not ready, status %d", status)
 	}
 	stop()
-	<-draining
+	awaittest.Receive(t, "draining", draining)
 	for path, want := range map[string]int{"/healthz?ready": 503, "/healthz": 200, "/v1/brains": 200} {
 		if status := get(path); status != want {
 			t.Errorf("while draining: GET %s: status %d, want %d", path, status, want)
 		}
 	}
 	close(drained)
-	if err := <-served; err != nil {
+	if err := awaittest.Receive(t, "served", served); err != nil {
 		t.Error(err)
 	}
 }

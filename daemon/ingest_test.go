@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	daemonclient "evalctl/daemon/client"
 	"evalctl/daemon/protocol"
@@ -87,16 +86,13 @@ func TestIngestOnEveryStore(t *testing.T) {
 			t.Fatalf("%+v", big)
 		}
 		restart()
-		for {
+		awaittest.Until(t, "the job", func() bool {
 			job, err := b.Job(t.Context(), big.JobID)
 			if check(t, err); job.Status == protocol.JobFailed {
 				t.Fatalf("%+v", job.Error)
 			}
-			if job.Status == protocol.JobCompleted {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
+			return job.Status == protocol.JobCompleted
+		})
 		body := d.expect(t, 200, "GET", "/v1/brains/eval/search?q=otter+seal+walrus&top_k=50", "", "")
 		for _, path := range []string{fetched.Path, "raw/documents/big.txt.md", first["sea.txt"].Path} {
 			if !strings.Contains(body, `"`+path+`"`) {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon"
 	daemonclient "evalctl/daemon/client"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
@@ -86,16 +86,15 @@ func check(t *testing.T, err error) {
 }
 
 // awaitExtracted waits until the facts of a number of messages are extracted.
-func awaitExtracted(t *testing.T, b *daemonclient.Brain, session string, messages int) protocol.Session {
+func awaitExtracted(t *testing.T, b *daemonclient.Brain, session string, messages int) (got protocol.Session) {
 	t.Helper()
-	for {
-		got, err := b.Session(t.Context(), session)
+	awaittest.Until(t, "the facts", func() bool {
+		var err error
+		got, err = b.Session(t.Context(), session)
 		check(t, err)
-		if got.Extracted >= messages {
-			return got
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return got.Extracted >= messages
+	})
+	return got
 }
 
 // TestTranscriptOf500Messages adds a whole transcript in one request, in one commit.

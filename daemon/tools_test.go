@@ -8,6 +8,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/mcpclient"
+	"evalctl/internal/awaittest"
 )
 
 // TestStopEndsToolCalls stops the daemon in the middle of an answer.
@@ -37,7 +38,7 @@ func TestStopEndsToolCalls(t *testing.T) {
 		if err != nil || r.Failure == nil || r.Failure.Code != "shutting_down" || !r.Failure.Retryable {
 			t.Errorf("got %+v, %v", r, err)
 		}
-		if err := <-stopped; err != nil {
+		if err := awaittest.Receive(t, "stopped", stopped); err != nil {
 			t.Errorf("Serve returned %v", err)
 		}
 	})

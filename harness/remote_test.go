@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/awaittest"
 	"evalctl/scorer"
 )
 
@@ -89,7 +90,7 @@ func TestRemote(t *testing.T) {
 func TestRemoteStops(t *testing.T) {
 	e := &elsewhere{fails: 1}
 	res, err := driveElsewhere(t, e)
-	<-e.stopped // Stop may run a moment longer than the questions
+	awaittest.Receive(t, "e.stopped", e.stopped) // Stop may run a moment longer than the questions
 	if !errors.Is(err, errElsewhere) || res.Passed != 1 || !errors.Is(e.reason, errElsewhere) || res.Stopped != result.StopFailed {
 		t.Errorf("%d passed, %v, stopped %v", res.Passed, err, e.reason)
 	}

@@ -23,6 +23,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -234,7 +235,7 @@ func TestResumeAfterKill(t *testing.T) {
 	run.Store(c.Process)
 	written.Store(&c.firstLine)
 	close(known)
-	<-c.ended
+	awaittest.Receive(t, "c.ended", c.ended)
 	if c.ProcessState.Success() {
 		t.Fatal("the run ended before it was killed")
 	}

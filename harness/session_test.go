@@ -22,6 +22,7 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/awaittest"
 )
 
 const token = "evk_secret-of-the-test"
@@ -127,7 +128,7 @@ func TestSessionStarts(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 }
 
 // TestSessionKeepsGivenPaths: a home and a log that were given outlive the session.
@@ -310,7 +311,7 @@ func TestSessionWatch(t *testing.T) {
 	if res, err := http.Get(s.Service().URL() + "/exit"); err == nil {
 		res.Body.Close()
 	}
-	<-ctx.Done()
+	awaittest.Receive(t, "ctx.Done", ctx.Done())
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, harness.ErrDaemonDied) {
 		t.Fatal(cause)
@@ -335,7 +336,7 @@ func TestSessionWatchRestart(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	end(enough)
 	failed := s.Restart(ctx)
-	<-watched.Done()
+	awaittest.Receive(t, "watched.Done", watched.Done())
 	cause := context.Cause(watched)
 	if failed == nil || !errors.Is(cause, harness.ErrDaemonDied) || !strings.Contains(cause.Error(), failed.Error()) {
 		t.Errorf("the restart failed with %v, the context ended with %v", failed, cause)
@@ -351,7 +352,7 @@ func TestSessionWatchParent(t *testing.T) {
 	ctx, cancel := s.Watch(parent)
 	defer cancel()
 	end(enough)
-	<-ctx.Done()
+	awaittest.Receive(t, "ctx.Done", ctx.Done())
 	if !errors.Is(context.Cause(ctx), enough) {
 		t.Error(context.Cause(ctx))
 	}
@@ -360,7 +361,7 @@ func TestSessionWatchParent(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	<-closed.Done()
+	awaittest.Receive(t, "closed.Done", closed.Done())
 	if !errors.Is(context.Cause(closed), harness.ErrDaemonDied) {
 		t.Error(context.Cause(closed))
 	}

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/awaittest"
 	"evalctl/replay/actor"
 	"evalctl/replay/gateway"
 	"evalctl/replay/source"
@@ -91,7 +92,7 @@ func TestAskAlone(t *testing.T) {
 		t.Errorf("%d requests before all arms had finished their questions", n)
 	}
 	close(release)
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	ids := map[string]int{}
 	for name, a := range got {
 		if a.Request != result.AloneSearch || a.Planned != 5 || len(a.Asked) != 5 || a.Failed() != 0 || a.Problem != "" {

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/awaittest"
 	"evalctl/replay/gateway"
 )
 
@@ -104,7 +105,7 @@ func TestWatchCountsOnce(t *testing.T) {
 				}
 			})
 		}
-		asked.Wait()
+		awaittest.Wait(t, "asked", asked.Wait)
 		all.Add(4)
 	}
 	if w.count() != 2 {

@@ -4,13 +4,17 @@
 begin() { printf -- '-- %s  (at %d s)\n' "$1" "$SECONDS"; }
 
 # limited runs a program for so many seconds at most: limited SECONDS PROGRAM...
-# At the limit the program and its group get SIGTERM, and SIGKILL 30 s later. The code is then 124.
+# At the limit the program is named. It and its group get SIGTERM, and SIGKILL 30 s later. The code
+# is then 124 or 137.
 limited() {
+  local code=0 began=$SECONDS
   if command -v timeout >/dev/null; then
-    timeout --kill-after=30 "$@" </dev/null
+    timeout --kill-after=30 "$@" </dev/null || code=$?
   else # macOS has none
-    "${@:2}" </dev/null
+    "${@:2}" </dev/null || code=$?
   fi
+  [ "$code" != 0 ] && [ "$((SECONDS - began))" -ge "$1" ] && printf 'NOT DONE after %d s: %s\n' "$1" "${*:2}"
+  return "$code"
 }
 
 # patiently is limited for programs of others, which hang now and then: they get a second time.
@@ -18,7 +22,7 @@ patiently() {
   local code=0
   limited "$@" || code=$?
   [ "$code" = 124 ] || return "$code"
-  echo "NOT DONE after $1 s: ${*:2}. Once more:"
+  echo "Once more:"
   limited "$@"
 }
 

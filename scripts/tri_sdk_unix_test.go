@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -16,11 +15,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"evalctl/internal/porttest"
 	"evalctl/internal/programtest"
 )
 
@@ -72,7 +71,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{dir: t.TempDir(), port: freePorts(t)}
+	r := &rig{dir: t.TempDir(), port: porttest.Free(t, 3)}
 	r.env = []string{
 		"EVALCTL=" + evalctl, "PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "TMPDIR=" + t.TempDir(),
 		"SVC_SDK_TS_CMD=node daemon.mjs serve --addr {addr}", "SVC_SDK_TS_DIR=" + filepath.Join(root, "node"),
@@ -86,33 +85,6 @@ func newRig(t *testing.T) *rig {
 	}
 	r.write(t, "q.jsonl", dataset.String())
 	return r
-}
-
-// lastPorts is the first of the ports that freePorts has returned last. They lie below those that
-// systems give to connections, which other tests have many of.
-var lastPorts atomic.Int32
-
-func init() { lastPorts.Store(20_000 + 3*rand.Int32N(3000)) }
-
-// freePorts returns the first of three free ports, which no other test of the package gets.
-func freePorts(t *testing.T) int {
-	t.Helper()
-	for range 100 {
-		port := int(lastPorts.Add(3))
-		if free(port) && free(port+1) && free(port+2) {
-			return port
-		}
-	}
-	t.Fatal("no three free ports")
-	return 0
-}
-
-func free(port int) bool {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err == nil {
-		l.Close()
-	}
-	return err == nil
 }
 
 func (r *rig) write(t *testing.T, name, text string) {
@@ -157,6 +129,14 @@ func code(t *testing.T, err error, out *bytes.Buffer) int {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return exit.ExitCode()
+}
+
+func free(port int) bool {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err == nil {
+		l.Close()
+	}
+	return err == nil
 }
 
 // stopped checks that nothing listens on the ports, and that no temporary file remains.

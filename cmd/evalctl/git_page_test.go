@@ -1,11 +1,13 @@
 package main
 
 import (
-	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
+
+	"evalctl/internal/porttest"
 )
 
 // shellBlocks returns the code of a page's blocks that are marked as sh.
@@ -24,20 +26,8 @@ func shellBlocks(t *testing.T, page string) string {
 	return code.String()
 }
 
-// freePort returns a port of loopback that nobody listens on at the moment.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
+// freePort returns a port of loopback that no other test gets.
+func freePort(t *testing.T) string { return strconv.Itoa(porttest.Free(t, 1)) }
 
 // TestGitPage runs the commands of docs/git.md, with other ports.
 func TestGitPage(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/convert/converttest"
+	"evalctl/internal/awaittest"
 )
 
 // TestHostileFiles sends a daemon forty copies of a file that was made to exhaust its memory at
@@ -51,7 +52,7 @@ func TestHostileFiles(t *testing.T) {
 		} else {
 			_ = res.Body.Close()
 		}
-		requests.Wait()
+		awaittest.Wait(t, "requests", requests.Wait)
 		grown := mostResident(t, d.pid) - before
 		t.Logf("%d MiB more resident than the %d of an idle daemon", grown>>20, before>>20)
 		if grown > 512<<20 {

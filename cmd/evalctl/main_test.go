@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -29,6 +28,7 @@ import (
 	"evalctl/internal/goldentest"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
+	"evalctl/internal/porttest"
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/internal/programtest"
 )
@@ -126,8 +126,9 @@ func TestScripts(t *testing.T) {
 			"http":   cmdHTTP,
 			"secret": cmdSecret,
 
-			"await-url": cmdAwaitURL,
-			"free-url":  cmdFreeURL,
+			"await-url":  cmdAwaitURL,
+			"await-http": cmdAwaitHTTP,
+			"free-url":   cmdFreeURL,
 		},
 	})
 }
@@ -494,13 +495,12 @@ func cmdAwaitURL(ts *testscript.TestScript, _ bool, args []string) {
 
 var listening = regexp.MustCompile(`listening on (http://\S+)\n`)
 
-// cmdFreeURL sets $PORT to a free port and $URL to its URL: free-url
+// cmdFreeURL sets $PORT to a port that no other test gets, and $URL to its URL: free-url
 func cmdFreeURL(ts *testscript.TestScript, _ bool, _ []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	first, release, err := porttest.Reserve(1)
 	ts.Check(err)
-	ts.Check(l.Close())
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	ts.Check(err)
+	ts.Defer(release)
+	port := strconv.Itoa(first)
 	ts.Setenv("PORT", port)
 	ts.Setenv("URL", "http://127.0.0.1:"+port)
 }
@@ -513,29 +513,49 @@ func cmdSecret(ts *testscript.TestScript, _ bool, args []string) {
 // cmdHTTP sends a request, with $TOKEN if it is set, and writes status and body to stdout:
 // http METHOD URL [BODY]
 func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
-	var body io.Reader
+	fmt.Fprint(ts.Stdout(), send(ts, args))
+}
+
+// cmdAwaitHTTP sends a request again and again, until status and body match:
+// await-http PATTERN METHOD URL [BODY]
+func cmdAwaitHTTP(ts *testscript.TestScript, _ bool, args []string) {
+	re := regexp.MustCompile(args[0])
+	for deadline := time.Now().Add(awaitTimeout); ; time.Sleep(20 * time.Millisecond) {
+		got := send(ts, args[1:])
+		if re.MatchString(got) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s %s does not match %s: %s", args[1], args[2], args[0], got)
+		}
+	}
+}
+
+// send returns the status and the body of a response.
+func send(ts *testscript.TestScript, args []string) string {
+	body := ""
 	contentType := "application/json"
 	if len(args) > 2 {
-		body = strings.NewReader(args[2])
+		body = args[2]
 		if args[0] == http.MethodPut {
 			contentType = "application/octet-stream"
 		}
 	}
-	req, err := http.NewRequest(args[0], args[1], body)
-	ts.Check(err)
-	req.Header.Set("Content-Type", contentType)
-	if token := ts.Getenv("TOKEN"); token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	var res *http.Response
 	for deadline := time.Now().Add(awaitTimeout); ; time.Sleep(10 * time.Millisecond) {
-		if res, err = http.DefaultClient.Do(req); err == nil || time.Now().After(deadline) {
-			break // the server may still be starting
+		req, err := http.NewRequest(args[0], args[1], strings.NewReader(body))
+		ts.Check(err)
+		req.Header.Set("Content-Type", contentType)
+		if token := ts.Getenv("TOKEN"); token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
 		}
+		client := http.Client{Timeout: awaitTimeout}
+		res, err := client.Do(req)
+		if err != nil && time.Now().Before(deadline) {
+			continue // the server may still be starting
+		}
+		ts.Check(err)
+		data, err := io.ReadAll(res.Body)
+		ts.Check(errors.Join(err, res.Body.Close()))
+		return fmt.Sprintf("%d %s", res.StatusCode, data)
 	}
-	ts.Check(err)
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	ts.Check(err)
-	fmt.Fprintf(ts.Stdout(), "%d %s", res.StatusCode, data)
 }

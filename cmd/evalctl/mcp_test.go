@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"evalctl/internal/awaittest"
 )
 
 // agent is an MCP client with a process of evalctl mcp. Its calls are made one after another.
@@ -207,7 +209,7 @@ func TestMCPHomeStartsOnce(t *testing.T) {
 	for i := range agents {
 		wg.Go(func() { agents[i] = startAgent(t, "--home", home) })
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	for i, a := range agents {
 		if err := a.remember(fmt.Sprint("note", i)); err != nil {
 			t.Fatal(err)

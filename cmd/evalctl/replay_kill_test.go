@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/longtest"
 )
 
@@ -132,7 +133,7 @@ func TestReplayKilled(t *testing.T) {
 			}()
 			err := cmd.Wait()
 			close(ended)
-			<-killed
+			awaittest.Receive(t, "killed", killed)
 			exit, failed := errors.AsType[*exec.ExitError](err)
 			if failed && exit.ExitCode() != -1 {
 				t.Fatalf("kill %d: %v after %q\n%s", i, err, again, &stderr)

@@ -19,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/verify"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
@@ -259,7 +260,7 @@ func TestReplayQueueFaults(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	code, out := rig.replay(dir, append(rig.args, "--max-cost-usd=900")...)
-	if err := <-faults; err != nil || code != 0 {
+	if err := awaittest.Receive(t, "faults", faults); err != nil || code != 0 {
 		t.Fatalf("%v, exit code %d\n%s", err, code, out)
 	}
 	for _, noticed := range []string{"1 worker left", "the queue does not answer"} {
@@ -309,7 +310,7 @@ reply: {right: [CORRECT], wrong: [WRONG]}
 	}()
 	dir := t.TempDir()
 	code, out := rig.replay(dir, append(rig.args, "--max-cost-usd=900")...)
-	if err := <-killed; err != nil || code != 0 || !strings.Contains(out, "1 worker left") {
+	if err := awaittest.Receive(t, "killed", killed); err != nil || code != 0 || !strings.Contains(out, "1 worker left") {
 		t.Fatalf("%v, exit code %d\n%s", err, code, out)
 	}
 	rig.check(dir)

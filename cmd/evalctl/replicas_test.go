@@ -70,7 +70,7 @@ func roundRobin(t testing.TB, urls ...string) (proxy string, requests []atomic.I
 func TestReplicasConform(t *testing.T) {
 	longtest.Skip(t)
 	if raceDetector {
-		t.Skip("package replicatest has replicas whose clients race")
+		t.Skip("package faulttest has replicas whose clients race")
 	}
 	database := postgrestest.Database(t)
 	keys := filepath.Join(t.TempDir(), "keys.yaml")

@@ -23,6 +23,7 @@ import (
 
 	"evalctl/harness/bench/load"
 	"evalctl/harness/bench/record"
+	"evalctl/internal/awaittest"
 )
 
 // separate gives this process and what a function starts processors of their own until the test
@@ -232,7 +233,7 @@ func (g *searches) offer(t *testing.T, name string, span time.Duration, p load.P
 	_, err := load.Run(t.Context(), p, load.Span{Block: span, Blocks: 1}, func(uint64) load.Request { return work }, new(atomic.Uint64), nil)
 	got.cpu, got.waited = processorTime(t, g.daemon.pid)-before, waited(t, g.daemon.pid)-kept
 	stop()
-	watching.Wait()
+	awaittest.Wait(t, "watching", watching.Wait)
 	if err != nil || got.answered == 0 {
 		t.Fatalf("%s: %d answered, %v", name, got.answered, err)
 	}

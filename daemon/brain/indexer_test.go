@@ -18,6 +18,7 @@ import (
 
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 )
 
 var equateEmpty = cmpopts.EquateEmpty()
@@ -107,7 +108,7 @@ func TestReadYourWritesUnderConcurrentWriters(t *testing.T) {
 			}
 		})
 	}
-	writers.Wait()
+	awaittest.Wait(t, "writers", writers.Wait)
 }
 
 // slowBackend holds documents in memory. Its reads can wait or fail.
@@ -199,7 +200,7 @@ func TestWritesDuringTheBuildAreNotLost(t *testing.T) {
 		return done
 	}
 	early := search()
-	<-b.reading // the build has read the old content
+	awaittest.Receive(t, "b.reading", b.reading) // the build has read the old content
 	put(t, s, "eval", "a.md", "walrus")
 	put(t, s, "eval", "b.md", "another walrus")
 	late := search()
@@ -211,10 +212,10 @@ func TestWritesDuringTheBuildAreNotLost(t *testing.T) {
 			b.proceed <- struct{}{}
 		}
 	}()
-	if r := <-late; r.err != nil || len(r.got.Hits) != 2 {
+	if r := awaittest.Receive(t, "late", late); r.err != nil || len(r.got.Hits) != 2 {
 		t.Errorf("a search after the writes found %d chunks, %v", len(r.got.Hits), r.err)
 	}
-	if r := <-early; r.err != nil {
+	if r := awaittest.Receive(t, "early", early); r.err != nil {
 		t.Error(r.err)
 	}
 }

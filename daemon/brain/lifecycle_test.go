@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
+	"evalctl/internal/awaittest"
 )
 
 // A slow deletion delays no other brain.
@@ -33,13 +34,13 @@ func TestDeletingStallsNobody(t *testing.T) {
 	h := use(t, s, "slow")
 	var slow sync.WaitGroup
 	slow.Go(func() { _, _ = h.Store(t.Context()) })
-	<-opening
+	awaittest.Receive(t, "opening", opening)
 	slow.Go(func() {
 		if err := s.Delete(context.Background(), h); err != nil {
 			t.Error(err)
 		}
 	})
-	<-h.Done()
+	awaittest.Receive(t, "h.Done", h.Done())
 	others := make(chan struct{})
 	go func() {
 		defer close(others)
@@ -73,8 +74,8 @@ func TestDeletingStallsNobody(t *testing.T) {
 		t.Error("other brains wait for the one that is being deleted")
 	}
 	close(proceed)
-	slow.Wait()
-	<-others
+	awaittest.Wait(t, "slow", slow.Wait)
+	awaittest.Receive(t, "others", others)
 	create(t, s, "slow")
 	put(t, s, "other", "b.md", "otter")
 }
@@ -112,7 +113,7 @@ func TestCreateAndDeleteAtOnce(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	left := list(t, s)
 	if created.Load()-deleted.Load() != int64(len(left)) || created.Load() == 0 {
 		t.Errorf("created %d, deleted %d, left %v", created.Load(), deleted.Load(), left)
@@ -148,11 +149,11 @@ func TestCreateWhileClosing(t *testing.T) {
 			}
 		})
 	}
-	<-started
+	awaittest.Receive(t, "started", started)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	s = open(t, onDisk)
 	for i, want := range made {
 		if _, err := s.Find(fmt.Sprint("b", i)); (err == nil) != want {

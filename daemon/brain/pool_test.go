@@ -10,6 +10,7 @@ import (
 
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 )
 
 // held returns the ids of the brains whose index is in memory.
@@ -122,11 +123,11 @@ func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 		}
 		done <- err
 	}()
-	<-b.reading
+	awaittest.Receive(t, "b.reading", b.reading)
 	clock.Add(int64(2 * indexIdle))
 	s.pool.dropIndexes()
 	b.proceed <- struct{}{}
-	if err := <-done; err != nil {
+	if err := awaittest.Receive(t, "done", done); err != nil {
 		t.Error(err)
 	}
 	s.pool.dropIndexes()
@@ -173,7 +174,7 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 			}
 		})
 	}
-	writers.Wait()
+	awaittest.Wait(t, "writers", writers.Wait)
 	close(stop)
-	dropper.Wait()
+	awaittest.Wait(t, "dropper", dropper.Wait)
 }

@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
+	"evalctl/internal/awaittest"
 )
 
 var epoch = time.Date(2024, 5, 1, 12, 0, 0, 123_456_789, time.UTC)
@@ -247,7 +248,7 @@ func TestHandlesOfADeletedBrain(t *testing.T) {
 		if err := s.Delete(t.Context(), use(t, s, "notes")); err != nil {
 			t.Fatal(err)
 		}
-		<-old.Done()
+		awaittest.Receive(t, "old.Done", old.Done())
 		if err := old.Err(); !errors.Is(err, ErrNotFound) {
 			t.Errorf("got %v", err)
 		}

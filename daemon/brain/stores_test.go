@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 )
 
 // disk keeps the documents of brains while their stores are closed.
@@ -115,7 +116,7 @@ func TestOpenStoresAreBounded(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	// Acquired brains do not count, so each worker may have one more store open.
 	if n := d.most.Load(); n > bound+workers {
 		t.Errorf("%d stores were open at once, the limit is %d", n, bound)

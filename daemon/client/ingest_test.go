@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 )
 
 func TestIngestFile(t *testing.T) {
@@ -41,14 +41,11 @@ func TestIngestFile(t *testing.T) {
 	if check(t, err); queued.Status != protocol.IngestQueued {
 		t.Fatalf("got %+v", queued)
 	}
-	for {
+	awaittest.Until(t, "the job", func() bool {
 		job, err := brain.Job(t.Context(), queued.JobID)
 		check(t, err)
-		if job.Status == protocol.JobCompleted {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return job.Status == protocol.JobCompleted
+	})
 	if _, err := brain.Job(t.Context(), "none"); !client.IsNotFound(err) {
 		t.Errorf("got %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/daemon/client"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 )
 
 func TestAsk(t *testing.T) {
@@ -95,7 +96,7 @@ func TestEvents(t *testing.T) {
 			return nil
 		})
 	}()
-	<-attached
+	awaittest.Receive(t, "attached", attached)
 	check(t, b.Write(ctx, "a", nil))
 	check(t, b.Rename(ctx, "a", "b"))
 	const when = "2024-05-01T12:00:00.123Z"
@@ -103,12 +104,12 @@ func TestEvents(t *testing.T) {
 		{Kind: "created", Path: "a", When: when},
 		{Kind: "renamed", Path: "b", OldPath: "a", When: when},
 	} {
-		if diff := cmp.Diff(want, <-changes); diff != "" {
+		if diff := cmp.Diff(want, awaittest.Receive(t, "changes", changes)); diff != "" {
 			t.Error(diff)
 		}
 	}
 	api.Stop()
-	if err := <-ended; !errors.Is(err, io.EOF) {
+	if err := awaittest.Receive(t, "ended", ended); !errors.Is(err, io.EOF) {
 		t.Errorf("ended with %v", err)
 	}
 	err := b.Events(ctx, func() { t.Error("attached to a daemon that is stopping") }, nil)

@@ -18,6 +18,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"evalctl/internal/awaittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -387,7 +389,7 @@ func TestContentTypes(t *testing.T) {
 		if accepted && err != nil || !accepted && !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%q: got %v", contentType, err)
 		}
-		<-read
+		awaittest.Receive(t, "read", read)
 	}
 }
 

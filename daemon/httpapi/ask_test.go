@@ -14,6 +14,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/sse"
@@ -189,7 +190,7 @@ func TestReaderStopsWhenTheClientDisconnects(t *testing.T) {
 	s := start(t, reader, "waiting")
 	resp, _ := askWaiting(t, s)
 	resp.Body.Close()
-	if err := <-reader.ended; !errors.Is(err, context.Canceled) {
+	if err := awaittest.Receive(t, "reader.ended", reader.ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("the reader's context ended with %v", err)
 	}
 }
@@ -231,9 +232,9 @@ func TestProviderRequestEndsWithTheClient(t *testing.T) {
 					t.Fatalf("got event %q %s, %v", e.Name, e.Data, err)
 				}
 			}
-			<-asked
+			awaittest.Receive(t, "asked", asked)
 			resp.Body.Close()
-			<-canceled
+			awaittest.Receive(t, "canceled", canceled)
 		})
 	}
 }
@@ -250,7 +251,7 @@ func TestStopEndsStreamsAndReadiness(t *testing.T) {
 	if e, err := stream.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the error: event %q, %v", e.Name, err)
 	}
-	if err := <-reader.ended; !errors.Is(err, errShuttingDown) {
+	if err := awaittest.Receive(t, "reader.ended", reader.ended); !errors.Is(err, errShuttingDown) {
 		t.Errorf("the reader's context ended with %v", err)
 	}
 	if got := s.expect(t, 200, "GET", "/healthz", ""); !strings.Contains(got, `"ready":false`) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 )
 
 // stalling reports to again when a body has passed on what has arrived and is read again.
@@ -80,7 +81,7 @@ func TestPromisedBodies(t *testing.T) {
 					tt.request, tt.header, tt.promised, tt.begin+strings.Repeat("A", arrived-len(tt.begin)))
 			}
 			for range clients {
-				<-again
+				awaittest.Receive(t, "again", again)
 			}
 			if used := heap() - before; used > clients*most {
 				t.Errorf("%d clients that sent %d bytes each occupy %d KiB", clients, arrived, used>>10)

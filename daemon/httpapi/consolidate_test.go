@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -65,13 +65,9 @@ func TestConsolidateExtractedFacts(t *testing.T) {
 // extracted waits until facts were extracted from a session of one message.
 func (s *server) extracted(t testing.TB, session string) {
 	t.Helper()
-	for range 2000 {
-		if strings.Contains(s.expect(t, 200, "GET", "/v1/brains/eval/sessions/"+session, ""), `"extracted":1`) {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("no facts were extracted from " + session)
+	awaittest.Until(t, "facts of "+session, func() bool {
+		return strings.Contains(s.expect(t, 200, "GET", "/v1/brains/eval/sessions/"+session, ""), `"extracted":1`)
+	})
 }
 
 func TestConsolidateWithAFailedModel(t *testing.T) {

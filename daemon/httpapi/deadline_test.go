@@ -9,6 +9,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
+	"evalctl/internal/awaittest"
 )
 
 // TestDeadlines: a request whose store is not open in time, and a batch that waits for other
@@ -56,13 +57,13 @@ func TestDeadlines(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	<-writing // holds the write lock from now on
+	awaittest.Receive(t, "writing", writing) // holds the write lock from now on
 	s.api.deadline = 50 * time.Millisecond
 	timesOut("POST", docs+"/batch-ops", batch, "nothing was changed")
 	s.expect(t, 404, "GET", docs+"/stat?path=a.md", "")
 	cancel()
 	writing <- struct{}{}
-	<-written
+	awaittest.Receive(t, "written", written)
 	s.api.deadline = time.Minute
 	s.expect(t, 200, "POST", docs+"/batch-ops", batch, "Content-Type", "application/json")
 }

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
@@ -133,7 +134,7 @@ func TestDeletedBrainEndsItsAnswers(t *testing.T) {
 	if e, err := events.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the error: %q, %v", e.Name, err)
 	}
-	if err := <-ended; !errors.Is(err, brain.ErrNotFound) {
+	if err := awaittest.Receive(t, "ended", ended); !errors.Is(err, brain.ErrNotFound) {
 		t.Errorf("the reader's context ended with %v", err)
 	}
 }

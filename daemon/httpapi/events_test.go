@@ -20,6 +20,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/sse"
 )
@@ -192,7 +193,7 @@ func TestEventOrder(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	for _, st := range []*stream{one, two} {
 		var got []string
 		for range writers * rounds * 3 {

@@ -11,10 +11,10 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
-	"time"
 
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/awaittest"
 )
 
 const ingestTarget = "/v1/brains/eval/documents/ingest/file"
@@ -216,18 +216,16 @@ func TestIngestLimit(t *testing.T) {
 	}
 }
 
-func (s *server) awaitJob(t testing.TB, id string) protocol.Job {
+func (s *server) awaitJob(t testing.TB, id string) (job protocol.Job) {
 	t.Helper()
-	for {
-		var job protocol.Job
+	awaittest.Until(t, "the job "+id, func() bool {
+		job = protocol.Job{}
 		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", "/v1/brains/eval/jobs/"+id, "")), &job); err != nil {
 			t.Fatal(err)
 		}
-		if job.Status == protocol.JobCompleted || job.Status == protocol.JobFailed {
-			return job
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return job.Status == protocol.JobCompleted || job.Status == protocol.JobFailed
+	})
+	return job
 }
 
 // TestIngestBomb: a small body that decompresses to a large one is rejected at the limit.

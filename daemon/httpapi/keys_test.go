@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/awaittest"
 )
 
 var hash = HashToken("evk_x")
@@ -178,7 +180,7 @@ func TestAddKeyConcurrently(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	keys, err := ReadKeys(file)
 	if err != nil {
 		t.Fatal(err)

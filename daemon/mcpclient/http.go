@@ -135,13 +135,16 @@ func (t *httpTransport) request(
 }
 
 // Write implements mcp.Connection. It does not wait for the response to a call, whose failure is
-// delivered as its reply. The failure to cancel a call is ignored: the server need not support it.
+// delivered as its reply. A call ends after its context, as cancelWith does it.
 func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
 	}
 	call, ok := msg.(*jsonrpc.Request)
+	if ok && call.Method == methodCancelled {
+		return nil
+	}
 	if !ok || !call.IsCall() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -150,15 +153,11 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 		if err == nil {
 			res.Body.Close()
 		}
-		if ok && call.Method == "notifications/cancelled" {
-			return nil
-		}
 		return err
 	}
 	t.reading.Go(func() {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(t.open, cancel)()
+		ctx, end := t.cancelWith(ctx, call)
+		defer end()
 		if err := t.call(ctx, call, data); err != nil {
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
@@ -249,7 +248,7 @@ func (t *httpTransport) message(
 	}
 	reply, ok := msg.(*jsonrpc.Response)
 	replied := ok && reply.ID == call.ID
-	if replied && call.Method == "initialize" && reply.Error == nil {
+	if replied && call.Method == methodInitialize && reply.Error == nil {
 		var result struct {
 			ProtocolVersion string `json:"protocolVersion"`
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/mcpclient"
+	"evalctl/internal/awaittest"
 )
 
 // TestServerThatStopsReading checks that a call ends with its context, and the connection with
@@ -49,9 +50,9 @@ func TestServerThatStopsReading(t *testing.T) {
 				_, err := c.Call(ctx, "remember", map[string]any{"text": strings.Repeat("x", 1<<20)}, nil)
 				called <- err
 			}()
-			<-written
+			awaittest.Receive(t, "written", written)
 			cancel(cancelled)
-			if err := <-called; !errors.Is(err, cancelled) {
+			if err := awaittest.Receive(t, "called", called); !errors.Is(err, cancelled) {
 				t.Errorf("the call: %v", err)
 			}
 			if err := c.Close(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"evalctl/daemon/client"
 	"evalctl/daemon/mcpclient"
 	"evalctl/daemon/mcpserver"
+	"evalctl/internal/awaittest"
 )
 
 // asking is a daemon with one brain whose answers are those of a function.
@@ -144,7 +145,7 @@ func TestAskIsCancelled(t *testing.T) {
 			if !errors.Is(err, why) {
 				t.Errorf("got %v", err)
 			}
-			<-ended // the daemon's request ends too
+			awaittest.Receive(t, "ended", ended) // the daemon's request ends too
 		})
 	}
 }
@@ -187,12 +188,12 @@ func TestProgressComesBeforeReply(t *testing.T) {
 	for _, id := range []string{"1", "2"} {
 		w.send(ask(id, `"_meta":{"progressToken":7},`))
 		for i, want := range []string{`"message":"Green"`, `"message":" tea"`, `"id":"settle-` + id + `","method":"ping"`} {
-			if got := <-w.lines; !strings.Contains(got, want) {
+			if got := awaittest.Receive(t, "w.lines", w.lines); !strings.Contains(got, want) {
 				t.Fatalf("message %d is %s, want %s", i, got, want)
 			}
 		}
 		w.send(`{"jsonrpc":"2.0","id":"settle-` + id + `","result":{}}`)
-		if got := <-w.lines; !strings.Contains(got, `"id":`+id+`,"result"`) {
+		if got := awaittest.Receive(t, "w.lines", w.lines); !strings.Contains(got, `"id":`+id+`,"result"`) {
 			t.Errorf("got %s", got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"evalctl/daemon"
+	"evalctl/internal/awaittest"
 )
 
 // wire sends messages as they are to a server of the tools, after it has been initialized with a
@@ -265,24 +266,24 @@ func TestCancelledCalls(t *testing.T) {
 				want := []string{"99 ok"}
 				for _, id := range []string{`1`, `"one"`} {
 					w.send(ask(id, "slow"))
-					<-asked
+					awaittest.Receive(t, "asked", asked)
 					w.send(cancel(`"other"`)) // unknown
 					w.send(cancel(`0`))       // initialize
 					w.send(cancel(id))
-					<-stopped
+					awaittest.Receive(t, "stopped", stopped)
 					w.send(cancel(id)) // finished
 				}
 				// The same ids belong to other calls of another client.
 				other := connect(version)
 				other.send(ask("2", "slow"))
-				<-asked
+				awaittest.Receive(t, "asked", asked)
 				w.send(cancel("2"))
 				w.send(ask("99", "quick"))
 				if len(stopped) != 0 {
 					t.Error("the call of another client was stopped")
 				}
 				other.send(cancel("2"))
-				<-stopped
+				awaittest.Receive(t, "stopped", stopped)
 				if got := outcomes(t, w.end()); !slices.Equal(got, want) {
 					t.Errorf("got %s, want %s", got, want)
 				}

@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -377,13 +378,13 @@ func TestConsolidateTwiceAtOnce(t *testing.T) {
 		_, err := s.Consolidate(context.Background(), s.brain, protocol.ConsolidateRequest{})
 		first <- err
 	}()
-	<-asked
+	awaittest.Receive(t, "asked", asked)
 	_, err := s.Consolidate(t.Context(), s.brain, protocol.ConsolidateRequest{})
 	if !errors.Is(err, store.ErrConflict) {
 		t.Errorf("the second one: %v", err)
 	}
 	close(release)
-	if err := <-first; err != nil {
+	if err := awaittest.Receive(t, "first", first); err != nil {
 		t.Error(err)
 	}
 	if got := s.consolidate(t, false); got.Record != "" {

@@ -18,6 +18,7 @@ import (
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
@@ -264,7 +265,7 @@ func TestConcurrentExtraction(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	s.extracted(t)
 	for _, session := range []string{"s0", "s1"} {
 		var want []string
@@ -311,7 +312,7 @@ func TestExtractionCatchesUp(t *testing.T) {
 	}}
 	s := withModel(t, brain.Config{}, m)
 	s.say(t, "s", final("0"))
-	<-begun
+	awaittest.Receive(t, "begun", begun)
 	for i := range 30 {
 		s.say(t, "s", final(fmt.Sprint(i+1)))
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 )
 
 // TestGroup: requests that wait for a commit share the next one, but neither its reason nor an
@@ -68,10 +69,10 @@ func TestGroup(t *testing.T) {
 			}()
 			errs[i] = g.commit(ctx, st, reason, 1, write)
 		})
-		<-queued
+		awaittest.Receive(t, "queued", queued)
 	}
 	g.leader.Unlock()
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	for i, err := range errs {
 		switch {
 		case i == 7 && errors.Is(err, context.Canceled), i == 8 && errors.Is(err, rejected), i < 7 && err == nil:

@@ -20,6 +20,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
+	"evalctl/internal/awaittest"
 )
 
 // allStores are the engines of a daemon. Each returns the same store for the same directory.
@@ -390,7 +391,7 @@ func TestConcurrentIngest(t *testing.T) {
 					paths[got.Hash+" "+got.Path]++
 				})
 			}
-			wg.Wait()
+			awaittest.Wait(t, "the goroutines", wg.Wait)
 			if len(paths) != 4 {
 				t.Errorf("documents %v", paths)
 			}

@@ -15,6 +15,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/internal/awaittest"
 )
 
 // onJob sets what jobs of the kind "test" do.
@@ -39,19 +40,17 @@ func (f *fixture) add(t testing.TB, payload any) string {
 }
 
 // await starts the jobs of the brain, and returns one of them once it has ended.
-func (f *fixture) await(t testing.TB, id string) protocol.Job {
+func (f *fixture) await(t testing.TB, id string) (j protocol.Job) {
 	t.Helper()
 	f.startJobs(f.brain, nil)
-	for {
-		j, err := f.Job(t.Context(), f.brain, id)
-		if err != nil {
+	awaittest.Until(t, "the job "+id, func() bool {
+		var err error
+		if j, err = f.Job(t.Context(), f.brain, id); err != nil {
 			t.Fatal(err)
 		}
-		if j.Status == protocol.JobCompleted || j.Status == protocol.JobFailed {
-			return j
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return j.Status == protocol.JobCompleted || j.Status == protocol.JobFailed
+	})
+	return j
 }
 
 func TestJobRunsWithItsPayload(t *testing.T) {
@@ -328,7 +327,7 @@ func TestJobsContinueAfterARestart(t *testing.T) {
 			})
 			id, waiting := f.add(t, "first"), f.add(t, "second")
 			f.startJobs(f.brain, nil)
-			<-begun
+			awaittest.Receive(t, "begun", begun)
 			f.shutDown(t)
 
 			f = openDir(t, dir, openStore)
@@ -372,11 +371,11 @@ func TestDeletedBrainEndsItsJobs(t *testing.T) {
 	f.add(t, nil)
 	f.add(t, nil)
 	f.startJobs(f.brain, nil)
-	<-begun
+	awaittest.Receive(t, "begun", begun)
 	if err := f.brains.Delete(t.Context(), f.brain); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	if err := awaittest.Receive(t, "ended", ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	f.Close() // waits: goleak reports a job that goes on
@@ -393,15 +392,13 @@ func TestFinishedJobsDoNotPileUp(t *testing.T) {
 		ids = append(ids, f.add(t, nil))
 	}
 	f.await(t, ids[len(ids)-1])
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	awaittest.Until(t, "the removal of old jobs, after the last one has ended", func() bool {
 		files, err := f.store(t).List(t.Context(), jobsDir, store.ListOptions{IncludeGenerated: true})
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("%d jobs are kept, %v", len(files), err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(files) == maxFinishedJobs { // old ones are removed after the last one has ended
-			break
-		}
-	}
+		return len(files) == maxFinishedJobs
+	})
 	f.Close()
 	if _, err := f.Job(t.Context(), f.brain, ids[4]); !store.IsNotFound(err) {
 		t.Errorf("got %v", err)

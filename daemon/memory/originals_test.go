@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"evalctl/daemon/convert"
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 )
 
 // TestIngestAfterDeletion: a file whose document is gone is ingested again, and its original leaves
@@ -53,15 +53,9 @@ func TestIngestAfterDeletion(t *testing.T) {
 // awaitFiles waits until the brain has exactly these files.
 func (f *fixture) awaitFiles(t testing.TB, want ...string) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		got := f.files(t, "")
-		if strings.Join(got, "\n") == strings.Join(sorted(want), "\n") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("files\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(sorted(want), "\n"))
-		}
-	}
+	awaittest.Until(t, "the files "+strings.Join(sorted(want), ", "), func() bool {
+		return strings.Join(f.files(t, ""), "\n") == strings.Join(sorted(want), "\n")
+	})
 }
 
 // TestOriginalsOfAnEarlierProcess: what was deleted or moved while no daemon looked is found at the

@@ -16,6 +16,7 @@ import (
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 )
 
@@ -218,7 +219,7 @@ func TestReflectAfterRestart(t *testing.T) {
 			_, err := s.Reflect(context.Background(), s.brain, "s")
 			done <- err
 		}()
-		<-asked
+		awaittest.Receive(t, "asked", asked)
 		restart := func(m *model) {
 			s.Close()
 			if err := s.brains.Close(); err != nil {
@@ -227,7 +228,7 @@ func TestReflectAfterRestart(t *testing.T) {
 			s = withModel(t, cfg, m)
 		}
 		restart(reflecting(func(int32, string) (string, error) { return goodReflection, nil }))
-		if err := <-done; !errors.Is(err, brain.ErrClosed) {
+		if err := awaittest.Receive(t, "done", done); !errors.Is(err, brain.ErrClosed) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		session, err := s.Session(t.Context(), s.brain, "s")
@@ -281,11 +282,11 @@ func TestReflectInADeletedBrain(t *testing.T) {
 		_, err := s.Reflect(context.Background(), s.brain, "s")
 		done <- err
 	}()
-	<-asked
+	awaittest.Receive(t, "asked", asked)
 	if err := s.brains.Delete(t.Context(), s.brain); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; !errors.Is(err, brain.ErrNotFound) {
+	if err := awaittest.Receive(t, "done", done); !errors.Is(err, brain.ErrNotFound) {
 		t.Error(err)
 	}
 	s.Close()

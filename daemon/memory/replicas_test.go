@@ -23,6 +23,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -71,7 +72,7 @@ func openReplica(t testing.TB, url string, m *model) (f *fixture, db *pgstore.DB
 // ended waits, without asking for any job to be run, until all jobs of the brain have ended.
 func (f *fixture) ended(t testing.TB) (jobs []*job) {
 	t.Helper()
-	for {
+	awaittest.Until(t, "the end of all jobs", func() bool {
 		files, err := f.store(t).List(t.Context(), jobsDir, store.ListOptions{IncludeGenerated: true, Glob: "_*.json"})
 		if err != nil {
 			t.Fatal(err)
@@ -85,11 +86,9 @@ func (f *fixture) ended(t testing.TB) (jobs []*job) {
 			}
 			jobs = append(jobs, j)
 		}
-		if !slices.ContainsFunc(jobs, func(j *job) bool { return !j.ended() }) {
-			return jobs
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return !slices.ContainsFunc(jobs, func(j *job) bool { return !j.ended() })
+	})
+	return jobs
 }
 
 // TestSessionOverReplicas: messages that two replicas add at the same time are numbered without gap
@@ -121,7 +120,7 @@ func TestSessionOverReplicas(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	one.ended(t)
 	all := one.stored(t, "s")
 	next := map[string]int{} // by client
@@ -183,7 +182,7 @@ func TestJobOfVanishedReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-begun
+	awaittest.Receive(t, "begun", begun)
 	if j, err := two.Job(t.Context(), two.brain, id); err != nil || j.Status != protocol.JobRunning || j.Attempts != 1 {
 		t.Errorf("the other replica sees %+v, %v, want a running job", j, err)
 	}
@@ -192,7 +191,7 @@ func TestJobOfVanishedReplica(t *testing.T) {
 		t.Errorf("the job of a replica that lives ran %d times elsewhere", n)
 	}
 	go db.Close() // the connections in use remain until they are given back
-	if err := <-lost; !errors.Is(err, errTakenOver) {
+	if err := awaittest.Receive(t, "lost", lost); !errors.Is(err, errTakenOver) {
 		t.Errorf("the effect of the first replica: got %v, want errTakenOver", err)
 	}
 	close(release)
@@ -226,7 +225,7 @@ func TestReflectOverReplicas(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	state, err := readSession(t.Context(), two.store(t), "s")
 	if err != nil || state.Reflection.Attempts != 1 {
 		t.Errorf("%d reflections, %v, want 1", state.Reflection.Attempts, err)

@@ -19,6 +19,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/fsstore"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/internal/awaittest"
 )
 
 // user returns a message that no facts are extracted from yet.
@@ -295,7 +296,7 @@ func TestConcurrentMessages(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	all := s.stored(t, "s")
 	if len(all) != 2*clients*rounds {
 		t.Fatalf("%d messages", len(all))

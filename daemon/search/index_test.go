@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/search/document"
+	"evalctl/internal/awaittest"
 )
 
 // Computed by hand from the formula at score: n=3, average=3, norm=1 for a.txt, 12/13 for my.txt
@@ -206,9 +207,9 @@ func TestConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	writers.Wait()
+	awaittest.Wait(t, "writers", writers.Wait)
 	close(done)
-	readers.Wait()
+	awaittest.Wait(t, "readers", readers.Wait)
 	fresh := New(&Options{ChunkSize: 64})
 	for w := range 2 {
 		for n := range 3 {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evalctl/daemon/search/document"
+	"evalctl/internal/awaittest"
 )
 
 // animals is an index in which words and meanings disagree. No two documents are neighbours.
@@ -342,7 +343,7 @@ func TestSearchWhileWriting(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	found := 0
 	for _, h := range search(t, s, Query{Text: "kitten", Mode: ModeSemantic, TopK: 100}).Hits {
 		found += 1 + len(h.Duplicates) + h.MoreDuplicates

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 )
 
 // remoteBackend is a remote backend that stores nothing. Its changes are made up by the tests.
@@ -150,7 +151,7 @@ func TestConcurrentSubscribers(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	if got := e.activeWatches(); got[len(got)-1] != '-' {
 		t.Errorf("watches %s", got)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"evalctl/harness/extern"
 	"evalctl/harness/launch"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/longtest"
 	"evalctl/scorer"
 )
@@ -152,7 +153,7 @@ read -r end
 			}
 		})
 	}
-	all.Wait()
+	awaittest.Wait(t, "all", all.Wait)
 }
 
 // No reply but a valid one is a score.
@@ -295,7 +296,7 @@ func TestTimeout(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	awaittest.Wait(t, "all", all.Wait)
 }
 
 // Neither the process nor one that it has started outlives Close, and credentials do not reach it.

@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -201,7 +202,7 @@ func TestConcurrentOwners(t *testing.T) {
 				}
 			})
 		}
-		g.Wait()
+		awaittest.Wait(t, "the goroutines", g.Wait)
 		close(won)
 		if len(won) > 1 {
 			t.Fatalf("%d runs own one journal", len(won))

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"evalctl/internal/awaittest"
 )
 
 // TestLockOutput checks that a folder is locked for one SDK until it is released.
@@ -66,7 +68,7 @@ func TestLockOutputHasOneHolder(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 }
 
 // TestDaemonLogKeepsBackup checks that each run has a log of its own.

@@ -99,7 +99,7 @@ func TestFloodingDaemonDies(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
 	d := e.start(t, e.profile("flood", "dies"))
-	<-d.Done()
+	awaittest.Receive(t, "d.Done", d.Done())
 	wantError(t, d.Err(), "exit status 3", fmt.Sprintf("line %012d", floodLines-1), "last words")
 	text := readLog(t, e.opts.LogPath)
 	if !bytes.HasSuffix(text, []byte("\nlast words\n")) {

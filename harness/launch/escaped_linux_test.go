@@ -32,7 +32,7 @@ func TestEscaped(t *testing.T) {
 				other = e.start(t, e.profile("healthy"))
 			}
 			d := e.start(t, p)
-			pids := recorded(t, file)
+			pids := asleep(t, file)
 			var want []string
 			for _, pid := range pids {
 				want = append(want, fmt.Sprintf("sleep (pid %d)", pid))
@@ -60,7 +60,7 @@ func TestEscaped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			<-d.Done()
+			awaittest.Receive(t, "the end of the daemon", d.Done())
 			if got, known := d.Escaped(); !known || !slices.Equal(got, want) {
 				t.Errorf("got %q, known %t, want %q", got, known, want)
 			}
@@ -113,6 +113,20 @@ func recorded(t *testing.T, file string) (pids []int) {
 	return pids
 }
 
+// asleep returns the two process ids in a file once each is a sleep: it begins as a copy of the shell
+// that starts it.
+func asleep(t *testing.T, file string) []int {
+	t.Helper()
+	pids := recorded(t, file)
+	awaittest.Until(t, "the sleeps", func() bool {
+		return !slices.ContainsFunc(pids, func(pid int) bool {
+			p, _ := readProcess(pid)
+			return p.name != "sleep"
+		})
+	})
+	return pids
+}
+
 // bystander is a process of this program that no daemon has started, in a session of its own.
 func bystander(t *testing.T) *exec.Cmd {
 	t.Helper()
@@ -138,7 +152,7 @@ func TestEscapedOfKilledLauncher(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			pids := recorded(t, file)
+			pids := asleep(t, file)
 			awaittest.Until(t, "the daemon", func() bool { return len(e.running(t)) == 1 })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()

@@ -157,7 +157,8 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 	switch {
 	case errors.Is(err, errExited):
 		err = d.exitErr
-		if _, taken := freePort(ctx, port); errors.Is(taken, syscall.EADDRINUSE) {
+		// A process that had the port for a moment only shows in what the daemon says.
+		if _, taken := freePort(ctx, port); errors.Is(taken, syscall.EADDRINUSE) || d.log.saysInUse() {
 			err = fmt.Errorf("%w: %w", errPortTaken, err)
 		}
 	case errors.Is(err, errNotHealthy), errors.Is(err, errPortTaken):

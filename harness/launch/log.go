@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -87,6 +88,17 @@ func (c *capture) lastLines() string {
 		lines[i] = "  " + printable(strings.TrimSuffix(line, "\r"))
 	}
 	return "last lines of its log " + c.file.Name() + ":\n" + strings.Join(lines, "\n") + note
+}
+
+// inUse is how programs say that they cannot have their address, in lower case: in most languages,
+// and with Node.
+var inUse = []string{"address already in use", "eaddrinuse"}
+
+// saysInUse reports whether the end of the log says that the address of the daemon is in use.
+func (c *capture) saysInUse() bool {
+	data, _ := c.ending(tailBytes) // an error shows in lastLines
+	text := strings.ToLower(string(data))
+	return slices.ContainsFunc(inUse, func(says string) bool { return strings.Contains(text, says) })
 }
 
 // printable escapes control characters, which could control the terminal, and cuts long text.

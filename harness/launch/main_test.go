@@ -145,7 +145,8 @@ func crashRole([]string) error {
 
 // thiefRole is a daemon that loses its port: on its first run it writes its address to a file, lets
 // another process serve it, and exits or stays without a port. Later runs are healthy. The
-// arguments are the address, the file, and "ends" or "stays".
+// arguments are the address, the file, and "ends" or "stays", or "passes" if no other process has
+// the port any more.
 func thiefRole(args []string) error {
 	addr, memory := args[0], args[1]
 	if _, err := os.Stat(memory); err == nil {
@@ -154,7 +155,7 @@ func thiefRole(args []string) error {
 	if err := errors.Join(os.WriteFile(memory+".new", []byte(addr), 0o600), os.Rename(memory+".new", memory)); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); args[2] != "passes" && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if conn, err := net.Dial("tcp", addr); err == nil {
 			conn.Close()
 			break

@@ -138,7 +138,7 @@ func TestSDKDaemonDieAfter(t *testing.T) {
 					t.Errorf("stream without an end: %s", got)
 				}
 			}
-			<-d.Done()
+			awaittest.Receive(t, "d.Done", d.Done())
 			wantError(t, d.Err(), "exit status 1")
 		})
 	}

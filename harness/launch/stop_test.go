@@ -68,7 +68,7 @@ func TestStrays(t *testing.T) {
 			} else {
 				_ = d.watchdog.cmd.Process.Kill()
 			}
-			<-d.Done()
+			awaittest.Receive(t, "d.Done", d.Done())
 			if left := processesOf(0, false, nil, d.mark); len(left) > 0 {
 				t.Errorf("%v are left", left)
 			}
@@ -86,7 +86,7 @@ func TestDeathAfterStart(t *testing.T) {
 	if err := syscall.Kill(d.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-d.Done()
+	awaittest.Receive(t, "d.Done", d.Done())
 	e.requireNoProcesses(t)
 	wantError(t, d.Err(), "signal: killed", strconv.Itoa(d.PID()))
 	if err := d.Stop(); err != nil {
@@ -102,7 +102,7 @@ func TestDeathByItself(t *testing.T) {
 	if resp, err := client.Get(d.URL() + "/exit"); err == nil {
 		resp.Body.Close()
 	}
-	<-d.Done()
+	awaittest.Receive(t, "d.Done", d.Done())
 	wantError(t, d.Err(), "exit status 7", "asked to exit")
 }
 

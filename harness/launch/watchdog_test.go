@@ -109,7 +109,7 @@ func TestWatchdogDies(t *testing.T) {
 	if err := syscall.Kill(d.watchdog.group(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-d.Done()
+	awaittest.Receive(t, "d.Done", d.Done())
 	e.requireNoProcesses(t)
 	wantError(t, d.Err(), "its watchdog was killed")
 	if names, known := d.Escaped(); known {
@@ -139,7 +139,7 @@ func TestWatchdogStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = d.watchdog.stdin.Close()
-	<-d.Done()
+	awaittest.Receive(t, "d.Done", d.Done())
 	if !d.watchdog.empty {
 		t.Error("the watchdog did not see the end of the processes")
 	}
@@ -154,6 +154,6 @@ func TestSignalsOfCommand(t *testing.T) {
 	if err := syscall.Kill(d.PID(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	<-d.Done()
+	awaittest.Receive(t, "d.Done", d.Done())
 	wantError(t, d.Err(), "signal: hangup")
 }

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/awaittest"
 )
 
 var corpus = []dataset.Doc{
@@ -162,7 +163,7 @@ func TestBadServers(t *testing.T) {
 			if flaw != "dies" {
 				return
 			}
-			<-s.Ended()
+			awaittest.Receive(t, "s.Ended", s.Ended())
 			if why := s.Why().Error(); !strings.Contains(why, "exit status 9") || !strings.Contains(why, "out of memory") {
 				t.Errorf("why: %s", why)
 			}

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/sse"
 )
 
@@ -289,7 +290,7 @@ func TestStreamOpenAfterDone(t *testing.T) {
 	if err != nil || a.Answer != "a" {
 		t.Fatalf("got %+v, %v", a, err)
 	}
-	<-disconnected
+	awaittest.Receive(t, "disconnected", disconnected)
 }
 
 // TestConnectionIsReused checks that a connection is reused after a stream and after an error.

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
+	"evalctl/internal/awaittest"
 )
 
 // nearMisses are the answers of daemons that nearly speak the protocol, with what the error says.
@@ -87,7 +88,7 @@ func TestOpenStreamOfOpenAI(t *testing.T) {
 		close(released)
 	})
 	wantFailure(t, targetOf(t, s), result.KindProtocol, "OpenAI")
-	<-released
+	awaittest.Receive(t, "released", released)
 }
 
 // TestCheckBelieves checks that a failure which may concern only one query is no reason not to ask

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/awaittest"
 )
 
 // hostile is a text that must be shown and not interpreted.
@@ -360,7 +361,7 @@ func TestConcurrentRequests(t *testing.T) {
 			})
 		}
 	}
-	wait.Wait()
+	awaittest.Wait(t, "wait", wait.Wait)
 }
 
 // TestIntervalMethod checks that an interval whose method is not that of the title names it.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"evalctl/internal/awaittest"
 )
 
 // processor is one that does what it is given in order, in fake time.
@@ -249,7 +251,7 @@ func TestArrivalsBeforeWork(t *testing.T) {
 			leave()
 		})
 	}
-	requests.Wait()
+	awaittest.Wait(t, "requests", requests.Wait)
 	if refused.Load() == 0 || answered.Load() == 0 {
 		t.Errorf("of %d requests that were ready at once %d were refused and %d answered", 10*most, refused.Load(), answered.Load())
 	}

@@ -22,6 +22,30 @@ func Until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
+// Receive receives a value, or the zero value once the channel is closed, and fails the test if
+// neither comes. It is called in the goroutine of the test. what is the event, for the message.
+func Receive[T any](t testing.TB, what string, from <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-from:
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %v", what, patience)
+	}
+	return value
+}
+
+// Wait calls wait, such as that of a sync.WaitGroup, and fails the test if it does not return. It is
+// called in the goroutine of the test. what is who is waited for, for the message.
+func Wait(t testing.TB, what string, wait func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	Receive(t, what, done)
+}
+
 // Log is a log that can be read while it is written.
 type Log struct {
 	mu   sync.Mutex

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -345,7 +346,7 @@ func TestSameRequestAtOnce(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	if n := len(srv.Calls()); n != 2 {
 		t.Errorf("%d requests", n)
 	}
@@ -370,7 +371,7 @@ func TestWaitingForAFailure(t *testing.T) {
 		_, err := p.Complete(t.Context(), ask("m", "q"))
 		failed <- err
 	}()
-	<-arrived
+	awaittest.Receive(t, "arrived", arrived)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.Complete(ctx, ask("m", "q")); !errors.Is(err, context.Canceled) {
@@ -381,10 +382,10 @@ func TestWaitingForAFailure(t *testing.T) {
 		second <- resp
 	}()
 	close(answer)
-	if err := <-failed; err == nil {
+	if err := awaittest.Receive(t, "failed", failed); err == nil {
 		t.Error("no failure")
 	}
-	if got := <-second; got.Text != "second" || got.Cached {
+	if got := awaittest.Receive(t, "second", second); got.Text != "second" || got.Cached {
 		t.Errorf("%+v", got)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -202,7 +203,7 @@ func TestEmbedCacheConcurrently(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	awaittest.Wait(t, "group", group.Wait)
 }
 
 // A damaged file costs its vector only: it is computed again, and none is wrong.

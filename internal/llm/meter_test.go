@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -240,7 +241,7 @@ func TestCapHoldsUnderWorkers(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	got := m.Totals()
 	if bill > b.Spent() || b.Spent() > 20_000*token || got.Cost != b.Spent() || got.Attempts != n {
 		t.Errorf("bill %s, spent %s, %+v, %d requests", bill, b.Spent(), got, n)

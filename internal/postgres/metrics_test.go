@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres"
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -68,7 +69,7 @@ func TestMetrics(t *testing.T) {
 	if err := holder.Rollback(ctx); err != nil {
 		t.Error(err)
 	}
-	if err := <-waited; err != nil {
+	if err := awaittest.Receive(t, "waited", waited); err != nil {
 		t.Error(err)
 	}
 

@@ -14,8 +14,8 @@ import (
 
 // Build builds evalctl as the test that calls it was built, and links or copies it to file, which
 // must not exist. It keeps the program in the user's folder for caches, so that go build links it
-// only after a change.
-func Build(file string) error {
+// only after a change. Further flags of go build are for a program of its own, which is not kept.
+func Build(file string, flags ...string) error {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return err
@@ -29,6 +29,16 @@ func Build(file string) error {
 			}
 		}
 	}
+	build := func(out string) error {
+		text, err := exec.Command("go", append(append(args, flags...), "-o", out, "evalctl/cmd/evalctl")...).CombinedOutput() //nolint:noctx // the test waits
+		if err != nil {
+			return fmt.Errorf("build evalctl: %w\n%s", err, text)
+		}
+		return nil
+	}
+	if len(flags) > 0 {
+		return build(file)
+	}
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return err
 	}
@@ -38,9 +48,8 @@ func Build(file string) error {
 		return err
 	}
 	defer unlock()
-	out, err := exec.Command("go", append(args, "-o", kept, "evalctl/cmd/evalctl")...).CombinedOutput() //nolint:noctx // the test waits
-	if err != nil {
-		return fmt.Errorf("build evalctl: %w\n%s", err, out)
+	if err := build(kept); err != nil {
+		return err
 	}
 	if os.Link(kept, file) == nil {
 		return nil

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/awaittest"
 )
 
 // serve runs handler on a real server, which change may configure before the start.
@@ -83,7 +85,7 @@ func TestWriterFlushesAtOnce(t *testing.T) {
 	if _, err := r.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("end: got %v", err)
 	}
-	if err := <-ended; err != nil {
+	if err := awaittest.Receive(t, "ended", ended); err != nil {
 		t.Error(err)
 	}
 }
@@ -119,7 +121,7 @@ func TestWriterOutlivesIdleTime(t *testing.T) {
 			if diff := cmp.Diff([]Event{msg("late")}, got); diff != "" || !errors.Is(err, io.EOF) {
 				t.Errorf("ended with %v (-want +got):\n%s", err, diff)
 			}
-			if err := <-ended; err != nil {
+			if err := awaittest.Receive(t, "ended", ended); err != nil {
 				t.Error(err)
 			}
 		})

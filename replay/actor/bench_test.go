@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/scorer"
@@ -68,7 +69,7 @@ func bare(tb testing.TB, a *Actor, n int) time.Duration {
 			}
 		})
 	}
-	group.Wait()
+	awaittest.Wait(tb, "group", group.Wait)
 	return time.Since(start)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/replay/ledger"
 )
@@ -36,7 +37,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("stopped before anything was rejected: %v", g.Err())
 		}
 		g.list[tt.gateways-1].fail(llm.ErrBudgetExceeded)
-		<-ctx.Done()
+		awaittest.Receive(t, "ctx.Done", ctx.Done())
 		if !errors.Is(context.Cause(ctx), llm.ErrBudgetExceeded) || !errors.Is(g.Err(), llm.ErrBudgetExceeded) {
 			t.Errorf("got %v and %v", context.Cause(ctx), g.Err())
 		}
@@ -75,7 +76,7 @@ func TestGatesPhases(t *testing.T) {
 		t.Errorf("%s while brains are filled", phase)
 	}
 	leave()
-	if phase := <-asked; phase != ledger.Actor {
+	if phase := awaittest.Receive(t, "asked", asked); phase != ledger.Actor {
 		t.Errorf("%s while questions are asked", phase)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/replay/ledger"
@@ -202,11 +203,11 @@ func TestClose(t *testing.T) {
 		_, err := r.client().Complete(t.Context(), ask("q"))
 		failed <- err
 	}()
-	<-arrived
+	awaittest.Receive(t, "arrived", arrived)
 	if total, lost := r.spent(); total == 0 || lost != total {
 		t.Errorf("spent %s, lost %s", total, lost)
 	}
-	if err := <-failed; err == nil {
+	if err := awaittest.Receive(t, "failed", failed); err == nil {
 		t.Error("the daemon got an answer")
 	}
 	if _, err := http.Get(r.URL() + "/models"); err == nil {
@@ -249,8 +250,8 @@ func TestCap(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
-	<-r.Failed()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
+	awaittest.Receive(t, "r.Failed", r.Failed())
 	calls := len(r.vendor.Calls())
 	res, body := r.post("/v1/chat/completions", `{"model":"m","max_tokens":1,"messages":[]}`)
 	if res.StatusCode != 402 || !strings.Contains(body, `"code":"insufficient_quota"`) || !strings.Contains(body, "--max-cost-usd") {
@@ -274,7 +275,7 @@ func TestUnpriced(t *testing.T) {
 	if res.StatusCode != 400 || !strings.Contains(text, "--price model=in/out") || len(r.vendor.Calls()) != 0 {
 		t.Errorf("%s %s", res.Status, text)
 	}
-	<-r.Failed()
+	awaittest.Receive(t, "r.Failed", r.Failed())
 	if err := r.Err(); err == nil || !strings.Contains(err.Error(), `"house-model"`) {
 		t.Errorf("got %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/result"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/replay/ledger"
@@ -178,7 +179,7 @@ func TestRefusedPathsAreBounded(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	got, total := r.Requests().Refused, 0
 	for _, p := range got {
 		if len(p.Path) > maxPath || !strings.HasSuffix(p.Path, "…") && p.Path != "" {

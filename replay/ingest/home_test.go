@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"evalctl/internal/awaittest"
 )
 
 // home returns a home and closes it.
@@ -111,7 +113,7 @@ func TestHomesAtOnce(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		awaittest.Wait(t, "the goroutines", wg.Wait)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/replay/ledger"
 )
@@ -134,7 +135,7 @@ func work(t *testing.T, l *ledger.Ledger, v *vendor) {
 			}
 		})
 	}
-	group.Wait()
+	awaittest.Wait(t, "group", group.Wait)
 }
 
 var phases = []ledger.Phase{ledger.Ingest, ledger.Actor, ledger.Judge, ledger.Embed}

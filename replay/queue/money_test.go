@@ -69,7 +69,7 @@ func TestCapHoldsOverProcesses(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	awaittest.Until(t, "what was lost is booked", func() bool { return run.Spent() == bill+open })
 	if spent := run.Spent(); spent > limit || most > limit {
 		t.Errorf("at most %s at a time, spent %s, cap %s", most, spent, limit)
@@ -196,7 +196,7 @@ func TestReserveWaits(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	settle(llm.Charge{Cost: llm.Dollar})
-	if err := <-got; err != nil {
+	if err := awaittest.Receive(t, "got", got); err != nil {
 		t.Error(err)
 	}
 	if _, err := other.Account(ledger.Judge, "go").Reserve(t.Context(), "m", 9*llm.Dollar); !errors.Is(err, llm.ErrBudgetExceeded) {
@@ -279,7 +279,7 @@ func TestSettle(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	settle(llm.Charge{Cost: 2 * llm.Dollar})
-	if err := <-done; err != nil {
+	if err := awaittest.Receive(t, "done", done); err != nil {
 		t.Fatal(err)
 	}
 	if got := run.Accounting("go"); got.TotalUSD != 2*llm.Dollar || got.LostUSD != 0 || run.Spent() != got.TotalUSD {
@@ -347,7 +347,7 @@ func TestVanishedWorkerPays(t *testing.T) {
 		return queue.Outcome{Record: []byte("late")}
 	}})
 	dispatch(t, run, "go", 1)
-	<-sent1
+	awaittest.Receive(t, "sent1", sent1)
 	gone.Vanish(t.Context())
 	q := open(t, conn, true)
 	other := resumed(t, q, run)
@@ -362,7 +362,7 @@ func TestVanishedWorkerPays(t *testing.T) {
 		t.Errorf("spent %s", spent)
 	}
 	close(reply1)
-	<-sent2
+	awaittest.Receive(t, "sent2", sent2)
 	if err := run.Settle(t.Context()); err != nil { // which counts it in full
 		t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func TestVanishedWorkerPays(t *testing.T) {
 		t.Errorf("the bill is %s, the books have %+v", bill, got)
 	}
 	close(reply2)
-	<-ended
+	awaittest.Receive(t, "ended", ended)
 	if got := run.Accounting("go"); got.TotalUSD != bill || got.LostUSD != 0 || run.Spent() != bill {
 		t.Errorf("the bill is %s, the books have %+v", bill, got)
 	}

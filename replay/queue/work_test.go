@@ -103,7 +103,7 @@ func collect(t *testing.T, r *queue.Run, arm string, n int) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 }
 
 func record(t queue.Task) queue.Outcome {
@@ -183,7 +183,7 @@ func TestVanishedWorker(t *testing.T) {
 	}})
 	dispatch(t, run, "go", 3)
 	for range 3 {
-		<-began
+		awaittest.Receive(t, "began", began)
 	}
 	gone.Vanish(t.Context())
 	start(t, open(t, conn, true), 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
@@ -206,7 +206,7 @@ func TestLostClaim(t *testing.T) {
 	hit := proxy.CutAt(worker.Claim("go"), postgrestest.Answered)
 	start(t, worker, 2, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
 	dispatch(t, run, "go", 3)
-	<-hit
+	awaittest.Receive(t, "hit", hit)
 	collect(t, run, "go", 3)
 }
 
@@ -376,7 +376,7 @@ func TestDatabaseRestarts(t *testing.T) {
 	}})
 	dispatch(t, run, "go", n)
 	for range n / 3 {
-		<-began
+		awaittest.Receive(t, "began", began)
 	}
 	cluster.Stop("immediate")
 	time.Sleep(500 * time.Millisecond)

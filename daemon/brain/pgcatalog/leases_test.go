@@ -3,6 +3,7 @@ package pgcatalog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -93,7 +94,7 @@ func TestLeaseExcludes(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 }
 
 // A process that cannot reach the database loses its lease before another one can take it.
@@ -112,21 +113,18 @@ func TestLeaseLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	lonely.Close()
-	for {
-		_, release, err := two.Take(t.Context(), key, "work")
-		if errors.Is(err, brain.ErrLeased) {
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		if err != nil {
+	var release func()
+	awaittest.Until(t, "the end of the lease", func() bool {
+		_, release, err = two.Take(t.Context(), key, "work")
+		if err != nil && !errors.Is(err, brain.ErrLeased) {
 			t.Fatal(err)
 		}
-		if held.Err() == nil {
-			t.Error("another process took a lease that has not ended")
-		}
-		release()
-		return
+		return err == nil
+	})
+	if held.Err() == nil {
+		t.Error("another process took a lease that has not ended")
 	}
+	release()
 }
 
 func TestTakeOver(t *testing.T) {
@@ -139,12 +137,15 @@ func TestTakeOver(t *testing.T) {
 	var watching sync.WaitGroup
 	fail := true
 	watching.Go(func() {
-		two.Watch(ctx, func(_ context.Context, _, id string) error {
+		two.Watch(ctx, func(ctx context.Context, _, id string) error {
 			if fail { // then it is called again
 				fail = false
 				return errors.New("the database is busy")
 			}
-			resumed <- id
+			select {
+			case resumed <- id:
+			case <-ctx.Done(): // nobody receives after a failure
+			}
 			return nil
 		})
 	})
@@ -175,12 +176,7 @@ func TestTakeOver(t *testing.T) {
 	gone.Close()
 	got := map[string]int{}
 	for len(got) < 2 {
-		select {
-		case id := <-resumed:
-			got[id]++
-		case <-time.After(20 * time.Second):
-			t.Fatalf("took over the work on %v, want that on a and b", got)
-		}
+		got[awaittest.Receive(t, fmt.Sprintf("work of a and b, after that of %v", got), resumed)]++
 	}
 	time.Sleep(shortLease * 3 / 2)
 	if got["a"] != 1 || got["b"] != 1 || len(resumed) > 0 {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,6 +15,7 @@ import (
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -106,11 +106,7 @@ func TestReplicasNoticeDeletions(t *testing.T) {
 	if !errors.Is(err, store.ErrGone) && !errors.Is(err, brain.ErrNotFound) && !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("a write to a deleted brain: %v", err)
 	}
-	select {
-	case <-old.Done():
-	case <-time.After(30 * time.Second):
-		t.Error("the deletion on the other replica is not noticed")
-	}
+	awaittest.Receive(t, "the deletion on the other replica", old.Done())
 	if err := b.Delete(t.Context(), old); !errors.Is(err, brain.ErrNotFound) {
 		t.Errorf("deleting it again: %v", err)
 	}
@@ -153,7 +149,7 @@ func TestReplicasRaceForNames(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		awaittest.Wait(t, "the goroutines", wg.Wait)
 		if created != 1 {
 			t.Errorf("round %d: %d brains were created", round, created)
 		}
@@ -210,20 +206,15 @@ func TestPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := openDB(t, url)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	awaittest.Until(t, "the removal of all rows", func() bool {
 		var left int
 		err := pool.Pool().QueryRow(t.Context(), `SELECT (SELECT count(*) FROM evalctl.documents) +
 			(SELECT count(*) FROM evalctl.changes) + (SELECT count(*) FROM evalctl.retired)`).Scan(&left)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d rows are left", left)
-		}
-	}
+		return left == 0
+	})
 }
 
 func openDB(t testing.TB, url string) *pgstore.DB {

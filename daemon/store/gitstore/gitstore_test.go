@@ -293,6 +293,27 @@ func TestOpenRejects(t *testing.T) {
 			},
 			want: "git fsck", kind: store.ErrDamaged,
 		},
+		"damaged branch": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				branch := filepath.Join(dir, ".git", strings.TrimSpace(git(t, dir, "symbolic-ref", "HEAD")))
+				if err := os.WriteFile(branch, make([]byte, 41), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: "is damaged and names no commit", kind: store.ErrDamaged,
+		},
+		"empty branch above packed refs": {
+			make: func(t *testing.T, dir string) {
+				userRepo(t, dir)
+				git(t, dir, "pack-refs", "--all")
+				branch := filepath.Join(dir, ".git", strings.TrimSpace(git(t, dir, "symbolic-ref", "HEAD")))
+				if err := os.WriteFile(branch, nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: "is damaged and names no commit", kind: store.ErrDamaged,
+		},
 		"bad path in HEAD": {
 			make: func(t *testing.T, dir string) {
 				file(t, dir, `a\b`, "")

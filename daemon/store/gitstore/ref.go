@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -92,8 +93,13 @@ func (b *backend) markMoved() {
 	_ = b.checkpoint(stateMoved)
 }
 
-// resolve returns the zero hash for a ref that does not exist.
+// resolve returns the zero hash for a ref that does not exist. It is store.ErrDamaged if the file of
+// the ref names no commit: go-git would go on without one, or with the older one of packed-refs.
 func (b *backend) resolve(name plumbing.ReferenceName) (plumbing.Hash, error) {
+	if text, err := b.git.ReadFile(string(name)); err == nil && !namesCommit(string(text)) {
+		return plumbing.ZeroHash, store.Damaged(nil, ".git/%s is damaged and names no commit: restore it from a copy of the "+
+			"repository or its remote; git fsck --no-reflogs lists the last commit as dangling", name)
+	}
 	ref, err := b.objects.storage.Reference(name)
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return plumbing.ZeroHash, nil
@@ -102,6 +108,11 @@ func (b *backend) resolve(name plumbing.ReferenceName) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, err)
 	}
 	return ref.Hash(), nil
+}
+
+// namesCommit reports whether the file of a ref has a hash, or the name of another ref.
+func namesCommit(text string) bool {
+	return strings.HasPrefix(text, "ref: ") || plumbing.IsHash(strings.TrimSpace(text))
 }
 
 // markBroken makes later commits fail until the store is reopened. It returns err.

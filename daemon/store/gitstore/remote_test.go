@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
 	"evalctl/daemon/store/storetest"
+	"evalctl/internal/awaittest"
 )
 
 // openPair opens two stores that share a remote, each with the document "shared". It also returns
@@ -111,7 +112,7 @@ func TestConcurrentPullAndWrite(t *testing.T) {
 			}
 		})
 	}
-	workers.Wait()
+	awaittest.Wait(t, "workers", workers.Wait)
 	must(t, one.Pull(ctx), one.Push(ctx), two.Pull(ctx), two.Push(ctx), one.Pull(ctx))
 	for _, r := range []*gitstore.Repo{one, two} {
 		files, err := r.List(ctx, "", store.ListOptions{Recursive: true})

@@ -143,7 +143,7 @@ func TestOneStream(t *testing.T) {
 		if err := docs.Write(t.Context(), "a", nil); err != nil {
 			t.Fatal(err)
 		}
-		got := []string{<-received, <-received, <-received}
+		got := []string{awaittest.Receive(t, "received", received), awaittest.Receive(t, "received", received), awaittest.Receive(t, "received", received)}
 		if got[0][0] != '0' || got[1][0] != '1' || got[2][0] != '2' {
 			t.Errorf("received %v", got)
 		}
@@ -153,7 +153,7 @@ func TestOneStream(t *testing.T) {
 		if err := docs.Write(t.Context(), "b", nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-received; got != "1createdb" && got != "1updatedb" {
+		if got := awaittest.Receive(t, "received", received); got != "1createdb" && got != "1updatedb" {
 			t.Errorf("received %s", got)
 		}
 		cancels[1]()
@@ -189,7 +189,7 @@ func TestChangesOfOtherClients(t *testing.T) {
 	if err := two.Write(t.Context(), "a", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if ev := <-received; ev.Kind != store.Created || ev.Path != "a" || ev.Seq != 0 || !ev.Last || ev.When.IsZero() {
+	if ev := awaittest.Receive(t, "received", received); ev.Kind != store.Created || ev.Path != "a" || ev.Seq != 0 || !ev.Last || ev.When.IsZero() {
 		t.Errorf("%+v", ev)
 	}
 	if one.Seq() != 0 {
@@ -230,7 +230,7 @@ func TestReconnect(t *testing.T) {
 	received := make(chan store.ChangeEvent, 10)
 	defer docs.Subscribe(func(ev store.ChangeEvent) { received <- ev })()
 	for _, want := range []string{"deleted a  2024-05-01T12:00:00.500Z", "renamed b a 2024-05-01T12:00:00.000Z"} {
-		ev := <-received
+		ev := awaittest.Receive(t, "received", received)
 		if got := fmt.Sprint(ev.Kind, " ", ev.Path, " ", ev.OldPath, " ", protocol.FormatTime(ev.When)); got != want {
 			t.Errorf("received %s, want %s", got, want)
 		}
@@ -256,11 +256,11 @@ func TestCloseWhileConnecting(t *testing.T) {
 		docs.Subscribe(func(store.ChangeEvent) {})
 		close(subscribed)
 	}()
-	<-requested
+	awaittest.Receive(t, "requested", requested)
 	if err := docs.Close(); err != nil {
 		t.Error(err)
 	}
-	<-subscribed
+	awaittest.Receive(t, "subscribed", subscribed)
 }
 
 // TestStatusMapping checks the errors for HTTP statuses (spec 7.1).

@@ -61,7 +61,7 @@ func TestLostConnection(t *testing.T) {
 			} {
 				hit := p.CutAt("marker", kind)
 				err := write(ctx, s, i)
-				<-hit
+				awaittest.Receive(t, "hit", hit)
 				exists, err2 := other.Exists(ctx, fmt.Sprintf("doc%d", i))
 				if err2 != nil {
 					t.Fatal(err2)
@@ -100,7 +100,7 @@ func TestDelayedMessage(t *testing.T) {
 	if err := s.Write(ctx, "a", []byte("marker")); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("got %v, want ErrUnavailable", err)
 	}
-	<-hit
+	awaittest.Receive(t, "hit", hit)
 	p.Deliver()
 	if ok, err := other.Exists(ctx, "a"); ok || err != nil {
 		t.Errorf("a write happened after it was reported as failed: %t, %v", ok, err)
@@ -206,7 +206,7 @@ func TestManyLocked(t *testing.T) {
 				}
 			})
 		}
-		writers.Wait()
+		awaittest.Wait(t, "writers", writers.Wait)
 		// One batch, or the single writes in one commit.
 		if n, alone := asked.Load(), alone.Load(); n == 0 || alone > 1 || alone == 1 && n > 1 {
 			t.Errorf("%s: %d writers have waited for the lock, %d of them by themselves", table, n, alone)
@@ -264,7 +264,7 @@ func TestManyBatches(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 }
 
 // TestServerCrash crashes and restarts the server during writes, batches and events. Acknowledged
@@ -303,7 +303,7 @@ func TestServerCrash(t *testing.T) {
 	}
 	awaittest.Until(t, "a write after the crashes", func() bool { return s.Write(ctx, "last", nil) == nil })
 	close(stop)
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	awaittest.Until(t, "a sync after the crashes", func() bool { return other.Sync(ctx) == nil })
 	checkOrder(t, events())
 	checkOutcomes(t, other, outcomes[:])

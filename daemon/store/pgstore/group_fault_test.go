@@ -75,7 +75,7 @@ func groupFaults(t *testing.T, brains, writers int) {
 		}
 	}
 	close(stop)
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	p.Restore()
 	for i, s := range seen {
 		awaittest.Until(t, "a sync after the faults", func() bool { return s.Sync(t.Context()) == nil })

@@ -30,7 +30,7 @@ func together(t *testing.T, db *pgstore.DB, ops []func() error) []error {
 	}
 	awaittest.Until(t, "all operations wait for their group", func() bool { return db.Waiting() == len(ops) })
 	release()
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	return errs
 }
 
@@ -167,14 +167,14 @@ func TestGroupLocked(t *testing.T) {
 	}
 	awaittest.Until(t, "all wait for their group", func() bool { return db.Waiting() == len(s) })
 	release()
-	free.Wait()
+	awaittest.Wait(t, "free", free.Wait)
 	for i, s := range s {
 		if ok, err := s.Exists(t.Context(), "a"); ok != (i < 3) || err != nil {
 			t.Errorf("store %d, with the others locked, has the document: %t, %v", i, ok, err)
 		}
 	}
 	unlock()
-	locked.Wait()
+	awaittest.Wait(t, "locked", locked.Wait)
 	if err := errors.Join(errs...); err != nil {
 		t.Error(err)
 	}
@@ -213,7 +213,7 @@ func TestGroupLostConnection(t *testing.T) {
 		}
 		hit := p.CutAt("marker", kind)
 		errs := together(t, db, ops)
-		<-hit
+		awaittest.Receive(t, "hit", hit)
 		for i, err := range errs {
 			exists, err2 := seen[i].Exists(t.Context(), path)
 			if err2 != nil {
@@ -252,7 +252,7 @@ func TestGroupDelayed(t *testing.T) {
 			t.Fatalf("operation %d: got %v, want ErrUnavailable", i, err)
 		}
 	}
-	<-hit
+	awaittest.Receive(t, "hit", hit)
 	p.Deliver()
 	for i := range s {
 		if ok, err := seen[i].Exists(t.Context(), "a"); ok || err != nil {
@@ -325,7 +325,7 @@ func TestGroupCancelled(t *testing.T) {
 	})
 	awaittest.Until(t, "it waits", func() bool { return db.Waiting() == 1 })
 	cancel()
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	release()
 	if err := s.Write(t.Context(), "b", nil); err != nil {
 		t.Error(err)

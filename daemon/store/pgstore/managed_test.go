@@ -82,7 +82,7 @@ func TestManaged(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	var timeout string
 	err := db.Pool().QueryRow(ctx, "SHOW statement_timeout").Scan(&timeout)
 	if timeout == "200ms" || err != nil {

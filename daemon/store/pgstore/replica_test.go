@@ -78,7 +78,7 @@ func TestEventsOfReplicas(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	for i := range s {
 		if err := s[i].Sync(t.Context()); err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestBatchesOfReplicas(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	if data, err := s[0].Read(ctx, "n"); err != nil || string(data) != "60" {
 		t.Errorf("%s, %v, want 60", data, err)
 	}
@@ -263,7 +263,7 @@ func TestPrune(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	awaittest.Wait(t, "the goroutines", wg.Wait)
 	if got := left(); got != 100 {
 		t.Errorf("%d changes are left, want 100", got)
 	}
@@ -287,7 +287,7 @@ func TestMissed(t *testing.T) {
 	if err := s[0].Write(ctx, "a", nil); err != nil {
 		t.Fatal(err)
 	}
-	<-started
+	awaittest.Receive(t, "started", started)
 	for range 5 {
 		if err := s[0].Write(ctx, "a", nil); err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/awaittest"
 )
 
 // wire is a daemon that answers with bytes, and records those of requests.
@@ -310,7 +311,7 @@ func TestClientsRecordTheSame(t *testing.T) {
 			ordinary := w.sent(t, record.Ordinary, c.token, config, c.timeout)
 			direct := w.sent(t, record.Direct, c.token, config, c.timeout)
 			_ = w.Close()
-			w.served.Wait()
+			awaittest.Wait(t, "w.served", w.served.Wait)
 			if diff := cmp.Diff(ordinary, direct); diff != "" {
 				t.Errorf("the clients differ (- net/http, + direct):\n%s", diff)
 			}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"evalctl/internal/longtest"
+	"evalctl/internal/porttest"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -41,6 +42,8 @@ type Cluster struct {
 	bin     string // directory of the server's programs
 	dir     string
 	port    int
+	release func() // of the port
+	killed  bool   // and not started since
 	options Options
 	// keeper ends the server and deletes its directory when its input is closed, and it is closed
 	// at the latest when this process ends.
@@ -87,13 +90,13 @@ func (c *Cluster) initialize() (out []byte, err error) {
 	if c.options.primary != "" {
 		out, err = c.copyPrimary()
 	} else {
-		out, err = c.run("initdb", "-N", "-D", c.data(), "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+		out, err = c.run("initdb", "-N", "-D", c.Data(), "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
 	}
 	if err != nil {
 		return out, err
 	}
 	for name, text := range c.options.Files {
-		path := filepath.Join(c.data(), name)
+		path := filepath.Join(c.Data(), name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -102,12 +105,15 @@ func (c *Cluster) initialize() (out []byte, err error) {
 		}
 	}
 	for range startTries {
-		if c.port, err = freePort(); err != nil {
+		// One that outgoing connections do not get either: it would keep a stopped server from starting
+		// again, even a client's try to reach that server.
+		if c.port, c.release, err = porttest.Reserve(1); err != nil {
 			return nil, err
 		}
 		if out, err = c.start(); err == nil || !strings.Contains(string(out), "could not create any TCP/IP sockets") {
 			break
 		}
+		c.release()
 	}
 	return out, err
 }
@@ -135,6 +141,9 @@ func (c *Cluster) remove() {
 	_ = c.alive.Close()
 	_ = c.keeper.Wait() // pg_ctl fails if the test has stopped the server
 	_ = os.RemoveAll(c.dir)
+	if c.release != nil {
+		c.release()
+	}
 }
 
 func (c *Cluster) url(database string) string {
@@ -150,22 +159,57 @@ func (c *Cluster) Bin(name string) string { return filepath.Join(c.bin, name) }
 // Stop stops the server. Mode is that of pg_ctl: fast, or immediate, which is a crash.
 func (c *Cluster) Stop(mode string) {
 	c.t.Helper()
-	if out, err := c.run("pg_ctl", "-D", c.data(), "-m", mode, "-w", "stop"); err != nil {
+	if out, err := c.run("pg_ctl", "-D", c.Data(), "-m", mode, "-w", "stop"); err != nil {
 		c.t.Fatalf("stop PostgreSQL: %v\n%s", err, out)
 	}
 }
 
-// Start starts the server again after Stop, at the same address.
+// Kill ends every process of the server with SIGKILL, and returns once they have ended.
+func (c *Cluster) Kill() {
+	c.t.Helper()
+	if err := c.kill(); err != nil {
+		c.t.Fatalf("kill PostgreSQL: %v", err)
+	}
+	c.killed = true
+	_ = c.forget() // or Start does it, on a disk that can be written to again
+}
+
+// forget removes the files that say that the server runs, after Kill. The killed process may be a
+// zombie for a while, for which a new server would wait.
+func (c *Cluster) forget() error {
+	socket := filepath.Join(c.dir, fmt.Sprintf(".s.PGSQL.%d.lock", c.port))
+	for _, file := range []string{c.pidFile(), socket} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) pidFile() string { return filepath.Join(c.Data(), "postmaster.pid") }
+
+// Start starts the server again after Stop or Kill, at the same address.
 func (c *Cluster) Start() {
 	c.t.Helper()
-	if out, err := c.start(); err != nil {
-		c.t.Fatalf("start PostgreSQL: %v\n%s", err, out)
+	if err := c.Launch(); err != nil {
+		c.t.Fatal(err)
 	}
+}
+
+// Launch is Start for a server that may refuse to start. The error has its log.
+func (c *Cluster) Launch() error {
+	if out, err := c.start(); err != nil {
+		return fmt.Errorf("start PostgreSQL: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // Running reports whether the server has a process. One that has crashed has none.
 func (c *Cluster) Running() bool {
-	_, err := c.run("pg_ctl", "-D", c.data(), "status")
+	if c.killed {
+		return false
+	}
+	_, err := c.run("pg_ctl", "-D", c.Data(), "status")
 	return err == nil
 }
 
@@ -175,11 +219,20 @@ func (c *Cluster) Log() string {
 	return string(log)
 }
 
-func (c *Cluster) log() string  { return filepath.Join(c.dir, "log") }
+func (c *Cluster) log() string { return filepath.Join(c.dir, "log") }
+
+// Data is the directory of the server's data.
+func (c *Cluster) Data() string { return filepath.Join(c.dir, "data") }
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 // start returns the server's log if it does not start.
 func (c *Cluster) start() ([]byte, error) {
+	if c.killed {
+		if err := c.forget(); err != nil {
+			return nil, err
+		}
+		c.killed = false
+	}
 	settings := []string{
 		"listen_addresses=127.0.0.1", fmt.Sprintf("port=%d", c.port),
 		"unix_socket_directories=" + c.dir, "max_connections=200",
@@ -190,7 +243,7 @@ func (c *Cluster) start() ([]byte, error) {
 		settings = append(settings, "fsync=off", "max_wal_size=128MB")
 	}
 	settings = append(settings, c.options.Settings...)
-	out, err := c.run("pg_ctl", "-D", c.data(), "-w", "-l", c.log(), "-o", "-c "+strings.Join(settings, " -c "), "start")
+	out, err := c.run("pg_ctl", "-D", c.Data(), "-w", "-l", c.log(), "-o", "-c "+strings.Join(settings, " -c "), "start")
 	if err != nil {
 		out = append(out, c.Log()...)
 	}
@@ -221,19 +274,4 @@ func (c *Cluster) run(name string, args ...string) ([]byte, error) {
 	err = cmd.Run()
 	out, _ := os.ReadFile(log.Name())
 	return out, err
-}
-
-// freePort returns a port of loopback that nobody listens on at the moment. It is below those that
-// systems give to outgoing connections: one of them would keep a stopped server from starting
-// again, even a client's try to reach that server.
-func freePort() (port int, err error) {
-	for range 100 {
-		port = 20_000 + rand.IntN(10_000)
-		var l net.Listener
-		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // it does not block
-		if err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
 }

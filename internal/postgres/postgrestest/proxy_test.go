@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/internal/awaittest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -115,8 +116,8 @@ func TestProxyCutAfter(t *testing.T) {
 		if len(reply) > len(want) {
 			t.Errorf("cut after %d bytes: got %q", len(want), reply)
 		}
-		<-got
-		if line := <-got; line != "4567" {
+		awaittest.Receive(t, "got", got)
+		if line := awaittest.Receive(t, "got", got); line != "4567" {
 			t.Errorf("run %d: the server got %q", i, line)
 		}
 	}
@@ -139,7 +140,7 @@ func TestProxyStall(t *testing.T) {
 		if reply, err := c.lines.ReadString('\n'); reply != "held\n" {
 			t.Errorf("after the stall: %q, error %v", reply, err)
 		}
-		<-got
+		awaittest.Receive(t, "got", got)
 	}
 	// What is stalled can still be cut.
 	c := dial(t, p.Addr())
@@ -178,13 +179,13 @@ func TestProxyCutAt(t *testing.T) {
 			if reply, err := client.say("first", enough); reply != "first\n" {
 				t.Fatalf("fault %d: passed on %q, error %v", fault, reply, err)
 			}
-			<-got
+			awaittest.Receive(t, "got", got)
 		}
 		hit := p.CutAt("marker", fault)
 		if reply, err := c.say("the marker", enough); err == nil || isTimeout(err) {
 			t.Errorf("fault %d: %q, error %v", fault, reply, err)
 		}
-		<-hit
+		awaittest.Receive(t, "hit", hit)
 		if fault == postgrestest.Delayed {
 			if len(got) > 0 {
 				t.Error("the message was not held back")
@@ -192,7 +193,7 @@ func TestProxyCutAt(t *testing.T) {
 			p.Deliver()
 		}
 		if fault != postgrestest.Lost {
-			if line := <-got; line != "the marker" {
+			if line := awaittest.Receive(t, "got", got); line != "the marker" {
 				t.Errorf("fault %d: the server got %q", fault, line)
 			}
 		}
@@ -201,7 +202,7 @@ func TestProxyCutAt(t *testing.T) {
 			if err == nil || isTimeout(err) {
 				t.Errorf("another client during an outage: %q, error %v", reply, err)
 			}
-		} else if line := <-got; reply != "second\n" || line != "second" {
+		} else if line := awaittest.Receive(t, "got", got); reply != "second\n" || line != "second" {
 			t.Errorf("fault %d: another client got %q, error %v, and the server %q", fault, reply, err, line)
 		}
 	}

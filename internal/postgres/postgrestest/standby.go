@@ -29,7 +29,7 @@ func (c *Cluster) copyPrimary() (out []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.run("pg_basebackup", "-N", "-D", c.data(), "-R", "-X", "stream", "-c", "fast",
+	return c.run("pg_basebackup", "-N", "-D", c.Data(), "-R", "-X", "stream", "-c", "fast",
 		"-d", fmt.Sprintf("host=%s port=%s user=svc sslmode=disable", host, port))
 }
 
@@ -63,7 +63,7 @@ func (c *Cluster) WaitForStandbys() {
 // Promote makes a standby a primary server.
 func (c *Cluster) Promote() {
 	c.t.Helper()
-	if out, err := c.run("pg_ctl", "-D", c.data(), "-w", "promote"); err != nil {
+	if out, err := c.run("pg_ctl", "-D", c.Data(), "-w", "promote"); err != nil {
 		c.t.Fatalf("promote PostgreSQL: %v\n%s", err, out)
 	}
 }

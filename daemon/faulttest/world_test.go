@@ -1,7 +1,9 @@
-// Package replicatest checks what several replicas over one database promise, while replicas are
-// killed, the database crashes or is full, and the network between them fails. Clients write and
-// search, each knows what it wrote, and watchers follow the changes of every brain.
-package replicatest
+// Package faulttest checks what a daemon promises with each store, while processes are killed, power
+// fails, clocks and disks fail, and files are damaged; and what several replicas over one database
+// promise, while replicas are killed, the database crashes or is full, and the network between them
+// fails. Clients write and search, each knows what it wrote, and watchers follow the changes of
+// every brain.
+package faulttest
 
 import (
 	"fmt"
@@ -34,6 +36,10 @@ type world struct {
 	// truth is what the database says about the changes of a brain; nil if there is none.
 	truth  truth
 	settle time.Duration
+	// outage reports whether an answer other than 503 is what a fault may cause; nil if none is.
+	outage func(status int) bool
+	// foreign reports whether another program has made a file that may be a document.
+	foreign func(path string) bool
 
 	writers  []*writer
 	watchers []*watcher
@@ -50,6 +56,11 @@ type world struct {
 // counts show that a test did something.
 type counts struct {
 	writes, batches, appends, unknown, searches, reads, events, attached atomic.Int64
+}
+
+// acknowledged is the number of writes of every kind that were.
+func (c *counts) acknowledged() int64 {
+	return c.writes.Load() + c.batches.Load() + c.appends.Load()
 }
 
 func (c *counts) String() string {

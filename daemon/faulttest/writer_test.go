@@ -1,4 +1,4 @@
-package replicatest
+package faulttest
 
 import (
 	"context"
@@ -116,7 +116,7 @@ func (w *world) failed(err error, what string) {
 	kind := "connection lost"
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		kind = fmt.Sprintf("%d %s", e.Status, e.Problem.Code)
-		if e.Status != http.StatusServiceUnavailable {
+		if e.Status != http.StatusServiceUnavailable && (w.outage == nil || !w.outage(e.Status)) {
 			w.violated("%s: %v", what, err)
 		}
 	}

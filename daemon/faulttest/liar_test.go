@@ -1,4 +1,4 @@
-package replicatest
+package faulttest
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package replicatest
+package faulttest
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func mainWith(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "evalctl-replicatest-")
+	dir, err := os.MkdirTemp("", "evalctl-faulttest-")
 	if err != nil {
 		panic(err)
 	}

@@ -1,7 +1,8 @@
-package replicatest
+package faulttest
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,9 @@ type replica struct {
 	args []string
 	env  []string
 	log  *os.File
+	// path is the program, and under what it is run with, such as strace and its flags.
+	path  string
+	under []string
 
 	mu  sync.Mutex
 	url string
@@ -38,11 +42,23 @@ type replica struct {
 // startReplica starts a daemon with the flags of serve, and ends it with the test.
 func startReplica(t testing.TB, name string, env []string, args ...string) *replica {
 	t.Helper()
+	r := newReplica(t, name, env, args...)
+	r.start()
+	return r
+}
+
+// newReplica returns a daemon that does not run yet. It is ended with the test.
+func newReplica(t testing.TB, name string, env []string, args ...string) *replica {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatalf("build evalctl: %v", err)
+	}
 	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{t: t, name: name, args: args, env: env, log: log}
+	r := &replica{t: t, name: name, args: args, env: env, log: log, path: path}
 	t.Cleanup(func() {
 		r.kill()
 		data, _ := os.ReadFile(log.Name())
@@ -56,7 +72,6 @@ func startReplica(t testing.TB, name string, env []string, args ...string) *repl
 		}
 		_ = log.Close()
 	})
-	r.start()
 	return r
 }
 
@@ -69,11 +84,15 @@ func tail(path string) string {
 // start returns once the daemon listens, on a new port.
 func (r *replica) start() {
 	r.t.Helper()
-	path, err := program()
-	if err != nil {
-		r.t.Fatalf("build evalctl: %v", err)
+	if err := r.launch(); err != nil {
+		r.t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"serve", "--addr", "127.0.0.1:0"}, r.args...)...)
+}
+
+// launch is start for a daemon that may refuse to.
+func (r *replica) launch() error {
+	command := append(append([]string{}, r.under...), r.path, "serve", "--addr", "127.0.0.1:0")
+	cmd := exec.Command(command[0], append(command[1:], r.args...)...)
 	cmd.Env = append(append(os.Environ(), "SVC_LLM_PROVIDER=fake"), r.env...)
 	cmd.Stderr = r.log
 	out, err := cmd.StdoutPipe()
@@ -81,7 +100,7 @@ func (r *replica) start() {
 		err = cmd.Start()
 	}
 	if err != nil {
-		r.t.Fatal(err)
+		return err
 	}
 	late := time.AfterFunc(settleTime, func() { _ = cmd.Process.Kill() })
 	url := ""
@@ -91,14 +110,13 @@ func (r *replica) start() {
 	late.Stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cmd = cmd
 	if url == "" {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		r.cmd = nil
-		r.t.Fatalf("%s does not listen:\n%s", r.name, tail(r.log.Name()))
+		return fmt.Errorf("%s does not listen:\n%s", r.name, tail(r.log.Name()))
 	}
-	r.url = url
+	r.cmd, r.url = cmd, url
+	return nil
 }
 
 // kill ends the process with SIGKILL, wherever it is.

@@ -1,4 +1,4 @@
-package replicatest
+package faulttest
 
 import (
 	"context"
@@ -13,22 +13,32 @@ import (
 
 // check compares what the clients know with what the daemon at url has. No client may be writing.
 func (w *world) check(ctx context.Context, url string) {
-	c := w.at(url)
 	for i, brain := range w.brains {
-		documents, err := documentsOf(ctx, c.Brain(brain))
-		if err != nil {
+		if err := w.checkBrain(ctx, url, i); err != nil {
 			w.violated("%s at %s: after all faults: %v", brain, url, err)
-			continue
-		}
-		w.checkLog(i, brain, documents[logPath])
-		delete(documents, logPath)
-		for _, writer := range w.writers {
-			writer.models[i].check(w, documents)
-		}
-		for path := range documents {
-			w.violated("%s has %s, which nobody wrote", brain, path)
 		}
 	}
+}
+
+// checkBrain returns an error if the brain cannot be read, or a document that is listed.
+func (w *world) checkBrain(ctx context.Context, url string, i int) error {
+	brain := w.brains[i]
+	documents, err := documentsOf(ctx, w.at(url).Brain(brain))
+	if err != nil {
+		return err
+	}
+	w.checkLog(i, brain, documents[logPath])
+	delete(documents, logPath)
+	for _, writer := range w.writers {
+		writer.models[i].check(w, documents)
+	}
+	for path := range documents {
+		if w.foreign != nil && w.foreign(path) {
+			continue
+		}
+		w.violated("%s has %s, which nobody wrote", brain, path)
+	}
+	return nil
 }
 
 // documentsOf returns all texts by their path.
