@@ -38,7 +38,7 @@ func (s *Session) openForeign(ctx context.Context) (err error) {
 	}
 	s.foreign, err = mapping.Open(ctx, mapping.Config{
 		Mapping: c.Foreign.Mapping, URL: c.Endpoint, Token: c.Token, Env: c.Foreign.Env, UserAgent: c.UserAgent,
-		Concurrency: c.Concurrency, Profile: c.Profile, Launch: *o,
+		Concurrency: c.Concurrency, Profile: c.Profile, Launch: *o, Secrets: c.Secrets,
 	})
 	if err != nil {
 		return err
@@ -225,9 +225,10 @@ func (s *Session) NoteForeign(c *Config, asked bool, byText func() int) {
 	c.Notes.Warnings = slices.Concat(c.Notes.Warnings, ForeignWarnings(s.foreign.Seen(), c.Dataset.Planned()))
 }
 
-// Ask has a configuration ask a daemon of the session. With a mapping, documents are found by their
+// Ask has a configuration ask a daemon of the session, whose secrets are replaced. With a mapping, documents are found by their
 // texts.
 func (s *Session) Ask(c *Config, d Daemon) {
+	c.Secrets = s.config.Secrets
 	if s.foreign != nil {
 		texts := NewTexts(d.Brains)
 		d.Documents = texts

@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/redact"
 )
 
 // ErrMode means that the daemon retrieved in another mode than the required one.
@@ -71,7 +72,9 @@ type Config struct {
 	// Embeds, if set, is the daemon whose embeddings a run with a journal records, from
 	// Session.MeterEmbeddings to the last question, also over resumptions.
 	Embeds *Session
-	Notes  Notes
+	// Secrets are replaced in answers, grades and errors before they go on.
+	Secrets []redact.Secret
+	Notes   Notes
 }
 
 // Notes is what a result says besides what the questions have shown. No stage uses it.
@@ -227,7 +230,7 @@ func (r *runner) result(
 		warnings := append([]result.Warning{}, notes.Warnings...) // not null in JSON
 		res.Retrieval.Warnings = append(warnings, res.Retrieval.Warnings...)
 	}
-	return res, nil
+	return redact.Values(r.secrets, res), nil
 }
 
 // addUnjudged counts the answers that a stopped run has left without a grade, and the earlier tries

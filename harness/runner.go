@@ -9,16 +9,18 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/internal/redact"
 )
 
 // runner is a run: a pipeline, and what counts its questions.
 type runner struct {
-	cfg    Config
-	kept   retried
-	sum    *aggregate.Sum
-	limit  failures
-	streak streak
-	embeds *embeddingLog
+	cfg     Config
+	kept    retried
+	sum     *aggregate.Sum
+	limit   failures
+	streak  streak
+	embeds  *embeddingLog
+	secrets *redact.Redactor
 }
 
 func newRunner(cfg Config, kept pipeline.Keeper) *runner {
@@ -29,6 +31,12 @@ func newRunner(cfg Config, kept pipeline.Keeper) *runner {
 	}
 	if cfg.RequireMode != "" {
 		r.cfg.Asker = moded{r.cfg.Asker, cfg.RequireMode}
+	}
+	if r.secrets = redact.New(cfg.Secrets...); r.secrets != nil {
+		r.cfg.Asker = maskedAsker{r.cfg.Asker, r.secrets}
+		if r.cfg.Scorer != nil {
+			r.cfg.Scorer = maskedScorer{r.cfg.Scorer, r.secrets}
+		}
 	}
 	_, r.streak.stored = cfg.Asker.(*Stored)
 	if p := cfg.Notes.ReaderPrices; p != nil {

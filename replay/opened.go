@@ -82,7 +82,7 @@ func (o *openedArm) drive(
 	var last lastRecord
 	config := harness.Config{
 		Dataset: data, Scorer: o.grading(o.score, filled), TopK: o.plan.TopK, Concurrency: 1,
-		Earlier: earlier, Observer: &last,
+		Earlier: earlier, Observer: &last, Secrets: o.plan.Secrets,
 	}
 	if err := o.asks(&config, filled, brains); err != nil {
 		return rec, err

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -35,10 +34,6 @@ type RunSpec struct {
 	ExactCase bool
 	External  *result.ExternalScorer // nil unless the scorer is a program or a service
 
-	// Environ is the environment of this process, NAME=VALUE. Passed are the names of the variables
-	// that a started daemon gets although it could spend money with them.
-	Environ, Passed []string
-
 	// Gate has the floors and allowances.
 	Gate        result.Settings
 	MaxFailures int
@@ -60,7 +55,7 @@ const SameMode = "same"
 type Run struct {
 	*Plan
 	RunSpec
-	// DaemonEnv is nil if a started daemon gets all variables.
+	// DaemonEnv is nil unless the daemon is started.
 	DaemonEnv *result.DaemonEnv
 	// Baseline is nil for a run without one.
 	Baseline *Baseline
@@ -107,8 +102,11 @@ func (r *Run) planReader() (err error) {
 	if provider == r.reader.Provider && r.reader.Name != "" {
 		env = append(env, "SVC_LLM_MODEL="+r.reader.Name)
 	}
+	if r.Found.Foreign() {
+		env = nil
+	}
 	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)
-	if err := r.withhold(provider); err != nil {
+	if err := r.passVariables(provider); err != nil {
 		return err
 	}
 	// Other daemons than this program's own may interpret their environment differently.
@@ -132,29 +130,19 @@ func (r *Run) startedReader() string {
 	return r.reader.Provider
 }
 
-// withhold keeps credentials back under a cap. The daemon's own models are not under the cap, which
-// is the judge's, so what they are configured with is passed on.
-func (r *Run) withhold(reader string) (err error) {
-	switch {
-	case r.Found.Endpoint != "":
-		return nil
-	case r.Cap == nil && len(r.Passed) > 0:
-		return errors.New("--daemon-env has no effect without a cap, because the daemon gets all variables then; " +
-			"leave it out, or give --max-cost-usd")
-	case r.Cap == nil:
+// passVariables says which variables a started daemon gets. reader is the provider of its reader.
+func (r *Run) passVariables(reader string) error {
+	if r.Found.Endpoint != "" {
 		return nil
 	}
-	needed := ProviderVariables(reader, r.env("SVC_EMBED_PROVIDER"))
-	if r.env("SVC_EMBED_PROVIDER") != "" {
-		needed = append(needed, EmbedVariables...)
+	passed := r.Targets.PassedTo(r.Found, ModelVariables(r.env, reader))
+	r.Session.Profile.Passed, r.DaemonEnv = passed, r.Targets.DaemonEnv(passed)
+	if key := r.Targets.missingKey(r.Found, reader, passed); key != "" && r.Found.Own && r.reads() {
+		return fmt.Errorf("the daemon of %s answers with a model of %s, and %s is set but not passed on: started programs "+
+			"get no key that is not named; add --daemon-env %[3]s, or answer with another --model", r.Found.Name, reader, key)
 	}
-	if r.env("SVC_RERANK_PROVIDER") != "" {
-		needed = append(needed, RerankVariables...)
-	}
-	if r.DaemonEnv, err = Withhold(r.Environ, r.Passed, needed); err == nil {
-		r.Session.Profile.Withheld = r.DaemonEnv.Withheld
-	}
-	return err
+	r.Hint = r.Targets.Hint(r.Found, reader, passed)
+	return nil
 }
 
 // planInput reads the questions and documents, for the judge if every question needs it.
