@@ -152,10 +152,11 @@ func (t Targets) Hint(d target.Definition, provider string, passed []string) str
 		"If the daemon needs it, add --daemon-env %[1]s", name)
 }
 
-// missingEmbedKey is missingKey for embeddings. A key of their own takes precedence.
+// missingEmbedKey is missingKey for embeddings. A key of their own takes precedence, and the key of
+// completions is sent to their server only.
 func (t Targets) missingEmbedKey(d target.Definition, passed []string) string {
 	env := Environment(t.Env, d)
-	if env(embedKey) != "" {
+	if base := env("SVC_EMBED_BASE_URL"); env(embedKey) != "" || base != "" && base != env(openAIURL) {
 		return ""
 	}
 	return t.missingKey(d, env("SVC_EMBED_PROVIDER"), passed)

@@ -79,6 +79,7 @@ func TestHint(t *testing.T) {
 		"reader":   {target.Definition{}, "openai", environ[:1], nil, true},
 		"embedder": {target.Definition{}, "fake", environ, nil, true},
 		"own key":  {target.Definition{}, "fake", append(environ, "SVC_EMBED_API_KEY=k"), nil, false},
+		"own url":  {target.Definition{}, "fake", append(environ, "SVC_EMBED_BASE_URL=http://h"), nil, false},
 		"named":    {target.Definition{}, "openai", environ, []string{"OPENAI_API_KEY"}, false},
 		"not set":  {target.Definition{}, "openai", environ[1:], nil, false},
 		"offline":  {target.Definition{}, "fake", environ[:1], nil, false},

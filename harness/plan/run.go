@@ -81,7 +81,7 @@ func NewRun(of Spec, s RunSpec) (*Run, error) {
 	if r.RequireMode == SameMode {
 		r.RequireMode = r.Mode
 	}
-	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkForeignPlan} {
+	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkForeignPlan, r.checkKey} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -106,9 +106,7 @@ func (r *Run) planReader() (err error) {
 		env = nil
 	}
 	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)
-	if err := r.passVariables(provider); err != nil {
-		return err
-	}
+	r.passVariables(provider)
 	// Other daemons than this program's own may interpret their environment differently.
 	if r.reader.Provider == "" || !r.Found.Own || !r.reads() {
 		return nil
@@ -131,17 +129,21 @@ func (r *Run) startedReader() string {
 }
 
 // passVariables says which variables a started daemon gets. reader is the provider of its reader.
-func (r *Run) passVariables(reader string) error {
+func (r *Run) passVariables(reader string) {
 	if r.Found.Endpoint != "" {
-		return nil
+		return
 	}
 	passed := r.Targets.PassedTo(r.Found, ModelVariables(r.env, reader))
 	r.Session.Profile.Passed, r.DaemonEnv = passed, r.Targets.DaemonEnv(passed)
-	if key := r.Targets.missingKey(r.Found, reader, passed); key != "" && r.Found.Own && r.reads() {
-		return fmt.Errorf("the daemon of %s answers with a model of %s, and %s is set but not passed on: started programs "+
-			"get no key that is not named; add --daemon-env %[3]s, or answer with another --model", r.Found.Name, reader, key)
-	}
 	r.Hint = r.Targets.Hint(r.Found, reader, passed)
+}
+
+// checkKey returns an error if a daemon of this program does not get the key that it needs. Other
+// daemons may have it from elsewhere.
+func (r *Run) checkKey() error {
+	if r.Found.Own && r.Hint != "" {
+		return fmt.Errorf("target %s: %s", r.Found.Name, r.Hint)
+	}
 	return nil
 }
 
