@@ -37,7 +37,7 @@ type Subject struct {
 	Records pipeline.Asker
 }
 
-// compose sets the stages that ask the questions. Everything that asks is made here. The caller
+// compose sets the stages that ask and score. Everything that asks is made here. The caller
 // calls end once no further question is asked.
 func (r *runner) compose() (end func(), err error) {
 	s, end := &r.cfg.Subject, func() {}
@@ -53,10 +53,16 @@ func (r *runner) compose() (end func(), err error) {
 			return nil, err
 		}
 	}
-	if r.cfg.RequireMode != "" {
-		asker = moded{asker, r.cfg.RequireMode}
+	r.asked, r.scorer = asker, r.cfg.Scorer
+	if r.secrets != nil {
+		r.asked = maskedAsker{asker, r.secrets}
+		if r.scorer != nil {
+			r.scorer = maskedScorer{r.scorer, r.secrets}
+		}
 	}
-	r.asked = asker
+	if r.cfg.RequireMode != "" {
+		r.asked = moded{r.asked, r.cfg.RequireMode}
+	}
 	return end, nil
 }
 

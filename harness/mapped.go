@@ -33,7 +33,7 @@ func (s *Session) openForeign(ctx context.Context) (err error) {
 	}
 	s.foreign, err = mapping.Open(ctx, mapping.Config{
 		Mapping: c.Foreign.Mapping, URL: c.Endpoint, Token: c.Token, Env: c.Foreign.Env, UserAgent: c.UserAgent,
-		Concurrency: c.Concurrency, Profile: c.Profile, Launch: *o,
+		Concurrency: c.Concurrency, Profile: c.Profile, Launch: *o, Secrets: c.Secrets,
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/redact"
 )
 
 // ErrMode means that the daemon retrieved in another mode than the required one.
@@ -69,6 +70,9 @@ type Config struct {
 	// Earlier has the records of earlier tries at questions, by their indexes from 0, for Drive to try
 	// again as Run does with RetryErrors.
 	Earlier map[int]result.Record
+	// Secrets are replaced in answers, grades and errors before they go on. Those of the session are
+	// too.
+	Secrets []redact.Secret
 	Notes   Notes
 }
 
@@ -229,7 +233,7 @@ func (r *runner) result(
 		warnings := append([]result.Warning{}, notes.Warnings...) // not null in JSON
 		res.Retrieval.Warnings = append(warnings, res.Retrieval.Warnings...)
 	}
-	return res, nil
+	return redact.Values(r.secrets, res), nil
 }
 
 // addUnjudged counts the answers that a stopped run has left without a grade, and the earlier tries

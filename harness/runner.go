@@ -3,24 +3,28 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/internal/redact"
 )
 
 // runner is a run: a pipeline, and what counts its questions.
 type runner struct {
-	cfg    Config
-	kept   retried
-	sum    *aggregate.Sum
-	limit  failures
-	streak streak
-	embeds *embeddingLog
+	cfg     Config
+	kept    retried
+	sum     *aggregate.Sum
+	limit   failures
+	streak  streak
+	embeds  *embeddingLog
+	secrets *redact.Redactor
 	// What compose has made.
 	asked  pipeline.Asker
+	scorer pipeline.Scorer
 	paces  []pipeline.Pace
 	mapped func() *result.Mapped // nil for a service without a mapping
 }
@@ -31,6 +35,11 @@ func newRunner(cfg Config, kept pipeline.Keeper) *runner {
 	if r.cfg.Observer == nil {
 		r.cfg.Observer = unobserved{}
 	}
+	secrets := slices.Clip(cfg.Secrets)
+	if s := cfg.Subject.Session; s != nil {
+		secrets = append(secrets, s.config.Secrets...)
+	}
+	r.secrets = redact.New(secrets...)
 	if cfg.Pace != nil {
 		r.paces = append(r.paces, cfg.Pace)
 	}
@@ -87,7 +96,7 @@ func (r *runner) drive(ctx context.Context) error {
 	}
 	p := pipeline.Pipeline{
 		Source: pipeline.Unfinished{Dataset: r.cfg.Dataset, Keeper: r.kept, Again: again},
-		Asker:  r.asked, Scorer: r.cfg.Scorer, Keeper: r.kept, Observer: r,
+		Asker:  r.asked, Scorer: r.scorer, Keeper: r.kept, Observer: r,
 		Brakes:      []pipeline.Brake{&r.limit, &r.streak},
 		Concurrency: min(r.cfg.Concurrency, r.cfg.Dataset.Planned()), Paid: r.cfg.Paid,
 	}

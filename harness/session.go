@@ -30,8 +30,10 @@ type SessionConfig struct {
 	Endpoint string
 	// Dial returns the service at a URL, nil for one that speaks the protocol over HTTP.
 	Dial func(url string) (target.Service, error)
-	// Token authenticates requests. It may be empty. Errors of a session do not contain it.
+	// Token authenticates requests. It may be empty.
 	Token string
+	// Secrets and the token are replaced in what the daemon sends and writes, and in errors.
+	Secrets []redact.Secret `json:"-"`
 	// UserAgent identifies this program in requests.
 	UserAgent string
 	// Concurrency is the number of concurrent requests to expect.
@@ -90,7 +92,7 @@ func (c SessionConfig) endpoint(url string) (target.Service, error) {
 	if c.Dial != nil {
 		return c.Dial(url)
 	}
-	e, err := target.NewEndpoint(url, c.Token, c.UserAgent, c.Concurrency)
+	e, err := target.NewEndpoint(url, c.Token, c.UserAgent, c.Concurrency, c.Secrets...)
 	if err != nil {
 		return nil, err // a nil *Endpoint would be a Service
 	}
@@ -131,7 +133,8 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{config: c, id: id, redactor: target.NewRedactor(c.Token)}
+	s := &Session{config: c, id: id, redactor: target.NewRedactor(c.Secrets, c.Token)}
+	s.config.Launch.Secrets = target.Secrets(c.Secrets, c.Token)
 	switch {
 	case c.Foreign != nil:
 		err = s.openForeign(ctx)
@@ -141,7 +144,7 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 		err = s.start(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(s.redact(err), s.Close())
+		return nil, errors.Join(s.redactor.Error(err), s.Close())
 	}
 	return s, nil
 }
@@ -185,7 +188,7 @@ func (s *Session) Restart(ctx context.Context) error {
 		return errors.New("the session did not start the daemon")
 	}
 	if s.foreign != nil && s.process == nil {
-		return s.redact(s.foreign.Restart(ctx))
+		return s.redactor.Error(s.foreign.Restart(ctx))
 	}
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
@@ -211,7 +214,7 @@ func (s *Session) Restart(ctx context.Context) error {
 	if err == nil {
 		err = s.launch(ctx)
 	}
-	err = s.redact(err)
+	err = s.redactor.Error(err)
 	return err
 }
 
@@ -270,7 +273,7 @@ func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel con
 		go func() {
 			select {
 			case <-s.foreign.Ended():
-				end(s.redact(errors.Join(ErrDaemonDied, s.foreign.Why())))
+				end(s.redactor.Error(errors.Join(ErrDaemonDied, s.foreign.Why())))
 			case <-ctx.Done():
 			}
 		}()
@@ -297,7 +300,7 @@ func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.Cance
 				return
 			}
 		case next == p:
-			end(s.redact(errors.Join(ErrDaemonDied, p.Err())))
+			end(s.redactor.Error(errors.Join(ErrDaemonDied, p.Err())))
 			return
 		}
 		s.mu.Lock()
@@ -319,12 +322,12 @@ func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
 		switch {
 		case s.foreign != nil:
-			s.closeErr = s.redact(s.foreign.Stop())
+			s.closeErr = s.redactor.Error(s.foreign.Stop())
 		case s.service != nil:
 			s.service.Close()
 		}
 		if s.process != nil {
-			s.closeErr = errors.Join(s.closeErr, s.redact(s.process.Stop()))
+			s.closeErr = errors.Join(s.closeErr, s.redactor.Error(s.process.Stop()))
 		}
 		if s.temp != "" {
 			_ = os.RemoveAll(s.temp) // a daemon may have created files as another user
@@ -356,23 +359,3 @@ func (s *Session) Escaped() []string {
 	}
 	return names
 }
-
-// redact removes the token from the text of an error, which may quote the daemon's log.
-func (s *Session) redact(err error) error {
-	if err == nil {
-		return nil
-	}
-	if text := s.redactor.Text(err.Error()); text != err.Error() {
-		return redactedError{err, text}
-	}
-	return err
-}
-
-// redactedError is an error with another text.
-type redactedError struct {
-	error
-	text string
-}
-
-func (e redactedError) Error() string { return e.text }
-func (e redactedError) Unwrap() error { return e.error }

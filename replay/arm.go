@@ -32,9 +32,9 @@ type Arm struct {
 	// Reranker is the model at Upstream with which a started daemon reranks, "" for none.
 	Reranker string
 	// DaemonEnv says which variables a started daemon gets. Open rejects a started daemon without it:
-	// its credentials would let the daemon spend what is not counted. Those of Withheld must be in
-	// Session.Profile.Withheld too. Passed are those with which the user lets it pay for what is not
-	// counted.
+	// its credentials would let the daemon spend what is not counted. Its Passed must have each of
+	// Session.Profile.Passed that looks like one. Passed are those with which the user lets it pay for
+	// what is not counted.
 	DaemonEnv *result.DaemonEnv
 	Passed    []string
 	// Uncounted is set if the daemon calls something else that may cost money.

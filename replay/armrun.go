@@ -95,7 +95,8 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
-		Notes: harness.Notes{UnpricedModel: p.unpricedJudge(), CapUSD: r.books.Cap(), Settings: p.settings(r.arm)},
+		Secrets: p.Secrets,
+		Notes:   harness.Notes{UnpricedModel: p.unpricedJudge(), CapUSD: r.books.Cap(), Settings: p.settings(r.arm)},
 	}
 	var err error
 	if config.Brains, err = r.brains(filled); err != nil {

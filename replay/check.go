@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/dataset"
 	"evalctl/harness/plan"
+	"evalctl/internal/environ"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
@@ -57,9 +58,11 @@ func (p *Plan) checkArms() error {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 		if a.started() {
-			if a.DaemonEnv == nil || !slices.Equal(a.DaemonEnv.Withheld, a.Session.Profile.Withheld) {
-				return fmt.Errorf("%s: the daemon could get credentials of which nobody knows: set Arm.DaemonEnv, and "+
-					"Session.Profile.Withheld to what it withholds", a.Name)
+			if a.DaemonEnv == nil || slices.ContainsFunc(a.Session.Profile.Passed, func(name string) bool {
+				return environ.LooksSecret(name) && !plan.Free(name) && !slices.Contains(a.DaemonEnv.Passed, name)
+			}) {
+				return fmt.Errorf("%s: the daemon could get credentials of which nobody knows: set Arm.DaemonEnv, whose Passed "+
+					"has those of Session.Profile.Passed", a.Name)
 			}
 			if err := a.Session.Check(); err != nil {
 				return fmt.Errorf("%s: %w", a.Name, err)

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
@@ -32,16 +33,15 @@ func (s *Spec) daemonArm(given string, i int) (arm Arm, err error) {
 	case d.Endpoint == "" && s.Ingest == ingest.None:
 		return arm, fmt.Errorf("--ingest-mode none is for a running daemon with filled brains: give --target %s=URL", d.Name)
 	case d.Endpoint == "":
-		return arm, s.daemonModels(plan.Environment(s.Targets.Env, d), &arm)
-	case len(s.Passed) > 0:
-		return arm, fmt.Errorf("--daemon-env is for a daemon that is started; the one of %s has its own environment", d.Name)
+		return arm, s.daemonModels(d, &arm)
 	}
 	return arm, nil
 }
 
-// daemonModels configures the models of a started daemon, whose environment is env. It reads,
-// extracts and reranks with the model that answers, if it has to.
-func (s *Spec) daemonModels(env llm.Env, arm *Arm) error {
+// daemonModels configures the models of a started daemon. It reads, extracts and reranks with the
+// model that answers, if it has to.
+func (s *Spec) daemonModels(d target.Definition, arm *Arm) error {
+	env := llm.Env(plan.Environment(s.Targets.Env, d))
 	generates := s.Style == actor.Full || s.Ingest == ingest.Replay
 	reranks := env("SVC_RERANK_PROVIDER") == llm.RerankLLM
 	ref := llm.Ref{Provider: llm.ProviderFake, Name: llm.FakeModel}
@@ -57,15 +57,17 @@ func (s *Spec) daemonModels(env llm.Env, arm *Arm) error {
 			"give --model MODEL, or unset it")
 	}
 	model := ref.Config(env)
-	arm.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + ref.Provider, "SVC_LLM_MODEL=" + ref.Name},
-		arm.Session.Profile.Env...)
+	if !d.Foreign() {
+		arm.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + ref.Provider, "SVC_LLM_MODEL=" + ref.Name},
+			arm.Session.Profile.Env...)
+	}
 	if generates {
 		arm.Reader = &result.ModelID{Provider: ref.Provider, BaseURL: llm.RecordedURL(model), Model: ref.Name}
 	}
 	arm.Models = []string{
 		ref.String(), llm.RecordedURL(model), env("SVC_EMBED_PROVIDER") + "/" + env("SVC_EMBED_MODEL"), env("SVC_EMBED_BASE_URL"),
 	}
-	return errors.Join(addUpstream(env, arm, ref), s.withhold(env, arm, ref.Provider))
+	return errors.Join(addUpstream(env, arm, ref), s.passVariables(d, arm, ref.Provider))
 }
 
 // addUpstream has the calls of a daemon to OpenAI-compatible models counted, if it could make any:
@@ -101,30 +103,20 @@ func addUpstream(env llm.Env, arm *Arm, ref llm.Ref) error {
 	return nil
 }
 
-// withhold keeps credentials back from the daemon of an arm, also without a cap, so that the costs in
-// the result are complete. The variables of its gateway are set by the replay. provider is that of
-// the daemon's completions.
-func (s *Spec) withhold(env llm.Env, arm *Arm, provider string) (err error) {
-	for _, name := range s.Passed {
-		if slices.Contains(plan.OpenAIVariables, name) || slices.Contains(plan.EmbedVariables, name) {
+// passVariables says which variables the daemon of an arm gets, also without a cap, so that the costs
+// in the result are complete. The variables of its gateway are set by the replay. provider is that
+// of the daemon's completions.
+func (s *Spec) passVariables(d target.Definition, arm *Arm, provider string) error {
+	for _, name := range s.Targets.Passed {
+		if slices.Contains(plan.Metered, name) {
 			return fmt.Errorf("--daemon-env %s: a replay gives the daemon its own value, so that what it spends is counted", name)
 		}
 	}
-	var needed []string
-	for _, provider := range []string{provider, env("SVC_EMBED_PROVIDER")} {
-		if provider == llm.ProviderOllama {
-			needed = append(needed, plan.OllamaVariables...)
-		}
-	}
-	if arm.Uncounted {
-		needed = append(needed, plan.RerankVariables...)
-	}
-	if arm.DaemonEnv, err = plan.Withhold(s.Environ, s.Passed, needed); err != nil {
-		return err
-	}
-	arm.Session.Profile.Withheld = arm.DaemonEnv.Withheld
-	for _, name := range arm.DaemonEnv.Passed {
-		if slices.Contains(s.Passed, name) {
+	passed := s.Targets.PassedTo(d, slices.DeleteFunc(
+		plan.ModelVariables(plan.Environment(s.Targets.Env, d), provider), func(name string) bool { return slices.Contains(plan.Metered, name) }))
+	arm.Session.Profile.Passed, arm.DaemonEnv = passed, s.Targets.DaemonEnv(passed)
+	for _, name := range arm.DaemonEnv.Paying() {
+		if slices.Contains(s.Targets.Passed, name) {
 			arm.Passed = append(arm.Passed, name)
 		}
 	}

@@ -28,22 +28,21 @@ func TestNoGateway(t *testing.T) {
 	}
 }
 
-// TestWithheldIsKnown: an arm is not planned unless it is known what its daemon may spend with.
-func TestWithheldIsKnown(t *testing.T) {
+// TestPassedIsKnown: an arm is not planned unless it is known what its daemon may spend with.
+func TestPassedIsKnown(t *testing.T) {
 	for name, tt := range map[string]struct {
-		env      *result.DaemonEnv
-		withheld []string
-		ok       bool
+		env    *result.DaemonEnv
+		passed []string
+		ok     bool
 	}{
 		"not said":     {nil, nil, false},
-		"not withheld": {&result.DaemonEnv{Withheld: []string{"OPENAI_API_KEY"}}, nil, false},
-		"not recorded": {&result.DaemonEnv{}, []string{"OPENAI_API_KEY"}, false},
-		"withheld":     {&result.DaemonEnv{Withheld: []string{"OPENAI_API_KEY"}}, []string{"OPENAI_API_KEY"}, true},
-		"nothing":      {&result.DaemonEnv{Withheld: []string{}}, nil, true},
+		"not recorded": {&result.DaemonEnv{}, []string{"SVC_TOKEN", "OPENAI_API_KEY"}, false},
+		"recorded":     {&result.DaemonEnv{Passed: []string{"OPENAI_API_KEY"}}, []string{"OPENAI_API_KEY", "SVC_STORE"}, true},
+		"nothing":      {&result.DaemonEnv{}, []string{"SVC_TOKEN", "OLLAMA_HOST"}, true},
 	} {
 		c := newProvider(t).config(t, benchmark(t, 1), 20*llm.Dollar)
 		c.Ingest = "bulk"
-		profile := launch.Profile{Command: []string{"sleep", "{port}"}, Withheld: tt.withheld}
+		profile := launch.Profile{Command: []string{"sleep", "{port}"}, Passed: tt.passed}
 		c.Arms = []replay.Arm{{Name: "go", DaemonEnv: tt.env, Session: harness.SessionConfig{Profile: profile}}}
 		if _, err := replay.New(c); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "Arm.DaemonEnv") {
 			t.Errorf("%s: %v", name, err)

@@ -86,7 +86,7 @@ func (o *openedArm) drive(
 	}
 	config := harness.Config{
 		Dataset: data, Brains: brains, Subject: subject, Scorer: o.grading(o.score, filled), TopK: o.plan.TopK, Concurrency: 1,
-		Earlier: earlier, Observer: &last,
+		Earlier: earlier, Observer: &last, Secrets: o.plan.Secrets,
 	}
 	if _, err := harness.Drive(ctx, config, o.have.Identity); err != nil {
 		return rec, err

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/redact"
 	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
 	"evalctl/replay/sample"
@@ -28,6 +29,8 @@ type Config struct {
 	Sample    sample.Config
 	// Arms have different names.
 	Arms []Arm
+	// Secrets are replaced in answers and grades.
+	Secrets []redact.Secret
 
 	// Ingest, Shared and Style are those of arms with a daemon. Shared puts all haystacks into one
 	// brain.

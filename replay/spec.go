@@ -31,8 +31,4 @@ type Spec struct {
 	Recipes []string
 	// Instructions is a folder with instructions of the judge, empty for those of this program.
 	Instructions string
-
-	// Environ is the environment of this process, NAME=VALUE. Passed are the names of the variables
-	// that a started daemon gets although it could spend money with them.
-	Environ, Passed []string
 }

@@ -59,6 +59,7 @@ type benchCmd struct {
 	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
+	daemonEnvFlag
 	reportFlags
 	project.Kept
 	Output string   `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
@@ -89,7 +90,7 @@ func (c *benchCmd) Validate() error {
 	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
 		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}
-	return nil
+	return c.validateDaemonEnv(c.Endpoint)
 }
 
 // Run measures. It checks everything that it can before it starts a daemon.
@@ -171,7 +172,7 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 	if err := addPrices(config.Prices, c.Price); err != nil {
 		return config, err
 	}
-	targets, err := p.targets()
+	targets, err := c.targets(p)
 	if err != nil {
 		return config, err
 	}

@@ -40,6 +40,7 @@ type conformanceCmd struct {
 	Format      string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
 	Output      string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
 	Quiet       bool          `help:"Print only errors on stderr."`
+	daemonEnvFlag
 	reportFlags
 }
 
@@ -61,7 +62,11 @@ func (c *conformanceCmd) Validate() error {
 	case c.Timeout <= 0:
 		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
 	}
-	return nil
+	endpoint := c.Endpoint
+	if strings.HasPrefix(c.MCP, "stdio:") {
+		endpoint = "" // the server of the tools is started
+	}
+	return c.validateDaemonEnv(endpoint)
 }
 
 // Run checks a daemon, or lists the checks.
@@ -96,6 +101,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 	if planned.Keys != "" {
 		t.Field("keys", "made for this run: a full token, a read-only one, and one of another tenant")
 	}
+	text.Hint(t, planned.Hint)
 	restarting := func() { t.Field("restart", "the daemon died and is started again") }
 	if err := planned.Open(ctx, restarting); err != nil {
 		return asDaemonError(ctx, err)
@@ -105,7 +111,7 @@ func (c *conformanceCmd) Run(ctx context.Context, p *process) (err error) {
 
 // plan returns the daemon that is checked, not started yet.
 func (c *conformanceCmd) plan(p *process) (*plan.Conformance, error) {
-	targets, err := p.targets()
+	targets, err := c.targets(p)
 	if err != nil {
 		return nil, err
 	}

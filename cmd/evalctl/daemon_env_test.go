@@ -17,18 +17,18 @@ const foreignSecret = "sk-foreign-real"
 // ofTest returns the names that tests set: the machine may have others.
 func ofTest(names []string) string {
 	ours := []string{"anthropic_base_url", "ANTHROPIC_API_KEY", "UNHEARD_OF_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-		"SVC_EVAL_JUDGE_API_KEY", "SVC_TOKEN_OTHER_TENANT"}
+		"SVC_EVAL_JUDGE_API_KEY", "SVC_TOKEN_OTHER_TENANT", "PLAIN_SETTING", "EVALCTL"}
 	return strings.Join(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(ours, name) }), " ")
 }
 
-// TestReplayWithholdsCredentials: a daemon under a cap gets no credential and no provider's address
-// of evalctl's environment, except those that --daemon-env names.
+// TestReplayWithholdsCredentials: a daemon gets nothing of evalctl's environment but what every
+// program gets, and what --daemon-env names.
 func TestReplayWithholdsCredentials(t *testing.T) {
 	t.Parallel()
 	file := lanterns(t, 1)
 	env := []string{
 		"SVC_LLM_PROVIDER=fake", "ANTHROPIC_API_KEY=" + foreignSecret, "anthropic_base_url=http://" + foreignSecret,
-		"UNHEARD_OF_API_KEY=" + foreignSecret, "PLAIN_SETTING=kept",
+		"UNHEARD_OF_API_KEY=" + foreignSecret, "PLAIN_SETTING=kept", "PLAIN_OTHER=not-real",
 	}
 	for name, tt := range map[string]struct {
 		args             []string
@@ -37,8 +37,8 @@ func TestReplayWithholdsCredentials(t *testing.T) {
 	}{
 		"withheld": {nil, false, false, "ANTHROPIC_API_KEY OPENAI_API_KEY SVC_EVAL_JUDGE_API_KEY SVC_TOKEN_OTHER_TENANT UNHEARD_OF_API_KEY anthropic_base_url", ""},
 		"no cap":   {[]string{"--max-cost-usd=off"}, false, false, "ANTHROPIC_API_KEY OPENAI_API_KEY SVC_EVAL_JUDGE_API_KEY SVC_TOKEN_OTHER_TENANT UNHEARD_OF_API_KEY anthropic_base_url", ""},
-		"passed": {[]string{"--daemon-env=ANTHROPIC_API_KEY", "--daemon-env=PLAIN_SETTING"}, true, true,
-			"OPENAI_API_KEY SVC_EVAL_JUDGE_API_KEY SVC_TOKEN_OTHER_TENANT UNHEARD_OF_API_KEY anthropic_base_url", "ANTHROPIC_API_KEY"},
+		"passed": {[]string{"--daemon-env=ANTHROPIC_API_KEY,PLAIN_SETTING"}, true, true,
+			"OPENAI_API_KEY SVC_EVAL_JUDGE_API_KEY SVC_TOKEN_OTHER_TENANT UNHEARD_OF_API_KEY anthropic_base_url", "ANTHROPIC_API_KEY PLAIN_SETTING"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestReplayWithholdsCredentials(t *testing.T) {
 				t.Fatalf("exit code %d\n%s", code, out)
 			}
 			spied, err := os.ReadFile(filepath.Join(dir, "spy"))
-			if err != nil || strings.Contains(string(spied), "-real") != tt.gets || !strings.Contains(string(spied), "PLAIN_SETTING=kept") {
+			if err != nil || strings.Contains(string(spied), "-real") != tt.gets || strings.Contains(string(spied), "PLAIN_SETTING=kept") != tt.gets {
 				t.Errorf("%v\n%s", err, spied)
 			}
 			res := readResult(t, filepath.Join(dir, "a.json"))
@@ -91,8 +91,8 @@ func TestDaemonEnvIsChecked(t *testing.T) {
 	}
 }
 
-// TestRunWithholdsCredentials: with a budget, a started daemon gets only what its configured models
-// need, and without one everything.
+// TestRunWithholdsCredentials: with and without a budget, a started daemon gets the address of its
+// models, and a key only if it is named.
 func TestRunWithholdsCredentials(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, lanternModel)
@@ -111,11 +111,11 @@ func TestRunWithholdsCredentials(t *testing.T) {
 		foreign          bool
 		withheld, passed string
 	}{
-		"budget": {[]string{"--max-cost-usd=1"}, false, "ANTHROPIC_API_KEY", "OPENAI_API_KEY OPENAI_BASE_URL"},
-		"passed": {[]string{"--max-cost-usd=1", "--daemon-env=ANTHROPIC_API_KEY"}, true, "", "ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL"},
+		"budget": {[]string{"--max-cost-usd=1", "--daemon-env=EVALCTL,OPENAI_API_KEY"}, false, "ANTHROPIC_API_KEY", "EVALCTL OPENAI_API_KEY OPENAI_BASE_URL"},
+		"passed": {[]string{"--max-cost-usd=1", "--daemon-env=EVALCTL,OPENAI_API_KEY,ANTHROPIC_API_KEY"}, true, "", "ANTHROPIC_API_KEY EVALCTL OPENAI_API_KEY OPENAI_BASE_URL"},
 		"search": {[]string{"--max-cost-usd=1", "--scenario=search-retrieve-only", "--scorer=retrieval"}, false,
 			"ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL", ""},
-		"no cap": {nil, true, "", ""},
+		"no cap": {[]string{"--daemon-env=EVALCTL,OPENAI_API_KEY"}, false, "ANTHROPIC_API_KEY", "EVALCTL OPENAI_API_KEY OPENAI_BASE_URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -134,8 +134,7 @@ func TestRunWithholdsCredentials(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			had := readResult(t, filepath.Join(dir, "out", newestDay(t, dir), "go.json")).Settings.DaemonEnv
-			if tt.withheld+tt.passed == "" != (had == nil) ||
-				had != nil && (ofTest(had.Withheld) != tt.withheld || ofTest(had.Passed) != tt.passed) {
+			if had == nil || ofTest(had.Withheld) != tt.withheld || ofTest(had.Passed) != tt.passed {
 				t.Errorf("recorded %+v", had)
 			}
 			if strings.HasPrefix(name, "search") {

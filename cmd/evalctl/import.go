@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
 	"evalctl/harness/report/text"
 	"evalctl/harness/target"
+	"evalctl/internal/environ"
 	"evalctl/replay/imports"
 	"evalctl/replay/source"
 )
@@ -46,7 +48,7 @@ func (c *importCmd) Validate() error {
 
 // Run reads the files and writes the result.
 func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
-	spec := imports.Spec{Files: c.Files, Mapping: c.Mapping, System: c.System}
+	spec := imports.Spec{Files: c.Files, Mapping: c.Mapping, System: c.System, Secrets: environ.Secrets(os.Environ())}
 	if c.Format != "auto" {
 		spec.Format = imports.Format(c.Format)
 	}

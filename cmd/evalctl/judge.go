@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/labels"
 	"evalctl/harness/report/text"
+	"evalctl/internal/environ"
 	"evalctl/internal/terminal"
 )
 
@@ -50,7 +52,8 @@ func (c *judgeCheckCmd) Validate() error {
 func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	plan, of, err := judging.OpenCheck(judging.CheckSpec{
 		Judge: c.Judge, Env: p.env, Prompts: c.JudgePrompts, Result: c.Result,
-		Config: judging.Config{Prices: c.prices, PricesDate: c.pricesDate, Cap: c.limit, MaxUnusable: c.MaxUnusable},
+		Config: judging.Config{Prices: c.prices, PricesDate: c.pricesDate, Cap: c.limit, MaxUnusable: c.MaxUnusable,
+			Secrets: environ.Secrets(os.Environ())},
 	})
 	if err != nil {
 		return err

@@ -24,7 +24,9 @@ import (
 	"evalctl/harness/project"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/environ"
 	"evalctl/internal/postgres"
+	"evalctl/internal/redact"
 	"evalctl/internal/roots"
 	"evalctl/internal/terminal"
 	"evalctl/replay/imports"
@@ -144,7 +146,8 @@ func run(ctx context.Context, p *process) int {
 	}
 	// For a pass rate below the floor, the report is enough.
 	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
-		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(postgres.Mask(err.Error())))
+		text := redact.New(environ.Secrets(os.Environ())...).Text(postgres.Mask(err.Error()))
+		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(text))
 	}
 	return exitCode(ctx, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -233,7 +232,7 @@ func (c *replayCmd) validatePanel() error {
 
 // plan checks everything that needs neither a daemon nor money. The caller closes the plan.
 func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) {
-	targets, err := p.targets()
+	targets, err := c.targets(p)
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +254,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,
 			Gate: c.settings(result.Settings{}), Tool: toolID(),
+			Secrets: targets.Secrets,
 		},
 		Dataset: c.Dataset, IDs: strings.TrimPrefix(c.IDs, "@"), Excluded: c.ExcludeIDs,
 		Source: source.Options{
@@ -263,7 +263,6 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		},
 		Targets: targets, Target: c.Target, Command: c.DaemonCmd, Endpoint: c.Endpoint, Token: c.Token, Port: c.Port,
 		Baselines: c.Baseline, Answers: c.Model, Judges: c.Judge, Instructions: c.JudgePrompts, Recipes: c.JudgePanel,
-		Environ: os.Environ(), Passed: c.DaemonEnv,
 	})
 	if err != nil {
 		return nil, errors.Join(err, end())

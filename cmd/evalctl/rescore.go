@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"evalctl/harness/extern"
 	"evalctl/harness/journal"
@@ -14,6 +15,7 @@ import (
 	"evalctl/harness/report/text"
 	"evalctl/harness/rescore"
 	"evalctl/harness/result"
+	"evalctl/internal/environ"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
 )
@@ -82,6 +84,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 // plan reads the file and checks that its answers can be scored.
 func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	r, err := rescore.Plan(rescore.Spec{
+		Secrets: environ.Secrets(os.Environ()),
 		File: c.File, Dataset: c.Dataset, Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
 		Tool:      toolID(),
 		OpenJudge: func() (*judging.Plan, error) { return c.models().OpenJudge(p.env, c.scorer) },

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/alecthomas/kong"
 
@@ -63,6 +62,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeDaemon(t, session, c.reported)) }()
 	text.PassedOn(t, r.DaemonEnv)
+	text.Hint(t, r.Hint)
 	return c.evaluate(ctx, p, t, r, session, resumed)
 }
 
@@ -90,7 +90,6 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 		Models: c.models(), Scenario: c.scenario, Mode: c.Mode, RequireMode: c.RequireMode,
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
 		Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
-		Environ: os.Environ(), Passed: c.DaemonEnv,
 		Gate: c.settings(result.Settings{}), MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin,
 		Resume: c.Resume, RetryErrors: c.RetryErrors,
 	})

@@ -40,7 +40,6 @@ type runCmd struct {
 	exactFlag
 	judgeFlags
 	externFlags
-	daemonEnvFlag
 
 	reportFlags
 	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal." group:"output"`
@@ -95,7 +94,7 @@ func (c *runCmd) Validate() error {
 	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
-	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validatePanel(c.scorer), c.validateMoney())
+	return errors.Join(c.validatePanel(c.scorer), c.validateMoney())
 }
 
 // requirable are the values of --require-mode. The first, "", requires no mode.

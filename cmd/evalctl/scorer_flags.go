@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +29,7 @@ func (scorerText) Allows(value string) error {
 // externFlags are those of a scorer that is a program or a service.
 type externFlags struct {
 	ScorerTimeout time.Duration `name:"scorer-timeout" default:"1m" placeholder:"DURATION" help:"With --scorer cmd:COMMAND or a URL: time for one answer (${default})." group:"advanced"`
-	ScorerEnv     []string      `name:"scorer-env" sep:"none" placeholder:"NAME" help:"With --scorer cmd:COMMAND: pass a variable on, although it looks like a credential or a provider's address. May be repeated." group:"advanced"`
+	ScorerEnv     []string      `name:"scorer-env" placeholder:"NAME,..." help:"With --scorer cmd:COMMAND: pass variables on to it. It gets no key that is not named." group:"advanced"`
 
 	external *extern.Scorer // once it is open
 }
@@ -70,15 +69,15 @@ func (f *externFlags) openExtern(ctx context.Context, p *process, text scorerTex
 	return f.external.Close, nil
 }
 
-// externOptions returns how the scorer is used. Credentials are kept from it.
+// externOptions returns how the scorer is used.
 func (f *externFlags) externOptions(p *process) (extern.Options, error) {
 	targets, err := p.targets()
 	if err != nil {
 		return extern.Options{}, err
 	}
-	o := extern.Options{Timeout: f.ScorerTimeout, Watchdog: []string{targets.Self, "watchdog"}}
-	o.Withheld, err = plan.WithholdFromScorer(os.Environ(), f.ScorerEnv)
-	return o, err
+	return extern.Options{
+		Timeout: f.ScorerTimeout, Watchdog: []string{targets.Self, "watchdog"}, Passed: f.ScorerEnv, Secrets: targets.Secrets,
+	}, plan.CheckPassed(targets.Environ, f.ScorerEnv, "--scorer-env")
 }
 
 // externID returns the identity of the scorer, nil if it is no program or service.

@@ -87,6 +87,7 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	defer release()
 	printConfigured(t, p)
 	text.Inputs(t, c.Dataset, pl.Input)
+	text.Hint(t, pl.Hint)
 	text.DaemonPays(t, pl.PaidModels(p.env("SVC_LLM_PROVIDER"), ""))
 	session, err := openDaemon(ctx, t, pl)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/plan"
+	"evalctl/harness/report/text"
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
@@ -24,11 +25,12 @@ type targetMapCmd struct {
 	Server string `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
 	Write  string `placeholder:"FILE" help:"Write the mapping to a new file. Without it, the mapping is printed."`
 	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for a server at a URL."`
+	daemonEnvFlag
 }
 
 // Run proposes a mapping, and prints or writes it.
 func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
-	targets, err := p.targets()
+	targets, err := c.targets(p)
 	if err != nil {
 		return err
 	}
@@ -69,11 +71,12 @@ type targetCheckCmd struct {
 	Target  string `arg:"" help:"Target: go, ts, py, one of evalctl.yaml, NAME=URL, NAME='COMMAND' or NAME='mcp:COMMAND'."`
 	Token   string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the target."`
 	Dialect string `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
+	daemonEnvFlag
 }
 
 // Run checks a target.
 func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
-	targets, err := p.targets()
+	targets, err := c.targets(p)
 	if err != nil {
 		return err
 	}
@@ -86,11 +89,15 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	config.Concurrency = 1
+	t := newTerminal(p, false)
+	if config.Endpoint == "" {
+		text.Hint(t, targets.Hint(d, p.env("SVC_LLM_PROVIDER"), config.Profile.Passed))
+	}
 	session, err := harness.Open(ctx, config)
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
-	defer func() { err = errors.Join(err, closeDaemon(newTerminal(p, false), session, false)) }()
+	defer func() { err = errors.Join(err, closeDaemon(t, session, false)) }()
 	found, failed := plan.CheckTarget(ctx, session, result.Dialect(c.Dialect))
 	for _, f := range found {
 		fmt.Fprintf(p.stdout, "%-18s %s\n", f.Name, terminal.Line(f.Text))

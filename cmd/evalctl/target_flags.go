@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/environ"
 )
 
 // The defaults of --output and --brain.
@@ -46,6 +47,7 @@ type targetFlags struct {
 	Quiet bool `help:"Print only errors on stderr." group:"output"`
 	JSON  bool `name:"json" help:"Print the summary as one JSON object." group:"output"`
 
+	daemonEnvFlag
 	selectFlags
 }
 
@@ -76,12 +78,15 @@ func (s *targetFlags) validate() error {
 	case s.Endpoint != "" && s.Port != 0:
 		return plan.ErrPort
 	}
+	if err := s.validateDaemonEnv(s.Endpoint); err != nil {
+		return err
+	}
 	return s.selectFlags.validate()
 }
 
 // spec returns what the flags say, with all questions and documents unread.
 func (s *targetFlags) spec(p *process) (plan.Spec, error) {
-	targets, err := p.targets()
+	targets, err := s.targets(p)
 	return plan.Spec{
 		Targets: targets, Target: s.Target, Command: s.DaemonCmd, Endpoint: s.Endpoint, Token: s.Token, Port: s.Port,
 		Questions: dataset.Spec{Path: s.Dataset, Corpus: s.Corpus, Options: dataset.Options{
@@ -101,14 +106,22 @@ func (p *process) targets() (plan.Targets, error) {
 	}
 	return plan.Targets{
 		Registry: target.Registry{Self: self, Env: p.env, Defined: p.defined}, UserAgent: userAgent(),
+		Environ: os.Environ(), Secrets: environ.Secrets(os.Environ()),
 	}, nil
 }
 
 var errTargetMissing = errors.New("--target is missing: give go, ts, py, a target of evalctl.yaml, NAME=URL or NAME='COMMAND'")
 
-// daemonEnvFlag has the flag for what a daemon gets although evalctl counts money.
+// daemonEnvFlag has the flag for what a daemon gets of the environment.
 type daemonEnvFlag struct {
-	DaemonEnv []string `name:"daemon-env" sep:"none" placeholder:"NAME" help:"Pass a variable on to the daemon that is started, although it looks like a credential or a provider's address. No cap limits what the daemon pays with it. May be repeated." group:"advanced"`
+	DaemonEnv []string `name:"daemon-env" placeholder:"NAME,..." help:"Pass variables on to the daemon or MCP server that is started, such as OPENAI_API_KEY: it gets no key that is not named. No cap limits what it pays with a key." group:"advanced"`
+}
+
+// targets returns the targets that have a name, and what is passed on to those that are started.
+func (f *daemonEnvFlag) targets(p *process) (plan.Targets, error) {
+	targets, err := p.targets()
+	targets.Passed = f.DaemonEnv
+	return targets, err
 }
 
 // validateDaemonEnv checks that only names are given.

@@ -27,7 +27,8 @@ type Options struct {
 	// Token is sent to a URL as the bearer token. It is not given to a command, which has the
 	// environment of this process.
 	Token string
-	// Env are additional variables of a command's environment, each as NAME=value.
+	// Env are variables of a command's environment, each as NAME=value, besides those that every
+	// program gets (see package environ).
 	Env []string
 	// Stderr receives what a command writes to its standard error. Nil discards it.
 	Stderr io.Writer

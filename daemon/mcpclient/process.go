@@ -11,6 +11,8 @@ import (
 
 	"github.com/kballard/go-shellquote"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/internal/environ"
 )
 
 // endTimeout is how long a command may take to end after its standard input has been closed.
@@ -35,7 +37,7 @@ func startProcess(ctx context.Context, command string, opts Options) (*process, 
 	ctx = context.WithoutCancel(ctx)
 	p := &process{cmd: exec.CommandContext(ctx, words[0], words[1:]...)}
 	p.cmd.Stderr = opts.Stderr
-	p.cmd.Env = append(os.Environ(), opts.Env...)
+	p.cmd.Env = environ.Of(os.Environ(), nil, opts.Env)
 	p.cmd.WaitDelay = time.Second // for grandchildren that keep the pipes open
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/conformance/requirements"
+	"evalctl/internal/redact"
 )
 
 // Defaults of Options.
@@ -29,6 +30,10 @@ type Options struct {
 	// its documents. OtherTenantToken belongs to another tenant. Checks that need a token that is
 	// empty are not judged.
 	Token, ReadOnlyToken, OtherTenantToken string
+	// Secrets and the tokens are replaced in the report.
+	Secrets []redact.Secret
+	// MCPEnv is the environment of a command of MCP, NAME=VALUE, besides what every program gets.
+	MCPEnv []string
 	// Profile and Only select checks; see Checks. An empty profile is Full.
 	Profile Profile
 	Only    []string

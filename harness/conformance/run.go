@@ -29,6 +29,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	d, err := requirements.Open(requirements.Config{
 		Endpoint: o.Endpoint, MCP: o.MCP, Token: o.Token, ReadOnlyToken: o.ReadOnlyToken, OtherTenantToken: o.OtherTenantToken,
+		Secrets: o.Secrets, MCPEnv: o.MCPEnv,
 		Agent: o.Agent, Parallel: o.Parallel, Timeout: o.Timeout, Within: o.within, Slow: o.Slow,
 	})
 	if err != nil {

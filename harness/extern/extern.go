@@ -19,6 +19,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"evalctl/harness/result"
+	"evalctl/internal/redact"
 	"evalctl/scorer"
 )
 
@@ -54,8 +55,10 @@ type Options struct {
 	// MaxUnusable is how many answers in a row it may leave unscored before Score returns
 	// scorer.ErrUnusable; 0 is any number.
 	MaxUnusable int
-	// Withheld are the names of the variables that a command does not get.
-	Withheld []string
+	// Passed are the names of the variables that a command gets besides those that every program gets.
+	Passed []string
+	// Secrets are replaced in what the scorer replies and writes.
+	Secrets []redact.Secret
 	// Watchdog is that of launch.Options.
 	Watchdog []string
 }
@@ -78,6 +81,7 @@ type Scorer struct {
 	about     about
 	id        result.ExternalScorer
 	options   Options
+	secrets   *redact.Redactor
 	transport transport
 	requests  atomic.Int64
 	unusable  atomic.Int64 // in a row
@@ -88,7 +92,7 @@ func Open(ctx context.Context, text string, o Options) (*Scorer, error) {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
-	s := &Scorer{options: o}
+	s := &Scorer{options: o, secrets: redact.New(o.Secrets...)}
 	var err error
 	if line, ok := strings.CutPrefix(text, commandPrefix); ok {
 		err = s.openCommand(line)
@@ -102,8 +106,9 @@ func Open(ctx context.Context, text string, o Options) (*Scorer, error) {
 	if err == nil {
 		s.about, err = parseHello(reply)
 	}
+	s.about.name, s.about.version = s.secrets.Text(s.about.name), s.secrets.Text(s.about.version)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("scorer %s: handshake: %w", short(text), err), s.transport.close())
+		return nil, errors.Join(fmt.Errorf("scorer %s: handshake: %w", short(text), s.secrets.Error(err)), s.transport.close())
 	}
 	s.id.Name, s.id.Version = s.about.name, s.about.version
 	return s, nil
@@ -135,7 +140,7 @@ func (s *Scorer) openURL(text string) error {
 		return errors.New("the URL has no host")
 	}
 	s.id.Endpoint = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	s.transport = newService(text, s.options.Timeout)
+	s.transport = newService(text, s.options.Timeout, s.secrets)
 	return nil
 }
 
@@ -184,10 +189,11 @@ func (s *Scorer) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, e
 	unscored, ok := errors.AsType[*unscoredError](err)
 	switch {
 	case err != nil && !ok:
-		return scorer.Verdict{}, fmt.Errorf("score question %q: %w", item.ID, err)
+		return scorer.Verdict{}, fmt.Errorf("score question %q: %w", item.ID, s.secrets.Error(err))
 	case err != nil:
 		v = scorer.Verdict{Reason: unscored.Error()}
 	}
+	v.Reason = s.secrets.Text(v.Reason) // JSON may have escaped it
 	return v, s.countUnusable(item, v)
 }
 

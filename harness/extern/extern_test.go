@@ -34,9 +34,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	longtest.Parallel(6)                                          // most tests wait for a process
-	if err := os.Setenv("OPENAI_API_KEY", "secret"); err != nil { // which no scorer may see
-		panic(err)
+	longtest.Parallel(6) // most tests wait for a process
+	for name, value := range map[string]string{"OPENAI_API_KEY": "secret", "EXTERN_TEST_PASSED": "passed", "EXTERN_TEST_OTHER": "other"} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -304,13 +306,13 @@ func TestProcessGroupAndEnvironment(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	s, err := extern.Open(t.Context(), script(t, "trap '' TERM\nsleep 1000 & echo $! $$ > "+pids+"\n"+
-		each(`echo "{\"id\": $id, \"score\": 0, \"reason\": \"key:$OPENAI_API_KEY:$PATH\"}"`)+"sleep 1000\n"),
-		extern.Options{Withheld: []string{"OPENAI_API_KEY"}, Watchdog: watchdog})
+		each(`echo "{\"id\": $id, \"score\": 0, \"reason\": \"key:$OPENAI_API_KEY:$EXTERN_TEST_PASSED:$EXTERN_TEST_OTHER:$PATH\"}"`)+"sleep 1000\n"),
+		extern.Options{Passed: []string{"EXTERN_TEST_PASSED"}, Watchdog: watchdog})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v, err := s.Score(t.Context(), scorer.Item{ID: "q"})
-	if err != nil || v.Reason != "key::"+os.Getenv("PATH") {
+	if err != nil || v.Reason != "key::passed::"+os.Getenv("PATH") {
 		t.Errorf("%+v %v", v, err)
 	}
 	if err := s.Close(); err != nil {

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"evalctl/harness/launch"
+	"evalctl/internal/redact"
 )
 
 const (
@@ -24,7 +26,8 @@ const (
 // process is a running scorer. Replies may come in any order.
 type process struct {
 	filter *launch.Filter
-	dir    string // has the log
+	out    io.Reader // its standard output without secrets
+	dir    string    // has the log
 
 	mu      sync.Mutex
 	waiting map[int64]chan []byte
@@ -52,13 +55,13 @@ func startProcess(ctx context.Context, words []string, o Options) (*process, err
 	if err != nil {
 		return nil, err
 	}
-	filter, err := launch.StartFilter(ctx, launch.Profile{Command: words, Withheld: o.Withheld},
-		launch.Options{LogPath: filepath.Join(dir, "stderr.log"), Watchdog: o.Watchdog})
+	filter, err := launch.StartFilter(ctx, launch.Profile{Command: words, Passed: o.Passed},
+		launch.Options{LogPath: filepath.Join(dir, "stderr.log"), Watchdog: o.Watchdog, Secrets: o.Secrets})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	p := &process{
-		filter: filter, dir: dir, waiting: map[int64]chan []byte{}, ended: make(chan struct{}), read: make(chan struct{}),
+		filter: filter, out: redact.New(o.Secrets...).Reader(filter.Out), dir: dir, waiting: map[int64]chan []byte{}, ended: make(chan struct{}), read: make(chan struct{}),
 	}
 	go p.readAll()
 	return p, nil
@@ -126,7 +129,7 @@ func (p *process) write(line []byte, limit time.Duration) {
 // readAll hands out replies until the process ends, or writes a line that is none.
 func (p *process) readAll() {
 	defer close(p.read)
-	lines := bufio.NewScanner(p.filter.Out)
+	lines := bufio.NewScanner(p.out)
 	lines.Buffer(nil, maxReply)
 	for lines.Scan() {
 		line := bytes.TrimSpace(lines.Bytes())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/internal/httpclient"
+	"evalctl/internal/redact"
 )
 
 // service is the transport to a URL. Each request is sent once.
@@ -18,9 +19,10 @@ type service struct {
 	client  *http.Client
 }
 
-func newService(url string, timeout time.Duration) *service {
+func newService(url string, timeout time.Duration, secrets *redact.Redactor) *service {
 	return &service{url: url, timeout: timeout, client: &http.Client{
-		Transport: http.DefaultTransport.(*http.Transport).Clone(), CheckRedirect: httpclient.NoRedirect,
+		Transport:     secrets.Transport(http.DefaultTransport.(*http.Transport).Clone()),
+		CheckRedirect: httpclient.NoRedirect,
 	}}
 }
 

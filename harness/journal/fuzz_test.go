@@ -25,6 +25,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add(append(slices.Clone(sample), `{"kind":"stopped","index":0,"questions":[0,7]}`+"\n"...))
 	f.Add([]byte("{}\n"))
+	f.Add(unlinked(sample))
 	path := filepath.Join(f.TempDir(), "fuzz.journal")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/chain"
 	"evalctl/internal/llm"
 	"evalctl/internal/lockfile"
 )
@@ -24,6 +25,8 @@ type Journal struct {
 	path string
 	file *lockfile.File
 	end  int64
+	// chain links the lines up to end.
+	chain chain.Chain
 	// graded is what judging cost by the records, calls what it cost besides.
 	graded llm.USD
 	calls  Calls
@@ -31,6 +34,7 @@ type Journal struct {
 	slots  []slot
 
 	buf    bytes.Buffer    // of Append, kept for the next call
+	linked []byte          // the same
 	seeded map[string]bool // by brain
 	own    []result.OwnQuestion
 	// embedded is nil if no line says it.
@@ -152,8 +156,8 @@ func CreateNamed(
 	}
 	j.slots = make([]slot, id.Dataset.Selected)
 	line, err := json.Marshal(j.start)
-	line = append(line, '\n')
 	if err == nil {
+		line, j.chain = j.chain.Link(nil, append(line, '\n'))
 		err = j.write(line)
 	}
 	if err == nil {
@@ -186,7 +190,7 @@ func backupUnfinished(path string) (backup string, err error) {
 }
 
 // Open reads the journal of a run that did not finish. A last line that was cut short is dropped;
-// any other damage is an error with file:line. It is also an error if another process owns the
+// any other damage is an error with file:line, also a line that was changed, removed or moved. It is also an error if another process owns the
 // journal.
 func Open(path string) (*Journal, error) {
 	j, err := openFile(path, os.O_RDWR)
@@ -274,6 +278,10 @@ func (j *Journal) MarkOwn(q result.OwnQuestion) error {
 
 // OwnQuestions returns the questions of evalctl's own, in the order in which they were asked.
 func (j *Journal) OwnQuestions() []result.OwnQuestion { return slices.Clone(j.own) }
+
+// Unchained reports whether the lines are not linked, because an older version began the journal. A
+// change of such a file is not noticed.
+func (j *Journal) Unchained() bool { return j.chain.Plain() }
 
 // Reopened reports whether the run was begun by another process.
 func (j *Journal) Reopened() bool { return j.reopened }

@@ -24,7 +24,11 @@ func (j *Journal) load() error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", j.path, err)
 		}
-		if err := j.accept(n, line); err != nil {
+		err = j.accept(n, line)
+		if err == nil {
+			j.chain, err = j.chain.Check(line)
+		}
+		if err != nil {
 			err = fmt.Errorf("the journal is damaged: %w; start a new run", err)
 			if j.start.Kind != kindRun {
 				err = errors.New("not a journal: the first line is not that of a run; resume another file or start a new run")
@@ -162,7 +166,8 @@ func (j *Journal) Append(entries ...Entry) error {
 	graded := func(e Entry) bool {
 		return e.Kind == KindAnswer && slices.ContainsFunc(entries, func(g Entry) bool { return g.Kind == KindGrade && g.Index == e.Index })
 	}
-	j.buf.Reset()
+	j.linked = j.linked[:0]
+	next := j.chain
 	enc := json.NewEncoder(&j.buf)
 	kept := make([]Entry, 0, len(entries))
 	ends := make([]int, 0, len(entries))
@@ -170,15 +175,18 @@ func (j *Journal) Append(entries ...Entry) error {
 		if graded(e) {
 			continue
 		}
+		j.buf.Reset()
 		if err := enc.Encode(e); err != nil {
 			return fmt.Errorf("encode journal line: %w", err)
 		}
-		kept, ends = append(kept, e), append(ends, j.buf.Len())
+		j.linked, next = next.Link(j.linked, j.buf.Bytes())
+		kept, ends = append(kept, e), append(ends, len(j.linked))
 	}
-	all := j.buf.Bytes()
+	all := j.linked
 	if err := j.write(all); err != nil {
 		return err
 	}
+	j.chain = next
 	start := 0
 	for i, e := range kept {
 		if err := j.place(e, all[start:ends[i]]); err != nil {

@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
+	"evalctl/internal/redact"
 	"evalctl/scorer"
 )
 
@@ -36,6 +37,8 @@ func (p *Plan) Check(ctx context.Context, judge *scorer.Judge, labels []dataset.
 		items[i] = l.Item
 	}
 	verdicts, stopped := scorer.ScoreAll(ctx, judge, items, checkConcurrency)
+	secrets := redact.New(p.config.Secrets...)
+	verdicts, stopped = redact.Values(secrets, verdicts), secrets.Error(stopped)
 	c := &Check{Judge: p.Identity(), Unpriced: p.UnpricedModel()}
 	list := make([]Labelled, len(labels))
 	spent := llm.USD(0)

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/internal/redact"
 	"evalctl/scorer"
 )
 
@@ -40,6 +41,8 @@ type Config struct {
 	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
 	// scorer.ErrUnusable; 0 is any number.
 	MaxUnusable int
+	// Secrets are replaced in the verdicts of a check.
+	Secrets []redact.Secret
 	// Cap is the limit on what one scorer spends, nil for none.
 	Cap *llm.USD
 	// Cache has replies of earlier judgements, nil for none. They cost nothing. A metered Provider has

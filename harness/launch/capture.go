@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"evalctl/internal/redact"
 )
 
 // A log has the first keptHead and the last keptTail bytes that a daemon writes. Up to twice
@@ -35,6 +37,7 @@ const drainWait = 2 * time.Second
 // compact. The watchdog then kills the daemon.
 type capture struct {
 	read    *os.File
+	secrets *redact.Redactor
 	drained chan struct{}
 
 	mu      sync.Mutex
@@ -48,9 +51,9 @@ type capture struct {
 	err     error // why
 }
 
-// newCapture begins to copy to the end of the log. The daemon writes to the file that is returned,
-// which the caller closes once the daemon has started.
-func newCapture(log *os.File) (*capture, *os.File, error) {
+// newCapture begins to copy to the end of the log, without the secrets. The daemon writes to the
+// file that is returned, which the caller closes once the daemon has started.
+func newCapture(log *os.File, secrets []redact.Secret) (*capture, *os.File, error) {
 	info, err := log.Stat()
 	if err != nil {
 		return nil, nil, fmt.Errorf("log: %w", err)
@@ -60,7 +63,7 @@ func newCapture(log *os.File) (*capture, *os.File, error) {
 		return nil, nil, fmt.Errorf("log: %w", err)
 	}
 	c := &capture{
-		read: read, drained: make(chan struct{}), file: log, start: info.Size(), end: info.Size(),
+		read: read, secrets: redact.New(secrets...), drained: make(chan struct{}), file: log, start: info.Size(), end: info.Size(),
 		head: keptHead, tail: keptTail,
 	}
 	go c.drain()
@@ -72,9 +75,9 @@ func newCapture(log *os.File) (*capture, *os.File, error) {
 func (c *capture) drain() {
 	defer close(c.drained)
 	defer c.read.Close()
-	buf := make([]byte, 64<<10)
+	buf, clean := make([]byte, 64<<10), c.secrets.Reader(c.read)
 	for {
-		n, err := c.read.Read(buf)
+		n, err := clean.Read(buf)
 		c.add(buf[:n])
 		if err != nil {
 			return

@@ -190,7 +190,7 @@ func TestCaptureGoesOnWithoutADisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	c, output, err := newCapture(file)
+	c, output, err := newCapture(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestFinishWithoutTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	c, output, err := newCapture(file)
+	c, output, err := newCapture(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func BenchmarkLog(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("file/%d", size), func(b *testing.B) { write(b, open(b)) })
 		b.Run(fmt.Sprintf("pipe/%d", size), func(b *testing.B) {
-			c, output, err := newCapture(open(b))
+			c, output, err := newCapture(open(b), nil)
 			if err != nil {
 				b.Fatal(err)
 			}

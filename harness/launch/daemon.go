@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"evalctl/internal/environ"
 )
 
 const stopGrace = 5 * time.Second // from SIGTERM to SIGKILL
@@ -31,6 +33,7 @@ type Daemon struct {
 
 	what     string // it is called
 	groups   []int  // ids of the process groups that its processes may be in
+	env      []string
 	mark     string // a variable in the environment of its processes
 	watchdog *watchdog
 	log      *capture
@@ -66,6 +69,10 @@ func (d *Daemon) Version() string { return d.version }
 // alive, in bytes. Memory that they share counts for each. It is 0 if it is not known: on other
 // systems than Linux, and once the daemon has ended.
 func (d *Daemon) PeakRSS() int64 { return peakMemory(d.processes()) }
+
+// Withheld says which variables of this process's environment the daemon did not get, "" if it got
+// all.
+func (d *Daemon) Withheld() string { return environ.Withheld(os.Environ(), d.env) }
 
 // Usage is what the processes of a daemon use.
 type Usage struct {
@@ -195,10 +202,11 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log, stdin,
 		return nil, cmd.Err
 	}
 	cmd.Dir = p.Dir
-	cmd.Env = append(without(cmd.Environ(), p.Withheld), append(env, d.mark+"=1")...)
+	d.env = environ.Of(os.Environ(), p.Passed, env)
+	cmd.Env = append(slices.Clip(d.env), d.mark+"=1")
 	var err error
 	var output *os.File
-	if d.log, output, err = newCapture(log); err != nil {
+	if d.log, output, err = newCapture(log, o.Secrets); err != nil {
 		return nil, err
 	}
 	if stdout == nil {

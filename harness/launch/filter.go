@@ -19,7 +19,7 @@ type Filter struct {
 }
 
 // StartFilter starts a command that reads requests and writes replies. Placeholders in the command are
-// not replaced, and no variables are added but those of the profile. ctx bounds only the start. The
+// not replaced, and no variables are set but those of the profile. ctx bounds only the start. The
 // caller must call Stop.
 func StartFilter(ctx context.Context, p Profile, o Options) (*Filter, error) {
 	if !supported {
@@ -58,6 +58,9 @@ func (f *Filter) Err() error { return f.d.Err() }
 
 // Escaped returns what Daemon.Escaped does.
 func (f *Filter) Escaped() (names []string, known bool) { return f.d.Escaped() }
+
+// Withheld returns what Daemon.Withheld does.
+func (f *Filter) Withheld() string { return f.d.Withheld() }
 
 // LastLines returns the last lines of the standard error of a process that runs.
 func (f *Filter) LastLines() string { return f.d.LastLines() }

@@ -64,7 +64,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, o Option
 			}
 		}
 		if d.url != "" {
-			err := alive(ctx)
+			err := d.log.secrets.Error(alive(ctx))
 			if err == nil {
 				d.healthyIn = time.Since(d.started)
 				return d.verifyListener()
@@ -106,7 +106,7 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 		return err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHealth))
+	body, err := io.ReadAll(io.LimitReader(d.log.secrets.Reader(resp.Body), maxHealth))
 	if err != nil {
 		return fmt.Errorf("GET %s: %w", target, err)
 	}
@@ -120,7 +120,7 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 		return fmt.Errorf("GET %s: status %d, body: %s",
 			target, resp.StatusCode, printable(string(bytes.TrimSpace(body))))
 	}
-	d.version = printable(health.Version)
+	d.version = printable(d.log.secrets.Text(health.Version)) // JSON may have escaped it
 	return nil
 }
 

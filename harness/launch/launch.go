@@ -20,9 +20,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"evalctl/internal/redact"
 )
 
 // defaultHealthTimeout is the value of Options.HealthTimeout if it is 0.
@@ -44,6 +45,9 @@ type Options struct {
 	HealthTimeout time.Duration // how long Start waits for a healthy daemon; 0 means 30 seconds
 
 	Watchdog []string // a command that calls the function Watchdog
+
+	// Secrets are replaced in what the daemon writes to its log.
+	Secrets []redact.Secret `json:"-"`
 
 	// Alive asks the daemon at a URL whether it is healthy. If it is nil, GET /healthz does.
 	Alive func(ctx context.Context, url string) error `json:"-"`
@@ -164,8 +168,8 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 	case errors.Is(err, errNotHealthy), errors.Is(err, errPortTaken):
 		err = withLog(err, d.log)
 	}
-	if len(p.Withheld) > 0 {
-		err = fmt.Errorf("%w\nwithheld from it: %s", err, strings.Join(p.Withheld, ", "))
+	if withheld := d.Withheld(); withheld != "" {
+		err = fmt.Errorf("%w\nwithheld from it: %s; --daemon-env NAME passes a variable on", err, withheld)
 	}
 	return nil, errors.Join(err, left)
 }

@@ -19,10 +19,10 @@ var errNotConfigured = errors.New("no usable daemon command")
 type Profile struct {
 	Command []string // program and arguments; no shell is involved
 	Dir     string   // working directory; empty means the caller's
-	Env     []string // KEY=VALUE, added to the caller's environment
-	// Withheld are the names of the variables of the caller's environment that the daemon does not
-	// get, unless they are in Env.
-	Withheld []string
+	Env     []string // KEY=VALUE, added to what the daemon gets of the caller's environment
+	// Passed are the names of the variables of the caller's environment that the daemon gets besides
+	// those that every program gets (see package environ).
+	Passed []string
 
 	// Announces reports that the daemon chooses its own port if it is given port 0, and prints
 	// "evalctl: listening on http://HOST:PORT" when it listens.
@@ -55,7 +55,7 @@ func (p Profile) InHome(home string) Profile {
 	return p
 }
 
-// environment returns the variables that are added to the caller's environment. They include
+// environment returns the variables that are set for the daemon. They include
 // address and home, which override variables that are meant for another daemon, and which a command
 // without placeholders needs.
 func (p Profile) environment(port int, home string) []string {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"evalctl/internal/environ"
 )
 
 const watchdogReady = "watching\n" // what a watchdog prints when it is ready
@@ -135,6 +137,7 @@ type watchdog struct {
 // to start a command, which is given stdio.
 func startWatchdog(ctx context.Context, command []string, stdio [3]*os.File) (*watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it outlives ctx; it ends with its stdin
+	cmd.Env = environ.Of(os.Environ(), nil, nil)    // which what it starts can read
 	cmd.SysProcAttr = groupLeader()
 	cmd.Stderr, cmd.ExtraFiles = stdio[2], stdio[:]
 	stdin, err := cmd.StdinPipe()

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-
-	"evalctl/harness/target"
-	"evalctl/internal/redact"
 )
 
 // caller makes the calls of one store. It is safe for concurrent use.
@@ -74,37 +71,4 @@ func (s *seen) noiseText() string {
 	}
 	return fmt.Sprintf("the server wrote %d lines to its standard output that are no MCP messages, the first: %q",
 		s.noise, s.firstLine)
-}
-
-// secrets are values that a service must not send back.
-type secrets []*redact.Redactor
-
-func newSecrets(values ...string) secrets {
-	var s secrets
-	for _, v := range values {
-		if r := target.NewRedactor(v); r != nil {
-			s = append(s, r)
-		}
-	}
-	return s
-}
-
-func (s secrets) text(text string) string {
-	for _, r := range s {
-		text = r.Text(text)
-	}
-	return text
-}
-
-func (s secrets) answered(a answered) answered {
-	if len(s) == 0 {
-		return a
-	}
-	if a.structured != nil {
-		a.structured = []byte(s.text(string(a.structured)))
-	}
-	for i := range a.texts {
-		a.texts[i] = s.text(a.texts[i])
-	}
-	return a
 }

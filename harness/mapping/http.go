@@ -29,7 +29,6 @@ type web struct {
 	health      *operation
 	env         func(string) string
 	seen        *seen
-	secrets     secrets
 }
 
 // openHTTP checks the URL and the secrets of the mapping.
@@ -54,12 +53,12 @@ func (s *Service) openHTTP() error {
 			}
 		}
 	}
-	s.secrets = newSecrets(values...)
+	s.secrets = target.NewRedactor(s.cfg.Secrets, values...)
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
 	s.main = &web{
-		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, env: env, seen: &s.seen, secrets: s.secrets,
-		client: &http.Client{Transport: t, CheckRedirect: httpclient.NoRedirect},
+		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, env: env, seen: &s.seen,
+		client: &http.Client{Transport: s.secrets.Transport(t), CheckRedirect: httpclient.NoRedirect},
 	}
 	return nil
 }
@@ -95,7 +94,7 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (an
 	case res.StatusCode/100 != 2:
 		return answered{}, w.status(o, res, data)
 	}
-	return w.secrets.answered(answered{texts: []string{string(data)}}), nil
+	return answered{texts: []string{string(data)}}, nil
 }
 
 // request returns the request of a call. A value is one segment of a path, or one value of a query,
@@ -147,13 +146,13 @@ func (w *web) transport(ctx context.Context, o *operation, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	message := w.secrets.text(fmt.Sprintf("%s: %s", o.called(), printable.Line(err.Error(), maxLine)))
+	message := fmt.Sprintf("%s: %s", o.called(), printable.Line(err.Error(), maxLine))
 	return target.TransientFailure(result.KindTransport, message, 0)
 }
 
 // status returns the failure of a response outside 2xx.
 func (w *web) status(o *operation, res *http.Response, body []byte) error {
-	message := w.secrets.text(fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine)))
+	message := fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine))
 	f := target.NewFailure(result.KindStatus, message)
 	if retry.Status(res.StatusCode) {
 		after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/printable"
+	"evalctl/internal/redact"
 )
 
 // startWithin is how long an MCP server may take to answer initialize. npx may have to download it.
@@ -28,22 +29,22 @@ type server struct {
 	process *launch.Filter // nil at a URL
 	closing atomic.Bool
 	seen    *seen
-	secrets secrets
+	secrets *redact.Redactor
 }
 
 // dial connects to the MCP server at a URL.
-func dial(ctx context.Context, url, token string, seen *seen, hidden secrets) (*server, error) {
+func dial(ctx context.Context, url, token string, seen *seen, hidden *redact.Redactor) (*server, error) {
 	ctx, cancel := target.TimeLimit(ctx, startWithin)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, url, mcpclient.Options{Token: token})
 	if err != nil {
-		return nil, fmt.Errorf("MCP server at %s: %s", url, hidden.text(err.Error()))
+		return nil, fmt.Errorf("MCP server at %s: %s", url, hidden.Text(err.Error()))
 	}
 	return &server{client: c, seen: seen, secrets: hidden}, nil
 }
 
 // start starts an MCP server and initializes the connection. After an error, no process is left.
-func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, hidden secrets) (*server, error) {
+func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, hidden *redact.Redactor) (*server, error) {
 	d, err := launch.StartFilter(ctx, p.InHome(o.Home), o)
 	if err != nil {
 		return nil, fmt.Errorf("MCP server: %w", err)
@@ -55,8 +56,8 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 	}
 	ictx, cancel := target.TimeLimit(ctx, within)
 	defer cancel()
-	noise := func(line []byte) { seen.line(hidden.text(printable.Line(string(line), maxLine))) }
-	s.client, err = mcpclient.Pipe(ictx, d.In, d.Out, noise)
+	noise := func(line []byte) { seen.line(printable.Line(string(line), maxLine)) }
+	s.client, err = mcpclient.Pipe(ictx, d.In, hidden.Reader(d.Out), noise)
 	if err == nil {
 		return s, nil
 	}
@@ -74,7 +75,10 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 	if text := seen.noiseText(); text != "" {
 		err = fmt.Errorf("%w\n%s", err, text)
 	}
-	return nil, errors.Join(fmt.Errorf("MCP server %s: %s", p.Command[0], hidden.text(err.Error())), left)
+	if withheld := d.Withheld(); withheld != "" {
+		err = fmt.Errorf("%w\nwithheld from it: %s; --daemon-env NAME passes a variable on", err, withheld)
+	}
+	return nil, errors.Join(fmt.Errorf("MCP server %s: %s", p.Command[0], hidden.Text(err.Error())), left)
 }
 
 // deathGrace is how long the end of a process is waited for after a broken connection.
@@ -107,14 +111,14 @@ func (s *server) call(ctx context.Context, o *operation, values map[string]any) 
 	}
 	if f := r.Failure; f != nil {
 		message := fmt.Sprintf("%s reports an error: %s", o.tool,
-			printable.Line(s.secrets.text(strings.Join(slices.DeleteFunc([]string{f.Code, f.Message},
+			printable.Line(s.secrets.Text(strings.Join(slices.DeleteFunc([]string{f.Code, f.Message},
 				func(s string) bool { return s == "" }), ": ")), maxLine))
 		if f.Retryable {
 			return answered{}, target.TransientFailure(result.KindDaemon, message, 0)
 		}
 		return answered{}, target.NewFailure(result.KindDaemon, message)
 	}
-	return s.secrets.answered(answered{structured: r.Structured, texts: r.Texts}), nil
+	return answered{redact.Values(s.secrets, r.Structured), redact.Values(s.secrets, r.Texts)}, nil
 }
 
 // failure returns the failure of a call without a result.
@@ -122,7 +126,7 @@ func (s *server) failure(ctx context.Context, o *operation, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	message := s.secrets.text(fmt.Sprintf("%s: %s", o.tool, printable.Line(err.Error(), maxLine)))
+	message := fmt.Sprintf("%s: %s", o.tool, printable.Line(s.secrets.Text(err.Error()), maxLine))
 	if e, ok := errors.AsType[*mcpclient.Error](err); ok && !e.Aborted {
 		return target.NewFailure(result.KindDaemon, message)
 	}
@@ -132,13 +136,13 @@ func (s *server) failure(ctx context.Context, o *operation, err error) error {
 // alive implements caller.
 func (s *server) alive(ctx context.Context) error {
 	if err := s.ended(0); err != nil {
-		return target.NewFailure(result.KindTransport, printable.Line(s.secrets.text(err.Error()), maxLine))
+		return target.NewFailure(result.KindTransport, printable.Line(s.secrets.Text(err.Error()), maxLine))
 	}
 	if s.process != nil {
 		return nil
 	}
 	if err := s.client.Ping(ctx); err != nil {
-		return target.NewFailure(result.KindTransport, printable.Line(s.secrets.text(err.Error()), maxLine))
+		return target.NewFailure(result.KindTransport, printable.Line(s.secrets.Text(err.Error()), maxLine))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/redact"
 )
 
 // Config says which service is used, and how.
@@ -29,7 +30,7 @@ type Config struct {
 	URL string
 	// Token authenticates requests to an MCP server at a URL. It may be empty.
 	Token string
-	// Env looks up the variables that the headers of a mapping name.
+	// Env looks up the variables that a mapping names.
 	Env       func(string) string
 	UserAgent string
 	// Concurrency is the number of concurrent requests to expect.
@@ -37,6 +38,8 @@ type Config struct {
 
 	Profile launch.Profile
 	Launch  launch.Options // Home and LogPath are required for Profile
+	// Secrets and the token are replaced in what the service replies and writes.
+	Secrets []redact.Secret
 }
 
 // Service is a memory service that a mapping describes. It implements target.Service.
@@ -44,7 +47,7 @@ type Service struct {
 	cfg     Config
 	mapping *Mapping
 	seen    seen
-	secrets secrets
+	secrets *redact.Redactor
 
 	// What an MCP server reports.
 	name, version, protocol string
@@ -71,7 +74,7 @@ func Open(ctx context.Context, c Config) (*Service, error) {
 	if c.Mapping != nil && c.Mapping.Transport == HTTP {
 		return s, s.openHTTP()
 	}
-	s.secrets = newSecrets(c.Token)
+	s.secrets = target.NewRedactor(c.Secrets, c.Token)
 	first, err := s.connect(ctx, "")
 	if err != nil {
 		return nil, err
@@ -144,9 +147,13 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
 	defer cancel()
 	s.name, s.version, s.protocol = one.client.Server()
-	if s.tools, err = one.client.Tools(ctx); err != nil {
-		return fmt.Errorf("list the tools of the MCP server %s: %s", cmp.Or(s.name, s.where()), s.secrets.text(err.Error()))
+	for _, text := range []*string{&s.name, &s.version, &s.protocol} {
+		*text = s.secrets.Text(*text)
 	}
+	if s.tools, err = one.client.Tools(ctx); err != nil {
+		return fmt.Errorf("list the tools of the MCP server %s: %s", cmp.Or(s.name, s.where()), s.secrets.Text(err.Error()))
+	}
+	s.tools = redact.Values(s.secrets, s.tools)
 	names := toolNames(s.tools)
 	if s.mapping == nil {
 		if s.mapping = forServer(s.name, names); s.mapping == nil {

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/daemon/mcpclient"
 	"evalctl/harness/target"
+	"evalctl/internal/redact"
 )
 
 // Server is an MCP server without a mapping.
@@ -29,7 +30,7 @@ type Server struct {
 // it.
 func Examine(ctx context.Context, c Config) (s *Server, err error) {
 	s = &Server{}
-	hidden := newSecrets(c.Token)
+	hidden := target.NewRedactor(c.Secrets, c.Token)
 	if c.URL != "" {
 		s.one, err = dial(ctx, c.URL, c.Token, &s.seen, hidden)
 	} else {
@@ -41,10 +42,12 @@ func Examine(ctx context.Context, c Config) (s *Server, err error) {
 	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
 	defer cancel()
 	s.Name, s.Version, _ = s.one.client.Server()
+	s.Name, s.Version = hidden.Text(s.Name), hidden.Text(s.Version)
 	if s.Tools, err = s.one.client.Tools(ctx); err != nil {
 		_ = s.one.close() // the error says why
-		return nil, fmt.Errorf("list the tools of the MCP server: %w", err)
+		return nil, fmt.Errorf("list the tools of the MCP server: %w", hidden.Error(err))
 	}
+	s.Tools = redact.Values(hidden, s.Tools)
 	return s, nil
 }
 

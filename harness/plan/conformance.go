@@ -36,6 +36,8 @@ type Conformance struct {
 	Options conformance.Options
 	// Keys is the folder with the keys file that was made for the daemon, empty without one.
 	Keys string
+	// Hint is what Targets.Hint says.
+	Hint string
 
 	found   target.Definition // the zero value is a daemon that runs already
 	config  harness.SessionConfig
@@ -45,8 +47,10 @@ type Conformance struct {
 // NewConformance checks how the daemon is started or reached.
 func NewConformance(s ConformanceSpec) (*Conformance, error) {
 	c := &Conformance{Options: s.Options}
+	c.Options.Secrets = s.Targets.Secrets
 	if s.Target == "" {
-		return c, nil
+		c.Options.MCPEnv = s.Targets.values(s.Targets.PassedTo(c.found, nil))
+		return c, CheckPassed(s.Targets.Environ, s.Targets.Passed, "--daemon-env")
 	}
 	var err error
 	if c.found, err = s.Targets.FindOne(s.Target, s.Command, ""); err != nil {
@@ -59,6 +63,8 @@ func NewConformance(s ConformanceSpec) (*Conformance, error) {
 	if c.config, err = s.Targets.Session(c.found, c.Options.Token, s.Port); err != nil {
 		return c, err
 	}
+	c.Options.MCPEnv = s.Targets.values(s.Targets.PassedTo(c.found, nil))
+	c.Hint = s.Targets.Hint(c.found, s.Targets.Env("SVC_LLM_PROVIDER"), c.config.Profile.Passed)
 	c.Options.Endpoint, c.Options.Token = c.found.Endpoint, c.config.Token
 	if c.found.Endpoint != "" {
 		return c, nil

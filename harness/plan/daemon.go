@@ -46,6 +46,8 @@ type Plan struct {
 	Found target.Definition
 	// Session is how the daemon is started or reached.
 	Session harness.SessionConfig
+	// Hint is what Targets.Hint says.
+	Hint string
 	dataset.Input
 
 	env    func(string) string // of the daemon
@@ -88,7 +90,11 @@ func NewSweep(s Spec, load func(dataset.Spec) (dataset.Input, error)) (*Plan, er
 	if err != nil {
 		return nil, err
 	}
+	if p.Session.Endpoint == "" {
+		p.Hint = s.Targets.Hint(p.Found, s.Targets.Env("SVC_LLM_PROVIDER"), p.Session.Profile.Passed)
+	}
 	if p.Found.Own {
+		p.Hint = s.Targets.Hint(p.Found, llm.ProviderFake, p.Session.Profile.Passed)
 		p.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, p.Found.Profile.Env...)
 	}
 	if mode := p.Found.Settings.Mode; mode != "" {

@@ -1,56 +1,128 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"evalctl/harness/launch"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
+	"evalctl/internal/environ"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
 )
 
-// Withhold says which variables of environ, a list of NAME=VALUE, are kept back from a started
-// daemon, because it could spend money with them. passed are the names that the user passes on, and
-// needed those that evalctl's configuration of the daemon requires.
-func Withhold(environ, passed, needed []string) (*result.DaemonEnv, error) {
-	if err := checkSet(environ, passed, "--daemon-env"); err != nil {
-		return nil, err
+// TokenVariable has the token between evalctl and the daemon, which is no provider's. With an
+// ending, it has those of other tenants and roles.
+const TokenVariable = "SVC_TOKEN"
+
+// The variables with which the tools of model providers are configured.
+const (
+	openAIKey = "OPENAI_API_KEY"
+	openAIURL = "OPENAI_BASE_URL"
+	ollamaURL = "OLLAMA_HOST"
+	embedKey  = "SVC_EMBED_API_KEY"
+	rerankKey = "SVC_RERANK_API_KEY"
+)
+
+// Free reports whether a variable costs nothing although it looks like a credential: the token for the
+// daemon, and the address of an ollama.
+func Free(name string) bool { return name == TokenVariable || name == ollamaURL }
+
+// Metered are the variables that a replay sets for its daemons, so that what they spend is counted.
+var Metered = []string{openAIKey, openAIURL, embedKey, "SVC_EMBED_BASE_URL"}
+
+// ours are the beginnings of the variables that configure evalctl and not a daemon.
+var ours = []string{"SVC_EVAL_", "SVC_SDK_", "SVC_TOKEN_", "SVC_QUEUE", "SVC_RESULT_KEY", "SVC_CACHE_DIR"}
+
+// PassedTo returns the names of the variables that what is started for a target gets besides those
+// that every program gets: what the user passes on, and for a daemon of the protocol what configures
+// it. needed are further names that its models need.
+func (t Targets) PassedTo(d target.Definition, needed []string) []string {
+	names := slices.Clone(t.Passed)
+	if d.Foreign() {
+		return names
 	}
+	store := Environment(t.Env, d)("SVC_STORE")
+	for _, variable := range t.Environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if slices.Contains(names, name) {
+			continue
+		}
+		if configures(name) || slices.Contains(needed, name) || postgres.IsURL(store) && isPostgres(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// values returns the variables with these names, NAME=VALUE.
+func (t Targets) values(names []string) (env []string) {
+	for _, variable := range t.Environ {
+		if name, _, _ := strings.Cut(variable, "="); slices.Contains(names, name) {
+			env = append(env, variable)
+		}
+	}
+	return env
+}
+
+// configures reports whether a variable configures a daemon of the protocol and is not a key.
+func configures(name string) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return name == TokenVariable ||
+		begins("SVC_") && !slices.ContainsFunc(ours, begins) && !environ.LooksSecret(name) && !strings.HasSuffix(name, "_PASSPHRASE")
+}
+
+// isPostgres reports whether a variable says where a database in PostgreSQL is. A password must be
+// named.
+func isPostgres(name string) bool {
+	return strings.HasPrefix(name, "PG") && !strings.HasPrefix(name, "PGPASSWORD")
+}
+
+// ModelVariables returns the variables that the models of a daemon need in whose environment env
+// looks up variables: the addresses of their providers, and keys that are for daemons only. provider
+// is that of its completions. The key of a provider must be named by the user.
+func ModelVariables(env func(string) string, provider string) (names []string) {
+	embedding := env("SVC_EMBED_PROVIDER")
+	for _, p := range []string{provider, embedding} {
+		switch p {
+		case llm.ProviderOpenAI:
+			names = append(names, openAIURL)
+		case llm.ProviderOllama:
+			names = append(names, ollamaURL)
+		}
+	}
+	if embedding != "" {
+		names = append(names, embedKey)
+	}
+	if env("SVC_RERANK_PROVIDER") == llm.RerankHTTP {
+		names = append(names, rerankKey)
+	}
+	return names
+}
+
+// DaemonEnv returns what a result has of the environment of what is started for a target.
+func (t Targets) DaemonEnv(passed []string) *result.DaemonEnv {
 	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}}
-	for _, variable := range environ {
+	for _, variable := range t.Environ {
 		name, value, _ := strings.Cut(variable, "=")
+		secret := environ.LooksSecret(name) || strings.HasPrefix(name, TokenVariable+"_")
 		switch {
-		case value == "": // which says nothing
-		case name == TokenVariable || !launch.LooksSecret(name) && !strings.HasPrefix(name, TokenVariable+"_"):
-		case slices.Contains(OllamaVariables, name) && slices.Contains(needed, name): // which costs nothing
-		case slices.Contains(passed, name), slices.Contains(needed, name):
+		case value == "", name == TokenVariable && !slices.Contains(t.Passed, name):
+		case slices.Contains(t.Passed, name), secret && slices.Contains(passed, name) && !Free(name):
 			env.Passed = append(env.Passed, name)
-		default:
+		case secret && !slices.Contains(passed, name):
 			env.Withheld = append(env.Withheld, name)
 		}
 	}
 	slices.Sort(env.Withheld)
 	slices.Sort(env.Passed)
-	return env, nil
+	return env
 }
 
-// WithholdFromScorer returns the variables of environ that are kept back from a scorer of the user's
-// own: those of credentials and providers, and tokens of daemons. passed are the names that the user
-// passes on.
-func WithholdFromScorer(environ, passed []string) (withheld []string, err error) {
-	for _, variable := range environ {
-		name, _, _ := strings.Cut(variable, "=")
-		secret := launch.LooksSecret(name) || name == TokenVariable || strings.HasPrefix(name, TokenVariable+"_")
-		if secret && !slices.Contains(passed, name) {
-			withheld = append(withheld, name)
-		}
-	}
-	return withheld, checkSet(environ, passed, "--scorer-env")
-}
-
-// checkSet returns an error for a variable that the flag passes on and that is not set.
-func checkSet(environ, passed []string, flag string) error {
+// CheckPassed returns an error for a variable that a flag passes on and that is not set.
+func CheckPassed(environ, passed []string, flag string) error {
 	for _, name := range passed {
 		if !slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
 			return fmt.Errorf("%s %s: the variable is not set", flag, name)
@@ -59,27 +131,33 @@ func checkSet(environ, passed []string, flag string) error {
 	return nil
 }
 
-// TokenVariable has the token between evalctl and the daemon, which is no provider's. With an
-// ending, it has those of other tenants and roles.
-const TokenVariable = "SVC_TOKEN"
-
-// The variables with which the tools of model providers are configured.
-var (
-	OpenAIVariables = []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"}
-	OllamaVariables = []string{"OLLAMA_HOST"}
-	EmbedVariables  = []string{"SVC_EMBED_API_KEY", "SVC_EMBED_BASE_URL"}
-	RerankVariables = []string{"SVC_RERANK_API_KEY", "SVC_RERANK_BASE_URL"}
-)
-
-// ProviderVariables returns the variables that the models of these providers need.
-func ProviderVariables(providers ...string) (names []string) {
-	for _, p := range providers {
-		switch p {
-		case llm.ProviderOpenAI:
-			names = append(names, OpenAIVariables...)
-		case llm.ProviderOllama:
-			names = append(names, OllamaVariables...)
-		}
+// missingKey returns the name of the key that a started daemon needs for completions of a provider,
+// and does not get although it is set, "" for none. passed are the variables that it gets.
+func (t Targets) missingKey(d target.Definition, provider string, passed []string) string {
+	_, set := assigned(d.Profile.Env, openAIKey)
+	if d.Endpoint != "" || d.Foreign() || provider != llm.ProviderOpenAI || set || t.Env(openAIKey) == "" || slices.Contains(passed, openAIKey) {
+		return ""
 	}
-	return names
+	return openAIKey
+}
+
+// Hint says which key the daemon of a target is likely to need and does not get, "" for none.
+// provider is that of its completions.
+func (t Targets) Hint(d target.Definition, provider string, passed []string) string {
+	name := cmp.Or(t.missingKey(d, provider, passed), t.missingEmbedKey(d, passed))
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is set, and the daemon does not get it: started programs get no key that is not named. "+
+		"If the daemon needs it, add --daemon-env %[1]s", name)
+}
+
+// missingEmbedKey is missingKey for embeddings. A key of their own takes precedence, and the key of
+// completions is sent to their server only.
+func (t Targets) missingEmbedKey(d target.Definition, passed []string) string {
+	env := Environment(t.Env, d)
+	if base := env("SVC_EMBED_BASE_URL"); env(embedKey) != "" || base != "" && base != env(openAIURL) {
+		return ""
+	}
+	return t.missingKey(d, env("SVC_EMBED_PROVIDER"), passed)
 }

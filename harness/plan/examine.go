@@ -36,12 +36,13 @@ func (t Targets) FindServer(given, token string) (config harness.SessionConfig, 
 // server that is started has its data below home, an empty folder. What the server says and what
 // was called is written to shown, as it came from the server.
 func ProposeMapping(ctx context.Context, config harness.SessionConfig, home string, shown io.Writer) (_ []byte, err error) {
+	config.Launch.Secrets = config.Secrets
 	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
 	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
 		return nil, err
 	}
 	s, err := mapping.Examine(ctx, mapping.Config{
-		URL: config.Endpoint, Token: config.Token, Profile: config.Profile, Launch: config.Launch,
+		URL: config.Endpoint, Token: config.Token, Profile: config.Profile, Launch: config.Launch, Secrets: config.Secrets,
 	})
 	if err != nil {
 		return nil, err

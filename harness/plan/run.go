@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -34,10 +33,6 @@ type RunSpec struct {
 	ExactCase bool
 	External  *result.ExternalScorer // nil unless the scorer is a program or a service
 
-	// Environ is the environment of this process, NAME=VALUE. Passed are the names of the variables
-	// that a started daemon gets although it could spend money with them.
-	Environ, Passed []string
-
 	// Gate has the floors and allowances.
 	Gate        result.Settings
 	MaxFailures int
@@ -59,7 +54,7 @@ const SameMode = "same"
 type Run struct {
 	*Plan
 	RunSpec
-	// DaemonEnv is nil if a started daemon gets all variables.
+	// DaemonEnv is nil unless the daemon is started.
 	DaemonEnv *result.DaemonEnv
 	// Baseline is nil for a run without one.
 	Baseline *Baseline
@@ -85,7 +80,7 @@ func NewRun(of Spec, s RunSpec) (*Run, error) {
 	if r.RequireMode == SameMode {
 		r.RequireMode = r.Mode
 	}
-	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkAbilities} {
+	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkAbilities, r.checkKey} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -106,10 +101,11 @@ func (r *Run) planReader() (err error) {
 	if provider == r.reader.Provider && r.reader.Name != "" {
 		env = append(env, "SVC_LLM_MODEL="+r.reader.Name)
 	}
-	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)
-	if err := r.withhold(provider); err != nil {
-		return err
+	if r.Found.Foreign() {
+		env = nil
 	}
+	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)
+	r.passVariables(provider)
 	// Other daemons than this program's own may interpret their environment differently.
 	if r.reader.Provider == "" || !r.Found.Own || !r.reads() {
 		return nil
@@ -131,29 +127,23 @@ func (r *Run) startedReader() string {
 	return r.reader.Provider
 }
 
-// withhold keeps credentials back under a cap. The daemon's own models are not under the cap, which
-// is the judge's, so what they are configured with is passed on.
-func (r *Run) withhold(reader string) (err error) {
-	switch {
-	case r.Found.Endpoint != "":
-		return nil
-	case r.Cap == nil && len(r.Passed) > 0:
-		return errors.New("--daemon-env has no effect without a cap, because the daemon gets all variables then; " +
-			"leave it out, or give --max-cost-usd")
-	case r.Cap == nil:
-		return nil
+// passVariables says which variables a started daemon gets. reader is the provider of its reader.
+func (r *Run) passVariables(reader string) {
+	if r.Found.Endpoint != "" {
+		return
 	}
-	needed := ProviderVariables(reader, r.env("SVC_EMBED_PROVIDER"))
-	if r.env("SVC_EMBED_PROVIDER") != "" {
-		needed = append(needed, EmbedVariables...)
+	passed := r.Targets.PassedTo(r.Found, ModelVariables(r.env, reader))
+	r.Session.Profile.Passed, r.DaemonEnv = passed, r.Targets.DaemonEnv(passed)
+	r.Hint = r.Targets.Hint(r.Found, reader, passed)
+}
+
+// checkKey returns an error if a daemon of this program does not get the key that it needs. Other
+// daemons may have it from elsewhere.
+func (r *Run) checkKey() error {
+	if r.Found.Own && r.Hint != "" {
+		return fmt.Errorf("target %s: %s", r.Found.Name, r.Hint)
 	}
-	if r.env("SVC_RERANK_PROVIDER") != "" {
-		needed = append(needed, RerankVariables...)
-	}
-	if r.DaemonEnv, err = Withhold(r.Environ, r.Passed, needed); err == nil {
-		r.Session.Profile.Withheld = r.DaemonEnv.Withheld
-	}
-	return err
+	return nil
 }
 
 // planInput reads the questions and documents, for the judge if every question needs it.

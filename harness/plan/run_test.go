@@ -48,7 +48,7 @@ func TestNewRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.RequireMode != "bm25" || r.Dir != "kept/2026-01-31" || r.Judging != nil || r.DaemonEnv != nil {
+	if r.RequireMode != "bm25" || r.Dir != "kept/2026-01-31" || r.Judging != nil || r.DaemonEnv.Text() != "" {
 		t.Errorf("mode %q, folder %q, %v, %v", r.RequireMode, r.Dir, r.Judging, r.DaemonEnv)
 	}
 	id := r.Identity(result.StartedDaemon([]string{"evalctl", "serve"}))
@@ -57,29 +57,36 @@ func TestNewRun(t *testing.T) {
 	}
 }
 
-// TestNewRunKeepsCredentialsBack: only a run with a cap does, and it passes on what the daemon's own
-// models need.
-func TestNewRunKeepsCredentialsBack(t *testing.T) {
+// TestNewRunKeepsKeysBack: a started daemon gets the address of its provider, and a key only if it is
+// named.
+func TestNewRunKeepsKeysBack(t *testing.T) {
 	of, s := specs(t)
-	s.Environ, s.Cap, s.Reader = []string{"OPENAI_API_KEY=k", "VENDOR_API_KEY=k"}, new(llm.USD), "openai/m"
+	s.Reader = "openai/m"
+	of.Targets.Environ = []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://h", "VENDOR_API_KEY=k"}
 	of.Targets.Env = func(name string) string {
-		if name == "OPENAI_API_KEY" {
-			return "k"
+		for _, v := range of.Targets.Environ {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
 		}
 		return ""
 	}
+	if _, err := NewRun(of, s); err == nil || !strings.Contains(err.Error(), "add --daemon-env OPENAI_API_KEY") {
+		t.Errorf("without its key: %v", err)
+	}
+	of.Targets.Passed = []string{"OPENAI_API_KEY"}
 	r, err := NewRun(of, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(r.Session.Profile.Withheld, " "); got != "VENDOR_API_KEY" {
+	if got := strings.Join(r.Session.Profile.Passed, " "); got != "OPENAI_API_KEY OPENAI_BASE_URL" {
+		t.Errorf("passed %q", got)
+	}
+	if got := strings.Join(r.DaemonEnv.Withheld, " "); got != "VENDOR_API_KEY" {
 		t.Errorf("withheld %q", got)
 	}
 	if got := strings.Join(r.Session.Profile.Env, " "); got != "SVC_LLM_PROVIDER=openai SVC_LLM_MODEL=m" {
 		t.Errorf("the daemon gets %q", got)
-	}
-	if got := r.PaidModels(); len(got) != 1 || got[0] != "m" {
-		t.Errorf("paid models %q", got)
 	}
 }
 
@@ -92,7 +99,7 @@ func TestNewRunRejects(t *testing.T) {
 		"the judge needs a model: give --model or --judge":     func(_ *Spec, s *RunSpec) { s.Scorer = judge },
 		`SVC_LLM_PROVIDER "x": must be openai, ollama or fake`: func(_ *Spec, s *RunSpec) { s.Provider = "x" },
 		"reader: ": func(_ *Spec, s *RunSpec) { s.Reader = "openai/m" },
-		"--daemon-env has no effect without a cap":              func(_ *Spec, s *RunSpec) { s.Passed = []string{"A_KEY"} },
+		"--daemon-env A_KEY: the variable is not set":           func(of *Spec, _ *RunSpec) { of.Targets.Passed = []string{"A_KEY"} },
 		"--floor-tag y: no question has this tag; the tags are": func(_ *Spec, s *RunSpec) { s.Gate.TagFloors = map[string]float64{"y": 1} },
 		"--baseline: ": func(_ *Spec, s *RunSpec) { s.Baseline = "none.json" },
 		"--ids: ":      func(of *Spec, _ *RunSpec) { of.Criteria.IDs = []string{"@none"} },

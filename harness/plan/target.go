@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/mapping"
 	"evalctl/harness/target"
+	"evalctl/internal/redact"
 )
 
 // Targets finds targets and says how they are reached.
@@ -19,6 +20,11 @@ type Targets struct {
 	target.Registry
 	// UserAgent is sent to daemons.
 	UserAgent string
+	// Environ is the environment of this process, NAME=VALUE, and Passed are the names of the variables
+	// that the user passes on to what is started.
+	Environ, Passed []string
+	// Secrets are replaced in what a target sends and writes.
+	Secrets []redact.Secret
 }
 
 // FindOne returns the target that given names. command and endpoint, if they are not empty, define it.
@@ -73,14 +79,22 @@ func (t Targets) Session(d target.Definition, token string, port int) (config ha
 	if own := t.Env(target.Variable(d.Name, "TOKEN")); own != "" {
 		token = own
 	}
-	config = harness.SessionConfig{Endpoint: d.Endpoint, Token: token, UserAgent: t.UserAgent}
+	config = harness.SessionConfig{Endpoint: d.Endpoint, Token: token, UserAgent: t.UserAgent, Secrets: t.Secrets}
 	if config.Foreign, err = t.foreign(d); err != nil {
 		return config, err
 	}
-	if d.Endpoint != "" {
+	switch {
+	case d.Endpoint != "" && len(t.Passed) > 0:
+		return config, fmt.Errorf("--daemon-env is for a daemon that is started; the one of %s has its own environment", d.Name)
+	case d.Endpoint != "":
 		return config, nil
 	}
+	if err := CheckPassed(t.Environ, t.Passed, "--daemon-env"); err != nil {
+		return config, err
+	}
 	config.Profile = d.Profile
+	env := Environment(t.Env, d)
+	config.Profile.Passed = t.PassedTo(d, ModelVariables(env, env("SVC_LLM_PROVIDER")))
 	config.Launch = launch.Options{Port: port, Watchdog: []string{t.Self, "watchdog"}}
 	if d.Own {
 		config.Command = ownCommand

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
+	"evalctl/internal/redact"
 	"evalctl/scorer"
 )
 
@@ -35,6 +36,8 @@ type Spec struct {
 	Tool     result.ToolID
 	// OpenJudge plans the judge. It is called if some question needs one.
 	OpenJudge func() (*judging.Plan, error)
+	// Secrets are replaced in answers and grades.
+	Secrets []redact.Secret
 }
 
 // Rescoring is a rescoring that has been checked and not started.
@@ -50,6 +53,7 @@ type Rescoring struct {
 
 	kind    scorer.Kind
 	options scorer.Options
+	secrets []redact.Secret
 }
 
 // Plan reads the file and checks that its answers can be scored.
@@ -61,6 +65,7 @@ func Plan(s Spec) (*Rescoring, error) {
 	name := strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File)) + ".rescored"
 	r := &Rescoring{
 		Stored: stored, Dir: filepath.Dir(s.File), Name: name, Identity: stored.Result.Identity, kind: s.Scorer,
+		secrets: s.Secrets,
 	}
 	r.options = scorer.Options{TopK: max(1, r.Identity.TopK), ExactCase: s.ExactCase}
 	was := &r.Identity
@@ -216,6 +221,7 @@ func (r *Rescoring) Run(
 	settings.DaemonEnv = was.Settings.DaemonEnv
 	config := harness.Config{
 		Subject: harness.Subject{Records: r.Stored}, TopK: r.options.TopK, Dataset: r.Data, Concurrency: settings.Concurrency, Observer: o,
+		Secrets: r.secrets,
 		Notes: harness.Notes{
 			Brains: was.Brains, CapUSD: limit, Settings: settings,
 			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Imported: was.Imported, Mapped: was.Mapped,

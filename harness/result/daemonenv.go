@@ -1,14 +1,25 @@
 package result
 
-import "strings"
+import (
+	"slices"
+	"strings"
 
-// DaemonEnv names the variables of evalctl's environment that look like a credential or a
-// provider's address: those that a started daemon did not get, and those that it got. Their values
-// are nowhere. The address of an ollama that evalctl configured the daemon with is in neither list,
-// because its models cost nothing.
+	"evalctl/internal/environ"
+)
+
+// DaemonEnv names variables of evalctl's environment that a started daemon got or did not get,
+// besides those that every program gets. Their values are nowhere.
 type DaemonEnv struct {
+	// Withheld are those that look like a credential or a provider's address and that it did not get.
 	Withheld []string `json:"withheld"`
-	Passed   []string `json:"passed"`
+	// Passed are those that the user named, and the addresses and keys that its models need. The
+	// address of an ollama is in neither list, because its models cost nothing.
+	Passed []string `json:"passed"`
+}
+
+// Paying returns the passed variables with which a daemon may spend money.
+func (e *DaemonEnv) Paying() []string {
+	return slices.DeleteFunc(slices.Clone(e.Passed), func(name string) bool { return !environ.LooksSecret(name) })
 }
 
 // Text says in one line what was passed on and withheld, "" if nothing was.
@@ -17,8 +28,13 @@ func (e *DaemonEnv) Text() string {
 		return ""
 	}
 	var parts []string
-	if len(e.Passed) > 0 {
-		parts = append(parts, "passed on "+strings.Join(e.Passed, ", ")+" (no cap limits what the daemon pays with it)")
+	paying := e.Paying()
+	if len(paying) > 0 {
+		parts = append(parts, "passed on "+strings.Join(paying, ", ")+" (no cap limits what the daemon pays with it)")
+	}
+	others := slices.DeleteFunc(slices.Clone(e.Passed), func(name string) bool { return slices.Contains(paying, name) })
+	if len(others) > 0 {
+		parts = append(parts, "passed on "+strings.Join(others, ", "))
 	}
 	if len(e.Withheld) > 0 {
 		parts = append(parts, "withheld "+strings.Join(e.Withheld, ", "))

@@ -45,8 +45,8 @@ func TimeLimit(ctx context.Context, within time.Duration) (context.Context, cont
 	return context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", ErrNoAnswer, within))
 }
 
-// Endpoint is a daemon's HTTP API. It is safe for concurrent use. If a daemon sends the token back,
-// for example in an error, it is replaced by [token].
+// Endpoint is a daemon's HTTP API. It is safe for concurrent use. If a daemon sends the token or
+// another secret back, for example in an error, it is replaced by its name, such as [token].
 type Endpoint struct {
 	base     string
 	token    string
@@ -57,8 +57,9 @@ type Endpoint struct {
 }
 
 // NewEndpoint returns the API at baseURL, which must be http or https, without credentials, query
-// and fragment. token may be empty. conns is the number of concurrent requests to expect.
-func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error) {
+// and fragment. token may be empty. conns is the number of concurrent requests to expect. secrets are
+// replaced in what the daemon sends, as the token is.
+func NewEndpoint(baseURL, token, userAgent string, conns int, secrets ...redact.Secret) (*Endpoint, error) {
 	base, err := httpclient.ParseBaseURL(baseURL)
 	if err != nil {
 		return nil, fmt.Errorf("endpoint %w", err)
@@ -66,7 +67,7 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, MinConns)
 	tr.DisableCompression = true
-	return (&Endpoint{base: base, token: token, redactor: NewRedactor(token), agent: userAgent}).Through(tr), nil
+	return (&Endpoint{base: base, token: token, redactor: NewRedactor(secrets, token), agent: userAgent}).Through(tr), nil
 }
 
 // Through returns an endpoint that is e but sends its requests through another transport, which
@@ -74,7 +75,7 @@ func NewEndpoint(baseURL, token, userAgent string, conns int) (*Endpoint, error)
 func (e *Endpoint) Through(t http.RoundTripper) *Endpoint {
 	return &Endpoint{
 		base: e.base, token: e.token, redactor: e.redactor, agent: e.agent,
-		http: &http.Client{Transport: &redactingTransport{t, e.redactor}, CheckRedirect: httpclient.NoRedirect},
+		http: &http.Client{Transport: e.redactor.Transport(t), CheckRedirect: httpclient.NoRedirect},
 	}
 }
 

@@ -85,7 +85,7 @@ func TestTokenIsRedacted(t *testing.T) {
 			}
 		})
 	}
-	if got := NewRedactor("short").Text("a short answer"); got != "a short answer" {
+	if got := NewRedactor(nil, "short").Text("a short answer"); got != "a short answer" {
 		t.Errorf("got %q", got)
 	}
 }

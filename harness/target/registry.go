@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
+	"evalctl/internal/environ"
 )
 
 // SDKs are the names that need no definition: go is this program's own daemon, and ts and py are
@@ -302,7 +303,7 @@ func assignments(words []string) (assigned, rest []string, err error) {
 		switch {
 		case m == nil:
 			return assigned, words[i:], nil
-		case launch.LooksSecret(m[1]):
+		case environ.LooksSecret(m[1]):
 			return nil, nil, fmt.Errorf("%s looks like a secret, which other users can read on a command line: "+
 				"set it in the environment", m[1])
 		}

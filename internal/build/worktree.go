@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"evalctl/internal/environ"
 )
 
 // gitTimeout limits the duration of one git command.
@@ -92,13 +94,10 @@ func git(dir string, args ...string) (out string, ok bool) {
 	}, args...)...)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") { // in a hook, GIT_DIR may name another work tree
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	// Missing objects of a partial clone are not fetched, because fetching may run ssh.
-	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	// There is no GIT_DIR, which in a hook may name another work tree. Missing objects of a partial
+	// clone are not fetched, because fetching may run ssh.
+	cmd.Env = environ.Of(os.Environ(), nil,
+		[]string{"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"})
 	b, err := cmd.Output()
 	return strings.TrimSuffix(string(b), "\n"), err == nil
 }

@@ -263,15 +263,17 @@ func TestVersionCommit(t *testing.T) {
 func copyPackage(t *testing.T, to string) {
 	t.Helper()
 	put(t, to, "go.mod", "module evalctl\n\ngo 1.26\n")
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	for _, of := range []string{"build", "environ", "redact"} { // the others are what it imports
+		files, err := filepath.Glob(filepath.Join("..", of, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, to, "internal/build/"+file, string(text))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, to, filepath.Join("internal", of, filepath.Base(file)), string(text))
+		}
 	}
 }

@@ -66,7 +66,8 @@ func (c *call) overrun(u llm.Usage) string {
 }
 
 // parse checks a request and adds what it lacks: model unless it names one, that a stream ends with
-// its usage, and under a cap that the output has a limit. Everything else is sent as it came.
+// its usage, and under a cap that the output has a limit and that nothing else may cost more.
+// Everything else is sent as it came.
 func parse(path string, body []byte, model string, capped bool) (*call, error) {
 	fields, err := topLevel(body)
 	if err != nil {
@@ -77,16 +78,16 @@ func parse(path string, body []byte, model string, capped bool) (*call, error) {
 	if err := c.nameModel(fields, model, add); err != nil {
 		return nil, err
 	}
+	if capped {
+		if err := bounded(path, bytes.TrimSpace(body)); err != nil {
+			return nil, err
+		}
+	}
 	if path == embeddings {
 		return c, c.edit(fields, add)
 	}
 	if given(fields, "stream") && json.Unmarshal(fields["stream"], &c.stream) != nil {
 		return nil, refuse(http.StatusBadRequest, "bad_request", `"stream" is not true or false`)
-	}
-	if capped {
-		if err := bounded(fields); err != nil {
-			return nil, err
-		}
 	}
 	if err := c.limitOutput(fields, capped, add); err != nil {
 		return nil, err
@@ -155,38 +156,6 @@ func topLevel(body []byte) (map[string]json.RawMessage, error) {
 func given(fields map[string]json.RawMessage, name string) bool {
 	value, ok := fields[name]
 	return ok && string(value) != "null"
-}
-
-// bounded rejects what costs more than the tokens of the text sent and returned.
-func bounded(fields map[string]json.RawMessage) error {
-	for _, name := range []string{"web_search_options", "prediction", "audio"} {
-		if given(fields, name) {
-			return fmt.Errorf("%w: a cap cannot allow %q", errUnbounded, name)
-		}
-	}
-	var tier string
-	if given(fields, "service_tier") && (json.Unmarshal(fields["service_tier"], &tier) != nil || tier == "priority") {
-		return fmt.Errorf(`%w: a cap cannot allow "service_tier" %s`, errUnbounded, fields["service_tier"])
-	}
-	var messages []struct{ Content json.RawMessage }
-	if err := json.Unmarshal(fields["messages"], &messages); err != nil {
-		return refuse(http.StatusBadRequest, "bad_request", `"messages" is not a list of messages: %v`, err)
-	}
-	for _, m := range messages {
-		var parts []struct{ Type string }
-		if len(m.Content) == 0 || m.Content[0] != '[' {
-			continue
-		}
-		if err := json.Unmarshal(m.Content, &parts); err != nil {
-			return refuse(http.StatusBadRequest, "bad_request", `"content" is not a list of parts: %v`, err)
-		}
-		for _, p := range parts {
-			if p.Type != "text" && p.Type != "refusal" {
-				return fmt.Errorf("%w: a cap cannot allow content of type %q, only text", errUnbounded, p.Type)
-			}
-		}
-	}
-	return nil
 }
 
 // limitOutput sets outputTokens, and under a cap adds the limit if the request has none.

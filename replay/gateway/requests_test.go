@@ -50,11 +50,11 @@ func TestBaseURLs(t *testing.T) {
 		"/v1/embeddings", "/v1/v1/embeddings", "/embeddings",
 	}
 	for _, path := range paths {
-		model, want := "m", "/v1/chat/completions"
+		request, want := `{"model":"m","max_tokens":1,"messages":[]}`, "/v1/chat/completions"
 		if strings.Contains(path, "embeddings") {
-			model, want = "e", "/v1/embeddings"
+			request, want = `{"model":"e","input":"a"}`, "/v1/embeddings"
 		}
-		res, body := r.raw("POST", path, `{"model":"`+model+`","max_tokens":1,"input":"a","messages":[]}`)
+		res, body := r.raw("POST", path, request)
 		if res.StatusCode != 200 {
 			t.Errorf("%s: %s %s", path, res.Status, body)
 			continue

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/figure"
+	"evalctl/internal/redact"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -36,6 +37,8 @@ type Spec struct {
 	System string
 	// Dataset has the questions, nil for those in the files.
 	Dataset *source.Benchmark
+	// Secrets are replaced in the answers.
+	Secrets []redact.Secret
 }
 
 // Import is answers with their questions.
@@ -46,13 +49,14 @@ type Import struct {
 	Records []result.Record
 	Data    dataset.Dataset
 
+	secrets []redact.Secret
 	matcher *matcher
 	answers map[int]*answer // by question
 }
 
 // Read reads the files. Errors name the file, and the place in it.
 func Read(s Spec) (*Import, error) {
-	im := &Import{answers: map[int]*answer{}, Report: result.Imported{
+	im := &Import{secrets: s.Secrets, answers: map[int]*answer{}, Report: result.Imported{
 		MatchedBy: map[string]int{}, Conversations: map[string]string{}, Files: []result.ImportedFile{},
 		Unmatched: []result.Unmatched{}, Unanswered: []string{}, GoldDiffers: []result.GoldDiffers{},
 	}}

@@ -23,6 +23,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(bytes.Replace(sample, []byte(`"id":4`), []byte(`"id":9223372036854775807`), 1))
 	f.Add(bytes.Replace(sample, []byte(`"usd":0.0000003`), []byte(`"usd":9223372036`), 1))
 	f.Add([]byte("{}\n"))
+	f.Add(unlinked(sample))
 	path := filepath.Join(f.TempDir(), "fuzz.ledger")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/chain"
 	"evalctl/internal/llm"
 	"evalctl/internal/lockfile"
 )
@@ -45,6 +46,7 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	end    int64
+	chain  chain.Chain // of the lines up to end
 	lastID int64
 	open   map[int64]line // reservations without an outcome
 	sums   map[account]*sum
@@ -75,7 +77,7 @@ func Create(path string, options json.RawMessage, started time.Time, limit *llm.
 
 // Open reads the ledger of a replay that did not finish. Requests whose outcome is missing are
 // counted in full. A last line that was cut short is dropped; any other damage is an error with
-// file:line, and the file is not changed. The error wraps ErrBusy if another process owns the
+// file:line, also a line that was changed, removed or moved, and the file is not changed. The error wraps ErrBusy if another process owns the
 // ledger.
 func Open(path string) (*Ledger, error) {
 	l, err := openFile(path, os.O_RDWR)
@@ -113,6 +115,14 @@ func (l *Ledger) Cap() *llm.USD {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.start.Cap
+}
+
+// Unchained reports whether the lines are not linked, because an older version began the ledger. A
+// change of such a file is not noticed.
+func (l *Ledger) Unchained() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.chain.Plain()
 }
 
 // SetCap replaces the cap that a resumed replay began with. It must be called before any request. A

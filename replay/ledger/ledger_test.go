@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,17 +46,17 @@ func TestFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"kind":"replay","version":1,"started_at":"2026-11-22T01:02:03Z","cap_usd":2.00,"options":{"seed":7}}
-{"kind":"reserve","id":1,"phase":"ingest","arm":"go","model":"gpt-4o","usd":0.0000005}
-{"kind":"settle","id":1,"phase":"ingest","arm":"go","model":"gpt-4o","usd":0.0000001,"input_tokens":100,"output_tokens":200}
-{"kind":"reserve","id":2,"phase":"actor","arm":"ts","model":"gpt-4o","usd":0.0000003}
-{"kind":"settle","id":2,"phase":"actor","arm":"ts","model":"gpt-4o","usd":0.0000003,"lost_usd":0.0000003}
-{"kind":"reserve","id":3,"phase":"judge","arm":"ts","model":"gpt-4o","usd":0.0000003}
-{"kind":"settle","id":3,"phase":"judge","arm":"ts","model":"gpt-4o","usd":0.00,"rejected":true}
-{"kind":"settle","phase":"embed","arm":"go","model":"gpt-4o","usd":0.00,"input_tokens":9,"estimated":true,"unpriced":true}
-{"kind":"hit","phase":"judge","arm":"ts","model":"gpt-4o","usd":0.00000004,"reply":"01000000000000000000000000000000"}
-{"kind":"miss","phase":"judge","arm":"go","model":"gpt-4o","usd":0.00,"reply":"02000000000000000000000000000000"}
-{"kind":"reserve","id":4,"phase":"actor","arm":"go","model":"gpt-4o","usd":0.00000007}
+	want := `{"chain":"65b652b2ef0d63ed41c2e33e0dc21dfe","kind":"replay","version":1,"started_at":"2026-11-22T01:02:03Z","cap_usd":2.00,"options":{"seed":7}}
+{"chain":"ae18bd7f8cf14759433a5b43cf400658","kind":"reserve","id":1,"phase":"ingest","arm":"go","model":"gpt-4o","usd":0.0000005}
+{"chain":"7e7268d9702e10c31a20197d04544561","kind":"settle","id":1,"phase":"ingest","arm":"go","model":"gpt-4o","usd":0.0000001,"input_tokens":100,"output_tokens":200}
+{"chain":"613c0dbcfde953648aeb50dce703301b","kind":"reserve","id":2,"phase":"actor","arm":"ts","model":"gpt-4o","usd":0.0000003}
+{"chain":"bf7027b85b914145d849ad6344676b0a","kind":"settle","id":2,"phase":"actor","arm":"ts","model":"gpt-4o","usd":0.0000003,"lost_usd":0.0000003}
+{"chain":"b925d272ee7ae3a6cf6c8a2933825141","kind":"reserve","id":3,"phase":"judge","arm":"ts","model":"gpt-4o","usd":0.0000003}
+{"chain":"1225c3b04900d73366010ee3cbac7706","kind":"settle","id":3,"phase":"judge","arm":"ts","model":"gpt-4o","usd":0.00,"rejected":true}
+{"chain":"979b10f0234df88346064930f1f81f52","kind":"settle","phase":"embed","arm":"go","model":"gpt-4o","usd":0.00,"input_tokens":9,"estimated":true,"unpriced":true}
+{"chain":"d922962a4ef1932dc36674834bfd1a56","kind":"hit","phase":"judge","arm":"ts","model":"gpt-4o","usd":0.00000004,"reply":"01000000000000000000000000000000"}
+{"chain":"3b278b7ce906e747239dd6f2d403ca61","kind":"miss","phase":"judge","arm":"go","model":"gpt-4o","usd":0.00,"reply":"02000000000000000000000000000000"}
+{"chain":"556d90313459b2e61c72afa1a5144344","kind":"reserve","id":4,"phase":"actor","arm":"go","model":"gpt-4o","usd":0.00000007}
 `
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
@@ -62,9 +64,53 @@ func TestFormat(t *testing.T) {
 	l = reopen(t, l.Path())
 	closed(t, l)
 	got, _ = os.ReadFile(l.Path())
-	want += `{"kind":"settle","id":4,"phase":"actor","arm":"go","model":"gpt-4o","usd":0.00000007,"lost_usd":0.00000007}` + "\n"
+	want += `{"chain":"fe78b0549a4eb88bd37f0ff907f1176a","kind":"settle","id":4,"phase":"actor","arm":"go","model":"gpt-4o","usd":0.00000007,"lost_usd":0.00000007}` + "\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// unlinked returns a ledger as an older version wrote it.
+func unlinked(data []byte) []byte {
+	return regexp.MustCompile(`"chain":"[0-9a-f]*",`).ReplaceAll(data, nil)
+}
+
+// TestChangedLines: a ledger in which a line was changed, removed or moved is refused with the line.
+// One of an older version is continued as that version would.
+func TestChangedLines(t *testing.T) {
+	l := create(t, new(2*llm.Dollar))
+	fill(t, l)
+	closed(t, l)
+	data, err := os.ReadFile(l.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	for want, text := range map[string]string{
+		":3: the ledger is damaged: it does not continue": strings.Replace(string(data), `"usd":0.0000001,`, `"usd":0.00,`, 1),
+		":1: the ledger is damaged: it does not continue": strings.Replace(string(data), `"cap_usd":2.00`, `"cap_usd":9.00`, 1),
+		":9: the ledger is damaged: it does not continue": strings.Join(slices.Delete(slices.Clone(lines), 8, 9), ""),
+	} {
+		path := filepath.Join(t.TempDir(), "changed.ledger")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ledger.Open(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "start a new replay") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "old.ledger")
+	if err := os.WriteFile(path, unlinked(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old, chained := reopen(t, path), reopen(t, l.Path())
+	if old.Spent() != chained.Spent() || !old.Unchained() || chained.Unchained() {
+		t.Errorf("spent %s, %s with links", old.Spent(), chained.Spent())
+	}
+	closed(t, old)
+	closed(t, chained)
+	if got, _ := os.ReadFile(path); bytes.Contains(got, []byte("chain")) || bytes.Count(got, []byte("\n")) != len(lines) {
+		t.Errorf("got %s", got)
 	}
 }
 

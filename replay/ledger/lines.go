@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"evalctl/internal/chain"
 	"evalctl/internal/llm"
 )
 
@@ -65,14 +66,17 @@ func (l *Ledger) write(value any) error {
 		return l.err
 	}
 	data, err := json.Marshal(value)
+	var next chain.Chain
 	if err == nil {
-		_, err = l.file.WriteAt(append(data, '\n'), l.end)
+		data, next = l.chain.Link(nil, append(data, '\n'))
+		_, err = l.file.WriteAt(data, l.end)
 	}
 	if err != nil {
 		l.err = fmt.Errorf("write %s: %w; no request is made without it", l.path, err)
 		return l.err
 	}
-	l.end += int64(len(data)) + 1
+	l.end += int64(len(data))
+	l.chain = next
 	return nil
 }
 
@@ -86,7 +90,13 @@ func (l *Ledger) load() error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", l.path, err)
 		}
-		if err := l.accept(n, data); err != nil {
+		err = l.accept(n, data)
+		if err == nil {
+			if l.chain, err = l.chain.Check(data); err != nil {
+				err = damaged(err)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("%s:%d: %w", l.path, n, err)
 		}
 		l.end += int64(len(data))
@@ -101,6 +111,10 @@ func (l *Ledger) load() error {
 	return nil
 }
 
+func damaged(err error) error {
+	return fmt.Errorf("the ledger is damaged: %w; what was spent is not known, so start a new replay", err)
+}
+
 // accept reads line n of a ledger, counted from 1.
 func (l *Ledger) accept(n int, data []byte) error {
 	if n == 1 {
@@ -112,7 +126,7 @@ func (l *Ledger) accept(n int, data []byte) error {
 		err = l.check(in)
 	}
 	if err != nil {
-		return fmt.Errorf("the ledger is damaged: %w; what was spent is not known, so start a new replay", err)
+		return damaged(err)
 	}
 	switch in.Kind {
 	case kindCap:

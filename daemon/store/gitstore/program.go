@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"evalctl/internal/environ"
 )
 
 // stopTimeout is the time that git has to exit after its context is done.
@@ -95,16 +97,19 @@ func runProgram(
 	return nil, fmt.Errorf("git %s: %w", command, err)
 }
 
-// programEnv returns the environment of a git program, which never asks anybody for anything.
-func programEnv(environ []string, userSettings bool) []string {
-	env := slices.DeleteFunc(environ, func(v string) bool {
-		hasPrefix := func(prefix string) bool { return strings.HasPrefix(v, prefix) }
-		return hasPrefix("GIT_") && (!userSettings || !slices.ContainsFunc(userVariables, hasPrefix))
-	})
-	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+// programEnv returns the environment of a git program, which never asks anybody for anything. With
+// the settings of the user, it is the user's own: ssh and the helpers that these name for
+// credentials may read any variable.
+func programEnv(parent []string, userSettings bool) []string {
+	own := []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0"}
 	if !userSettings {
-		return append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+		return environ.Of(parent, nil, append(own, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull))
 	}
+	env := slices.DeleteFunc(parent, func(v string) bool {
+		hasPrefix := func(prefix string) bool { return strings.HasPrefix(v, prefix) }
+		return hasPrefix("GIT_") && !slices.ContainsFunc(userVariables, hasPrefix)
+	})
+	env = append(env, own...)
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "SSH_ASKPASS=") }) {
 		env = append(env, "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force") // a program that fails at once
 	}

@@ -1,6 +1,11 @@
 package requirements
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"evalctl/internal/redact"
+)
 
 // Config says which daemon is checked, and how. One of Endpoint and MCP is required.
 type Config struct {
@@ -10,6 +15,10 @@ type Config struct {
 	// Token is sent with every request. ReadOnlyToken and OtherTenantToken are for the checks that
 	// need them.
 	Token, ReadOnlyToken, OtherTenantToken string
+	// Secrets and the tokens are replaced in what is reported.
+	Secrets []redact.Secret
+	// MCPEnv is the environment of a command of MCP, NAME=VALUE, besides what every program gets.
+	MCPEnv []string
 	// Agent is the User-Agent header of every request.
 	Agent string
 	// Parallel is how many checks run at a time.
@@ -21,4 +30,10 @@ type Config struct {
 	Within time.Duration
 	// Slow includes the checks that wait for something that a daemon does every 25 seconds.
 	Slow bool
+}
+
+// otherSecrets returns the secrets that are no tokens of the checks.
+func (c Config) otherSecrets() []redact.Secret {
+	tokens := []string{c.Token, c.ReadOnlyToken, c.OtherTenantToken}
+	return slices.DeleteFunc(slices.Clone(c.Secrets), func(s redact.Secret) bool { return slices.Contains(tokens, s.Value) })
 }

@@ -16,23 +16,24 @@ import (
 type tools struct {
 	address string // a URL, or stdio:COMMAND
 	token   string
-	local   bool // the server is a process on this machine, which can read its files
+	env     []string // of a process
+	local   bool     // the server is a process on this machine, which can read its files
 
 	mu     sync.Mutex
 	shared *mcpclient.Client
 	brain  string
 }
 
-func newTools(address, token string) *tools {
-	if address == "" {
+func newTools(c Config) *tools {
+	if c.MCP == "" {
 		return nil
 	}
-	return &tools{address: address, token: token, local: strings.HasPrefix(address, "stdio:")}
+	return &tools{address: c.MCP, token: c.Token, env: c.MCPEnv, local: strings.HasPrefix(c.MCP, "stdio:")}
 }
 
 // connect returns a connection of its own, which the caller closes.
 func (t *tools) connect(ctx context.Context) (*mcpclient.Client, error) {
-	return mcpclient.Connect(ctx, t.address, mcpclient.Options{Token: t.token})
+	return mcpclient.Connect(ctx, t.address, mcpclient.Options{Token: t.token, Env: t.env})
 }
 
 // client returns the connection that the checks share.

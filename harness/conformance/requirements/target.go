@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,11 +61,12 @@ func Open(c Config) (*Target, error) {
 	tr.MaxIdleConnsPerHost = 2 * c.Parallel
 	return &Target{
 		config: c, base: base,
-		redactor: redact.New(tokenPrefixes(c.Token, c.ReadOnlyToken, c.OtherTenantToken)...),
-		http:     &http.Client{Transport: tr, CheckRedirect: httpclient.NoRedirect},
-		tools:    newTools(c.MCP, c.Token),
-		routes:   &routes{statuses: map[string]map[int]int{}},
-		quirks:   &quirks{envelopes: map[string]envelope{}, sent: map[string][]string{}},
+		redactor: redact.New(append(tokenPrefixes(c.Token, c.ReadOnlyToken, c.OtherTenantToken), c.Secrets...)...),
+		// A check may judge what a daemon does with a token, but with no other secret.
+		http:   &http.Client{Transport: redact.New(c.otherSecrets()...).Transport(tr), CheckRedirect: httpclient.NoRedirect},
+		tools:  newTools(c),
+		routes: &routes{statuses: map[string]map[int]int{}},
+		quirks: &quirks{envelopes: map[string]envelope{}, sent: map[string][]string{}},
 	}, nil
 }
 
@@ -96,17 +96,14 @@ func (d *Target) Lost() string {
 	return d.lost.requestText(d.Redact)
 }
 
-// tokenPrefixes returns the tokens and their prefixes, which remain where a text was cut, longest
-// first. Prefixes below eight bytes are too short to be worth hiding.
-func tokenPrefixes(tokens ...string) []string {
+// tokenPrefixes returns the tokens and their prefixes, which remain where a text was cut. Prefixes below eight bytes are too short to be worth hiding.
+func tokenPrefixes(tokens ...string) (all []redact.Secret) {
 	const shortest = 8
-	var all []string
 	for _, token := range tokens {
 		for n := len(token); n > 0 && n >= min(shortest, len(token)); n-- {
-			all = append(all, token[:n])
+			all = append(all, redact.Token(token[:n]))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
 }
 

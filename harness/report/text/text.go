@@ -27,6 +27,13 @@ func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
 	}
 }
 
+// Hint prints what a daemon is likely to lack, unless that is empty.
+func Hint(t *terminal.Terminal, hint string) {
+	if hint != "" {
+		t.Field("note", "%s", terminal.Line(hint))
+	}
+}
+
 // PassedOn warns before anything is asked of what a started daemon may pay with.
 func PassedOn(t *terminal.Terminal, e *result.DaemonEnv) {
 	if e != nil && len(e.Passed) > 0 {

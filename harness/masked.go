@@ -1,0 +1,41 @@
+package harness
+
+import (
+	"context"
+
+	"evalctl/harness/pipeline"
+	"evalctl/harness/result"
+	"evalctl/internal/redact"
+)
+
+// maskedAsker is an Asker without secrets in its records and errors, so that no later stage sees
+// one. Only the record has a whole answer: a daemon may send a secret in two parts.
+type maskedAsker struct {
+	pipeline.Asker
+	secrets *redact.Redactor
+}
+
+// Ask implements pipeline.Asker.
+func (m maskedAsker) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+	rec, err := m.Asker.Ask(ctx, j)
+	return redact.Values(m.secrets, rec), m.secrets.Error(err)
+}
+
+// Stop implements pipeline.Stopper.
+func (m maskedAsker) Stop(reason error) {
+	if s, ok := m.Asker.(pipeline.Stopper); ok {
+		s.Stop(reason)
+	}
+}
+
+// maskedScorer is a Scorer without secrets in its grades and errors.
+type maskedScorer struct {
+	pipeline.Scorer
+	secrets *redact.Redactor
+}
+
+// Score implements pipeline.Scorer.
+func (m maskedScorer) Score(ctx context.Context, rec result.Record) (result.Record, error) {
+	rec, err := m.Scorer.Score(ctx, rec)
+	return redact.Values(m.secrets, rec), m.secrets.Error(err)
+}

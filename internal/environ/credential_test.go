@@ -1,0 +1,26 @@
+package environ
+
+import "testing"
+
+func TestLooksSecret(t *testing.T) {
+	for _, name := range []string{
+		"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "anthropic_api_key", "UNHEARD_OF_API_KEY", "OPENAI_API_KEY_2", "API_KEY",
+		"MYVENDOR_APIKEY", "OPENAI_KEY", "AZURE_OPENAI_KEY", "ANTHROPIC_AUTH_TOKEN", "HF_TOKEN", "GITHUB_TOKEN", "TOKEN",
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE",
+		"AWS_WEB_IDENTITY_TOKEN_FILE", "GOOGLE_APPLICATION_CREDENTIALS", "VENDOR_CLIENT_SECRET", "SVC_EVAL_JUDGE_API_KEY",
+		"OPENAI_BASE_URL", "OPENAI_API_BASE", "Ollama_Host", "ANTHROPIC_BASE_URL", "AZURE_OPENAI_ENDPOINT", "VLLM_URL",
+	} {
+		if !LooksSecret(name) {
+			t.Errorf("%s is passed on", name)
+		}
+	}
+	for _, name := range []string{
+		"", "PATH", "HOME", "LANG", "TMPDIR", "SSH_AUTH_SOCK", "XDG_SESSION_ID", "PGHOST", "PGPASSWORD", "REDIS_URL",
+		"DATABASE_URL", "DB_HOST", "TOKENIZERS_PARALLELISM", "SVC_MAX_TOKENS", "OPENAI_MODEL", "OPENAI_MAX_TOKENS", "GPG_KEY",
+		"SVC_SIGN_KEY", "SVC_LLM_MODEL", "SVC_LLM_PROVIDER", "SVC_EMBED_BASE_URL", "SVC_TOKEN_READONLY", "HTTPS_PROXY", "AWS_REGION",
+	} {
+		if LooksSecret(name) {
+			t.Errorf("%s is withheld", name)
+		}
+	}
+}
