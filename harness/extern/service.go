@@ -19,8 +19,10 @@ type service struct {
 }
 
 func newService(url string, timeout time.Duration) *service {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true // Decompressing reads them, within its bounds
 	return &service{url: url, timeout: timeout, client: &http.Client{
-		Transport: http.DefaultTransport.(*http.Transport).Clone(), CheckRedirect: httpclient.NoRedirect,
+		Transport: httpclient.Decompressing(t, true), CheckRedirect: httpclient.NoRedirect,
 	}}
 }
 

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/httpclient"
+	"evalctl/internal/intake"
 	"evalctl/internal/printable"
 	"evalctl/internal/retry"
 )
@@ -57,9 +58,10 @@ func (s *Service) openHTTP() error {
 	s.secrets = newSecrets(values...)
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
+	t.DisableCompression = true // Decompressing reads them, within its bounds
 	s.main = &web{
 		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, env: env, seen: &s.seen, secrets: s.secrets,
-		client: &http.Client{Transport: t, CheckRedirect: httpclient.NoRedirect},
+		client: &http.Client{Transport: httpclient.Decompressing(t, true), CheckRedirect: httpclient.NoRedirect},
 	}
 	return nil
 }
@@ -144,7 +146,10 @@ func (w *web) request(ctx context.Context, o *operation, values map[string]any) 
 }
 
 func (w *web) transport(ctx context.Context, o *operation, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(err, intake.ErrWaited):
+		return err // of the cause of ctx
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	message := w.secrets.text(fmt.Sprintf("%s: %s", o.called(), printable.Line(err.Error(), maxLine)))
