@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 )
 
@@ -26,8 +25,13 @@ const (
 	Largest = 192 << 20
 )
 
-// large is what a Hold has drawn if its memory is returned at its end, before others go on.
-const large = 8 << 20
+const (
+	// large is what a Hold has drawn while garbage is collected more often, and if its memory is returned
+	// at its end, before others go on.
+	large = 8 << 20
+	// tight is the percentage of GOGC while there is such a Hold.
+	tight = 20
+)
 
 // step is the least that is drawn from the budget at a time.
 const step = 64 << 10
@@ -60,9 +64,9 @@ type Hold struct {
 	mu     sync.Mutex
 	users  int
 	drawn  int64
-	peak   int64
 	taken  int64 // from the budget
 	beyond bool  // it goes on without budget
+	large  bool
 }
 
 type holdKey struct{}
@@ -126,7 +130,10 @@ func (h *Hold) try(bytes int64) (wait <-chan struct{}, err error) {
 		}
 	}
 	h.drawn += bytes
-	h.peak = max(h.peak, h.drawn)
+	if h.drawn >= large && !h.large {
+		h.large = true
+		collect.begin()
+	}
 	return nil, nil
 }
 
@@ -171,10 +178,11 @@ func (h *Hold) End() {
 }
 
 func (h *Hold) giveBack() {
-	if h.peak >= large {
-		debug.FreeOSMemory() // or the next reply would come on top of this one
+	if h.large {
+		h.large = false
+		collect.end()
 	}
-	h.drawn, h.peak = 0, 0
+	h.drawn = 0
 	if h.taken == 0 && !h.beyond {
 		return
 	}
