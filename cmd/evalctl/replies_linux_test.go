@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"evalctl/internal/longtest"
 )
 
 // filler writes n bytes of a unit without keeping them.
@@ -56,9 +58,13 @@ func TestHugeReplies(t *testing.T) {
 		t.Skip("the race detector needs several times as much memory")
 	}
 	const mib = 1 << 20
+	size, memory := 20, int64(500) // a result of four such replies has 160 MiB
+	if longtest.On() {
+		size, memory = 60, 700
+	}
 	texts := func(w io.Writer) {
 		_, _ = io.WriteString(w, `{"effective_mode":"bm25","chunks":[{"path":"a.md","text":"nothing `)
-		filler(w, "x", 60*mib)
+		filler(w, "x", size*mib)
 		_, _ = io.WriteString(w, `"}]}`)
 	}
 	values := func(w io.Writer) {
@@ -95,8 +101,8 @@ func TestHugeReplies(t *testing.T) {
 		answer     func(http.ResponseWriter)
 		mib        int64
 	}{
-		{"texts of 60 MB", "", false, plain(texts), 450},
-		{"texts of 60 MB, mapped", "", true, plain(texts), 450},
+		{"texts", "", false, plain(texts), memory},
+		{"texts, mapped", "", true, plain(texts), memory},
 		{"bombs", "expands too much", false, gzipped, 200},
 		{"bombs, mapped", "expands too much", true, gzipped, 200},
 		{"values", "so many values", false, plain(values), 350},
@@ -121,7 +127,7 @@ func TestHugeReplies(t *testing.T) {
 			defer server.Close()
 			dir := t.TempDir()
 			var lines strings.Builder
-			for i := range 8 {
+			for i := range 4 {
 				fmt.Fprintf(&lines, `{"id":"q-%d","question":"question %d","expected_substrings":["nothing"]}`+"\n", i, i)
 			}
 			files := map[string]string{"q.jsonl": lines.String(), "stub.yaml": repliesMapping}
@@ -138,7 +144,7 @@ func TestHugeReplies(t *testing.T) {
 				"--scenario", "search-retrieve-only", "--scorer", "exact", "--concurrency", "4", "--quiet", "--timeout", "120s")
 			cmd.Dir = dir
 			out, err := cmd.CombinedOutput()
-			if want := map[bool]string{true: "stub: 8/8 ", false: "stub: 0/8 "}[c.says == ""]; !bytes.Contains(out, []byte(want)) {
+			if want := map[bool]string{true: "stub: 4/4 ", false: "stub: 0/4 "}[c.says == ""]; !bytes.Contains(out, []byte(want)) {
 				t.Fatalf("%v: %.3000s", err, out)
 			}
 			if code := cmd.ProcessState.ExitCode(); c.says != "" && code == exitUsage {
@@ -180,5 +186,44 @@ func wantReason(t *testing.T, dir, says string) {
 		if !strings.Contains(q.Error.Message, says) {
 			t.Errorf("the reason is %q, want %q", q.Error.Message, says)
 		}
+	}
+}
+
+// TestManyTools checks that a server with 100,000 tools is refused, in little memory and time.
+func TestManyTools(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector needs several times as much memory")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		if json.NewDecoder(r.Body).Decode(&call) != nil || len(call.ID) == 0 {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		writeTools(w, call.ID, call.Method, 100_000)
+	}))
+	defer server.Close()
+	for name, args := range map[string][]string{
+		"stdio":       {"target", "map", "tool-server 100000"},
+		"HTTP":        {"target", "check", "m=mcp:" + server.URL},
+		"conformance": {"conformance", "--mcp", server.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "evalctl", args...)
+			cmd.Dir = t.TempDir()
+			out, err := cmd.CombinedOutput()
+			if err == nil || !bytes.Contains(out, []byte("the server lists more than 1000 tools")) || len(out) > 10_000 {
+				t.Errorf("%v: %.2000s", err, out)
+			}
+			usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+			t.Logf("evalctl used %d MiB of memory and %v of processor time", usage.Maxrss>>10, cmd.ProcessState.UserTime())
+			if usage.Maxrss>>10 > 200 {
+				t.Errorf("evalctl used %d MiB of memory", usage.Maxrss>>10)
+			}
+		})
 	}
 }

@@ -50,8 +50,11 @@ func (f found) check() error {
 
 // bounded draws what the JSON of a reply takes once it is decoded.
 func (a answered) bounded(ctx context.Context) error {
-	for _, text := range append([]string{string(a.structured)}, a.texts...) {
-		if err := httpclient.Decodable(ctx, []byte(text)); err != nil {
+	if err := httpclient.Decodable(ctx, a.structured); err != nil {
+		return err
+	}
+	for _, text := range a.texts {
+		if err := httpclient.Decodable(ctx, text); err != nil {
 			return err
 		}
 	}
@@ -110,7 +113,7 @@ func refused(called string, err error) error {
 // if there are several.
 func (a answered) value(called string) (any, error) {
 	if len(a.structured) > 0 && string(a.structured) != "null" {
-		v, err := decode(a.structured)
+		v, err := decode(bytes.NewReader(a.structured))
 		if err != nil {
 			return nil, unreadable(called, err.Error(), string(a.structured))
 		}
@@ -124,7 +127,7 @@ func (a answered) value(called string) (any, error) {
 	}
 	values := make([]any, len(a.texts))
 	for i, text := range a.texts {
-		v, err := decode([]byte(text))
+		v, err := decode(strings.NewReader(text))
 		if err != nil {
 			return nil, unreadable(called, "its text is no JSON; the mapping needs format: text for it", text)
 		}
@@ -144,7 +147,7 @@ func (a answered) repeated(v any) (any, bool) {
 	if !ok || !isText || len(object) != 1 || len(a.texts) != 1 || a.texts[0] != text {
 		return nil, false
 	}
-	inner, err := decode([]byte(text))
+	inner, err := decode(strings.NewReader(text))
 	return inner, err == nil
 }
 
@@ -158,8 +161,8 @@ func unreadable(called, why, text string) error {
 }
 
 // decode parses one JSON value. Numbers keep their digits.
-func decode(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
+func decode(text io.Reader) (any, error) {
+	d := json.NewDecoder(text)
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {

@@ -109,7 +109,7 @@ func ReadJSON(res *http.Response, limit int64) ([]byte, error) {
 
 // Decodable draws what a JSON text takes once it is decoded. The error is ErrTooLarge or
 // intake.ErrWaited.
-func Decodable(ctx context.Context, data []byte) error {
+func Decodable[T ~string | ~[]byte](ctx context.Context, data T) error {
 	cost, err := jsonobj.Bound(data, jsonobj.MaxDecoded)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)

@@ -6,7 +6,7 @@ import "fmt"
 const MaxDecoded = 64 << 20
 
 // Bound returns an error unless Cost is at most most.
-func Bound(data []byte, most int64) (cost int64, err error) {
+func Bound[T ~string | ~[]byte](data T, most int64) (cost int64, err error) {
 	if cost = Cost(data); cost > most {
 		return cost, fmt.Errorf("its JSON has so many values that it would take more than %d MiB", most>>20)
 	}
@@ -23,7 +23,7 @@ const (
 // Cost estimates how many bytes a JSON text takes once it is decoded to values or structs, besides
 // its own. A text of small values takes many times its length. It is an upper bound for the number
 // of values, whether or not data is valid.
-func Cost(data []byte) int64 {
+func Cost[T ~string | ~[]byte](data T) int64 {
 	cost, inString := int64(valueCost), false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
