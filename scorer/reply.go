@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"evalctl/internal/decimal"
 	"evalctl/internal/jsonobj"
 )
 
@@ -57,12 +57,12 @@ func parseReason(value json.RawMessage) (string, error) {
 }
 
 func parseScore(value string) (float64, error) {
-	score, err := strconv.ParseFloat(value, 64)
-	if errors.Is(err, strconv.ErrSyntax) {
+	score, err := decimal.Parse(value)
+	if err != nil && !errors.Is(err, decimal.ErrRange) {
 		return 0, errors.New("score is not a number")
 	}
 	if err != nil || score < 0 || score > 1 {
 		return 0, errors.New("score is not between 0 and 1")
 	}
-	return max(score, 0), nil // -0 is 0
+	return score, nil
 }

@@ -40,7 +40,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(prepared{m}, map[string]func(){"mortal": mortal, "flooder": flooder, "rooted": rooted})
+	testscript.Main(prepared{m}, map[string]func(){"mortal": mortal, "flooder": flooder, "tool-server": toolServer, "rooted": rooted})
 }
 
 // prepared runs the tests with evalctl on the PATH, and stops the database that some of them use.

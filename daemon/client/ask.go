@@ -9,6 +9,8 @@ import (
 	"net/http"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/intake"
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/sse"
 )
 
@@ -58,7 +60,9 @@ func (b *Brain) Ask(
 		return done, err
 	}
 	defer res.Body.Close()
-	for events := sse.NewReader(res.Body, 0); ; {
+	body := intake.NewReader(ctx, io.NopCloser(res.Body), intake.Largest)
+	defer body.Close()
+	for events := sse.NewReader(body, 0); ; {
 		event, err := events.Next()
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("the answer ended without done: %w", io.ErrUnexpectedEOF)
@@ -107,7 +111,11 @@ func relayAs[E any](r request, event sse.Event, emit func(any) error) error {
 }
 
 func unmarshal(r request, event sse.Event, into any) error {
-	if err := json.Unmarshal(event.Data, into); err != nil {
+	_, err := jsonobj.Bound(event.Data, jsonobj.MaxDecoded)
+	if err == nil {
+		err = json.Unmarshal(event.Data, into)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: event %s: %w", r.method, r.path, oneLine(event.Name), err)
 	}
 	return nil

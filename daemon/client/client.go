@@ -88,7 +88,8 @@ func New(baseURL string, opts *Options) (*Client, error) {
 	} else {
 		c.own = http.DefaultTransport.(*http.Transport).Clone()
 		c.own.MaxIdleConnsPerHost = idleConns
-		c.http.Transport = c.own
+		c.own.DisableCompression = true // Decompressing reads them, within its bounds
+		c.http.Transport = httpclient.Decompressing(c.own, true)
 	}
 	c.http.CheckRedirect = httpclient.NoRedirect
 	return c, nil

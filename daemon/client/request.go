@@ -51,18 +51,23 @@ func (e timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // call sends a request within Options.Timeout and decodes the JSON object of the response.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	data, err := c.fetch(ctx, r, maxJSON)
-	return decode[T](r, data, err)
+	return decode[T](ctx, r, data, err)
 }
 
 // callModel is call for a request for which the daemon calls a model. Only ctx limits it, because
 // nobody knows how long models take.
 func callModel[T any](ctx context.Context, c *Client, r request) (T, error) {
 	data, err := c.read(ctx, r, maxJSON)
-	return decode[T](r, data, err)
+	return decode[T](ctx, r, data, err)
 }
 
-func decode[T any](r request, data []byte, err error) (T, error) {
+func decode[T any](ctx context.Context, r request, data []byte, err error) (T, error) {
 	var answer T
+	if err == nil {
+		if err = httpclient.Decodable(ctx, data); err != nil {
+			err = transportError(ctx, r, err)
+		}
+	}
 	if err != nil {
 		return answer, err
 	}

@@ -72,12 +72,16 @@ func objects(o jsonobj.Object, key string, most int) ([]jsonobj.Object, error) {
 	if value[0] != '[' {
 		return nil, fmt.Errorf("%s is not a list", key)
 	}
-	list, ok := jsonobj.Objects(value)
-	if !ok {
-		return nil, fmt.Errorf("%s is not a list of objects", key)
+	n := 0
+	for range jsonobj.Elements(value) {
+		n++
 	}
-	if len(list) > most {
-		return nil, fmt.Errorf("%s has %d entries, the limit is %d", key, len(list), most)
+	if n > most {
+		return nil, fmt.Errorf("%s has %d entries, the limit is %d", key, n, most)
+	}
+	list, err := jsonobj.Objects(value, most)
+	if err != nil {
+		return nil, fmt.Errorf("%s is %w", key, err)
 	}
 	for i, entry := range list {
 		if err := checkKeys(entry, where(key, i)+"."); err != nil {

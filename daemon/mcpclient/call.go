@@ -35,6 +35,7 @@ type Failure struct {
 const (
 	CodeConnectionClosed = "connection_closed"
 	CodeProgress         = "invalid_progress"
+	CodeRefused          = "reply_refused"
 )
 
 // Error is a call without a valid result.

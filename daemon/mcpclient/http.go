@@ -18,6 +18,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/httpclient"
+	"evalctl/internal/intake"
 	"evalctl/internal/sse"
 )
 
@@ -60,7 +61,8 @@ func newHTTPTransport(target string, opts Options) (*httpTransport, error) {
 	} else {
 		t.own = http.DefaultTransport.(*http.Transport).Clone()
 		t.own.MaxIdleConnsPerHost = 32
-		t.client.Transport = t.own
+		t.own.DisableCompression = true // Decompressing reads them, within its bounds
+		t.client.Transport = httpclient.Decompressing(t.own, true)
 	}
 	t.client.CheckRedirect = httpclient.NoRedirect
 	return t, nil
@@ -219,7 +221,9 @@ func (t *httpTransport) receive(call *jsonrpc.Request, res *http.Response) error
 		}
 		return err
 	case protocol.TypeEvents:
-		for events := sse.NewReader(res.Body, maxMessage); ; {
+		body := intake.NewReader(res.Request.Context(), io.NopCloser(res.Body), intake.Largest)
+		defer body.Close()
+		for events := sse.NewReader(body, maxMessage); ; {
 			event, err := events.Next()
 			if errors.Is(err, io.EOF) {
 				return errors.New("the stream ended without a reply")
@@ -242,6 +246,9 @@ func (t *httpTransport) receive(call *jsonrpc.Request, res *http.Response) error
 func (t *httpTransport) message(
 	call *jsonrpc.Request, res *http.Response, data []byte,
 ) (bool, error) {
+	if err := admit(res.Request.Context(), data); err != nil {
+		return false, &Error{Code: CodeRefused, Message: err.Error(), Aborted: true}
+	}
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
 		return false, fmt.Errorf("the server sent something that is no message: %w", err)

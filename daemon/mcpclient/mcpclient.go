@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -64,7 +65,8 @@ func connect(ctx context.Context, target string, opts Options) (*Client, error) 
 		if err != nil {
 			return nil, err
 		}
-		return open(ctx, p.transport(), p.wait)
+		t, stop := p.transport()
+		return open(ctx, t, func() error { stop(); return p.wait() })
 	}
 	t, err := newHTTPTransport(target, opts)
 	if err != nil {
@@ -125,12 +127,16 @@ type Tool struct {
 	Annotations       json.RawMessage
 }
 
-// Tools lists the tools, in the server's order.
+// Tools lists the tools, in the server's order. More than 1,000, and a name of more than 256 bytes,
+// are errors.
 func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	var all []Tool
-	for tool, err := range c.session.Tools(ctx, nil) {
+	for tool, err := range c.listed(ctx) {
 		if err != nil {
-			return nil, callError(ctx, err)
+			return nil, err
+		}
+		if err := checkTool(len(all), tool.Name); err != nil {
+			return nil, err
 		}
 		schema, err := json.Marshal(tool.InputSchema)
 		if err != nil {
@@ -143,6 +149,29 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 		all = append(all, Tool{tool.Name, tool.Description, schema, annotations})
 	}
 	return all, nil
+}
+
+// listed yields the tools of all pages.
+func (c *Client) listed(ctx context.Context) iter.Seq2[*mcp.Tool, error] {
+	return func(yield func(*mcp.Tool, error) bool) {
+		params := &mcp.ListToolsParams{}
+		for range maxTools { // pages, which may be empty
+			page, err := c.session.ListTools(ctx, params)
+			if err != nil {
+				yield(nil, callError(ctx, err))
+				return
+			}
+			for _, tool := range page.Tools {
+				if !yield(tool, nil) {
+					return
+				}
+			}
+			if params.Cursor = page.NextCursor; params.Cursor == "" {
+				return
+			}
+		}
+		yield(nil, fmt.Errorf("the list of tools has more than %d pages", maxTools))
+	}
 }
 
 // Ping returns an error unless the server answers a ping.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/internal/intake"
 )
 
 // Pipe initializes a connection to a server whose standard input and output are in and out. Lines
@@ -22,23 +24,37 @@ func Pipe(ctx context.Context, in io.WriteCloser, out io.Reader, noise func(line
 	if noise == nil {
 		noise = func([]byte) {}
 	}
-	messages, filtered := io.Pipe()
-	go func() { filtered.CloseWithError(filter(filtered, out, noise)) }()
+	messages, stop := lines(out, noise)
 	c, err := open(ctx, &mcp.IOTransport{Reader: messages, Writer: in, MaxLineLength: maxMessage},
-		func() error { return messages.Close() })
+		func() error { stop(); return nil })
 	if err != nil {
 		return nil, fmt.Errorf("initialize the connection to the MCP server: %w", err)
 	}
 	return c, nil
 }
 
-// filter copies the lines that are messages. It returns io.EOF at the end.
-func filter(to io.Writer, from io.Reader, noise func([]byte)) error {
+// lines returns a reader of what filter copies. stop ends it.
+func lines(from io.Reader, noise func([]byte)) (r io.ReadCloser, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	messages, filtered := io.Pipe()
+	go func() { filtered.CloseWithError(filter(ctx, filtered, from, noise)) }()
+	return messages, func() { cancel(); _ = messages.Close() }
+}
+
+// filter copies the lines that are messages, and the others too if noise is nil. A message that may
+// not be decoded is replaced by the failure of its call. It returns io.EOF at the end. What a line
+// takes counts until the line is read.
+func filter(ctx context.Context, to io.Writer, from io.Reader, noise func([]byte)) error {
+	ctx, hold := intake.Begin(ctx)
+	defer hold.End()
 	lines := bufio.NewReaderSize(from, 64<<10)
 	var line []byte
 	for {
 		part, err := lines.ReadSlice('\n')
 		line = append(line, part...)
+		if err := hold.Draw(ctx, int64(len(part))); err != nil {
+			return err
+		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull) && len(line) <= maxMessage:
 			continue
@@ -47,7 +63,16 @@ func filter(to io.Writer, from io.Reader, noise func([]byte)) error {
 		}
 		switch text := bytes.TrimSpace(line); {
 		case len(text) == 0:
-		case isMessage(text):
+		case noise == nil || text[0] == '{':
+			if problem := admit(ctx, text); problem != nil {
+				text = refusal(text, problem)
+			} else if noise != nil && !isMessage(text) {
+				noise(text)
+				text = nil
+			}
+			if len(text) == 0 {
+				break
+			}
 			if _, err := to.Write(append(text[:len(text):len(text)], '\n')); err != nil {
 				return err
 			}
@@ -57,14 +82,17 @@ func filter(to io.Writer, from io.Reader, noise func([]byte)) error {
 		if err != nil {
 			return err
 		}
-		line = line[:0]
+		if line = line[:0]; cap(line) > maxKept {
+			line = nil
+		}
+		hold.Return()
 	}
 }
 
+// maxKept is the size of a buffer for lines that is kept.
+const maxKept = 1 << 20
+
 func isMessage(line []byte) bool {
-	if line[0] != '{' {
-		return false
-	}
 	_, err := jsonrpc.DecodeMessage(line)
 	return err == nil
 }

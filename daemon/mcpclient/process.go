@@ -51,10 +51,10 @@ func startProcess(ctx context.Context, command string, opts Options) (*process, 
 	return p, nil
 }
 
-func (p *process) transport() mcp.Transport {
-	return &mcp.IOTransport{
-		Reader: io.NopCloser(p.stdout), Writer: p.stdin, MaxLineLength: maxMessage,
-	}
+// transport returns the connection to the server, and what ends the reading of its output.
+func (p *process) transport() (mcp.Transport, func()) {
+	messages, stop := lines(p.stdout, nil)
+	return &mcp.IOTransport{Reader: messages, Writer: p.stdin, MaxLineLength: maxMessage}, stop
 }
 
 // wait waits for the end of the command, whose standard input is closed.

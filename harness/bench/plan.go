@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
+	"evalctl/internal/decimal"
 )
 
 // Chaos are the faults that can be caused under load.
@@ -193,10 +194,10 @@ func parseRates(text string) ([]record.Stage, error) {
 		if m == nil {
 			return nil, notRate(part)
 		}
-		from, err := strconv.ParseFloat(m[1], 64)
+		from, err := decimal.Parse(m[1])
 		to := from
 		if err == nil && m[2] != "" {
-			to, err = strconv.ParseFloat(m[2], 64)
+			to, err = decimal.Parse(m[2])
 		}
 		if err != nil {
 			return nil, notRate(part)
@@ -243,7 +244,7 @@ func parseSizes(text string) ([]int, error) {
 // parseShare reads 10% or 0.1.
 func parseShare(text string) (float64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(digits, 64)
+	v, err := decimal.Parse(digits)
 	if percent {
 		v /= 100
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"evalctl/internal/decimal"
 	"evalctl/internal/jsonobj"
 	"evalctl/scorer"
 )
@@ -81,7 +81,7 @@ func setCheck(c *scorer.Check, key string, value json.RawMessage) error {
 		return nil
 	}
 	if into := numbers[key]; into != nil {
-		number, err := strconv.ParseFloat(string(value), 64)
+		number, err := decimal.Parse(string(value))
 		if err != nil || number <= 0 {
 			return fmt.Errorf("%q must be a number above 0", key)
 		}

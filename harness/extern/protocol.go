@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"evalctl/internal/decimal"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 	"evalctl/scorer"
@@ -169,14 +170,14 @@ func verdict(id int64, reply []byte) (scorer.Verdict, error) {
 		}
 		return scorer.Verdict{}, fmt.Errorf("it reports %s", printable.Line(problem, maxReason))
 	}
-	score, err := strconv.ParseFloat(string(o.Get("score")), 64)
+	score, err := decimal.Parse(string(o.Get("score")))
 	switch {
 	case o.Get("score") == nil:
 		return scorer.Verdict{}, errors.New(`it has no "score"`)
-	case errors.Is(err, strconv.ErrSyntax):
-		return scorer.Verdict{}, errors.New(`"score" is not a number`)
+	case err != nil && !errors.Is(err, decimal.ErrRange):
+		return scorer.Verdict{}, fmt.Errorf(`"score" is not a number: %.40s`, o.Get("score"))
 	case err != nil || !(score >= 0 && score <= 1):
-		return scorer.Verdict{}, errors.New(`"score" is not between 0 and 1`)
+		return scorer.Verdict{}, fmt.Errorf(`"score" is not between 0 and 1: %.40s`, o.Get("score"))
 	}
 	reason, ok := jsonobj.String(o.Get("reason"))
 	if !ok {

@@ -20,9 +20,10 @@ type service struct {
 }
 
 func newService(url string, timeout time.Duration, secrets *redact.Redactor) *service {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true // Decompressing reads them, within its bounds
 	return &service{url: url, timeout: timeout, client: &http.Client{
-		Transport:     secrets.Transport(http.DefaultTransport.(*http.Transport).Clone()),
-		CheckRedirect: httpclient.NoRedirect,
+		Transport: secrets.Transport(httpclient.Decompressing(t, true)), CheckRedirect: httpclient.NoRedirect,
 	}}
 }
 

@@ -159,6 +159,9 @@ func (j *Journal) place(e Entry, line []byte) error {
 	return nil
 }
 
+// maxBuffer is the size of a buffer for lines that is kept.
+const maxBuffer = 1 << 20
+
 // Append appends lines in one write. Once it returns they survive the end of the process, and once
 // Sync returns a crash of the machine. An answer whose grade is among the entries gets no line of
 // its own.
@@ -193,6 +196,9 @@ func (j *Journal) Append(entries ...Entry) error {
 			return err
 		}
 		start = ends[i]
+	}
+	if j.buf.Cap() > maxBuffer {
+		j.buf = bytes.Buffer{}
 	}
 	return nil
 }

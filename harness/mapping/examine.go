@@ -9,7 +9,7 @@ import (
 )
 
 // ToolNames returns the names of the tools, with commas.
-func (s *Server) ToolNames() string { return strings.Join(toolNames(s.Tools), ", ") }
+func (s *Server) ToolNames() string { return listed(toolNames(s.Tools)) }
 
 // Propose returns the mapping of the server, which profile starts, after it has tried it with a mark
 // that the server does not have. It writes to w what it called.

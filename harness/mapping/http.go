@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/httpclient"
+	"evalctl/internal/intake"
 	"evalctl/internal/printable"
 	"evalctl/internal/retry"
 )
@@ -56,9 +57,10 @@ func (s *Service) openHTTP() error {
 	s.secrets = target.NewRedactor(s.cfg.Secrets, values...)
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
+	t.DisableCompression = true // Decompressing reads them, within its bounds
 	s.main = &web{
 		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, env: env, seen: &s.seen,
-		client: &http.Client{Transport: s.secrets.Transport(t), CheckRedirect: httpclient.NoRedirect},
+		client: &http.Client{Transport: s.secrets.Transport(httpclient.Decompressing(t, true)), CheckRedirect: httpclient.NoRedirect},
 	}
 	return nil
 }
@@ -143,7 +145,10 @@ func (w *web) request(ctx context.Context, o *operation, values map[string]any) 
 }
 
 func (w *web) transport(ctx context.Context, o *operation, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(err, intake.ErrWaited):
+		return err // of the cause of ctx
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	message := fmt.Sprintf("%s: %s", o.called(), printable.Line(err.Error(), maxLine))

@@ -124,13 +124,13 @@ func TestJSONInReplies(t *testing.T) {
 		"not repeated": {answered{structured: []byte(`{"result":` + quoted(t, one) + `}`), texts: []string{two}}, nil},
 		"nothing":      {answered{texts: []string{`{"hits":[]}`}}, nil},
 	} {
-		got, _, err := r.read(c.reply, "s")
+		got, _, err := r.read(t.Context(), c.reply, "s")
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(found{})); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
 	for name, reply := range map[string]answered{"text": {texts: []string{"2 hits"}}, "more": {texts: []string{one + two}}, "none": {}} {
-		if _, _, err := r.read(reply, "s"); err == nil || !strings.Contains(err.Error(), "the reply of s cannot be read") {
+		if _, _, err := r.read(t.Context(), reply, "s"); err == nil || !strings.Contains(err.Error(), "the reply of s cannot be read") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -242,8 +242,8 @@ func FuzzParse(f *testing.F) {
 			if _, err := json.Marshal(o.arguments.render(map[string]any{"text": "x", "query": "y", "texts": []string{"z"}})); err != nil {
 				t.Errorf("%s: %v", o.name, err)
 			}
-			_, _, _ = o.reply.read(answered{texts: []string{`{"a":[1,"x",null]}`, "- text"}}, "x")
-			_, _, _ = o.reply.read(answered{structured: []byte(`{"a":[1,"x",null]}`)}, "x")
+			_, _, _ = o.reply.read(t.Context(), answered{texts: []string{`{"a":[1,"x",null]}`, "- text"}}, "x")
+			_, _, _ = o.reply.read(t.Context(), answered{structured: []byte(`{"a":[1,"x",null]}`)}, "x")
 		}
 		m.Lacks(target.IDs)
 	})

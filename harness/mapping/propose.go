@@ -7,6 +7,7 @@ import (
 
 	"evalctl/daemon/mcpclient"
 	"evalctl/harness/dataset"
+	"evalctl/internal/printable"
 )
 
 // Proposal is a mapping that is made from the names and the schemas of tools. Where a reply has what,
@@ -88,7 +89,7 @@ func propose(name string, tools []mcpclient.Tool) (*Proposal, error) {
 	p.Delete, _ = choose(deleteWords, filler(idNames, "{id}", spaceNames, "{brain}"), "{id}")
 	p.Get, _ = choose(getWords, filler(idNames, "{id}", spaceNames, "{brain}"), "{id}")
 	if p.Remember == nil {
-		return nil, fmt.Errorf("none of the tools remembers a text: %s; write a mapping by hand, see docs/any-memory.md", strings.Join(toolNames(tools), ", "))
+		return nil, fmt.Errorf("none of the tools remembers a text: %s; write a mapping by hand, see docs/any-memory.md", listed(toolNames(tools)))
 	}
 	if uses(p.Remember.Arguments, "{brain}") && (p.Search == nil || uses(p.Search.Arguments, "{brain}")) {
 		p.Brains = ByArgument
@@ -131,6 +132,29 @@ func toolNames(tools []mcpclient.Tool) (names []string) {
 	}
 	return names
 }
+
+const (
+	// maxListed limits how many names an error lists.
+	maxListed = 40
+	// maxReported limits a name that a server reports of itself or of a tool in an error, in characters.
+	maxReported = 200
+)
+
+// listed returns names as part of an error, with a mark for those that are left out.
+func listed(names []string) string {
+	shown := make([]string, 0, maxListed)
+	for _, name := range names[:min(len(names), maxListed)] {
+		shown = append(shown, reported(name))
+	}
+	list := strings.Join(shown, ", ")
+	if more := len(names) - len(shown); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+// reported returns a name that a server reports on one line, with a mark if it was cut.
+func reported(name string) string { return printable.Line(name, maxReported) }
 
 // wordsIn returns the words of a name in snake case, kebab case or camel case.
 func wordsIn(name string) []string {

@@ -2,7 +2,9 @@ package mapping
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +13,9 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/decimal"
+	"evalctl/internal/httpclient"
+	"evalctl/internal/intake"
 	"evalctl/internal/printable"
 )
 
@@ -26,11 +31,48 @@ type found struct {
 	score                 float64
 }
 
+const (
+	// maxItems limits the items of one reply.
+	maxItems = 10_000
+	// maxItemName limits the id, the title and the date of an item, in bytes.
+	maxItemName = 16 << 10
+)
+
+// check returns an error for an item with a name that is too long.
+func (f found) check() error {
+	for _, field := range [][2]string{{"id", f.id}, {"title", f.title}, {"date", f.date}} {
+		if n := len(field[1]); n > maxItemName {
+			return fmt.Errorf("its %s has %d bytes, the limit is %d", field[0], n, maxItemName)
+		}
+	}
+	return nil
+}
+
+// bounded draws what the JSON of a reply takes once it is decoded.
+func (a answered) bounded(ctx context.Context) error {
+	if err := httpclient.Decodable(ctx, a.structured); err != nil {
+		return err
+	}
+	for _, text := range a.texts {
+		if err := httpclient.Decodable(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // read returns the items of a reply and the mode that it reports, "" for none. called names what was
 // called. The error is a *target.Failure.
-func (r *reply) read(a answered, called string) (items []found, mode string, err error) {
+func (r *reply) read(ctx context.Context, a answered, called string) (items []found, mode string, err error) {
 	if r.plain {
-		return r.readText(a.texts), "", nil
+		items, err := r.readText(a.texts)
+		if err != nil {
+			return nil, "", refused(called, err)
+		}
+		return items, "", nil
+	}
+	if err := a.bounded(ctx); err != nil {
+		return nil, "", refused(called, err)
 	}
 	value, err := a.value(called)
 	if err != nil {
@@ -40,10 +82,16 @@ func (r *reply) read(a answered, called string) (items []found, mode string, err
 	if r.items != nil {
 		nodes = r.items.Select(value)
 	}
-	for _, n := range nodes {
+	if len(nodes) > maxItems {
+		return nil, "", refused(called, fmt.Errorf("it has %d items, the limit is %d", len(nodes), maxItems))
+	}
+	for i, n := range nodes {
 		f := found{id: firstAt(r.id, n), text: textAt(r.text, n), title: firstAt(r.title, n), date: firstAt(r.date, n)}
-		if score, ok := numberAt(r.score, n); ok {
-			f.score = score
+		if f.score, err = numberAt(r.score, n); err == nil {
+			err = f.check()
+		}
+		if err != nil {
+			return nil, "", refused(called, fmt.Errorf("item %d: %w", i+1, err))
 		}
 		items = append(items, f)
 	}
@@ -53,11 +101,19 @@ func (r *reply) read(a answered, called string) (items []found, mode string, err
 	return items, firstAt(r.mod, value), nil
 }
 
+// refused returns the failure of a reply that may not be used.
+func refused(called string, err error) error {
+	if errors.Is(err, intake.ErrWaited) {
+		return err // of the cause of the context
+	}
+	return target.NewFailure(result.KindProtocol, fmt.Sprintf("the reply of %s: %v", called, err))
+}
+
 // value returns the JSON of a reply: the structured content, or the only text, or a list of the texts
 // if there are several.
 func (a answered) value(called string) (any, error) {
 	if len(a.structured) > 0 && string(a.structured) != "null" {
-		v, err := decode(a.structured)
+		v, err := decode(bytes.NewReader(a.structured))
 		if err != nil {
 			return nil, unreadable(called, err.Error(), string(a.structured))
 		}
@@ -71,7 +127,7 @@ func (a answered) value(called string) (any, error) {
 	}
 	values := make([]any, len(a.texts))
 	for i, text := range a.texts {
-		v, err := decode([]byte(text))
+		v, err := decode(strings.NewReader(text))
 		if err != nil {
 			return nil, unreadable(called, "its text is no JSON; the mapping needs format: text for it", text)
 		}
@@ -91,7 +147,7 @@ func (a answered) repeated(v any) (any, bool) {
 	if !ok || !isText || len(object) != 1 || len(a.texts) != 1 || a.texts[0] != text {
 		return nil, false
 	}
-	inner, err := decode([]byte(text))
+	inner, err := decode(strings.NewReader(text))
 	return inner, err == nil
 }
 
@@ -105,8 +161,8 @@ func unreadable(called, why, text string) error {
 }
 
 // decode parses one JSON value. Numbers keep their digits.
-func decode(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
+func decode(text io.Reader) (any, error) {
+	d := json.NewDecoder(text)
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
@@ -150,13 +206,26 @@ func textsAt(p *jsonpath.Path, v any) (lines []string) {
 	return lines
 }
 
-func numberAt(p *jsonpath.Path, v any) (float64, bool) {
+// numberAt returns the score that a path selects, 0 if there is none.
+func numberAt(p *jsonpath.Path, v any) (float64, error) {
 	if p == nil {
-		return 0, false
+		return 0, nil
 	}
-	var f float64
-	n, err := fmt.Sscan(firstAt(p, v), &f)
-	return f, n == 1 && err == nil
+	return scoreOf(firstAt(p, v))
+}
+
+// scoreOf returns the number that a text begins with, such as "0.87 (cosine)", and 0 for a blank
+// one.
+func scoreOf(text string) (float64, error) {
+	fields := strings.Fields(text)
+	if len(fields) == 0 {
+		return 0, nil
+	}
+	score, err := decimal.Parse(strings.TrimRight(fields[0], "%,;:)]"))
+	if err != nil {
+		return 0, fmt.Errorf("its score %w", err)
+	}
+	return score, nil
 }
 
 // group reports whether the pattern has a group.
@@ -164,7 +233,7 @@ func (r *reply) group(name string) bool { return r.pattern != nil && r.pattern.S
 
 // readText reads a reply that is text: each text, or each part of it, is an item. With a pattern,
 // a part that it does not match is none, such as a heading.
-func (r *reply) readText(texts []string) (items []found) {
+func (r *reply) readText(texts []string) (items []found, err error) {
 	for _, text := range texts {
 		if r.none != nil && r.none.MatchString(text) {
 			continue
@@ -174,25 +243,35 @@ func (r *reply) readText(texts []string) (items []found) {
 			parts = strings.Split(text, r.split)
 		}
 		for _, part := range parts {
-			if f, ok := r.part(part); ok {
+			f, ok, err := r.part(part)
+			if err == nil && ok {
+				err = f.check()
+			}
+			if err != nil {
+				return nil, fmt.Errorf("item %d: %w", len(items)+1, err)
+			}
+			if ok {
 				items = append(items, f)
+			}
+			if len(items) > maxItems {
+				return nil, fmt.Errorf("it has more than %d items", maxItems)
 			}
 		}
 	}
-	return items
+	return items, nil
 }
 
-func (r *reply) part(text string) (f found, ok bool) {
+func (r *reply) part(text string) (f found, ok bool, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return f, false
+		return f, false, nil
 	}
 	if r.pattern == nil {
-		return found{text: text}, true
+		return found{text: text}, true, nil
 	}
 	m := r.pattern.FindStringSubmatch(text)
 	if m == nil {
-		return f, false
+		return f, false, nil
 	}
 	at := func(name string) string {
 		if i := r.pattern.SubexpIndex(name); i >= 0 {
@@ -204,8 +283,8 @@ func (r *reply) part(text string) (f found, ok bool) {
 	if !r.group("text") {
 		f.text = text
 	}
-	_, _ = fmt.Sscan(at("score"), &f.score) // without one, it is 0
-	return f, true
+	f.score, err = scoreOf(at("score"))
+	return f, true, err
 }
 
 // chunk returns an item as a passage of the document with a path, "" if that is not known.

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/intake"
 	"evalctl/internal/redact"
 )
 
@@ -154,12 +155,13 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 		return fmt.Errorf("list the tools of the MCP server %s: %s", cmp.Or(s.name, s.where()), s.secrets.Text(err.Error()))
 	}
 	s.tools = redact.Values(s.secrets, s.tools)
+	s.name, s.version, s.protocol = reported(s.name), reported(s.version), reported(s.protocol)
 	names := toolNames(s.tools)
 	if s.mapping == nil {
 		if s.mapping = forServer(s.name, names); s.mapping == nil {
 			return fmt.Errorf("the MCP server %q has the tools %s, and no mapping is for it: write one with "+
 				"evalctl target map, and give it with --mapping; mappings of this program: %s",
-				s.name, strings.Join(names, ", "), strings.Join(Names(), ", "))
+				s.name, listed(names), strings.Join(Names(), ", "))
 		}
 		if s.mapping.Brains == PerProcess || len(s.mapping.env) > 0 {
 			return fmt.Errorf("the mapping %s, which is for the MCP server %q, must be known before the server is "+
@@ -188,7 +190,7 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 func checkTool(o *operation, tools []mcpclient.Tool) error {
 	i := slices.IndexFunc(tools, func(t mcpclient.Tool) bool { return t.Name == o.tool })
 	if i < 0 {
-		return fmt.Errorf("%s needs the tool %s, and it has %s", o.name, o.tool, strings.Join(toolNames(tools), ", "))
+		return fmt.Errorf("%s needs the tool %s, and it has %s", o.name, o.tool, listed(toolNames(tools)))
 	}
 	schema, err := schemaOf(tools[i])
 	if err != nil {
@@ -352,6 +354,9 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 	started := time.Now()
 	items, mode, err := s.find(ctx, b, o, values)
 	a.Latency, a.EffectiveMode = time.Since(started), mode
+	if err == nil && s.mapping.Transport != HTTP { // whose replies count as they are read
+		err = drawn(ctx, items)
+	}
 	if err != nil {
 		return a, err
 	}
@@ -371,6 +376,28 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 	return a, nil
 }
 
+// read reads a reply. What decoding it takes counts for the question only if its call did, see drawn.
+func (s *Service) read(ctx context.Context, o *operation, a answered) ([]found, string, error) {
+	if s.mapping.Transport != HTTP {
+		decoding, hold := intake.Begin(ctx)
+		defer hold.End()
+		ctx = decoding
+	}
+	return o.reply.read(ctx, a, o.called())
+}
+
+// drawn draws the texts of items. Nothing may be drawn before the last call of a question: a server
+// on stdio has one output for the replies to all of them.
+func drawn(ctx context.Context, items []found) error {
+	size := 0
+	for _, f := range items {
+		size += len(f.id) + len(f.text) + len(f.title)
+	}
+	hold := intake.Of(ctx)
+	defer hold.End()
+	return hold.Draw(ctx, int64(size))
+}
+
 // find makes the calls of a question: one, or one for each keyword.
 func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[string]any) ([]found, string, error) {
 	query, _ := values["query"].(string)
@@ -386,7 +413,7 @@ func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[s
 		if err != nil {
 			return nil, "", err
 		}
-		items, m, err := o.reply.read(a, o.called())
+		items, m, err := s.read(ctx, o, a)
 		if err != nil {
 			return nil, "", err
 		}

@@ -134,7 +134,7 @@ func (s *Service) once(ctx context.Context, b *brain, o *operation, values map[s
 	if err != nil || o.reply.text == nil && o.reply.id == nil && !o.reply.plain {
 		return nil, err
 	}
-	items, _, err := o.reply.read(a, o.called())
+	items, _, err := s.read(ctx, o, a)
 	return items, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/internal/intake"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -37,6 +38,9 @@ type Job struct {
 	// not know yet that there is another try.
 	Earlier *result.Record
 	Reopen  bool
+
+	// hold has what the replies to the question take, until its record is kept.
+	hold *intake.Hold
 }
 
 // Source gives the questions that are not finished.

@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"evalctl/harness/journal"
+	"evalctl/internal/intake"
 )
 
 // syncEvery is how long entries wait to be synced together.
@@ -14,6 +16,7 @@ const syncEvery = 10 * time.Millisecond
 type entry struct {
 	journal.Entry
 	written chan<- error // receives the outcome of writing the entry, unless it is nil
+	hold    *intake.Hold // ended when the record is no longer needed, may be nil
 }
 
 // recorder is the state of record.
@@ -22,6 +25,8 @@ type recorder struct {
 	waiting []entry         // the entries of the last write
 	written []journal.Entry // written since the current or last sync began
 	syncing []journal.Entry // covered by the current sync
+	holds   []*intake.Hold  // of syncing and of written
+	covered int             // how many of holds are those of syncing
 	// due fires when the next sync is due; it is nil if none is planned. synced receives the result
 	// of the current sync; it is nil if there is none.
 	due    <-chan time.Time
@@ -47,6 +52,7 @@ func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (
 				entries = nil
 			case failed != nil: // drain, so that no worker waits forever
 				e.signalWritten(failed)
+				e.hold.End()
 			default:
 				err = rec.write(e, entries)
 			}
@@ -64,6 +70,7 @@ func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (
 		}
 		if failed != nil {
 			rec.written, rec.due = nil, nil
+			rec.end(len(rec.holds))
 		}
 		if entries == nil && rec.synced == nil && len(rec.written) > 0 {
 			rec.sync()
@@ -85,7 +92,9 @@ func (r *recorder) write(first entry, entries <-chan entry) error {
 	err := r.Keeper.Append(r.written[begin:]...)
 	for _, e := range r.waiting {
 		e.signalWritten(err)
+		r.holds = append(r.holds, e.hold)
 	}
+	clear(r.waiting)
 	if r.due == nil {
 		r.due = time.After(syncEvery)
 	}
@@ -95,6 +104,7 @@ func (r *recorder) write(first entry, entries <-chan entry) error {
 // sync begins to sync what is written.
 func (r *recorder) sync() {
 	r.syncing, r.written, r.due = r.written, r.syncing, nil
+	r.covered = len(r.holds)
 	done := make(chan error, 1)
 	r.synced = done
 	go func() { done <- r.Keeper.Sync() }()
@@ -109,6 +119,15 @@ func (r *recorder) count() {
 	}
 	clear(r.syncing)
 	r.syncing = r.syncing[:0]
+	r.end(r.covered)
+}
+
+// end ends the first n holds.
+func (r *recorder) end(n int) {
+	for _, h := range r.holds[:n] {
+		h.End()
+	}
+	r.holds = slices.Delete(r.holds, 0, n)
 }
 
 // signalWritten releases the worker that waits for the entry.

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/internal/intake"
 	"evalctl/scorer"
 )
 
@@ -28,6 +29,8 @@ func (l *loop) work(ctx context.Context, j Job) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	ctx, j.hold = intake.Begin(ctx)
+	defer j.hold.End()
 	switch {
 	case l.Scorer == nil:
 		return l.await(ctx, j)
@@ -42,7 +45,7 @@ func (l *loop) work(ctx context.Context, j Job) error {
 		return l.ask(ctx, j)
 	case j.Reopen:
 		reopened := journal.Entry{Kind: journal.KindReopened, Index: j.Index, Record: j.Answer}
-		if err := l.keep(reopened); err != nil {
+		if err := l.keep(j, reopened); err != nil {
 			return err
 		}
 	}
@@ -77,7 +80,7 @@ func (l *loop) ask(ctx context.Context, j Job) error {
 			return nil
 		}
 	}
-	if err := l.keep(journal.Entry{Kind: journal.KindAnswer, Index: j.Index, Record: &fresh}); err != nil {
+	if err := l.keep(j, journal.Entry{Kind: journal.KindAnswer, Index: j.Index, Record: &fresh}); err != nil {
 		return err
 	}
 	if failed {
@@ -148,15 +151,15 @@ func (l *loop) finished(j Job, rec *result.Record) {
 
 // send sends a record to the recorder.
 func (l *loop) send(kind string, j Job, rec *result.Record) {
-	l.entries <- entry{Entry: journal.Entry{Kind: kind, Index: j.Index, Record: rec}}
+	l.entries <- entry{Entry: journal.Entry{Kind: kind, Index: j.Index, Record: rec}, hold: j.hold.Share()}
 }
 
 // keep sends an entry to the recorder. If judging costs money, it waits until the entry is written.
-func (l *loop) keep(e journal.Entry) error {
+func (l *loop) keep(j Job, e journal.Entry) error {
 	if l.Paid {
 		return l.write(e)
 	}
-	l.entries <- entry{Entry: e}
+	l.entries <- entry{Entry: e, hold: j.hold.Share()}
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"evalctl/internal/decimal"
 )
 
 // Allowance is how many questions may end without a score: a number, or a share of all of them. The
@@ -20,7 +22,7 @@ type Allowance struct {
 func ParseAllowance(s string) (Allowance, error) {
 	bad := errors.New("must be a number of questions, or a share such as 10%")
 	if p, ok := strings.CutSuffix(s, "%"); ok {
-		f, err := strconv.ParseFloat(p, 64)
+		f, err := decimal.Parse(p)
 		if err != nil || !(f >= 0 && f <= 100) {
 			return Allowance{}, bad
 		}

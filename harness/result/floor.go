@@ -3,13 +3,14 @@ package result
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
+
+	"evalctl/internal/decimal"
 )
 
 // ParseRate parses a rate from 0 to 1.
 func ParseRate(s string) (float64, error) {
-	f, err := strconv.ParseFloat(s, 64)
+	f, err := decimal.Parse(s)
 	if err != nil || !(f >= 0 && f <= 1) {
 		return 0, errors.New("must be a rate from 0 to 1, such as 0.90")
 	}

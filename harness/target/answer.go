@@ -15,12 +15,18 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/httpclient"
+	"evalctl/internal/intake"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/sse"
 )
 
-// maxAnswer limits the text and citations of one answer together, in bytes.
-const maxAnswer = 16 << 20
+const (
+	// maxAnswer limits the text and citations of one answer together, in bytes.
+	maxAnswer = 16 << 20
+	// maxCitations limits the citations of one answer, and maxEvents the events that are kept of one.
+	maxCitations, maxEvents = 10_000, 100_000
+)
 
 // streams are readers whose buffers are reused.
 var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent) }}
@@ -141,8 +147,10 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxShape))
 		return notEvents(ct, data)
 	}
+	body := intake.NewReader(ctx, io.NopCloser(res.Body), intake.Largest)
+	defer body.Close()
 	stream := streams.Get().(*sse.Reader)
-	stream.Reset(res.Body)
+	stream.Reset(body)
 	err = readAnswer(ctx, stream, a, start)
 	streams.Put(stream)
 	if err != nil {
@@ -222,8 +230,13 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			whole, err = a.finish(o)
 			return err
 		}
-		if kept > maxAnswer {
+		switch {
+		case kept > maxAnswer:
 			return NewFailure(result.KindProtocol, fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20))
+		case len(a.Citations) > maxCitations:
+			return NewFailure(result.KindProtocol, fmt.Sprintf("the answer has more than %d citations", maxCitations))
+		case len(a.Events) > maxEvents:
+			return NewFailure(result.KindProtocol, fmt.Sprintf("the stream has more than %d events to look for forbidden texts in", maxEvents))
 		}
 	}
 }
@@ -285,9 +298,11 @@ func streamEnd(
 	ctx context.Context, err error, got int, timeline result.Timeline, others otherEvents,
 ) error {
 	switch {
+	case errors.Is(err, intake.ErrWaited):
+		return err // of the cause of ctx
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, sse.ErrTooLarge):
+	case errors.Is(err, sse.ErrTooLarge), errors.Is(err, intake.ErrTooLarge), errors.Is(err, intake.ErrLimit), errors.Is(err, httpclient.ErrRatio):
 		return NewFailure(result.KindProtocol, err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return withoutDone(err, got, timeline, others)

@@ -2,13 +2,14 @@ package target
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/decimal"
 	"evalctl/internal/jsonobj"
 )
 
@@ -81,50 +82,82 @@ func effectiveMode(o jsonobj.Object) string {
 }
 
 // fusion returns how the daemon reports to have combined its rankings: "score 0.2", or the method
-// alone if the weight is not a number of 64 bits. It is empty without a method.
+// alone if decimal.Parse refuses the weight. It is empty without a method.
 func fusion(o jsonobj.Object) string {
 	f := o.Object("fusion")
 	method := f.Text("method")
 	if method == "" {
 		return ""
 	}
-	weight, err := strconv.ParseFloat(string(f.Get("weight")), 64) // strings and null are no numbers
+	weight, err := decimal.Parse(string(f.Get("weight"))) // strings and null are not numbers
 	if err != nil {
 		return method
 	}
 	return fmt.Sprintf("%s %g", method, weight)
 }
 
+const (
+	// maxChunks limits the chunks of one answer, and the duplicates of one chunk.
+	maxChunks = 10_000
+	// maxChunkName limits each id, path, title and date of a chunk, in bytes.
+	maxChunkName = 16 << 10
+)
+
 // Chunks returns the list of chunks under the first of keys that o has. Without any of them, and
 // for null, the list is empty. Chunks may use either spelling of their keys; what is missing in
-// one, or has another type, is empty.
+// one, or has another type, is empty. Too many chunks, a name that is too long and a score that is
+// too large are errors.
 func Chunks(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 	for _, k := range keys {
 		raw := o.Get(k)
 		if raw == nil {
 			continue
 		}
-		list, ok := jsonobj.Objects(raw)
-		if !ok {
+		list, err := jsonobj.Objects(raw, maxChunks)
+		if errors.Is(err, jsonobj.ErrNotObjects) {
 			return nil, fmt.Errorf("%q is not a list of chunks", k)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", k, err)
 		}
 		out := make([]result.Chunk, len(list))
 		for i, c := range list {
+			score, err := c.Number("score")
+			if err != nil {
+				return nil, fmt.Errorf("chunk %d: %w", i+1, err)
+			}
 			out[i] = result.Chunk{
 				ChunkID:    c.Text("chunk_id", "chunkId"),
 				DocumentID: c.Text("document_id", "documentId"),
 				Path:       c.Text("path"),
 				Title:      c.Text("title"),
 				Date:       dateOf(c),
-				Score:      c.Number("score"),
+				Score:      score,
 				Text:       c.Text("text", "preview", "content", "summary"),
 				SessionID:  sessionOf(c),
 				Duplicates: duplicatesOf(c),
+			}
+			if err := checkNames(out[i]); err != nil {
+				return nil, fmt.Errorf("chunk %d: %w", i+1, err)
 			}
 		}
 		return out, nil
 	}
 	return []result.Chunk{}, nil
+}
+
+// checkNames returns an error for a chunk with a name that is too long, or with too many.
+func checkNames(c result.Chunk) error {
+	names := []string{"chunk_id", c.ChunkID, "document_id", c.DocumentID, "path", c.Path, "title", c.Title, "date", c.Date, "session_id", c.SessionID}
+	for i := 0; i < len(names); i += 2 {
+		if n := len(names[i+1]); n > maxChunkName {
+			return fmt.Errorf("%q has %d bytes, the limit is %d", names[i], n, maxChunkName)
+		}
+	}
+	if len(c.Duplicates) > maxChunks {
+		return fmt.Errorf("it has more than %d duplicates", maxChunks)
+	}
+	return nil
 }
 
 // dateOf returns the date of a chunk's document. Other times that a daemon may send, such as that
@@ -157,6 +190,9 @@ func duplicatesOf(o jsonobj.Object) []string {
 		if name != "" {
 			names = append(names, name)
 		}
+		if len(names) > maxChunks {
+			break // which is an error
+		}
 	}
 	return names
 }
@@ -166,9 +202,9 @@ const mostTokens = 1e9
 
 // usageOf returns a daemon's count of tokens, nil if it has none or one that cannot be.
 func usageOf(o jsonobj.Object) *protocol.Usage {
-	in := o.Number("input_tokens", "inputTokens", "prompt_tokens")
-	out := o.Number("output_tokens", "outputTokens", "completion_tokens")
-	if o == nil || min(in, out) < 0 || max(in, out) > mostTokens {
+	in, errIn := o.Number("input_tokens", "inputTokens", "prompt_tokens")
+	out, errOut := o.Number("output_tokens", "outputTokens", "completion_tokens")
+	if o == nil || errIn != nil || errOut != nil || min(in, out) < 0 || max(in, out) > mostTokens {
 		return nil
 	}
 	return &protocol.Usage{InputTokens: int(in), OutputTokens: int(out)}

@@ -8,6 +8,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"evalctl/internal/decimal"
 )
 
 // maxMetrics is how much of a daemon's metrics is read.
@@ -60,7 +62,7 @@ func (e *Endpoint) Embeddings(ctx context.Context) (found Embeddings, ok bool) {
 	for _, m := range families[uncountedTexts].GetMetric() {
 		found.Uncounted = count(m)
 	}
-	return found, found.Model != ""
+	return found, found.Model != "" && min(found.Embedded, found.Cached, found.Tokens, found.Uncounted) >= 0
 }
 
 func label(m *dto.Metric, name string) string {
@@ -72,7 +74,13 @@ func label(m *dto.Metric, name string) string {
 	return ""
 }
 
-func count(m *dto.Metric) int64 { return int64(m.GetCounter().GetValue()) }
+// count returns the value of a counter, a negative number for one that cannot be.
+func count(m *dto.Metric) int64 {
+	if v := m.GetCounter().GetValue(); v >= 0 && v <= decimal.Most {
+		return int64(v)
+	}
+	return -1
+}
 
 // Since returns what was counted after another reading of the same process. ok is false if a
 // counter has fallen: the process was restarted in between, and what it had counted is not known.

@@ -16,6 +16,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/internal/httpclient"
+	"evalctl/internal/intake"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 	"evalctl/internal/redact"
@@ -75,7 +76,7 @@ func NewEndpoint(baseURL, token, userAgent string, conns int, secrets ...redact.
 func (e *Endpoint) Through(t http.RoundTripper) *Endpoint {
 	return &Endpoint{
 		base: e.base, token: e.token, redactor: e.redactor, agent: e.agent,
-		http: &http.Client{Transport: e.redactor.Transport(t), CheckRedirect: httpclient.NoRedirect},
+		http: &http.Client{Transport: e.redactor.Transport(httpclient.Decompressing(t, false)), CheckRedirect: httpclient.NoRedirect},
 	}
 }
 
@@ -171,7 +172,7 @@ func (e *Endpoint) read(ctx context.Context, r Request) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	data, err := httpclient.ReadBody(res, maxBody)
+	data, err := httpclient.ReadJSON(res, maxBody)
 	if errors.Is(err, httpclient.ErrTooLarge) {
 		return nil, NewFailure(result.KindProtocol, fmt.Sprintf("%s %s: %v", r.Method, r.Path, err))
 	}
@@ -224,7 +225,10 @@ func (e *Endpoint) health(ctx context.Context) (version string, err error) {
 }
 
 func transportFailure(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(err, intake.ErrWaited):
+		return err // of the cause of ctx
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	return TransientFailure(result.KindTransport, err.Error(), 0)

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/intake"
 )
 
 // maxAttempts is the largest number of times that one question is sent. It is sent again only after
@@ -46,8 +47,11 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 	var first, began, ended time.Time // of the first attempt, and of the last one
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 100 * time.Millisecond
+	hold := intake.Of(qctx)
+	defer hold.End()
 	_, _ = backoff.Retry(qctx, func() (struct{}, error) {
 		attempts++
+		hold.Return() // what the attempt before has read is of no use
 		if f, ok := errors.AsType[*Failure](last); ok {
 			failed = append(failed, f.Failure)
 		}

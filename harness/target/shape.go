@@ -52,9 +52,10 @@ func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 // keysOf returns the keys of an object in order, each once.
 func keysOf(o jsonobj.Object) []string {
 	var keys []string
+	seen := map[string]bool{}
 	for _, m := range o {
-		if k := string(m.Key); !slices.Contains(keys, k) {
-			keys = append(keys, k)
+		if k := string(m.Key); !seen[k] {
+			keys, seen[k] = append(keys, k), true
 		}
 	}
 	return keys

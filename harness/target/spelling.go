@@ -21,8 +21,10 @@ var spelledKeys = []string{"chunk_id", "document_id", "session_id", "brain_id", 
 func spellingsOf(o jsonobj.Object, chunks ...string) (seen spellings) {
 	objects := []jsonobj.Object{o, o.Object("trace")}
 	for _, key := range chunks {
-		if list, _ := jsonobj.Objects(o.Get(key)); len(list) > 0 {
-			objects = append(objects, list[0])
+		for first := range jsonobj.Elements(o.Get(key)) {
+			chunk, _ := jsonobj.Parse(first) // anything else has no keys
+			objects = append(objects, chunk)
+			break
 		}
 	}
 	for _, o := range objects {

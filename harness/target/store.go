@@ -3,7 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -90,11 +89,14 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return id, fmt.Errorf("list the documents of brain %q: %w", name, err)
 	}
-	var items []json.RawMessage
-	if json.Unmarshal(o.Get("items"), &items) == nil && items != nil && len(items) == 0 {
-		return id, s.unusable(name, ErrEmpty)
+	items := o.Get("items")
+	if len(items) == 0 || items[0] != '[' {
+		return id, nil
 	}
-	return id, nil
+	for range jsonobj.Elements(items) {
+		return id, nil
+	}
+	return id, s.unusable(name, ErrEmpty)
 }
 
 // lookUp looks for the name of a brain among the daemon's ids, slugs and names. If the daemon cannot
@@ -107,11 +109,15 @@ func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err
 	if err != nil {
 		return "", fmt.Errorf("list brains: %w", err)
 	}
-	items, ok := jsonobj.Objects(o.Get("items"))
-	if !ok {
+	items := o.Get("items")
+	if len(items) == 0 || items[0] != '[' {
 		return name, nil
 	}
-	for _, item := range items {
+	for element := range jsonobj.Elements(items) {
+		item, err := jsonobj.Parse(element)
+		if err != nil {
+			return name, nil //nolint:nilerr // the daemon cannot list its brains
+		}
 		id := item.Text("id", "brain_id", "brainId")
 		if id == name || item.Text("slug") == name || item.Text("name") == name {
 			return cmp.Or(id, name), nil

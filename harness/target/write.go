@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -137,10 +138,13 @@ func (s *protocolStore) batch(ctx context.Context, id string, ops []protocol.Bat
 		})
 		return err
 	})
-	if err == nil && o.Number("committed") != float64(len(ops)) {
-		err = fmt.Errorf("the daemon reports %v committed documents", o.Number("committed"))
+	if err != nil {
+		return err
 	}
-	return err
+	if n, err := o.Number("committed"); err != nil || n != float64(len(ops)) {
+		return fmt.Errorf("the daemon reports %.40s committed documents", cmp.Or(string(o.Get("committed")), "0"))
+	}
+	return nil
 }
 
 // put writes one document.

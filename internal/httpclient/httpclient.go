@@ -13,6 +13,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"evalctl/internal/intake"
+	"evalctl/internal/jsonobj"
 )
 
 // ParseBaseURL returns a base URL without trailing slashes. It must be http or https with a host.
@@ -51,37 +54,87 @@ func Identify(req *http.Request, userAgent, token string) {
 // a server send the token, or this process, somewhere else.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// ErrTooLarge is returned for a body above the limit of ReadBody.
+// ErrTooLarge is returned for a body that is too large, by the limit of ReadBody or by what all
+// replies together may take.
 var ErrTooLarge = errors.New("the response is too large")
 
-// maxHint is the largest Content-Length for which ReadBody allocates before the bytes arrive.
-const maxHint = 64 << 20
-
 // ReadBody reads a body of at most limit bytes, or of any length if limit is 0. It does not close
-// the body. Errors are ErrTooLarge, and those of the body.
+// the body. The bytes count as intake.Hold of the request's context, if it has one, until that
+// ends. Errors are ErrTooLarge, intake.ErrWaited, and errors of the body.
 func ReadBody(res *http.Response, limit int64) ([]byte, error) {
-	var body io.Reader = res.Body
-	if limit > 0 {
-		body = io.LimitReader(body, limit+1)
+	if limit == 0 {
+		limit = intake.Largest
 	}
-	var data bytes.Buffer
-	if n := res.ContentLength; n > 0 && n <= maxHint {
-		data.Grow(int(n) + bytes.MinRead)
+	body := intake.NewReader(contextOf(res), io.NopCloser(res.Body), limit)
+	defer body.Close()
+	data := make([]byte, 0, bytes.MinRead)
+	for {
+		n, err := body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return data, nil
+		case errors.Is(err, intake.ErrLimit):
+			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
+		case errors.Is(err, intake.ErrTooLarge), errors.Is(err, ErrRatio):
+			return nil, fmt.Errorf("%w: %w", ErrTooLarge, err)
+		case err != nil:
+			return nil, err
+		}
+		if len(data) == cap(data) {
+			data = grown(data, res.ContentLength)
+		}
 	}
-	n, err := data.ReadFrom(body)
+}
+
+// grown returns data with room for more: twice as much, or what is announced if that is less, so
+// that an announcement alone takes no memory.
+func grown(data []byte, announced int64) []byte {
+	size := 2 * int64(cap(data))
+	if left := announced + bytes.MinRead; left > int64(len(data)) {
+		size = min(size, left)
+	}
+	return append(make([]byte, 0, size), data...)
+}
+
+// ReadJSON is ReadBody for a JSON text. What it takes once it is decoded counts too, and is at most
+// jsonobj.MaxDecoded: more is ErrTooLarge.
+func ReadJSON(res *http.Response, limit int64) ([]byte, error) {
+	data, err := ReadBody(res, limit)
 	if err != nil {
 		return nil, err
 	}
-	if limit > 0 && n > limit {
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
+	return data, Decodable(contextOf(res), data)
+}
+
+// Decodable draws what a JSON text takes once it is decoded. The error is ErrTooLarge or
+// intake.ErrWaited.
+func Decodable[T ~string | ~[]byte](ctx context.Context, data T) error {
+	cost, err := jsonobj.Bound(data, jsonobj.MaxDecoded)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
-	return data.Bytes(), nil
+	hold := intake.Of(ctx)
+	defer hold.End()
+	if err := hold.Draw(ctx, cost); errors.Is(err, intake.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func contextOf(res *http.Response) context.Context {
+	if res.Request == nil {
+		return context.Background()
+	}
+	return res.Request.Context()
 }
 
 // Cause returns why a request failed: the cause of the context's end if that is over, or else err
 // without the method and URL that http.Client adds, as queries contain what users remember.
 func Cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(err, intake.ErrWaited) {
 		return context.Cause(ctx)
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {

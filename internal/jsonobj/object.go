@@ -7,8 +7,10 @@ package jsonobj
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
-	"strconv"
+
+	"evalctl/internal/decimal"
 )
 
 // Object is a JSON object: its members in the order of the text, repeated keys included.
@@ -23,6 +25,9 @@ type Member struct {
 
 // ErrNotObject is returned for a JSON text that is not an object.
 var ErrNotObject = errors.New("not a JSON object")
+
+// ErrNotObjects is returned for a value that is not a list of objects.
+var ErrNotObjects = errors.New("not a list of objects")
 
 // usualMembers is room for the members of most objects.
 const usualMembers = 8
@@ -64,14 +69,21 @@ func (o Object) Text(keys ...string) string {
 	return ""
 }
 
-// Number returns the value of the first of keys that is a number, and 0 if none is.
-func (o Object) Number(keys ...string) float64 {
+// Number returns the value of the first of keys that is a number, and 0 if none is. The error names
+// a number that decimal.Parse refuses.
+func (o Object) Number(keys ...string) (float64, error) {
 	for _, k := range keys {
-		if f, err := strconv.ParseFloat(string(o.Get(k)), 64); err == nil {
-			return f
+		v := o.Get(k)
+		if len(v) == 0 || v[0] != '-' && !isDigit(v[0]) {
+			continue
 		}
+		n, err := decimal.Parse(string(v))
+		if err != nil {
+			return 0, fmt.Errorf("%q: %w", k, err)
+		}
+		return n, nil
 	}
-	return 0
+	return 0, nil
 }
 
 // Object returns the value of key if it is an object, and nil otherwise.
@@ -94,26 +106,29 @@ func String(value json.RawMessage) (s string, ok bool) {
 	return unquote(value), true
 }
 
-// Objects parses value, a list of objects. null is an empty list, and null in the list an empty
-// object; ok is false for anything else. value must be a value of a parsed object or nil.
-func Objects(value json.RawMessage) (list []Object, ok bool) {
+// Objects parses value, a list of at most most objects. null is an empty list, and null in the list
+// an empty object. value must be a value of a parsed object or nil.
+func Objects(value json.RawMessage, most int) (list []Object, err error) {
 	if string(value) == "null" {
-		return nil, true
+		return nil, nil
 	}
 	if len(value) == 0 || value[0] != '[' {
-		return nil, false
+		return nil, ErrNotObjects
 	}
 	for element := range Elements(value) {
+		if len(list) == most {
+			return nil, fmt.Errorf("the list has more than %d entries", most)
+		}
 		var o Object
 		if string(element) != "null" {
 			o = make(Object, 0, usualMembers)
 			if _, ok := skipObject(element, maxDepth, &o); !ok {
-				return nil, false
+				return nil, ErrNotObjects
 			}
 		}
 		list = append(list, o)
 	}
-	return list, true
+	return list, nil
 }
 
 // Elements returns the elements of value, which must be a value of a parsed object or nil. What is

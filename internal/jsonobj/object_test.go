@@ -18,12 +18,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(o.Text("brain_id", "brainId"), o.Number("took"), o.Get("missing") == nil)
-	items, ok := jsonobj.Objects(o.Get("items"))
-	fmt.Println(len(items), items[0].Number("n"), ok)
+	took, err := o.Number("took")
+	fmt.Println(o.Text("brain_id", "brainId"), took, err, o.Get("missing") == nil)
+	items, err := jsonobj.Objects(o.Get("items"), 100)
+	fmt.Println(len(items), string(items[0].Get("n")), err)
 	// Output:
-	// b1 1.5 true
-	// 2 2 true
+	// b1 1.5 <nil> true
+	// 2 2 <nil>
 }
 
 func TestObject(t *testing.T) {
@@ -34,8 +35,8 @@ func TestObject(t *testing.T) {
 	if got := o.Text("a", "missing", "b"); got != "two" {
 		t.Errorf("text: got %q, want the last b", got)
 	}
-	if got := o.Number("a", "c", "n"); got != 0 {
-		t.Errorf("number of values that are none: got %v", got)
+	if got, err := o.Number("a", "c", "n"); got != 0 || err != nil {
+		t.Errorf("number of values that are none: got %v, %v", got, err)
 	}
 	if got := o.Object("c").Text("d"); got != "x" {
 		t.Errorf("nested object: got %q", got)
@@ -139,10 +140,10 @@ func FuzzObjects(f *testing.F) {
 		}
 		var want []map[string]json.RawMessage
 		wantErr := json.Unmarshal(data, &want)
-		got, ok := jsonobj.Objects(bytes.TrimSpace(data))
-		if ok != (wantErr == nil) || ok && len(got) != len(want) {
+		got, err := jsonobj.Objects(bytes.TrimSpace(data), len(data))
+		if (err == nil) != (wantErr == nil) || err == nil && len(got) != len(want) {
 			t.Fatalf("%q: got %d objects, %v, the standard library says %d, %v",
-				data, len(got), ok, len(want), wantErr)
+				data, len(got), err, len(want), wantErr)
 		}
 		for i, o := range got {
 			for key, value := range want[i] {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/time/rate"
+
+	"evalctl/internal/jsonobj"
 )
 
 // Defaults and limits of an endpoint.
@@ -180,6 +182,9 @@ func (o *openAIProvider) stream(ctx context.Context, r Request) (Response, error
 	for {
 		var chunk completionChunk
 		line, err := stream.RecvRaw()
+		if err == nil {
+			_, err = jsonobj.Bound(line, jsonobj.MaxDecoded)
+		}
 		if err == nil {
 			err = json.Unmarshal(line, &chunk)
 		}

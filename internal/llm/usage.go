@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
+
+	"evalctl/internal/decimal"
 )
 
 // Usage counts tokens. Estimated is set if the provider sent no counts that can be believed, so
@@ -90,17 +91,13 @@ func RejectedUsage(body []byte) (u Usage, problem string, counted bool) {
 }
 
 // parseTokens returns a count, which is 0 if it is missing. It accepts no number below 0, with a
-// fraction or beyond the range of int.
+// fraction or beyond decimal.Most.
 func parseTokens(raw json.RawMessage) (n int, ok bool) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, true
 	}
-	if n, err := strconv.Atoi(string(raw)); err == nil {
-		return n, n >= 0
-	}
-	const exact = 1 << 53 // beyond it, floats skip integers
-	f, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || f != math.Trunc(f) || f < 0 || f > exact {
+	f, err := decimal.Parse(string(raw))
+	if err != nil || f != math.Trunc(f) || f < 0 {
 		return 0, false
 	}
 	return int(f), true

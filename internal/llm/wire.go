@@ -9,8 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"evalctl/internal/httpclient"
+	"evalctl/internal/intake"
 )
 
 const (
@@ -81,8 +85,9 @@ type wire struct{ next http.RoundTripper }
 func wireClient(next http.RoundTripper) *http.Client {
 	if next == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 32 // all workers connect to one host
-		next = t
+		t.MaxIdleConnsPerHost = 32  // all workers connect to one host
+		t.DisableCompression = true // Decompressing reads them, within its bounds
+		next = httpclient.Decompressing(t, true)
 	}
 	return &http.Client{Transport: wire{next}}
 }
@@ -117,6 +122,22 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body.Close()
 		return nil, errRefused
 	}
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return whole(res)
+	}
+	res.Body = intake.NewReader(req.Context(), res.Body, intake.Largest)
+	return res, nil
+}
+
+// whole reads the body of an answer that is not a stream, before the library decodes it: a text of
+// small values would take many times its length.
+func whole(res *http.Response) (*http.Response, error) {
+	body, err := httpclient.ReadJSON(res, maxAnswerBytes)
+	_ = res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
 }
 
@@ -155,7 +176,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	if a.exchange.body != nil {
 		a.exchange.body.Write(p[:n])
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, httpclient.ErrRatio) {
 		a.exchange.readErr = err
 	}
 	return n, err

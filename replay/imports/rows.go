@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/theory/jsonpath"
 	"github.com/theory/jsonpath/spec"
 
 	"evalctl/harness/result"
+	"evalctl/internal/decimal"
 )
 
 // row is one answer in a file, not read yet.
@@ -219,7 +219,7 @@ func (r *reader) number(field string, v any) (n float64, known bool, err error) 
 	if len(nodes) == 0 || textOf(nodes[0]) == "" {
 		return 0, false, nil
 	}
-	n, err = strconv.ParseFloat(textOf(nodes[0]), 64)
+	n, err = decimal.Parse(textOf(nodes[0]))
 	if err != nil || !(n >= 0 && n < 1e15) {
 		return 0, false, fmt.Errorf("%s is %.40q, and must be a number that is not negative", field, textOf(nodes[0]))
 	}

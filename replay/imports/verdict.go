@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"evalctl/internal/decimal"
 	"evalctl/scorer"
 )
 
@@ -75,7 +75,7 @@ func (l layout) score(value any) (score float64, known bool, err error) {
 		return 0, true, nil
 	}
 	if _, list := value.([]any); !list {
-		n, err := strconv.ParseFloat(text, 64)
+		n, err := decimal.Parse(text)
 		if err == nil && n >= 0 && n <= 1 {
 			return n, true, nil
 		}

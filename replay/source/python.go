@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"evalctl/internal/decimal"
 )
 
 // pythonValue parses a literal in Python's notation: strings, numbers, True, False, None, lists,
@@ -184,7 +186,7 @@ func (p *pythonParser) word() (any, error) {
 	case "None", "null":
 		return nil, nil
 	default:
-		n, err := strconv.ParseFloat(word, 64)
+		n, err := decimal.Parse(word)
 		if err != nil {
 			p.at = start
 			return nil, p.errorf("%.20q is no value", word)

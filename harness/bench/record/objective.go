@@ -5,11 +5,11 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"evalctl/internal/decimal"
 	"evalctl/internal/stats"
 )
 
@@ -52,14 +52,14 @@ func parseObjective(text string) (Objective, error) {
 	var err error
 	switch o.Figure {
 	case "errors":
-		o.Limit, err = strconv.ParseFloat(m[4], 64)
+		o.Limit, err = decimal.Parse(m[4])
 		if m[5] == "%" {
 			o.Limit /= 100
 		} else if m[5] != "" {
 			err = fmt.Errorf("a share is a number or a percentage")
 		}
 	case "rate":
-		o.Limit, err = strconv.ParseFloat(m[4], 64)
+		o.Limit, err = decimal.Parse(m[4])
 		if m[5] != "" && m[5] != "/s" {
 			err = fmt.Errorf("a rate is in requests a second, such as 100/s")
 		}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"evalctl/harness/target"
+	"evalctl/internal/decimal"
 )
 
 // maxMetrics is how much of a page of metrics is read.
@@ -29,7 +29,7 @@ func IndexBytes(ctx context.Context, e *target.Endpoint) *int64 {
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), " ")
 		name, _, _ = strings.Cut(name, "{")
-		if v, err := strconv.ParseFloat(value, 64); err == nil && strings.HasSuffix(name, "index_bytes") && v >= 0 && v < 1<<60 {
+		if v, err := decimal.Parse(value); err == nil && strings.HasSuffix(name, "index_bytes") && v >= 0 && v < 1<<60 {
 			if sum == nil {
 				sum = new(int64)
 			}

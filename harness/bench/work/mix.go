@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/target"
+	"evalctl/internal/decimal"
 )
 
 // The operations of a mix.
@@ -38,7 +38,7 @@ func ParseMix(text string) ([]record.Share, error) {
 		}
 		if given {
 			var err error
-			if s.Weight, err = strconv.ParseFloat(weight, 64); err != nil || !(s.Weight > 0 && s.Weight <= 1e9) {
+			if s.Weight, err = decimal.Parse(weight); err != nil || !(s.Weight > 0 && s.Weight <= 1e9) {
 				return nil, fmt.Errorf("operation %s: the weight %q is not a number above 0", name, weight)
 			}
 		}

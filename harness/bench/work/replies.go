@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/bench/load"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/intake"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/llm"
 	"evalctl/internal/printable"
@@ -63,7 +64,9 @@ func search(ctx context.Context, e *target.Endpoint, brain string, q query, whol
 	b := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(b)
 	b.Reset()
-	o.Bytes, err = b.ReadFrom(io.LimitReader(res.Body, maxReply+1))
+	body := intake.NewReader(ctx, io.NopCloser(res.Body), maxReply+1)
+	defer body.Close()
+	o.Bytes, err = b.ReadFrom(body)
 	text := bytes.TrimSpace(b.Bytes())
 	switch {
 	case err != nil:
@@ -112,7 +115,9 @@ func ask(ctx context.Context, e *target.Endpoint, brain string, q query, prices 
 	}
 	stream := streams.Get().(*sse.Reader)
 	defer streams.Put(stream)
-	stream.Reset(res.Body)
+	body := intake.NewReader(ctx, io.NopCloser(res.Body), intake.Largest)
+	defer body.Close()
+	stream.Reset(body)
 	var last time.Duration
 	for {
 		ev, err := stream.Next()
@@ -171,8 +176,12 @@ func done(o *load.Outcome, data []byte, prices llm.Prices) error {
 		return target.NewFailure(result.KindDaemon, "done event with ok false: "+printable.Line(string(data), shown))
 	}
 	if u := d.Object("usage"); u != nil {
-		o.InputTokens = int64(u.Number("input_tokens", "inputTokens", "prompt_tokens"))
-		o.OutputTokens = int64(u.Number("output_tokens", "outputTokens", "completion_tokens"))
+		in, err := u.Number("input_tokens", "inputTokens", "prompt_tokens")
+		out, errOut := u.Number("output_tokens", "outputTokens", "completion_tokens")
+		if err != nil || errOut != nil || min(in, out) < 0 {
+			return target.NewFailure(result.KindProtocol, "the usage in the done event cannot be: "+printable.Line(string(data), shown))
+		}
+		o.InputTokens, o.OutputTokens = int64(in), int64(out)
 		if price, ok := prices.Of(llm.ProviderOpenAI, d.Text("model")); ok {
 			o.Priced = true
 			o.CostNanoUSD = int64(price.Cost(llm.Usage{InputTokens: int(o.InputTokens), OutputTokens: int(o.OutputTokens)}))

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -251,10 +252,14 @@ func batch(ctx context.Context, e *target.Endpoint, brain string, docs []dataset
 	reply, err := e.Object(ctx, target.Request{
 		Method: http.MethodPost, Path: target.BrainPath(brain) + "/documents/batch-ops", ContentType: protocol.TypeJSON, Body: body,
 	})
-	if n := reply.Number("committed"); err == nil && n != float64(len(docs)) {
-		err = target.NewFailure(result.KindProtocol, fmt.Sprintf("the daemon reports %v committed documents of %d", n, len(docs)))
+	if err != nil {
+		return err
 	}
-	return err
+	if n, err := reply.Number("committed"); err != nil || n != float64(len(docs)) {
+		return target.NewFailure(result.KindProtocol, fmt.Sprintf("the daemon reports %.40s committed documents of %d",
+			cmp.Or(string(reply.Get("committed")), "0"), len(docs)))
+	}
+	return nil
 }
 
 func documentPath(brain, below, path string) string {

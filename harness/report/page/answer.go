@@ -56,8 +56,9 @@ func citationOf(n int, raw []byte, q *result.Record, l limits) citation {
 	}
 	c.Place = name(c.Place)
 	c.Quote = cut(o.Text("quote", "text"), l.quote)
-	start, end := o.Number("answer_start", "answerStart"), o.Number("answer_end", "answerEnd")
-	if length := float64(len(q.Answer)); start >= 0 && start < end && end <= length {
+	start, err := o.Number("answer_start", "answerStart")
+	end, errEnd := o.Number("answer_end", "answerEnd")
+	if length := float64(len(q.Answer)); err == nil && errEnd == nil && start >= 0 && start < end && end <= length {
 		c.start, c.end = int(start), int(end)
 	}
 	return c

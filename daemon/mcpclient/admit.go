@@ -1,0 +1,69 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"evalctl/internal/httpclient"
+	"evalctl/internal/jsonobj"
+	"evalctl/internal/printable"
+)
+
+const (
+	// maxTools limits the tools of a server.
+	maxTools = 1000
+	// maxToolName limits the name of a tool, in bytes. The protocol asks for 128 characters at most.
+	maxToolName = 256
+)
+
+// checkTool returns an error for a tool that comes after n others.
+func checkTool(n int, name string) error {
+	switch {
+	case n >= maxTools:
+		return fmt.Errorf("the server lists more than %d tools", maxTools)
+	case len(name) > maxToolName:
+		return fmt.Errorf("the name of tool %d has %d bytes, the limit is %d: %s",
+			n+1, len(name), maxToolName, printable.Line(name, 60))
+	}
+	return nil
+}
+
+// admit returns an error for a message that would take too much memory or time to decode. What the
+// message takes counts as intake.Hold of ctx.
+func admit(ctx context.Context, message []byte) error {
+	o, err := jsonobj.Parse(message)
+	if err != nil {
+		return nil //nolint:nilerr // whoever decodes it says so
+	}
+	n := 0
+	for range jsonobj.Elements(o.Object("result").Get("tools")) {
+		if err := checkTool(n, ""); err != nil {
+			return err
+		}
+		n++
+	}
+	return httpclient.Decodable(ctx, message)
+}
+
+// refusal returns the message that stands for a reply that admit refuses, nil if it is not one.
+func refusal(message []byte, problem error) []byte {
+	o, err := jsonobj.Parse(message)
+	if err != nil || len(o.Get("id")) == 0 || o.Get("method") != nil {
+		return nil
+	}
+	reply, err := jsonrpc.DecodeMessage(append(append([]byte(`{"jsonrpc":"2.0","result":{},"id":`), o.Get("id")...), '}'))
+	if err != nil {
+		return nil
+	}
+	response, ok := reply.(*jsonrpc.Response)
+	if !ok {
+		return nil
+	}
+	data, err := jsonrpc.EncodeMessage(abort(response.ID, CodeRefused, problem.Error()))
+	if err != nil {
+		return nil
+	}
+	return data
+}
