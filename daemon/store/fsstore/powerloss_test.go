@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -19,6 +20,9 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/storetest"
 )
+
+// quiet is for stores whose log nobody reads.
+var quiet = &store.Options{Logger: slog.New(slog.DiscardHandler)}
 
 // chooser returns a number from 0 to n-1.
 type chooser func(n int, what string) int
@@ -263,7 +267,7 @@ func (h *history) reopen() error {
 
 // open opens the store, and records its changes.
 func (h *history) open() (*backend, error) {
-	return open(context.Background(), h.dir, func(d disk) disk {
+	return open(context.Background(), h.dir, quiet, func(d disk) disk {
 		h.base = readState(h.dir)
 		return &recorder{d, h}
 	})
