@@ -19,7 +19,7 @@ import (
 
 func openBackend(t *testing.T, dir string) *backend {
 	t.Helper()
-	b, err := open(t.Context(), dir, nil, nil)
+	b, err := open(t.Context(), dir, quiet, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,47 +7,35 @@ import (
 	"evalctl/daemon/store"
 )
 
-// fileSum says what the file of a document was before an operation. A file that is still the same
-// after a crash was not changed by anybody else.
+// fileSum says what was in the file of a document before an operation. A file that is still the same
+// after a crash was not changed by anybody else. There is no sum if there was no file, if it cannot be
+// read, or if the log has what was written to it.
 type fileSum struct {
-	kind fileKind
-	sum  [sumSize]byte // of the content, if kind is hashedFile
+	known bool
+	sum   [sumSize]byte
 }
 
-type fileKind byte
+const sumSize = 16 // bytes of SHA-256
 
-const (
-	unknownFile fileKind = 0   // it could not be read, or the log is of an older version
-	noFile      fileKind = '-' // there was none
-	loggedFile  fileKind = 'l' // an earlier operation of the logs says what it was
-	hashedFile  fileKind = 'h'
-
-	sumSize = 16 // bytes of SHA-256
-)
-
-// append appends the encoded sum.
+// append appends the encoded sum: 1 and the sum, or 0.
 func (s fileSum) append(data []byte) []byte {
-	data = append(data, byte(s.kind))
-	if s.kind == hashedFile {
-		data = append(data, s.sum[:]...)
+	if !s.known {
+		return append(data, 0)
 	}
-	return data
+	return append(append(data, 1), s.sum[:]...)
 }
 
 // decodeSum decodes what append has appended, and returns what follows it.
 func decodeSum(data []byte) (s fileSum, rest []byte, ok bool) {
-	if len(data) == 0 {
+	if len(data) == 0 || data[0] > 1 {
 		return s, data, false
 	}
-	s.kind, rest = fileKind(data[0]), data[1:]
-	switch s.kind {
-	case unknownFile, noFile, loggedFile:
+	s.known, rest = data[0] == 1, data[1:]
+	if !s.known {
 		return s, rest, true
-	case hashedFile:
-		n := copy(s.sum[:], rest)
-		return s, rest[n:], n == sumSize
 	}
-	return s, rest, false
+	n := copy(s.sum[:], rest)
+	return s, rest[n:], n == sumSize
 }
 
 // sumOf returns the sum of a content of about size bytes.
@@ -58,24 +46,26 @@ func sumOf(content io.Reader, size int64) (s fileSum, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.kind = hashedFile
+	s.known = true
 	copy(s.sum[:], hash.Sum(nil))
 	return s, nil
 }
 
 func sumOfBytes(data []byte) fileSum {
-	s := fileSum{kind: hashedFile}
+	s := fileSum{known: true}
 	sum := sha256.Sum256(data)
 	copy(s.sum[:], sum[:])
 	return s
 }
 
-// before returns what the files of documents are before a commit. What cannot be read is unknown,
-// and no reason to reject the commit. It requires mu.
+// before returns what is in the files of documents before a commit. A file that cannot be read is no
+// reason to reject it. It requires mu.
 func (b *backend) before(ops []store.Op) []fileSum {
 	sums := make([]fileSum, len(ops))
 	for i, op := range ops {
-		sums[i] = b.sumBefore(op.Path)
+		if !op.New {
+			sums[i] = b.sumBefore(op.Path)
+		}
 	}
 	return sums
 }
@@ -87,12 +77,10 @@ func (b *backend) sumBefore(path string) fileSum {
 	switch {
 	case !waits:
 		return b.sumFile(path)
-	case doc.log == b.active:
-		return fileSum{kind: loggedFile}
-	case doc.deleted:
-		return fileSum{kind: noFile}
+	case doc.log == b.active, doc.deleted:
+		return fileSum{}
 	}
-	// The other log is emptied before the active one, so its record can be missing.
+	// The other log is emptied before the active one. Then only this sum says what was written.
 	data, err := doc.content()
 	if err != nil {
 		return fileSum{}
@@ -102,9 +90,6 @@ func (b *backend) sumBefore(path string) fileSum {
 
 func (b *backend) sumFile(path string) fileSum {
 	info, err := b.files.Root.Lstat(path)
-	if err != nil && store.IsNotFound(store.NoFile(err)) {
-		return fileSum{kind: noFile}
-	}
 	if err != nil || !info.Mode().IsRegular() {
 		return fileSum{}
 	}

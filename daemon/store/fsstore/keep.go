@@ -3,6 +3,7 @@ package fsstore
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -74,17 +75,26 @@ func (b *backend) fit(dir, stem, end string) string {
 	}
 }
 
+// obstacle returns the file in the place of a directory of a document, "" if there is none. A link is
+// one: it can lead out of the folder.
+func (b *backend) obstacle(p string) string {
+	found := ""
+	for dir := store.FileDir(p); dir != "."; dir = store.FileDir(dir) {
+		if info, err := b.files.Root.Lstat(dir); err == nil && !info.IsDir() {
+			found = dir
+		}
+	}
+	return found
+}
+
 // obstacles returns what is in the way of pending writes: files in the place of their directories,
 // and directories in their own place that are not empty.
 func (b *backend) obstacles() []string {
 	var found []string
-	seen := map[string]bool{".": true}
 	for _, doc := range b.waitingFor(false) {
-		for dir := store.FileDir(doc.path); !seen[dir]; dir = store.FileDir(dir) {
-			seen[dir] = true
-			if info, err := b.files.Root.Lstat(dir); err == nil && !info.IsDir() {
-				found = append(found, dir)
-			}
+		if file := b.obstacle(doc.path); file != "" {
+			found = append(found, file)
+			continue
 		}
 		if info, err := b.files.Root.Lstat(doc.path); err == nil && info.IsDir() {
 			b.disk.prune(doc.path)
@@ -93,5 +103,6 @@ func (b *backend) obstacles() []string {
 			}
 		}
 	}
-	return found
+	slices.Sort(found)
+	return slices.Compact(found)
 }

@@ -147,6 +147,9 @@ func (l *log) shorten(size int64) error {
 // content reads a part of the log.
 func (l *log) content(offset, size int64) ([]byte, error) {
 	data := make([]byte, size)
+	if size == 0 {
+		return data, nil
+	}
 	_, err := l.file.ReadAt(data, offset)
 	return data, err
 }

@@ -49,12 +49,8 @@ func readLog(l *log) (c logContent, err error) {
 		known = known || l.end == l.header.end && r.number == l.header.number
 	}
 	rest := data[min(l.end, l.size):]
-	switch {
-	case !known, hasLater(recordMagic, rest, l.header.salt, l.number):
+	if !known || hasLater(recordMagic, rest, l.header.salt, l.number) {
 		return c, c.damaged(nil)
-	case c.headers < 2 && hasUnknown(rest, l.number):
-		// The other header had their salt: an interrupted write cannot have damaged it.
-		return c, damagedLog(l.name, 0, "its latest header cannot be read", nil)
 	}
 	c.torn = len(rest) >= 16 && string(rest[:4]) == recordMagic && binary.BigEndian.Uint64(rest[8:]) == l.header.salt
 	return c, nil
@@ -75,43 +71,39 @@ func (c *logContent) follows(r record) bool {
 // hasLater reports whether there is a complete record with a salt and a greater number. Records are
 // written one after the other, each once the one before it is durable.
 func hasLater(magic string, data []byte, salt, number uint64) bool {
-	return findRecord(magic, data, binary.BigEndian.AppendUint64(nil, salt), 8, number)
-}
-
-// hasUnknown is hasLater for records with any salt.
-func hasUnknown(data []byte, number uint64) bool {
-	return findRecord(recordMagic, data, []byte(recordMagic), 0, number)
-}
-
-// findRecord looks for a complete record that has a mark at an offset, and a greater number.
-func findRecord(magic string, data, mark []byte, offset int, number uint64) bool {
+	mark := binary.BigEndian.AppendUint64(nil, salt)
 	for at := 0; ; at += len(mark) {
 		i := bytes.Index(data[at:], mark)
 		if i < 0 {
 			return false
 		}
-		at += i
-		if at < offset {
+		if at += i; at < 8 {
 			continue
 		}
-		if r, ok, err := decodeRecord(magic, data[at-offset:]); ok && err == nil && r.number > number {
+		if r, ok, err := decodeRecord(magic, data[at-8:]); ok && err == nil && r.number > number {
 			return true
 		}
 	}
 }
 
-// checkOrder checks that the records of two logs, the older one first, are all that there were.
-func checkOrder(older, newer logContent) error {
-	last := older.log.number
-	switch {
+// order returns the older one of two logs first. It fails if their records are not all that there
+// were.
+func order(a, b logContent) (older, newer logContent, err error) {
+	older, newer = a, b
+	if newer.log.number < older.log.number || newer.log.number == older.log.number && len(older.records) > 0 {
+		older, newer = newer, older
+	}
+	switch last := older.log.number; {
+	case last == newer.log.number && last > 0:
+		err = damagedLog(older.log.name, 0, fmt.Sprintf("it ends with write %d, and so does %s", last, newer.log.name), nil)
 	case len(newer.records) > 0 && newer.records[0].number != last+1:
-		return damagedLog(older.log.name, older.log.end, fmt.Sprintf("it ends with write %d, but %s begins with write %d",
+		err = damagedLog(older.log.name, older.log.end, fmt.Sprintf("it ends with write %d, but %s begins with write %d",
 			last, newer.log.name, newer.records[0].number), nil)
 	case len(newer.records) == 0 && len(older.records) > 0 && newer.log.number > last:
-		return damagedLog(older.log.name, 0, fmt.Sprintf("it ends with write %d, but %s was emptied after write %d",
+		err = damagedLog(older.log.name, 0, fmt.Sprintf("it ends with write %d, but %s was emptied after write %d",
 			last, newer.log.name, newer.log.number), nil)
 	}
-	return nil
+	return older, newer, err
 }
 
 // damaged is the error for the record after those that were read.

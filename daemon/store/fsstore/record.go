@@ -22,7 +22,7 @@ import (
 //
 //	1 byte    kind: writeKind or deleteKind
 //	4 bytes   length of the path, and the path
-//	1 byte    what the file of the document was before, see fileSum; and a sum if it is hashedFile
+//	1 byte    1 if a fileSum of 16 bytes follows, which is of the file before the commit; else 0
 //	8 bytes   of a write: length of the content, and the content
 //
 // Integers are big-endian. What follows the last record is zeros, or remains of records with another
@@ -56,7 +56,7 @@ type loggedOp struct {
 }
 
 // encodeRecord returns the bytes of a record in pieces, and where the record has the contents. Large
-// contents are not copied. before is what the file of each operation was.
+// contents are not copied. before has the sum of the file of each operation.
 func encodeRecord(salt, number uint64, when time.Time, ops []store.Op, before []fileSum) (pieces [][]byte, logged []loggedOp) {
 	piece := make([]byte, 8, recordHeader+256)
 	copy(piece, recordMagic)

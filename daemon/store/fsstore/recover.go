@@ -33,11 +33,8 @@ func (b *backend) openLogs(closed bool) (err error) {
 			return err
 		}
 	}
-	older, newer := contents[0], contents[1]
-	if newer.log.number < older.log.number || newer.log.number == older.log.number && len(older.records) > 0 {
-		older, newer = newer, older
-	}
-	if err := checkOrder(older, newer); err != nil {
+	older, newer, err := order(contents[0], contents[1])
+	if err != nil {
 		return err
 	}
 	// The older log gets the next records, because the other one must be there until it is emptied.
@@ -153,7 +150,7 @@ func (b *backend) logRestored(doc *logged, state fileCondition) {
 func (b *backend) compare(last *logged, versions []*logged) (fileCondition, error) {
 	info, err := b.files.Root.Lstat(last.path)
 	switch {
-	case err != nil && !store.IsNotFound(store.NoFile(err)):
+	case err != nil && !store.IsNotFound(store.NoFile(err)) && b.obstacle(last.path) == "":
 		return "", err
 	case err != nil || info.IsDir(): // a directory can be left over, or be in the way
 		if last.deleted {
@@ -164,6 +161,9 @@ func (b *backend) compare(last *logged, versions []*logged) (fileCondition, erro
 		return foreignFile, nil
 	}
 	found, sum, err := b.readFile(last.path, largest(versions))
+	if errors.Is(err, fs.ErrPermission) {
+		return foreignFile, nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -172,7 +172,7 @@ func (b *backend) compare(last *logged, versions []*logged) (fileCondition, erro
 		state = tornFile // nobody misses it
 	}
 	for _, v := range slices.Backward(versions) {
-		if v.before == sum {
+		if v.before.known && v.before == sum {
 			state = olderFile
 		}
 		if v.deleted || info.Size() > v.size {
