@@ -109,6 +109,8 @@ type Op struct {
 	// Expect is the FileInfo.Version that Path must have before the commit; otherwise the commit
 	// fails with ErrConflict. Empty: any version.
 	Expect string
+	// New tells a Backend that there is no document at Path. Callers of a Store leave it unset.
+	New bool
 }
 
 // check returns an error if op is invalid regardless of the backend and its documents.

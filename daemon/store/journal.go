@@ -239,7 +239,7 @@ func (j *journal) merged() ([]Op, []ChangeEvent) {
 	var ops []Op
 	var events []ChangeEvent
 	for _, p := range slices.SortedFunc(maps.Values(j.changes.Docs), func(a, b pending) int { return cmp.Compare(a.step, b.step) }) {
-		op := Op{Kind: OpWrite, Path: p.path, Data: p.data, Expect: p.expect}
+		op := Op{Kind: OpWrite, Path: p.path, Data: p.data, Expect: p.expect, New: !p.stored}
 		ev := ChangeEvent{Kind: Created, Path: p.path}
 		switch {
 		case p.deleted && !p.stored:

@@ -26,25 +26,24 @@ func OpenDir(ctx context.Context, dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// ReadSchema reports whether a store has a file with the version of its layout. Any other version
-// than the supported one is ErrSchemaVersion.
-func ReadSchema(root *os.Root, file string, supported int) (exists bool, err error) {
+// ReadSchema reads the version of the layout of a store from a file, and returns 0 if there is no such
+// file. A version above the newest one that is supported is ErrSchemaVersion, and a file without a
+// version ErrDamaged.
+func ReadSchema(root *os.Root, file string, newest int) (version int, err error) {
 	text, err := root.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return 0, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || version < supported {
-		return false, UnsupportedSchema("unsupported schema version: %s of the store does not contain a version number "+
-			"that this program reads; restore it", file)
+	version, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || version < 1 {
+		return 0, Damaged(nil, "the file %s of the store does not contain a version number: restore it", file)
 	}
-	if version > supported {
-		return false, UnsupportedSchema(
-			"unsupported schema version: the store was written by a newer program: its file %s contains "+
-				"version %d, but this program supports version %d; use a newer program", file, version, supported)
+	if version > newest {
+		return 0, UnsupportedSchema("the store was written by a newer program: its file %s contains version %d, but this "+
+			"program reads versions up to %d: use the newer program", file, version, newest)
 	}
-	return true, nil
+	return version, nil
 }

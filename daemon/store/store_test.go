@@ -169,10 +169,10 @@ func TestCommit(t *testing.T) {
 	when := now.UTC()
 	want := []store.Commit{
 		{Reason: "r", Message: "m", Author: "a", Email: "e", When: when, Ops: []store.Op{
-			{Kind: store.OpWrite, Path: "b", Data: []byte("2")}, {Kind: store.OpWrite, Path: "a", Data: []byte("13")},
+			{Kind: store.OpWrite, Path: "b", Data: []byte("2"), New: true}, {Kind: store.OpWrite, Path: "a", Data: []byte("13"), New: true},
 		}},
 		{Reason: "r2", When: when, Ops: []store.Op{
-			{Kind: store.OpDelete, Path: "a", Expect: "1"}, {Kind: store.OpWrite, Path: "c", Data: []byte("134")},
+			{Kind: store.OpDelete, Path: "a", Expect: "1"}, {Kind: store.OpWrite, Path: "c", Data: []byte("134"), New: true},
 		}},
 	}
 	if diff := cmp.Diff(want, b.commits); diff != "" {

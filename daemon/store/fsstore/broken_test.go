@@ -10,7 +10,7 @@ import (
 // returns true. Reopening repairs the store.
 func TestBrokenIsReported(t *testing.T) {
 	dir := t.TempDir()
-	b, err := open(t.Context(), dir, nil)
+	b, err := open(t.Context(), dir, quiet, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

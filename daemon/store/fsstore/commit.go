@@ -64,14 +64,14 @@ func (b *backend) log(c store.Commit) error {
 	if err := b.checkLinked(); err != nil {
 		return err
 	}
-	b.number++
-	ops, unclear, err := b.active.append(b.number, c.When, c.Ops)
+	ops, unclear, err := b.active.append(b.number+1, c.When, c.Ops, b.before(c.Ops))
 	if unclear {
 		b.broken = fmt.Errorf("%w: an earlier commit failed: %w; reopen the store to repair it", store.ErrReadOnly, err)
 	}
 	if err != nil {
 		return err
 	}
+	b.number++
 	docs := make([]*logged, len(ops))
 	for i, op := range ops {
 		docs[i] = &logged{loggedOp: op, log: b.active, when: c.When}

@@ -6,22 +6,25 @@
 //	documents/notes/a.md   the document notes/a.md
 //	.store/schema          version of this layout
 //	.store/lock            locked by the process that has the store open
-//	.store/journal         commits whose documents may not be on disk yet, see record.go
+//	.store/journal         commits whose documents may not be on disk yet, see header.go, record.go
 //	.store/journal.2       the same; commits go to one of them while the other one is emptied
 //	.store/staged          the document that replaces another one
 //	.store/closed          exists while the store is closed, except after a crash; says whether
-//	                       there are documents
+//	                       there are documents, or that their folder was replaced
 //
 // A commit is durable once it is in a log, which takes one sync of one file for all callers that
 // wait. Its documents are then written to their files, a moment later if there are several callers.
 // Until then reads are answered from the log, which is emptied once all files were synced together.
 // While the store is closed, the logs are empty.
+//
+// After a crash, the contents of files and the numbers of records decide, never times: see recover.go.
 package fsstore
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -41,6 +44,9 @@ const (
 	closedFile   = stateDir + "/closed"
 	// notEmpty is the content of closedFile if there are documents.
 	notEmpty = "documents\n"
+	// replaced is the content of closedFile if there were documents when the folder was replaced. The
+	// store was not closed.
+	replaced = "replaced\n"
 
 	dirMode  = 0o700
 	fileMode = 0o600
@@ -50,10 +56,12 @@ const (
 var logFiles = [2]string{stateDir + "/journal", stateDir + "/journal.2"}
 
 // Open opens the store in dir, and creates the directory and the store if they do not exist. After
-// a crash, Open first writes the documents of the log to their files. It keeps a file that was
-// changed by hand since the crash. Open fails if the store is already open, in this or in another
-// process, which is store.ErrLocked. A layout that is newer than this package supports is
-// store.ErrSchemaVersion, and documents that have vanished are store.ErrDamaged.
+// a crash, Open first writes the documents of the log to their files, and logs each. A file that was
+// changed by hand since the crash becomes a document beside, such as "a (edited by hand, found
+// 2026-11-28).md". Open fails if the store is already open, in this or in another process, which is
+// store.ErrLocked. A layout that is newer than this package supports is store.ErrSchemaVersion. A log
+// that is damaged and documents that have vanished are store.ErrDamaged. Layouts of older versions of
+// the package are converted.
 //
 // Every mutation is durable when it returns. A crash at any instant leaves all of it or none of it.
 // A mutation that fails leaves the documents unchanged. If it cannot be rolled back, the store
@@ -64,7 +72,7 @@ var logFiles = [2]string{stateDir + "/journal", stateDir + "/journal.2"}
 // is open. They see a change at once, or within ten seconds while several callers write, and can
 // see files that are not yet complete. Symbolic links are not documents and are not followed.
 func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, error) {
-	b, err := open(ctx, dir, nil)
+	b, err := open(ctx, dir, opts, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
@@ -72,6 +80,9 @@ func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, e
 }
 
 type backend struct {
+	logger *slog.Logger
+	now    func() time.Time
+
 	files store.Files // the documents that are in their files
 	home  *os.Root    // of the store; for files in .store
 	disk  disk
@@ -140,7 +151,7 @@ func (b *backend) Replaced() bool {
 	b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
 	// An empty folder in its place must not be taken for an empty store. If this fails, so does
 	// opening the store, or the folder of the whole store has gone.
-	_ = b.home.WriteFile(closedFile, []byte(notEmpty), fileMode)
+	_ = b.home.WriteFile(closedFile, []byte(replaced), fileMode)
 	return true
 }
 
@@ -161,7 +172,7 @@ func (b *backend) Close() error {
 		return b.release() // its error was reported
 	}
 	if err == nil {
-		err = b.emptyLogs()
+		err = b.shortenLogs()
 	}
 	if err == nil {
 		// Without this file the next Open only takes longer.
@@ -174,15 +185,9 @@ func (b *backend) Close() error {
 	return errors.Join(err, b.release())
 }
 
-// emptyLogs shortens logs without records to nothing.
-func (b *backend) emptyLogs() error {
-	var errs []error
-	for _, l := range []*log{b.active, b.spare} {
-		if l != nil && l.size > 0 {
-			errs = append(errs, l.empty())
-		}
-	}
-	return errors.Join(errs...)
+// shortenLogs shortens logs without records to their headers.
+func (b *backend) shortenLogs() error {
+	return errors.Join(b.active.shorten(slotsSize), b.spare.shorten(slotsSize))
 }
 
 func (b *backend) release() error {

@@ -1,11 +1,8 @@
 package fsstore
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"time"
 
 	"evalctl/daemon/store"
@@ -27,17 +24,17 @@ const (
 // written with zeros before it is used, and used again after the log was emptied: so a record needs
 // no change to the file system's own data, and the disk has less to wait for.
 type log struct {
-	name string // relative to the folder of the store
-	file logFile
-	info fs.FileInfo // of the file when it was opened
-	salt uint64
-	end  int64 // of the last record
-	// first is the number of the first record that readRecords has found.
-	first uint64
-	size  int64 // of the file
+	name   string // relative to the folder of the store
+	file   logFile
+	info   fs.FileInfo // of the file when it was opened
+	header header      // as it was written last
+	slot   int         // of header
+	number uint64      // of the last record, also of those before the log was emptied
+	end    int64       // of the last record
+	size   int64       // of the file
 }
 
-// newLog opens a log whose content was read before, or is to be overwritten.
+// newLog opens a log, which the caller reads, or begins.
 func newLog(d disk, name string) (*log, error) {
 	file, err := d.openLog(name)
 	if err != nil {
@@ -47,13 +44,15 @@ func newLog(d disk, name string) (*log, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &log{name: name, file: file, info: info, salt: rand.Uint64(), size: info.Size()}, nil
+	return &log{name: name, file: file, info: info, end: slotsSize, size: info.Size()}, nil
 }
+
+func (l *log) empty() bool { return l.end == slotsSize }
 
 // append makes a commit durable, and returns where the log has the contents. If it fails, the commit
 // is not in the log, unless unclear is set.
-func (l *log) append(number uint64, when time.Time, ops []store.Op) (logged []loggedOp, unclear bool, err error) {
-	pieces, logged := encodeRecord(l.salt, number, when, ops)
+func (l *log) append(number uint64, when time.Time, ops []store.Op, before []fileSum) (logged []loggedOp, unclear bool, err error) {
+	pieces, logged := encodeRecord(l.header.salt, number, when, ops, before)
 	size := int64(0)
 	for _, p := range pieces {
 		size += int64(len(p))
@@ -78,7 +77,9 @@ func (l *log) append(number uint64, when time.Time, ops []store.Op) (logged []lo
 	for i := range logged {
 		logged[i].offset += l.end
 	}
-	l.end += size
+	l.end, l.number = l.end+size, number
+	// The commit is durable without this, and the next one tries again.
+	_ = l.writeHeader(header{salt: l.header.salt, number: number, end: l.end})
 	return logged, false, nil
 }
 
@@ -122,93 +123,33 @@ func (l *log) erase(offset int64) error {
 
 // clear empties the log, durably.
 func (l *log) clear() error {
-	if l.end == 0 {
+	if l.empty() {
 		return nil
 	}
-	if err := l.erase(0); err != nil {
+	if err := l.begin(); err != nil {
 		return err
 	}
-	if l.size > keptLogSize {
-		if err := l.file.Truncate(keptLogSize); err != nil {
-			return err
-		}
-		l.size = keptLogSize
+	return l.shorten(keptLogSize)
+}
+
+// shorten limits the size of an empty log. It is not durable.
+func (l *log) shorten(size int64) error {
+	if l.size <= size {
+		return nil
 	}
-	l.end, l.salt = 0, rand.Uint64()
+	if err := l.file.Truncate(size); err != nil {
+		return err
+	}
+	l.size = size
 	return nil
 }
 
-// content reads what the log has of an operation.
+// content reads a part of the log.
 func (l *log) content(offset, size int64) ([]byte, error) {
 	data := make([]byte, size)
+	if size == 0 {
+		return data, nil
+	}
 	_, err := l.file.ReadAt(data, offset)
 	return data, err
-}
-
-// readRecords returns the records of a log. The contents of their operations are at offsets of the
-// file.
-func readRecords(l *log) (found []record, err error) {
-	data, err := l.content(0, l.size)
-	if err != nil {
-		return nil, err
-	}
-	l.end = 0
-	for {
-		r, ok, err := decodeRecord(data[l.end:])
-		if err != nil {
-			return nil, damagedLog(l.name, l.end, err)
-		}
-		if !ok || len(found) > 0 && (r.salt != l.salt || r.number <= found[len(found)-1].number) {
-			break
-		}
-		for i := range r.ops {
-			r.ops[i].offset += l.end
-		}
-		if len(found) == 0 {
-			l.salt, l.first = r.salt, r.number
-		}
-		l.end += r.size
-		found = append(found, r)
-	}
-	salt := l.salt
-	if len(found) == 0 && len(data) >= recordHeader && string(data[:4]) == recordMagic {
-		salt = binary.BigEndian.Uint64(data[8:])
-	}
-	if hasLater(data[min(l.end+recordHeader, l.size):], salt) {
-		return nil, damagedLog(l.name, l.end, nil)
-	}
-	return found, nil
-}
-
-// hasLater reports whether there is a complete record with a salt. Records are written one after the
-// other, each once the one before it is on disk, so what precedes it was complete too.
-func hasLater(data []byte, salt uint64) bool {
-	mark := binary.BigEndian.AppendUint64(nil, salt)
-	for at := 0; ; {
-		i := bytes.Index(data[at:], mark)
-		if i < 0 {
-			return false
-		}
-		if at += i; at >= 8 {
-			if _, ok, err := decodeRecord(data[at-8:]); ok && err == nil {
-				return true
-			}
-		}
-		at += len(mark)
-	}
-}
-
-func damagedLog(name string, offset int64, cause error) error {
-	return store.Damaged(cause, "the file %s of the store is damaged at byte %d, and has writes that are not in the files of "+
-		"the documents yet: restore the store; or, to lose these writes, delete %s and %s of the store", name, offset,
-		logFiles[0], logFiles[1])
-}
-
-// empty shortens the log to nothing, which Open does not wait for to be durable.
-func (l *log) empty() error {
-	err := l.file.Truncate(0)
-	if err == nil {
-		l.size, l.end = 0, 0
-	}
-	return err
 }

@@ -15,16 +15,19 @@ import (
 	"evalctl/daemon/store"
 )
 
-// schemaVersion is that of the layout, the only one that this package reads.
-const schemaVersion = 2
+// schemaVersion is the version of the layout. It is increased when older versions of the package
+// cannot read the layout. Open converts all older ones, see upgrade.
+const schemaVersion = 3
 
 // open opens the store in dir. wrap, if not nil, returns the disk that the backend uses.
-func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, err error) {
+func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) disk) (_ *backend, err error) {
 	root, err := store.OpenDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
+	o := opts.Complete()
 	b := &backend{
+		logger: o.Logger.With("store", root.Name()), now: o.Now,
 		home: root, lock: flock.New(filepath.Join(root.Name(), lockFile)),
 		pending: store.NewOverlay[*logged](), settling: make(chan struct{}, 1),
 	}
@@ -46,48 +49,96 @@ func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, er
 	if err := b.lockStore(); err != nil {
 		return nil, err
 	}
-	exists, err := store.ReadSchema(root, schemaFile, schemaVersion)
+	version, err := store.ReadSchema(root, schemaFile, schemaVersion)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.openDocuments(!exists); err != nil {
+	closed, err := b.openDocuments(version == 0)
+	if err != nil {
 		return nil, err
 	}
-	if err := b.repair(); err != nil {
+	if err := b.repair(version, closed); err != nil {
 		return nil, err
 	}
-	if !exists {
+	if version != schemaVersion {
 		err = b.writeSchema()
 	}
 	return b, err
 }
 
+// repair finishes what a crash has interrupted: it writes the documents of the logs to their files,
+// and removes what is left over.
+func (b *backend) repair(version int, closed bool) (err error) {
+	switch version {
+	case 0:
+		err = b.createLogs()
+	case schemaVersion:
+		err = b.openLogs(closed)
+	default:
+		err = b.upgrade()
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.home.Remove(stagedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = b.home.Remove(closedFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = b.files.PruneTree() // walks the whole tree, which is needed only after a crash
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(b.home, stateDir)
+}
+
+// createLogs creates the logs of a new store, or again if that was interrupted.
+func (b *backend) createLogs() (err error) {
+	for i, l := range []**log{&b.active, &b.spare} {
+		if *l, err = newLog(b.disk, logFiles[i]); err != nil {
+			return err
+		}
+		if c, err := readLog(*l); len(c.records) > 0 || c.headers > 0 && err != nil {
+			return store.Damaged(err, "the file %s of the store is missing, but %s has writes: restore the store from a "+
+				"backup, or copy out what can be read with evalctl serve --salvage", schemaFile, logFiles[i])
+		}
+		if err := (*l).create(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // openDocuments opens the folder of the documents. It creates it for a new store only: that the
 // folder of an older one is missing, or that all of it is, is an accident more often than intended,
-// such as a volume that is not mounted.
-func (b *backend) openDocuments(isNew bool) error {
+// such as a volume that is not mounted. closed reports whether the store was closed.
+func (b *backend) openDocuments(isNew bool) (closed bool, err error) {
 	if isNew {
 		if err := ensureDir(b.home, documentsDir); err != nil {
-			return err
+			return false, err
 		}
 	}
 	info, err := b.home.Lstat(documentsDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return store.Damaged(nil, "the folder %s of the store is missing: restore or mount it, then try again", documentsDir)
+		return false, store.Damaged(nil, "the folder %s of the store is missing: restore or mount it, then try again", documentsDir)
 	}
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a directory", documentsDir)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	b.folder = info
 	if b.files.Root, err = b.home.OpenRoot(documentsDir); err != nil {
-		return err
+		return false, err
 	}
-	closed, err := b.home.ReadFile(closedFile)
-	if err != nil || string(closed) != notEmpty {
-		return nil // a new store, a crash, or an empty store
+	state, err := b.home.ReadFile(closedFile)
+	if err != nil {
+		return false, nil // a new store, or a crash
+	}
+	if string(state) != notEmpty && string(state) != replaced {
+		return true, nil // an empty store
 	}
 	empty, err := b.isEmpty()
 	if err == nil && empty {
@@ -95,7 +146,7 @@ func (b *backend) openDocuments(isNew bool) error {
 			"store was last used: restore or mount it; or, if they were deleted on purpose, delete %s of the store too",
 			documentsDir, closedFile)
 	}
-	return err
+	return string(state) == notEmpty, err
 }
 
 // isEmpty reports whether there is nothing in the folder of the documents.
@@ -132,7 +183,7 @@ func (b *backend) lockStore() error {
 	return err
 }
 
-// writeSchema is the last step of creating a store. It also syncs the new directories, including
+// writeSchema is the last step of creating a store, or of converting one. It also syncs the new directories, including
 // the parents of the store.
 func (b *backend) writeSchema() error {
 	if err := b.disk.create(stagedFile, fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {

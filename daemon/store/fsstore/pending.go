@@ -14,6 +14,7 @@ type logged struct {
 	loggedOp
 	log  *log
 	when time.Time
+	data []byte // the document, if log is nil
 }
 
 // Now implements store.Change.
@@ -22,7 +23,12 @@ func (d *logged) Now() (info store.FileInfo, deleted bool) {
 }
 
 // content reads the document.
-func (d *logged) content() ([]byte, error) { return d.log.content(d.offset, d.size) }
+func (d *logged) content() ([]byte, error) {
+	if d.log == nil {
+		return d.data, nil
+	}
+	return d.log.content(d.offset, d.size)
+}
 
 // Read implements store.Backend.
 func (b *backend) Read(ctx context.Context, path string) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -19,6 +20,9 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/storetest"
 )
+
+// quiet is for stores whose log nobody reads.
+var quiet = &store.Options{Logger: slog.New(slog.DiscardHandler)}
 
 // chooser returns a number from 0 to n-1.
 type chooser func(n int, what string) int
@@ -56,6 +60,46 @@ func TestPowerLossFindsDefects(t *testing.T) {
 			}
 			t.Error("it was not found")
 		})
+	}
+}
+
+// TestPowerLossWhileKeeping lets the power fail while recovery keeps a file that was changed by hand:
+// then both are there, that file and the acknowledged document.
+func TestPowerLossWhileKeeping(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 300 {
+		home := filepath.Join(dir, fmt.Sprint(round))
+		h := &history{dir: home, choose: func(n int, _ string) int { return random.IntN(n) }}
+		b, err := h.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.settling <- struct{}{}
+		commit(t, b, writeOp("d/a", "acknowledged"))
+		abandon(b)
+		file := filepath.Join(home, documentsDir, "d", "a")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("by hand"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		h.changes = nil
+		if b, err = h.open(); err != nil {
+			t.Fatal(err)
+		}
+		b.release()
+		lost := &history{dir: home + "-lost", choose: h.choose}
+		if err := h.materialize(lost.dir, random.IntN(len(h.changes)+1)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = lost.open(); err != nil {
+			t.Fatal(err)
+		}
+		found := contentsOf(t, b)
+		b.release()
+		contents := slices.Collect(maps.Values(found))
+		if found["d/a"] != "acknowledged" || !slices.Contains(contents, "by hand") {
+			t.Fatalf("round %d: %q after %v", round, found, h.changes)
+		}
 	}
 }
 
@@ -119,9 +163,15 @@ type history struct {
 	base     map[string]*fileState // what the disk has at first
 	changes  []change
 	docs     map[string]string // after the last commit
+	logged   map[string]string // what the logs have: contents, or deletedDoc
+	when     time.Time         // of commits; zero for now
+	edits    int               // by hand
 	settling bool
 	during   func() // called by changes while a log is emptied
 }
+
+// deletedDoc is in the place of the content of a document that was deleted.
+const deletedDoc = "(deleted)"
 
 var powerPaths = []string{"a", "b", "d/a", "d/e/a", "d"}
 
@@ -198,11 +248,20 @@ func (h *history) commit(b *backend) error {
 		return nil
 	}
 	h.add(change{kind: begins, docs: next})
-	c := store.Commit{When: time.Now().Round(0), Ops: ops, Alone: h.choose(2, "alone") == 1}
+	c := store.Commit{When: h.now().Round(0), Ops: ops, Alone: h.choose(2, "alone") == 1}
 	if err := b.Commit(context.Background(), c); err != nil {
 		return err
 	}
 	h.docs = next
+	for _, op := range ops {
+		content, ok := next[op.Path]
+		if !ok {
+			content = deletedDoc
+		}
+		if h.logged != nil {
+			h.logged[op.Path] = content
+		}
+	}
 	h.add(change{kind: ends, docs: next})
 	return nil
 }
@@ -263,7 +322,7 @@ func (h *history) reopen() error {
 
 // open opens the store, and records its changes.
 func (h *history) open() (*backend, error) {
-	return open(context.Background(), h.dir, func(d disk) disk {
+	return open(context.Background(), h.dir, quiet, func(d disk) disk {
 		h.base = readState(h.dir)
 		return &recorder{d, h}
 	})
@@ -278,4 +337,11 @@ func (h *history) add(c change) {
 	if h.skips == nil || !h.skips(c) {
 		h.changes = append(h.changes, c)
 	}
+}
+
+func (h *history) now() time.Time {
+	if h.when.IsZero() {
+		return time.Now()
+	}
+	return h.when
 }

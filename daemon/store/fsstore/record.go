@@ -4,27 +4,32 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"sync"
 	"time"
 
 	"evalctl/daemon/store"
 )
 
-// A log is a sequence of records, each of which is a commit:
+// After its header, a log is a sequence of records, each of which is a commit:
 //
 //	4 bytes   recordMagic
 //	4 bytes   CRC-32C of all that follows, up to the end of the record
-//	8 bytes   salt: the same in all records since the log was last emptied
-//	8 bytes   number: greater than that of the record before it, also in the other log
+//	8 bytes   salt, see header
+//	8 bytes   number: greater by one than in the record before it, which can be in the other log
 //	8 bytes   time of the commit in nanoseconds of Unix time
 //	8 bytes   length of the operations
 //
-// and for each operation its kind (1 byte, 'w' or 'd'), the length of its path (4 bytes), the path,
-// and for a write the length of the content (8 bytes) and the content. Integers are big-endian. What
-// follows the last record is zeros, or remains of records with another salt, which are ignored. So
-// is a record that is not complete: it was being written when the process or the machine stopped.
+// and for each operation
+//
+//	1 byte    kind: writeKind or deleteKind
+//	4 bytes   length of the path, and the path
+//	1 byte    1 if a fileSum of 16 bytes follows, which is of the file before the commit; else 0
+//	8 bytes   of a write: length of the content, and the content
+//
+// Integers are big-endian. What follows the last record is zeros, or remains of records with another
+// salt, which are ignored. So is a record that is not complete and not known to be durable: it was
+// being written when the process or the machine stopped.
 const (
-	recordMagic  = "fsl2"
+	recordMagic  = "fsl3"
 	recordHeader = 4 + 4 + 8 + 8 + 8 + 8
 
 	writeKind  = 'w'
@@ -33,9 +38,6 @@ const (
 	// ownPiece is the size from which on a content is a piece of its own, see encodeRecord.
 	ownPiece = 16 << 10
 )
-
-// castagnoli returns the table of the checksums, which takes a while to build.
-var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // record is a commit in a log.
 type record struct {
@@ -49,30 +51,32 @@ type record struct {
 type loggedOp struct {
 	path         string
 	deleted      bool
+	before       fileSum
 	offset, size int64 // of the content, from the beginning of the record
 }
 
 // encodeRecord returns the bytes of a record in pieces, and where the record has the contents. Large
-// contents are not copied.
-func encodeRecord(salt, number uint64, when time.Time, ops []store.Op) (pieces [][]byte, logged []loggedOp) {
+// contents are not copied. before has the sum of the file of each operation.
+func encodeRecord(salt, number uint64, when time.Time, ops []store.Op, before []fileSum) (pieces [][]byte, logged []loggedOp) {
 	piece := make([]byte, 8, recordHeader+256)
 	copy(piece, recordMagic)
 	piece = binary.BigEndian.AppendUint64(piece, salt)
 	piece = binary.BigEndian.AppendUint64(piece, number)
 	piece = binary.BigEndian.AppendUint64(piece, uint64(when.UnixNano()))
 	piece = binary.BigEndian.AppendUint64(piece, 0)
-	before := 0 // bytes of the pieces before this one
-	for _, op := range ops {
-		l := loggedOp{path: op.Path, deleted: op.Kind == store.OpDelete}
+	earlier := 0 // bytes of the pieces before this one
+	for i, op := range ops {
+		l := loggedOp{path: op.Path, deleted: op.Kind == store.OpDelete, before: before[i]}
 		piece = appendPath(piece, l)
+		piece = l.before.append(piece)
 		if !l.deleted {
 			piece = binary.BigEndian.AppendUint64(piece, uint64(len(op.Data)))
-			l.offset, l.size = int64(before+len(piece)), int64(len(op.Data))
+			l.offset, l.size = int64(earlier+len(piece)), int64(len(op.Data))
 			if len(op.Data) < ownPiece {
 				piece = append(piece, op.Data...)
 			} else {
 				pieces = append(pieces, piece, op.Data)
-				before += len(piece) + len(op.Data)
+				earlier += len(piece) + len(op.Data)
 				piece = nil
 			}
 		}
@@ -80,7 +84,7 @@ func encodeRecord(salt, number uint64, when time.Time, ops []store.Op) (pieces [
 	}
 	pieces = append(pieces, piece)
 	head := pieces[0]
-	binary.BigEndian.PutUint64(head[recordHeader-8:], uint64(before+len(piece)-recordHeader))
+	binary.BigEndian.PutUint64(head[recordHeader-8:], uint64(earlier+len(piece)-recordHeader))
 	sum := crc32.Checksum(head[8:], castagnoli())
 	for _, p := range pieces[1:] {
 		sum = crc32.Update(sum, castagnoli(), p)
@@ -101,9 +105,9 @@ func appendPath(data []byte, op loggedOp) []byte {
 }
 
 // decodeRecord decodes the record at the beginning of data. ok is false if there is no complete one.
-// A complete one that cannot be decoded is an error.
-func decodeRecord(data []byte) (r record, ok bool, err error) {
-	if len(data) < recordHeader || string(data[:4]) != recordMagic {
+// A complete one that cannot be decoded is an error. magic is recordMagic or oldRecordMagic.
+func decodeRecord(magic string, data []byte) (r record, ok bool, err error) {
+	if len(data) < recordHeader || string(data[:4]) != magic {
 		return r, false, nil
 	}
 	length := binary.BigEndian.Uint64(data[recordHeader-8:])
@@ -119,7 +123,7 @@ func decodeRecord(data []byte) (r record, ok bool, err error) {
 		when: time.Unix(0, int64(binary.BigEndian.Uint64(data[24:]))).UTC(), size: int64(len(data)),
 	}
 	for at := recordHeader; at < len(data); {
-		op, next, err := decodeOp(data, at)
+		op, next, err := decodeOp(magic, data, at)
 		if err != nil {
 			return r, false, err
 		}
@@ -131,7 +135,7 @@ func decodeRecord(data []byte) (r record, ok bool, err error) {
 var errOperation = errors.New("an operation of a record is incomplete")
 
 // decodeOp decodes the operation that begins at an offset, and returns the offset of the next one.
-func decodeOp(data []byte, at int) (op loggedOp, next int, err error) {
+func decodeOp(magic string, data []byte, at int) (op loggedOp, next int, err error) {
 	rest := data[at:]
 	if len(rest) < 5 || rest[0] != writeKind && rest[0] != deleteKind {
 		return op, 0, errOperation
@@ -144,6 +148,12 @@ func decodeOp(data []byte, at int) (op loggedOp, next int, err error) {
 	op.path, rest = string(rest[:length]), rest[length:]
 	if err := store.ValidPath(op.path); err != nil {
 		return op, 0, &store.Error{Op: "apply", Path: op.path, Err: err}
+	}
+	if magic == recordMagic {
+		var ok bool
+		if op.before, rest, ok = decodeSum(rest); !ok {
+			return op, 0, errOperation
+		}
 	}
 	if op.deleted {
 		return op, len(data) - len(rest), nil

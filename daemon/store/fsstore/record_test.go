@@ -3,10 +3,7 @@ package fsstore
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,23 +14,27 @@ import (
 // TestTornRecord cuts a record, or changes a bit in it, at every byte: only a complete one is used.
 func TestTornRecord(t *testing.T) {
 	when := time.Unix(0, 1_700_000_000_123_456_789).UTC()
-	pieces, _ := encodeRecord(1, 2, when, []store.Op{writeOp("a", "content"), deleteOp("b/c"), writeOp("d", "")})
+	before := []fileSum{{}, sumOfBytes([]byte("x")), {}}
+	pieces, _ := encodeRecord(1, 2, when, []store.Op{writeOp("a", "content"), deleteOp("b/c"), writeOp("d", "")}, before)
 	data := bytes.Join(pieces, nil)
 	for n := range data {
-		if _, ok, err := decodeRecord(data[:n]); ok || err != nil {
+		if _, ok, err := decodeRecord(recordMagic, data[:n]); ok || err != nil {
 			t.Errorf("cut at %d: %t, %v", n, ok, err)
 		}
 		flipped := bytes.Clone(data)
 		flipped[n] ^= 0x40
-		if _, ok, err := decodeRecord(flipped); ok || err != nil {
+		if _, ok, err := decodeRecord(recordMagic, flipped); ok || err != nil {
 			t.Errorf("bit flipped in byte %d: %t, %v", n, ok, err)
 		}
 	}
-	r, ok, err := decodeRecord(append(data, 7))
+	r, ok, err := decodeRecord(recordMagic, append(data, 7))
 	if err != nil || !ok || r.salt != 1 || r.number != 2 || !r.when.Equal(when) || r.size != int64(len(data)) || len(r.ops) != 3 {
 		t.Fatalf("got %+v, %t, %v", r, ok, err)
 	}
 	a, b, d := r.ops[0], r.ops[1], r.ops[2]
+	if a.before != before[0] || b.before != before[1] || d.before != before[2] {
+		t.Errorf("files before: %v, %v, %v", a.before, b.before, d.before)
+	}
 	if a.path != "a" || a.deleted || string(data[a.offset:a.offset+a.size]) != "content" {
 		t.Errorf("got %+v", a)
 	}
@@ -44,7 +45,8 @@ func TestTornRecord(t *testing.T) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	for _, content := range []string{"1", strings.Repeat("x", ownPiece)} {
-		pieces, _ := encodeRecord(1, 2, time.Unix(3, 4), []store.Op{writeOp("a", content), deleteOp("b/c")})
+		pieces, _ := encodeRecord(1, 2, time.Unix(3, 4), []store.Op{writeOp("a", content), deleteOp("b/c")},
+			[]fileSum{{}, sumOfBytes(nil)})
 		f.Add(bytes.Join(pieces, nil))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -53,7 +55,7 @@ func FuzzDecodeRecord(f *testing.F) {
 			binary.BigEndian.PutUint64(data[recordHeader-8:], uint64(len(data)-recordHeader))
 			binary.BigEndian.PutUint32(data[4:], crc32.Checksum(data[8:], castagnoli()))
 		}
-		r, ok, err := decodeRecord(data)
+		r, ok, err := decodeRecord(recordMagic, data)
 		if ok && err != nil {
 			t.Fatal("both a record and an error")
 		}
@@ -61,54 +63,18 @@ func FuzzDecodeRecord(f *testing.F) {
 			return
 		}
 		var ops []store.Op
+		var before []fileSum
 		for _, l := range r.ops {
 			op := store.Op{Kind: store.OpWrite, Path: l.path, Data: data[l.offset : l.offset+l.size]}
 			if l.deleted {
 				op = store.Op{Kind: store.OpDelete, Path: l.path}
 			}
-			ops = append(ops, op)
+			ops, before = append(ops, op), append(before, l.before)
 		}
-		again, _ := encodeRecord(r.salt, r.number, r.when, ops)
+		again, _ := encodeRecord(r.salt, r.number, r.when, ops, before)
 		if !bytes.Equal(bytes.Join(again, nil), data) {
 			t.Fatalf("%q is encoded as %q", data, again)
 		}
 	})
 }
 
-// TestDamagedLog: a record that is damaged before a complete one was acknowledged, so it is not
-// skipped. The last one may have been interrupted.
-func TestDamagedLog(t *testing.T) {
-	for _, c := range []struct {
-		damaged int // number of the record
-		want    error
-	}{{0, store.ErrDamaged}, {1, store.ErrDamaged}, {2, nil}} {
-		dir := t.TempDir()
-		b, err := open(t.Context(), dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ends []int64
-		for _, path := range []string{"a", "b", "c"} {
-			ends = append(ends, b.active.end)
-			commit(t, b, writeOp(path, "content"))
-		}
-		log, err := os.ReadFile(filepath.Join(dir, logFiles[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		log[ends[c.damaged]+recordHeader+3] ^= 1
-		if err := os.WriteFile(filepath.Join(dir, logFiles[0]), log, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		b, err = open(t.Context(), dir, nil)
-		if !errors.Is(err, c.want) {
-			t.Errorf("record %d: %v", c.damaged, err)
-		}
-		if err == nil {
-			b.Close()
-		}
-	}
-}

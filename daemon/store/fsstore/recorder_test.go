@@ -171,14 +171,16 @@ func (h *history) apply(files map[string]*fileState, created map[int]*fileState,
 		}
 	case renames:
 		// The file is that of the last creation before, also if its first name was lost.
+		f := h.base[c.name]
 		for j := i - 1; j >= 0; j-- {
 			if created[j] != nil && h.changes[j].name == c.name {
-				if kept {
-					files[c.to] = created[j]
-					delete(files, c.name)
-				}
+				f = created[j]
 				break
 			}
+		}
+		if kept && f != nil {
+			files[c.to] = f
+			delete(files, c.name)
 		}
 	case removes:
 		if kept {

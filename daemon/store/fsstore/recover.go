@@ -5,152 +5,220 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"evalctl/daemon/store"
 )
 
-// repair finishes what a crash has interrupted: it writes the documents of the logs to their files,
-// and removes what is left over.
-func (b *backend) repair() error {
-	var err error
-	if b.active, err = newLog(b.disk, logFiles[0]); err != nil {
-		return err
-	}
-	if _, err := b.home.Lstat(logFiles[1]); err == nil {
-		if b.spare, err = newLog(b.disk, logFiles[1]); err != nil {
+// openLogs opens both logs, and completes the files of the documents that they have. closed reports
+// whether the store was closed: then the logs have nothing, and do not matter.
+func (b *backend) openLogs(closed bool) (err error) {
+	var contents [2]logContent
+	for i, l := range []**log{&b.active, &b.spare} {
+		name := logFiles[i]
+		_, err := b.home.Lstat(name)
+		missing := errors.Is(err, fs.ErrNotExist)
+		if missing && !closed {
+			return damagedLog(name, 0, "it is missing", nil)
+		}
+		if *l, err = newLog(b.disk, name); err != nil {
+			return err
+		}
+		contents[i], err = readLog(*l)
+		if contents[i].headers == 0 && closed && errors.Is(err, store.ErrDamaged) {
+			contents[i], err = logContent{log: *l, headers: 2}, (*l).create()
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if err := b.replay(); err != nil {
-		return fmt.Errorf("finish interrupted writes: %w", err)
-	}
-	if err := b.home.Remove(stagedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	err = b.home.Remove(closedFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = b.files.PruneTree() // walks the whole tree, which is needed only after a crash
-	}
+	older, newer, err := order(contents[0], contents[1])
 	if err != nil {
 		return err
 	}
-	return syncDir(b.home, stateDir)
+	// The older log gets the next records, because the other one must be there until it is emptied.
+	b.active, b.spare, b.number = older.log, newer.log, newer.log.number
+	return b.replay([]logContent{older, newer})
 }
 
-// replay writes the documents of the logs to their files, and empties the logs.
-func (b *backend) replay() error {
-	versions := map[string][]*logged{}
-	if err := b.readLogs(versions); err != nil {
-		return err
-	}
-	if len(versions) > 0 {
-		if err := b.restore(versions); err != nil {
-			return err
+// replay completes the files of the documents that logs have, and empties the logs.
+func (b *backend) replay(logs []logContent) error {
+	history := map[string][]*logged{}
+	for _, c := range logs {
+		b.report(c)
+		for _, r := range c.records {
+			for _, op := range r.ops {
+				doc := &logged{loggedOp: op, log: c.log, when: r.when}
+				history[op.path] = append(history[op.path], doc)
+			}
 		}
+	}
+	if err := b.restore(history); err != nil {
+		return fmt.Errorf("finish interrupted writes: %w", err)
 	}
 	// The older one first: without the newer one, it would bring back what that has replaced.
-	logs := []*log{b.active, b.spare}
-	if b.spare != nil && b.spare.first < b.active.first {
-		slices.Reverse(logs)
-	}
-	for _, l := range logs {
-		if l == nil || l.size == 0 {
+	for _, c := range logs {
+		if len(c.records) == 0 && !c.torn && c.headers == 2 {
 			continue
 		}
-		if err := errors.Join(l.empty(), l.file.datasync()); err != nil {
+		if err := c.log.begin(); err != nil {
 			return err
 		}
-	}
-	b.pending = store.NewOverlay[*logged]()
-	return nil
-}
-
-// readLogs sets pending to what the logs have, and versions to all that they have of each document.
-func (b *backend) readLogs(versions map[string][]*logged) error {
-	type located struct {
-		record
-		log *log
-	}
-	var all []located
-	for _, l := range []*log{b.active, b.spare} {
-		if l == nil || l.size == 0 {
-			continue
-		}
-		found, err := readRecords(l)
-		if err != nil {
+		if err := c.log.shorten(keptLogSize); err != nil {
 			return err
-		}
-		for _, r := range found {
-			all = append(all, located{r, l})
-		}
-	}
-	slices.SortFunc(all, func(a, b located) int {
-		if a.number < b.number {
-			return -1
-		}
-		return 1
-	})
-	for _, r := range all {
-		b.number = r.number
-		for _, op := range r.ops {
-			doc := &logged{loggedOp: op, log: r.log, when: r.when}
-			versions[op.path] = append(versions[op.path], doc)
-			b.pending.Put(doc.path, doc)
 		}
 	}
 	return nil
 }
 
-// restore writes what is pending to the files of the documents, except to files that somebody has
-// changed since.
-func (b *backend) restore(versions map[string][]*logged) error {
-	for path, doc := range b.pending.Docs {
-		edited, err := b.edited(doc, versions[path])
+// report logs what is not used of a log.
+func (b *backend) report(c logContent) {
+	if c.torn {
+		b.logger.Warn("incomplete write discarded: it was not acknowledged", "file", c.log.name, "offset", c.log.end,
+			"write", c.log.number+1)
+	}
+	if c.headers < 2 {
+		b.logger.Warn("one of the two headers of a log cannot be read, and is written again", "file", c.log.name)
+	}
+}
+
+// restore makes the files of the documents what the history of the logs says. A file that somebody
+// else has changed is kept beside the document.
+func (b *backend) restore(history map[string][]*logged) error {
+	if len(history) == 0 {
+		return nil
+	}
+	var foreign []string
+	for _, path := range slices.Sorted(maps.Keys(history)) {
+		versions := history[path]
+		last := versions[len(versions)-1]
+		state, err := b.compare(last, versions)
 		if err != nil {
 			return err
 		}
-		if edited {
-			b.pending.Remove(path)
+		if state == foreignFile {
+			foreign = append(foreign, path)
+		}
+		if state != currentFile {
+			b.pending.Put(path, last)
+			b.logRestored(last, state)
 		}
 	}
-	if err := b.layOut(b.waiting(), nil); err != nil {
+	if err := b.keep(foreign, "it is neither in the log nor what was there before"); err != nil {
+		return err
+	}
+	if err := b.layOut(b.waitingFor(true), nil); err != nil {
+		return err
+	}
+	if err := b.keep(b.obstacles(), "it is in the way of a document"); err != nil {
+		return err
+	}
+	if err := b.layOut(b.waitingFor(false), nil); err != nil {
 		return err
 	}
 	return b.disk.sync()
 }
 
-// edited reports whether a file was changed by hand after the crash: it is newer than the last commit
-// of the document, and not what a crash can leave of one.
-func (b *backend) edited(last *logged, versions []*logged) (bool, error) {
+// waitingFor returns what is pending: deletions or writes.
+func (b *backend) waitingFor(deletions bool) []*logged {
+	return slices.DeleteFunc(b.waiting(), func(doc *logged) bool { return doc.deleted != deletions })
+}
+
+// fileCondition says what a crash has left of a document.
+type fileCondition string
+
+const (
+	currentFile fileCondition = "" // nothing is to be done
+	missingFile fileCondition = "the file was missing"
+	tornFile    fileCondition = "the file was incomplete"
+	olderFile   fileCondition = "the file had an earlier version"
+	datedFile   fileCondition = "the file had another time"
+	foreignFile fileCondition = "the file was changed by hand"
+)
+
+func (b *backend) logRestored(doc *logged, state fileCondition) {
+	what := "document restored from the log"
+	if doc.deleted {
+		what = "deletion of a document completed"
+	}
+	b.logger.Info(what, "path", doc.path, "why", string(state))
+}
+
+// compare compares the file of a document with all that the logs have of it. last is the last of the
+// versions. No times decide, because clocks can be set, and files be restored.
+func (b *backend) compare(last *logged, versions []*logged) (fileCondition, error) {
 	info, err := b.files.Root.Lstat(last.path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || !info.ModTime().After(last.when) {
-		if err != nil && store.IsNotFound(store.NoFile(err)) {
-			err = nil
+	switch {
+	case err != nil && !store.IsNotFound(store.NoFile(err)) && b.obstacle(last.path) == "":
+		return "", err
+	case err != nil || info.IsDir(): // a directory can be left over, or be in the way
+		if last.deleted {
+			return currentFile, nil
 		}
-		return false, err
+		return missingFile, nil
+	case !info.Mode().IsRegular():
+		return foreignFile, nil
 	}
-	file, err := b.files.Root.Open(last.path)
+	found, sum, err := b.readFile(last.path, largest(versions))
+	if errors.Is(err, fs.ErrPermission) {
+		return foreignFile, nil
+	}
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	found, err := io.ReadAll(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return false, err
+	state := foreignFile
+	if len(found) == 0 && info.Size() == 0 {
+		state = tornFile // nobody misses it
 	}
-	for _, v := range versions {
-		if v.deleted {
+	for _, v := range slices.Backward(versions) {
+		if v.before.known && v.before == sum {
+			state = olderFile
+		}
+		if v.deleted || info.Size() > v.size {
 			continue
 		}
 		data, err := v.content()
 		if err != nil {
-			return false, err
+			return "", err
 		}
-		if torn(found, data) {
-			return false, nil
+		switch whole := string(found) == string(data); {
+		case whole && v == last && info.ModTime().Equal(v.when):
+			return currentFile, nil
+		case whole && v == last:
+			return datedFile, nil
+		case whole:
+			state = olderFile
+		case state == foreignFile && torn(found, data):
+			state = tornFile
 		}
 	}
-	return true, nil
+	return state, nil
+}
+
+// largest returns the size of the largest version.
+func largest(versions []*logged) (size int64) {
+	for _, v := range versions {
+		size = max(size, v.size)
+	}
+	return size
+}
+
+// readFile returns the content of a file, unless it is larger than limit, and its sum.
+func (b *backend) readFile(path string, limit int64) (found []byte, sum fileSum, err error) {
+	file, err := b.files.Root.Open(path)
+	if err != nil {
+		return nil, sum, err
+	}
+	defer file.Close()
+	found, err = io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil || int64(len(found)) <= limit {
+		return found, sumOfBytes(found), err
+	}
+	if _, err = file.Seek(0, io.SeekStart); err == nil {
+		sum, err = sumOf(file, limit)
+	}
+	return nil, sum, err
 }
 
 // torn reports whether a crash can have left found of a file to which data was written, without a

@@ -67,7 +67,7 @@ func (b *backend) settleAll() error {
 			b.workIn(retryAfter)
 		case full != nil:
 			b.spare, b.full = full, nil
-			if b.active.end > 0 {
+			if !b.active.empty() {
 				b.schedule()
 			}
 		}
@@ -83,8 +83,8 @@ func (b *backend) settleAll() error {
 func (b *backend) fill() (full *log, left bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.full != nil || b.active.end == 0 {
-		return b.full, b.full != nil && b.active.end > 0, nil
+	if b.full != nil || b.active.empty() {
+		return b.full, b.full != nil && !b.active.empty(), nil
 	}
 	if err := b.prepareSpare(); err != nil {
 		return nil, false, err
@@ -96,12 +96,7 @@ func (b *backend) fill() (full *log, left bool, err error) {
 
 // prepareSpare makes sure that commits can go on in another log, with room for deletions. It requires
 // mu.
-func (b *backend) prepareSpare() (err error) {
-	if b.spare == nil && b.full == nil {
-		if b.spare, err = newLog(b.disk, logFiles[1]); err != nil {
-			return err
-		}
-	}
+func (b *backend) prepareSpare() error {
 	if b.spare != nil && b.spare.size < firstLogSize {
 		return b.spare.grow(firstLogSize)
 	}

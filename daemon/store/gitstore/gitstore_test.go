@@ -171,7 +171,7 @@ func TestSchema(t *testing.T) {
 	}
 	for text, want := range map[string]error{
 		"1": nil, "1\n": nil, "2\n": store.ErrSchemaVersion,
-		"0": store.ErrSchemaVersion, "": store.ErrSchemaVersion, "x": store.ErrSchemaVersion,
+		"0": store.ErrDamaged, "": store.ErrDamaged, "x": store.ErrDamaged,
 	} {
 		put(t, filepath.Join(dir, ".git", "gitstore", "schema"), text)
 		r, err := gitstore.Open(t.Context(), dir, nil)
