@@ -55,6 +55,13 @@ func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Runnin
 	return r, nil
 }
 
+// Unchained reports whether the replay has a ledger whose lines are not linked (see
+// ledger.Ledger.Unchained).
+func (r *Running) Unchained() bool {
+	l, ok := r.kept.(inLedger)
+	return ok && l.Unchained()
+}
+
 // check checks that the files belong to the replay that is resumed, and changes its cap.
 func (r *Running) check(ctx context.Context) error {
 	if _, err := r.plan.begin(r.files, r.kept); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,6 +88,8 @@ func (c *benchCmd) Validate() error {
 		return errors.New("--grow and --documents exclude each other: --grow has the sizes")
 	case c.Grow != "" && !strings.Contains(c.Grow, ","):
 		return errors.New("--grow needs two sizes or more, such as 1k,10k; --documents is for one")
+	case len(c.DaemonEnv) > 0 && slices.Equal(c.Targets, []string{null.Name}):
+		return errors.New("--daemon-env is for a daemon that is started; the one of --target null is inside evalctl")
 	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
 		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}

@@ -40,7 +40,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(prepared{m}, map[string]func(){"mortal": mortal, "flooder": flooder, "tool-server": toolServer, "rooted": rooted})
+	testscript.Main(prepared{m}, map[string]func(){
+		"mortal": mortal, "flooder": flooder, "tool-server": toolServer, "rooted": rooted,
+		"echo-daemon": echoDaemon, "echo-tools": echoTools, "echo-scorer": echoScorer,
+	})
 }
 
 // prepared runs the tests with evalctl on the PATH, and stops the database that some of them use.

@@ -65,6 +65,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	progress.Begin(running)
 	c.announce(t, running.ID())
+	text.Unchained(t, running.ID(), running.Unchained())
 	display.Forecast(t, plan, running)
 	return c.measure(ctx, p, t, plan, running, progress)
 }

@@ -73,6 +73,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer j.Close()
+	text.Unchained(t, j.Path(), j.Unchained())
 	text.Answers(t, c.File, &r.Stored.Result, c.Dataset)
 	text.Scorer(t, c.externID())
 	if r.Judging != nil {
@@ -85,7 +86,7 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	r, err := rescore.Plan(rescore.Spec{
 		Secrets: environ.Secrets(os.Environ()),
-		File: c.File, Dataset: c.Dataset, Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
+		File:    c.File, Dataset: c.Dataset, Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
 		Tool:      toolID(),
 		OpenJudge: func() (*judging.Plan, error) { return c.models().OpenJudge(p.env, c.scorer) },
 	})

@@ -52,6 +52,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = c.writeProblem(p, t, r.Found.Name, err) }()
 	printConfigured(t, p)
+	if resumed != nil {
+		text.Unchained(t, resumed.Path(), resumed.Unchained())
+	}
 	text.Inputs(t, c.Dataset, r.Input)
 	text.Scorer(t, c.externID())
 	printJudging(t, c, r)

@@ -34,6 +34,13 @@ func Hint(t *terminal.Terminal, hint string) {
 	}
 }
 
+// Unchained says of a file that is resumed that its lines are not linked.
+func Unchained(t *terminal.Terminal, path string, unchained bool) {
+	if unchained {
+		t.Field("note", "%s is of an older version, which did not link lines: if somebody changed one, that is not noticed", terminal.Line(path))
+	}
+}
+
 // PassedOn warns before anything is asked of what a started daemon may pay with.
 func PassedOn(t *terminal.Terminal, e *result.DaemonEnv) {
 	if e != nil && len(e.Passed) > 0 {
