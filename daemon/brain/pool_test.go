@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 )
 
@@ -129,6 +128,7 @@ func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+	clock.Add(int64(indexIdle))
 	s.pool.dropIndexes()
 	if got := held(s); len(got) != 0 {
 		t.Errorf("kept %v after the search", got)
@@ -163,7 +163,7 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 				if err == nil {
 					err = st.Write(t.Context(), word+".md", []byte(word))
 				}
-				var got search.Result
+				var got Found
 				if err == nil {
 					got, err = use(t, s, id).Search(t.Context(), query(word))
 				}

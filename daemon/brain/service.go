@@ -93,9 +93,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s.pool = newPool(cfg, s.endIdle)
 	s.entries = entryConfig{
 		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
+		searchWait: cmp.Or(cfg.SearchWait, DefaultSearchWait),
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize, Language: cfg.Language},
-			measured: s.pool.measured.set, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
+			building: make(chan struct{}, 1), measured: s.pool.measured.set, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
 		},
 	}
 	for _, r := range records {

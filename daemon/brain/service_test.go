@@ -28,6 +28,7 @@ func open(t *testing.T, set func(*Config)) *Service {
 		OpenStore: inMemory,
 		Now:       func() time.Time { return epoch },
 	}
+	cfg.SearchWait = time.Hour // the tests of searches that do not wait set it
 	if set != nil {
 		set(&cfg)
 	}
