@@ -134,7 +134,7 @@ func TestUnreadyBrain(t *testing.T) {
 	}
 	got := s.expect(t, 200, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search",`+
 		`"arguments":{"query":"walrus","brain":"eval"}}}`, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
-	if !strings.Contains(got, `"code":"indexing"`) || !strings.Contains(got, `"isError":true`) {
+	if !strings.Contains(got, `"code":"indexing"`) || !strings.Contains(got, `"retryable":true`) || !strings.Contains(got, `"isError":true`) {
 		t.Errorf("the tool returned %s", got)
 	}
 	for range 3 {
