@@ -14,10 +14,10 @@ import (
 // held returns the ids of the brains whose index is in memory.
 func held(s *Service) []string {
 	var ids []string
-	for id, e := range s.brains {
+	for _, e := range s.brains {
 		e.mu.Lock()
 		if e.indexer != nil {
-			ids = append(ids, id)
+			ids = append(ids, e.id())
 		}
 		e.mu.Unlock()
 	}
@@ -55,7 +55,7 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 		search(i)
 	}
 	search(0)
-	each := s.brains[id(0)].indexer.size.bytes.Load()
+	each := s.brains[ownName{"", id(0)}].indexer.size.bytes.Load()
 	if each < 10_000 || each > 1_000_000 {
 		t.Fatalf("an index of 51 notes is measured as %d bytes", each)
 	}

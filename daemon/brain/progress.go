@@ -21,7 +21,7 @@ func (e *UnreadyError) Error() string {
 	const mib = 1 << 20
 	doing := "its documents are being opened"
 	if p := e.Indexing; p != nil {
-		doing = "its documents are being listed"
+		doing = "its index is being opened"
 		if p.DocumentsTotal > 0 {
 			doing = fmt.Sprintf("its index has %d of %d documents", p.DocumentsDone, p.DocumentsTotal)
 		}

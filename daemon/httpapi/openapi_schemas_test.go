@@ -22,7 +22,7 @@ var components = map[reflect.Type][]rule{
 	reflect.TypeFor[protocol.Indexing](): {
 		doc("How far the index of the brain is with the documents that it lacks."),
 		field("documents_done", least(0)),
-		field("documents_total", least(0), doc("0 until the documents are listed.")),
+		field("documents_total", least(0), doc("0 until it is known.")),
 		field("bytes_done", least(0)),
 		field("bytes_total", least(0), doc("0 if the sizes are not known.")),
 	},

@@ -15,7 +15,7 @@ type Problem struct {
 
 // Indexing is how far the index of a brain is with the documents that it lacks. What is done and the
 // total begin at 0 again once the index has all of them. Bytes are 0 if sizes are not known, and
-// everything is 0 until the documents are listed.
+// everything is 0 until it is known which those are.
 type Indexing struct {
 	DocumentsDone  int   `json:"documents_done"`
 	DocumentsTotal int   `json:"documents_total"`
