@@ -78,15 +78,19 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 	case StoreFS:
 		parts = []string{"documents", ".store"}
 		open = func(ctx context.Context, r brain.Record) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(dir, r.Brain.ID), &options)
+			return fsstore.Open(ctx, filepath.Join(dir, r.Key()), &options)
 		}
 	case StoreGit:
 		parts = []string{"repository/.git"}
 		open = func(ctx context.Context, r brain.Record) (*store.Store, error) {
-			dir := filepath.Join(dir, r.Brain.ID, "repository")
+			dir := filepath.Join(dir, r.Key(), "repository")
 			options := gitstore.Options{Options: options, Sign: cfg.Git.Sign}
 			if remote != nil {
-				return remote.Open(ctx, dir, r.Brain.ID, r.Tenant, options)
+				name := r.Brain.ID
+				if !cfg.Git.Remote.PerTenant() {
+					name = r.Key() // another tenant's brain may have the id
+				}
+				return remote.Open(ctx, dir, name, r.Tenant, options)
 			}
 			repo, err := gitstore.Open(ctx, dir, &options)
 			if err != nil {
@@ -119,10 +123,10 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 }
 
 // hasAny is a brain.Config.HasStore.
-func hasAny(dir string, parts []string) func(id string) (bool, error) {
-	return func(id string) (bool, error) {
+func hasAny(dir string, parts []string) func(key string) (bool, error) {
+	return func(key string) (bool, error) {
 		for _, part := range parts {
-			_, err := os.Lstat(filepath.Join(dir, id, filepath.FromSlash(part)))
+			_, err := os.Lstat(filepath.Join(dir, key, filepath.FromSlash(part)))
 			if err == nil || !errors.Is(err, fs.ErrNotExist) {
 				return err == nil, err
 			}

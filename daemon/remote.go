@@ -68,15 +68,15 @@ func (o *oneBrain) Load(ctx context.Context) ([]brain.Record, error) {
 }
 
 // Add implements brain.Catalog.
-func (o *oneBrain) Add(ctx context.Context, r brain.Record) (int64, error) {
+func (o *oneBrain) Add(ctx context.Context, r brain.Record) (brain.Record, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.taken {
-		return 0, fmt.Errorf("%w: the git remote of this daemon has one branch, which is that of another brain", store.ErrConflict)
+		return brain.Record{}, fmt.Errorf("%w: the git remote of this daemon has one branch, which is that of another brain", store.ErrConflict)
 	}
-	uid, err := o.Catalog.Add(ctx, r)
+	added, err := o.Catalog.Add(ctx, r)
 	o.taken = err == nil
-	return uid, err
+	return added, err
 }
 
 // Retire implements brain.Catalog.

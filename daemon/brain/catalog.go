@@ -1,6 +1,7 @@
 package brain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,12 @@ import (
 // Record is what a Catalog keeps of a brain.
 type Record struct {
 	Brain protocol.Brain
-	// UID is the number that a SharedCatalog has given to the brain. No other brain ever has the
-	// same, even one with the same id. It is 0 in other catalogs.
+	// UID is the number that the catalog has given to the brain. No other brain ever has the same,
+	// even one with the same id. It is 0 in a Folder catalog.
 	UID int64
+	// Folder is the name of the brain's folder in a Folder catalog, if it is not the id, because a
+	// brain of another tenant has that folder.
+	Folder string
 	// Tenant owns the brain. It is empty for a brain that was created while the
 	// daemon ran without keys.
 	Tenant string
@@ -31,12 +35,12 @@ type Record struct {
 }
 
 // Key returns the name of what belongs to the brain, such as its store and its snapshot: the
-// decimal UID, or the id if the catalog gives no UIDs.
+// decimal UID, or the name of its folder, or the id. No other brain of the catalog has the same.
 func (r Record) Key() string {
 	if r.UID != 0 {
 		return strconv.FormatInt(r.UID, 10)
 	}
-	return r.Brain.ID
+	return cmp.Or(r.Folder, r.Brain.ID)
 }
 
 // Catalog keeps the records of brains. Folder and MemoryCatalog implement it;
@@ -44,22 +48,23 @@ func (r Record) Key() string {
 //
 // A Service is the only user of its catalog, unless that is a SharedCatalog. It calls Load once,
 // before anything else, and Close last; it does not load a SharedCatalog. The other methods must be
-// safe for concurrent use, but there is one call at a time for an id. The service checks slugs and
-// tenants: to a catalog that is not shared only ids are unique.
+// safe for concurrent use, but there is one call at a time for an id of a tenant. The service checks
+// slugs: to a catalog that is not shared only the ids of a tenant are unique.
 type Catalog interface {
 	// Load returns all records, in any order. A record that cannot be read is returned
 	// with its Damage, so that the other brains remain usable. An error means that there
 	// is no telling which brains exist.
 	Load(ctx context.Context) ([]Record, error)
-	// Add adds a record, and returns the UID that it gave to the brain. When it returns nil, the
-	// record is as durable as the catalog can make it. An id that is in the catalog is ErrExists.
+	// Add adds a record, and returns it with the UID or the Folder that it gave to the brain. Without
+	// an error, the record is as durable as the catalog can make it. An id that another brain of the
+	// tenant has is ErrExists.
 	// After another error the service takes the brain as not created; if it was added nevertheless,
 	// as when only the last sync failed, the next Load returns it.
-	Add(ctx context.Context, r Record) (uid int64, err error)
-	// Update replaces the record with the same id, as durably as Add. An id that is not
+	Add(ctx context.Context, r Record) (Record, error)
+	// Update replaces the record of the brain, as durably as Add. A brain that is not
 	// in the catalog is an error. After an error the catalog has the old or the new record.
 	Update(ctx context.Context, r Record) error
-	// Retire takes a brain, identified by its id and UID, out of the catalog in one step, so that Load
+	// Retire takes a brain, identified by the record that Add or Load has returned, out of the catalog in one step, so that Load
 	// no longer returns it and its id is free. It returns an opaque name for Purge. A brain that is
 	// not in the catalog is an error. After an error the service takes the brain as not deleted. The
 	// brain may be retired nevertheless, as when only the last sync failed; then its id is not in the
@@ -92,10 +97,10 @@ func (sel Selection) includes(r Record) bool {
 // retired.
 type SharedCatalog interface {
 	Catalog
-	// Lookup returns the brains that a name can refer to: the one with this id, whatever its
-	// tenant, and the one of the tenant with this slug.
+	// Lookup returns the brains that a name can refer to: those of the tenant, and of none, with this
+	// id or slug. If tenant is empty, it also returns the brains of all tenants with this id.
 	Lookup(ctx context.Context, tenant, name string) ([]Record, error)
-	// Select returns the records of the brains in a selection, ascending by id. Damaged ones are
+	// Select returns the records of the brains in a selection, ascending by id and tenant. Damaged ones are
 	// among them.
 	Select(ctx context.Context, sel Selection) ([]Record, error)
 	// Oldest returns the record of the brain in a selection that was added first and is not damaged,
@@ -154,7 +159,8 @@ type Snapshots interface {
 // empty and ready to use.
 type MemoryCatalog struct {
 	mu      sync.Mutex
-	records map[string]Record
+	last    int64 // UID
+	records map[ownName]Record
 }
 
 // Load implements Catalog.
@@ -165,27 +171,29 @@ func (c *MemoryCatalog) Load(context.Context) ([]Record, error) {
 }
 
 // Add implements Catalog.
-func (c *MemoryCatalog) Add(_ context.Context, r Record) (int64, error) {
+func (c *MemoryCatalog) Add(_ context.Context, r Record) (Record, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, taken := c.records[r.Brain.ID]; taken {
-		return 0, fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
+	if _, taken := c.records[idOf(r)]; taken {
+		return Record{}, fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
 	}
 	if c.records == nil {
-		c.records = map[string]Record{}
+		c.records = map[ownName]Record{}
 	}
-	c.records[r.Brain.ID] = r
-	return 0, nil
+	c.last++
+	r.UID = c.last
+	c.records[idOf(r)] = r
+	return r, nil
 }
 
 // Update implements Catalog.
 func (c *MemoryCatalog) Update(_ context.Context, r Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.records[r.Brain.ID]; !ok {
+	if _, ok := c.records[idOf(r)]; !ok {
 		return fmt.Errorf("brain %s is not in the catalog", r.Brain.ID)
 	}
-	c.records[r.Brain.ID] = r
+	c.records[idOf(r)] = r
 	return nil
 }
 
@@ -193,10 +201,10 @@ func (c *MemoryCatalog) Update(_ context.Context, r Record) error {
 func (c *MemoryCatalog) Retire(_ context.Context, r Record) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.records[r.Brain.ID]; !ok {
+	if _, ok := c.records[idOf(r)]; !ok {
 		return "", fmt.Errorf("brain %s is not in the catalog", r.Brain.ID)
 	}
-	delete(c.records, r.Brain.ID)
+	delete(c.records, idOf(r))
 	return "", nil
 }
 

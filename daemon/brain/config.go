@@ -10,6 +10,10 @@ import (
 	"evalctl/daemon/store"
 )
 
+// DefaultSearchWait is the default of IndexConfig.SearchWait. Within it, the index of a small brain is
+// built even if the processors are busy, and it is a fraction of what clients wait (spec 8).
+const DefaultSearchWait = 5 * time.Second
+
 // Config configures a Service. Catalog and OpenStore are required.
 type Config struct {
 	// Catalog keeps the records of the brains. Open takes it over: Close closes it, as
@@ -53,6 +57,9 @@ type IndexConfig struct {
 	ChunkSize int
 	// Language is that of documents which do not name theirs; language.None has it detected.
 	Language language.Language
+	// SearchWait limits how long a search waits for the documents and the index of its brain; 0 means
+	// DefaultSearchWait.
+	SearchWait time.Duration
 	// IndexMemory limits the memory of all indexes together, in bytes; 0 means
 	// DefaultIndexMemory. Beyond it, the indexes that were not searched for the longest
 	// time are dropped, except those that searches wait for and the one searched last.

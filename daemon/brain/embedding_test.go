@@ -52,7 +52,7 @@ func TestDocumentsAreEmbeddedInTheBackground(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := x.wait(t.Context()); err != nil {
+			if _, err := x.wait(t.Context(), t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got := <-e.texts; got != "a\nwalrus" {

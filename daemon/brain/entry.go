@@ -53,8 +53,10 @@ type entryConfig struct {
 	catalog   Catalog
 	leases    Leases        // nil: no other process uses the brains
 	indexer   indexerConfig // without brain
-	logger    *slog.Logger
-	now       func() time.Time
+	// searchWait is Config.SearchWait.
+	searchWait time.Duration
+	logger     *slog.Logger
+	now        func() time.Time
 }
 
 func newEntry(r Record, cfg *entryConfig) *entry {
@@ -143,7 +145,8 @@ func (e *entry) acquireIndexer() *indexer {
 	if e.indexer == nil {
 		cfg := e.cfg.indexer
 		cfg.brain, cfg.key = e.id(), e.record().Key()
-		e.indexer = startIndexer(e.store, cfg)
+		e.users.Add(1) // until the index is built, whether or not a search waits for it
+		e.indexer = startIndexer(e.store, cfg, func() { e.touch(); e.users.Add(-1) })
 	}
 	e.indexer.reached(e.store.Server())
 	e.indexer.pending.Add(1)

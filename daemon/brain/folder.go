@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/gofrs/flock"
 
@@ -24,8 +25,11 @@ const (
 )
 
 const (
-	brainFile    = "brain.json"
-	brainVersion = 1
+	brainFile = "brain.json"
+	// brainVersion is the version of a record that names its folder, ownVersion that of the others,
+	// which older programs read too.
+	brainVersion = 2
+	ownVersion   = 1
 	// updatedFile is a brainFile that is being written.
 	updatedFile = brainFile + ".new"
 	// lockFile is locked by the one process that uses the directory.
@@ -33,20 +37,27 @@ const (
 )
 
 // brainRecord is the content of a brain.json. Tenant is missing in the records of
-// brains that were created while the daemon ran without keys.
+// brains that were created while the daemon ran without keys, and Folder if the folder
+// has the id of the brain as its name.
 type brainRecord struct {
 	Version int            `json:"version"`
+	Folder  string         `json:"folder,omitempty"`
 	Tenant  string         `json:"tenant,omitempty"`
 	Stored  bool           `json:"stored,omitempty"`
 	Brain   protocol.Brain `json:"brain"`
 }
 
 // Folder is a Catalog on disk: a directory with one folder per brain, named by its
-// id, with a brain.json. Other files in these folders, such as a brain's documents,
+// id, with a brain.json. If brains of several tenants have an id, the folders of all but
+// the first have a suffix. Other files in these folders, such as a brain's documents,
 // belong to the caller until the brain is purged.
 type Folder struct {
 	root *os.Root
 	lock *flock.Flock
+
+	mu      sync.Mutex
+	taken   map[ownName]bool // the ids of brains
+	folders map[string]bool  // of brains
 }
 
 // OpenFolder opens the catalog in dir, which it creates when missing, and locks it
@@ -66,7 +77,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the brains directory: %w", err), lock.Close())
 	}
-	return &Folder{root: root, lock: lock}, nil
+	return &Folder{root: root, lock: lock, taken: map[ownName]bool{}, folders: map[string]bool{}}, nil
 }
 
 // Load implements Catalog. It deletes what a crash has left behind. Entries whose
@@ -99,15 +110,23 @@ func (f *Folder) load() ([]Record, error) {
 			records = append(records, f.read(name))
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range records {
+		f.taken[idOf(r)], f.folders[r.Key()] = true, true
+	}
 	return records, nil
 }
 
-// read returns the record of a brain, with its damage if it has any.
-func (f *Folder) read(id string) Record {
-	r, err := f.parse(id)
-	r.Brain.ID = id
+// read returns the record of the brain in a folder, with its damage if it has any.
+func (f *Folder) read(folder string) Record {
+	r, err := f.parse(folder)
+	if r.Folder != folder || !ValidID(r.Brain.ID) {
+		r.Brain.ID, r.Folder = folder, ""
+	}
+	id := r.Brain.ID
 	if _, newer := errors.AsType[*store.UnusableError](err); err != nil && !newer {
-		cause := fmt.Errorf("%s: %w", filepath.Join(f.root.Name(), id, brainFile), err)
+		cause := fmt.Errorf("%s: %w", filepath.Join(f.root.Name(), folder, brainFile), err)
 		err = store.Damaged(cause, "the record of brain %s, the file %s in its folder, is missing or damaged: "+
 			"restore it, or move the folder away, and restart the daemon", id, brainFile)
 	}
@@ -116,8 +135,8 @@ func (f *Folder) read(id string) Record {
 }
 
 // parse returns what it could read of a record also if there is an error.
-func (f *Folder) parse(id string) (Record, error) {
-	data, err := f.root.ReadFile(id + "/" + brainFile)
+func (f *Folder) parse(folder string) (Record, error) {
+	data, err := f.root.ReadFile(folder + "/" + brainFile)
 	if err != nil {
 		return Record{}, err
 	}
@@ -128,18 +147,20 @@ func (f *Folder) parse(id string) (Record, error) {
 			Version int `json:"version"`
 		}
 		if json.Unmarshal(data, &format) == nil && format.Version > brainVersion {
-			err = newerRecord(id, format.Version)
+			err = newerRecord(folder, format.Version)
 		}
 		return Record{}, err
 	}
-	record := Record{Brain: r.Brain, Tenant: r.Tenant, Stored: r.Stored}
+	record := Record{Brain: r.Brain, Folder: r.Folder, Tenant: r.Tenant, Stored: r.Stored}
 	switch {
 	case r.Version > brainVersion:
-		return record, newerRecord(id, r.Version)
-	case r.Version != brainVersion:
-		return Record{}, fmt.Errorf("version %d is not %d, the one this program reads", r.Version, brainVersion)
-	case r.Brain.ID != id:
+		return record, newerRecord(folder, r.Version)
+	case r.Version != ownVersion && r.Version != brainVersion:
+		return Record{}, fmt.Errorf("version %d is not %d or %d, which this program reads", r.Version, ownVersion, brainVersion)
+	case r.Version == ownVersion && r.Brain.ID != folder:
 		return Record{}, fmt.Errorf("names brain %q: rename the folder back", r.Brain.ID)
+	case r.Version == brainVersion && r.Folder != folder:
+		return Record{}, fmt.Errorf("names the folder %q: rename the folder back", r.Folder)
 	}
 	return record, checkBrain(r.Brain)
 }
@@ -150,37 +171,66 @@ func newerRecord(id string, version int) error {
 }
 
 // Add implements Catalog. It creates the brain's folder.
-func (f *Folder) Add(_ context.Context, r Record) (int64, error) {
+func (f *Folder) Add(_ context.Context, r Record) (Record, error) {
+	r, ok := f.take(r)
+	if !ok {
+		return Record{}, fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
+	}
+	if err := f.create(r); err != nil {
+		f.free(r)
+		return Record{}, err
+	}
+	return r, f.sync(".")
+}
+
+// take chooses a folder for a new brain, and reports whether its id was free.
+func (f *Folder) take(r Record) (Record, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.taken[idOf(r)] {
+		return r, false
+	}
+	if f.folders[r.Brain.ID] {
+		r.Folder = uniqueName(r.Brain.ID)
+	}
+	f.taken[idOf(r)], f.folders[r.Key()] = true, true
+	return r, true
+}
+
+func (f *Folder) free(r Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.taken, idOf(r))
+	delete(f.folders, r.Key())
+}
+
+func (f *Folder) create(r Record) error {
 	data, err := encodeRecord(r)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	id := r.Brain.ID
-	staged := newPrefix + id
+	staged := newPrefix + r.Key()
 	if err := f.root.RemoveAll(staged); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.root.Mkdir(staged, 0o700); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.writeSynced(staged+"/"+brainFile, data); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.sync(staged); err != nil {
-		return 0, err
+		return err
 	}
-	err = f.root.Rename(staged, id)
-	if errors.Is(err, fs.ErrExist) {
-		return 0, errors.Join(fmt.Errorf("%w: %s", ErrExists, id), f.root.RemoveAll(staged))
-	}
-	if err != nil {
-		return 0, err
-	}
-	return 0, f.sync(".")
+	return f.root.Rename(staged, r.Key())
 }
 
 func encodeRecord(r Record) ([]byte, error) {
-	data, err := json.MarshalIndent(brainRecord{brainVersion, r.Tenant, r.Stored, r.Brain}, "", "  ")
+	version := ownVersion
+	if r.Folder != "" {
+		version = brainVersion
+	}
+	data, err := json.MarshalIndent(brainRecord{version, r.Folder, r.Tenant, r.Stored, r.Brain}, "", "  ")
 	return append(data, '\n'), err
 }
 
@@ -190,7 +240,7 @@ func (f *Folder) Update(_ context.Context, r Record) error {
 	if err != nil {
 		return err
 	}
-	file, updated := r.Brain.ID+"/"+brainFile, r.Brain.ID+"/"+updatedFile
+	file, updated := r.Key()+"/"+brainFile, r.Key()+"/"+updatedFile
 	if _, err := f.root.Lstat(file); err != nil {
 		return err
 	}
@@ -203,7 +253,7 @@ func (f *Folder) Update(_ context.Context, r Record) error {
 	if err := f.root.Rename(updated, file); err != nil {
 		return err
 	}
-	return f.sync(r.Brain.ID)
+	return f.sync(r.Key())
 }
 
 func (f *Folder) writeSynced(name string, data []byte) error {
@@ -226,11 +276,11 @@ func (f *Folder) sync(dir string) error {
 // Retire implements Catalog. It renames the brain's folder. If only the sync of the directory fails
 // after that, Retire returns the error, but the folder keeps its new name.
 func (f *Folder) Retire(_ context.Context, r Record) (string, error) {
-	id := r.Brain.ID
-	retired := deletedPrefix + id + "-" + rand.Text()
-	if err := f.root.Rename(id, retired); err != nil {
+	retired := deletedPrefix + r.Key() + "-" + rand.Text()
+	if err := f.root.Rename(r.Key(), retired); err != nil {
 		return "", err
 	}
+	f.free(r)
 	return retired, f.sync(".")
 }
 

@@ -137,12 +137,12 @@ func TestFolderClearsUp(t *testing.T) {
 // removals records calls of Remove, and fails them with fail.
 type removals struct {
 	brain.Snapshots
-	ids  []string
+	keys []string
 	fail error
 }
 
-func (r *removals) Remove(_ context.Context, id string) error {
-	r.ids = append(r.ids, id)
+func (r *removals) Remove(_ context.Context, key string) error {
+	r.keys = append(r.keys, key)
 	return r.fail
 }
 
@@ -176,8 +176,8 @@ func TestDeleteRemovesTheSnapshot(t *testing.T) {
 	if err := remove(); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"ana", "ana"}; !slices.Equal(snapshots.ids, want) {
-		t.Errorf("removed the snapshots of %v, want %v", snapshots.ids, want)
+	if want := []string{"1", "1"}; !slices.Equal(snapshots.keys, want) {
+		t.Errorf("removed the snapshots of %v, want %v", snapshots.keys, want)
 	}
 	if _, err := s.Find("ana"); !errors.Is(err, brain.ErrNotFound) {
 		t.Errorf("got %v", err)

@@ -53,54 +53,45 @@ func (h Handle) Acquire() (release func()) {
 	}
 }
 
-// Store returns the documents of the brain, to callers that have acquired it. The
-// store belongs to the service: callers must not close it. A damaged store is
-// reopened, which repairs it.
-func (h Handle) Store(ctx context.Context) (*store.Store, error) {
-	h.entry.mu.Lock()
-	defer h.entry.mu.Unlock()
-	return h.openStore(ctx)
-}
-
-// openStore requires entry.mu.
-func (h Handle) openStore(ctx context.Context) (*store.Store, error) {
-	if err := h.Err(); err != nil {
-		return nil, err
-	}
-	h.entry.closeDamaged()
-	if h.entry.store == nil {
-		h.pool.admit(h.entry)
-		if err := h.entry.openStore(ctx); err != nil {
-			h.pool.remove(h.entry)
-			h.noteGone(err)
-			return nil, err
-		}
-	}
-	return h.entry.store, nil
-}
-
-// Search runs a query on the index of the brain. It sees every write that was
-// acknowledged before the call. A failed embedder or reranker is ErrSearchModel; a
-// mode whose model is not configured is search.ErrNoEmbedder or
-// search.ErrNoReranker.
-func (h Handle) Search(ctx context.Context, q search.Query) (search.Result, error) {
+// Search runs a query on the index of the brain. It sees every write that was acknowledged before
+// the call, unless Found.Indexing is set. It waits for the index for no longer than
+// Config.SearchWait: an *UnreadyError means that the brain has no complete index yet. A failed
+// embedder or reranker is ErrSearchModel; a mode whose model is not configured is
+// search.ErrNoEmbedder or search.ErrNoReranker.
+func (h Handle) Search(ctx context.Context, q search.Query) (Found, error) {
 	defer h.Acquire()()
+	limit, cancel := h.limitWait(ctx)
+	defer cancel()
+	if _, err := h.storeWithin(ctx, limit); err != nil {
+		return Found{}, err
+	}
 	if err := h.Sync(ctx); err != nil {
-		return search.Result{}, err
+		return Found{}, err
 	}
 	x, err := h.indexer(ctx)
 	if err != nil {
-		return search.Result{}, err
+		return Found{}, err
 	}
-	found, err := x.search(ctx, q)
+	found, err := x.search(ctx, limit, q)
 	h.noteGone(err)
 	if isModelError(err) {
 		err = fmt.Errorf("%w: %w", ErrSearchModel, err)
 	}
+	if _, unready := errors.AsType[*UnreadyError](err); unready {
+		return Found{}, err // names the brain
+	}
 	if err != nil {
-		return search.Result{}, fmt.Errorf("search brain %s: %w", h.entry.id(), err)
+		return Found{}, fmt.Errorf("search brain %s: %w", h.entry.id(), err)
 	}
 	return found, nil
+}
+
+// Found is the result of a search.
+type Found struct {
+	search.Result
+	// Indexing is nil if the index had every write that was acknowledged before the search.
+	// Otherwise it says how far the index was with those that it lacked.
+	Indexing *protocol.Indexing
 }
 
 // Sync waits until the store has delivered the events of every commit that any process has made

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 	"evalctl/internal/heap"
@@ -26,6 +27,8 @@ type indexer struct {
 	stop  func(cause error) // ends the goroutine and the subscription
 	ended chan struct{}
 	size  indexSize
+	begun time.Time                 // when the index was begun
+	built atomic.Pointer[time.Time] // when it was complete; nil before
 	// mirror holds the index. Only the goroutine uses it until ended is closed.
 	mirror *mirror
 	// searcher and embedding work on the index. They are set before the first
@@ -56,6 +59,7 @@ type indexerConfig struct {
 	measured  func()          // called after the size of the index changed; must not wait
 	refused   *atomic.Int64   // counts the passages that the embedder refused
 	unusable  *atomic.Int64   // counts the snapshots that could not be used
+	building  chan struct{}   // holds a token for each index that documents are being added to
 	logger    *slog.Logger
 	brain     string // id
 	key       string // Record.Key
@@ -63,14 +67,15 @@ type indexerConfig struct {
 }
 
 // startIndexer subscribes first and builds the index afterwards, so that it misses
-// no commit between the two.
-func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
+// no commit between the two. It calls built when the index is built or cannot be built.
+func startIndexer(st *store.Store, cfg indexerConfig, built func()) *indexer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	x := &indexer{
 		cfg:      cfg,
 		ended:    make(chan struct{}),
 		size:     indexSize{changed: cfg.measured},
-		mirror:   newMirror(st, cfg.options, &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.unusable, cfg.options, cfg.logger, cfg.now}),
+		begun:    cfg.now(),
+		mirror:   newMirror(st, &cfg),
 		dirty:    map[string]struct{}{},
 		marked:   1,
 		server:   st.Server(),
@@ -82,7 +87,7 @@ func startIndexer(st *store.Store, cfg indexerConfig) *indexer {
 		unsubscribe()
 		cancel(cause)
 	}
-	go x.run(ctx)
+	go x.run(ctx, built)
 	return x
 }
 
@@ -118,9 +123,10 @@ func (x *indexer) reached(server uint64) {
 	}
 }
 
-func (x *indexer) run(ctx context.Context) {
+func (x *indexer) run(ctx context.Context, built func()) {
 	defer close(x.ended)
 	err := x.build(ctx)
+	built()
 	if err == nil {
 		err = x.follow(ctx)
 	}
@@ -141,9 +147,12 @@ func (x *indexer) build(ctx context.Context) error {
 	cfg.Refused = x.countRefused
 	x.searcher = search.NewSearcher(index, cfg)
 	x.embedding = newEmbedding(x.searcher, index, &x.size)
+	now := x.cfg.now()
+	x.built.Store(&now) // before it has a size for which it could be dropped
 	x.mirror.measure(&x.size)
+	x.mirror.progress.complete() // what was written meanwhile is counted from now on
 	x.advance(1)
-	go heap.Settle(x.size.bytes.Load())
+	x.settle(x.size.bytes.Load())
 	return nil
 }
 
@@ -184,21 +193,38 @@ func (x *indexer) drain(ctx context.Context) error {
 			return fmt.Errorf("update the index: %w", err)
 		}
 		x.mirror.seq = max(x.mirror.seq, seq)
+		if !x.woken() {
+			x.mirror.progress.complete()
+		}
 		x.advance(marked)
 		x.embedding.wake.set()
 		x.mirror.measureIfDue(&x.size)
 		var quiet <-chan time.Time
-		if x.mirror.saveDue() {
+		if x.mirror.saveDue() || x.settleDue() {
 			quiet = time.After(saveAfter)
 		}
 		select {
 		case <-x.wake:
 		case <-quiet:
-			x.mirror.save(context.WithoutCancel(ctx), x.woken) // when ctx ends, it is still worth completing
+			if x.settleDue() {
+				x.settle(x.mirror.unsettled)
+			}
+			if x.mirror.saveDue() {
+				x.mirror.save(context.WithoutCancel(ctx), x.woken) // when ctx ends, it is still worth completing
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// settleDue reports whether so much was read that the memory for it is worth returning.
+func (x *indexer) settleDue() bool { return heap.Worth(x.mirror.unsettled, x.size.bytes.Load()) }
+
+// settle returns the memory of what was read to the system, in the background.
+func (x *indexer) settle(size int64) {
+	x.mirror.unsettled = 0
+	go heap.Settle(size)
 }
 
 // woken reports whether there is work.
@@ -214,17 +240,18 @@ func (x *indexer) advance(to uint64) {
 	}
 }
 
-// search runs a query as soon as the index holds every write acknowledged before
-// the call. entry.acquireIndexer must precede each call.
-func (x *indexer) search(ctx context.Context, q search.Query) (search.Result, error) {
-	if err := x.wait(ctx); err != nil {
-		return search.Result{}, err
+// search runs a query once the index holds every write acknowledged before the call, or once limit
+// has ended, see Handle.Search. entry.acquireIndexer must precede each call.
+func (x *indexer) search(ctx, limit context.Context, q search.Query) (Found, error) {
+	indexing, err := x.wait(ctx, limit)
+	if err != nil {
+		return Found{}, err
 	}
 	found, err := x.searcher.Search(ctx, q)
 	if found.Degraded != "" || isModelError(err) {
 		x.embedding.wake.set() // the search may have left its documents half embedded
 	}
-	return found, err
+	return Found{found, indexing}, err
 }
 
 // embedded returns how many passages of a document have a vector.
@@ -243,26 +270,51 @@ func isModelError(err error) bool {
 	return ok
 }
 
-// wait returns when the index holds every write acknowledged before the call.
-func (x *indexer) wait(ctx context.Context) error {
+// wait returns when the index holds every write acknowledged before the call, or when it is known
+// that limit will end before that. Then it returns how far the index is, or an *UnreadyError if it
+// was never complete.
+func (x *indexer) wait(ctx, limit context.Context) (*protocol.Indexing, error) {
 	defer x.pending.Add(-1)
 	x.mu.Lock()
-	target := x.marked
-	for x.applied < target && x.err == nil {
+	defer x.mu.Unlock()
+	target, expired := x.marked, x.hopeless(limit)
+	for x.applied < target && x.err == nil && !expired {
 		progress := x.progress
 		x.mu.Unlock()
 		select {
 		case <-progress:
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-limit.Done():
 		}
 		x.mu.Lock()
+		expired = limit.Err() != nil
 	}
-	defer x.mu.Unlock()
-	if x.applied < target {
-		return x.err
+	switch {
+	case x.applied >= target:
+		return nil, nil
+	case x.err != nil:
+		return nil, x.err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	return nil
+	return x.behind()
+}
+
+// hopeless reports whether the index is known to need more time than there is until limit. It
+// requires mu.
+func (x *indexer) hopeless(limit context.Context) bool {
+	deadline, ok := limit.Deadline()
+	_, remaining := x.mirror.progress.indexing(len(x.dirty))
+	return ok && remaining > time.Until(deadline)
+}
+
+// behind is what wait returns while the index lacks writes. It requires mu.
+func (x *indexer) behind() (*protocol.Indexing, error) {
+	if x.applied > 0 {
+		state, _ := x.mirror.progress.indexing(len(x.dirty))
+		return &state, nil
+	}
+	state, remaining := x.mirror.progress.indexing(0) // what is written meanwhile, a search need not wait for
+	return nil, &UnreadyError{x.cfg.brain, &state, retryAfter(remaining, x.cfg.now().Sub(x.begun))}
 }
 
 // failed reports whether the index is no longer kept up to date.

@@ -67,7 +67,7 @@ func (s *Service) TakeOver(ctx context.Context, resume func(context.Context, Han
 		if err := s.Refresh(ctx, tenant, id); err != nil {
 			return err
 		}
-		h, err := s.Find(id)
+		h, err := s.FindOf(tenant, id)
 		if errors.Is(err, ErrNotFound) {
 			return nil // deleted in the meantime
 		}

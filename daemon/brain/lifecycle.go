@@ -11,10 +11,9 @@ import (
 )
 
 // Create adds a brain that tenant owns, as durably as the catalog keeps it. Tenant
-// is empty when the daemon runs without keys. Ids are unique in the service, slugs
-// within a tenant, and no slug is the id of another brain of the tenant: a taken one
-// is ErrExists. An id that the request leaves open gets a suffix when another tenant
-// has it. An invalid field is an *ArgumentError.
+// is empty when the daemon runs without keys. Ids and slugs are unique within a
+// tenant, and no slug is the id of another brain of the tenant: a taken one is
+// ErrExists. Other tenants make no difference. An invalid field is an *ArgumentError.
 func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBrain) (protocol.Brain, error) {
 	b, err := newBrain(r)
 	if err != nil {
@@ -22,27 +21,27 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 	}
 	b.CreatedAt = s.now().UTC().Truncate(time.Millisecond)
 	if s.shared != nil {
-		return s.createShared(ctx, tenant, b, r.ID == "")
+		return s.createShared(ctx, tenant, b)
 	}
-	e, err := s.reserve(tenant, b, r.ID == "")
+	e, err := s.reserve(tenant, b)
 	if err != nil {
 		return protocol.Brain{}, err
 	}
 	defer s.changing.Done()
-	_, err = s.catalog.Add(ctx, e.record())
+	added, err := s.catalog.Add(ctx, e.record())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		s.forget(e)
 		return protocol.Brain{}, fmt.Errorf("create brain %s: %w", e.id(), err)
 	}
+	e.latest.Store(&added)
 	e.busy = false
-	return e.record().Brain, nil
+	return added.Brain, nil
 }
 
-// reserve takes the id of a new brain. If another tenant has it and mayRename is
-// set, it takes a similar one. The caller must call s.changing.Done.
-func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*entry, error) {
+// reserve takes the id of a new brain. The caller must call s.changing.Done.
+func (s *Service) reserve(tenant string, b protocol.Brain) (*entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -55,15 +54,12 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 		}
 		return nil, nameTaken(name)
 	}
-	if _, foreign := s.brains[b.ID]; foreign {
-		if !mayRename {
-			return nil, fmt.Errorf("%w: %s", ErrExists, b.ID)
-		}
-		b.ID = uniqueID(b.ID)
+	if e := s.brains[ownName{"", b.ID}]; e != nil && e.record().Damage != nil {
+		return nil, fmt.Errorf("%w: %s is the id of a damaged one, whose tenant is not known", ErrExists, b.ID)
 	}
 	e := newEntry(Record{Brain: b, Tenant: tenant}, &s.entries)
 	e.busy = true
-	s.brains[b.ID] = e
+	s.brains[idOf(e.record())] = e
 	s.slugs[slugOf(e.record())] = b.ID
 	s.changing.Add(1)
 	return e, nil
@@ -74,11 +70,11 @@ func (s *Service) reserve(tenant string, b protocol.Brain, mayRename bool) (*ent
 // by that name would delete both. It requires mu.
 func (s *Service) sameName(tenant string, b protocol.Brain) (name string, e *entry) {
 	for _, name := range []string{b.ID, b.Slug} {
-		if e := s.brains[name]; e != nil && e.record().Tenant == tenant {
+		if e := s.brains[ownName{tenant, name}]; e != nil {
 			return name, e
 		}
-		if id, ok := s.slugs[ownSlug{tenant, name}]; ok {
-			return name, s.brains[id]
+		if id, ok := s.slugs[ownName{tenant, name}]; ok {
+			return name, s.brains[ownName{tenant, id}]
 		}
 	}
 	return "", nil
@@ -91,10 +87,10 @@ func nameTaken(name string) error {
 // forget removes a brain that is not in the catalog, unless there is another one with its id by
 // now. It requires mu.
 func (s *Service) forget(e *entry) {
-	if s.brains[e.id()] != e {
+	if s.brains[idOf(e.record())] != e {
 		return
 	}
-	delete(s.brains, e.id())
+	delete(s.brains, idOf(e.record()))
 	s.forgetSlug(e)
 }
 
@@ -147,8 +143,8 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 		return "", err
 	}
 	if err != nil {
-		if s.brains[id] == e {
-			s.brains[id] = newEntry(e.record(), &s.entries) // it still exists: usable again
+		if name := idOf(e.record()); s.brains[name] == e {
+			s.brains[name] = newEntry(e.record(), &s.entries) // it still exists: usable again
 		}
 		return "", fmt.Errorf("delete brain %s: %w", id, errors.Join(closeErr, err))
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// List returns the records of the brains in a selection that are not damaged, ascending by id.
+// List returns the records of the brains in a selection that are not damaged, ascending by id and
+// tenant.
 func (s *Service) List(ctx context.Context, sel Selection) ([]Record, error) {
 	if s.shared != nil {
 		list, err := s.shared.Select(ctx, sel)
@@ -17,7 +18,9 @@ func (s *Service) List(ctx context.Context, sel Selection) ([]Record, error) {
 		return slices.DeleteFunc(list, func(r Record) bool { return r.Damage != nil }), nil
 	}
 	list := s.known(sel)
-	slices.SortFunc(list, func(a, b Record) int { return cmp.Compare(a.Brain.ID, b.Brain.ID) })
+	slices.SortFunc(list, func(a, b Record) int {
+		return cmp.Or(cmp.Compare(a.Brain.ID, b.Brain.ID), cmp.Compare(a.Tenant, b.Tenant))
+	})
 	if sel.Limit > 0 {
 		list = list[:min(sel.Limit, len(list))]
 	}

@@ -30,10 +30,14 @@ type mirror struct {
 	documents documents
 	snapshot  *snapshot
 	options   *search.Options
+	building  chan struct{} // see indexerConfig
+	progress  progress
 	index     *search.Index // nil before build
 
 	// Documents put and deleted since the index was last measured, and last saved.
 	unmeasured, unsaved int
+	// unsettled is the size of the documents that were read since indexer.settle, in bytes.
+	unsettled int64
 
 	// seq is the last commit that the index has in full, and savedSeq the last one that the stored
 	// snapshot has as far as is known.
@@ -41,8 +45,11 @@ type mirror struct {
 	server        uint64 // whose documents the index has, see store.Store.Server
 }
 
-func newMirror(st *store.Store, options *search.Options, s *snapshot) *mirror {
-	return &mirror{documents: documents{st}, snapshot: s, options: options}
+func newMirror(st *store.Store, cfg *indexerConfig) *mirror {
+	return &mirror{
+		documents: documents{st}, options: cfg.options, building: cfg.building, progress: progress{now: cfg.now},
+		snapshot: &snapshot{cfg.snapshots, cfg.brain, cfg.key, cfg.unusable, cfg.options, cfg.logger, cfg.now},
+	}
 }
 
 // build loads the snapshot of the index and applies what has changed since, or
@@ -216,6 +223,7 @@ func (m *mirror) refresh(ctx context.Context, files []store.FileInfo) error {
 	if len(files) == 0 {
 		return nil
 	}
+	m.progress.begin(files)
 	ctx, cancel := context.WithCancel(ctx)
 	parts := make(chan part)
 	var wg sync.WaitGroup
@@ -226,14 +234,35 @@ func (m *mirror) refresh(ctx context.Context, files []store.FileInfo) error {
 		if p.err != nil {
 			return p.err
 		}
-		m.index.Put(p.docs...)
-		for _, path := range p.gone {
-			m.index.Delete(path)
+		if err := m.apply(ctx, p); err != nil {
+			return err
 		}
-		m.unmeasured += p.files
-		m.unsaved += p.files
+		m.progress.read(files[:p.files])
+		files = files[p.files:]
 	}
 	return ctx.Err()
+}
+
+// apply waits until it is the turn of this index, because to analyse documents takes all
+// processors. Indexes that are built at the same time take turns, so that a small one is soon
+// ready.
+func (m *mirror) apply(ctx context.Context, p part) error {
+	select {
+	case m.building <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-m.building }()
+	m.index.Put(p.docs...)
+	for _, path := range p.gone {
+		m.index.Delete(path)
+	}
+	m.unmeasured += p.files
+	m.unsaved += p.files
+	for i := range p.docs {
+		m.unsettled += int64(len(p.docs[i].Text))
+	}
+	return nil
 }
 
 // indexSize is the memory of an index as last measured.

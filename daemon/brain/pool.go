@@ -154,12 +154,13 @@ func (p *pool) closeIdleStores() {
 
 // dropIndexes drops every index that was not searched for indexIdle. Of the
 // others it drops those that were not searched for the longest time, until the
-// rest is within the limit. It keeps indexes that searches wait for, and the one
-// searched last: the next search would only build it again.
+// rest is within the limit. It keeps indexes that are being built or that searches
+// wait for, and the one searched last: the next search would only build it again.
 func (p *pool) dropIndexes() {
 	type use struct {
 		entry    *entry
 		searched time.Time
+		used     time.Time // searched, or built later for a search that did not wait so long
 		bytes    int64
 	}
 	var uses []use
@@ -167,17 +168,20 @@ func (p *pool) dropIndexes() {
 	for _, e := range p.list() {
 		e.mu.Lock()
 		if e.indexer != nil {
-			u := use{e, e.searched, e.indexer.size.bytes.Load()}
+			u := use{e, e.searched, e.searched, e.indexer.size.bytes.Load()}
+			if built := e.indexer.built.Load(); built != nil && built.After(u.used) {
+				u.used = *built
+			}
 			uses = append(uses, u)
 			total += u.bytes
 		}
 		e.mu.Unlock()
 	}
-	slices.SortFunc(uses, func(a, b use) int { return a.searched.Compare(b.searched) })
+	slices.SortFunc(uses, func(a, b use) int { return a.used.Compare(b.used) })
 	now := p.now()
 	for i, u := range uses {
-		idle := now.Sub(u.searched) >= indexIdle
-		if idle || total > p.indexMemory && i < len(uses)-1 {
+		idle := now.Sub(u.used) >= indexIdle
+		if idle || total > p.indexMemory && i < len(uses)-1 && u.bytes > 0 { // 0: it is being built
 			if u.entry.dropIndex(u.searched) {
 				total -= u.bytes
 			}

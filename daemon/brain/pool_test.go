@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 	"evalctl/internal/awaittest"
 )
@@ -16,10 +15,10 @@ import (
 // held returns the ids of the brains whose index is in memory.
 func held(s *Service) []string {
 	var ids []string
-	for id, e := range s.brains {
+	for _, e := range s.brains {
 		e.mu.Lock()
 		if e.indexer != nil {
-			ids = append(ids, id)
+			ids = append(ids, e.id())
 		}
 		e.mu.Unlock()
 	}
@@ -57,7 +56,7 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 		search(i)
 	}
 	search(0)
-	each := s.brains[id(0)].indexer.size.bytes.Load()
+	each := s.brains[ownName{"", id(0)}].indexer.size.bytes.Load()
 	if each < 10_000 || each > 1_000_000 {
 		t.Fatalf("an index of 51 notes is measured as %d bytes", each)
 	}
@@ -130,6 +129,7 @@ func TestAwaitedIndexesAreNotDropped(t *testing.T) {
 	if err := awaittest.Receive(t, "done", done); err != nil {
 		t.Error(err)
 	}
+	clock.Add(int64(indexIdle))
 	s.pool.dropIndexes()
 	if got := held(s); len(got) != 0 {
 		t.Errorf("kept %v after the search", got)
@@ -164,7 +164,7 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 				if err == nil {
 					err = st.Write(t.Context(), word+".md", []byte(word))
 				}
-				var got search.Result
+				var got Found
 				if err == nil {
 					got, err = use(t, s, id).Search(t.Context(), query(word))
 				}

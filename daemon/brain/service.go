@@ -45,18 +45,18 @@ type Service struct {
 	changing sync.WaitGroup
 
 	mu      sync.Mutex         // never held during disk access
-	brains  map[string]*entry  // damaged ones included
-	slugs   map[ownSlug]string // ids of brains
+	brains  map[ownName]*entry // by id, damaged ones included
+	slugs   map[ownName]string // ids of brains
 	lookups uint64             // that were begun, see adopt
 	tidied  time.Time          // when endIdle has looked at all brains
 	closed  bool
 }
 
-// ownSlug is a slug of one tenant.
-type ownSlug struct{ tenant, slug string }
+// ownName is an id or a slug of a brain of one tenant. No tenant's names depend on another's.
+type ownName struct{ tenant, name string }
 
-// slugOf returns the slug of a brain.
-func slugOf(r Record) ownSlug { return ownSlug{r.Tenant, r.Brain.Slug} }
+func idOf(r Record) ownName   { return ownName{r.Tenant, r.Brain.ID} }
+func slugOf(r Record) ownName { return ownName{r.Tenant, r.Brain.Slug} }
 
 // Open loads the brains of cfg.Catalog. The caller must Close the service.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
@@ -88,18 +88,19 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Service{
 		now: cfg.Now, catalog: cfg.Catalog, shared: shared,
-		brains: map[string]*entry{}, slugs: map[ownSlug]string{},
+		brains: map[ownName]*entry{}, slugs: map[ownName]string{},
 	}
 	s.pool = newPool(cfg, s.endIdle)
 	s.entries = entryConfig{
 		drop: s.dropNow, openStore: cfg.OpenStore, hasStore: cfg.HasStore, catalog: cfg.Catalog, leases: cfg.Leases, now: cfg.Now, logger: cfg.Logger,
+		searchWait: cmp.Or(cfg.SearchWait, DefaultSearchWait),
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize, Language: cfg.Language},
-			measured: s.pool.measured.set, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
+			building: make(chan struct{}, 1), measured: s.pool.measured.set, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
 		},
 	}
 	for _, r := range records {
-		s.brains[r.Brain.ID] = newEntry(r, &s.entries)
+		s.brains[idOf(r)] = newEntry(r, &s.entries)
 		if r.Damage != nil {
 			cfg.Logger.Error("a brain cannot be used", "brain", r.Brain.ID, "because", r.Damage)
 			s.damaged++
@@ -118,38 +119,67 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Find returns a handle on a brain, or ErrNotFound. If other processes use the brains, it knows
-// only those that were created or refreshed here, see Refresh. An id that no brain can have is an
-// *ArgumentError. The error of a damaged brain is its damage.
+// Find returns a handle on the brain with an id: that of no tenant, or else the only one of any
+// tenant. If there is none, it is ErrNotFound, and if several tenants have one, ErrExists. If other
+// processes use the brains, it knows only those that were created or refreshed here, see Refresh. An
+// id that no brain can have is an *ArgumentError. The error of a damaged brain is its damage; if its
+// tenant cannot be read, it has none.
 func (s *Service) Find(id string) (Handle, error) {
 	if err := checkID("brain id", id); err != nil {
 		return Handle{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.find(id)
+	if _, ok := s.brains[ownName{"", id}]; ok || s.closed {
+		return s.find(ownName{"", id})
+	}
+	var found ownName
+	for name := range s.brains {
+		switch {
+		case name.name != id:
+		case found != ownName{}:
+			return Handle{}, fmt.Errorf("%w: several tenants have one called %s: start the daemon with their keys",
+				ErrExists, id)
+		default:
+			found = name
+		}
+	}
+	if found == (ownName{}) {
+		return Handle{}, notFound(id)
+	}
+	return s.find(found)
 }
 
-// FindSlug is Find for the brain of a tenant that has the slug. Tenant is empty for brains that
-// were created while the daemon ran without keys.
+// FindOf is Find for the brain of a tenant. Tenant is empty for brains that were created while the
+// daemon ran without keys.
+func (s *Service) FindOf(tenant, id string) (Handle, error) {
+	if err := checkID("brain id", id); err != nil {
+		return Handle{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(ownName{tenant, id})
+}
+
+// FindSlug is FindOf for the brain that has the slug.
 func (s *Service) FindSlug(tenant, slug string) (Handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id, ok := s.slugs[ownSlug{tenant, slug}]
+	id, ok := s.slugs[ownName{tenant, slug}]
 	if !ok && !s.closed {
 		return Handle{}, notFound(slug)
 	}
-	return s.find(id)
+	return s.find(ownName{tenant, id})
 }
 
 // find requires mu.
-func (s *Service) find(id string) (Handle, error) {
+func (s *Service) find(name ownName) (Handle, error) {
 	if s.closed {
 		return Handle{}, ErrClosed
 	}
-	e, ok := s.brains[id]
+	e, ok := s.brains[name]
 	if !ok || e.busy {
-		return Handle{}, notFound(id)
+		return Handle{}, notFound(name.name)
 	}
 	if damage := e.record().Damage; damage != nil {
 		return Handle{}, damage
@@ -160,18 +190,6 @@ func (s *Service) find(id string) (Handle, error) {
 
 func notFound(id string) error {
 	return fmt.Errorf("%w: %s: create it with POST /v1/brains", ErrNotFound, id)
-}
-
-// Owner returns the tenant of the brain with this id, also while the brain is
-// being created or deleted.
-func (s *Service) Owner(id string) (tenant string, taken bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.brains[id]
-	if !ok {
-		return "", false
-	}
-	return e.record().Tenant, true
 }
 
 // Damaged returns the number of brains whose record could not be read.
@@ -205,9 +223,9 @@ func (s *Service) Close() error {
 	}
 	s.changing.Wait() // from here on s.brains does not change
 	var errs []error
-	for id, e := range s.brains {
+	for _, e := range s.brains {
 		if err := e.close((*indexer).closeSaved, ErrClosed); err != nil {
-			errs = append(errs, fmt.Errorf("close brain %s: %w", id, err))
+			errs = append(errs, fmt.Errorf("close brain %s: %w", e.id(), err))
 		}
 	}
 	if s.entries.leases != nil {

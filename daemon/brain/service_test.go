@@ -29,6 +29,7 @@ func open(t *testing.T, set func(*Config)) *Service {
 		OpenStore: inMemory,
 		Now:       func() time.Time { return epoch },
 	}
+	cfg.SearchWait = time.Hour // the tests of searches that do not wait set it
 	if set != nil {
 		set(&cfg)
 	}
@@ -153,8 +154,11 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 		{`{"v":1}`, "version 0", store.ErrDamaged},
 		{`{"version":1,"brain":{"id":"zoe"}}`, `names brain "zoe"`, store.ErrDamaged},
 		{`{"version":1,"brain":{"id":"ana","slug":"../x","name":"n","visibility":"public"}}`, "slug", store.ErrDamaged},
-		{`{"version":2,"brain":{"id":"ana"}}`, "version 2, this program reads version 1", store.ErrSchemaVersion},
-		{`{"version":3,"brain":7}`, "version 3, this program reads version 1", store.ErrSchemaVersion},
+		{`{"version":2,"brain":{"id":"ana"}}`, `names the folder ""`, store.ErrDamaged},
+		{`{"version":2,"folder":"zoe-x","brain":{"id":"zoe"}}`, `names the folder "zoe-x"`, store.ErrDamaged},
+		{`{"version":2,"folder":"ana","brain":{"id":"../x","slug":"x"}}`, `id: "../x"`, store.ErrDamaged},
+		{`{"version":3,"brain":{"id":"ana"}}`, "version 3, this program reads version 2", store.ErrSchemaVersion},
+		{`{"version":4,"brain":7}`, "version 4, this program reads version 2", store.ErrSchemaVersion},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -22,9 +23,9 @@ const missingInterval = 5 * time.Second
 // Shared reports whether other processes use the same brains.
 func (s *Service) Shared() bool { return s.shared != nil }
 
-// Refresh makes Find and FindSlug find every brain with this id, or with this slug in the tenant,
-// that any process has created before the call, and none that any process has deleted before it.
-// It does nothing if no other process uses the brains.
+// Refresh makes Find, FindOf and FindSlug find every brain of the tenant, or of none, with this id or slug
+// that any process has created before the call, and none that any process has deleted before it. If
+// tenant is empty, it does so for brains of any tenant with this id. It does nothing if no other process uses the brains.
 func (s *Service) Refresh(ctx context.Context, tenant, name string) error {
 	if s.shared == nil {
 		return nil
@@ -58,11 +59,18 @@ func (s *Service) named(tenant, name string) (list []*entry, lookup uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lookups++
-	if e := s.brains[name]; e != nil {
-		list = append(list, e)
+	for _, t := range slices.Compact([]string{tenant, ""}) {
+		if e := s.brains[ownName{t, name}]; e != nil {
+			list = append(list, e)
+		}
+		if e := s.brains[ownName{t, s.slugs[ownName{t, name}]}]; e != nil {
+			list = append(list, e)
+		}
 	}
-	if e := s.brains[s.slugs[ownSlug{tenant, name}]]; e != nil {
-		list = append(list, e)
+	for other, e := range s.brains {
+		if tenant == "" && other.name == name && other.tenant != "" {
+			list = append(list, e)
+		}
 	}
 	return list, s.lookups
 }
@@ -72,7 +80,7 @@ func (s *Service) named(tenant, name string) (list []*entry, lookup uint64) {
 // found is not replaced by what an earlier one has found, which may have read it before a change. 0
 // is for the record of a new brain. It requires mu.
 func (s *Service) adopt(r Record, lookup uint64) {
-	old := s.brains[r.Brain.ID]
+	old := s.brains[idOf(r)]
 	if old != nil && old.record().UID >= r.UID { // if it is greater, the record is outdated
 		if old.record().UID == r.UID && lookup > old.lookup {
 			s.forgetSlug(old)
@@ -88,7 +96,7 @@ func (s *Service) adopt(r Record, lookup uint64) {
 	e := newEntry(r, &s.entries)
 	e.lookup = lookup
 	e.touch()
-	s.brains[r.Brain.ID] = e
+	s.brains[idOf(r)] = e
 	s.slugs[slugOf(r)] = r.Brain.ID
 }
 
@@ -101,7 +109,7 @@ func (s *Service) dropNow(e *entry, cause error) {
 
 // drop ends an entry: operations on it fail with cause. It requires mu.
 func (s *Service) drop(e *entry, cause error) {
-	if s.closed || s.brains[e.id()] != e || e.busy {
+	if s.closed || s.brains[idOf(e.record())] != e || e.busy {
 		return // it is being closed, or was
 	}
 	s.forget(e)
@@ -115,7 +123,7 @@ func (s *Service) drop(e *entry, cause error) {
 }
 
 // createShared adds a brain to a shared catalog, which decides whether its names are free.
-func (s *Service) createShared(ctx context.Context, tenant string, b protocol.Brain, mayRename bool) (protocol.Brain, error) {
+func (s *Service) createShared(ctx context.Context, tenant string, b protocol.Brain) (protocol.Brain, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -127,8 +135,8 @@ func (s *Service) createShared(ctx context.Context, tenant string, b protocol.Br
 	const attempts = 3 // the brain that has the name may be deleted, or another be created meanwhile
 	var err error
 	for range attempts {
-		r := Record{Brain: b, Tenant: tenant}
-		if r.UID, err = s.shared.Add(ctx, r); err == nil {
+		var r Record
+		if r, err = s.shared.Add(ctx, Record{Brain: b, Tenant: tenant}); err == nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.adopt(r, 0)
@@ -137,37 +145,29 @@ func (s *Service) createShared(ctx context.Context, tenant string, b protocol.Br
 		if !errors.Is(err, ErrExists) {
 			break
 		}
-		own, foreign, lookupErr := s.holders(ctx, tenant, b)
-		switch {
-		case lookupErr != nil:
+		taken, lookupErr := s.takenName(ctx, tenant, b)
+		if lookupErr != nil {
 			return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, lookupErr)
-		case own != "":
-			return protocol.Brain{}, nameTaken(own)
-		case foreign && !mayRename:
-			return protocol.Brain{}, fmt.Errorf("%w: %s", ErrExists, b.ID)
-		case foreign:
-			b.ID = uniqueID(b.ID)
+		}
+		if taken != "" {
+			return protocol.Brain{}, nameTaken(taken)
 		}
 	}
 	return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
 }
 
-// holders returns which name of b another brain of the tenant has as its id or slug, and whether a
-// brain of another tenant has the id.
-func (s *Service) holders(ctx context.Context, tenant string, b protocol.Brain) (own string, foreign bool, err error) {
+// takenName returns which name of b another brain of the tenant has as its id or slug, or "".
+func (s *Service) takenName(ctx context.Context, tenant string, b protocol.Brain) (string, error) {
 	for _, name := range []string{b.ID, b.Slug} {
 		records, err := s.shared.Lookup(ctx, tenant, name)
 		if err != nil {
-			return "", false, err
+			return "", err
 		}
-		for _, r := range records {
-			if r.Tenant == tenant {
-				return name, false, nil
-			}
-			foreign = foreign || r.Brain.ID == b.ID
+		if slices.ContainsFunc(records, func(r Record) bool { return r.Tenant == tenant }) {
+			return name, nil
 		}
 	}
-	return "", foreign, nil
+	return "", nil
 }
 
 // watch drops the brains that other processes have deleted, until ctx ends: without requests, too,

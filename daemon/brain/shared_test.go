@@ -11,15 +11,7 @@ import (
 // sharedMemory is a SharedCatalog for brains without a tenant.
 type sharedMemory struct {
 	MemoryCatalog
-	last    int64
 	retired func() // called after a brain was retired, if not nil
-}
-
-func (c *sharedMemory) Add(ctx context.Context, r Record) (int64, error) {
-	c.last++
-	r.UID = c.last
-	_, err := c.MemoryCatalog.Add(ctx, r)
-	return r.UID, err
 }
 
 func (c *sharedMemory) Retire(ctx context.Context, r Record) (string, error) {

@@ -57,8 +57,8 @@ func Slug(kind, name string) string {
 	return slug
 }
 
-// uniqueID returns an unused id that begins like one that is taken.
-func uniqueID(id string) string {
+// uniqueName returns an unused name of a folder that begins like one that is taken.
+func uniqueName(id string) string {
 	suffix := "-" + strings.ToLower(rand.Text())
 	return id[:min(len(id), protocol.MaxBrainSlug-len(suffix))] + suffix
 }

@@ -148,14 +148,15 @@ const (
 // use it, else the one of the caller's tenant with this slug. A brain that the caller may not use
 // makes no difference, so that the response does not reveal it.
 func (a *API) findBrain(ctx context.Context, c *caller, name string, how lookup) (brain.Handle, error) {
-	if how == cached || !a.brains.Shared() {
-		if h, err := a.findID(c, name); !errors.Is(err, brain.ErrNotFound) {
-			return h, c.maskBrain(name, err)
-		}
-	}
 	tenant := ""
 	if c != nil {
 		tenant = c.Tenant
+	}
+	if how == cached && a.brains.Shared() {
+		// Not those of others, before which a brain of the tenant's own may have been created.
+		if h, err := a.findOwn(c, tenant, name); !errors.Is(err, brain.ErrNotFound) {
+			return h, c.maskBrain(name, err)
+		}
 	}
 	if err := a.brains.Refresh(ctx, tenant, name); err != nil {
 		return brain.Handle{}, err
@@ -171,23 +172,33 @@ func (a *API) findBrain(ctx context.Context, c *caller, name string, how lookup)
 	return h, c.maskBrain(name, err)
 }
 
-// findID returns the brain with the id, or brain.ErrNotFound if the caller may not use it.
+// findID returns the brain with the id that the caller, which may be nil, may use: that of the
+// caller's tenant, or else that of no tenant. It is brain.ErrNotFound if there is none.
 func (a *API) findID(c *caller, id string) (brain.Handle, error) {
-	h, err := a.brains.Find(id)
-	if err == nil && !c.mayUse(h) || isUnusable(err) && !a.mayKnow(c, id) {
+	if c == nil {
+		return a.brains.Find(id)
+	}
+	h, err := a.findOwn(c, c.Tenant, id)
+	if errors.Is(err, brain.ErrNotFound) {
+		h, err = a.findOwn(c, "", id)
+	}
+	return h, err
+}
+
+// findOwn returns the brain of an owner with the id, or brain.ErrNotFound if the caller may not use
+// it, or may not know that it is damaged.
+func (a *API) findOwn(c *caller, owner, id string) (brain.Handle, error) {
+	h, err := a.brains.FindOf(owner, id)
+	if err == nil && !c.mayUse(h) || isUnusable(err) && !c.mayKnow(owner, id) {
 		err = brain.ErrNotFound
 	}
 	return h, err
 }
 
-// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. Its owner
-// may be unknown.
-func (a *API) mayKnow(c *caller, id string) bool {
-	if c == nil {
-		return true
-	}
-	owner, _ := a.brains.Owner(id)
-	return c.owns(id, owner) || owner == "" && slices.Contains(c.Brains, id)
+// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. The owner is empty if it is
+// unknown.
+func (c *caller) mayKnow(owner, id string) bool {
+	return c == nil || c.owns(id, owner) || owner == "" && slices.Contains(c.Brains, id)
 }
 
 func isUnusable(err error) bool { return isA[*store.UnusableError](err) }
@@ -271,12 +282,8 @@ func (c *caller) lists(id string) bool {
 
 // checkNewBrain rejects an id that the key may not give to a brain. Only a key for all brains may
 // leave the id empty, because the id that the brain gets is not known yet.
-func (a *API) checkNewBrain(ctx context.Context, c *caller, id string) error {
-	if err := a.brains.Refresh(ctx, c.Tenant, id); err != nil {
-		return err
-	}
-	owner, taken := a.brains.Owner(id)
-	if !c.lists(id) || taken && !c.owns(id, owner) {
+func (c *caller) checkNewBrain(id string) error {
+	if !c.lists(id) {
 		return requestErrorf(errForbidden, "key %s may not create a brain with the id %q", c.Name, id)
 	}
 	return nil

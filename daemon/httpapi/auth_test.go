@@ -169,14 +169,28 @@ func TestCreatedBrainsBelongToTheTenant(t *testing.T) {
 	first := create("writer", `{"name":"Notes"}`, 201)
 	create("writer", `{"name":"Notes"}`, 409)
 	second := create("other", `{"name":"Notes"}`, 201)
-	if first.ID != "notes" || second.ID == first.ID || second.Slug != "notes" {
+	if first.ID != "notes" || second.ID != "notes" || second.Slug != "notes" {
 		t.Errorf("got %+v and %+v", first, second)
 	}
 	s.expect(t, 403, "GET", "/v1/brains/eval", "", as("other")...)
-	s.expect(t, 200, "GET", "/v1/brains/"+second.ID, "", as("other")...)
-	create("other", `{"id":"notes"}`, 403)
-	create("writer", `{"id":"theirs"}`, 403)
-	create("writer", `{"id":"old"}`, 403)
+	s.expect(t, 200, "GET", "/v1/brains/notes", "", as("other")...)
+	create("other", `{"id":"notes"}`, 409)
+	// Whether other tenants, or no tenant, have the id makes no difference.
+	for _, id := range []string{"theirs", "old", "nobodys"} {
+		if b := create("writer", fmt.Sprintf(`{"id":%q}`, id), 201); b.ID != id || b.Slug != id {
+			t.Errorf("got %+v", b)
+		}
+	}
+	const document = "/documents?path=a.md"
+	for _, key := range []string{"writer", "other"} {
+		s.expect(t, 204, "PUT", "/v1/brains/theirs"+document, key, append(as(key), "Content-Type", protocol.TypeBytes)...)
+	}
+	for _, key := range []string{"writer", "other"} {
+		if got := s.expect(t, 200, "GET", "/v1/brains/theirs/documents/read?path=a.md", "", as(key)...); got != key {
+			t.Errorf("%s reads %q", key, got)
+		}
+		s.expect(t, 200, "POST", "/v1/brains/theirs/search", `{"query":"writer other"}`, as(key)...)
+	}
 	create("listed", `{"name":"Whatever"}`, 403)
 	create("listed", `{"id":"second"}`, 403)
 	create("listed", `{"id":"mine"}`, 201)

@@ -13,7 +13,7 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	}
 	tenant := ""
 	if c := requestOf(r).caller; c != nil {
-		if err := a.checkNewBrain(r.Context(), c, body.ID); err != nil {
+		if err := c.checkNewBrain(body.ID); err != nil {
 			return err
 		}
 		tenant = c.Tenant

@@ -3,9 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"evalctl/daemon/store"
@@ -16,43 +14,17 @@ import (
 const operationTimeout = 25 * time.Second
 
 // store returns the store of the brain that the request names. It opens it if it is closed, which
-// may take long: git reads every document. Stores are not opened any faster if a request gives up,
-// so opening goes on without it.
+// may take long.
 func (a *API) store(r *http.Request) (*store.Store, error) {
-	type result struct {
-		store    *store.Store
-		err      error
-		panicked any
-	}
 	h := brainOf(r)
-	ctx := context.WithoutCancel(r.Context())
-	done := make(chan result, 1)
-	release := h.Acquire()
-	go func() {
-		defer release()
-		var res result
-		defer func() {
-			if p := recover(); p != nil {
-				res.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
-			}
-			done <- res
-		}()
-		res.store, res.err = h.Store(ctx)
-	}()
-	timeout := time.NewTimer(a.deadline)
-	defer timeout.Stop()
-	select {
-	case res := <-done:
-		if res.panicked != nil {
-			panic(res.panicked) // in the goroutine of the request, which reports it
-		}
-		return res.store, res.err
-	case <-timeout.C:
+	limited, cancel := context.WithTimeout(r.Context(), a.deadline)
+	defer cancel()
+	st, err := h.Store(limited)
+	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
 		return nil, requestErrorf(errDeadline, "the documents of brain %s were not opened within %v: "+
 			"try again later", h.Brain().ID, a.deadline)
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
 	}
+	return st, err
 }
 
 // apply commits a batch. A batch that is rejected because of the deadline has changed nothing; one

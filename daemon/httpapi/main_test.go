@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"io"
@@ -73,6 +74,7 @@ func serve(t testing.TB, keys *Keys, cfg brain.Config, m memory.Config) *server 
 	if cfg.Catalog == nil {
 		cfg.Catalog = new(brain.MemoryCatalog)
 	}
+	cfg.SearchWait = cmp.Or(cfg.SearchWait, time.Hour)
 	brains, err := brain.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,13 @@ var components = map[reflect.Type][]rule{
 		field("code", doc("Accept unknown codes, and fall back to the status.")),
 		field("pending", least(1), doc("What is still to be done until the request can succeed, such as passages to embed.")),
 	},
+	reflect.TypeFor[protocol.Indexing](): {
+		doc("How far the index of the brain is with the documents that it lacks."),
+		field("documents_done", least(0)),
+		field("documents_total", least(0), doc("0 until it is known.")),
+		field("bytes_done", least(0)),
+		field("bytes_total", least(0), doc("0 if the sizes are not known.")),
+	},
 	reflect.TypeFor[protocol.Health](): {
 		field("ok", doc("The daemon responds.")),
 		field("ready", doc("False once the daemon is stopping, and while its database does not answer.")),

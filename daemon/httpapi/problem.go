@@ -113,6 +113,7 @@ var outcomes = []struct {
 	{is(memory.ErrReaderStopped), outcome{502, protocol.CodeBadGateway, "Answer is incomplete", false, false}},
 	{is(memory.ErrReply), outcome{502, protocol.CodeBadGateway, "Model gave no usable reply", true, false}},
 	{is(memory.ErrReaderSilent), outcome{502, protocol.CodeBadGateway, "No answer", true, false}},
+	{isA[*brain.UnreadyError], outcome{503, protocol.CodeIndexing, "Not searchable yet", true, false}},
 	{is(admission.ErrOverloaded), outcome{503, protocol.CodeOverloaded, "Overloaded", true, false}},
 	{is(errShuttingDown), outcome{503, "shutting_down", "Shutting down", true, false}},
 	{is(brain.ErrClosed), outcome{503, "shutting_down", "Shutting down", true, false}},

@@ -66,6 +66,7 @@ func TestOutcomes(t *testing.T) {
 		{memory.ErrReply, 502, "bad_gateway", true, false},
 		{memory.ErrReaderSilent, 502, "bad_gateway", true, false},
 		{admission.ErrOverloaded, 503, "overloaded", true, false},
+		{&brain.UnreadyError{Brain: "a"}, 503, "indexing", true, false},
 		{errShuttingDown, 503, "shutting_down", true, false},
 		{brain.ErrClosed, 503, "shutting_down", true, false},
 		{&store.Error{Op: "write", Path: "a", Err: full}, 507, "insufficient_storage", false, true},

@@ -94,6 +94,13 @@ func writeError(r *http.Request, err error) {
 	if e, ok := errors.AsType[*brain.UnfinishedError](err); ok {
 		problem.Pending = e.Missing
 	}
+	if e, ok := errors.AsType[*brain.UnreadyError](err); ok {
+		w.Header().Set("Retry-After", strconv.Itoa(int(e.Retry.Seconds())))
+		if e.Indexing != nil {
+			problem.Indexing = e.Indexing
+			problem.Pending = e.Indexing.DocumentsTotal - e.Indexing.DocumentsDone
+		}
+	}
 	body := encode(problem)
 	_ = writeBody(w, o.status, protocol.TypeProblem, body) // fails when the client is gone
 }

@@ -14,6 +14,7 @@ type askResult struct {
 	Answer    string                    `json:"answer"`
 	Citations []protocol.CitationEvent  `json:"citations"`
 	Retrieved []protocol.RetrievedChunk `json:"retrieved"`
+	Indexing  *protocol.Indexing        `json:"indexing,omitempty"` // see protocol.SearchResponse
 }
 
 func ask(ctx context.Context, c call) (reply, error) {
@@ -49,7 +50,7 @@ func (a *answer) receive(event any) error {
 	switch e := event.(type) {
 	case protocol.RetrieveEvent:
 		if !a.retrieved && e.Chunks != nil { // the first one counts (spec 2)
-			a.result.Retrieved = e.Chunks
+			a.result.Retrieved, a.result.Indexing = e.Chunks, e.Indexing
 		}
 		a.retrieved = true
 	case protocol.DeltaEvent:

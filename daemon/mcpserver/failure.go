@@ -14,10 +14,12 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// toolError is a failure of a tool with its code (spec 7.3).
+// toolError is a failure of a tool with its code (spec 7.3). Retryable means that the daemon asks to
+// try again later.
 type toolError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable,omitempty"`
 }
 
 func (e *toolError) Error() string {
@@ -60,7 +62,7 @@ func toolErrorOf(err error) *toolError {
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		why := cmp.Or(e.Problem.Detail, e.Problem.Title, http.StatusText(e.Status), "no reason given")
-		return &toolError{Code: client.Code(err), Message: why}
+		return &toolError{Code: client.Code(err), Message: why, Retryable: e.RetryAfter > 0}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &toolError{Code: protocol.CodeTimeout, Message: err.Error()}

@@ -17,6 +17,8 @@ type searchResult struct {
 	BrainID string  `json:"brain_id"`
 	Hits    []hit   `json:"hits"`
 	TookMS  float64 `json:"took_ms"`
+
+	Indexing *protocol.Indexing `json:"indexing,omitempty"` // see protocol.SearchResponse
 }
 
 // hit is a chunk whose text is called content.
@@ -37,12 +39,12 @@ func search(ctx context.Context, c call) (reply, error) {
 		}
 		result := searchResult{
 			Query: cmp.Or(found.Query, c.args.text("query")), BrainID: cmp.Or(found.BrainID, id),
-			Hits: []hit{}, TookMS: found.TookMS,
+			Hits: []hit{}, TookMS: found.TookMS, Indexing: found.Indexing,
 		}
 		for _, chunk := range found.Chunks {
 			result.Hits = append(result.Hits, hit{SearchChunk: chunk, Content: chunk.Text})
 		}
-		return reply{result, summary(found.Chunks)}, nil
+		return reply{result, summary(found.Chunks, found.Indexing)}, nil
 	})
 }
 
@@ -62,7 +64,7 @@ func recall(ctx context.Context, c call) (reply, error) {
 		if found.Chunks == nil {
 			found.Chunks = []protocol.SearchChunk{}
 		}
-		return reply{found, summary(found.Chunks)}, nil
+		return reply{found, summary(found.Chunks, found.Indexing)}, nil
 	})
 }
 
@@ -71,17 +73,22 @@ const (
 	summaryChars = 320 // code points of each hit
 )
 
-// summary lists the first hits, each as "#N score=S path" and the beginning of its text.
-func summary(chunks []protocol.SearchChunk) string {
-	if len(chunks) == 0 {
-		return "no hits"
-	}
+// summary lists the first hits, each as "#N score=S path" and the beginning of its text, and says
+// what was not searched.
+func summary(chunks []protocol.SearchChunk, missing *protocol.Indexing) string {
 	var b strings.Builder
+	if len(chunks) == 0 {
+		b.WriteString("no hits")
+	}
 	for i, chunk := range chunks[:min(len(chunks), summaryHits)] {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
 		fmt.Fprintf(&b, "#%d score=%.4g %s\n%s", i+1, chunk.Score, chunk.Path, printable.First(chunk.Text, summaryChars))
+	}
+	if missing != nil {
+		fmt.Fprintf(&b, "\n\n%d documents that were written last are not indexed yet and were not searched",
+			missing.DocumentsTotal-missing.DocumentsDone)
 	}
 	return b.String()
 }

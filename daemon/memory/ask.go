@@ -43,7 +43,7 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	}
 	event := protocol.RetrieveEvent{
 		Chunks: previews(found.Hits), Mode: string(q.Mode), EffectiveMode: string(found.Mode),
-		Fusion: fusion(found), Degraded: found.Degraded,
+		Fusion: fusion(found.Result), Degraded: found.Degraded, Indexing: found.Indexing,
 	}
 	if err := emit(protocol.EventRetrieve, event); err != nil {
 		return err

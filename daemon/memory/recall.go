@@ -55,7 +55,7 @@ func (s *Service) Recall(
 		return protocol.RecallResponse{}, err
 	}
 	defer h.Acquire()()
-	st, err := h.Store(ctx)
+	st, err := h.SearchableStore(ctx)
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
@@ -63,38 +63,39 @@ func (s *Service) Recall(
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
-	hits, err := recall(ctx, h, q, said)
+	found, err := recall(ctx, h, q, said)
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
-	res := protocol.RecallResponse{Chunks: make([]protocol.SearchChunk, len(hits))}
-	for i, hit := range hits {
+	res := protocol.RecallResponse{Chunks: make([]protocol.SearchChunk, len(found.Hits)), Indexing: found.Indexing}
+	for i, hit := range found.Hits {
 		res.Chunks[i] = searchChunk(h.Brain().ID, hit)
 	}
 	return res, nil
 }
 
 // recall fuses the rankings of the query and of the conversation.
-func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart) ([]search.Hit, error) {
+func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart) (brain.Found, error) {
 	if said.words == "" {
-		found, err := find(ctx, h, q)
-		return found.Hits, err
+		return find(ctx, h, q)
 	}
 	query, topK := q.Text, q.TopK
 	q.TopK = max(recallDepth, 4*topK)
 	found, err := find(ctx, h, q)
 	if err != nil {
-		return nil, err
+		return brain.Found{}, err
 	}
 	// By words, because an embedder would be asked for the vector of a text that nobody searches
 	// for.
 	q.Text, q.Mode, q.Filter.Except = said.words, search.ModeBM25, said.own
 	around, err := find(ctx, h, q)
 	if err != nil {
-		return nil, err
+		return brain.Found{}, err
 	}
 	hits := fuseRecall(found.Hits, around.Hits, weightOfContext(query))
-	return hits[:min(topK, len(hits))], nil
+	found.Hits = hits[:min(topK, len(hits))]
+	found.Indexing = cmp.Or(found.Indexing, around.Indexing)
+	return found, nil
 }
 
 func weightOfContext(query string) float64 {

@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/search"
 )
 
-// Search ranks the brain's chunks for a query. It sees every write that was
-// acknowledged before the call. An invalid request is an *ArgumentError.
+// Search ranks the brain's chunks for a query, as brain.Handle.Search does. An invalid request is an
+// *ArgumentError.
 func (s *Service) Search(
 	ctx context.Context, h brain.Handle, r protocol.SearchRequest,
 ) (protocol.SearchResponse, error) {
@@ -31,7 +31,7 @@ func (s *Service) Search(
 	}
 	res := protocol.SearchResponse{
 		Query: r.Query, Operators: operators, BrainID: id,
-		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Fusion: fusion(found), Degraded: found.Degraded,
+		Mode: string(q.Mode), EffectiveMode: string(found.Mode), Fusion: fusion(found.Result), Degraded: found.Degraded, Indexing: found.Indexing,
 		Chunks: make([]protocol.SearchChunk, len(found.Hits)), Explanation: explanation(found.Explanation),
 	}
 	for i, hit := range found.Hits {
@@ -43,14 +43,14 @@ func (s *Service) Search(
 }
 
 // find runs a query. A mode whose model is not configured is an *ArgumentError.
-func find(ctx context.Context, h brain.Handle, q search.Query) (search.Result, error) {
+func find(ctx context.Context, h brain.Handle, q search.Query) (brain.Found, error) {
 	found, err := h.Search(ctx, q)
 	switch {
 	case errors.Is(err, search.ErrNoEmbedder):
-		return search.Result{}, argumentErrorf("mode",
+		return brain.Found{}, argumentErrorf("mode",
 			"%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)
 	case errors.Is(err, search.ErrNoReranker):
-		return search.Result{}, argumentErrorf("mode",
+		return brain.Found{}, argumentErrorf("mode",
 			"%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)
 	}
 	return found, err

@@ -28,14 +28,15 @@ const (
 	EventError    = "error"
 )
 
-// RetrieveEvent is the first event of an ask stream. Chunks is never null. The modes, Fusion and
-// Degraded are those of SearchResponse.
+// RetrieveEvent is the first event of an ask stream. Chunks is never null. The modes, Fusion,
+// Degraded and Indexing are those of SearchResponse.
 type RetrieveEvent struct {
 	Chunks        []RetrievedChunk `json:"chunks"`
 	Mode          string           `json:"mode"`
 	EffectiveMode string           `json:"effective_mode"`
 	Fusion        *Fusion          `json:"fusion,omitempty"`
 	Degraded      string           `json:"degraded,omitempty"`
+	Indexing      *Indexing        `json:"indexing,omitempty"`
 }
 
 // RetrievedChunk is the short form of a chunk in an ask stream (spec 2). Preview has at most

@@ -9,6 +9,18 @@ type Problem struct {
 	// Pending is how much is still to be done until the same request can succeed, such as passages
 	// to embed. While it falls, a client has reason to wait.
 	Pending int `json:"pending,omitempty"`
+	// Indexing is how far the index of the brain is that cannot be searched yet.
+	Indexing *Indexing `json:"indexing,omitempty"`
+}
+
+// Indexing is how far the index of a brain is with the documents that it lacks. What is done and the
+// total begin at 0 again once the index has all of them. Bytes are 0 if sizes are not known, and
+// everything is 0 until it is known which those are.
+type Indexing struct {
+	DocumentsDone  int   `json:"documents_done"`
+	DocumentsTotal int   `json:"documents_total"`
+	BytesDone      int64 `json:"bytes_done"`
+	BytesTotal     int64 `json:"bytes_total"`
 }
 
 // Codes of a Problem (spec 7.1 and 7.3). A client must accept unknown codes and fall back to the
@@ -37,6 +49,7 @@ const (
 	CodeBrainLocked      = "brain_locked"               // 503: by another program
 	CodeStoreUnavailable = "store_unavailable"          // 503: the database does not answer
 	CodeOverloaded       = "overloaded"                 // 503: nothing was done, because too much waits
+	CodeIndexing         = "indexing"                   // 503: the brain cannot be searched yet
 	CodeReadOnly         = "read_only"                  // 503: nothing can be written
 	CodeStorageFull      = "insufficient_storage"       // 507: the disk of the daemon is full
 	CodeSchemaVersion    = "unsupported_schema_version" // 501: written by a newer program

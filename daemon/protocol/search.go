@@ -85,6 +85,9 @@ type SearchResponse struct {
 	Fusion *Fusion `json:"fusion,omitempty"`
 	// Degraded is why a lower mode ran than the requested one.
 	Degraded string `json:"degraded,omitempty"`
+	// Indexing is set if the index did not yet have everything that was written before the search.
+	// Without it, the search has seen every write that was acknowledged before.
+	Indexing *Indexing `json:"indexing,omitempty"`
 	// Collapsed counts the candidates that are not among Chunks because one of those has an
 	// identical text. It is the sum of the chunks' Duplicates and MoreDuplicates.
 	Collapsed   int           `json:"collapsed,omitempty"`

@@ -89,7 +89,8 @@ type RecallRequest struct {
 
 // RecallResponse is the response to a recall. Chunks is never null.
 type RecallResponse struct {
-	Chunks []SearchChunk `json:"chunks"`
+	Chunks   []SearchChunk `json:"chunks"`
+	Indexing *Indexing     `json:"indexing,omitempty"` // see SearchResponse
 }
 
 // States of a reflection (spec 3). ReflectionFailed means that the model failed; reflecting again

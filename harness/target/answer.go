@@ -209,6 +209,9 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			if a.Retrieved, err = Chunks(o, "chunks"); err != nil {
 				return NewFailure(result.KindProtocol, "retrieve event: "+err.Error())
 			}
+			if err := incomplete(o); err != nil {
+				return err
+			}
 			a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
 			a.spelled |= spellingsOf(o, "chunks")
 		case protocol.EventDelta, "token":

@@ -13,9 +13,24 @@ import (
 	"evalctl/internal/intake"
 )
 
-// maxAttempts is the largest number of times that one question is sent. It is sent again only after
-// failures of transport and the statuses 429, 502, 503 and 504, and never after an answer.
+// maxAttempts is the largest number of times that one question is sent, apart from attempts after
+// which the daemon has less to do than after each one before. It is sent again only after failures
+// of transport, the statuses 429, 502, 503 and 504, and a retrieval from an index that lacks
+// documents, and never after an answer.
 const maxAttempts = 3
+
+// advance notes which attempts show that the daemon is getting on with what a request waits for.
+type advance struct{ least int }
+
+// note reports whether, after a failed attempt, the daemon has less to do than ever before.
+func (a *advance) note(err error) bool {
+	f, ok := errors.AsType[*Failure](err)
+	if !ok || f.pending <= 0 || a.least > 0 && f.pending >= a.least {
+		return false
+	}
+	a.least = f.pending
+	return true
+}
 
 // questionTimeout is the cause with which a question's context ends: its time limit. Its text is
 // made when it is needed, since every question has one.
@@ -41,12 +56,13 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 	defer cancel()
 	deadline := time.Now().Add(timeout)
 	var a Answer
-	var last error // of the last attempt, also if the wait after it was cut short
-	attempts := 0
+	var last error           // of the last attempt, also if the wait after it was cut short
+	attempts, futile := 0, 0 // futile ones left the daemon with as much to do as before
+	var daemon advance
 	var failed []result.Failure       // the attempts before the last one
 	var first, began, ended time.Time // of the first attempt, and of the last one
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval = 100 * time.Millisecond
+	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 2*time.Second
 	hold := intake.Of(qctx)
 	defer hold.End()
 	_, _ = backoff.Retry(qctx, func() (struct{}, error) {
@@ -61,8 +77,14 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 		}
 		a, last = t.once(qctx, q)
 		ended = time.Now()
+		if !daemon.note(last) {
+			futile++
+		}
+		if last != nil && futile == maxAttempts {
+			return struct{}{}, backoff.Permanent(last)
+		}
 		return struct{}{}, schedule(last, time.Until(deadline))
-	}, backoff.WithBackOff(wait), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0))
 	a.Attempts, a.Failed, a.Waited = attempts, failed, began.Sub(first)
 	if f, ok := errors.AsType[*Failure](last); ok && f.retry && qctx.Err() != nil {
 		a.Waited += time.Since(ended) // for an attempt that the time limit prevented
@@ -93,10 +115,27 @@ func schedule(err error, left time.Duration) error {
 }
 
 // Retry calls once until it succeeds, by the rules of Target.Ask, but as often as within allows: a
-// daemon that slows its clients down while it takes in a corpus is no reason to give up. The call
+// daemon that slows its clients down while it takes in a corpus is no reason to give up. If it says
+// how much it has to do first, Retry goes on as long as that falls within each such time. The call
 // must be safe to repeat (spec 7.4). Its context ends with the TimeLimit within. Retry returns the
 // error of the last call, or ctx's cause if ctx has ended.
 func Retry(ctx context.Context, within time.Duration, once func(context.Context) error) error {
+	var daemon advance
+	for {
+		err := retryWithin(ctx, within, once)
+		if !daemon.note(err) {
+			return err
+		}
+		f, _ := AsFailure(err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(f.retryAfter):
+		}
+	}
+}
+
+func retryWithin(ctx context.Context, within time.Duration, once func(context.Context) error) error {
 	cctx, cancel := TimeLimit(ctx, within)
 	defer cancel()
 	deadline := time.Now().Add(within)

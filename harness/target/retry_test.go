@@ -232,3 +232,86 @@ func TestCancelledAsk(t *testing.T) {
 		})
 	}
 }
+
+// advancing are the responses of a daemon that has less to do from attempt to attempt, in the two
+// forms in which it says so, and then answers.
+func advancing(left ...int) replies {
+	return func(n int) *http.Response {
+		switch {
+		case n > len(left):
+			return reply(200, event("retrieve", `{"chunks":[]}`)+event("done", `{"answer":"a"}`))
+		case n%2 == 1:
+			return reply(503, fmt.Sprintf(`{"code":"indexing","pending":%d}`, left[n-1]), "Retry-After", "9")
+		}
+		return reply(200, event("retrieve", fmt.Sprintf(`{"chunks":[],"indexing":{"documents_done":1,"documents_total":%d}}`, 1+left[n-1]))+
+			event("done", `{"answer":"of a part"}`))
+	}
+}
+
+// A question is sent again as long as the daemon gets on with its index, and an answer from a part
+// of the documents does not count.
+func TestRetriesWhileTheDaemonAdvances(t *testing.T) {
+	for _, c := range []struct {
+		left     []int
+		attempts int
+		fails    string
+	}{
+		{left: []int{90, 80, 70, 60, 50, 5, 1}, attempts: 8},
+		{left: []int{9, 9, 8, 8, 8, 7}, attempts: 5, fails: "503: indexing"},
+		{left: []int{9, 8, 8, 8, 8, 7}, attempts: 5, fails: "503: indexing"},
+		{left: []int{9, 9, 9, 9}, attempts: 4, fails: "without 9 of the documents"},
+		{left: []int{7, 7, 7}, attempts: 4},
+	} {
+		inTime(t, 2*time.Minute, advancing(c.left...), func(t *testing.T, m *inMemory, a Answer, err error, took time.Duration) {
+			if a.Attempts != c.attempts || m.n != c.attempts || took > time.Minute {
+				t.Errorf("%v: %d attempts in %v", c.left, a.Attempts, took)
+			}
+			if f, _ := AsFailure(err); c.fails == "" && (err != nil || a.Text != "a") ||
+				c.fails != "" && (f == nil || !f.Retryable() || !strings.Contains(f.Message, c.fails)) {
+				t.Errorf("%v: got %+v, %v", c.left, a, err)
+			}
+		})
+	}
+}
+
+// Retry goes on for as long as the daemon gets on, and no longer.
+func TestRetryWhileTheDaemonAdvances(t *testing.T) {
+	failure := func(pending int) error {
+		f := TransientFailure(result.KindStatus, "busy", 20*time.Second)
+		f.pending = pending
+		return f
+	}
+	for _, c := range []struct {
+		left  []int
+		calls int
+		ok    bool
+	}{
+		{left: []int{500, 400, 300, 200, 100}, calls: 6, ok: true},
+		{left: []int{500, 500, 500, 500, 500, 500}, calls: 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			err := Retry(t.Context(), 30*time.Second, func(context.Context) error {
+				calls++
+				if calls > len(c.left) {
+					return nil
+				}
+				return failure(c.left[calls-1])
+			})
+			if calls != c.calls || (err == nil) != c.ok {
+				t.Errorf("%v: %d calls, %v", c.left, calls, err)
+			}
+		})
+	}
+}
+
+// The chunks of an index that lacks documents are not a search's result.
+func TestSearchOfAPartialIndex(t *testing.T) {
+	t.Parallel()
+	s := writing(t, `{"chunks":[],"indexing":{"documents_done":3,"documents_total":10}}`)
+	store := endpointOf(t, s, "").Store(result.Snake)
+	_, err := store.Search(t.Context(), "eval", "walrus", 5)
+	if f, ok := AsFailure(err); !ok || !f.Retryable() || f.Pending() != 7 {
+		t.Errorf("got %v", err)
+	}
+}

@@ -46,7 +46,21 @@ func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	if err != nil {
 		return nil, ShapeFailure("POST search: " + err.Error())
 	}
-	return chunks, nil
+	return chunks, incomplete(o)
+}
+
+// incomplete returns the failure of a retrieval from an index that did not have all documents yet,
+// as the daemon says in its answer. Nothing is measured with it.
+func incomplete(o jsonobj.Object) error {
+	var state *protocol.Indexing
+	if json.Unmarshal(o.Get("indexing"), &state) != nil || state == nil {
+		return nil
+	}
+	missing := state.DocumentsTotal - state.DocumentsDone
+	f := TransientFailure(result.KindDaemon, fmt.Sprintf("the daemon answered from an index without %d of the "+
+		"documents that were written before", missing), 0)
+	f.pending = missing
+	return f
 }
 
 // keysOf returns the keys of an object in order, each once.

@@ -16,6 +16,10 @@ const (
 
 var settling sync.Mutex
 
+// Worth reports whether Settle is worth its cost after data of a size were built in a heap that has
+// live bytes.
+func Worth(size, live int64) bool { return size >= leastSettled && size*leastShare >= live }
+
 // Settle collects garbage and returns free memory to the operating system, after data of a size in
 // bytes were built, which leaves as much garbage. Otherwise that memory stays with a process that
 // allocates little afterwards. It does nothing if the data are small or a small part of the heap,
@@ -27,7 +31,7 @@ func Settle(size int64) {
 	defer settling.Unlock()
 	live := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(live)
-	if uint64(size)*leastShare >= live[0].Value.Uint64() {
+	if Worth(size, int64(live[0].Value.Uint64())) {
 		debug.FreeOSMemory()
 	}
 }

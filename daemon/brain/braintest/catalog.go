@@ -3,9 +3,11 @@
 package braintest
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +30,8 @@ func Catalog(t *testing.T, prepare func(t *testing.T) (open func() brain.Catalog
 		{"an empty catalog has no records", emptyCatalog},
 		{"records are kept as they were added", keepsRecords},
 		{"slugs need not be unique", sharedSlugs},
-		{"an id is taken once", takenID},
+		{"a tenant has an id once", takenID},
+		{"tenants have ids of their own", sameIDs},
 		{"a retired brain is gone and its id free", retiredBrain},
 		{"a retired brain stays away unpurged", unpurgedBrain},
 		{"an unknown brain cannot be retired", unknownBrain},
@@ -36,7 +39,7 @@ func Catalog(t *testing.T, prepare func(t *testing.T) (open func() brain.Catalog
 		{"brains change concurrently", concurrentBrains},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := &catalogTest{T: t, ctx: t.Context(), open: prepare(t), uids: map[string]int64{}}
+			run := &catalogTest{T: t, ctx: t.Context(), open: prepare(t), kept: map[[2]string]brain.Record{}}
 			run.catalog = run.open()
 			c.run(run)
 			if err := run.catalog.Close(); err != nil {
@@ -54,8 +57,10 @@ type catalogTest struct {
 	catalog brain.Catalog
 
 	mu   sync.Mutex
-	uids map[string]int64 // of the brains added last, by id
+	kept map[[2]string]brain.Record // what Add returned last, by tenant and id
 }
+
+func nameOf(r brain.Record) [2]string { return [2]string{r.Tenant, r.Brain.ID} }
 
 func record(id, tenant string) brain.Record {
 	return brain.Record{
@@ -70,24 +75,17 @@ func record(id, tenant string) brain.Record {
 func (t *catalogTest) add(records ...brain.Record) {
 	t.Helper()
 	for _, r := range records {
-		uid, err := t.catalog.Add(t.ctx, r)
+		got, err := t.catalog.Add(t.ctx, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.uids[r.Brain.ID] = uid
+		t.kept[nameOf(got)] = got
 	}
 }
 
-// added returns the record of a brain with the UID that it was given.
-func (t *catalogTest) added(id string) brain.Record {
-	r := record(id, "acme")
-	r.UID = t.uids[id]
-	return r
-}
-
-func (t *catalogTest) retire(id string) (retired string) {
+func (t *catalogTest) retire(id, tenant string) (retired string) {
 	t.Helper()
-	retired, err := t.catalog.Retire(t.ctx, t.added(id))
+	retired, err := t.catalog.Retire(t.ctx, t.kept[[2]string{tenant, id}])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,12 +104,14 @@ func (t *catalogTest) loads(want ...brain.Record) {
 		t.Fatal(err)
 	}
 	for _, r := range got {
-		if r.UID != t.uids[r.Brain.ID] {
-			t.Errorf("brain %s has UID %d, was added with %d", r.Brain.ID, r.UID, t.uids[r.Brain.ID])
+		if want := t.kept[nameOf(r)]; r.Key() != want.Key() {
+			t.Errorf("brain %s of %q has the key %s, was added with %s", r.Brain.ID, r.Tenant, r.Key(), want.Key())
 		}
 	}
-	ignored := cmpopts.IgnoreFields(brain.Record{}, "UID")
-	byID := cmpopts.SortSlices(func(a, b brain.Record) bool { return a.Brain.ID < b.Brain.ID })
+	ignored := cmpopts.IgnoreFields(brain.Record{}, "UID", "Folder")
+	byID := cmpopts.SortSlices(func(a, b brain.Record) bool {
+		return stdcmp.Or(strings.Compare(a.Brain.ID, b.Brain.ID), strings.Compare(a.Tenant, b.Tenant)) < 0
+	})
 	if diff := cmp.Diff(want, got, byID, ignored, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the catalog holds other records (-want +got):\n%s", diff)
 	}
@@ -138,24 +138,54 @@ func takenID(t *catalogTest) {
 	first := record("a", "acme")
 	t.add(first)
 	for range 2 {
-		if _, err := t.catalog.Add(t.ctx, record("a", "globex")); !errors.Is(err, brain.ErrExists) {
+		if _, err := t.catalog.Add(t.ctx, record("a", "acme")); !errors.Is(err, brain.ErrExists) {
 			t.Errorf("adding a taken id: %v, want ErrExists", err)
 		}
 	}
 	t.loads(first)
 }
 
+func sameIDs(t *catalogTest) {
+	tenants := []string{"acme", "globex", ""}
+	var all []brain.Record
+	for _, tenant := range tenants {
+		all = append(all, record("a", tenant))
+	}
+	t.add(all...)
+	t.loads(all...)
+	keys := map[string]bool{}
+	for _, r := range t.kept {
+		keys[r.Key()] = true
+	}
+	if len(keys) != len(tenants) {
+		t.Errorf("the brains have the keys %v", keys)
+	}
+	changed := t.kept[nameOf(all[1])]
+	changed.Brain.Name = "another name"
+	if err := t.catalog.Update(t.ctx, changed); err != nil {
+		t.Fatal(err)
+	}
+	all[1].Brain.Name = changed.Brain.Name
+	t.loads(all...)
+	t.retire("a", "acme")
+	t.loads(all[1:]...)
+	t.add(all[0])
+	t.loads(all...)
+	t.retire("a", "globex")
+	t.loads(all[0], all[2])
+}
+
 func retiredBrain(t *catalogTest) {
 	old, again, other := record("a", "acme"), record("a", "globex"), record("b", "")
 	t.add(old, other)
-	retired := t.retire("a")
+	retired := t.retire("a", "acme")
 	t.loads(other)
 	t.add(again)
 	if err := t.catalog.Purge(t.ctx, retired); err != nil {
 		t.Fatal(err)
 	}
 	t.loads(other, again)
-	if err := t.catalog.Purge(t.ctx, t.retire("a")); err != nil {
+	if err := t.catalog.Purge(t.ctx, t.retire("a", "globex")); err != nil {
 		t.Fatal(err)
 	}
 	t.loads(other)
@@ -165,7 +195,7 @@ func unpurgedBrain(t *catalogTest) {
 	a := record("a", "acme")
 	for range 2 {
 		t.add(a)
-		t.retire("a")
+		t.retire("a", "acme")
 	}
 	t.loads()
 	t.add(a)
@@ -175,7 +205,7 @@ func unpurgedBrain(t *catalogTest) {
 func unknownBrain(t *catalogTest) {
 	a := record("a", "acme")
 	t.add(a)
-	if _, err := t.catalog.Retire(t.ctx, t.added("b")); err == nil {
+	if _, err := t.catalog.Retire(t.ctx, record("b", "acme")); err == nil {
 		t.Error("an unknown brain was retired")
 	}
 	t.loads(a)
@@ -185,7 +215,7 @@ func updatedBrain(t *catalogTest) {
 	a, b := record("a", "acme"), record("b", "acme")
 	t.add(a, b)
 	for range 2 {
-		a.Stored, a.Brain.Name, a.UID = true, "another name", t.uids["a"]
+		a.Stored, a.Brain.Name, a.UID = true, "another name", t.kept[nameOf(a)].UID
 		if err := t.catalog.Update(t.ctx, a); err != nil {
 			t.Fatal(err)
 		}
@@ -208,12 +238,11 @@ func concurrentBrains(t *catalogTest) {
 		}
 		wg.Go(func() {
 			for range 3 {
-				uid, err := t.catalog.Add(t.ctx, r)
+				got, err := t.catalog.Add(t.ctx, r)
 				if err != nil {
 					t.Error(err)
 				}
-				r.UID = uid
-				retired, err := t.catalog.Retire(t.ctx, r)
+				retired, err := t.catalog.Retire(t.ctx, got)
 				if err == nil {
 					err = t.catalog.Purge(t.ctx, retired)
 				}
@@ -222,13 +251,13 @@ func concurrentBrains(t *catalogTest) {
 				}
 			}
 			if i%2 == 0 {
-				uid, err := t.catalog.Add(t.ctx, r)
+				got, err := t.catalog.Add(t.ctx, r)
 				if err != nil {
 					t.Error(err)
 				}
 				t.mu.Lock()
 				defer t.mu.Unlock()
-				t.uids[r.Brain.ID] = uid
+				t.kept[nameOf(got)] = got
 			}
 		})
 	}

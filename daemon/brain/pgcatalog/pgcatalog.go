@@ -128,7 +128,7 @@ func (c *Catalog) first(ctx context.Context, what string, sel brain.Selection, c
 	ctx, cancel := limit(ctx)
 	defer cancel()
 	rows, err := c.pool.Query(ctx, "SELECT s.uid, s.id, s.tenant, s.record FROM "+from+
-		" ORDER BY s."+column+" LIMIT $1", args...)
+		" ORDER BY s."+column+", s.tenant LIMIT $1", args...)
 	return collect(what, rows, err)
 }
 
@@ -155,9 +155,12 @@ func (c *Catalog) Damaged(ctx context.Context) ([]brain.Record, error) {
 func (c *Catalog) Lookup(ctx context.Context, tenant, name string) ([]brain.Record, error) {
 	ctx, cancel := limit(ctx)
 	defer cancel()
-	rows, err := c.pool.Query(ctx, "SELECT "+columns+" FROM evalctl.brains b WHERE b.id = $2"+
-		" UNION ALL SELECT "+columns+" FROM evalctl.names n JOIN evalctl.brains b ON b.uid = n.uid"+
-		" WHERE n.tenant = $1 AND n.name = $2 AND b.id <> $2", tenant, name)
+	query := "SELECT " + columns + " FROM evalctl.names n JOIN evalctl.brains b ON b.uid = n.uid" +
+		" WHERE n.tenant IN ($1, '') AND n.name = $2"
+	if tenant == "" {
+		query += " UNION ALL SELECT " + columns + " FROM evalctl.brains b WHERE b.id = $2 AND b.tenant <> $1"
+	}
+	rows, err := c.pool.Query(ctx, query, tenant, name)
 	return collect("look up a brain", rows, err)
 }
 
@@ -189,10 +192,10 @@ func collect(what string, rows pgx.Rows, err error) ([]brain.Record, error) {
 }
 
 // Add implements brain.Catalog. An id or a name that is taken is brain.ErrExists.
-func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error) {
+func (c *Catalog) Add(ctx context.Context, r brain.Record) (brain.Record, error) {
 	data, err := encode(r)
 	if err != nil {
-		return 0, err
+		return brain.Record{}, err
 	}
 	// Sorted, so that two processes that add brains with each other's names do not wait for each
 	// other.
@@ -208,11 +211,11 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (uid int64, err error
 		     VALUES (`+newUID+`, $1, $2, $3) RETURNING uid),
 		     head AS (INSERT INTO evalctl.heads (brain) SELECT uid FROM brain),
 		     name AS (INSERT INTO evalctl.names (tenant, name, uid) SELECT $2, n, uid FROM brain, unnest($4::text[]) n)
-		SELECT uid FROM brain`, r.Brain.ID, r.Tenant, data, names).Scan(&uid)
+		SELECT uid FROM brain`, r.Brain.ID, r.Tenant, data, names).Scan(&r.UID)
 	if postgres.IsCode(err, uniqueViolation) {
-		return 0, fmt.Errorf("%w: %s", brain.ErrExists, r.Brain.ID)
+		return brain.Record{}, fmt.Errorf("%w: %s", brain.ErrExists, r.Brain.ID)
 	}
-	return uid, failed("add a brain", unknownOutcome(err))
+	return r, failed("add a brain", unknownOutcome(err))
 }
 
 // newUID is the key of a new brain. A sequence alone would give a key again if the last brains are

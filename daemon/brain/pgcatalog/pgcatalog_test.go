@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/brain/pgcatalog"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store/pgstore"
+	"evalctl/internal/postgres"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -114,5 +115,46 @@ func TestRecordChangedElsewhere(t *testing.T) {
 	after := mustFind(t, b, "acme", "notes")
 	if diff := cmp.Diff(changed.Brain, after.Brain()); diff != "" || after != before {
 		t.Errorf("the same brain: %v, its record (-want +got):\n%s", after == before, diff)
+	}
+}
+
+// TestMigrationOfIDs: in a database in which ids were unique, brains keep theirs, and tenants can
+// have the same afterwards.
+func TestMigrationOfIDs(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.Database(t)
+	pool, err := postgres.Open(t.Context(), url, postgres.Options{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	first := postgres.Schema{Name: pgstore.Schema.Name, Migrations: pgstore.Schema.Migrations[:1]}
+	if err := first.Ensure(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range [][2]string{{"acme", "a1"}, {"globex", "a1-otjxzkcjw7wuvsnbhb5pzfmxzm"}} {
+		_, err := pool.Exec(t.Context(), `WITH b AS (INSERT INTO evalctl.brains (uid, id, tenant, record) OVERRIDING SYSTEM VALUE
+			VALUES ($1, $2, $3, json_build_object('brain', json_build_object('id', $2::text, 'slug', 'a1', 'name', 'A')))),
+			h AS (INSERT INTO evalctl.heads (brain) VALUES ($1))
+			INSERT INTO evalctl.names (tenant, name, uid) SELECT DISTINCT $3, n, $1::bigint FROM unnest(ARRAY[$2, 'a1']) n`, i+1, b[1], b[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := pgstore.Open(t.Context(), url, slog.New(slog.DiscardHandler)); !errors.Is(err, postgres.ErrSchema) {
+		t.Errorf("not migrated: %v", err)
+	}
+	if from, err := pgstore.Schema.Migrate(t.Context(), pool); err != nil || from != 1 {
+		t.Fatalf("migrated from %d: %v", from, err)
+	}
+	s := openBrains(t, url)
+	if h := mustFind(t, s, "globex", "a1"); h.Brain().ID != "a1-otjxzkcjw7wuvsnbhb5pzfmxzm" {
+		t.Errorf("got %+v", h.Brain())
+	}
+	create(t, s, "initech", "a1")
+	for _, tenant := range []string{"acme", "initech"} {
+		if h := mustFind(t, s, tenant, "a1"); h.Tenant() != tenant || h.Brain().ID != "a1" {
+			t.Errorf("%s: got %+v of %s", tenant, h.Brain(), h.Tenant())
+		}
 	}
 }

@@ -32,8 +32,8 @@ func find(t testing.TB, s *brain.Service, tenant, name string) (brain.Handle, er
 	if err := s.Refresh(t.Context(), tenant, name); err != nil {
 		t.Fatal(err)
 	}
-	h, err := s.Find(name)
-	if errors.Is(err, brain.ErrNotFound) || err == nil && h.Tenant() != tenant {
+	h, err := s.FindOf(tenant, name)
+	if errors.Is(err, brain.ErrNotFound) {
 		h, err = s.FindSlug(tenant, name)
 	}
 	return h, err
@@ -156,8 +156,7 @@ func TestReplicasRaceForNames(t *testing.T) {
 	}
 }
 
-// TestForeignIDs: an id that the request leaves open is changed if another tenant has it, on any
-// replica.
+// TestForeignIDs: a tenant's ids do not depend on those of others, on any replica.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.Database(t)
@@ -168,17 +167,39 @@ func TestForeignIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := b.Create(t.Context(), "globex", request)
-	if err != nil || second.ID == first.ID || second.Slug != first.Slug || second.Name != request.Name {
-		t.Errorf("got %+v, %v, with an id other than %s", second, err, first.ID)
+	if err != nil || second.ID != first.ID || second.Slug != first.Slug || second.Name != request.Name {
+		t.Errorf("got %+v, %v, want the id %s", second, err, first.ID)
 	}
 	if _, err := a.Create(t.Context(), "globex", request); !errors.Is(err, brain.ErrExists) {
 		t.Errorf("the same slug twice: %v", err)
 	}
-	if _, err := a.Create(t.Context(), "globex", protocol.CreateBrain{ID: first.ID}); !errors.Is(err, brain.ErrExists) {
-		t.Errorf("the id of another tenant: %v", err)
+	for _, s := range []*brain.Service{a, b} {
+		for _, tenant := range []string{"acme", "globex"} {
+			h := mustFind(t, s, tenant, first.Slug)
+			if h.Tenant() != tenant {
+				t.Errorf("%s found the brain of %s", tenant, h.Tenant())
+			}
+			if err := write(t, h, tenant+".md", "x"); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := find(t, s, "initech", first.ID); !errors.Is(err, brain.ErrNotFound) {
+			t.Errorf("another tenant: %v", err)
+		}
 	}
-	if h := mustFind(t, a, "globex", first.Slug); h.Brain().ID != second.ID {
-		t.Errorf("the slug of globex is brain %s, want %s", h.Brain().ID, second.ID)
+	if err := a.Delete(t.Context(), mustFind(t, a, "acme", first.ID)); err != nil {
+		t.Fatal(err)
+	}
+	h := mustFind(t, b, "globex", first.ID)
+	release := h.Acquire()
+	defer release()
+	st, err := h.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := st.List(t.Context(), "", store.ListOptions{})
+	if err != nil || len(list) != 1 || list[0].Path != "globex.md" {
+		t.Errorf("the brain of globex has %v, %v", list, err)
 	}
 }
 
@@ -236,7 +257,7 @@ func TestReplicasModel(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	tenants := []string{"", "acme"}
 	rapid.Check(t, func(r *rapid.T) {
-		model := map[string]brain.Record{} // by id
+		model := map[[2]string]brain.Record{} // by tenant and id
 		taken := func(tenant, name string) bool {
 			for _, rec := range model {
 				if rec.Tenant == tenant && (rec.Brain.ID == name || rec.Brain.Slug == name) {
@@ -253,21 +274,20 @@ func TestReplicasModel(t *testing.T) {
 			"create": func(r *rapid.T) {
 				owner, id, slug := tenant.Draw(r, "tenant"), name.Draw(r, "id"), name.Draw(r, "slug")
 				b, err := replica(r).Create(t.Context(), owner, protocol.CreateBrain{ID: id, Slug: slug})
-				_, exists := model[id]
-				if want := exists || taken(owner, id) || taken(owner, slug); want != errors.Is(err, brain.ErrExists) || !want && err != nil {
+				if want := taken(owner, id) || taken(owner, slug); want != errors.Is(err, brain.ErrExists) || !want && err != nil {
 					r.Fatalf("create %s with slug %s: got %v, want exists: %v", id, slug, err, want)
 				}
 				if err == nil {
-					model[id] = brain.Record{Brain: b, Tenant: owner}
+					model[[2]string{owner, id}] = brain.Record{Brain: b, Tenant: owner}
 				}
 			},
 			"delete": func(r *rapid.T) {
-				id, s := name.Draw(r, "id"), replica(r)
-				rec, exists := model[id]
-				if err := s.Refresh(t.Context(), rec.Tenant, id); err != nil {
+				owner, id, s := tenant.Draw(r, "tenant"), name.Draw(r, "id"), replica(r)
+				_, exists := model[[2]string{owner, id}]
+				if err := s.Refresh(t.Context(), owner, id); err != nil {
 					r.Fatal(err)
 				}
-				h, err := s.Find(id)
+				h, err := s.FindOf(owner, id)
 				if (err == nil) != exists {
 					r.Fatalf("find %s: got %v, want exists: %v", id, err, exists)
 				}
@@ -277,20 +297,20 @@ func TestReplicasModel(t *testing.T) {
 				if err := s.Delete(t.Context(), h); err != nil {
 					r.Fatal(err)
 				}
-				delete(model, id)
+				delete(model, [2]string{owner, id})
 			},
 			// A write through what the replica knows, as a request does it.
 			"write": func(r *rapid.T) {
-				id, s := name.Draw(r, "id"), replica(r)
-				rec, exists := model[id]
-				h, err := s.Find(id)
+				owner, id, s := tenant.Draw(r, "tenant"), name.Draw(r, "id"), replica(r)
+				_, exists := model[[2]string{owner, id}]
+				h, err := s.FindOf(owner, id)
 				if err == nil {
 					if err = write(t, h, "a.md", "x"); errors.Is(err, store.ErrGone) {
 						h.Gone()
 					}
 				}
 				if err != nil {
-					if h, err = find(t, s, rec.Tenant, id); err == nil && h.Brain().ID == id {
+					if h, err = find(t, s, owner, id); err == nil && h.Brain().ID == id {
 						err = write(t, h, "a.md", "x")
 					} else if err == nil {
 						err = brain.ErrNotFound // the name is a slug
@@ -313,14 +333,15 @@ func TestReplicasModel(t *testing.T) {
 				for _, rec := range model {
 					want = append(want, rec.Brain.ID+" "+rec.Brain.Slug+" "+rec.Tenant)
 				}
+				slices.Sort(got)
 				slices.Sort(want)
 				if !slices.Equal(got, want) {
 					r.Fatalf("the list is %q, want %q", got, want)
 				}
 			},
 		})
-		for id, rec := range model {
-			if err := replicas[0].Delete(t.Context(), mustFind(t, replicas[0], rec.Tenant, id)); err != nil {
+		for _, rec := range model {
+			if err := replicas[0].Delete(t.Context(), mustFind(t, replicas[0], rec.Tenant, rec.Brain.ID)); err != nil {
 				r.Fatal(err)
 			}
 		}

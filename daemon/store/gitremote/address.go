@@ -104,6 +104,9 @@ func withoutUser(text string) string { return userinfo().ReplaceAllString(text, 
 // only one brain.
 func (a Address) Shared() bool { return !strings.Contains(a.url+a.branch, brainPart) }
 
+// PerTenant reports whether the brains of different tenants have different addresses.
+func (a Address) PerTenant() bool { return strings.Contains(a.url+a.branch, tenantPart) }
+
 // fixed reports whether the URL is the same for all brains.
 func (a Address) fixed() bool {
 	return !strings.Contains(a.url, brainPart) && !strings.Contains(a.url, tenantPart)

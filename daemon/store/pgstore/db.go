@@ -17,11 +17,15 @@ import (
 	"evalctl/internal/postgres"
 )
 
-//go:embed migrations/1.sql
-var migration1 string
+var (
+	//go:embed migrations/1.sql
+	migration1 string
+	//go:embed migrations/2.sql
+	migration2 string
+)
 
 // Schema has the tables of the reference daemon.
-var Schema = postgres.Schema{Name: "evalctl", Migrations: []string{migration1}}
+var Schema = postgres.Schema{Name: "evalctl", Migrations: []string{migration1, migration2}}
 
 // DB is the database of a daemon. It is safe for concurrent use.
 type DB struct {
