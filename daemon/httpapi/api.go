@@ -68,6 +68,8 @@ type API struct {
 	metrics     *metrics
 	moreMetrics []prometheus.Collector
 	refusals    refusalLog
+	pace        *pace
+	lobby       *lobby
 	database    func(context.Context) error // pings it; nil: none
 	version     string
 	logger      *slog.Logger
@@ -105,6 +107,8 @@ func New(cfg Config) *API {
 		deadline:    operationTimeout,
 		gates:       newGates(runtime.GOMAXPROCS(0)),
 	}
+	a.pace = new(pace)
+	a.lobby = newLobby(a.pace, a.metrics)
 	a.stop = sync.OnceFunc(func() {
 		close(a.stopping)
 		a.feeds.endAll(errShuttingDown)

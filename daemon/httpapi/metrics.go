@@ -50,8 +50,7 @@ func (m *metrics) searched(mode, degraded string) {
 }
 
 // observe counts one request after its response.
-func (m *metrics) observe(r *http.Request, status int, took time.Duration) {
-	route, method := labelsOf(r)
+func (m *metrics) observe(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(route, method).Observe(took.Seconds())
 }

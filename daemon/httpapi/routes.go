@@ -119,8 +119,9 @@ func (a *API) handle(rt route) {
 		if err := a.authorize(w, r, rt.scope); err != nil {
 			return err
 		}
-		if gate := a.gates[rt.kind]; gate != nil && gate.Refuse(requestOf(r).tenant()) {
-			return refuse(r)
+		gate := a.gates[rt.kind]
+		if gate != nil && gate.Refuse(requestOf(r).tenant()) {
+			return a.refuse(r, gate)
 		}
 		defer requestOf(r).end()
 		r, err := a.arrive(r, rt)
@@ -136,6 +137,9 @@ func (a *API) handle(rt route) {
 		clearWriteDeadline(w)
 		if err := serve(w, r); err != nil {
 			writeError(r, err)
+		}
+		if gate := a.gates[rt.kind]; gate != nil && !requestOf(r).refused {
+			a.lobby.vacant(gate)
 		}
 	})
 }
