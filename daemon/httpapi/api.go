@@ -107,7 +107,7 @@ func New(cfg Config) *API {
 		deadline:    operationTimeout,
 		gates:       newGates(runtime.GOMAXPROCS(0)),
 	}
-	a.pace = new(pace)
+	a.pace = newPace(runtime.GOMAXPROCS(0))
 	a.lobby = newLobby(a.pace, a.metrics)
 	a.stop = sync.OnceFunc(func() {
 		close(a.stopping)
@@ -116,6 +116,7 @@ func New(cfg Config) *API {
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
+	a.refusals.logger = a.logger
 	for _, rt := range routes {
 		a.handle(rt)
 	}

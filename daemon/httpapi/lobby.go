@@ -35,7 +35,13 @@ type lobby struct {
 	mu     sync.Mutex
 	closed bool
 	all    map[*stay]struct{}
-	held   map[*admission.Gate]*list.List // of *stay whose responses are not due, in order of arrival
+	held   map[*admission.Gate]*heldBack
+}
+
+// heldBack has the connections whose responses are not due, refused by one gate.
+type heldBack struct {
+	stays list.List // of *stay, in order of arrival
+	check bool      // the gate will be looked at
 }
 
 // stay is the stay of one connection in the lobby.
@@ -53,7 +59,7 @@ type stay struct {
 func newLobby(p *pace, m *metrics) *lobby {
 	return &lobby{
 		pace: p, metrics: m, back: make(chan *conn), closing: make(chan struct{}),
-		all: map[*stay]struct{}{}, held: map[*admission.Gate]*list.List{},
+		all: map[*stay]struct{}{}, held: map[*admission.Gate]*heldBack{},
 	}
 }
 
@@ -107,9 +113,9 @@ func (l *lobby) hold(s *stay, hold time.Duration) {
 	}
 	s.due = time.AfterFunc(hold, func() { l.accommodate(s) })
 	if l.held[s.gate] == nil {
-		l.held[s.gate] = list.New()
+		l.held[s.gate] = &heldBack{}
 	}
-	s.place = l.held[s.gate].PushBack(s)
+	s.place = l.held[s.gate].stays.PushBack(s)
 }
 
 // hurry has a response sent at once. Called with mu held.
@@ -124,7 +130,7 @@ func (l *lobby) accommodate(s *stay) {
 	defer l.stays.Done()
 	if s.place != nil {
 		l.mu.Lock()
-		l.held[s.gate].Remove(s.place)
+		l.held[s.gate].stays.Remove(s.place)
 		l.mu.Unlock()
 	}
 	returns := l.respond(s) && l.next(s)
@@ -183,20 +189,42 @@ func (l *lobby) next(s *stay) bool {
 	return n > 0
 }
 
+// instant is how long a gate may have no work although there are clients enough.
+const instant = 5 * time.Millisecond
+
 // past is the deadline of a read that must end.
 var past = time.Unix(1, 0)
 
-// vacant responds to the client that has waited longest for its refusal by the gate, if nothing
-// else is to be done.
-func (l *lobby) vacant(gate *admission.Gate) {
+// relieve responds earlier to those who wait for a refusal by the gate, if it has nothing to do for
+// longer than an instant. The longest wait is the first to end.
+func (l *lobby) relieve(gate *admission.Gate) {
 	if !gate.Idle() {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if held := l.held[gate]; held != nil && held.Len() > 0 {
-		l.hurry(held.Front().Value.(*stay))
+	held := l.held[gate]
+	if held == nil || held.check || held.stays.Len() == 0 {
+		return
 	}
+	held.check = true
+	time.AfterFunc(instant, func() {
+		l.mu.Lock()
+		held.check = false
+		first := held.stays.Front()
+		if idle := gate.Idle(); first != nil && idle {
+			l.hurry(first.Value.(*stay))
+		}
+		l.mu.Unlock()
+		l.relieve(gate)
+	})
+}
+
+// count returns how many connections are here.
+func (l *lobby) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
 }
 
 // Accept returns a connection whose client has sent something after a refusal.

@@ -102,7 +102,7 @@ func (a *API) finish(r *http.Request, took time.Duration) {
 		a.metrics.observe(route, method, response.sentStatus(), took)
 	}
 	if requestOf(r).refused {
-		a.refusals.add(context.WithoutCancel(r.Context()), a.logger, time.Now())
+		a.refusals.add(time.Now())
 		return
 	}
 	a.log(r, took)

@@ -26,6 +26,9 @@ var refusalBody = encode(protocol.Problem{
 // retryAfter is how long a client is asked to wait that has waited for its refusal.
 const retryAfter = time.Second
 
+// maxSpread is how much longer other clients are asked to wait, so that not all return at once.
+const maxSpread = 2 * time.Second
+
 // refuse rejects a request that the gate refuses, after a while if its client has not waited for as
 // long as it was asked to on this connection.
 func (a *API) refuse(r *http.Request, gate *admission.Gate) error {
@@ -38,7 +41,7 @@ func (a *API) refuse(r *http.Request, gate *admission.Gate) error {
 	}
 	now := time.Now()
 	turn := a.pace.turn(now)
-	hold, after := time.Duration(0), retryAfter+turn.Truncate(time.Second)
+	hold, after := time.Duration(0), retryAfter+min(turn, maxSpread).Truncate(time.Second)
 	if now.UnixNano() < c.patient.Load() {
 		hold, after = a.pace.hold(turn), retryAfter
 	}
@@ -87,20 +90,40 @@ func refusal(r *http.Request, h http.Header, after time.Duration) []byte {
 
 // refusalLog counts refused requests, and has one line for those of a second.
 type refusalLog struct {
+	logger *slog.Logger
+
 	mu    sync.Mutex
 	count int
-	since time.Time
+	later *time.Timer // will write the line; nil: none is due
+	since time.Time   // the last line
 }
 
-func (l *refusalLog) add(ctx context.Context, logger *slog.Logger, now time.Time) {
+func (l *refusalLog) add(now time.Time) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.count++
-	n, due := l.count, now.Sub(l.since) >= time.Second
-	if due {
-		l.count, l.since = 0, now
+	switch wait := time.Second - now.Sub(l.since); {
+	case l.later != nil:
+	case wait > 0:
+		l.later = time.AfterFunc(wait, l.flush)
+	default:
+		l.write(now)
 	}
-	l.mu.Unlock()
-	if due {
-		logger.LogAttrs(ctx, slog.LevelError, "requests are rejected with 503: more work waits than can be done soon", slog.Int("requests", n))
+}
+
+// flush writes the line of requests that have none yet.
+func (l *refusalLog) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.later != nil {
+		l.later.Stop()
+		l.write(time.Now())
 	}
+}
+
+// write is called with mu held.
+func (l *refusalLog) write(now time.Time) {
+	l.logger.LogAttrs(context.Background(), slog.LevelError,
+		"requests are rejected with 503: more work waits than can be done soon", slog.Int("requests", l.count))
+	l.count, l.later, l.since = 0, nil, now
 }

@@ -51,6 +51,7 @@ func (a *API) Serve(srv *http.Server, ln net.Listener) error {
 	_ = a.lobby.Close()
 	returning.Wait()
 	a.lobby.stays.Wait()
+	a.refusals.flush()
 	return err
 }
 

@@ -135,11 +135,13 @@ func (a *API) handle(rt route) {
 	}
 	a.mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 		clearWriteDeadline(w)
-		if err := serve(w, r); err != nil {
+		err := serve(w, r)
+		if err != nil {
 			writeError(r, err)
 		}
-		if gate := a.gates[rt.kind]; gate != nil && !requestOf(r).refused {
-			a.lobby.vacant(gate)
+		if gate := a.gates[rt.kind]; gate != nil && err == nil {
+			a.pace.served.Add(1)
+			a.lobby.relieve(gate)
 		}
 	})
 }
