@@ -165,8 +165,7 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		// No WriteTimeout: it would end streams. They limit each frame instead.
 	}
 	served := make(chan error, 1)
-	attached := d.api.Attach(srv, ln)
-	go func() { served <- srv.Serve(attached) }()
+	go func() { served <- d.api.Serve(srv, ln) }()
 	select {
 	case err := <-served:
 		return errors.Join(fmt.Errorf("serve on %s: %w", ln.Addr(), err), d.Close())

@@ -68,6 +68,8 @@ type API struct {
 	metrics     *metrics
 	moreMetrics []prometheus.Collector
 	refusals    refusalLog
+	pace        *pace
+	lobby       *lobby
 	database    func(context.Context) error // pings it; nil: none
 	version     string
 	logger      *slog.Logger
@@ -105,6 +107,8 @@ func New(cfg Config) *API {
 		deadline:    operationTimeout,
 		gates:       newGates(runtime.GOMAXPROCS(0)),
 	}
+	a.pace = newPace(runtime.GOMAXPROCS(0))
+	a.lobby = newLobby(a.pace, a.metrics)
 	a.stop = sync.OnceFunc(func() {
 		close(a.stopping)
 		a.feeds.endAll(errShuttingDown)
@@ -112,6 +116,7 @@ func New(cfg Config) *API {
 	if a.logger == nil {
 		a.logger = slog.New(slog.DiscardHandler)
 	}
+	a.refusals.logger = a.logger
 	for _, rt := range routes {
 		a.handle(rt)
 	}

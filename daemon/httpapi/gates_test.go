@@ -78,7 +78,7 @@ func BenchmarkRejection(b *testing.B) {
 	s := startFake(b)
 	s.limit(admission.Config{})
 	logged := slog.New(slog.NewTextHandler(io.Discard, nil)) // as serve has it, but for the disk
-	s.api.logger = logged
+	s.api.logger, s.api.refusals.logger = logged, logged
 	bare := http.NewServeMux()
 	bare.HandleFunc("POST /v1/brains/{id}/search", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", protocol.TypeProblem)

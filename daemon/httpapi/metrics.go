@@ -50,8 +50,7 @@ func (m *metrics) searched(mode, degraded string) {
 }
 
 // observe counts one request after its response.
-func (m *metrics) observe(r *http.Request, status int, took time.Duration) {
-	route, method := labelsOf(r)
+func (m *metrics) observe(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(route, method).Observe(took.Seconds())
 }
@@ -94,6 +93,8 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			func() float64 { return float64(a.metrics.openStreams.Load()) }),
 		gauge("evalctl_index_bytes", "Memory of the search indexes that are loaded, about.",
 			func() float64 { return float64(a.brains.IndexBytes()) }),
+		gauge("evalctl_refused_connections", "Connections that wait for a 503 overloaded, or had one and no request since.",
+			func() float64 { return float64(a.lobby.count()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "evalctl_slow_event_clients_dropped_total",
 			Help: "Clients of change streams that were disconnected because they did not keep up.",

@@ -97,9 +97,12 @@ func (a *API) finish(r *http.Request, took time.Duration) {
 	if response.streaming {
 		a.metrics.openStreams.Add(-1)
 	}
-	a.metrics.observe(r, response.sentStatus(), took)
+	if state := requestOf(r); !state.elsewhere {
+		route, method := labelsOf(r)
+		a.metrics.observe(route, method, response.sentStatus(), took)
+	}
 	if requestOf(r).refused {
-		a.refusals.add(context.WithoutCancel(r.Context()), a.logger, time.Now())
+		a.refusals.add(time.Now())
 		return
 	}
 	a.log(r, took)

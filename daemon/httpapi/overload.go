@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -12,72 +13,117 @@ import (
 	"evalctl/internal/admission"
 )
 
-// A request that a gate refuses at once costs next to nothing, so that the daemon has its time for the
-// others: its body is not read, its response is always the same, and it has no line in the log.
+// A request that a gate refuses at once costs as little as possible, so that the daemon has its time
+// for the others: its body is not used, its response is always the same, and it has no line in the
+// log. But most of what it costs is in net/http and the kernel, so refusals must also be rare: pace
+// spreads them, and lobby has the connections meanwhile.
 
-var (
-	refusalBody = encode(protocol.Problem{
-		Status: http.StatusServiceUnavailable, Title: "Overloaded", Code: protocol.CodeOverloaded,
-		Detail: admission.ErrOverloaded.Error(),
-	})
-	refusalHeader = map[string][]string{
-		"Content-Type": {protocol.TypeProblem}, "Content-Length": {strconv.Itoa(len(refusalBody))},
-		"X-Content-Type-Options": {"nosniff"}, "Retry-After": {"1"},
+var refusalBody = encode(protocol.Problem{
+	Status: http.StatusServiceUnavailable, Title: "Overloaded", Code: protocol.CodeOverloaded,
+	Detail: admission.ErrOverloaded.Error(),
+})
+
+// retryAfter is how long a client is asked to wait that has waited for its refusal.
+const retryAfter = time.Second
+
+// maxSpread is how much longer other clients are asked to wait, so that not all return at once.
+const maxSpread = 2 * time.Second
+
+// refuse rejects a request that the gate refuses, after a while if its client has not waited for as
+// long as it was asked to on this connection.
+func (a *API) refuse(r *http.Request, gate *admission.Gate) error {
+	state := requestOf(r)
+	state.refused = true
+	c, ok := r.Context().Value(connKey{}).(*conn)
+	if !ok {
+		state.writeRefusal(r, retryAfter)
+		return admission.ErrOverloaded
 	}
-)
-
-const (
-	// retryAfter is how long a client is asked to wait.
-	retryAfter = time.Second
-	// slowdown is how long a refusal is delayed on a connection that has had one within retryAfter.
-	slowdown = retryAfter / 10
-)
-
-// refuse rejects a request that a gate refuses. Clients that do not wait before they repeat a
-// request would otherwise send thousands a second, and the daemon would do little else than reject
-// them.
-func refuse(r *http.Request) error {
-	requestOf(r).refused = true
-	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-		if time.Since(time.Unix(0, c.overloaded.Load())) < retryAfter {
-			select {
-			case <-time.After(slowdown):
-			case <-r.Context().Done():
-			}
-		}
-		c.overloaded.Store(time.Now().UnixNano())
+	now := time.Now()
+	turn := a.pace.turn(now)
+	hold, after := time.Duration(0), retryAfter+min(turn, maxSpread).Truncate(time.Second)
+	if now.UnixNano() < c.patient.Load() {
+		hold, after = a.pace.hold(turn), retryAfter
 	}
+	c.patient.Store(now.Add(hold + after).UnixNano())
+	if a.lobby.enter(r, c, gate, hold, after) {
+		return admission.ErrOverloaded
+	}
+	select {
+	case <-time.After(min(hold, minHold)):
+	case <-r.Context().Done():
+	}
+	state.writeRefusal(r, after)
 	return admission.ErrOverloaded
 }
 
+// setRefusal sets the header of what writeError writes for admission.ErrOverloaded.
+func setRefusal(h http.Header, after time.Duration) {
+	h.Set("Content-Type", protocol.TypeProblem)
+	h.Set("Content-Length", strconv.Itoa(len(refusalBody)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Retry-After", strconv.Itoa(int(after/time.Second)))
+}
+
 // writeRefusal responds with what writeError writes for admission.ErrOverloaded.
-func writeRefusal(w *recorder) {
-	h := w.Header()
-	for name, value := range refusalHeader {
-		h[name] = value
-	}
+func (state *request) writeRefusal(r *http.Request, after time.Duration) {
+	w := &state.response
+	setRefusal(w.Header(), after)
 	// An error means a connection without deadlines, as in tests: no harm.
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(frameTimeout))
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_, _ = w.Write(refusalBody) // fails when the client is gone
 }
 
-// refusalLog counts refused requests, and has one line for those of a second.
-type refusalLog struct {
-	mu    sync.Mutex
-	count int
-	since time.Time
+// refusal returns a response as writeRefusal sends it, but for its beginning.
+func refusal(r *http.Request, h http.Header, after time.Duration) []byte {
+	setRefusal(h, after)
+	var b bytes.Buffer
+	b.Grow(1 << 9)
+	_ = h.Write(&b) // never fails
+	b.WriteString("\r\n")
+	if r.Method != http.MethodHead {
+		b.Write(refusalBody)
+	}
+	return b.Bytes()
 }
 
-func (l *refusalLog) add(ctx context.Context, logger *slog.Logger, now time.Time) {
+// refusalLog counts refused requests, and has one line for those of a second.
+type refusalLog struct {
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	count int
+	later *time.Timer // will write the line; nil: none is due
+	since time.Time   // the last line
+}
+
+func (l *refusalLog) add(now time.Time) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.count++
-	n, due := l.count, now.Sub(l.since) >= time.Second
-	if due {
-		l.count, l.since = 0, now
+	switch wait := time.Second - now.Sub(l.since); {
+	case l.later != nil:
+	case wait > 0:
+		l.later = time.AfterFunc(wait, l.flush)
+	default:
+		l.write(now)
 	}
-	l.mu.Unlock()
-	if due {
-		logger.LogAttrs(ctx, slog.LevelError, "requests are rejected with 503: more work waits than can be done soon", slog.Int("requests", n))
+}
+
+// flush writes the line of requests that have none yet.
+func (l *refusalLog) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.later != nil {
+		l.later.Stop()
+		l.write(time.Now())
 	}
+}
+
+// write is called with mu held.
+func (l *refusalLog) write(now time.Time) {
+	l.logger.LogAttrs(context.Background(), slog.LevelError,
+		"requests are rejected with 503: more work waits than can be done soon", slog.Int("requests", l.count))
+	l.count, l.later, l.since = 0, nil, now
 }

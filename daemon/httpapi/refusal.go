@@ -11,19 +11,20 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"evalctl/daemon/protocol"
 )
 
-// Attach makes srv serve the API, and returns the listener to give to srv.Serve in place of ln. It
-// sets Handler and ConnContext, and extends ConnState.
+// Serve makes srv serve the API on ln until srv is shut down or closed. It sets Handler and
+// ConnContext, and extends ConnState.
 //
 // net/http rejects some requests before any handler sees them, in plain text: those that it cannot
 // parse, with a header that is too large, or with an unknown expectation or transfer encoding. It
-// writes these responses to the connection while no handler is running there. The connections of
-// the listener replace them by Problems, and pass on everything else unchanged.
-func (a *API) Attach(srv *http.Server, ln net.Listener) net.Listener {
+// writes these responses to the connection while no handler is running there. The connections
+// replace them by Problems, and pass on everything else unchanged.
+func (a *API) Serve(srv *http.Server, ln net.Listener) error {
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, c)
 	}
@@ -43,7 +44,15 @@ func (a *API) Attach(srv *http.Server, ln net.Listener) net.Listener {
 			next(nc, state)
 		}
 	}
-	return &listening{ln, a}
+	a.lobby.idle = srv.IdleTimeout
+	var returning sync.WaitGroup
+	returning.Go(func() { _ = srv.Serve(a.lobby) }) // ends when the lobby is closed
+	err := srv.Serve(&listening{ln, a})
+	_ = a.lobby.Close()
+	returning.Wait()
+	a.lobby.stays.Wait()
+	a.refusals.flush()
+	return err
 }
 
 type connKey struct{}
@@ -69,9 +78,18 @@ type conn struct {
 	refused func(id string, status int, reason string)
 	// serving is true from the call of the handler until its response has been sent.
 	serving atomic.Bool
-	// overloaded is when a request was rejected last because a gate is full, in nanoseconds since
-	// 1970.
-	overloaded atomic.Int64
+	// patient is until when a client that was refused was asked to wait, in nanoseconds since 1970.
+	patient atomic.Int64
+	// early is what was read from the connection before the server reads from it.
+	early []byte
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	if n := copy(p, c.early); n > 0 {
+		c.early = c.early[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
 }
 
 // CloseWrite is called by net/http so that a client receives a rejection before the connection is

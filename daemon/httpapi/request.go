@@ -33,6 +33,8 @@ type request struct {
 	err      error
 	// refused means that the request was rejected before anything was done for it.
 	refused bool
+	// elsewhere means that the response is sent and counted by the lobby.
+	elsewhere bool
 }
 
 type requestKey struct{}

@@ -78,10 +78,6 @@ func writeError(r *http.Request, err error) {
 	if w.status != 0 {
 		return
 	}
-	if state.refused {
-		writeRefusal(w)
-		return
-	}
 	o := outcomeOf(err)
 	if o.status == statusClientGone {
 		w.status = statusClientGone

@@ -119,8 +119,9 @@ func (a *API) handle(rt route) {
 		if err := a.authorize(w, r, rt.scope); err != nil {
 			return err
 		}
-		if gate := a.gates[rt.kind]; gate != nil && gate.Refuse(requestOf(r).tenant()) {
-			return refuse(r)
+		gate := a.gates[rt.kind]
+		if gate != nil && gate.Refuse(requestOf(r).tenant()) {
+			return a.refuse(r, gate)
 		}
 		defer requestOf(r).end()
 		r, err := a.arrive(r, rt)
@@ -134,8 +135,13 @@ func (a *API) handle(rt route) {
 	}
 	a.mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 		clearWriteDeadline(w)
-		if err := serve(w, r); err != nil {
+		err := serve(w, r)
+		if err != nil {
 			writeError(r, err)
+		}
+		if gate := a.gates[rt.kind]; gate != nil && err == nil {
+			a.pace.served.Add(1)
+			a.lobby.relieve(gate)
 		}
 	})
 }

@@ -323,6 +323,13 @@ func (g *Gate) forget(t *tenant) {
 	}
 }
 
+// Idle reports whether there is no work.
+func (g *Gate) Idle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.inFlight == 0 && g.queued == 0
+}
+
 // Stats returns what the gate has done and does.
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
