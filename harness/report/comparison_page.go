@@ -48,7 +48,7 @@ func dataOf(sentences []string) (out []form.Text) {
 
 func (c Comparison) verdict() form.Verdict {
 	worse, differ, pairs := 0, 0, figure.Count(len(c.Pairs), "pair")
-	v := form.Verdict{Tone: form.None, Mark: "~", Word: "No difference shown", Title: form.F("Comparison of %s", c.names()), Sentences: dataOf(c.lead())}
+	v := form.Verdict{Tone: form.None, Mark: "~", Word: "No difference shown", Title: form.F("Comparison of %s", c.names()), Sentences: dataOf(c.MemorySentences())}
 	for i := range c.Pairs {
 		if _, regression := c.verdictOn(&c.Pairs[i]); regression {
 			worse++
