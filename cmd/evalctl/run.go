@@ -53,7 +53,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = c.writeProblem(p, t, r.Found.Name, err) }()
 	if r.Baseline != nil && r.Baseline.Accepted != "" {
-		t.Field("accepted", "%s", terminal.Line(r.Baseline.Accepted))
+		fmt.Fprintf(t, "  %s\n", terminal.Line(r.Baseline.Accepted))
 	}
 	printConfigured(t, p)
 	text.Inputs(t, c.Dataset, r.Input)
