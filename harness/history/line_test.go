@@ -20,7 +20,7 @@ func TestLinesSeparateWhatCannotBeCompared(t *testing.T) {
 	root := t.TempDir()
 	for i, change := range []func(*made){
 		func(*made) {},
-		func(m *made) { m.SDK = "ts" },
+		func(m *made) { m.SDK, m.Identity.SDK = "ts", "ts" },
 		func(m *made) { m.Identity.Dataset.SHA256 = strings.Repeat("00", 32) },
 		func(m *made) { m.Identity.Dataset.Selected = 9 },
 		func(m *made) { m.Identity.Dataset.Selection = &result.Selection{SHA256: "ab", Total: 9} },

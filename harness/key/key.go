@@ -42,7 +42,7 @@ const (
 type roles struct{ compare, arms, board, gate, trend, resume, bench Role }
 
 // File is what settings are read from: a result, a run in JSON lines if Result and Leaves are nil,
-// or a bench.
+// or a bench. Only one goroutine may use it at a time.
 type File struct {
 	// Name is what messages call the file or the arm.
 	Name   string
@@ -51,6 +51,8 @@ type File struct {
 	Asked *Asked
 	// Leaves are the settings of a bench by their keys.
 	Leaves map[string]string
+
+	settings map[string]string // once they were needed: Leaves, or those of the identity of Result
 }
 
 // Asked identifies the questions that are compared, and what is known of them.
@@ -65,10 +67,10 @@ type Setting struct {
 
 	leaves string // keys of the identity or of a bench; one that ends in a dot has all below it
 	scope  scope
-	within string // the setting that this one is a part of: it is not missed where that is not recorded
-	only   string // the value without which files never agree, empty for none
-	asked  bool   // it is accepted by comparing only the questions that all files have
-	value  func(*File) string
+	within string             // the setting that this one is a part of: it is not missed where that is not recorded
+	only   string             // the value without which files never agree, empty for none
+	asked  bool               // it is accepted by comparing only the questions that all files have
+	value  func(*File) string // nil for what the file has at the leaves
 	roles  roles
 }
 
@@ -124,12 +126,12 @@ func (s *Setting) recorded(f *File) string {
 	switch r := f.Result; {
 	case (f.Leaves != nil) != (s.scope == ofBench):
 		return ofOthers
-	case f.Leaves != nil:
-		return s.value(f)
-	case s.scope != anywhere && (r == nil || r.Identity.Imported != nil):
+	case (s.scope == ofMemory || s.scope == ofRun) && (r == nil || r.Identity.Imported != nil):
 		return itsOwn
 	case s.scope == ofMemory && r.Identity.Scenario.Baseline():
 		return NoMemory
+	case s.value == nil:
+		return f.set(s)
 	}
 	return s.value(f)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"evalctl/harness/result"
 )
@@ -37,19 +38,49 @@ func Leaves(v any) map[string]string {
 	return out
 }
 
-// settingAt returns the setting that a leaf belongs to: the one with the longest key that fits, nil
-// for a leaf that the table does not have.
-func settingAt(leaf string) (at *Setting) {
-	longest := 0
+// owners has the settings by their leaves.
+var owners = sync.OnceValue(func() map[string]*Setting {
+	out := map[string]*Setting{}
 	for i := range table {
-		for _, l := range strings.Fields(table[i].leaves) {
-			fits := l == leaf || strings.HasSuffix(l, ".") && strings.HasPrefix(leaf, l)
-			if fits && len(l) > longest {
-				at, longest = &table[i], len(l)
-			}
+		for _, leaf := range strings.Fields(table[i].leaves) {
+			out[leaf] = &table[i]
 		}
 	}
-	return at
+	return out
+})
+
+// settingAt returns the setting that a leaf belongs to: the one with the leaf, or else with the longest
+// key above it, nil for none.
+func settingAt(leaf string) *Setting {
+	s := owners()[leaf]
+	for s == nil {
+		dot := strings.LastIndexByte(strings.TrimSuffix(leaf, "."), '.')
+		if dot < 0 {
+			return nil
+		}
+		leaf = leaf[:dot+1]
+		s = owners()[leaf]
+	}
+	return s
+}
+
+// set returns what the file has at the leaves of a setting. What is not set has no value of its own.
+func (f *File) set(s *Setting) string {
+	if f.settings == nil {
+		if f.settings = f.Leaves; f.Result != nil {
+			f.settings = Leaves(f.Result.Identity)
+		}
+	}
+	if f.settings == nil {
+		return ""
+	}
+	var out []string
+	for _, leaf := range slices.Sorted(maps.Keys(f.settings)) {
+		if settingAt(leaf) == s {
+			out = append(out, strings.Trim(f.settings[leaf], `"`))
+		}
+	}
+	return cmp.Or(strings.Join(out, ", "), None)
 }
 
 // Changed returns the leaves in which two identities differ and that are not ignored for a purpose,

@@ -1,6 +1,10 @@
 package key
 
-import "evalctl/harness/result"
+import (
+	"slices"
+
+	"evalctl/harness/result"
+)
 
 // The roles as the table has them.
 const (
@@ -15,8 +19,25 @@ var (
 	label = roles{no, no, no, no, no, no, no}
 )
 
-// table has every setting. Those of a result are in the order of reports, and those of a bench follow.
-var table = []Setting{
+// table has every setting.
+var table = slices.Concat(ofResults,
+	ofBenches(work, "plan.mix", "plan.arrival", "plan.concurrency", "plan.max_in_flight", "plan.stages", "plan.rounds",
+		"plan.block_seconds", "plan.lead_seconds", "plan.restart", "plan.timeout_seconds", "plan.seed", "plan.top_k", "plan.mode",
+		"plan.corpus_sha256", "plan.queries_sha256", "plan.sizes", "plan.brains", "plan.chaos", "client"),
+	ofBenches(roles{no, no, no, no, equal, no, no}, "plan.find_limit"),
+	ofBenches(label, "plan.objectives", "plan.fail_over", "plan.corpus", "plan.queries"),
+)
+
+// ofBenches returns settings of benches with the same roles, by their leaves.
+func ofBenches(r roles, leaves ...string) (settings []Setting) {
+	for _, leaf := range leaves {
+		settings = append(settings, Setting{Name: leaf, leaves: leaf, scope: ofBench, roles: r})
+	}
+	return settings
+}
+
+// ofResults are the settings of results, in the order of reports.
+var ofResults = []Setting{
 	//                                                         compare arms board gate trend resume bench
 	{Name: "dataset", leaves: "dataset.sha256", asked: true, value: of(benchmark),
 		roles: roles{named, named, named, named, equal, equal, no}},
@@ -34,19 +55,19 @@ var table = []Setting{
 		roles: roles{named, named, named, no, no, no, no}},
 	{Name: "question_date", within: "dataset", leaves: "replay.actor.question_date", value: asked(dates),
 		roles: roles{named, named, named, shown, shown, equal, no}},
-	{Name: "scenario", scope: ofMemory, leaves: "scenario", value: of(func(r *result.Result) string { return string(r.Identity.Scenario) }),
+	{Name: "scenario", scope: ofMemory, leaves: "scenario",
 		roles: roles{named, named, named, named, equal, equal, no}},
-	{Name: "mode", scope: ofMemory, leaves: "mode", value: of(mode),
+	{Name: "mode", scope: ofMemory, leaves: "mode",
 		roles: roles{named, named, named, shown, shown, equal, no}},
 	{Name: "effective_modes", scope: ofMemory, value: of(effectiveModes),
 		roles: roles{named, named, named, shown, shown, no, no}},
 	{Name: "fusions", scope: ofMemory, value: of(fusions),
 		roles: roles{named, named, named, shown, shown, no, no}},
-	{Name: "top_k", scope: ofMemory, leaves: "top_k", value: number(func(r *result.Result) int { return r.Identity.TopK }),
+	{Name: "top_k", scope: ofMemory, leaves: "top_k",
 		roles: roles{named, named, named, named, shown, equal, no}},
-	{Name: "candidate_k", scope: ofMemory, leaves: "candidate_k", value: number(func(r *result.Result) int { return r.Identity.CandidateK }),
+	{Name: "candidate_k", scope: ofMemory, leaves: "candidate_k",
 		roles: roles{named, named, named, shown, shown, equal, no}},
-	{Name: "rerank_top_n", scope: ofMemory, leaves: "rerank_top_n", value: number(func(r *result.Result) int { return r.Identity.RerankTopN }),
+	{Name: "rerank_top_n", scope: ofMemory, leaves: "rerank_top_n",
 		roles: roles{named, named, named, shown, shown, equal, no}},
 	{Name: "max_per_document", scope: ofMemory, leaves: "max_per_document", value: of(maxPerDocument),
 		roles: roles{named, named, named, shown, shown, equal, no}},
@@ -94,58 +115,33 @@ var table = []Setting{
 		roles: roles{shown, shown, shown, no, no, no, no}},
 
 	// What no comparison shows: it follows from rows above, or only one purpose knows it.
-	{Name: "schema_version", leaves: "schema_version", value: number(func(r *result.Result) int { return r.Identity.SchemaVersion }),
+	{Name: "schema_version", leaves: "schema_version",
 		roles: roles{no, no, no, equal, no, equal, no}},
 	{Name: "kind", value: of(kind),
 		roles: roles{no, no, no, equal, equal, no, no}},
-	{Name: "name", leaves: "sdk", value: of(name),
+	{Name: "name", leaves: "sdk",
 		roles: roles{no, no, no, shown, equal, equal, no}},
-	{Name: "brain", leaves: "brain", value: of(func(r *result.Result) string { return r.Identity.Brain }),
+	{Name: "brain", leaves: "brain",
 		roles: roles{no, no, no, shown, shown, equal, no}},
-	{Name: "brain_tag", leaves: "brain_tag", value: of(func(r *result.Result) string { return orNone(r.Identity.BrainTag) }),
+	{Name: "brain_tag", leaves: "brain_tag",
 		roles: roles{no, no, no, named, shown, equal, no}},
-	{Name: "dialect", leaves: "dialect", value: of(func(r *result.Result) string { return orNone(string(r.Identity.Dialect)) }),
+	{Name: "dialect", leaves: "dialect",
 		roles: roles{no, no, no, shown, shown, equal, no}},
-	{Name: "sample", leaves: "dataset.selected dataset.selection.sha256 replay.sample", value: of(sample),
+	{Name: "sample", leaves: "dataset.selected dataset.selection.sha256 replay.sample",
 		roles: roles{no, no, no, shown, equal, equal, no}},
-	{Name: "order", leaves: "dataset.selection.shuffle_seed", value: of(order),
+	{Name: "order", leaves: "dataset.selection.shuffle_seed",
 		roles: roles{no, no, no, shown, shown, equal, no}},
-	{Name: "style", leaves: "replay.actor.style", value: of(style),
+	{Name: "style", leaves: "replay.actor.style",
 		roles: roles{no, no, no, equal, equal, equal, no}},
-	{Name: "errata", leaves: "replay.errata_sha256 imported.errata_sha256", value: of(errata),
+	{Name: "errata", leaves: "replay.errata_sha256 imported.errata_sha256",
 		roles: roles{no, no, no, equal, equal, equal, no}},
-	{Name: "option_seed", leaves: "replay.option_seed imported.option_seed", value: of(optionSeed),
+	{Name: "option_seed", leaves: "replay.option_seed imported.option_seed",
 		roles: roles{no, no, no, equal, shown, equal, no}},
-	{Name: "rescored", leaves: "rescored.", value: of(rescored),
+	{Name: "rescored", leaves: "rescored.",
 		roles: roles{no, no, no, shown, shown, equal, no}},
-	{Name: "imported", leaves: "imported.", value: of(imported),
+	{Name: "imported", leaves: "imported.",
 		roles: roles{no, no, no, shown, shown, equal, no}},
-	{Name: "places", value: of(places), // where things were, and how the same questions were described
+	{Name: "places", // where things were, and how the same questions were described
 		leaves: "dataset.path dataset.tags. corpus.path external_scorer.endpoint dataset.selection.",
 		roles:  label},
-
-	bench("plan.mix", work),
-	bench("plan.arrival", work),
-	bench("plan.concurrency", work),
-	bench("plan.max_in_flight", work),
-	bench("plan.stages", work),
-	bench("plan.rounds", work),
-	bench("plan.block_seconds", work),
-	bench("plan.lead_seconds", work),
-	bench("plan.restart", work),
-	bench("plan.timeout_seconds", work),
-	bench("plan.seed", work),
-	bench("plan.top_k", work),
-	bench("plan.mode", work),
-	bench("plan.corpus_sha256", work),
-	bench("plan.queries_sha256", work),
-	bench("plan.sizes", work),
-	bench("plan.brains", work),
-	bench("plan.chaos", work),
-	bench("plan.find_limit", roles{no, no, no, no, equal, no, no}),
-	bench("plan.objectives", label),
-	bench("plan.fail_over", label),
-	bench("plan.corpus", label),
-	bench("plan.queries", label),
-	bench("client", work),
 }

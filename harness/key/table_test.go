@@ -72,7 +72,7 @@ var changes = map[string]struct{ other, omit func(*File) }{
 	"tool":           {other: in(func(r *result.Result) { r.Identity.Tool.Version = "2" })},
 	"schema_version": {other: in(func(r *result.Result) { r.Identity.SchemaVersion++ })},
 	"kind":           {other: in(func(r *result.Result) { r.Replay, r.SDK = nil, "go" })},
-	"name":           {other: in(func(r *result.Result) { r.Replay = &result.Replay{Arm: "py"} })},
+	"name":           {other: in(func(r *result.Result) { r.Identity.SDK = "py" })},
 	"brain":          {other: in(func(r *result.Result) { r.Identity.Brain = "b" })},
 	"brain_tag":      {other: in(func(r *result.Result) { r.Identity.BrainTag = "b" })},
 	"dialect":        {other: in(func(r *result.Result) { r.Identity.Dialect = result.Snake })},

@@ -24,11 +24,6 @@ func number(value func(*result.Result) int) func(*File) string {
 	return of(func(r *result.Result) string { return fmt.Sprint(value(r)) })
 }
 
-// bench returns a setting of a bench. What its file leaves out it has not.
-func bench(leaf string, r roles) Setting {
-	return Setting{Name: leaf, leaves: leaf, scope: ofBench, roles: r, value: func(f *File) string { return orNone(f.Leaves[leaf]) }}
-}
-
 func orNone(text string) string { return cmp.Or(text, None) }
 
 // benchmark returns the dataset. Of answers that were imported without one, it is what their files
@@ -79,8 +74,6 @@ func dates(f *File) string {
 func answered(r *result.Result) bool {
 	return r.Counts.Total > r.Counts.Errors || len(r.EffectiveModes) > 0 || r.ModesUnknown > 0
 }
-
-func mode(r *result.Result) string { return orNone(r.Identity.Mode) }
 
 // effectiveModes returns the modes that ran. A service by mapping has no modes.
 func effectiveModes(r *result.Result) string {
@@ -300,75 +293,6 @@ func kind(r *result.Result) string {
 	}
 	return "run"
 }
-
-func name(r *result.Result) string {
-	if r.Replay != nil {
-		return r.Replay.Arm
-	}
-	return r.SDK
-}
-
-// sample identifies the questions that were selected, and how many were asked.
-func sample(r *result.Result) string {
-	text := fmt.Sprint(r.Identity.Dataset.Selected)
-	if s := r.Identity.Dataset.Selection; s != nil && s.SHA256 != "" {
-		text += ", sha256 " + s.SHA256
-	}
-	if id := r.Identity.Replay; id != nil && id.Sample != "" {
-		text += ", sample " + id.Sample
-	}
-	return text
-}
-
-func order(r *result.Result) string {
-	if s := r.Identity.Dataset.Selection; s != nil && s.Seed != nil {
-		return fmt.Sprintf("shuffled with seed %d", *s.Seed)
-	}
-	return None
-}
-
-func style(r *result.Result) string {
-	if id := r.Identity.Replay; id != nil {
-		return orNone(id.Actor.Style)
-	}
-	return None
-}
-
-func errata(r *result.Result) string {
-	switch id := r.Identity; {
-	case id.Replay != nil:
-		return orNone(id.Replay.Errata)
-	case id.Imported != nil:
-		return orNone(id.Imported.Errata)
-	}
-	return None
-}
-
-func optionSeed(r *result.Result) string {
-	switch id := r.Identity; {
-	case id.Replay != nil:
-		return fmt.Sprint(id.Replay.OptionSeed)
-	case id.Imported != nil:
-		return fmt.Sprint(id.Imported.OptionSeed)
-	}
-	return None
-}
-
-func rescored(r *result.Result) string {
-	if id := r.Identity.Rescored; id != nil {
-		return id.SHA256
-	}
-	return None
-}
-
-func imported(r *result.Result) string {
-	if id := r.Identity.Imported; id != nil {
-		return strings.Join(id.SHA256, " ")
-	}
-	return None
-}
-
-func places(r *result.Result) string { return r.Identity.Dataset.Path }
 
 func keysOf(counts map[string]int) string {
 	return strings.Join(slices.Sorted(maps.Keys(counts)), ", ")
