@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"evalctl/harness/dataset"
@@ -122,5 +123,5 @@ func (r *runner) noteMapped() {
 		}
 		return &seen
 	}
-	r.cfg.Notes.Warnings = append(mappedWarnings(m.Seen(), r.cfg.Dataset.Planned()), r.cfg.Notes.Warnings...)
+	r.cfg.Notes.Warnings = append(slices.Clip(r.cfg.Notes.Warnings), mappedWarnings(m.Seen(), r.cfg.Dataset.Planned())...)
 }

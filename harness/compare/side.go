@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"evalctl/harness/key"
 )
 
 // Side returns runs of the same thing as one run with a name, so that Compare knows how much runs
@@ -151,5 +153,9 @@ func joinQuestions(runs []*question) *question {
 
 // joinValues returns what the runs of a side record for a key.
 func joinValues(values []string) string {
-	return strings.Join(slices.Compact(slices.Sorted(slices.Values(values))), " / ")
+	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+	if len(distinct) > 1 && distinct[0] == "" {
+		distinct[0] = key.ValueText("")
+	}
+	return strings.Join(distinct, " / ")
 }

@@ -295,7 +295,7 @@ func (m *Mapping) Lacks(a target.Ability) string {
 	case target.CandidateK, target.RerankTopN, target.MaxPerDocument:
 		return fmt.Sprintf("the mapping %s does not send it", m.Name)
 	case target.Protocol:
-		return "it does not speak the protocol"
+		return "the target does not speak the protocol"
 	case target.Sessions, target.Consolidate:
 		return "only a daemon that speaks the protocol has it"
 	case target.Ranks:
