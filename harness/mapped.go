@@ -19,6 +19,15 @@ type Foreign struct {
 	Env func(string) string
 }
 
+// Variables returns the names of the variables that the mapping passes on to a server, nil if there is
+// no mapping.
+func (f *Foreign) Variables() []string {
+	if f == nil || f.Mapping == nil {
+		return nil
+	}
+	return f.Mapping.Variables()
+}
+
 // openForeign starts or reaches a service that a mapping describes.
 func (s *Session) openForeign(ctx context.Context) (err error) {
 	c, o := s.config, &s.config.Launch

@@ -114,9 +114,10 @@ func (s *Spec) passVariables(d target.Definition, arm *Arm, provider string) err
 	}
 	passed := s.Targets.PassedTo(d, slices.DeleteFunc(
 		plan.ModelVariables(plan.Environment(s.Targets.Env, d), provider), func(name string) bool { return slices.Contains(plan.Metered, name) }))
-	arm.Session.Profile.Passed, arm.DaemonEnv = passed, s.Targets.DaemonEnv(passed)
+	arm.Session.Profile.Passed, arm.DaemonEnv = passed, s.Targets.DaemonEnv(arm.Session, passed)
+	named := slices.Concat(s.Targets.Passed, arm.Session.Foreign.Variables())
 	for _, name := range arm.DaemonEnv.Paying() {
-		if slices.Contains(s.Targets.Passed, name) {
+		if slices.Contains(named, name) && !slices.Contains(plan.Metered, name) {
 			arm.Passed = append(arm.Passed, name)
 		}
 	}

@@ -46,9 +46,9 @@ func (s *Service) openHTTP() error {
 	for _, o := range s.mapping.operations() {
 		for _, header := range o.headers {
 			for _, name := range header.secrets() {
-				value := env(name)
-				if value == "" {
-					return fmt.Errorf("the mapping %s needs the environment variable %s, which is not set", s.mapping.Name, name)
+				value, err := s.variable(name)
+				if err != nil {
+					return err
 				}
 				values = append(values, value)
 			}

@@ -229,6 +229,16 @@ func forServer(name string, tools []string) *Mapping {
 // specification is the name of the mapping of the tools that the specification has.
 const specification = "memory-tools"
 
+// Variables returns the names of the variables that the environment of a server is made of, sorted.
+func (m *Mapping) Variables() []string {
+	var names []string
+	for _, t := range m.env {
+		names = append(names, t.secrets()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Sends reports whether a question is asked with a placeholder.
 func (m *Mapping) Sends(name string) bool {
 	return m.search.sends(name) || m.ask.sends(name)

@@ -103,7 +103,7 @@ func (f *file) mapping(m *Mapping, n *yaml.Node) error {
 		field{"for", func(n *yaml.Node, key string) error {
 			return f.object(n, key, key, field{"commands", into(&m.Commands, f.list)}, field{"servers", into(&m.Servers, f.list)})
 		}},
-		field{"env", into(&m.env, f.texts("home"))},
+		field{"env", into(&m.env, f.texts("env:", "home"))},
 		field{"health", read(&m.health, nil)},
 		field{"remember", read(&m.remember, rememberNames)},
 		field{"turns", into(&m.turns, func(n *yaml.Node, _ string) (*operation, error) { return f.turns(m, n) })},

@@ -112,13 +112,10 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 		defer func() { _ = os.RemoveAll(o.Home) }() // nothing is kept in it
 	}
 	if s.mapping != nil {
-		var env []string
-		for name, value := range s.mapping.env {
-			if !slices.ContainsFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
-				env = append(env, name+"="+value.text(map[string]any{"home": o.Home}))
-			}
+		env, err := s.environment(p.Env, o.Home)
+		if err != nil {
+			return nil, err
 		}
-		slices.Sort(env)
 		p.Env = append(env, p.Env...)
 	}
 	one, err := start(ctx, p, o, &s.seen, s.secrets)
@@ -127,6 +124,34 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 	}
 	go s.watch(one)
 	return one, nil
+}
+
+// environment returns the variables that the mapping sets, other than those of given.
+func (s *Service) environment(given []string, home string) (env []string, err error) {
+	values := map[string]any{"home": home}
+	for _, name := range s.mapping.Variables() {
+		if values["env:"+name], err = s.variable(name); err != nil {
+			return nil, err
+		}
+	}
+	for name, value := range s.mapping.env {
+		if !slices.ContainsFunc(given, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+			env = append(env, name+"="+value.text(values))
+		}
+	}
+	slices.Sort(env)
+	return env, nil
+}
+
+// variable returns the value of a variable that the mapping names.
+func (s *Service) variable(name string) (value string, err error) {
+	if s.cfg.Env != nil {
+		value = s.cfg.Env(name)
+	}
+	if value == "" {
+		err = fmt.Errorf("the mapping %s needs the environment variable %s, which is not set", s.mapping.Name, name)
+	}
+	return value, err
 }
 
 // watch notes the end of a process that ends by itself.

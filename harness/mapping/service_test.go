@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -341,5 +342,27 @@ func TestOneStore(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(s.cfg.Launch.Home, "notes.json"))
 	if err != nil || string(data) != "null" {
 		t.Errorf("left: %s, %v", data, err)
+	}
+}
+
+// TestEnvironment: a mapping passes variables on by name, and says which is not set. What the target
+// sets itself wins.
+func TestEnvironment(t *testing.T) {
+	m := parsed(t, `name: env
+env: {VENDOR_KEY: "{env:MY_KEY}", DIR: "{home}/x-{env:SUFFIX}", MODE: fast}
+remember: {tool: a, arguments: {t: "{text}"}}
+`)
+	if got := m.Variables(); !slices.Equal(got, []string{"MY_KEY", "SUFFIX"}) {
+		t.Errorf("variables %q", got)
+	}
+	set := map[string]string{"MY_KEY": "k", "SUFFIX": "s"}
+	s := &Service{mapping: m, cfg: Config{Env: func(name string) string { return set[name] }}}
+	got, err := s.environment([]string{"MODE=slow"}, "/h")
+	if want := []string{"DIR=/h/x-s", "VENDOR_KEY=k"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q, %v", got, want, err)
+	}
+	delete(set, "MY_KEY")
+	if _, err := s.environment(nil, "/h"); err == nil || !strings.Contains(err.Error(), "needs the environment variable MY_KEY, which is not set") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/environ"
@@ -102,8 +103,10 @@ func ModelVariables(env func(string) string, provider string) (names []string) {
 	return names
 }
 
-// DaemonEnv returns what a result has of the environment of what is started for a target.
-func (t Targets) DaemonEnv(passed []string) *result.DaemonEnv {
+// DaemonEnv returns what a result has of the environment of what a session starts. passed are the
+// names that it gets besides those that its mapping names.
+func (t Targets) DaemonEnv(s harness.SessionConfig, passed []string) *result.DaemonEnv {
+	passed = slices.Concat(passed, s.Foreign.Variables())
 	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}}
 	for _, variable := range t.Environ {
 		name, value, _ := strings.Cut(variable, "=")

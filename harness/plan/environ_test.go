@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness"
 	"evalctl/harness/launch"
 	"evalctl/harness/target"
 )
@@ -51,7 +52,7 @@ func TestDaemonEnv(t *testing.T) {
 		"OPENAI_BASE_URL=http://h", "OLLAMA_HOST=h", "MINE_API_KEY=a=b", "PLAIN=1",
 	}
 	targets := targetsOf(environ, "MINE_API_KEY", "PLAIN")
-	env := targets.DaemonEnv(append(ModelVariables(targets.Env, "openai"), "MINE_API_KEY", "PLAIN", "OLLAMA_HOST", "SVC_TOKEN"))
+	env := targets.DaemonEnv(harness.SessionConfig{}, append(ModelVariables(targets.Env, "openai"), "MINE_API_KEY", "PLAIN", "OLLAMA_HOST", "SVC_TOKEN"))
 	if want := []string{"OPENAI_API_KEY", "SOME_API_KEY", "SVC_TOKEN_OTHER"}; !slices.Equal(env.Withheld, want) {
 		t.Errorf("withheld %q, want %q", env.Withheld, want)
 	}

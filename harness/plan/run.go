@@ -135,7 +135,7 @@ func (r *Run) passVariables(reader string) {
 		return
 	}
 	passed := r.Targets.PassedTo(r.Found, ModelVariables(r.env, reader))
-	r.Session.Profile.Passed, r.DaemonEnv = passed, r.Targets.DaemonEnv(passed)
+	r.Session.Profile.Passed, r.DaemonEnv = passed, r.Targets.DaemonEnv(r.Session, passed)
 	r.Hint = r.Targets.Hint(r.Found, reader, passed)
 }
 

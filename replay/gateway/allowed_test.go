@@ -34,6 +34,7 @@ func TestUnknownKeys(t *testing.T) {
 		`"messages":[{"content":[{"type":"text","text":"a","cache_control":{}}]}]`:                  "messages[0].content[0].cache_control",
 		`"messages":[{"content":[{"type":"text","image_url":{}}]}]`:                                 "messages[0].content[0].image_url",
 		`"messages":[{"content":[{"type":"text","type":"image_url"}]}]`:                             "messages[0].content[0].type",
+		`"tools":[{"type":"function","type":"function"}]`:                                           "tools[0].type",
 		`"messages":[{"content":{"url":"x"}}]`:                                                      "messages[0].content",
 		`"messages":[{"audio":{"id":"x"}}]`:                                                         "messages[0].audio",
 		`"response_format":{"type":"text","search":true}`:                                           "response_format.search",
