@@ -33,7 +33,13 @@ type overloaded struct {
 // startProcess starts a daemon in memory, with an empty brain.
 func startProcess(t testing.TB, args ...string) *overloaded {
 	t.Helper()
-	url, cmd := serveProcess(t, []string{"SVC_HOME=", "SVC_STORE=", "SVC_LLM_PROVIDER=fake"}, args...)
+	return startStored(t, "", "", args...)
+}
+
+// startStored is startProcess with a store and a home.
+func startStored(t testing.TB, store, home string, args ...string) *overloaded {
+	t.Helper()
+	url, cmd := serveProcess(t, []string{"SVC_HOME=" + home, "SVC_STORE=" + store, "SVC_LLM_PROVIDER=fake"}, args...)
 	transport := &http.Transport{MaxIdleConnsPerHost: 4096}
 	t.Cleanup(transport.CloseIdleConnections)
 	d := &overloaded{url: url, pid: cmd.Process.Pid, client: &http.Client{Transport: transport}}

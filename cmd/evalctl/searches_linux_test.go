@@ -188,6 +188,27 @@ func (g *searches) closed(t *testing.T, clients int, span time.Duration) loaded 
 		load.Profile{Arrival: record.Closed, Concurrency: clients, Timeout: time.Minute})
 }
 
+// crowd offers requests at a rate per second over some connections: what finds none is not sent.
+// Before it counts, refusals have found their pace.
+func (g *searches) crowd(t *testing.T, rate float64, connections int, name string) loaded {
+	t.Helper()
+	p := load.Profile{
+		Arrival: record.Poisson, MaxInFlight: connections, Stage: record.Stage{From: rate, To: rate}, Timeout: time.Minute, Seed: 1,
+	}
+	g.offer(t, name, crowdTime, p)
+	return g.offer(t, name, crowdTime, p)
+}
+
+// disconnect closes the connections that have no request.
+func (g *searches) disconnect() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range g.idle {
+		_ = w.Close()
+	}
+	g.idle = nil
+}
+
 func (g *searches) offer(t *testing.T, name string, span time.Duration, p load.Profile) loaded {
 	t.Helper()
 	got := loaded{

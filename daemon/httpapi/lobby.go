@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"container/list"
-	"errors"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -50,7 +48,8 @@ type stay struct {
 	// rest is how much of the body of the request is still to come.
 	rest     int64
 	response []byte // but for its beginning
-	sent     func() // is called once the response is sent
+	// answered is called with the status of the response.
+	answered func(status int)
 	gate     *admission.Gate
 	due      *time.Timer
 	place    *list.Element // in lobby.held; nil: was never there
@@ -82,7 +81,7 @@ func (l *lobby) enter(r *http.Request, c *conn, gate *admission.Gate, hold, afte
 	route, method := labelsOf(r)
 	s := &stay{
 		conn: c, gate: gate, response: refusal(r, state.response.Header(), after),
-		sent: func() { l.metrics.observe(route, method, http.StatusServiceUnavailable, time.Since(now)) },
+		answered: func(status int) { l.metrics.observe(route, method, status, time.Since(now)) },
 	}
 	s.rest = c.takeBack(buffered.Reader, r.ContentLength)
 	l.hold(s, hold)
@@ -128,12 +127,12 @@ func (l *lobby) hurry(s *stay) {
 // accommodate responds to a client, and waits until it sends its next request or leaves.
 func (l *lobby) accommodate(s *stay) {
 	defer l.stays.Done()
+	l.mu.Lock()
 	if s.place != nil {
-		l.mu.Lock()
 		l.held[s.gate].stays.Remove(s.place)
-		l.mu.Unlock()
 	}
-	returns := l.respond(s) && l.next(s)
+	l.mu.Unlock()
+	returns := !l.left(s) && l.respond(s) && l.next(s)
 	l.mu.Lock()
 	delete(l.all, s)
 	l.mu.Unlock()
@@ -145,6 +144,19 @@ func (l *lobby) accommodate(s *stay) {
 		}
 	}
 	_ = s.conn.Close() // the client has left, or the daemon stops
+}
+
+// left reports whether a client has not waited for a response that was held back.
+func (l *lobby) left(s *stay) bool {
+	if s.place == nil {
+		return false
+	}
+	left := hasClosed(s.conn.Conn)
+	l.pace.held(!left)
+	if left {
+		s.answered(statusClientGone)
+	}
+	return left
 }
 
 // respond sends the response.
@@ -162,8 +174,8 @@ func (l *lobby) respond(s *stay) bool {
 	response = now.UTC().AppendFormat(response, http.TimeFormat)
 	response = append(append(response, "\r\n"...), s.response...)
 	_, err := s.conn.Conn.Write(response)
-	s.sent()
-	s.response, s.sent = nil, nil
+	s.answered(http.StatusServiceUnavailable)
+	s.response, s.answered = nil, nil
 	return err == nil
 }
 
@@ -181,10 +193,7 @@ func (l *lobby) next(s *stay) bool {
 	}
 	l.mu.Unlock()
 	var b [1]byte
-	n, err := s.conn.Conn.Read(b[:])
-	if s.place != nil {
-		l.pace.held(n > 0 || errors.Is(err, os.ErrDeadlineExceeded))
-	}
+	n, _ := s.conn.Conn.Read(b[:]) // with an error, the client has left, or is silent for too long
 	s.conn.early = b[:n]
 	return n > 0
 }

@@ -19,7 +19,7 @@ const (
 	maxHold = 5 * time.Second
 	// leaving is how many clients may leave for each one that waits for a refusal: while more do,
 	// refusals are held back for a shorter time.
-	leaving = .1
+	leaving = .02
 )
 
 // pace spreads refusals over time. It is safe for concurrent use.
