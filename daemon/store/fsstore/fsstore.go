@@ -9,6 +9,7 @@
 //	.store/journal         commits whose documents may not be on disk yet, see header.go, record.go
 //	.store/journal.2       the same; commits go to one of them while the other one is emptied
 //	.store/staged          the document that replaces another one
+//	.store/replaced        files that were found in the place of documents when the layout was converted
 //	.store/closed          exists while the store is closed, except after a crash; says whether
 //	                       there are documents, or that their folder was replaced
 //

@@ -11,19 +11,38 @@ import (
 	"evalctl/daemon/store"
 )
 
-// keep renames files, or directories, that recovery finds in the place of documents. They become
-// documents with a name that says what they are, so that their owner finds them. It returns once that
-// is durable, because the documents are written to their places next.
-func (b *backend) keep(paths []string, why string) error {
+// replacedDir has what was found in the place of documents when an older layout was converted.
+const replacedDir = stateDir + "/replaced"
+
+// keeper returns where to keep what is found in the place of a document, as a name in the folder of
+// the store.
+type keeper func(path string) (name string, err error)
+
+// beside is a keeper: it makes a document of the file, so that the owner finds it.
+func (b *backend) beside(p string) (string, error) {
+	kept, err := b.keptPath(p)
+	return documentsDir + "/" + kept, err
+}
+
+// aside is the keeper for logs that do not tell a file that was changed by hand from the last version
+// of the document, which can be one that was deleted since.
+func (b *backend) aside(p string) (string, error) {
+	name := replacedDir + "/" + p
+	return name, b.home.MkdirAll(path.Dir(name), dirMode)
+}
+
+// keep renames files, or directories, that recovery finds in the place of documents. It returns once
+// that is durable, because the documents are written to their places next.
+func (b *backend) keep(paths []string, where keeper, why string) error {
 	for _, p := range paths {
-		kept, err := b.keptPath(p)
-		if err != nil {
-			return err
+		kept, err := where(p)
+		if err == nil {
+			err = b.disk.rename(documentsDir+"/"+p, kept)
 		}
-		if err := b.disk.rename(documentsDir+"/"+p, documentsDir+"/"+kept); err != nil {
+		if err != nil {
 			return &store.Error{Op: "rename", Path: p, Err: err}
 		}
-		b.logger.Warn("file that was changed by hand kept beside the document", "path", p, "kept", kept, "why", why)
+		b.logger.Warn("file found in the place of a document kept", "path", p, "file", kept, "why", why)
 	}
 	if len(paths) == 0 {
 		return nil

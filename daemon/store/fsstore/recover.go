@@ -54,7 +54,7 @@ func (b *backend) replay(logs []logContent) error {
 			}
 		}
 	}
-	if err := b.restore(history); err != nil {
+	if err := b.restore(history, b.beside); err != nil {
 		return fmt.Errorf("finish interrupted writes: %w", err)
 	}
 	// The older one first: without the newer one, it would bring back what that has replaced.
@@ -84,8 +84,8 @@ func (b *backend) report(c logContent) {
 }
 
 // restore makes the files of the documents what the history of the logs says. A file that somebody
-// else has changed is kept beside the document.
-func (b *backend) restore(history map[string][]*logged) error {
+// else has changed is kept.
+func (b *backend) restore(history map[string][]*logged, where keeper) error {
 	if len(history) == 0 {
 		return nil
 	}
@@ -105,13 +105,13 @@ func (b *backend) restore(history map[string][]*logged) error {
 			b.logRestored(last, state)
 		}
 	}
-	if err := b.keep(foreign, "it is neither in the log nor what was there before"); err != nil {
+	if err := b.keep(foreign, where, "it is neither in the log nor what was there before"); err != nil {
 		return err
 	}
 	if err := b.layOut(b.waitingFor(true), nil); err != nil {
 		return err
 	}
-	if err := b.keep(b.obstacles(), "it is in the way of a document"); err != nil {
+	if err := b.keep(b.obstacles(), where, "it is in the way of a document"); err != nil {
 		return err
 	}
 	if err := b.layOut(b.waitingFor(false), nil); err != nil {

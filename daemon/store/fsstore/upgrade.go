@@ -57,7 +57,7 @@ func (b *backend) upgrade() (err error) {
 	for _, doc := range records {
 		history[doc.path] = append(history[doc.path], doc)
 	}
-	if err := b.restore(history); err != nil {
+	if err := b.restore(history, b.aside); err != nil {
 		return fmt.Errorf("finish interrupted writes: %w", err)
 	}
 	if len(records) > 0 && records[0].log == b.spare {
