@@ -14,11 +14,28 @@ import (
 
 // Options configures a Store. Nil and the zero value mean the defaults.
 type Options struct {
-	// Logger gets an error for each call of an event sink that panics. Default: slog.Default().
+	// Logger gets an error for each call of an event sink that panics, and what a backend finds that
+	// the owner of the documents should know, such as files that it does not show. Default:
+	// slog.Default().
 	Logger *slog.Logger
 	// Now returns the time of documents and events. Default: time.Now. It MUST be safe for
 	// concurrent use.
 	Now func() time.Time
+}
+
+// Complete returns the options with the defaults in the place of what is not set. o can be nil.
+func (o *Options) Complete() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
 }
 
 // Store is safe for concurrent use. Mutations happen one at a time. When one returns, it is as
@@ -42,20 +59,12 @@ type Store struct {
 
 // New returns a store on top of b, and takes ownership of b.
 func New(b Backend, opts *Options) *Store {
-	if opts == nil {
-		opts = &Options{}
-	}
+	o := opts.Complete()
 	s := &Store{
 		gate:      &gate{backend: b},
-		now:       opts.Now,
-		hub:       &hub{logger: opts.Logger, sinks: map[uint64]func(ChangeEvent){}},
+		now:       o.Now,
+		hub:       &hub{logger: o.Logger, sinks: map[uint64]func(ChangeEvent){}},
 		writeLock: make(chan struct{}, 1),
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if s.hub.logger == nil {
-		s.hub.logger = slog.Default()
 	}
 	if r, ok := b.(remote); ok {
 		s.gate.remote, s.hub.watch = r, r.Watch
