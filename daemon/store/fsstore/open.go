@@ -26,7 +26,7 @@ func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, er
 	}
 	b := &backend{
 		home: root, lock: flock.New(filepath.Join(root.Name(), lockFile)),
-		pending: store.NewOverlay[*logged](), settling: make(chan struct{}, 1),
+		pending: store.NewOverlay[*logged](), writable: map[string]bool{}, settling: make(chan struct{}, 1),
 	}
 	b.disk = &realDisk{home: root, docs: &b.files}
 	if wrap != nil {
@@ -40,9 +40,6 @@ func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, er
 	if err := ensureDir(root, stateDir); err != nil {
 		return nil, err
 	}
-	if b.maxName, err = longestName(root); err != nil {
-		return nil, err
-	}
 	if err := b.lockStore(); err != nil {
 		return nil, err
 	}
@@ -51,6 +48,9 @@ func open(ctx context.Context, dir string, wrap func(disk) disk) (_ *backend, er
 		return nil, err
 	}
 	if err := b.openDocuments(!exists); err != nil {
+		return nil, err
+	}
+	if err := b.openNames(!exists); err != nil {
 		return nil, err
 	}
 	if err := b.repair(); err != nil {

@@ -45,7 +45,11 @@ func (b *backend) replay() error {
 		return err
 	}
 	if len(versions) > 0 {
-		if err := b.restore(versions); err != nil {
+		err := b.restore(versions)
+		if isStuck(err) {
+			return b.keepLogs()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -63,6 +67,21 @@ func (b *backend) replay() error {
 		}
 	}
 	b.pending = store.NewOverlay[*logged]()
+	return nil
+}
+
+// keepLogs leaves the logs as they are, because there are documents in them that cannot be written to
+// their files. Commits go to the newer one.
+func (b *backend) keepLogs() error {
+	if b.spare == nil || b.spare.end == 0 {
+		return nil
+	}
+	if b.active.end == 0 || b.active.first < b.spare.first {
+		b.active, b.spare = b.spare, b.active
+	}
+	if b.spare.end > 0 {
+		b.full, b.spare = b.spare, nil
+	}
 	return nil
 }
 
@@ -123,14 +142,18 @@ func (b *backend) restore(versions map[string][]*logged) error {
 // edited reports whether a file was changed by hand after the crash: it is newer than the last commit
 // of the document, and not what a crash can leave of one.
 func (b *backend) edited(last *logged, versions []*logged) (bool, error) {
-	info, err := b.files.Root.Lstat(last.path)
+	name, err := b.files.Place(last.path, true)
+	if err != nil {
+		return false, err
+	}
+	info, err := b.files.Root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || !info.ModTime().After(last.when) {
 		if err != nil && store.IsNotFound(store.NoFile(err)) {
 			err = nil
 		}
 		return false, err
 	}
-	file, err := b.files.Root.Open(last.path)
+	file, err := b.files.Root.Open(name)
 	if err != nil {
 		return false, err
 	}

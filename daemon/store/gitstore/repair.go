@@ -256,7 +256,7 @@ func (b *backend) diffWorktree() ([]change, error) {
 
 // worktreeFile returns the change that would record the current content of a file.
 func (b *backend) worktreeFile(path string) (change, error) {
-	info, err := b.Lookup(path)
+	_, info, err := b.Lookup(path)
 	if store.IsNotFound(err) || err == nil && info.IsDir() {
 		return change{path: path}, nil
 	}
