@@ -31,6 +31,10 @@ type Files struct {
 	// Names finds the files of documents. Nil: they have the names of the documents, and leftovers
 	// are documents too.
 	Names *Names
+	// Judge, if not nil, is called for each listing, and returns a function that is called for each file
+	// and special file: ok is false for one that is not a document. No reason is given for one that
+	// need not be mentioned. Calls of the function can be concurrent.
+	Judge func() func(path string) (ok bool, reason string)
 	// Log gets a line for each file that is found not to be a document. Nil: nothing is logged.
 	Log *slog.Logger
 
@@ -143,6 +147,9 @@ func (f *Files) ListLocked(dir string) ([]FileInfo, error) {
 	w := walker[FileInfo]{files: f, documents: true, pick: func(e entry) (FileInfo, bool) {
 		return describe(e.path, e.info), !e.info.IsDir()
 	}}
+	if f.Judge != nil {
+		w.judge = f.Judge()
+	}
 	found, err := w.walk(name, dir)
 	if dir != "" && err != nil && (IsNotFound(NoFile(err)) || isOfOneFile(err)) {
 		return nil, nil
@@ -205,15 +212,15 @@ func (f *Files) look(dir, segment string, folder bool) (file string, info fs.Fil
 			}
 			continue
 		}
-		if !IsNotFound(NoFile(err)) && !isNameError(err) {
+		if !IsNotFound(NoFile(err)) && !IsNameError(err) {
 			return "", nil, err
 		}
 	}
 	return "", nil, ErrNotFound
 }
 
-// isNameError reports whether the file system does not take a name.
-func isNameError(err error) bool {
+// IsNameError reports whether the file system does not take a name.
+func IsNameError(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EILSEQ)
 }
 

@@ -23,6 +23,23 @@ type Skips struct {
 	Count int
 }
 
+// Add adds one.
+func (s *Skips) Add(path, reason string) {
+	s.Count++
+	if len(s.First) < maxSkips {
+		s.First = append(s.First, Skip{quotePath(path), reason})
+	}
+}
+
+// LogSkip logs a file or folder that is not a document, unless it was logged before.
+func (f *Files) LogSkip(path, reason string) {
+	f.skipped.mu.Lock()
+	defer f.skipped.mu.Unlock()
+	if f.Log != nil {
+		f.skipped.log(Skip{quotePath(path), reason}, f.Log)
+	}
+}
+
 // maxSkips is the most of Skips.First.
 const maxSkips = 100
 
@@ -108,10 +125,14 @@ func (l *skipList) log(skip Skip, log *slog.Logger) {
 	}
 }
 
-// Note records a document whose file cannot be written for now, or, without bad, that it could be
-// written.
-func (f *Files) Note(path string, err error, bad bool) {
-	f.skipped.note(path, err, bad, "cannot be written to its file, but is kept", f.Log)
+// NoteUnread records that the file of a document cannot be read.
+func (f *Files) NoteUnread(path string, err error) {
+	f.skipped.note(path, err, true, "cannot be read", f.Log)
+}
+
+// NoteUnwritten records whether the file of a document cannot be written for now.
+func (f *Files) NoteUnwritten(path string, err error, unwritten bool) {
+	f.skipped.note(path, err, unwritten, "cannot be written to its file, but is kept", f.Log)
 }
 
 // read notes whether a document could be read.

@@ -35,8 +35,9 @@ type walker[T any] struct {
 	pick  func(entry) (T, bool)
 	// documents leaves out what is not a document, nor a directory that can have some.
 	documents bool
-	skips     skips       // what was left out
-	encoded   atomic.Bool // whether there was an encoded name
+	judge     func(path string) (ok bool, reason string) // see Files.Judge; may be nil
+	skips     skips                                      // what was left out
+	encoded   atomic.Bool                                // whether there was an encoded name
 
 	spare chan struct{} // holds a token for each goroutine that was started
 }
@@ -140,7 +141,13 @@ func (w *walker[T]) readDir(root *os.Root, at entry) ([]entry, error) {
 		}
 		e := entry{path: path + info.Name(), file: file + info.Name(), info: info}
 		if w.documents {
-			ok, reason := w.files.name(&e, path, at.part)
+			ok, reason := true, ""
+			if w.judge != nil && !info.IsDir() {
+				ok, reason = w.judge(e.path)
+			}
+			if ok {
+				ok, reason = w.files.name(&e, path, at.part)
+			}
 			if !ok {
 				if reason != "" {
 					w.skips.add(e.file, reason)

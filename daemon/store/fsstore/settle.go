@@ -202,7 +202,7 @@ func (b *backend) layOutOne(doc *logged, data []byte) (err error) {
 		err = &store.Error{Op: "write", Path: doc.path, Err: err}
 	}
 	stuck := isOfOneDocument(err)
-	b.files.Note(doc.path, err, stuck)
+	b.files.NoteUnwritten(doc.path, err, stuck)
 	if stuck {
 		err = stuckError{err}
 	}
