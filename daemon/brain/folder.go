@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,8 @@ const (
 const (
 	brainFile    = "brain.json"
 	brainVersion = 1
+	// maxRecord is the largest brainFile in bytes. Metadata of clients is in it.
+	maxRecord = 16 << 20
 	// updatedFile is a brainFile that is being written.
 	updatedFile = brainFile + ".new"
 	// lockFile is locked by the one process that uses the directory.
@@ -45,6 +48,9 @@ type brainRecord struct {
 // id, with a brain.json. Other files in these folders, such as a brain's documents,
 // belong to the caller until the brain is purged.
 type Folder struct {
+	// Logger gets what Load could not delete. Nil: nothing is logged.
+	Logger *slog.Logger
+
 	root *os.Root
 	lock *flock.Flock
 }
@@ -69,8 +75,8 @@ func OpenFolder(dir string) (*Folder, error) {
 	return &Folder{root: root, lock: lock}, nil
 }
 
-// Load implements Catalog. It deletes what a crash has left behind. Entries whose
-// name is not an id are ignored.
+// Load implements Catalog. It deletes what a crash has left behind, as far as it can: the next Load
+// tries again. Entries whose name is not an id are ignored.
 func (f *Folder) Load(context.Context) ([]Record, error) {
 	records, err := f.load()
 	if err != nil {
@@ -92,8 +98,9 @@ func (f *Folder) load() ([]Record, error) {
 	for _, name := range names {
 		switch {
 		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, deletedPrefix):
-			if err := f.root.RemoveAll(name); err != nil {
-				return nil, err
+			if err := f.root.RemoveAll(name); err != nil && f.Logger != nil {
+				f.Logger.Warn("the rest of a deleted brain cannot be removed: it is tried again at the next start",
+					"folder", filepath.Join(f.root.Name(), name), "because", err)
 			}
 		case ValidID(name):
 			records = append(records, f.read(name))
@@ -117,6 +124,13 @@ func (f *Folder) read(id string) Record {
 
 // parse returns what it could read of a record also if there is an error.
 func (f *Folder) parse(id string) (Record, error) {
+	info, err := f.root.Lstat(id + "/" + brainFile)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxRecord) {
+		err = fmt.Errorf("is not a file of at most %d bytes", maxRecord)
+	}
+	if err != nil {
+		return Record{}, err
+	}
 	data, err := f.root.ReadFile(id + "/" + brainFile)
 	if err != nil {
 		return Record{}, err

@@ -79,6 +79,16 @@ func (h Handle) openStore(ctx context.Context) (*store.Store, error) {
 	return h.entry.store, nil
 }
 
+// Skipped returns what is where the documents of the brain are, but is not a document, or cannot be
+// read.
+func (h Handle) Skipped(ctx context.Context) (store.Skips, error) {
+	st, err := h.Store(ctx)
+	if err != nil {
+		return store.Skips{}, err
+	}
+	return st.Skipped(ctx)
+}
+
 // Search runs a query on the index of the brain. It sees every write that was
 // acknowledged before the call. A failed embedder or reranker is ErrSearchModel; a
 // mode whose model is not configured is search.ErrNoEmbedder or
