@@ -78,6 +78,8 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 	case StoreFS:
 		parts = []string{"documents", ".store"}
 		open = func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			options := options
+			options.Logger = logger.With("brain", r.Brain.ID)
 			return fsstore.Open(ctx, filepath.Join(dir, r.Key()), &options)
 		}
 	case StoreGit:
@@ -85,6 +87,7 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 		open = func(ctx context.Context, r brain.Record) (*store.Store, error) {
 			dir := filepath.Join(dir, r.Key(), "repository")
 			options := gitstore.Options{Options: options, Sign: cfg.Git.Sign}
+			options.Logger = logger.With("brain", r.Brain.ID)
 			if remote != nil {
 				name := r.Brain.ID
 				if !cfg.Git.Remote.PerTenant() {
@@ -112,6 +115,7 @@ func storage(ctx context.Context, cfg Config, remote *gitremote.Remote, logger *
 	if err != nil {
 		return brain.Config{}, err
 	}
+	folder.Logger = logger
 	var catalog brain.Catalog = folder
 	if remote != nil && cfg.Git.Remote.Shared() {
 		catalog = &oneBrain{Catalog: folder}

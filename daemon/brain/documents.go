@@ -54,7 +54,7 @@ func (d documents) read(ctx context.Context, files []store.FileInfo, parts chan<
 		p := part{files: len(found), err: err}
 		for _, f := range found {
 			doc, ok := document.Document{}, false
-			if f.Exists {
+			if f.Exists && f.Err == nil { // a document that cannot be read stops no other one
 				doc, ok = document.Parse(f.Path, f.Content)
 			}
 			if ok {

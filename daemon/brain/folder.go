@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,8 @@ const (
 	// which older programs read too.
 	brainVersion = 2
 	ownVersion   = 1
+	// maxRecord is the largest brainFile in bytes. Metadata of clients is in it.
+	maxRecord = 16 << 20
 	// updatedFile is a brainFile that is being written.
 	updatedFile = brainFile + ".new"
 	// lockFile is locked by the one process that uses the directory.
@@ -52,6 +55,9 @@ type brainRecord struct {
 // the first have a suffix. Other files in these folders, such as a brain's documents,
 // belong to the caller until the brain is purged.
 type Folder struct {
+	// Logger gets what Load could not delete. Nil: nothing is logged.
+	Logger *slog.Logger
+
 	root *os.Root
 	lock *flock.Flock
 
@@ -80,8 +86,8 @@ func OpenFolder(dir string) (*Folder, error) {
 	return &Folder{root: root, lock: lock, taken: map[ownName]bool{}, folders: map[string]bool{}}, nil
 }
 
-// Load implements Catalog. It deletes what a crash has left behind. Entries whose
-// name is not an id are ignored.
+// Load implements Catalog. It deletes what a crash has left behind, as far as it can: the next Load
+// tries again. Entries whose name is not an id are ignored.
 func (f *Folder) Load(context.Context) ([]Record, error) {
 	records, err := f.load()
 	if err != nil {
@@ -103,8 +109,9 @@ func (f *Folder) load() ([]Record, error) {
 	for _, name := range names {
 		switch {
 		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, deletedPrefix):
-			if err := f.root.RemoveAll(name); err != nil {
-				return nil, err
+			if err := f.root.RemoveAll(name); err != nil && f.Logger != nil {
+				f.Logger.Warn("the rest of a deleted brain cannot be removed: it is tried again at the next start",
+					"folder", filepath.Join(f.root.Name(), name), "because", err)
 			}
 		case ValidID(name):
 			records = append(records, f.read(name))
@@ -136,6 +143,13 @@ func (f *Folder) read(folder string) Record {
 
 // parse returns what it could read of a record also if there is an error.
 func (f *Folder) parse(folder string) (Record, error) {
+	info, err := f.root.Lstat(folder + "/" + brainFile)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxRecord) {
+		err = fmt.Errorf("is not a file of at most %d bytes", maxRecord)
+	}
+	if err != nil {
+		return Record{}, err
+	}
 	data, err := f.root.ReadFile(folder + "/" + brainFile)
 	if err != nil {
 		return Record{}, err

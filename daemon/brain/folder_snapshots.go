@@ -22,6 +22,10 @@ func (f *Folder) Snapshots() Snapshots { return folderSnapshots{f} }
 type folderSnapshots struct{ folder *Folder }
 
 func (s folderSnapshots) Get(_ context.Context, id string, read func(io.ReaderAt, int64, uint64) error) error {
+	info, err := s.folder.root.Lstat(id + "/" + snapshotFile)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s of brain %s is not a file", snapshotFile, id)
+	}
 	f, err := s.folder.root.Open(id + "/" + snapshotFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w of brain %s", ErrNoSnapshot, id)
@@ -30,8 +34,7 @@ func (s folderSnapshots) Get(_ context.Context, id string, read func(io.ReaderAt
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return err
 	}
 	return read(f, info.Size(), 0)

@@ -53,6 +53,16 @@ func (h Handle) Acquire() (release func()) {
 	}
 }
 
+// Skipped returns what is where the documents of the brain are, but is not a document, or cannot be
+// read.
+func (h Handle) Skipped(ctx context.Context) (store.Skips, error) {
+	st, err := h.Store(ctx)
+	if err != nil {
+		return store.Skips{}, err
+	}
+	return st.Skipped(ctx)
+}
+
 // Search runs a query on the index of the brain. It sees every write that was acknowledged before
 // the call, unless Found.Indexing is set. It waits for the index for no longer than
 // Config.SearchWait: an *UnreadyError means that the brain has no complete index yet. A failed

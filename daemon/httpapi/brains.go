@@ -52,7 +52,20 @@ func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
-	return writeJSON(w, http.StatusOK, brainOf(r).Brain())
+	h := brainOf(r)
+	b := h.Brain()
+	if a.brains.Shared() { // no other programs put files among its documents
+		return writeJSON(w, http.StatusOK, b)
+	}
+	skipped, err := h.Skipped(r.Context())
+	if err != nil {
+		requestOf(r).err = err // for the log: the brain can be described all the same
+	}
+	for _, s := range skipped.First {
+		b.Skipped = append(b.Skipped, protocol.SkippedFile{Path: s.Path, Reason: s.Reason})
+	}
+	b.SkippedCount = skipped.Count
+	return writeJSON(w, http.StatusOK, b)
 }
 
 func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {

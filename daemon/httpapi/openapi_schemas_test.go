@@ -41,6 +41,13 @@ var components = map[reflect.Type][]rule{
 		field("name", chars(1, protocol.MaxBrainName)),
 		field("visibility", visibility),
 		field("created_at", date),
+		field("skipped", count(0, 100), doc("Files and folders where the documents are that are not documents, or cannot be read: "+
+			"the first ones, ascending by path. Only in the response to a request for one brain.")),
+		field("skipped_count", least(0), doc("How many files and folders are skipped.")),
+	},
+	reflect.TypeFor[protocol.SkippedFile](): {
+		field("path", doc("Quoted as in Go if it is not plain printable text.")),
+		field("reason", doc("Why it is skipped, as the rest of a sentence that begins with the path.")),
 	},
 	reflect.TypeFor[protocol.BrainList](): {
 		require("default_brain_id"),

@@ -81,8 +81,8 @@ func (h *holdings) readFolder(ctx context.Context, docs documentReader, folder s
 	files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return !frontmatter.IsMarkdown(f.Path) })
 	var list []holding
 	err = readEach(ctx, docs, files, func(d store.Document) error {
-		if !d.Exists {
-			return nil // deleted in the meantime
+		if !d.Exists || d.Err != nil {
+			return nil // deleted in the meantime, or it cannot be read
 		}
 		text := d.Content
 		list = append(list, holding{

@@ -189,8 +189,8 @@ func (s *Service) newJobs(ctx context.Context, h brain.Handle, b *brainJobs) ([]
 	s.jobs.mu.Unlock()
 	var found []*job
 	err = readEach(ctx, st, files, func(d store.Document) error {
-		if !d.Exists {
-			return nil // deleted in the meantime
+		if !d.Exists || d.Err != nil {
+			return nil // deleted in the meantime, or damaged
 		}
 		if j, err := s.parseJob(jobIDOf(d.Path), []byte(d.Content)); err == nil {
 			found = append(found, j)

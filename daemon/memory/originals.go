@@ -195,6 +195,9 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 		candidates := slices.Concat(slices.Collect(maps.Values(stale))...)
 		documents := slices.Clone(candidates)
 		err := readEach(ctx, b, filesAt(names...), func(d store.Document) error {
+			if d.Err != nil {
+				return d.Err
+			}
 			record := parseIngestRecord(d.Path, []byte(d.Content))
 			records = append(records, record)
 			if record.Document != "" {
@@ -214,7 +217,7 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 			moved[of[name]] = name
 		}
 		for i, name := range names {
-			if document := records[i].Document; document != "" && of[document] == name {
+			if document := records[i].Document; document != "" && (of[document] == name || of[document] == unknownRecord) {
 				o.add(document, name) // it stays
 			} else if err := o.settleOne(ctx, b, name, records[i], moved[name]); err != nil {
 				return err
@@ -224,13 +227,18 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 	})
 }
 
+// unknownRecord stands for the record of a document that cannot be read.
+const unknownRecord = "?"
+
 // recordsOf returns the path of the record of each of the documents that have one, as their front
 // matter says.
 func recordsOf(ctx context.Context, r documentReader, documents []string) (map[string]string, error) {
 	slices.Sort(documents)
 	records := map[string]string{}
 	err := readEach(ctx, r, filesAt(slices.Compact(documents)...), func(d store.Document) error {
-		if sha256, kind := ingestedFrom(d.Content); len(sha256) == 64 {
+		if d.Err != nil {
+			records[d.Path] = unknownRecord
+		} else if sha256, kind := ingestedFrom(d.Content); len(sha256) == 64 {
 			records[d.Path] = recordPath(sha256, kind)
 		}
 		return nil

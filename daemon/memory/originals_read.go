@@ -56,6 +56,9 @@ func (o *originals) readRecords(
 ) error {
 	documents := map[string]string{} // by path of the record
 	err := readEach(ctx, st, files, func(d store.Document) error {
+		if d.Err != nil {
+			return nil // whatever it says, nothing is missing for sure
+		}
 		record := parseIngestRecord(d.Path, []byte(d.Content))
 		if record.Document == "" { // damaged
 			missing[d.Path] = nil
@@ -96,10 +99,19 @@ func existing(ctx context.Context, st *store.Store, names []string) (exist map[s
 		return exist, nil
 	}
 	files, err := st.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
-	for _, name := range names {
-		exist[name] = hasPath(files, name)
+	if err != nil {
+		return nil, err
 	}
-	return exist, err
+	for _, name := range names {
+		if exist[name] = hasPath(files, name); exist[name] {
+			continue
+		}
+		// A listing leaves out folders that cannot be read.
+		if exist[name], err = st.Exists(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	return exist, nil
 }
 
 // markMissing marks records whose document is not where they say.
@@ -147,6 +159,9 @@ func findMoved(ctx context.Context, st *store.Store, missing map[string][]string
 	}
 	files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return !frontmatter.IsMarkdown(f.Path) })
 	return readEach(ctx, st, files, func(d store.Document) error {
+		if d.Err != nil {
+			return d.Err // it may be the one that is looked for
+		}
 		if !strings.Contains(d.Content, keySourceSHA256) {
 			return nil
 		}

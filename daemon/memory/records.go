@@ -190,7 +190,7 @@ func (*Service) Documents(ctx context.Context, h brain.Handle, p DocumentPage) (
 		return list, err
 	}
 	err = readEach(ctx, st, files, func(d store.Document) error {
-		if d.Exists { // not deleted in the meantime
+		if d.Exists && d.Err == nil { // not deleted in the meantime, and readable
 			list.Items = append(list.Items, storedRecord(h.Brain().ID, d))
 		}
 		return nil
@@ -205,6 +205,9 @@ func readRecord(ctx context.Context, st *store.Store, id, path string) (protocol
 	}
 	if !docs[0].Exists {
 		return protocol.DocumentRecord{}, fmt.Errorf("read %s: %w", path, store.ErrNotFound)
+	}
+	if docs[0].Err != nil {
+		return protocol.DocumentRecord{}, docs[0].Err
 	}
 	return storedRecord(id, docs[0]), nil
 }

@@ -118,6 +118,9 @@ func readBackwards(
 			if !d.Exists {
 				return store.Damaged(nil, "%s is missing: restore the file, or delete the folder of session %q", d.Path, state.ID)
 			}
+			if d.Err != nil {
+				return d.Err
+			}
 			if more, err := use(d.Path, []byte(d.Content)); err != nil || !more {
 				return err
 			}

@@ -39,6 +39,11 @@ type Brain struct {
 	Name       string    `json:"name"`
 	Visibility string    `json:"visibility"`
 	CreatedAt  time.Time `json:"created_at,omitzero"`
+	// Skipped are the first files, ascending by path, that are where the brain's documents are, but
+	// are not documents or cannot be read, and SkippedCount is how many there are. Only a request for
+	// one brain returns them.
+	Skipped      []SkippedFile `json:"skipped,omitempty"`
+	SkippedCount int           `json:"skipped_count,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"`
 }
@@ -58,6 +63,13 @@ func (b *Brain) UnmarshalJSON(data []byte) (err error) {
 	}
 	*b = Brain(next)
 	return nil
+}
+
+// SkippedFile is a file or folder that was skipped. Path is quoted as in Go if it is not plain
+// printable text, and Reason continues a sentence that begins with it.
+type SkippedFile struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 }
 
 // Visibilities of a brain; VisibilityPrivate is the default.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,17 @@ type Files struct {
 	// Reserved returns ErrInvalidPath for a name that the backend uses itself. It is checked for
 	// every segment of a path. Nil: no name is reserved.
 	Reserved func(name string) error
+	// Names finds the files of documents. Nil: they have the names of the documents, and leftovers
+	// are documents too.
+	Names *Names
+	// Judge, if not nil, is called for each listing, and returns a function that is called for each file
+	// and special file: ok is false for one that is not a document. No reason is given for one that
+	// need not be mentioned. Calls of the function can be concurrent.
+	Judge func() func(path string) (ok bool, reason string)
+	// Log gets a line for each file that is found not to be a document. Nil: nothing is logged.
+	Log *slog.Logger
+
+	skipped skipList
 }
 
 // Read implements Backend.
@@ -54,18 +66,42 @@ func (f *Files) Open(_ context.Context, path string) (content io.ReadCloser, siz
 
 // OpenLocked is Open for a caller that holds the lock.
 func (f *Files) OpenLocked(path string) (content io.ReadCloser, size int64, err error) {
-	info, err := f.Lookup(path)
+	name, info, err := f.Lookup(path)
 	if err != nil {
 		return nil, 0, err
 	}
 	if info.IsDir() {
 		return nil, 0, ErrNotFound
 	}
-	file, err := f.Root.Open(path)
+	file, err := f.Root.Open(name)
+	f.skipped.read(path, err, f.Log)
 	if err != nil {
-		return nil, 0, NoFile(err)
+		return nil, 0, unreadable(path, NoFile(err))
 	}
 	return file, info.Size(), nil
+}
+
+// unreadable is the error of a document that is there but cannot be read. Others may be readable.
+func unreadable(path string, err error) error {
+	if !isOfOneFile(err) {
+		return err
+	}
+	return Damaged(err, "the file of %s cannot be read (%v): repair it, or give the daemon access to it",
+		quotePath(path), rootCause(err))
+}
+
+// isOfOneFile reports whether an error is due to a file or folder, so that others may be without it.
+func isOfOneFile(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ELOOP) ||
+		errors.Is(err, syscall.EUCLEAN)
+}
+
+// rootCause returns the error of the system, without the names of files.
+func rootCause(err error) error {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e
+	}
+	return err
 }
 
 // Stat implements Backend. It leaves the time of a directory to the store.
@@ -77,7 +113,7 @@ func (f *Files) Stat(_ context.Context, path string) (FileInfo, error) {
 
 // StatLocked is Stat for a caller that holds the lock.
 func (f *Files) StatLocked(path string) (FileInfo, error) {
-	info, err := f.Lookup(path)
+	_, info, err := f.Lookup(path)
 	switch {
 	case err != nil:
 		return FileInfo{}, err
@@ -94,54 +130,121 @@ func (f *Files) List(_ context.Context, dir string) ([]FileInfo, error) {
 	return f.ListLocked(dir)
 }
 
-// ListLocked is List for a caller that holds the lock.
+// ListLocked is List for a caller that holds the lock. What is not a document is left out; see
+// Skipped.
 func (f *Files) ListLocked(dir string) ([]FileInfo, error) {
+	name := ""
 	if dir != "" {
-		info, err := f.Lookup(dir)
+		file, info, err := f.Lookup(dir)
 		if IsNotFound(err) || err == nil && !info.IsDir() {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
+		name = file
 	}
-	return walk(f, dir, func(path string, info fs.FileInfo) (FileInfo, bool) {
-		return describe(path, info), info.Mode().IsRegular()
-	})
+	w := walker[FileInfo]{files: f, documents: true, pick: func(e entry) (FileInfo, bool) {
+		return describe(e.path, e.info), !e.info.IsDir()
+	}}
+	if f.Judge != nil {
+		w.judge = f.Judge()
+	}
+	found, err := w.walk(name, dir)
+	if dir != "" && err != nil && (IsNotFound(NoFile(err)) || isOfOneFile(err)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.encoded.Load() {
+		slices.SortFunc(found, func(a, b FileInfo) int { return strings.Compare(a.Path, b.Path) })
+	}
+	if dir == "" {
+		f.skipped.replace(&w.skips, f.Log)
+	}
+	return found, nil
 }
 
 func describe(path string, info fs.FileInfo) FileInfo {
 	return FileInfo{Path: path, Size: info.Size(), ModTime: info.ModTime().UTC()}
 }
 
-// Lookup describes the regular file or directory at a path. Anything else, such as a link, is
-// ErrInvalidPath, also as a parent of path: a link could lead to the backend's own files.
-func (f *Files) Lookup(path string) (fs.FileInfo, error) {
+// Lookup finds the regular file or directory of a path, and describes it. Anything else, such as a
+// link, is ErrInvalidPath, also as a parent of path: a link could lead to the backend's own files.
+func (f *Files) Lookup(path string) (file string, info fs.FileInfo, err error) {
 	for segment := range strings.SplitSeq(path, "/") {
 		if err := f.checkName(segment); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
-	for dir := FileDir(path); dir != "."; dir = FileDir(dir) {
-		info, err := f.Root.Lstat(dir)
-		if err != nil {
-			return nil, NoFile(err)
+	for rest := path; ; {
+		segment, below, deeper := strings.Cut(rest, "/")
+		if file, info, err = f.look(file, segment, deeper); err != nil {
+			return "", nil, err
 		}
-		if info.Mode().IsRegular() {
-			return nil, ErrNotFound
+		switch regular := info.Mode().IsRegular(); {
+		case !regular && !info.IsDir() && deeper:
+			return "", nil, fmt.Errorf("%w: %s is not a directory", ErrInvalidPath, quotePath(path[:len(path)-len(below)-1]))
+		case !regular && !info.IsDir():
+			return "", nil, fmt.Errorf("%w: is a link or special file, not a document", ErrInvalidPath)
+		case !deeper:
+			return file, info, nil
+		case regular:
+			return "", nil, ErrNotFound
 		}
-		if !info.IsDir() {
-			return nil, fmt.Errorf("%w: %s is not a directory", ErrInvalidPath, dir)
+		file, rest = file+"/", below
+	}
+}
+
+// look finds the file of a segment in a directory, which is "" or ends with a slash.
+func (f *Files) look(dir, segment string, folder bool) (file string, info fs.FileInfo, err error) {
+	if f.Names == nil {
+		info, err = f.Root.Lstat(dir + segment)
+		return dir + segment, info, NoFile(err)
+	}
+	for _, name := range f.Names.forms(segment, folder) {
+		info, err = f.Names.Lstat(dir + name)
+		if err == nil {
+			is, err := f.Names.has(dir, name)
+			if is || err != nil {
+				return dir + name, info, err
+			}
+			continue
+		}
+		if !IsNotFound(NoFile(err)) && !IsNameError(err) {
+			return "", nil, err
 		}
 	}
-	info, err := f.Root.Lstat(path)
-	if err != nil {
-		return nil, NoFile(err)
+	return "", nil, ErrNotFound
+}
+
+// IsNameError reports whether the file system does not take a name.
+func IsNameError(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EILSEQ)
+}
+
+// Place returns the file that a document has, or the one that it gets. plain permits names that are
+// not encoded.
+func (f *Files) Place(path string, plain bool) (file string, err error) {
+	exists := true
+	for rest := path; ; {
+		segment, below, deeper := strings.Cut(rest, "/")
+		name := ""
+		if exists {
+			name, _, err = f.look(file, segment, deeper)
+			if exists = err == nil; err != nil && !IsNotFound(err) {
+				return "", err
+			}
+		}
+		if !exists {
+			name = file + f.Names.choose(file, segment, deeper, plain)
+		}
+		if !deeper {
+			return name, nil
+		}
+		file, rest = name+"/", below
 	}
-	if !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, fmt.Errorf("%w: is a link or special file, not a document", ErrInvalidPath)
-	}
-	return info, nil
 }
 
 func (f *Files) checkName(name string) error {
@@ -155,7 +258,11 @@ func (f *Files) checkName(name string) error {
 // does not remove, at most ".". It never removes a file, and needs no file descriptors.
 func (f *Files) Prune(dir string) string {
 	for ; dir != "."; dir = FileDir(dir) {
-		if err := syscall.Rmdir(filepath.Join(f.Root.Name(), dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := syscall.Rmdir(filepath.Join(f.Root.Name(), dir))
+		if errors.Is(err, syscall.ENAMETOOLONG) { // of all names together
+			err = f.Root.Remove(dir)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
@@ -164,7 +271,8 @@ func (f *Files) Prune(dir string) string {
 
 // PruneTree removes all empty directories, which a crash can leave behind.
 func (f *Files) PruneTree() error {
-	dirs, err := walk(f, "", func(path string, info fs.FileInfo) (string, bool) { return path, info.IsDir() })
+	w := walker[string]{files: f, documents: true, pick: func(e entry) (string, bool) { return e.file, e.info.IsDir() }}
+	dirs, err := w.walk("", "")
 	// Children first; they come after their parents in a walk.
 	for _, dir := range slices.Backward(dirs) {
 		_ = f.Root.Remove(dir) // fails unless the directory is empty

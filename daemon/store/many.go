@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,9 @@ type Document struct {
 	FileInfo
 	Content string // may be the copy that the store itself has in memory
 	Exists  bool   // if not, the document has only a Path
+	// Err is why the content of a document that exists cannot be read, although those of others can:
+	// ErrDamaged or ErrInvalidPath.
+	Err error
 }
 
 // The most that ReadMany returns, unless a single document is larger.
@@ -178,6 +183,9 @@ func readOne(ctx context.Context, b Backend, f FileInfo) (doc Document, err erro
 	data, err := b.Read(ctx, f.Path)
 	if IsNotFound(err) {
 		return doc, nil
+	}
+	if errors.Is(err, ErrDamaged) || IsInvalidPath(err) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return Document{FileInfo: f, Exists: true, Err: wrap("read", f.Path, err)}, nil
 	}
 	// Not copied: the data are the caller's of Read, and nothing changes them.
 	return Document{FileInfo: f, Content: unsafe.String(unsafe.SliceData(data), len(data)), Exists: true}, err

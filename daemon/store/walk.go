@@ -1,63 +1,75 @@
 package store
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"unicode/utf8"
 )
 
-// Walk calls visit for every file below dir in ascending order of paths, links and special files
-// included, but skips reserved names. The root is "". Links are not followed. All files are found
-// and described before the first call.
-func (f *Files) Walk(dir string, visit func(path string, info fs.FileInfo) error) error {
-	found, err := walk(f, dir, func(path string, info fs.FileInfo) (entry, bool) {
-		return entry{path: path, info: info}, !info.IsDir()
-	})
+// Walk calls visit for every file below dir in ascending order of their names, links and special
+// files included, but skips reserved names. The root is "". Links are not followed, and directories
+// that cannot be read are taken for empty. All files are found and described before the first call.
+func (f *Files) Walk(dir string, visit func(file string, info fs.FileInfo) error) error {
+	w := walker[entry]{files: f, pick: func(e entry) (entry, bool) { return e, !e.info.IsDir() }}
+	found, err := w.walk(dir, dir)
 	for _, e := range found {
 		if err == nil {
-			err = visit(e.path, e.info)
+			err = visit(e.file, e.info)
 		}
 	}
 	return err
 }
 
-// walk calls pick for every file and directory below dir, except reserved names, and returns the
-// values that it picks: in ascending order of paths, a directory before its contents. Calls of
-// pick can be concurrent.
-func walk[T any](f *Files, dir string, pick func(path string, info fs.FileInfo) (T, bool)) ([]T, error) {
-	if dir != "" {
-		dir += "/"
-	}
-	w := walker[T]{files: f, pick: pick, spare: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
-	return w.subtree(f.Root, cmp.Or(strings.TrimSuffix(dir, "/"), "."), dir)
-}
-
+// walker calls pick for every file and directory below one, except reserved names, and returns the
+// values that it picks: in ascending order of paths, if no name is encoded, and a directory before
+// its contents. Calls of pick can be concurrent.
 type walker[T any] struct {
 	files *Files
-	pick  func(path string, info fs.FileInfo) (T, bool)
+	pick  func(entry) (T, bool)
+	// documents leaves out what is not a document, nor a directory that can have some.
+	documents bool
+	judge     func(path string) (ok bool, reason string) // see Files.Judge; may be nil
+	skips     skips                                      // what was left out
+	encoded   atomic.Bool                                // whether there was an encoded name
+
 	spare chan struct{} // holds a token for each goroutine that was started
 }
 
 // entry is a file or a directory in a directory.
 type entry struct {
-	path string // ends with a slash for a directory, so that it sorts like its contents
+	path string // of the document
+	file string // relative to the root
+	sort string // path, with a slash at the end for a directory, so that it sorts like its contents
+	part string // of the encoded name that the directory is a part of, or ""
 	info fs.FileInfo
 }
 
-// subtree is walk for a dir that is empty or ends with a slash. It is called name in parent: opening it
-// from there takes as long at any depth.
-func (w *walker[T]) subtree(parent *os.Root, name, dir string) ([]T, error) {
+// walk walks the directory file, which has the documents below the path dir.
+func (w *walker[T]) walk(file, dir string) ([]T, error) {
+	w.spare = make(chan struct{}, runtime.GOMAXPROCS(0)-1)
+	name := file
+	if name == "" {
+		name = "."
+	}
+	return w.subtree(w.files.Root, name, entry{path: dir, file: file})
+}
+
+// subtree walks the directory at, which is called name in parent: opening it from there takes as long
+// at any depth.
+func (w *walker[T]) subtree(parent *os.Root, name string, at entry) ([]T, error) {
 	root, err := parent.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	entries, err := w.files.readDir(root, dir)
+	entries, err := w.readDir(root, at)
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +83,11 @@ func (w *walker[T]) subtree(parent *os.Root, name, dir string) ([]T, error) {
 		select {
 		case w.spare <- struct{}{}:
 			wg.Go(func() {
-				subtrees[i], errs[i] = w.subtree(root, e.info.Name(), e.path)
+				subtrees[i], errs[i] = w.subtree(root, e.info.Name(), e)
 				<-w.spare
 			})
 		default:
-			subtrees[i], errs[i] = w.subtree(root, e.info.Name(), e.path)
+			subtrees[i], errs[i] = w.subtree(root, e.info.Name(), e)
 		}
 	}
 	wg.Wait()
@@ -85,10 +97,16 @@ func (w *walker[T]) subtree(parent *os.Root, name, dir string) ([]T, error) {
 	}
 	found := make([]T, 0, size)
 	for i, e := range entries {
-		if errs[i] != nil {
-			return nil, errs[i]
+		switch err := errs[i]; {
+		case err == nil:
+		case errors.Is(err, fs.ErrNotExist):
+			continue // removed in the meantime
+		case isOfOneFile(err):
+			w.skips.add(e.file, fmt.Sprintf("is a folder that cannot be read (%v)", rootCause(err)))
+		default:
+			return nil, err
 		}
-		if picked, ok := w.pick(strings.TrimSuffix(e.path, "/"), e.info); ok {
+		if picked, ok := w.pick(e); ok {
 			found = append(found, picked)
 		}
 		found = append(found, subtrees[i]...)
@@ -98,7 +116,7 @@ func (w *walker[T]) subtree(parent *os.Root, name, dir string) ([]T, error) {
 
 // readDir returns the entries of a directory, which is open as root, in ascending order of paths,
 // without reserved names.
-func (f *Files) readDir(root *os.Root, dir string) ([]entry, error) {
+func (w *walker[T]) readDir(root *os.Root, at entry) ([]entry, error) {
 	// Readdir on a file from a Root describes entries through its descriptor, so it cannot be led
 	// out of the Root by a path that changes in the meantime.
 	opened, err := root.Open(".")
@@ -109,17 +127,105 @@ func (f *Files) readDir(root *os.Root, dir string) ([]entry, error) {
 	if err = errors.Join(err, opened.Close()); err != nil {
 		return nil, err
 	}
+	path, file := at.path, at.file
+	if path != "" && at.part == "" {
+		path += "/"
+	}
+	if file != "" {
+		file += "/"
+	}
 	entries := make([]entry, 0, len(infos))
 	for _, info := range infos {
-		if f.checkName(info.Name()) != nil {
+		if w.files.checkName(info.Name()) != nil {
 			continue
 		}
-		path := dir + info.Name()
-		if info.IsDir() {
-			path += "/"
+		e := entry{path: path + info.Name(), file: file + info.Name(), info: info}
+		if w.documents {
+			ok, reason := true, ""
+			if w.judge != nil && !info.IsDir() {
+				ok, reason = w.judge(e.path)
+			}
+			if ok {
+				ok, reason = w.files.name(&e, path, at.part)
+			}
+			if !ok {
+				if reason != "" {
+					w.skips.add(e.file, reason)
+				}
+				continue
+			}
+			if e.part != "" || e.path != path+info.Name() {
+				w.encoded.Store(true)
+			}
 		}
-		entries = append(entries, entry{path, info})
+		if e.sort = e.path; info.IsDir() {
+			e.sort += "/"
+		}
+		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.sort, b.sort) })
+	if w.encoded.Load() {
+		entries = w.withoutSecond(entries)
+	}
 	return entries, nil
+}
+
+// name sets the path of an entry, or its part. path is that of the directory, with a slash, and part
+// the part of an encoded name that the directory is. ok is false for what is not a document, nor a
+// directory that can have some; no reason is given for the package's own files.
+func (f *Files) name(e *entry, path, part string) (ok bool, reason string) {
+	segment, folder := e.info.Name(), e.info.IsDir()
+	if !folder && !e.info.Mode().IsRegular() {
+		return false, "is a link or special file"
+	}
+	if f.Names != nil {
+		switch encoded := part + segment; {
+		case folder && strings.HasPrefix(segment, partMark):
+			e.path, e.part = path, encoded+"/"
+			return true, ""
+		case isMarked(segment):
+			if encoded == probeName {
+				return false, ""
+			}
+			if segment, ok = decodeName(encoded); !ok {
+				return false, "its name begins like an encoded one, but is none"
+			}
+		case part != "":
+			return false, "is in a folder of encoded names, but its name is not encoded"
+		case isLeftover(segment, folder):
+			return false, "its name is one that other programs leave behind"
+		}
+		e.path = path + segment
+	}
+	// The directory has a valid path, so most names need no more than this.
+	if len(e.path) <= MaxPathChars && len(segment) <= MaxSegmentBytes && utf8.ValidString(segment) &&
+		!strings.ContainsAny(segment, "\\\x00/") && segment != "." && segment != ".." && strings.Count(path, "/") < MaxFolders {
+		return true, ""
+	}
+	whole := e.path
+	if folder {
+		whole += "/x"
+	}
+	if err := ValidPath(whole); err != nil {
+		return false, "it cannot be a path of documents: " + strings.TrimPrefix(err.Error(), ErrInvalidPath.Error()+": ")
+	}
+	return true, ""
+}
+
+// withoutSecond returns entries, which are sorted by path, without those that are second files of a
+// path: they have encoded names.
+func (w *walker[T]) withoutSecond(entries []entry) []entry {
+	plain := map[string]bool{}
+	for _, e := range entries {
+		if !isMarked(e.info.Name()) {
+			plain[e.path] = true
+		}
+	}
+	return slices.DeleteFunc(entries, func(e entry) bool {
+		second := e.part == "" && isMarked(e.info.Name()) && plain[e.path]
+		if second {
+			w.skips.add(e.file, "is a second file of "+quotePath(e.path))
+		}
+		return second
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -36,7 +35,7 @@ func (b *backend) Commit(_ context.Context, c store.Commit) error {
 	writes := false
 	for _, op := range c.Ops {
 		writes = writes || op.Kind != store.OpDelete
-		if err := b.checkNames(op.Path); err != nil {
+		if err := b.checkWritable(op.Path); err != nil {
 			return err
 		}
 	}
@@ -107,7 +106,7 @@ func (b *backend) checkLinked() error {
 func (b *backend) admit(writes bool) error {
 	b.mu.Lock()
 	// On a full disk the log takes writes as long as there is room for them.
-	failed := b.failed != nil && !errors.Is(b.failed, syscall.ENOSPC)
+	failed := b.failed != nil && !errors.Is(b.failed, syscall.ENOSPC) && !isStuck(b.failed)
 	needed := b.broken == nil && (failed && writes || b.active.end >= maxLog)
 	b.mu.Unlock()
 	if !needed {
@@ -150,14 +149,4 @@ func (b *backend) workIn(wait time.Duration) {
 	default:
 		b.timer.Reset(wait)
 	}
-}
-
-// checkNames rejects a path that no file can have, before it is in the log.
-func (b *backend) checkNames(path string) error {
-	for name := range strings.SplitSeq(path, "/") {
-		if len(name) > b.maxName {
-			return fmt.Errorf("%w: a name in it has %d bytes, the file system allows %d", store.ErrInvalidPath, len(name), b.maxName)
-		}
-	}
-	return nil
 }

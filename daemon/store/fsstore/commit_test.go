@@ -59,21 +59,6 @@ func commit(t *testing.T, b *backend, ops ...store.Op) {
 	}
 }
 
-// TestLongNames: a name that no file can have is rejected before it is in the log.
-func TestLongNames(t *testing.T) {
-	b := openBackend(t, t.TempDir())
-	long := writeOp("d/"+strings.Repeat("x", b.maxName+1), "1")
-	if err := b.Commit(t.Context(), store.Commit{Ops: []store.Op{writeOp("a", "1"), long}}); !store.IsInvalidPath(err) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := b.Stat(t.Context(), long.Path); !store.IsInvalidPath(err) {
-		t.Errorf("stat: %v", err)
-	}
-	if _, err := b.Read(t.Context(), "a"); !store.IsNotFound(err) || !b.active.empty() {
-		t.Errorf("read: %v; the log has %d bytes", err, b.active.end)
-	}
-}
-
 // TestLayout: documents and deletions are in their files once the log is empty, and reads have the
 // same answers before and after.
 func TestLayout(t *testing.T) {
@@ -132,7 +117,7 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := tree(t, filepath.Join(dir, stateDir))
-	want := []string{"./", "closed", "journal", "journal.2", "lock", "schema"}
+	want := []string{"./", "closed", "journal", "journal.2", "lock", "names", "schema"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(state))); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}

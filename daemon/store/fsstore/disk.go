@@ -13,7 +13,7 @@ import (
 
 // disk makes all changes to the files of a store, except to schemaFile and closedFile. Names are
 // relative to the folder of the store. A test exchanges it to record them. Its methods are not
-// called concurrently, except openLog, sync and those of logs.
+// called concurrently, except openLog, lstat, sync and those of logs.
 type disk interface {
 	// openLog opens a log, and creates it durably if it does not exist.
 	openLog(name string) (logFile, error)
@@ -22,6 +22,8 @@ type disk interface {
 	create(name string, data []byte, when time.Time) error
 	rename(from, to string) error
 	remove(name string) error
+	// lstat describes a file.
+	lstat(name string) (fs.FileInfo, error)
 	// prune removes a directory below documentsDir and its parents as long as they are empty.
 	prune(dir string)
 	// sync makes all changes durable.
@@ -116,6 +118,13 @@ func (d *realDisk) release() {
 func (d *realDisk) rename(from, to string) error { return d.home.Rename(from, to) }
 
 func (d *realDisk) remove(name string) error { return d.home.Remove(name) }
+
+func (d *realDisk) lstat(name string) (fs.FileInfo, error) {
+	if below, ok := strings.CutPrefix(name, documentsDir+"/"); ok {
+		return d.docs.Root.Lstat(below)
+	}
+	return d.home.Lstat(name)
+}
 
 func (d *realDisk) prune(dir string) {
 	d.release() // it may be the one that is removed

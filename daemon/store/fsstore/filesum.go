@@ -89,11 +89,11 @@ func (b *backend) sumBefore(path string) fileSum {
 }
 
 func (b *backend) sumFile(path string) fileSum {
-	info, err := b.files.Root.Lstat(path)
+	name, info, err := b.files.Lookup(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return fileSum{}
 	}
-	file, err := b.files.Root.Open(path)
+	file, err := b.files.Root.Open(name)
 	if err != nil {
 		return fileSum{}
 	}

@@ -5,6 +5,7 @@
 //
 //	documents/notes/a.md   the document notes/a.md
 //	.store/schema          version of this layout
+//	.store/names           which names the file system takes, see names.go
 //	.store/lock            locked by the process that has the store open
 //	.store/journal         commits whose documents may not be on disk yet, see header.go, record.go
 //	.store/journal.2       the same; commits go to one of them while the other one is emptied
@@ -77,6 +78,7 @@ func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, e
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
+	b.files.Log = opts.Complete().Logger
 	return store.New(b, opts), nil
 }
 
@@ -89,8 +91,7 @@ type backend struct {
 	disk  disk
 	lock  *flock.Flock
 	// folder is that of the documents when it was opened.
-	folder  os.FileInfo
-	maxName int // the longest name of a file in bytes
+	folder os.FileInfo
 
 	// pending has the documents of the logs. The lock of files guards it.
 	pending store.Overlay[*logged]
@@ -99,6 +100,8 @@ type backend struct {
 	// to their files. The order of locks is settling, mu, laying, that of files.
 	settling chan struct{}
 	laying   sync.Mutex
+	// writable has the folders that the daemon may write to. Only Commit uses it.
+	writable map[string]bool
 
 	mu sync.Mutex // guards the fields below, and is held while a commit is made durable
 	// active gets the commits. spare is empty and gets them next, and full is being emptied; one of
@@ -130,7 +133,13 @@ func (b *backend) LocalPath(path string) string {
 	if waits {
 		_ = b.settle()
 	}
-	return filepath.Join(b.home.Name(), documentsDir, filepath.FromSlash(path))
+	b.files.RLock()
+	defer b.files.RUnlock()
+	file, err := b.files.Place(path, true)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(b.home.Name(), documentsDir, filepath.FromSlash(file))
 }
 
 // Broken implements an optional method of store.Backend.

@@ -2,6 +2,7 @@ package fsstore
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ type keeper func(path string) (name string, err error)
 // beside is a keeper: it makes a document of the file, so that the owner finds it.
 func (b *backend) beside(p string) (string, error) {
 	kept, err := b.keptPath(p)
+	if err == nil {
+		kept, err = b.files.Place(kept, true)
+	}
 	return documentsDir + "/" + kept, err
 }
 
@@ -31,20 +35,24 @@ func (b *backend) aside(p string) (string, error) {
 	return name, b.home.MkdirAll(path.Dir(name), dirMode)
 }
 
+// foundFile is a file or directory in the place of a document, or of a directory of one.
+type foundFile struct{ path, file string }
+
 // keep renames files, or directories, that recovery finds in the place of documents. It returns once
 // that is durable, because the documents are written to their places next.
-func (b *backend) keep(paths []string, where keeper, why string) error {
-	for _, p := range paths {
-		kept, err := where(p)
+func (b *backend) keep(found []foundFile, where keeper, why string) error {
+	for _, f := range found {
+		kept, err := where(f.path)
 		if err == nil {
-			err = b.disk.rename(documentsDir+"/"+p, kept)
+			err = b.disk.rename(documentsDir+"/"+f.file, kept)
 		}
 		if err != nil {
-			return &store.Error{Op: "rename", Path: p, Err: err}
+			return &store.Error{Op: "rename", Path: f.path, Err: err}
 		}
-		b.logger.Warn("file found in the place of a document kept", "path", p, "file", kept, "why", why)
+		b.files.Names.Removed(f.file)
+		b.logger.Warn("file found in the place of a document kept", "path", f.path, "file", kept, "why", why)
 	}
-	if len(paths) == 0 {
+	if len(found) == 0 {
 		return nil
 	}
 	return b.disk.sync()
@@ -66,8 +74,8 @@ func (b *backend) keptPath(p string) (string, error) {
 			end = fmt.Sprintf("%s, %d)%s", mark, n, ext)
 		}
 		kept := b.fit(dir, stem, end)
-		_, err := b.files.Root.Lstat(kept)
-		if err != nil && !store.IsNotFound(store.NoFile(err)) {
+		_, _, err := b.files.Lookup(kept)
+		if err != nil && !store.IsNotFound(err) {
 			return "", err
 		}
 		if _, waits := b.pending.Docs[kept]; err != nil && !waits {
@@ -82,7 +90,7 @@ func (b *backend) fit(dir, stem, end string) string {
 	name := stem
 	for {
 		kept := dir + name + end
-		if store.ValidPath(kept) == nil && b.checkNames(kept) == nil {
+		if store.ValidPath(kept) == nil {
 			return kept
 		}
 		if name == "" {
@@ -97,31 +105,43 @@ func (b *backend) fit(dir, stem, end string) string {
 // obstacle returns the file in the place of a directory of a document, "" if there is none. A link is
 // one: it can lead out of the folder.
 func (b *backend) obstacle(p string) string {
-	found := ""
-	for dir := store.FileDir(p); dir != "."; dir = store.FileDir(dir) {
-		if info, err := b.files.Root.Lstat(dir); err == nil && !info.IsDir() {
-			found = dir
+	for dir := p; ; {
+		if dir = store.FileDir(dir); dir == "." {
+			return ""
+		}
+		file, err := b.files.Place(dir, true)
+		if err != nil {
+			continue // another one is above it
+		}
+		if info, err := b.files.Root.Lstat(file); err == nil && !info.IsDir() {
+			return file
 		}
 	}
-	return found
 }
 
 // obstacles returns what is in the way of pending writes: files in the place of their directories,
 // and directories in their own place that are not empty.
-func (b *backend) obstacles() []string {
-	var found []string
+func (b *backend) obstacles() []foundFile {
+	found := map[string]bool{}
 	for _, doc := range b.waitingFor(false) {
 		if file := b.obstacle(doc.path); file != "" {
-			found = append(found, file)
+			found[file] = true
 			continue
 		}
-		if info, err := b.files.Root.Lstat(doc.path); err == nil && info.IsDir() {
-			b.disk.prune(doc.path)
-			if _, err := b.files.Root.Lstat(doc.path); err == nil {
-				found = append(found, doc.path)
+		file, err := b.files.Place(doc.path, true)
+		if err != nil {
+			continue // writing it shows why
+		}
+		if info, err := b.files.Root.Lstat(file); err == nil && info.IsDir() {
+			b.disk.prune(file)
+			if _, err := b.files.Root.Lstat(file); err == nil {
+				found[file] = true
 			}
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found)
+	var out []foundFile
+	for _, file := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, foundFile{file, file})
+	}
+	return out
 }

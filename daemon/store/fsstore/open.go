@@ -29,7 +29,7 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 	b := &backend{
 		logger: o.Logger.With("store", root.Name()), now: o.Now,
 		home: root, lock: flock.New(filepath.Join(root.Name(), lockFile)),
-		pending: store.NewOverlay[*logged](), settling: make(chan struct{}, 1),
+		pending: store.NewOverlay[*logged](), writable: map[string]bool{}, settling: make(chan struct{}, 1),
 	}
 	b.disk = &realDisk{home: root, docs: &b.files}
 	if wrap != nil {
@@ -43,9 +43,6 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 	if err := ensureDir(root, stateDir); err != nil {
 		return nil, err
 	}
-	if b.maxName, err = longestName(root); err != nil {
-		return nil, err
-	}
 	if err := b.lockStore(); err != nil {
 		return nil, err
 	}
@@ -55,6 +52,9 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 	}
 	closed, err := b.openDocuments(version == 0)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.openNames(version == 0); err != nil {
 		return nil, err
 	}
 	if err := b.repair(version, closed); err != nil {

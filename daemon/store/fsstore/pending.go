@@ -70,16 +70,15 @@ func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, s
 	return b.files.OpenLocked(path)
 }
 
-// Stat implements store.Backend. It leaves the time of a directory to the store. Every mutation is
-// planned with it, so a path that no file can have is rejected before it is in a commit with others.
+// Stat implements store.Backend. It leaves the time of a directory to the store.
 func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {
-	if err := b.checkNames(path); err != nil {
-		return store.FileInfo{}, err
-	}
 	b.files.RLock()
 	defer b.files.RUnlock()
 	return b.pending.Stat(path, b.files.StatLocked, b.files.ListLocked)
 }
+
+// Skipped implements an optional method of store.Backend.
+func (b *backend) Skipped(ctx context.Context) (store.Skips, error) { return b.files.Skipped(ctx) }
 
 // List implements store.Backend.
 func (b *backend) List(_ context.Context, dir string) ([]store.FileInfo, error) {

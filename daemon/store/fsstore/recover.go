@@ -1,6 +1,7 @@
 package fsstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,11 @@ func (b *backend) replay(logs []logContent) error {
 			}
 		}
 	}
-	if err := b.restore(history, b.beside); err != nil {
+	switch err := b.restore(history, b.beside); {
+	case isStuck(err):
+		b.keepLogs(logs[0], logs[1])
+		return nil
+	case err != nil:
 		return fmt.Errorf("finish interrupted writes: %w", err)
 	}
 	// The older one first: without the newer one, it would bring back what that has replaced.
@@ -72,6 +77,15 @@ func (b *backend) replay(logs []logContent) error {
 	return nil
 }
 
+// keepLogs leaves the logs as they are, because there are documents in them that cannot be written to
+// their files. Commits go to the newer one.
+func (b *backend) keepLogs(older, newer logContent) {
+	b.active, b.spare = newer.log, older.log
+	if len(older.records) > 0 {
+		b.full, b.spare = older.log, nil
+	}
+}
+
 // report logs what is not used of a log.
 func (b *backend) report(c logContent) {
 	if c.torn {
@@ -84,21 +98,25 @@ func (b *backend) report(c logContent) {
 }
 
 // restore makes the files of the documents what the history of the logs says. A file that somebody
-// else has changed is kept.
+// else has changed is kept. After a stuckError all other documents are in their files.
 func (b *backend) restore(history map[string][]*logged, where keeper) error {
 	if len(history) == 0 {
 		return nil
 	}
-	var foreign []string
+	var foreign []foundFile
 	for _, path := range slices.Sorted(maps.Keys(history)) {
 		versions := history[path]
 		last := versions[len(versions)-1]
-		state, err := b.compare(last, versions)
+		file, err := b.files.Place(path, true)
+		if err != nil && b.obstacle(path) == "" {
+			return err
+		}
+		state, err := b.compare(file, last, versions)
 		if err != nil {
 			return err
 		}
 		if state == foreignFile {
-			foreign = append(foreign, path)
+			foreign = append(foreign, foundFile{path, file})
 		}
 		if state != currentFile {
 			b.pending.Put(path, last)
@@ -108,16 +126,19 @@ func (b *backend) restore(history map[string][]*logged, where keeper) error {
 	if err := b.keep(foreign, where, "it is neither in the log nor what was there before"); err != nil {
 		return err
 	}
-	if err := b.layOut(b.waitingFor(true), nil); err != nil {
-		return err
+	stuck := b.layOut(b.waitingFor(true), nil)
+	if stuck != nil && !isStuck(stuck) {
+		return stuck
 	}
 	if err := b.keep(b.obstacles(), where, "it is in the way of a document"); err != nil {
 		return err
 	}
-	if err := b.layOut(b.waitingFor(false), nil); err != nil {
+	if err := b.layOut(b.waitingFor(false), nil); isStuck(err) {
+		stuck = err
+	} else if err != nil {
 		return err
 	}
-	return b.disk.sync()
+	return cmp.Or(b.disk.sync(), stuck)
 }
 
 // waitingFor returns what is pending: deletions or writes.
@@ -147,8 +168,8 @@ func (b *backend) logRestored(doc *logged, state fileCondition) {
 
 // compare compares the file of a document with all that the logs have of it. last is the last of the
 // versions. No times decide, because clocks can be set, and files be restored.
-func (b *backend) compare(last *logged, versions []*logged) (fileCondition, error) {
-	info, err := b.files.Root.Lstat(last.path)
+func (b *backend) compare(file string, last *logged, versions []*logged) (fileCondition, error) {
+	info, err := b.files.Root.Lstat(cmp.Or(file, last.path))
 	switch {
 	case err != nil && !store.IsNotFound(store.NoFile(err)) && b.obstacle(last.path) == "":
 		return "", err
@@ -160,7 +181,7 @@ func (b *backend) compare(last *logged, versions []*logged) (fileCondition, erro
 	case !info.Mode().IsRegular():
 		return foreignFile, nil
 	}
-	found, sum, err := b.readFile(last.path, largest(versions))
+	found, sum, err := b.readFile(file, largest(versions))
 	if errors.Is(err, fs.ErrPermission) {
 		return foreignFile, nil
 	}
@@ -205,8 +226,8 @@ func largest(versions []*logged) (size int64) {
 }
 
 // readFile returns the content of a file, unless it is larger than limit, and its sum.
-func (b *backend) readFile(path string, limit int64) (found []byte, sum fileSum, err error) {
-	file, err := b.files.Root.Open(path)
+func (b *backend) readFile(name string, limit int64) (found []byte, sum fileSum, err error) {
+	file, err := b.files.Root.Open(name)
 	if err != nil {
 		return nil, sum, err
 	}

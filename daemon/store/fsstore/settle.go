@@ -32,7 +32,7 @@ func (b *backend) work() {
 	b.laying.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.failed = err; err != nil {
+	if b.failed = err; err != nil && !isStuck(err) {
 		b.workIn(retryAfter)
 	} else {
 		b.schedule()
@@ -63,7 +63,7 @@ func (b *backend) settleAll() error {
 		b.mu.Lock()
 		b.failed = err
 		switch {
-		case err != nil:
+		case err != nil && !isStuck(err):
 			b.workIn(retryAfter)
 		case full != nil:
 			b.spare, b.full = full, nil
@@ -103,19 +103,24 @@ func (b *backend) prepareSpare() error {
 	return nil
 }
 
-// settleLog makes the documents of a log durable in their files, and empties it. Those of the other
+// settleLog makes the documents of a log durable in their files, and empties it, also if it returns a
+// stuckError. Those of the other
 // log are written too, because a deletion among them may make the room that is needed.
 func (b *backend) settleLog(l *log) error {
 	b.laying.Lock()
 	err := b.layOut(b.waiting(), nil)
 	b.laying.Unlock()
+	var stuck error
+	if isStuck(err) {
+		stuck, err = err, b.carry(l)
+	}
 	if err == nil {
 		err = b.disk.sync()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = l.clear()
 	}
-	return l.clear()
+	return cmp.Or(err, stuck)
 }
 
 // waiting returns what is pending.
@@ -140,7 +145,8 @@ func sortDocs(docs []*logged) {
 }
 
 // layOut writes documents to their files. It can be repeated after an error or a crash. The contents
-// are read from the logs, unless ops has the operations with them. It requires laying.
+// are read from the logs, unless ops has the operations with them. After an error that is due to one
+// document it goes on with the others, and returns a stuckError. It requires laying.
 func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
 	defer b.disk.release()
 	contents := make(map[string][]byte, len(ops))
@@ -148,28 +154,28 @@ func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
 		contents[op.Path] = op.Data
 	}
 	sortDocs(docs)
-	done := 0
+	var done []*logged
+	var stuck error
 	for _, doc := range docs {
-		if doc.deleted {
-			err = b.removeFile(doc.path)
-		} else {
-			data, ok := contents[doc.path]
-			if !ok {
-				data, err = doc.content()
+		data, ok := contents[doc.path]
+		if !ok && !doc.deleted {
+			if data, err = doc.content(); err != nil {
+				break
 			}
-			if err == nil {
-				err = b.writeFile(doc, data)
-			}
+		}
+		if err = b.layOutOne(doc, data); isStuck(err) {
+			stuck, err = err, nil
+			continue
 		}
 		if err != nil {
-			err = &store.Error{Op: "write", Path: doc.path, Err: err}
 			break
 		}
-		done++
+		done = append(done, doc)
 	}
+	err = cmp.Or(err, stuck)
 	b.files.Lock()
 	defer b.files.Unlock()
-	for _, doc := range docs[:done] {
+	for _, doc := range done {
 		if b.pending.Docs[doc.path] == doc { // otherwise it was changed again
 			b.pending.Remove(doc.path)
 		}
@@ -180,40 +186,93 @@ func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
 	return err
 }
 
+// layOutOne writes a document to its file, or removes the file.
+func (b *backend) layOutOne(doc *logged, data []byte) (err error) {
+	if doc.deleted {
+		err = b.removeFile(doc.path)
+	} else {
+		err = b.writeFile(doc, data)
+	}
+	if err != nil {
+		err = &store.Error{Op: "write", Path: doc.path, Err: err}
+	}
+	stuck := isOfOneDocument(err)
+	b.files.NoteUnwritten(doc.path, err, stuck)
+	if stuck {
+		err = stuckError{err}
+	}
+	return err
+}
+
 // removeFile removes the file of a document, if there is one, and directories that are empty then.
 // No listing runs meanwhile, because it would miss the directories.
 func (b *backend) removeFile(path string) error {
 	b.files.Lock()
 	defer b.files.Unlock()
-	info, err := b.files.Root.Lstat(path)
+	file, err := b.files.Place(path, true)
+	if err != nil {
+		return err
+	}
+	info, err := b.files.Root.Lstat(file)
 	if err == nil && info.IsDir() {
 		return nil // a later operation has replaced the document by a directory
 	}
 	if err == nil {
-		err = b.disk.remove(documentsDir + "/" + path)
+		err = b.disk.remove(documentsDir + "/" + file)
 	}
 	if err != nil && !store.IsNotFound(store.NoFile(err)) {
 		return err
 	}
-	b.disk.prune(store.FileDir(path))
+	b.disk.prune(store.FileDir(file))
+	b.files.Names.Removed(file)
 	return nil
 }
 
-// writeFile creates or replaces the file of a document.
+// writeFile creates or replaces the file of a document. If the file system does not take a name that
+// it should have taken, the names are encoded.
 func (b *backend) writeFile(doc *logged, data []byte) error {
-	target := documentsDir + "/" + doc.path
-	err := b.disk.create(target, data, doc.when)
-	if !errors.Is(err, fs.ErrExist) {
+	file, err := b.files.Place(doc.path, true)
+	if err != nil {
 		return err
 	}
-	if info, statErr := b.files.Root.Lstat(doc.path); statErr == nil && info.IsDir() {
-		b.disk.prune(doc.path) // it is left over if it is empty
-		return b.disk.create(target, data, doc.when)
+	if err = b.replaceFile(file, data, doc.when); err == nil {
+		return nil
 	}
-	err = b.disk.create(stagedFile, data, doc.when)
+	encoded, placeErr := b.files.Place(doc.path, false)
+	if placeErr != nil || encoded == file {
+		return err
+	}
+	if _, statErr := b.files.Names.Lstat(file); statErr == nil || b.replaceFile(encoded, data, doc.when) != nil {
+		return err
+	}
+	return nil
+}
+
+// replaceFile creates or replaces a file in the folder of the documents.
+func (b *backend) replaceFile(file string, data []byte, when time.Time) error {
+	target := documentsDir + "/" + file
+	err := b.disk.create(target, data, when)
+	if errors.Is(err, fs.ErrExist) {
+		if info, statErr := b.files.Root.Lstat(file); statErr == nil && info.IsDir() {
+			b.disk.prune(file) // it is left over if it is empty
+			b.files.Names.Removed(file)
+			err = b.disk.create(target, data, when)
+		} else {
+			err = b.renameInto(target, data, when)
+		}
+	}
+	if err == nil {
+		b.files.Names.Created(file)
+	}
+	return err
+}
+
+// renameInto replaces a file in one step.
+func (b *backend) renameInto(target string, data []byte, when time.Time) error {
+	err := b.disk.create(stagedFile, data, when)
 	if errors.Is(err, fs.ErrExist) { // an earlier attempt has failed
 		if err = b.disk.remove(stagedFile); err == nil {
-			err = b.disk.create(stagedFile, data, doc.when)
+			err = b.disk.create(stagedFile, data, when)
 		}
 	}
 	if err == nil {

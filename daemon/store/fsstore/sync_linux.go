@@ -17,13 +17,6 @@ func syncAll(home *os.Root) error {
 	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
-// longestName returns the longest name of a file in bytes.
-func longestName(home *os.Root) (int, error) {
-	var info unix.Statfs_t
-	err := unix.Statfs(home.Name(), &info)
-	return int(info.Namelen), err
-}
-
 // syncedFile is a logFile.
 type syncedFile struct{ *os.File }
 

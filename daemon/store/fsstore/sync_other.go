@@ -23,9 +23,6 @@ func syncAll(home *os.Root) error {
 	})
 }
 
-// longestName returns the longest name of a file in bytes.
-func longestName(*os.Root) (int, error) { return 255, nil }
-
 // syncedFile is a logFile.
 type syncedFile struct{ *os.File }
 

@@ -31,6 +31,9 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 			return err
 		}
 	}
+	if err := b.checkFree(c.Ops); err != nil {
+		return err
+	}
 	changes, err := b.recordChanges(c.Ops)
 	if err != nil {
 		return err

@@ -116,6 +116,13 @@ type backend struct {
 	remoteLock chan struct{} // holds a token while a program talks to the remote
 	closed     bool          // needs the token
 
+	// tracked are the documents. The lock of Files guards it.
+	tracked store.Overlay[inHead]
+	// others is what HEAD has besides documents, with reasons. unfit are those of them that could be
+	// documents on another file system. Both are replaced as a whole, under the lock of Files.
+	others, unfit map[string]string
+	folds         bool // names that differ only in case are those of one file
+
 	// The fields below are used only during a mutation.
 
 	head  tip

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"evalctl/daemon/store"
 )
@@ -78,9 +81,49 @@ func (b *backend) writeIndex() error {
 
 // headEntries returns the entries of an index that is equal to HEAD.
 func (b *backend) headEntries() ([]change, error) {
-	documents, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
-	slices.SortFunc(documents, func(a, b change) int { return cmp.Compare(a.path, b.path) })
-	return documents, err
+	entries, others, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range entries {
+		entries[i].absent = b.unfit[c.path] != ""
+	}
+	for _, c := range others {
+		inner, err := b.objects.files(c, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range inner {
+			_, err := b.Root.Lstat(c.path)
+			c.absent = err != nil
+			entries = append(entries, c)
+		}
+	}
+	slices.SortFunc(entries, func(a, b change) int { return cmp.Compare(a.path, b.path) })
+	return entries, nil
+}
+
+// files returns c, or all that is below it if it is a directory, as far as an index can have it.
+func (o *objects) files(c change, depth int) (list []change, err error) {
+	const deepest = 512 // of what git can check out
+	if depth > deepest || reserved(c.path) != nil && !strings.EqualFold(path.Base(c.path), ".gitmodules") {
+		return nil, nil
+	}
+	if c.mode != filemode.Dir {
+		return []change{c}, nil
+	}
+	entries, err := o.tree(c.hash)
+	for name, e := range entries {
+		if strings.Contains(name, "/") {
+			continue
+		}
+		inner, err := o.files(change{path: c.path + "/" + name, hash: e.Hash, mode: e.Mode}, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, inner...)
+	}
+	return list, err
 }
 
 // removeShared removes the shared indexes, which only an index that was replaced refers to, except

@@ -48,7 +48,8 @@ func open(ctx context.Context, dir string, opts Options) (_ *backend, err error)
 		return nil, err
 	}
 	b := &backend{opts: opts, remoteLock: make(chan struct{}, 1)}
-	b.Root, b.Reserved = root, reservedName
+	b.Root, b.Reserved, b.Judge = root, reservedName, b.judge
+	b.Log, b.tracked = opts.Complete().Logger, store.NewOverlay[inHead]()
 	b.lock = flock.New(filepath.Join(b.Root.Name(), gitDir, lockFile))
 	defer func() {
 		if err != nil {
@@ -119,6 +120,9 @@ func (b *backend) openGit() error {
 	if b.objects, err = newObjects(filepath.Join(b.Root.Name(), gitDir), b.git); err != nil {
 		return err
 	}
+	// Both are HEAD on a file system that does not keep them apart.
+	_, err = b.git.Lstat("head")
+	b.folds = err == nil
 	return b.checkGit()
 }
 

@@ -42,12 +42,13 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 	if err != nil {
 		return nil, err
 	}
-	changes, err := b.objects.changes(b.head.tree, next.tree)
+	changes, others, err := b.objects.changes(b.head.tree, next.tree)
 	if err != nil {
 		return nil, err
 	}
+	changes, unfit := b.fitting(changes)
 	events := changeEvents(changes)
-	committed := changes
+	committed := slices.Concat(changes, unfit)
 	changes, conflict, err := b.keepEdits(ctx, next, changes)
 	if err != nil {
 		return nil, err
@@ -63,6 +64,13 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 	}
 	if err := b.advance(next, changes, committed, tipCommit.Committer.When); err != nil {
 		return nil, err
+	}
+	if len(others) > 0 || len(unfit) > 0 {
+		if err := b.noteOthers(unfit); err != nil {
+			return events, b.markBroken(err)
+		}
+		b.index = nil // a split index has changes of documents only
+		b.updateIndex(nil)
 	}
 	if err := b.checkpoint(stateOpen); err != nil {
 		return events, b.markBroken(err)
@@ -235,7 +243,7 @@ func (b *backend) mergeEdits(merged plumbing.Hash, next tip, changes []change) (
 	for _, c := range changes {
 		final[c.path] = c
 	}
-	edits, err := b.objects.changes(next.tree, merged)
+	edits, _, err := b.objects.changes(next.tree, merged)
 	if err != nil {
 		return nil, err
 	}

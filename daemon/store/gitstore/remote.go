@@ -161,7 +161,7 @@ var (
 )
 
 func (b *backend) push(ctx context.Context) error {
-	err := b.runRemote(ctx, "push", "--porcelain", "--no-verify", "--", b.opts.Remote,
+	err := b.runRemote(ctx, "push", "--no-recurse-submodules", "--porcelain", "--no-verify", "--", b.opts.Remote,
 		string(b.branch)+":"+string(b.remoteBranch()))
 	failed, ok := errors.AsType[*programError](err)
 	switch {
@@ -177,7 +177,7 @@ func (b *backend) push(ctx context.Context) error {
 // fetch fetches the branch from the remote and returns its commit.
 func (b *backend) fetch(ctx context.Context) (plumbing.Hash, error) {
 	tracking := b.tracking()
-	err := b.runRemote(ctx, "fetch", "--no-tags", "--no-write-fetch-head", "--", b.opts.Remote,
+	err := b.runRemote(ctx, "fetch", "--no-recurse-submodules", "--no-tags", "--no-write-fetch-head", "--", b.opts.Remote,
 		fmt.Sprintf("+%s:%s", b.remoteBranch(), tracking))
 	if failed, ok := errors.AsType[*programError](err); ok && strings.Contains(failed.detail, "couldn't find remote ref") {
 		return plumbing.ZeroHash, ErrNoBranch

@@ -273,34 +273,6 @@ func TestPullSigns(t *testing.T) {
 	wantSound(t, one, oneDir)
 }
 
-// TestForeignTreesAreRejected: Pull rejects trees that the store could not have written.
-func TestForeignTreesAreRejected(t *testing.T) {
-	one, two, oneDir, twoDir := openPair(t, nil)
-	must(t, one.Close())
-	for name, spoil := range map[string]func(){
-		"link": func() {
-			if err := os.Symlink(".git", filepath.Join(oneDir, "spoilt")); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"modules": func() { put(t, filepath.Join(oneDir, ".gitmodules"), "[submodule]") },
-		"path":    func() { put(t, filepath.Join(oneDir, `a\b`), "") },
-	} {
-		spoil()
-		git(t, oneDir, "add", ".")
-		git(t, oneDir, "commit", "-qm", name)
-		git(t, oneDir, "push", "-q", "origin", "main")
-		if err := two.Pull(t.Context()); !store.IsInvalidPath(err) {
-			t.Errorf("%s: %v", name, err)
-		}
-		wantDocs(t, two, map[string]string{"shared": "1\n2\n3\n4\n5\n"})
-		git(t, oneDir, "reset", "-q", "--hard", "HEAD~1")
-		git(t, oneDir, "push", "-qf", "origin", "main")
-	}
-	must(t, two.Pull(t.Context()))
-	wantSound(t, two, twoDir)
-}
-
 func TestRemoteFails(t *testing.T) {
 	ctx := t.Context()
 	dir := storetest.MemoryDir(t)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -81,18 +82,22 @@ func (b *backend) repair() error {
 	if err := errors.Join(emptyDir(b.git, stagedDir), emptyDir(b.git, undoDir), b.PruneTree()); err != nil {
 		return err
 	}
-	differing, err := b.diffWorktree()
+	differing, unfit, err := b.diffWorktree()
 	if err != nil {
 		return err
 	}
 	var restore []change
 	var edited []string
 	for _, c := range differing {
-		if uncertain[c.path] {
+		switch {
+		case uncertain[c.path]:
 			restore = append(restore, c)
-		} else {
+		case !c.isDelete(): // others are not tracked by git
 			edited = append(edited, c.path)
 		}
+	}
+	if err := b.noteOthers(unfit); err != nil {
+		return err
 	}
 	if err := b.restore(restore); err != nil {
 		return err
@@ -111,9 +116,11 @@ func (b *backend) repair() error {
 			return err
 		}
 	}
+	slices.Sort(edited)
+	named := edited[:min(len(edited), 5)]
 	first := &store.Error{Op: "compare", Path: edited[0], Err: errors.New("differs")}
-	return store.Damaged(first,
-		"%d files differ from HEAD; commit or discard the changes, then reopen the store", len(edited))
+	return store.Damaged(first, "%d files differ from HEAD (%q); commit or discard the changes, then reopen the store",
+		len(edited), named)
 }
 
 // restore sets files to their content in HEAD.
@@ -167,7 +174,7 @@ func (b *backend) readState() (state string, mark tip, err error) {
 // movedPaths returns the paths of the files that are as they were in the commit mark, and that are
 // others in HEAD.
 func (b *backend) movedPaths(mark tip) (map[string]bool, error) {
-	before, err := b.objects.changes(b.head.tree, mark.tree)
+	before, _, err := b.objects.changes(b.head.tree, mark.tree)
 	if err != nil {
 		return nil, err
 	}
@@ -223,24 +230,25 @@ func (b *backend) uncertainPaths(mark tip) (map[string]bool, error) {
 	return paths, nil
 }
 
-// diffWorktree returns the changes that would make the worktree equal to HEAD. It reads every
-// file, because neither size nor time nor the index proves that a file is unchanged.
-func (b *backend) diffWorktree() ([]change, error) {
-	documents, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
+// diffWorktree returns the changes that would make the documents of the worktree equal to those of
+// HEAD, and those that the worktree cannot have. It reads every file, because neither size nor time
+// nor the index proves that a file is unchanged. A file that cannot be read counts as unchanged.
+// It sets tracked.
+func (b *backend) diffWorktree() (differing, unfit []change, err error) {
+	documents, _, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	want := make(map[string]change, len(documents))
 	for _, c := range documents {
 		want[c.path] = c
 	}
-	var differing []change
 	err = b.Walk("", func(path string, info fs.FileInfo) error {
 		c, ok := want[path]
 		delete(want, path)
 		if ok && info.Mode().IsRegular() {
-			data, err := b.Root.ReadFile(path)
-			if err != nil || plumbing.ComputeHash(plumbing.BlobObject, data) == c.hash {
+			same, err := b.isSame(c)
+			if err != nil || same {
 				return err
 			}
 		}
@@ -249,14 +257,31 @@ func (b *backend) diffWorktree() ([]change, error) {
 		return nil
 	})
 	for _, c := range want {
-		differing = append(differing, c)
+		_, lookErr := b.Root.Lstat(c.path)
+		if c.absent = b.folds && lookErr == nil || store.IsNameError(lookErr); c.absent {
+			unfit = append(unfit, c)
+		} else {
+			differing = append(differing, c)
+		}
 	}
-	return differing, err
+	b.track(documents)
+	b.track(unfit)
+	return differing, unfit, err
+}
+
+// isSame reports whether the file of a document has its content, as far as it can be read.
+func (b *backend) isSame(c change) (bool, error) {
+	data, err := b.Root.ReadFile(c.path)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) {
+		b.NoteUnread(c.path, err)
+		return true, nil
+	}
+	return plumbing.ComputeHash(plumbing.BlobObject, data) == c.hash, err
 }
 
 // worktreeFile returns the change that would record the current content of a file.
 func (b *backend) worktreeFile(path string) (change, error) {
-	info, err := b.Lookup(path)
+	_, info, err := b.Lookup(path)
 	if store.IsNotFound(err) || err == nil && info.IsDir() {
 		return change{path: path}, nil
 	}

@@ -108,12 +108,17 @@ func (m bitmap) append(data []byte) []byte {
 	return binary.BigEndian.AppendUint32(data, 0)
 }
 
-// encodeIndex returns the content of an index of version 2, and its checksum, which is its end. link
-// is the extension of that name, or nil. Entries have no times and sizes of files, so that git status
-// compares contents.
+// encodeIndex returns the content of an index, and its checksum, which is its end. link is the
+// extension of that name, or nil. Entries have no times and sizes of files, so that git status
+// compares contents. It has version 2, or 3 if there are absent entries: git status does not look for
+// their files (skip-worktree).
 func encodeIndex(entries []change, link []byte) (data, sum []byte) {
 	data = append(data, "DIRC"...)
-	data = binary.BigEndian.AppendUint32(data, 2)
+	version := uint32(2)
+	if slices.ContainsFunc(entries, func(c change) bool { return c.absent }) {
+		version = 3
+	}
+	data = binary.BigEndian.AppendUint32(data, version)
 	data = binary.BigEndian.AppendUint32(data, uint32(len(entries)))
 	for _, e := range entries {
 		begin := len(data)
@@ -121,7 +126,13 @@ func encodeIndex(entries []change, link []byte) (data, sum []byte) {
 		data = binary.BigEndian.AppendUint32(data, uint32(e.mode))
 		data = append(data, make([]byte, 12)...)
 		data = append(data, e.hash[:]...)
-		data = binary.BigEndian.AppendUint16(data, uint16(min(len(e.path), 0xfff)))
+		const extended, skipWorktree = 1 << 14, 1 << 14
+		flags := uint16(min(len(e.path), 0xfff))
+		if e.absent {
+			data = binary.BigEndian.AppendUint16(data, flags|extended)
+			flags = skipWorktree
+		}
+		data = binary.BigEndian.AppendUint16(data, flags)
 		data = append(data, e.path...)
 		data = append(data, make([]byte, 8-(len(data)-begin)%8)...)
 	}

@@ -2,7 +2,6 @@ package gitstore
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +22,8 @@ type change struct {
 	hash plumbing.Hash
 	mode filemode.FileMode
 	data []byte // content of the blob hash, or nil if it has not been read
+	// absent is for the index: the file is in the commit, but is not laid out in the worktree.
+	absent bool
 }
 
 func (c change) isDelete() bool { return c.hash.IsZero() }
@@ -58,7 +59,7 @@ func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plu
 	for name, inner := range below {
 		old := entries[name]
 		if old.Mode != filemode.Dir && old.Mode != filemode.Empty {
-			return tree, &store.Error{Op: "write", Path: inner[0].path, Err: errors.New("a document is in the way")}
+			return tree, inTheWay(inner[0].path, name)
 		}
 		sub, err := o.editDir(old.Hash, prefix+len(name)+1, inner)
 		if err != nil {
@@ -71,6 +72,9 @@ func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plu
 	}
 	for _, c := range changes {
 		if name := c.path[prefix:]; !c.isDelete() && !strings.Contains(name, "/") {
+			if old := entries[name]; old.Mode != filemode.Empty && !isFile(old.Mode) {
+				return tree, inTheWay(c.path, name)
+			}
 			entries[name] = object.TreeEntry{Name: name, Mode: c.mode, Hash: c.hash}
 		}
 	}
@@ -82,8 +86,12 @@ func (o *objects) editDir(tree plumbing.Hash, prefix int, changes []change) (plu
 	return o.putTree(list)
 }
 
-// diff calls visit for every entry that differs between two trees, except directories. In a tree
-// that does not have the entry its mode is filemode.Empty.
+func inTheWay(path, name string) error {
+	return &store.Error{Op: "write", Path: path, Err: fmt.Errorf("%w: the repository has something else at %q that is not a document", store.ErrInvalidPath, name)}
+}
+
+// diff calls visit for every entry that differs between two trees, except directories that can have
+// documents. In a tree that does not have the entry its mode is filemode.Empty.
 func (o *objects) diff(
 	from, to plumbing.Hash, dir string, visit func(path string, old, now object.TreeEntry) error,
 ) error {
@@ -102,8 +110,10 @@ func (o *objects) diff(
 	maps.Copy(names, now)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		a, b := old[name], now[name]
-		path := dir + name
-		if a.Mode == filemode.Dir || b.Mode == filemode.Dir {
+		// No file has a name with a slash, which a hostile tree can have: with the backslash it is not
+		// the path of a document either.
+		path := dir + strings.ReplaceAll(name, "/", `\`)
+		if (a.Mode == filemode.Dir || b.Mode == filemode.Dir) && checkEntry(path, filemode.Dir) == nil {
 			var sub [2]plumbing.Hash
 			if a.Mode == filemode.Dir {
 				sub[0], a = a.Hash, object.TreeEntry{}
@@ -124,22 +134,26 @@ func (o *objects) diff(
 	return nil
 }
 
-// changes returns the changes from one tree to another, deletions first. It is store.ErrDamaged if
-// the second tree contains anything that cannot be a document.
-func (o *objects) changes(from, to plumbing.Hash) ([]change, error) {
-	var list []change
-	err := o.diff(from, to, "", func(path string, old, now object.TreeEntry) error {
-		if now.Mode != filemode.Empty {
-			if err := checkEntry(path, now.Mode); err != nil {
-				return store.Damaged(err, "the branch has the file %q, which cannot be a document (%v): "+
-					"remove it with git and commit, then try again", path, err)
-			}
+// changes returns the changes of documents from one tree to another, deletions first, and the changes of
+// what is not a document.
+func (o *objects) changes(from, to plumbing.Hash) (list, others []change, err error) {
+	err = o.diff(from, to, "", func(path string, old, now object.TreeEntry) error {
+		c := change{path: path, old: old.Hash, hash: now.Hash, mode: now.Mode}
+		if now.Mode != filemode.Empty && checkEntry(path, now.Mode) != nil {
+			others = append(others, c)
+			c.hash, c.mode = plumbing.ZeroHash, filemode.Empty
 		}
-		list = append(list, change{path: path, old: old.Hash, hash: now.Hash, mode: now.Mode})
+		if old.Mode != filemode.Empty && checkEntry(path, old.Mode) != nil {
+			others = append(others, change{path: path, old: old.Hash})
+			c.old = plumbing.ZeroHash
+		}
+		if c.old != c.hash || !c.isDelete() {
+			list = append(list, c)
+		}
 		return nil
 	})
 	slices.SortStableFunc(list, deletionsFirst)
-	return list, err
+	return list, others, err
 }
 
 // deletionsFirst orders changes so that they can be applied one after the other.
@@ -155,8 +169,10 @@ func deletionsFirst(a, b change) int {
 
 // checkEntry returns an error if an entry of a tree cannot be a document.
 func checkEntry(path string, mode filemode.FileMode) error {
-	if !isFile(mode) {
-		return fmt.Errorf("%w: is a link or a submodule, but a store contains only plain files", store.ErrInvalidPath)
+	if mode == filemode.Dir {
+		path += "/x"
+	} else if !isFile(mode) {
+		return fmt.Errorf("%w: is a link or a submodule", store.ErrInvalidPath)
 	}
 	if err := store.ValidPath(path); err != nil {
 		return err

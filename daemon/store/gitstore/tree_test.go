@@ -68,7 +68,7 @@ func mustEdit(r *rapid.T, b *backend, tree plumbing.Hash, ops []store.Op) plumbi
 // checkDiff applies the changes between two trees to the first one, which must result in the
 // second one. The changes must contain changed paths only.
 func checkDiff(r *rapid.T, b *backend, from, to plumbing.Hash, changed map[string]bool) {
-	changes, err := b.objects.changes(from, to)
+	changes, _, err := b.objects.changes(from, to)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -2,11 +2,13 @@ package gitstore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -25,6 +27,9 @@ func (b *backend) advance(next tip, changes, committed []change, when time.Time)
 	}
 	b.Lock()
 	undo, err := b.apply(changes)
+	if err == nil {
+		b.track(committed)
+	}
 	b.Unlock()
 	if err != nil {
 		if b.broken != nil {
@@ -148,7 +153,22 @@ func (b *backend) applyChange(undo *store.Undo, i int, c change) error {
 	if err == nil {
 		undo.Created(c.path)
 	}
-	return err
+	return placeError(c.path, err)
+}
+
+// placeError says why there cannot be a document at a path of the worktree.
+func placeError(path string, err error) error {
+	switch {
+	case store.IsNameError(err):
+		err = fmt.Errorf("%w: the file system of the repository does not take one of its names (%w)", store.ErrInvalidPath, err)
+	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTEMPTY):
+		err = fmt.Errorf("%w: files that are not committed are in the way: commit, move or remove them (%w)", store.ErrConflict, err)
+	case errors.Is(err, fs.ErrPermission):
+		err = fmt.Errorf("%w: the daemon may not write to its folder (%w)", store.ErrInvalidPath, err)
+	default:
+		return err
+	}
+	return &store.Error{Op: "write", Path: path, Err: err}
 }
 
 // isAbsent reports whether err means that there is no file.

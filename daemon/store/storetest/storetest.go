@@ -16,16 +16,26 @@ import (
 // Run tests the stores that open returns. Each case gets a new, empty store and closes it. Cases
 // for optional features skip themselves if the store does not have the feature.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
-	groups := []struct {
-		name  string
-		cases []scenario
-	}{
+	run(t, open, []group{
 		{"read", readCases}, {"open", openCases}, {"read many", manyCases}, {"write", writeCases}, {"append", appendCases},
 		{"delete", deleteCases}, {"rename", renameCases}, {"tree", treeCases}, {"list", listCases},
 		{"batch", batchCases}, {"apply", applyCases}, {"events", eventCases}, {"closed", closeCases},
 		{"context", contextCases}, {"concurrent", concurrentCases}, {"local path", localPathCases},
-		{"version", versionCases}, {"path", pathCases()},
-	}
+		{"version", versionCases}, {"path", pathCases()}, {"names", nameCases()},
+	})
+}
+
+// RunNames is the part of Run that depends on which names a file system takes.
+func RunNames(t *testing.T, open func(t *testing.T) *store.Store) {
+	run(t, open, []group{{"tree", treeCases}, {"names", nameCases()}})
+}
+
+type group struct {
+	name  string
+	cases []scenario
+}
+
+func run(t *testing.T, open func(t *testing.T) *store.Store, groups []group) {
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.cases {

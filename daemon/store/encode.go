@@ -1,0 +1,77 @@
+package store
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// The file of a document has the names of the document's path, unless the file system does not take
+// one of them, or cannot keep it apart from another one, or it is one of leftovers. Then it has the
+// encoded name: encodedMark, and the bytes of the name, of which all but a-z, 0-9, "-", "_" and "."
+// are written as % and two digits. A name whose encoded form is longer than maxPart is a file in
+// folders: each but the last part begins with partMark and ends with "+". So an encoded name
+//
+//   - is a name on every file system, in any case and normal form,
+//   - can be decoded without knowing why it was encoded, on any file system,
+//   - is never the name of a file that is not encoded.
+const (
+	encodedMark = "%="
+	partMark    = "%+"
+	maxPart     = 120 // bytes; eCryptfs, which has the shortest names, takes 143
+)
+
+// EncodeName returns the encoded form of a name, with slashes if it has several parts.
+func EncodeName(name string) string {
+	var file, part strings.Builder
+	for i := range len(name) {
+		piece := name[i : i+1]
+		if !isPlain(name[i]) || name[i] == '.' && i == len(name)-1 {
+			piece = "%" + hex.EncodeToString([]byte(piece))
+		}
+		if part.Len()+len(piece) > maxPart-len(partMark)-1 {
+			file.WriteString(partMark + part.String() + "+/")
+			part.Reset()
+		}
+		part.WriteString(piece)
+	}
+	return file.String() + encodedMark + part.String()
+}
+
+func isPlain(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
+}
+
+// decodeName is the inverse of EncodeName. It accepts nothing else, so a name has one encoded form.
+func decodeName(file string) (name string, ok bool) {
+	var text strings.Builder
+	for part := range strings.SplitSeq(file, "/") {
+		if inner, ok := strings.CutPrefix(part, partMark); ok {
+			part = strings.TrimSuffix(inner, "+")
+		} else {
+			part = strings.TrimPrefix(part, encodedMark)
+		}
+		text.WriteString(part)
+	}
+	var decoded []byte
+	for rest := text.String(); rest != ""; {
+		if rest[0] != '%' {
+			decoded, rest = append(decoded, rest[0]), rest[1:]
+			continue
+		}
+		if len(rest) < 3 {
+			return "", false
+		}
+		c, err := hex.DecodeString(rest[1:3])
+		if err != nil {
+			return "", false
+		}
+		decoded, rest = append(decoded, c...), rest[3:]
+	}
+	name = string(decoded)
+	return name, EncodeName(name) == file
+}
+
+// isMarked reports whether only a file with an encoded name can have this one.
+func isMarked(name string) bool {
+	return strings.HasPrefix(name, encodedMark) || strings.HasPrefix(name, partMark)
+}

@@ -1,0 +1,71 @@
+package fsstore
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"strings"
+
+	"evalctl/daemon/store"
+)
+
+// namesFile says which names the file system takes, as far as that was found out when the store was
+// last opened. It is for people, and missing in a store that was made before names were encoded.
+const namesFile = stateDir + "/names"
+
+// openNames finds out which names the file system takes. A store that cannot be written to at present
+// is opened all the same: a name that is refused later is encoded then.
+func (b *backend) openNames(isNew bool) error {
+	b.files.Names = &store.Names{
+		Lstat:     func(file string) (fs.FileInfo, error) { return b.disk.lstat(documentsDir + "/" + file) },
+		ReadNames: func(dir string) ([]string, error) { return store.ReadNames(b.files.Root, dir) },
+	}
+	had, err := b.home.ReadFile(namesFile)
+	if err == nil {
+		_ = json.Unmarshal(had, &b.files.Names.Folder) // kept if nothing can be found out
+	} else if !store.IsNotFound(store.NoFile(err)) {
+		return err
+	}
+	if folder, err := b.probe(); err == nil {
+		b.files.Names.Folder = folder
+	}
+	if had == nil && !isNew {
+		if err := b.encodeLeftovers(); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(b.files.Names.Folder)
+	if err != nil || bytes.Equal(text, had) {
+		return err
+	}
+	// If it fails, it is tried again when the store is next opened.
+	_ = b.home.WriteFile(namesFile, text, fileMode)
+	return nil
+}
+
+// encodeLeftovers gives their encoded names to the documents of an older store that are to have one
+// whatever the file system. Only those that the store has written are documents, which is seen from
+// their mode.
+func (b *backend) encodeLeftovers() error {
+	return b.files.Walk("", func(file string, info fs.FileInfo) error {
+		if !info.Mode().IsRegular() || info.Mode().Perm() != fileMode || store.ValidPath(file) != nil {
+			return nil
+		}
+		encoded := b.files.Names.Form(file)
+		if encoded == file {
+			return nil
+		}
+		dir := path.Join(documentsDir, store.FileDir(encoded))
+		if err := b.home.MkdirAll(dir, dirMode); err != nil {
+			return err
+		}
+		if err := b.disk.rename(documentsDir+"/"+file, documentsDir+"/"+encoded); err != nil {
+			return err
+		}
+		if strings.Contains(file, "/") {
+			b.disk.prune(store.FileDir(file))
+		}
+		return nil
+	})
+}
