@@ -92,8 +92,7 @@ func unreadable(path string, err error) error {
 
 // isOfOneFile reports whether an error is due to a file or folder, so that others may be without it.
 func isOfOneFile(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ELOOP) ||
-		errors.Is(err, syscall.EUCLEAN)
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ELOOP)
 }
 
 // rootCause returns the error of the system, without the names of files.

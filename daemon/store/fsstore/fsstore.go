@@ -4,6 +4,7 @@
 // so no document path can name them:
 //
 //	documents/notes/a.md   the document notes/a.md
+//	documents/%=a%3ab.md   the document a:b.md, see store.EncodeName
 //	.store/schema          version of this layout
 //	.store/names           which names the file system takes, see names.go
 //	.store/lock            locked by the process that has the store open
@@ -69,6 +70,9 @@ var logFiles = [2]string{stateDir + "/journal", stateDir + "/journal.2"}
 // A mutation that fails leaves the documents unchanged. If it cannot be rolled back, the store
 // rejects further writes until it is reopened. Writes are also rejected while documents of earlier
 // ones cannot be written to their files, except that on a full disk the log takes what it has room for.
+//
+// What other programs have put into the folder of the documents and is not a document is left alone;
+// Skipped names it. A document whose file cannot be written stays in the log, and stops no other one.
 //
 // Other programs may read the files that LocalPath names, but must not change them while the store
 // is open. They see a change at once, or within ten seconds while several callers write, and can

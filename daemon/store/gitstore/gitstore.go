@@ -73,11 +73,14 @@ type Repo struct {
 
 // Open opens the repository in dir. If dir does not exist or is empty, Open creates a repository
 // with an empty first commit. It returns an error for a bare repository, a linked worktree, a
-// detached HEAD, an unfinished merge or rebase, and a HEAD with anything but plain files at valid
-// paths. The filesystem must support hard links.
+// detached HEAD, and an unfinished merge or rebase. The filesystem must support hard links.
+//
+// The documents are the plain files of HEAD that have valid paths. What else HEAD has stays in the
+// commits, but is not laid out. Files that are not tracked are left alone. Skipped names both, except
+// for ignored files.
 //
 // After a crash Open repairs the worktree, so that all of a commit is stored or none of it. Any
-// other difference between the worktree and HEAD was made by hand. Then Open fails; the changed
+// other difference between the documents and HEAD was made by hand. Then Open fails; the changed
 // files must first be committed or discarded. Open also fails if the store is already open, in
 // this or in another process. A layout that is newer than this package supports is
 // store.ErrSchemaVersion.
@@ -90,7 +93,8 @@ type Repo struct {
 // in all of these are replaced with spaces.
 //
 // Paths that git reserves are store.ErrInvalidPath: those with a segment .git or .gitmodules,
-// including their other spellings on other systems. Documents do not affect what is committed:
+// including their other spellings on other systems. So is a path that the file system does not take.
+// A write where there is a file that is not tracked is store.ErrConflict. Documents do not affect what is committed:
 // .gitignore and .gitattributes have no effect on the store.
 func Open(ctx context.Context, dir string, opts *Options) (*Repo, error) {
 	if opts == nil {

@@ -3,6 +3,7 @@ package gitstore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -271,12 +272,28 @@ func (b *backend) diffWorktree() (differing, unfit []change, err error) {
 
 // isSame reports whether the file of a document has its content, as far as it can be read.
 func (b *backend) isSame(c change) (bool, error) {
-	data, err := b.Root.ReadFile(c.path)
+	hash, err := b.hashFile(c.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) {
 		b.NoteUnread(c.path, err)
 		return true, nil
 	}
-	return plumbing.ComputeHash(plumbing.BlobObject, data) == c.hash, err
+	return hash == c.hash, err
+}
+
+// hashFile returns the name of a blob with the content of a file, which can be large.
+func (b *backend) hashFile(path string) (plumbing.Hash, error) {
+	file, err := b.Root.Open(path)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	hasher := plumbing.NewHasher(plumbing.BlobObject, info.Size())
+	_, err = io.Copy(hasher, file)
+	return hasher.Sum(), err
 }
 
 // worktreeFile returns the change that would record the current content of a file.
