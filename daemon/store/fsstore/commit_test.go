@@ -188,4 +188,3 @@ func TestClosedFile(t *testing.T) {
 		}
 	}
 }
-

@@ -77,4 +77,3 @@ func FuzzDecodeRecord(f *testing.F) {
 		}
 	})
 }
-

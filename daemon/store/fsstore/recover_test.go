@@ -195,10 +195,10 @@ func TestKeptPath(t *testing.T) {
 	long := strings.Repeat("ä", 100)
 	deep := strings.Repeat(strings.Repeat("x", 200)+"/", 15)
 	for path, want := range map[string]string{
-		"notes/a.md": "notes/a (edited by hand, found 2026-11-28).md",
-		"a":          "a (edited by hand, found 2026-11-28)",
-		".md":        ".md (edited by hand, found 2026-11-28)",
-		"taken.md":   "taken (edited by hand, found 2026-11-28, 3).md",
+		"notes/a.md":             "notes/a (edited by hand, found 2026-11-28).md",
+		"a":                      "a (edited by hand, found 2026-11-28)",
+		".md":                    ".md (edited by hand, found 2026-11-28)",
+		"taken.md":               "taken (edited by hand, found 2026-11-28, 3).md",
 		long + long[:50] + ".md": long + strings.Repeat("ä", 8) + " (edited by hand, found 2026-11-28).md",
 		deep + "0123456789.md":   "0123456789 (edited by hand, found 2026-11-28).md",
 	} {
