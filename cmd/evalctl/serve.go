@@ -22,6 +22,7 @@ type serveCmd struct {
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
+	Salvage  string        `placeholder:"NEW-DIR" help:"Copy what can be read of a damaged --home with documents in files to a new home, say what is lost, and exit."`
 	Pprof    bool          `hidden:"" help:"Serve profiles of the process below /debug/pprof, on loopback only."`
 	gitFlags
 	daemonFlags
@@ -37,6 +38,9 @@ type gitFlags struct {
 
 // Run serves until ctx is canceled.
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
+	if c.Salvage != "" {
+		return daemon.Salvage(ctx, c.Home, c.Salvage, p.stdout)
+	}
 	defer heap.HoldData()()
 	if c.Ping <= 0 {
 		return fmt.Errorf("--ping-interval %v: must be above 0", c.Ping)

@@ -58,6 +58,10 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 		return nil, err
 	}
 	if err := b.repair(version, closed); err != nil {
+		if damage, ok := errors.AsType[*logError](err); ok {
+			err = store.Damaged(nil, "%v. There were writes in it that are not in the files of the documents yet. Restore the "+
+				"store from a backup, or copy out what can be read with evalctl serve --salvage", damage)
+		}
 		return nil, err
 	}
 	if version != schemaVersion {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-
-	"evalctl/daemon/store"
 )
 
 // logContent is what was read from a log.
@@ -28,7 +26,7 @@ func readLog(l *log) (c logContent, err error) {
 	c.log = l
 	l.header, l.slot, c.headers = latestHeader(data)
 	if c.headers == 0 {
-		return c, damagedLog(l.name, 0, "it has no header", nil)
+		return c, &logError{l.name, 0, "it has no header", nil}
 	}
 	l.number, l.end = l.header.number, slotsSize
 	known := l.header.end == slotsSize // whether the last record of the header was read
@@ -95,25 +93,34 @@ func order(a, b logContent) (older, newer logContent, err error) {
 	}
 	switch last := older.log.number; {
 	case last == newer.log.number && last > 0:
-		err = damagedLog(older.log.name, 0, fmt.Sprintf("it ends with write %d, and so does %s", last, newer.log.name), nil)
+		err = &logError{older.log.name, 0, fmt.Sprintf("it ends with write %d, and so does %s", last, newer.log.name), nil}
 	case len(newer.records) > 0 && newer.records[0].number != last+1:
-		err = damagedLog(older.log.name, older.log.end, fmt.Sprintf("it ends with write %d, but %s begins with write %d",
-			last, newer.log.name, newer.records[0].number), nil)
+		err = &logError{older.log.name, older.log.end, fmt.Sprintf("it ends with write %d, but %s begins with write %d",
+			last, newer.log.name, newer.records[0].number), nil}
 	case len(newer.records) == 0 && len(older.records) > 0 && newer.log.number > last:
-		err = damagedLog(older.log.name, 0, fmt.Sprintf("it ends with write %d, but %s was emptied after write %d",
-			last, newer.log.name, newer.log.number), nil)
+		err = &logError{older.log.name, 0, fmt.Sprintf("it ends with write %d, but %s was emptied after write %d",
+			last, newer.log.name, newer.log.number), nil}
 	}
 	return older, newer, err
 }
 
 // damaged is the error for the record after those that were read.
 func (c *logContent) damaged(cause error) error {
-	return damagedLog(c.log.name, c.log.end, fmt.Sprintf("record %d of it is not complete", len(c.records)+1), cause)
+	return &logError{c.log.name, c.log.end, fmt.Sprintf("record %d of it is not complete", len(c.records)+1), cause}
 }
 
-// damagedLog is the error for a log that lacks, or may lack, acknowledged writes.
-func damagedLog(name string, offset int64, what string, cause error) error {
-	return store.Damaged(cause, "the file %s of the store is damaged at byte %d: %s. It has writes that are not in the "+
-		"files of the documents yet. Restore the store from a backup, or copy out what can be read with "+
-		"evalctl serve --salvage", name, offset, what)
+// logError is the error for a log that lacks, or may lack, acknowledged writes.
+type logError struct {
+	name   string // of the log
+	offset int64
+	what   string
+	cause  error // or nil
+}
+
+func (e *logError) Error() string {
+	text := fmt.Sprintf("the file %s of the store is damaged at byte %d: %s", e.name, e.offset, e.what)
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	return text
 }

@@ -21,13 +21,13 @@ func (b *backend) openLogs(closed bool) (err error) {
 		_, err := b.home.Lstat(name)
 		missing := errors.Is(err, fs.ErrNotExist)
 		if missing && !closed {
-			return damagedLog(name, 0, "it is missing", nil)
+			return &logError{name, 0, "it is missing", nil}
 		}
 		if *l, err = newLog(b.disk, name); err != nil {
 			return err
 		}
 		contents[i], err = readLog(*l)
-		if contents[i].headers == 0 && closed && errors.Is(err, store.ErrDamaged) {
+		if contents[i].headers == 0 && closed && err != nil {
 			contents[i], err = logContent{log: *l, headers: 2}, (*l).create()
 		}
 		if err != nil {

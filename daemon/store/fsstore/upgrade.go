@@ -92,7 +92,7 @@ func (b *backend) readOldLogs(logs []*log) ([]*logged, error) {
 		}
 		batch, ok, err := decodeOldBatch(data)
 		if err != nil {
-			return nil, damagedLog(l.name, 0, "the batch in it cannot be decoded", err)
+			return nil, &logError{l.name, 0, "the batch in it cannot be decoded", err}
 		}
 		if ok {
 			return batch, nil
@@ -156,7 +156,7 @@ func readOldLog(name string, data []byte) (found []record, err error) {
 	for {
 		r, ok, err := decodeRecord(oldRecordMagic, data[end:])
 		if err != nil {
-			return nil, damagedLog(name, end, fmt.Sprintf("record %d of it cannot be decoded", len(found)+1), err)
+			return nil, &logError{name, end, fmt.Sprintf("record %d of it cannot be decoded", len(found)+1), err}
 		}
 		if !ok || len(found) > 0 && (r.salt != found[0].salt || r.number <= found[len(found)-1].number) {
 			break
@@ -176,7 +176,7 @@ func readOldLog(name string, data []byte) (found []record, err error) {
 		salt, number = found[0].salt, found[len(found)-1].number
 	}
 	if hasLater(oldRecordMagic, rest[recordHeader:], salt, number) {
-		return nil, damagedLog(name, end, fmt.Sprintf("record %d of it is not complete", len(found)+1), nil)
+		return nil, &logError{name, end, fmt.Sprintf("record %d of it is not complete", len(found)+1), nil}
 	}
 	return found, nil
 }

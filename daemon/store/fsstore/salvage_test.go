@@ -1,0 +1,122 @@
+package fsstore
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSalvage damages a store that was killed, and salvages it: what was not damaged is there, what
+// was lost is reported, and the store is not changed.
+func TestSalvage(t *testing.T) {
+	both := map[string]string{
+		"a": "2", "d/0": "first log", "d/1": "second log", "d/2": "first log", "e": strings.Repeat("2", ownPiece),
+	}
+	file := func(dir string, log int) string { return filepath.Join(dir, logFiles[log]) }
+	edit := func(name string, change func(data []byte)) error {
+		data, err := os.ReadFile(name)
+		if err == nil {
+			change(data)
+			err = os.WriteFile(name, data, 0o600)
+		}
+		return err
+	}
+	for name, c := range map[string]struct {
+		damage func(dir string) error
+		edit   func(docs map[string]string)
+		lost   string
+		older  string
+	}{
+		"nothing": {func(string) error { return nil }, func(map[string]string) {}, "", "42/d/1: first log"},
+		"headers": {func(dir string) error {
+			return edit(file(dir, 0), func(data []byte) { clear(data[:slotsSize]) })
+		}, func(map[string]string) {}, "journal of the store is damaged at byte 0", ""},
+		"first record": {func(dir string) error {
+			return edit(file(dir, 0), func(data []byte) { data[slotsSize+recordHeader+3] ^= 1 })
+		}, func(docs map[string]string) { delete(docs, "d/0") }, "record 1 of it is not complete", ""},
+		"a record between": {func(dir string) error {
+			return edit(file(dir, 1), func(data []byte) { data[slotsSize+recordHeader+3] ^= 1 })
+		}, func(docs map[string]string) { docs["d/1"] = "first log" }, "numbers 44 to 44 nothing", ""},
+		"a log": {func(dir string) error { return os.Remove(file(dir, 1)) },
+			func(docs map[string]string) { docs["d/1"] = "first log"; delete(docs, "e") }, "journal.2 is missing", ""},
+		"edited": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, documentsDir, "a"), []byte("by hand"), 0o600)
+		}, func(map[string]string) {}, "", "files/a: by hand"},
+		"in the way": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, documentsDir, "d"), []byte("by hand"), 0o600)
+		}, func(map[string]string) {}, "place of d,", "files/d: by hand"},
+		"a link": {func(dir string) error {
+			return os.Symlink("/etc/passwd", filepath.Join(dir, documentsDir, "link"))
+		}, func(map[string]string) {}, "documents/link was left out", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := killed(t, true)
+			if err := c.damage(dir); err != nil {
+				t.Fatal(err)
+			}
+			before := tree(t, dir)
+			out := filepath.Join(t.TempDir(), "new", "home")
+			found, err := Salvage(t.Context(), dir, out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after := tree(t, dir); !maps.Equal(before, after) {
+				t.Error("the store was changed")
+			}
+			if lost := strings.Join(found.Lost, "\n"); c.lost == "" && lost != "" || !strings.Contains(lost, c.lost) {
+				t.Errorf("lost: %q", lost)
+			}
+			if kept, content, ok := strings.Cut(c.older, ": "); ok {
+				if data, err := os.ReadFile(filepath.Join(out, olderDir, kept)); string(data) != content {
+					t.Errorf("%s is %q, %v", kept, data, err)
+				}
+			}
+			want := maps.Clone(both)
+			c.edit(want)
+			got := contentsOf(t, openBackend(t, out))
+			for path := range got {
+				if strings.HasPrefix(path, "a") && path != "a" { // settled before
+					delete(got, path)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("documents (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSalvageVersions: every version that was committed and can be read is somewhere.
+func TestSalvageVersions(t *testing.T) {
+	dir := killed(t, true)
+	out := filepath.Join(t.TempDir(), "home")
+	if _, err := Salvage(t.Context(), dir, out); err != nil {
+		t.Fatal(err)
+	}
+	contents := slices.Collect(maps.Values(tree(t, out)))
+	for _, name := range logFiles {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 0; ; at++ {
+			i := bytes.Index(data[at:], []byte(recordMagic))
+			if i < 0 {
+				break
+			}
+			at += i
+			r, ok, _ := decodeRecord(recordMagic, data[at:])
+			for _, op := range r.ops {
+				if content := string(data[at:][op.offset : op.offset+op.size]); ok && !slices.Contains(contents, content) {
+					t.Errorf("%s of record %d is missing", op.path, r.number)
+				}
+			}
+		}
+	}
+}
