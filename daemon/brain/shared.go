@@ -27,7 +27,7 @@ func (s *Service) Shared() bool { return s.shared != nil }
 // that any process has created before the call, and none that any process has deleted before it. If
 // tenant is empty, it does so for brains of any tenant with this id. It does nothing if no other process uses the brains.
 func (s *Service) Refresh(ctx context.Context, tenant, name string) error {
-	if s.shared == nil {
+	if s.shared == nil || !ValidID(name) { // no brain can have another id or slug
 		return nil
 	}
 	before, lookup := s.named(tenant, name)

@@ -144,7 +144,7 @@ func (w *worker) attend(ctx context.Context, r *attended) {
 		w.leaveQueue(r)
 		w.h.Notice(fmt.Sprintf("run %s is refused: %v; repair this, and start the worker again", r.job.ID, problem))
 		err := w.q.change(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			r.job.ID, r.owner, w.q.id, problem.Error())
+			r.job.ID, r.owner, w.q.id, storable(problem.Error()))
 		if err != nil && ctx.Err() == nil {
 			w.h.Notice(fmt.Sprintf("run %s: refuse it: %v", r.job.ID, err))
 		}

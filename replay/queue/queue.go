@@ -119,6 +119,12 @@ func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 // in qualifies the names of tables, which are written as @name.
 func in(sql string) string { return strings.ReplaceAll(sql, "@", schemaName+".") }
 
+// storable returns a text of others, such as a daemon's error, as PostgreSQL accepts it: without the
+// character 0 and bytes that are not UTF-8.
+func storable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
+}
+
 func (q *Queue) exec(ctx context.Context, sql string, args ...any) (rows int64, err error) {
 	tag, err := q.pool.Exec(ctx, in(sql), args...)
 	return tag.RowsAffected(), err

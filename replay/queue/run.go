@@ -188,6 +188,10 @@ func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage
 }
 
 func (r *Run) dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
+	names := make([]string, len(ids)) // for messages
+	for i, id := range ids {
+		names[i] = storable(id)
+	}
 	return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, in(`
 			INSERT INTO @arms VALUES ($1, $2, $3)
@@ -199,7 +203,7 @@ func (r *Run) dispatch(ctx context.Context, arm string, identity json.RawMessage
 		_, err = tx.Exec(ctx, in(`
 			INSERT INTO @tasks (run, arm, idx, question)
 			SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`),
-			r.run, arm, ids)
+			r.run, arm, names)
 		if err != nil {
 			return err
 		}
@@ -250,7 +254,7 @@ func (r *Run) Stop(ctx context.Context, arm string, why StopError) error {
 func (q *Queue) stopArm(ctx context.Context, run, arm string, why StopError) error {
 	return q.change(ctx, `
 		UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`,
-		run, arm, why.Kind, why.Text)
+		run, arm, why.Kind, storable(why.Text))
 }
 
 // Close gives the run up, so that another process may resume it. Workers begin none of its

@@ -37,7 +37,7 @@ type Task struct {
 	Arm string
 	// Index is the question's in the dataset of the arm, counted from 0.
 	Index    int
-	Question string // its id
+	Question string // its id, as storable returns it
 	// Earlier is the record of an earlier try that is to be followed by another one, nil for the
 	// first.
 	Earlier []byte

@@ -75,7 +75,7 @@ func start(t *testing.T, q *queue.Queue, concurrency int, h *handler) (stop func
 
 func ids(n int) (out []string) {
 	for i := range n {
-		out = append(out, fmt.Sprintf("q%d", i))
+		out = append(out, fmt.Sprintf("q\x00\xff%d", i)) // a dataset may have any ids
 	}
 	return out
 }
@@ -137,7 +137,7 @@ func TestEveryQuestionHasOneRecord(t *testing.T) {
 	for _, arm := range []string{"go", "ts"} {
 		collect(t, run, arm, n)
 	}
-	if len(worked) != 2*n || worked["go 7 q7"] != 1 || by[0] == 0 || by[1] == 0 {
+	if len(worked) != 2*n || worked["go 7 q\ufffd\ufffd7"] != 1 || by[0] == 0 || by[1] == 0 {
 		t.Errorf("%v by %v", worked, by)
 	}
 	for key, times := range worked {
@@ -222,7 +222,7 @@ func TestStoppedArm(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if task.Arm == "go" && task.Index == 2 && poor {
-			return queue.Outcome{Stop: &queue.StopError{Kind: "budget", Text: "no money"}}
+			return queue.Outcome{Stop: &queue.StopError{Kind: "budget", Text: "no\x00 money\xff"}}
 		}
 		return record(task)
 	}})
@@ -233,7 +233,7 @@ func TestStoppedArm(t *testing.T) {
 	collect(t, run, "go", 2)
 	for i := 2; i < 5; i++ {
 		_, err := run.Await(t.Context(), "go", i)
-		if stop, ok := errors.AsType[*queue.StopError](err); !ok || stop.Kind != "budget" || stop.Text != "no money" {
+		if stop, ok := errors.AsType[*queue.StopError](err); !ok || stop.Kind != "budget" || stop.Text != "no\ufffd money\ufffd" {
 			t.Errorf("question %d: %v", i, err)
 		}
 	}
