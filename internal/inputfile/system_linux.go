@@ -19,7 +19,9 @@ const (
 
 // ofKernel reports whether the kernel makes up the content of a file. It may wait for ever for more
 // of it, and may have the environment of a process.
-func ofKernel(f *os.File) bool { return onFileSystem(f, procfs, sysfs, debugfs, tracefs, cgroupfs, cgroup2fs) }
+func ofKernel(f *os.File) bool {
+	return onFileSystem(f, procfs, sysfs, debugfs, tracefs, cgroupfs, cgroup2fs)
+}
 
 // unnamed reports whether a pipe has no name in any folder.
 func unnamed(f *os.File) bool { return onFileSystem(f, pipefs) }
