@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 	"evalctl/replay/ledger"
 )
 
@@ -102,7 +103,7 @@ const maxStart = 16 << 20
 // dropUnbegun removes a journal or a ledger whose process was killed before it had written the
 // first line. Nothing is known of such a run, and nothing was asked.
 func dropUnbegun(path string) error {
-	file, err := os.Open(path)
+	file, err := inputfile.Open(path, inputfile.Streamed)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

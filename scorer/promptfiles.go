@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"evalctl/internal/inputfile"
 )
 
 // maxPromptFile is the largest file of a prompt, in bytes.
@@ -23,7 +25,12 @@ const maxPromptFile = 64 << 10
 // LoadPrompts returns an error with the path for a file of any other name, one that is empty, not
 // UTF-8 or larger than 64 KiB, and for a folder without files.
 func LoadPrompts(dir string) (PromptSet, error) {
-	entries, err := os.ReadDir(dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the judge's prompts: %w", err)
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("read the judge's prompts: %w", err)
 	}
@@ -37,7 +44,7 @@ func LoadPrompts(dir string) (PromptSet, error) {
 		if !isText || !slices.Contains(types, t) {
 			return nil, fmt.Errorf("%s: not a prompt of the judge: the files are %s", path, promptFileNames())
 		}
-		text, err := readPrompt(path)
+		text, err := readPrompt(root, e.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -52,27 +59,17 @@ func promptFileNames() string {
 	return strings.Join(types, ".txt, ") + ".txt"
 }
 
-func readPrompt(path string) (string, error) {
-	info, err := os.Stat(path)
+func readPrompt(root *os.Root, name string) (string, error) {
+	path := filepath.Join(root.Name(), name)
+	text, err := inputfile.ReadIn(root, name, maxPromptFile)
+	if errors.Is(err, inputfile.ErrTooLarge) {
+		return "", fmt.Errorf("%s: larger than %d KiB; a prompt is sent with every question", path, maxPromptFile>>10)
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the judge's prompts: %w", err)
 	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s: not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("read the judge's prompts: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxPromptFile+1))
-	if err != nil {
-		return "", fmt.Errorf("read the judge's prompts: %w", err)
-	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	text = inputfile.Text(text)
 	switch {
-	case len(text) > maxPromptFile:
-		err = fmt.Errorf("larger than %d KiB; a prompt is sent with every question", maxPromptFile>>10)
 	case !utf8.Valid(text):
 		err = errors.New("not valid UTF-8; save the file as UTF-8")
 	case len(bytes.TrimSpace(text)) == 0:

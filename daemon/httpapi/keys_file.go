@@ -15,11 +15,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/inputfile"
 )
 
 // ReadKeys reads a keys file, which must contain at least one key. See ParseKeys.
 func ReadKeys(file string) (*Keys, error) {
-	data, err := os.ReadFile(file)
+	data, err := inputfile.Read(file, inputfile.Small)
 	if err != nil {
 		return nil, fmt.Errorf("keys file: %w: create one with evalctl keys create", err)
 	}
@@ -56,7 +57,7 @@ func editKeys(file string, ready func() error, edit func([]byte) ([]byte, error)
 		return fmt.Errorf("lock the keys file: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
-	data, err := os.ReadFile(target)
+	data, err := inputfile.Read(target, inputfile.Small)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keys file: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"evalctl/internal/inputfile"
 )
 
 const (
@@ -83,7 +85,7 @@ func (f *KeysFile) look(now time.Time, asked bool) {
 	}
 	var data []byte
 	if err == nil {
-		data, err = os.ReadFile(f.file)
+		data, err = inputfile.Read(f.file, inputfile.Small)
 	}
 	if err != nil {
 		f.reject(fmt.Errorf("keys file: %w", err), asked)

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonobj"
 )
 
@@ -108,14 +109,14 @@ type source struct {
 }
 
 func openSource(path string) (*source, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if errors.Is(err, inputfile.ErrFolder) {
+		return nil, fmt.Errorf("%s is a folder: name the result files in it", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open result: %w", err)
 	}
 	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a folder: name the result files in it", path)
-	}
 	var lines bool
 	if err == nil {
 		lines, err = hasLines(f)
@@ -165,7 +166,7 @@ func hasLines(f *os.File) (bool, error) {
 func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) }
 
 func digest(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
 		return "", fmt.Errorf("open result: %w", err)
 	}

@@ -3,7 +3,8 @@ package dataset
 import (
 	"fmt"
 	"io"
-	"os"
+
+	"evalctl/internal/inputfile"
 )
 
 // CopyLines writes the lines of the questions that are wanted, as they are in the file. The error
@@ -34,7 +35,7 @@ func CopyDocuments(w io.Writer, corpus string, wanted func(brain string) bool) e
 }
 
 func copyLines(w io.Writer, path string, wanted func(textLine) (bool, error)) error {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
 		return fmt.Errorf("copy lines: %w", err)
 	}

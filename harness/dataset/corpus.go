@@ -17,6 +17,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // Doc is one corpus document as it is written to a brain. Path is relative to the corpus. Brain is
@@ -108,7 +109,7 @@ func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 		if err := checkDocPath(p); err != nil {
 			return err
 		}
-		data, err := root.ReadFile(p)
+		data, err := inputfile.ReadIn(root, p, inputfile.Large)
 		switch {
 		case err != nil && e.Type()&fs.ModeSymlink != 0:
 			return fmt.Errorf("%s is a link that leads out of the folder or to nothing; put a copy of the file there: %w", p, err)
@@ -136,7 +137,7 @@ func loadLines(file string) (docs []Doc, unknown map[string]int, err error) {
 	if err := result.Unexpected(file, "a corpus, which is a folder of .md files, or has one document a line in JSON"); err != nil {
 		return nil, nil, err
 	}
-	f, err := os.Open(file)
+	f, err := inputfile.OpenStream(file, inputfile.Streamed)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open corpus: %w", err)
 	}

@@ -2,10 +2,10 @@ package dataset
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // IDs are the ids of questions in a file. The zero value is no file.
@@ -26,7 +26,7 @@ func ReadIDs(path string) (IDs, error) {
 	if err := result.Unexpected(path, "ids, one on a line"); err != nil {
 		return l, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Large)
 	if err != nil {
 		return l, err
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonobj"
 	"evalctl/scorer"
 )
@@ -42,7 +42,7 @@ func ReadLabels(path string, check func(scorer.Item) error) ([]Label, error) {
 	if err := result.Unexpected(path, "labels, one a line in JSON, as evalctl judge label writes them"); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := inputfile.OpenStream(path, inputfile.Streamed)
 	if err != nil {
 		return nil, fmt.Errorf("open labels: %w", err)
 	}

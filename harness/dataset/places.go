@@ -6,7 +6,8 @@ import (
 	"hash/maphash"
 	"io"
 	"iter"
-	"os"
+
+	"evalctl/internal/inputfile"
 )
 
 // place is where a question is in its file.
@@ -56,7 +57,7 @@ func (r *placeReader) text(p place) ([]byte, error) {
 // fromFile yields the selected questions, read again from the file.
 func (d *Dataset) fromFile() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
-		f, err := os.Open(d.Path)
+		f, err := inputfile.Open(d.Path, inputfile.Streamed)
 		if err != nil {
 			yield(Question{}, fmt.Errorf("open dataset: %w", err))
 			return

@@ -9,12 +9,12 @@ import (
 	"hash/maphash"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 	"evalctl/scorer"
 )
 
@@ -132,7 +132,7 @@ func Open(path string, o Options) (Dataset, error) {
 	if err := result.Unexpected(path, "a dataset, which has one question a line in JSON"); err != nil {
 		return Dataset{}, err
 	}
-	f, err := os.Open(path)
+	f, err := inputfile.OpenStream(path, inputfile.Streamed)
 	if err != nil {
 		return Dataset{}, fmt.Errorf("open dataset: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // identify identifies a command by its words and by the files among them.
@@ -42,7 +43,7 @@ func identify(words []string) (result.ExternalScorer, error) {
 }
 
 func digestOf(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
 		return nil, err
 	}

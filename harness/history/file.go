@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"time"
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonstream"
 )
 
@@ -70,7 +70,7 @@ func (k keys) isResult() bool { return k.Identity || k.Questions || k.broken }
 
 // readKeys reads the top level of a JSON file.
 func readKeys(path string) (k keys) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
 		return keys{broken: true}
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"evalctl/internal/inputfile"
 )
 
 // Folder is what a folder of results contains.
@@ -146,11 +148,19 @@ func (f *Folder) list(dir string, level int, since time.Time) ([]found, error) {
 				f.unreadable(path, err)
 			}
 			files = append(files, below...)
-		case !info.Mode().IsRegular():
-		case strings.HasSuffix(path, ".journal"):
-			f.Journals = append(f.Journals, path)
-		case strings.HasSuffix(path, ".json"):
-			files = append(files, found{path: path, info: info, link: link})
+		case !strings.HasSuffix(path, ".journal") && !strings.HasSuffix(path, ".json"):
+		case link || !info.Mode().IsRegular():
+			if err := inputfile.Within(f.Root, path, inputfile.Streamed); err != nil {
+				f.unreadable(path, err)
+				continue
+			}
+			fallthrough
+		default:
+			if strings.HasSuffix(path, ".journal") {
+				f.Journals = append(f.Journals, path)
+			} else {
+				files = append(files, found{path: path, info: info, link: link})
+			}
 		}
 	}
 	return files, nil

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // Follower reads how far the run of a journal is, while another process writes it. It opens the
@@ -76,7 +77,7 @@ type followedLine struct {
 // for the next one. The error names the file, and the offset of a line that is not one of a run; it
 // is fs.ErrNotExist once the run has finished and its journal was removed.
 func (f *Follower) Read() (Progress, error) {
-	file, err := os.Open(f.path)
+	file, err := inputfile.Open(f.path, inputfile.Streamed)
 	if err != nil {
 		return Progress{}, fmt.Errorf("open journal: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/inputfile"
 )
 
 // Output is the file that a run or a sweep writes. It has two names: its own, which no other file
@@ -147,12 +148,12 @@ func sameContent(a, b string) (bool, error) {
 	if infoA.Size() != infoB.Size() {
 		return false, nil
 	}
-	fileA, err := os.Open(a)
+	fileA, err := inputfile.Open(a, inputfile.Streamed)
 	if err != nil {
 		return false, err
 	}
 	defer fileA.Close()
-	fileB, err := os.Open(b)
+	fileB, err := inputfile.Open(b, inputfile.Streamed)
 	if err != nil {
 		return false, err
 	}

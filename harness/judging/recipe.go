@@ -5,14 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"evalctl/internal/inputfile"
 	"evalctl/internal/yamlfile"
 
 	"evalctl/scorer"
@@ -97,17 +96,9 @@ var recipeName = sync.OnceValue(func() *regexp.Regexp {
 
 // readRecipe reads a recipe file. Errors have its path.
 func readRecipe(path string) (Recipe, error) {
-	f, err := os.Open(path)
+	data, err := inputfile.Read(path, maxRecipe)
 	if err != nil {
 		return Recipe{}, fmt.Errorf("read the recipe: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxRecipe+1))
-	if err == nil && len(data) > maxRecipe {
-		err = fmt.Errorf("larger than %d KiB", maxRecipe>>10)
-	}
-	if err != nil {
-		return Recipe{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var file recipeFile
 	if err := yamlfile.Decode(path, data, &file); errors.Is(err, yamlfile.ErrEmpty) {

@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonstream"
 	"evalctl/internal/lockfile"
 )
@@ -150,7 +151,7 @@ func Read(paths ...string) ([]Label, error) {
 		if err := result.Unexpected(path, expectedFile); err != nil {
 			return nil, err
 		}
-		data, err := os.ReadFile(path)
+		data, err := inputfile.Read(path, inputfile.Large)
 		if err != nil {
 			return nil, fmt.Errorf("read labels: %w", err)
 		}

@@ -4,9 +4,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/theory/jsonpath"
 
 	"evalctl/harness/target"
+	"evalctl/internal/inputfile"
 )
 
 // Transport is how a service is reached.
@@ -172,17 +172,12 @@ func Load(name string) (*Mapping, error) {
 		return nil, fmt.Errorf("no mapping is called %q: give one of %s, or a file such as ./%[1]s.yaml",
 			name, strings.Join(Names(), ", "))
 	}
-	f, err := os.Open(name)
+	data, err := inputfile.Read(name, maxFile)
+	if errors.Is(err, inputfile.ErrTooLarge) {
+		return nil, fmt.Errorf("%s: is larger than %d bytes, so that it cannot be a mapping", name, maxFile)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("mapping: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("mapping %s: %w", name, err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s: is larger than %d bytes, so that it cannot be a mapping", name, maxFile)
 	}
 	return Parse(name, data)
 }

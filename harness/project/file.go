@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"evalctl/harness/target"
+	"evalctl/internal/inputfile"
 )
 
 // Name is the name of the project file in the current directory.
@@ -49,17 +49,12 @@ type File struct {
 
 // Read reads a project file. An error names the file and the line.
 func Read(path string) (*File, error) {
-	f, err := os.Open(path)
+	data, err := inputfile.Read(path, maxSize)
+	if errors.Is(err, inputfile.ErrTooLarge) {
+		return nil, fmt.Errorf("%s: is larger than %d bytes, so that it cannot be a project file", path, maxSize)
+	}
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if len(data) > maxSize {
-		return nil, fmt.Errorf("%s: is larger than %d bytes, so that it cannot be a project file", path, maxSize)
 	}
 	return Parse(path, data)
 }

@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // maxConformance is the largest report of conformance that is read, in bytes.
@@ -58,7 +59,7 @@ func readConformance(path string) *Conformance {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConformance {
 		return nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, maxConformance)
 	if err != nil {
 		return nil
 	}

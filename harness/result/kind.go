@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonstream"
 )
 
@@ -101,7 +102,7 @@ func sniff(path string) (FileKind, int) {
 	case !info.Mode().IsRegular():
 		return OtherFile, 0 // what is read from it is gone
 	}
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
 		return OtherFile, 0
 	}

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonstream"
 )
 
@@ -44,14 +44,14 @@ func Open(path string) (*Reader, error) {
 
 // OpenUnchecked is Open for a caller that compares the figures itself: they may disagree.
 func OpenUnchecked(path string) (*Reader, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if errors.Is(err, inputfile.ErrFolder) {
+		return nil, fmt.Errorf("%s is a folder: name the result files in it", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open result: %w", err)
 	}
 	r := &Reader{path: path, file: f, close: f.Close}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, errors.Join(fmt.Errorf("%s is a folder: name the result files in it", path), f.Close())
-	}
 	if err := r.readHead(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
 	}

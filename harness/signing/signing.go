@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -15,6 +14,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/verify"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/sshsig"
 )
 
@@ -23,6 +23,9 @@ const (
 	namespace = "evalctl-result"
 	// extension is the end of the name of a signature, which is that of its result.
 	extension = ".sig"
+	// maxSignature is the largest file of a signature that is read, in bytes. Those of RSA keys of 16384
+	// bits need less.
+	maxSignature = 64 << 10
 )
 
 // NotVouched is what no signature of a result shows.
@@ -41,7 +44,7 @@ func Sign(signer *sshsig.Signer, path string) (string, error) {
 			path, rep.Found)
 	}
 	own, _ := journal.Names(path)
-	f, err := os.Open(own)
+	f, err := inputfile.Open(own, inputfile.Streamed)
 	if err != nil {
 		return "", err
 	}
@@ -87,10 +90,10 @@ func Verify(path string, allowed *sshsig.Allowed) (Verified, error) {
 func check(allowed *sshsig.Allowed, path string) (s Signature) {
 	own, _ := journal.Names(path)
 	name := path + extension
-	armored, err := os.ReadFile(name)
+	armored, err := inputfile.Read(name, maxSignature)
 	if errors.Is(err, fs.ErrNotExist) && own != path {
 		name = own + extension
-		armored, err = os.ReadFile(name)
+		armored, err = inputfile.Read(name, maxSignature)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Signature{Problem: "it has no signature: there is no " + name}
@@ -98,7 +101,7 @@ func check(allowed *sshsig.Allowed, path string) (s Signature) {
 	if err != nil {
 		return Signature{Problem: err.Error()}
 	}
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
 		return Signature{Problem: err.Error()}
 	}

@@ -3,9 +3,9 @@ package verify
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"evalctl/harness/bench/record"
+	"evalctl/internal/inputfile"
 )
 
 // benchFile verifies the file of a bench: every figure is computed again from its blocks.
@@ -14,7 +14,7 @@ func benchFile(path string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Large)
 	if err != nil {
 		return nil, fmt.Errorf("open bench: %w", err)
 	}

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // sweep is a sweep file whose cells have their results as they are written.
@@ -41,7 +41,7 @@ func (c cell) texts() iter.Seq2[[]byte, error] {
 
 // sweepFile verifies a sweep file: each of its cells like a result file.
 func sweepFile(path string) (*Report, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Large)
 	if err != nil {
 		return nil, fmt.Errorf("open sweep: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/inputfile"
 )
 
 // maxSize is the largest configuration that is read, in bytes.
@@ -57,7 +58,7 @@ func readFile(path string) (*file, error) {
 	case info.Size() > maxSize:
 		return nil, fmt.Errorf("%s has %d bytes, and at most %d are expected", path, info.Size(), maxSize)
 	}
-	text, err := os.ReadFile(target)
+	text, err := inputfile.Read(target, maxSize)
 	return &file{path: target, text: text, mode: info.Mode().Perm()}, err
 }
 

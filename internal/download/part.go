@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+
+	"evalctl/internal/inputfile"
 )
 
 // part is the beginning of the file.
@@ -37,7 +40,7 @@ func openPart(c Config) (*part, error) {
 	if p.size, err = f.Seek(0, io.SeekEnd); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	data, err := os.ReadFile(c.Path + stateSuffix)
+	data, err := inputfile.Read(c.Path+stateSuffix, inputfile.Small)
 	if err != nil || json.Unmarshal(data, &p.state) != nil {
 		p.state = state{}
 	}
@@ -109,7 +112,7 @@ func (p *part) finish(target string) error {
 
 // present returns the target if it exists. One with another content than the expected is an error.
 func (c Config) present() (File, error) {
-	f, err := os.Open(c.Path)
+	f, err := inputfile.Open(c.Path, math.MaxInt64)
 	if err != nil {
 		return File{}, err
 	}

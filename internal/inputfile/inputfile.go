@@ -27,6 +27,9 @@ const (
 // ErrNotRegular is the error of something else than a regular file.
 var ErrNotRegular = errors.New("is not a regular file")
 
+// ErrFolder is the error of a folder.
+var ErrFolder = fmt.Errorf("%w but a folder", ErrNotRegular)
+
 // ErrTooLarge is the error of a file above its limit.
 var ErrTooLarge = errors.New("is too large")
 
@@ -93,6 +96,25 @@ func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
 // Text returns a text without a byte order mark.
 func Text(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
+// Within returns an error unless a path that was found below dir is a file of it: a link may not lead
+// out of it.
+func Within(dir, path string, most int64) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name, err := filepath.Rel(dir, path)
+	if err != nil {
+		return err
+	}
+	f, err := OpenIn(root, name, most)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // Check returns an error unless Open would open the file.
 func Check(path string, most int64) error {
 	f, err := Open(path, most)
@@ -118,7 +140,7 @@ func checked(f *os.File, path string, most int64, pipes bool) (*os.File, error) 
 func check(f *os.File, info fs.FileInfo, most int64, pipes bool) error {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		return fmt.Errorf("%w but a folder", ErrNotRegular)
+		return ErrFolder
 	case mode&fs.ModeNamedPipe != 0 && pipes && unnamed(f):
 		return nil
 	case mode&fs.ModeCharDevice != 0 && pipes && isStandardInput(info):

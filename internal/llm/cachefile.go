@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"evalctl/internal/inputfile"
 )
 
 var errDamaged = errors.New("the file is damaged")
@@ -40,7 +42,7 @@ func (f *replyFiles) path(key CacheKey) string {
 // damaged, and was removed.
 func (f *replyFiles) read(key CacheKey) ([]byte, error) {
 	path := f.path(key)
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Small)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

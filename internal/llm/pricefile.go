@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
+
+	"evalctl/internal/inputfile"
 )
 
 // PriceFile is a table of prices and the day for which they hold, as 2006-01-02.
@@ -22,7 +23,7 @@ const priceFileForm = `{"date": "2026-03-21", "models": {"gpt-4o": {"input": 2.5
 // "output": 10}}}, in dollars per million tokens. Both keys are required. Keys that are unknown,
 // missing or repeated are errors with path:line.
 func ReadPrices(path string) (PriceFile, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.ReadText(path, inputfile.Small)
 	if err != nil {
 		return PriceFile{}, fmt.Errorf("read the prices: %w", err)
 	}

@@ -22,6 +22,9 @@ func Open(path string, flag int, busy error) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), f.Close())
+	}
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // it must not create the file again
 	ok, err := l.TryLock()
 	if err == nil && (!ok || !sameFile(path, f, l)) {

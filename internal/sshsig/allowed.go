@@ -1,16 +1,16 @@
 package sshsig
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
-	"path"
 	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"evalctl/internal/inputfile"
 )
 
 // Allowed are the keys of a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS).
@@ -21,7 +21,7 @@ type Allowed struct {
 
 type allowedKey struct {
 	principals    string
-	namespaces    string // a list of patterns, empty for all
+	namespaces    *string // a list of patterns, nil for all
 	after, before time.Time
 	key           ssh.PublicKey
 }
@@ -29,14 +29,15 @@ type allowedKey struct {
 // ReadAllowed reads a file of allowed signers. Certificates are not supported: a line with
 // cert-authority is an error, and so is one that cannot be read.
 func ReadAllowed(file string) (*Allowed, error) {
-	data, err := os.ReadFile(file)
+	data, err := inputfile.Read(file, inputfile.Small)
 	if err != nil {
 		return nil, err
 	}
 	a := &Allowed{file: file}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	n := 0
+	for line := range strings.SplitSeq(string(data), "\n") { // ssh-keygen knows no other end of a line
+		n++
+		line = strings.TrimLeft(line, " \t")
 		if line == "" || line[0] == '#' {
 			continue
 		}
@@ -46,33 +47,99 @@ func ReadAllowed(file string) (*Allowed, error) {
 		}
 		a.keys = append(a.keys, k)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
 	if len(a.keys) == 0 {
 		return nil, fmt.Errorf("%s has no keys; a line is PRINCIPAL KEY, with the public key of who signs", file)
 	}
 	return a, nil
 }
 
+// errForm is the error of a line that has another form.
+var errForm = errors.New("it is not PRINCIPAL [OPTIONS] KEY")
+
+// parseAllowed parses a line as ssh-keygen does. What it refuses is refused here.
 func parseAllowed(line string) (k allowedKey, err error) {
-	rest := ""
-	if quoted, ok := strings.CutPrefix(line, `"`); ok {
-		k.principals, rest, _ = strings.Cut(quoted, `"`)
+	rest, ok := "", false
+	if quoted, isQuoted := strings.CutPrefix(line, `"`); isQuoted {
+		k.principals, rest, ok = strings.Cut(quoted, `"`)
 	} else if i := strings.IndexAny(line, " \t"); i > 0 {
-		k.principals, rest = line[:i], line[i:]
+		k.principals, rest, ok = line[:i], line[i:], true
 	}
-	key, _, options, _, err := ssh.ParseAuthorizedKey([]byte(strings.TrimSpace(rest)))
-	if err != nil || k.principals == "" {
-		return k, errors.New("it is not PRINCIPAL [OPTIONS] KEY")
+	if !ok || k.principals == "" || strings.ContainsAny(k.principals, "\"\r") || strings.Contains(line, "\x00") {
+		return k, errForm
 	}
-	k.key = key
+	if !anybody(k.principals) {
+		return k, fmt.Errorf("no principal matches %.60q", k.principals)
+	}
+	rest = strings.TrimLeft(rest, " \t")
+	if k.key, ok = parseKey(rest); ok {
+		return k, nil
+	}
+	options, rest, ok := cutOptions(rest)
+	if !ok {
+		return k, errForm
+	}
+	if k.key, ok = parseKey(strings.TrimLeft(rest, " \t")); !ok {
+		return k, errForm
+	}
+	return k, k.set(options)
+}
+
+// parseKey parses TYPE BASE64 [COMMENT].
+func parseKey(text string) (ssh.PublicKey, bool) {
+	kind, rest, _ := strings.Cut(strings.ReplaceAll(text, "\t", " "), " ")
+	encoded, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	content, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(encoded, "\r"))
+	if err != nil {
+		return nil, false
+	}
+	key, err := ssh.ParsePublicKey(content)
+	if err != nil || key.Type() != kind {
+		return nil, false
+	}
+	_, certificate := key.(*ssh.Certificate)
+	return key, !certificate
+}
+
+// cutOptions cuts a text after its options, which end at a space outside quotes. They are names, or
+// NAME="VALUE" with \" for a quote, with commas between them.
+func cutOptions(text string) (options []string, rest string, ok bool) {
+	quoted, from := false, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text) && text[i+1] == '"':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ',':
+			options, from = append(options, text[from:i]), i+1
+		case c == ' ', c == '\t':
+			return append(options, text[from:i]), text[i:], true
+		}
+	}
+	return nil, "", false
+}
+
+// set sets the options of a key.
+func (k *allowedKey) set(options []string) (err error) {
+	seen := map[string]bool{}
 	for _, o := range options {
 		name, value, _ := strings.Cut(o, "=")
-		value = strings.Trim(value, `"`)
-		switch strings.ToLower(name) {
+		name = strings.ToLower(name)
+		if seen[name] {
+			return fmt.Errorf("the option %.40q is there twice", name)
+		}
+		seen[name] = true
+		value, quoted := strings.CutPrefix(value, `"`)
+		value, ended := strings.CutSuffix(value, `"`)
+		inner := strings.ReplaceAll(value, `\"`, "")
+		if name != "cert-authority" && (!quoted || !ended || strings.Contains(inner, `"`)) {
+			return fmt.Errorf(`the option %.40q is not NAME="VALUE"`, name)
+		}
+		value = strings.ReplaceAll(value, `\"`, `"`)
+		switch name {
 		case "namespaces":
-			k.namespaces = value
+			k.namespaces = &value
 		case "valid-after":
 			k.after, err = parseTime(value)
 		case "valid-before":
@@ -81,10 +148,13 @@ func parseAllowed(line string) (k allowedKey, err error) {
 			err = fmt.Errorf("the option %.40q is not supported", name)
 		}
 		if err != nil {
-			return k, err
+			return err
 		}
 	}
-	return k, nil
+	if !k.after.IsZero() && !k.before.IsZero() && !k.after.Before(k.before) {
+		return errors.New("the key is valid at no time: valid-before is not after valid-after")
+	}
+	return nil
 }
 
 // parseTime reads the times of ssh-keygen: in UTC with a Z, else in the local zone.
@@ -107,7 +177,7 @@ func (a *Allowed) Principal(key ssh.PublicKey, namespace string, at time.Time) (
 	for _, k := range a.keys {
 		switch {
 		case !bytes.Equal(k.key.Marshal(), key.Marshal()):
-		case k.namespaces != "" && !matches(k.namespaces, namespace):
+		case k.namespaces != nil && !matches(*k.namespaces, namespace):
 			reason = fmt.Sprintf("may not sign %s, by %s", namespace, a.file)
 		case !k.after.IsZero() && at.Before(k.after), !k.before.IsZero() && !at.Before(k.before):
 			reason = "is not valid now, by " + a.file
@@ -118,14 +188,26 @@ func (a *Allowed) Principal(key ssh.PublicKey, namespace string, at time.Time) (
 	return "", fmt.Errorf("the key %s %s", ssh.FingerprintSHA256(key), reason)
 }
 
+// anybody reports whether a list of patterns of principals has somebody. ssh-keygen refuses some lists
+// with an empty pattern.
+func anybody(list string) bool {
+	found := false
+	for pattern := range strings.SplitSeq(list, ",") {
+		if pattern == "" {
+			return false
+		}
+		one := strings.NewReplacer("*", "x", "?", "x").Replace(pattern)
+		found = found || pattern[0] != '!' && matches(list, one)
+	}
+	return found
+}
+
 // matches reports whether a list of patterns has a text: patterns with ! exclude it.
 func matches(list, text string) bool {
 	found := false
 	for pattern := range strings.SplitSeq(list, ",") {
 		pattern, exclude := strings.CutPrefix(pattern, "!")
-		// Only * and ? are special there.
-		ok, err := path.Match(strings.NewReplacer(`\`, `\\`, "[", `\[`).Replace(pattern), text)
-		if err != nil || !ok {
+		if !fits(pattern, text) {
 			continue
 		}
 		if exclude {
@@ -134,4 +216,26 @@ func matches(list, text string) bool {
 		found = true
 	}
 	return found
+}
+
+// fits reports whether a pattern with * and ? fits a text, byte by byte.
+func fits(pattern, text string) bool {
+	star, retry := -1, 0 // where the last * is, and where in text to go on if it takes one byte more
+	p, t := 0, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, retry = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
+			p++
+			t++
+		case star >= 0:
+			retry++
+			p, t = star+1, retry
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
 }

@@ -5,8 +5,10 @@ package sshsig
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/sha512"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -14,8 +16,11 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 
 	"golang.org/x/crypto/ssh"
+
+	"evalctl/internal/inputfile"
 )
 
 // Signer signs with an SSH key. It is safe for concurrent use.
@@ -72,7 +77,7 @@ func readKeyFile(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has mode %04o: only its owner may have access to a private key (chmod 600)",
 			file, info.Mode().Perm())
 	}
-	return os.ReadFile(file)
+	return inputfile.Read(file, maxKeyFile)
 }
 
 func isPublicKey(data []byte) bool {
@@ -136,15 +141,62 @@ func (s *Signer) Sign(namespace string, message io.Reader) (string, error) {
 	return string(bytes.TrimSuffix(armored, []byte("\n"))), nil
 }
 
+// The first and the last line of an armored signature.
+const (
+	armorBegin = "-----BEGIN " + pemType + "-----\n"
+	armorEnd   = "\n-----END " + pemType + "-----"
+)
+
+// dearmored returns the content of an armored signature, nil if it is not one. Like ssh-keygen it
+// wants the first line at the beginning, and every bit of the base64 to count.
+func dearmored(armored []byte) []byte {
+	text, ok := bytes.CutPrefix(armored, []byte(armorBegin))
+	if !ok {
+		return nil
+	}
+	text, _, ok = bytes.Cut(text, []byte(armorEnd))
+	if !ok {
+		return nil
+	}
+	content, err := base64.StdEncoding.Strict().DecodeString(strings.NewReplacer(" ", "", "\t", "").Replace(string(text)))
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+// minRSA is the least size of an RSA key, in bits. ssh-keygen wants it too.
+const minRSA = 1024
+
+// checkAlgorithm returns an error for a key or an algorithm that no signature may have, and for a
+// signature followed by something else.
+func checkAlgorithm(key ssh.PublicKey, s ssh.Signature) error {
+	if _, certificate := key.(*ssh.Certificate); certificate {
+		return errors.New("the signature has a certificate, which is not supported")
+	}
+	if s.Format == ssh.KeyAlgoRSA || key.Type() == ssh.InsecureKeyAlgoDSA { //nolint:staticcheck // named to refuse it
+		return fmt.Errorf("the signature has the algorithm %.40q, which is not secure", s.Format)
+	}
+	if c, ok := key.(ssh.CryptoPublicKey); ok {
+		if k, ok := c.CryptoPublicKey().(*rsa.PublicKey); ok && k.N.BitLen() < minRSA {
+			return fmt.Errorf("the RSA key of the signature has %d bits, and needs %d", k.N.BitLen(), minRSA)
+		}
+	}
+	if len(s.Rest) > 0 && !strings.HasPrefix(key.Type(), "sk-") { // whose flags and counter follow
+		return errors.New("something follows the signature")
+	}
+	return nil
+}
+
 // Verify returns the key that made an armored signature of a message in a namespace. Whose key it
 // is, Allowed.Principal says.
 func Verify(namespace string, message io.Reader, armored []byte) (ssh.PublicKey, error) {
-	block, _ := pem.Decode(armored)
-	if block == nil || block.Type != pemType || !bytes.HasPrefix(block.Bytes, []byte(magic)) {
+	content, ok := bytes.CutPrefix(dearmored(armored), []byte(magic))
+	if !ok {
 		return nil, errors.New("it is not an SSH signature")
 	}
 	var b blob
-	if err := ssh.Unmarshal(block.Bytes[len(magic):], &b); err != nil {
+	if err := ssh.Unmarshal(content, &b); err != nil {
 		return nil, fmt.Errorf("the signature cannot be read: %w", err)
 	}
 	hashes := map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
@@ -164,8 +216,8 @@ func Verify(namespace string, message io.Reader, armored []byte) (ssh.PublicKey,
 	if err := ssh.Unmarshal(b.Signature, &signature); err != nil {
 		return nil, fmt.Errorf("the signature cannot be read: %w", err)
 	}
-	if signature.Format == ssh.KeyAlgoRSA || key.Type() == ssh.InsecureKeyAlgoDSA { //nolint:staticcheck // named to refuse it
-		return nil, fmt.Errorf("the signature has the algorithm %s, which is not secure", signature.Format)
+	if err := checkAlgorithm(key, signature); err != nil {
+		return nil, err
 	}
 	sum, err := sumOf(hashes[b.Hash](), message)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // maxFile is the largest content of a file, unpacked, in bytes.
@@ -29,7 +29,10 @@ type content struct {
 
 // readFile reads a file of JSON, JSON lines or CSV, or one of them compressed by gzip.
 func readFile(path string) (*content, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if errors.Is(err, inputfile.ErrNotRegular) {
+		return nil, fmt.Errorf("%s is not a regular file: name the files of answers in it", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the answers: %w", err)
 	}
@@ -37,9 +40,6 @@ func readFile(path string) (*content, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read the answers: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file: name the files of answers in it", path)
 	}
 	sum := sha256.New()
 	data, err := io.ReadAll(io.TeeReader(io.LimitReader(f, maxFile+1), sum))

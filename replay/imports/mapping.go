@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 
 	"github.com/theory/jsonpath"
 
@@ -46,7 +46,7 @@ func readMapping(path string) (layout, error) {
 	if err := result.Unexpected(path, "a mapping of answers in YAML"); err != nil {
 		return layout{}, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Small)
 	if err != nil {
 		return layout{}, fmt.Errorf("read the mapping: %w", err)
 	}

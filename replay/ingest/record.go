@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/llm"
 )
 
@@ -62,7 +63,7 @@ func OpenRecord(path string) (*Record, error) {
 }
 
 func (r *Record) read() error {
-	data, err := os.ReadFile(r.path)
+	data, err := inputfile.Read(r.path, inputfile.Large)
 	if errors.Is(err, fs.ErrNotExist) {
 		data, err = []byte("{}"), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/inputfile"
 )
 
 // maxName is the longest name of a brain.
@@ -92,7 +93,7 @@ func addFile(sum io.Writer, name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	f, err := os.Open(name)
+	f, err := inputfile.Open(name, inputfile.Streamed)
 	if err != nil {
 		return err
 	}

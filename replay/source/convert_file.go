@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
+	"evalctl/internal/inputfile"
 )
 
 // Conversion is what Convert did.
@@ -62,7 +63,7 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.Open(file)
+	f, err := inputfile.Open(file, inputfile.Streamed)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +85,7 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 
 // convertTable converts a file of questions or documents.
 func convertTable(file, output string, format dataset.Format) (Conversion, error) {
-	data, err := os.ReadFile(file)
+	data, err := inputfile.Read(file, inputfile.Large)
 	if err != nil {
 		return Conversion{}, err
 	}

@@ -7,15 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/jsonstream"
 	"evalctl/internal/spelling"
@@ -96,17 +95,12 @@ func readErrata(path string) ([]byte, error) {
 	if err := result.Unexpected(path, "errata, which are JSON objects with id and action"); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	data, err := inputfile.Read(path, maxErrata)
+	if errors.Is(err, inputfile.ErrTooLarge) {
+		return nil, fmt.Errorf("%s is larger than %d MiB; is it a file of errata?", path, maxErrata>>20)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open errata: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxErrata+1))
-	if err != nil {
-		return nil, fmt.Errorf("read errata: %w", err)
-	}
-	if len(data) > maxErrata {
-		return nil, fmt.Errorf("%s is larger than %d MiB; is it a file of errata?", path, maxErrata>>20)
 	}
 	return data, nil
 }

@@ -10,6 +10,8 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
+
+	"evalctl/internal/inputfile"
 )
 
 // ErrChanged is the error for a file that is not what it was when it was opened.
@@ -35,14 +37,14 @@ type file struct {
 }
 
 func openFile(path string) (*file, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if errors.Is(err, inputfile.ErrNotRegular) {
+		return nil, fmt.Errorf("%s is not a regular file; a benchmark is read more than once", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open benchmark: %w", err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file; a benchmark is read more than once", path)
-	}
 	if err != nil {
 		f.Close()
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
+	"evalctl/internal/inputfile"
 )
 
 // wholes have for each format that is read as a whole what returns its questions and haystacks from
@@ -71,6 +72,9 @@ func globIn(dir, pattern string) ([]string, error) {
 	slices.SortFunc(names, natural)
 	for i, n := range names {
 		names[i] = filepath.Join(dir, filepath.FromSlash(n))
+		if err := inputfile.Within(dir, names[i], maxWhole); err != nil {
+			return nil, err
+		}
 	}
 	return names, err
 }
@@ -137,16 +141,7 @@ func (b *Benchmark) loadWhole(ctx context.Context, read func(wholeFile) (whole, 
 }
 
 func readWhole(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxWhole+1))
-	if err == nil && len(data) > maxWhole {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxWhole)
-	}
-	return data, err
+	return inputfile.Read(path, maxWhole)
 }
 
 // digestLines are the digests of several files, as sha256sum prints them.

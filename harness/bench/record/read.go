@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 // maxFile limits a file that is read: one of a bench has some MiB.
@@ -20,14 +20,7 @@ func Read(path string) (*File, error) {
 			return nil, err
 		}
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("open bench: %w", err)
-	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("read bench %s: it has %d bytes, and at most %d are read", path, info.Size(), maxFile)
-	}
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("open bench: %w", err)
 	}
@@ -42,7 +35,7 @@ func Read(path string) (*File, error) {
 // Outline reads the file of a bench without what was measured, its blocks and probes: the figures
 // are those that the file says.
 func Outline(path string) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("open bench: %w", err)
 	}
