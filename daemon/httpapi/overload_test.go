@@ -317,6 +317,12 @@ func TestHeldBack(t *testing.T) {
 				t.Errorf("%s: refused after %v, want %v", tc.what, time.Since(began), tc.takes)
 			}
 		}
+		// A proxy sends the requests of others over the same connection.
+		began := time.Now()
+		one.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if one.expect(t, 200); time.Since(began) != 0 {
+			t.Errorf("another request was answered after %v", time.Since(began))
+		}
 		one.Close()
 		other.Close()
 	})
