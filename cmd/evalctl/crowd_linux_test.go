@@ -12,7 +12,7 @@ import (
 )
 
 // crowdTime is how long a load of TestCrowds is offered, and before that not counted.
-const crowdTime = 5 * time.Second
+const crowdTime = 4 * time.Second
 
 // TestCrowds offers daemons with each store once, four and ten times the searches that they can
 // answer, over few and over thousands of connections. What counts is how much is answered for a
