@@ -46,15 +46,16 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	if gate == nil {
 		return r, nil
 	}
-	ctx := admission.With(r.Context(), gate, state.tenant())
 	if rt.kind == kindSearch || rt.kind == kindAsk {
+		var ctx context.Context
+		ctx, state.leave = admission.With(r.Context(), gate, state.tenant())
 		return r.WithContext(ctx), nil
 	}
 	state.gate = gate
 	if rt.method() == http.MethodPost || rt.method() == http.MethodPut {
 		return r, nil
 	}
-	return r, state.begin(ctx)
+	return r, state.begin(r.Context())
 }
 
 // begin waits until the work of the request may begin. Only the first call has an effect.

@@ -70,8 +70,12 @@ func (l *lobby) enter(r *http.Request, c *conn, gate *admission.Gate, hold, afte
 	if !ok || !r.ProtoAtLeast(1, 1) || r.Close || r.ContentLength < 0 || r.ContentLength > maxLobbyBody || r.Header.Get("Expect") != "" {
 		return false
 	}
+	if !l.expect() {
+		return false
+	}
 	_, buffered, err := hijacker.Hijack()
 	if err != nil {
+		l.stays.Done()
 		return false
 	}
 	now := time.Now()
@@ -86,6 +90,16 @@ func (l *lobby) enter(r *http.Request, c *conn, gate *admission.Gate, hold, afte
 	s.rest = c.takeBack(buffered.Reader, r.ContentLength)
 	l.hold(s, hold)
 	return true
+}
+
+// expect counts a stay. It reports false if the lobby is closed.
+func (l *lobby) expect() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.stays.Add(1)
+	}
+	return !l.closed
 }
 
 // takeBack returns to the connection what the server has read after a request, and how much of its
@@ -104,7 +118,6 @@ func (c *conn) takeBack(from *bufio.Reader, body int64) (rest int64) {
 func (l *lobby) hold(s *stay, hold time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stays.Add(1)
 	l.all[s] = struct{}{}
 	if hold == 0 || l.closed {
 		go l.accommodate(s)

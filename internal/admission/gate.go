@@ -34,6 +34,8 @@ const (
 	crowd = 6
 	// stale is how much longer than that work may have waited, if there is still too much.
 	stale = 2
+	// ahead is how many times as much work as may wait may be on its way to the gate.
+	ahead = 4
 	// slice is the time slice of the scheduler: a shorter wait says nothing about the queue.
 	slice = 10 * time.Millisecond
 	// memory is of how much work, about, the mean time counts.
@@ -69,6 +71,7 @@ type Gate struct {
 	mu        sync.Mutex
 	inFlight  int
 	queued    int
+	coming    int // see With
 	tenants   map[string]*tenant
 	turns     []*tenant     // of tenants; the first one is served next
 	crowded   time.Time     // when work was refused last
@@ -79,10 +82,11 @@ type Gate struct {
 	abandoned uint64
 }
 
-// tenant is one with work in flight or queued.
+// tenant is one with work in flight, queued or on its way.
 type tenant struct {
 	name     string
 	inFlight int
+	coming   int
 	queue    list.List // of *waiter, oldest first
 	pressed  time.Time // the last sign of overload
 }
@@ -116,12 +120,7 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 		return nil, err
 	}
 	g.mu.Lock()
-	t := g.tenants[name]
-	if t == nil {
-		t = &tenant{name: name}
-		g.tenants[name] = t
-		g.turns = append(g.turns, t)
-	}
+	t := g.tenant(name)
 	// A slot that is free while something waits is one that the waiting tenants may not have.
 	busy := true
 	if g.inFlight < g.cfg.Slots && t.inFlight < g.cfg.PerTenant {
@@ -145,6 +144,26 @@ func (g *Gate) Enter(ctx context.Context, name string) (release func(), err erro
 	return func() { g.done(t, time.Since(began)) }, nil
 }
 
+// tenant returns the tenant of a name. Called with mu held.
+func (g *Gate) tenant(name string) *tenant {
+	t := g.tenants[name]
+	if t == nil {
+		t = &tenant{name: name}
+		g.tenants[name] = t
+		g.turns = append(g.turns, t)
+	}
+	return t
+}
+
+// expect counts work that is on its way, or with -1 no more.
+func (g *Gate) expect(name string, change int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.tenant(name)
+	t.coming, g.coming = t.coming+change, g.coming+change
+	g.forget(t)
+}
+
 // queue waits for a slot of t. It is called with mu held, and unlocks it.
 func (g *Gate) queue(ctx context.Context, t *tenant) error {
 	w := &waiter{since: time.Now(), admitted: make(chan error, 1)}
@@ -159,7 +178,8 @@ func (g *Gate) queue(ctx context.Context, t *tenant) error {
 }
 
 // Refuse reports whether work that arrives now is too much: there is no slot for it, the queue is
-// full, and no other tenant has a longer one. Such work is counted as shed. A caller that asks
+// full, and no other tenant has a longer one. It is also too much if four times as much as may wait
+// is on its way already (see With), and none of another tenant with more. Such work is counted as shed. A caller that asks
 // before it spends anything on the work rejects it nearly for free; Enter would let it wait, and shed
 // work that has been prepared.
 //
@@ -169,9 +189,13 @@ func (g *Gate) queue(ctx context.Context, t *tenant) error {
 func (g *Gate) Refuse(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	mine, inFlight := 0, 0
+	mine, inFlight, coming := 0, 0, 0
 	if t := g.tenants[name]; t != nil {
-		mine, inFlight = t.queue.Len(), t.inFlight
+		mine, inFlight, coming = t.queue.Len(), t.inFlight, t.coming
+	}
+	if g.coming >= g.cfg.Slots+ahead*g.cfg.Queue && !slices.ContainsFunc(g.turns, func(t *tenant) bool { return t.coming > coming }) {
+		g.shed++
+		return true
 	}
 	if g.inFlight < g.cfg.Slots && inFlight < g.cfg.PerTenant {
 		return false
@@ -317,7 +341,7 @@ func (g *Gate) releaseLocked(t *tenant) {
 
 // forget removes a tenant that has no work. Called with mu held.
 func (g *Gate) forget(t *tenant) {
-	if t.inFlight == 0 && t.queue.Len() == 0 {
+	if t.inFlight == 0 && t.queue.Len() == 0 && t.coming == 0 {
 		delete(g.tenants, t.name)
 		g.turns = slices.DeleteFunc(g.turns, func(other *tenant) bool { return other == t })
 	}
@@ -327,7 +351,7 @@ func (g *Gate) forget(t *tenant) {
 func (g *Gate) Idle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.inFlight == 0 && g.queued == 0
+	return g.inFlight == 0 && g.queued == 0 && g.coming == 0
 }
 
 // Stats returns what the gate has done and does.

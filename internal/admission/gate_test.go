@@ -267,7 +267,10 @@ func TestContext(t *testing.T) {
 	}
 	leave()
 	g := New(Config{Slots: 1})
-	ctx := With(t.Context(), g, "a")
+	ctx, end := With(t.Context(), g, "a")
+	if g.coming != 1 {
+		t.Errorf("%d are on their way", g.coming)
+	}
 	if leave, err = Enter(ctx); err != nil || g.Stats().InFlight != 1 {
 		t.Fatalf("got %v and %+v", err, g.Stats())
 	}
@@ -275,8 +278,38 @@ func TestContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	leave()
-	if got := g.Stats(); got != (Stats{Shed: 1}) {
-		t.Errorf("got %+v", got)
+	end()
+	if got := g.Stats(); got != (Stats{Shed: 1}) || g.coming != 0 || len(g.tenants) != 0 {
+		t.Errorf("got %+v, %d on their way, %d tenants", got, g.coming, len(g.tenants))
+	}
+}
+
+// TestOnTheirWay: what waits for other things before it is at the gate is not unlimited either, and
+// no tenant has others refused.
+func TestOnTheirWay(t *testing.T) {
+	g := New(Config{Slots: 2, Queue: 3})
+	refused := func(tenant string) bool { return g.Refuse(tenant) }
+	var ends []func()
+	for i := range 2 + ahead*3 {
+		if refused("a") {
+			t.Errorf("work %d is refused", i)
+		}
+		_, end := With(t.Context(), g, "a")
+		ends = append(ends, end)
+	}
+	if !refused("a") || refused("b") || g.Idle() {
+		t.Errorf("with %d on their way: a refused %t, b %t", g.coming, refused("a"), refused("b"))
+	}
+	ends[0]()
+	ends[0]()
+	if refused("a") {
+		t.Error("there is room again")
+	}
+	for _, end := range ends {
+		end()
+	}
+	if len(g.tenants) != 0 || g.coming != 0 || !g.Idle() {
+		t.Errorf("%d on their way, %d tenants", g.coming, len(g.tenants))
 	}
 }
 
