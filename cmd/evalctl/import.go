@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/report/text"
 	"evalctl/harness/target"
+	"evalctl/internal/printable"
 	"evalctl/replay/imports"
 	"evalctl/replay/source"
 )
@@ -25,9 +26,14 @@ type importCmd struct {
 	Format  string   `enum:"auto,${import_formats}" default:"auto" help:"Layout of the files: ${enum}."`
 	Mapping string   `placeholder:"FILE" help:"File that says where the answers of another layout are, with JSON paths."`
 	System  string   `placeholder:"NAME" help:"Of files that have the answers of several systems: whose."`
+	Judge   string   `name:"judge-id" placeholder:"TEXT" help:"The judge of the verdicts, if the files do not name it: its model, its prompt and what else decides, such as 'gpt-4o-mini, prompt of Mem0 2025-04'. Results are compared if it is the same."`
+	Reader  string   `name:"reader-id" placeholder:"TEXT" help:"The model that wrote the answers, if the files do not name it."`
 	Output  string   `placeholder:"DIR" help:"Folder for the result. Default: results/<date>."`
 	JSON    bool     `name:"json" help:"Print what was imported as JSON."`
 }
+
+// maxID is the length of what is said of a judge or a reader.
+const maxID = 200
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *importCmd) Validate() error {
@@ -38,6 +44,8 @@ func (c *importCmd) Validate() error {
 		return errors.New("--errata and --option-seed are for the questions of a benchmark; name it with --dataset FILE")
 	case c.Mapping != "" && c.Format != "auto":
 		return errors.New("--mapping and --format exclude each other: a mapping describes the layout")
+	case max(len(c.Judge), len(c.Reader)) > maxID || printable.Line(c.Judge+c.Reader, 2*maxID) != c.Judge+c.Reader:
+		return fmt.Errorf("--judge-id and --reader-id: must be one line of at most %d bytes", maxID)
 	case c.Mapping != "" && c.System != "":
 		return errors.New("--mapping and --system exclude each other: name the system's key in the mapping")
 	}
@@ -46,7 +54,7 @@ func (c *importCmd) Validate() error {
 
 // Run reads the files and writes the result.
 func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
-	spec := imports.Spec{Files: c.Files, Mapping: c.Mapping, System: c.System}
+	spec := imports.Spec{Files: c.Files, Mapping: c.Mapping, System: c.System, JudgeID: c.Judge, ReaderID: c.Reader}
 	if c.Format != "auto" {
 		spec.Format = imports.Format(c.Format)
 	}

@@ -17,6 +17,19 @@ type ImportedID struct {
 	// SHA256 are the digests of the files, in the order given, MappingSHA256 that of the mapping file.
 	SHA256        []string `json:"sha256"`
 	MappingSHA256 string   `json:"mapping_sha256,omitempty"`
+	// Benchmark is what the files say of the benchmark and its version, empty if they do not.
+	Benchmark string `json:"benchmark,omitempty"`
+	// JudgeModels and JudgePrompt are the judge that the files name: models, and the SHA-256 of the
+	// prompt. JudgeID is what the user says of the judge, its model and its prompt. All are empty if
+	// nothing is known.
+	JudgeID     string   `json:"judge_id,omitempty"`
+	JudgeModels []string `json:"judge_models,omitempty"`
+	JudgePrompt string   `json:"judge_prompt_sha256,omitempty"`
+	// Votes is how many verdicts the files have on an answer, and how they decide. It is empty in older
+	// results.
+	Votes string `json:"votes,omitempty"`
+	// Reader is what the user says of the model that wrote the answers, if the files do not.
+	Reader string `json:"reader,omitempty"`
 	// Errata and OptionSeed are those of ReplayID.
 	Errata     string `json:"errata_sha256,omitempty"`
 	OptionSeed uint64 `json:"option_seed,omitempty"`

@@ -34,6 +34,9 @@ type Spec struct {
 	Mapping string
 	// System chooses the answers of a file that has those of several systems.
 	System string
+	// JudgeID and ReaderID are what the user says of the judge, with its prompt, and of the model that
+	// wrote the answers, empty for nothing.
+	JudgeID, ReaderID string
 	// Dataset has the questions, nil for those in the files.
 	Dataset *source.Benchmark
 }
@@ -71,6 +74,7 @@ func Read(s Spec) (*Import, error) {
 		}
 		im.ID.MappingSHA256 = mapped.mappingSHA256
 	}
+	im.ID.JudgeID, im.ID.Reader = cmp.Or(s.JudgeID, mapped.judgeID), cmp.Or(s.ReaderID, mapped.readerID)
 	for _, path := range s.Files {
 		c, err := readFile(path)
 		if err != nil {
@@ -198,6 +202,8 @@ func (a *answer) complete(other answer) error {
 	if !a.tokens {
 		a.input, a.output, a.tokens = other.input, other.output, other.tokens
 	}
+	a.by.model, a.by.prompt = cmp.Or(a.by.model, other.by.model), cmp.Or(a.by.prompt, other.by.prompt)
+	a.by.benchmark = cmp.Or(a.by.benchmark, other.by.benchmark)
 	a.reason, a.kind, a.model = cmp.Or(a.reason, other.reason), cmp.Or(a.kind, other.kind), cmp.Or(a.model, other.model)
 	return nil
 }
@@ -226,6 +232,7 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 			im.Report.Conversations[name] = haystack
 		}
 	}
+	im.judges()
 	path, sum := im.Report.Files[0].Path, im.Report.Files[0].SHA256
 	if b != nil {
 		path, sum = b.Path, b.SHA256

@@ -3,13 +3,16 @@ package imports
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
@@ -186,8 +189,11 @@ func TestLongMemEval(t *testing.T) {
 	if res.Passed != 1 || res.Total != 2 || len(res.Imported.Unmatched) != 1 || res.Imported.Unmatched[0].ID != "q9" {
 		t.Errorf("%d of %d passed, unmatched %+v", res.Passed, res.Total, res.Imported.Unmatched)
 	}
-	if diff := cmp.Diff(map[string]int{"prompt": 3, "autoeval_label.model": 3}, res.Imported.Files[0].LeftOut); diff != "" {
+	if diff := cmp.Diff(map[string]int{"prompt": 3}, res.Imported.Files[0].LeftOut); diff != "" {
 		t.Error(diff)
+	}
+	if id := res.Identity.Imported; !slices.Equal(id.JudgeModels, []string{"m"}) || id.Votes != "1" || id.JudgePrompt != "" {
+		t.Errorf("the judge is %+v", id)
 	}
 	bare := strings.ReplaceAll(strings.ReplaceAll(hypotheses, `, "autoeval_label": {"model": "m", "label": true}`, ""),
 		`, "autoeval_label": {"model": "m", "label": false}`, "")
@@ -295,6 +301,58 @@ func TestQueries(t *testing.T) {
 	}
 	if _, err := l.judged([]any{"partly"}); err == nil {
 		t.Error("an unknown word is a verdict")
+	}
+}
+
+// TestJudge reads who judged, who wrote the answers and which benchmark it is from the files, from
+// the mapping and from what the user says.
+func TestJudge(t *testing.T) {
+	queries := `{"dataset": "locomo", "split": "locomo10", "judge_llm": "gemini:flash", "answer_llm": "gemini:pro", "other": 1,
+		"results": [{"query_id": "q1", "query": "Q1?", "answer": "a", "gold_answers": ["a"], "correct": true}]}`
+	audit := `{"c": [{"question": "Q1?", "golden_answer": "g", "generated_answer": "a", "llm_judgments": {"1": true, "2": true, "3": false}},
+		{"question": "Q2?", "golden_answer": "g", "generated_answer": "a", "llm_judgments": {"1": false}}]}`
+	own := `{"judge": "m", "answerer": "r", "bench": "B 2", "rows": [{"q": "Q1?", "said": "a", "ok": 1, "prompt": "Judge!"}, {"q": "Q2?", "said": "a", "ok": 0, "prompt": "Judge!"}]}`
+	paths := "answers: $.rows[*]\nquestion: $.q\nanswer: $.said\nverdict: $.ok\n"
+	some := strings.Replace(own, `, "prompt": "Judge!"}]`, "}]", 1)
+	prompt := fmt.Sprintf("%x", sha256.Sum256([]byte("Judge!")))
+	for name, c := range map[string]struct {
+		text, mapping string
+		spec          Spec
+		want          result.ImportedID
+		leftOut       map[string]int
+	}{
+		"queries": {text: queries, want: result.ImportedID{Benchmark: "locomo locomo10", JudgeModels: []string{"gemini:flash"}, Votes: "1"},
+			leftOut: map[string]int{"$.other": 1}},
+		"votes": {text: audit, want: result.ImportedID{Votes: "1, or the majority of 3"}},
+		"said": {text: audit, spec: Spec{JudgeID: "j", ReaderID: "r"},
+			want: result.ImportedID{JudgeID: "j", Reader: "r", Votes: "1, or the majority of 3"}},
+		"mapped": {text: own, mapping: paths + "judge_model: $.judge\njudge_prompt: $.prompt\nmodel: $.answerer\nbenchmark: $.bench\n",
+			want: result.ImportedID{Benchmark: "B 2", JudgeModels: []string{"m"}, JudgePrompt: prompt, Votes: "1"}},
+		"in the mapping": {text: own, mapping: paths + "judge_id: j\nreader_id: r\n", spec: Spec{JudgeID: "k"},
+			want:    result.ImportedID{JudgeID: "k", Reader: "r", Votes: "1"},
+			leftOut: map[string]int{"$.judge": 1, "$.answerer": 1, "$.bench": 1, "prompt": 2}},
+		"of one answer": {text: some, mapping: paths + "judge_prompt: $.prompt\n", want: result.ImportedID{Votes: "1"},
+			leftOut: map[string]int{"$.judge": 1, "$.answerer": 1, "$.bench": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.spec.Files = []string{file(t, "a.json", c.text)}
+			if c.mapping != "" {
+				c.spec.Mapping = file(t, "m.yaml", c.mapping)
+			}
+			im := read(t, c.spec)
+			writes(t, im)
+			got := im.ID
+			got.Formats, got.SHA256, got.MappingSHA256 = nil, nil, ""
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.leftOut, im.Report.Files[0].LeftOut, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if model := im.Records[0].Model; name == "mapped" && model != "r" || name == "queries" && model != "gemini:pro" {
+				t.Errorf("the answer is by %q", model)
+			}
+		})
 	}
 }
 

@@ -39,12 +39,17 @@ const (
 	fieldSeconds      = "latency_s"
 	fieldInput        = "input_tokens"
 	fieldOutput       = "output_tokens"
+
+	// These may also be of the conversation or of the file, as may model.
+	fieldJudge     = "judge_model"
+	fieldPrompt    = "judge_prompt"
+	fieldBenchmark = "benchmark"
 )
 
 // fieldNames are in the order of messages.
 var fieldNames = []string{
 	fieldID, fieldConversation, fieldQuestion, fieldGold, fieldAnswer, fieldVerdict, fieldReason, fieldType,
-	fieldModel, fieldMS, fieldSeconds, fieldInput, fieldOutput,
+	fieldModel, fieldMS, fieldSeconds, fieldInput, fieldOutput, fieldJudge, fieldPrompt, fieldBenchmark,
 }
 
 // layout says where a file has answers, and where an answer has what.
@@ -63,6 +68,8 @@ type layout struct {
 	needs, lacks []string
 	// right and wrong are words of verdicts besides the usual ones.
 	right, wrong []string
+	// judgeID and readerID are what a mapping says of the judge and of the reader.
+	judgeID, readerID string
 	// mappingSHA256 is that of the file, empty for a layout that is recognised.
 	mappingSHA256 string
 }
@@ -104,6 +111,7 @@ var layouts = []layout{
 		fields: map[string][]string{
 			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.answer"},
 			fieldAnswer: {"$.hypothesis"}, fieldVerdict: {"$.autoeval_label.label"}, fieldType: {"$.question_type"},
+			fieldJudge: {"$.autoeval_label.model"},
 		},
 	},
 	{
@@ -113,7 +121,8 @@ var layouts = []layout{
 		fields: map[string][]string{
 			fieldID: {"$.query_id"}, fieldQuestion: {"$.query"}, fieldGold: {"$.gold_answers[*]", "$.gold_answer"},
 			fieldAnswer: {"$.answer"}, fieldVerdict: {"$.correct"}, fieldReason: {"$.judge_reason"},
-			fieldType: {"$.meta.category"},
+			fieldType: {"$.meta.category"}, fieldModel: {"$.answer_llm"}, fieldJudge: {"$.judge_llm"},
+			fieldBenchmark: {"$['dataset','split']"},
 		},
 	},
 	{

@@ -32,6 +32,11 @@ type mappingFile struct {
 	LatencyS      string   `yaml:"latency_s"`
 	InputTokens   string   `yaml:"input_tokens"`
 	OutputTokens  string   `yaml:"output_tokens"`
+	JudgeModel    string   `yaml:"judge_model"`
+	JudgePrompt   string   `yaml:"judge_prompt"`
+	Benchmark     string   `yaml:"benchmark"`
+	JudgeID       string   `yaml:"judge_id"`
+	ReaderID      string   `yaml:"reader_id"`
 	Right         []string `yaml:"right"`
 	Wrong         []string `yaml:"wrong"`
 }
@@ -54,11 +59,11 @@ func readMapping(path string) (layout, error) {
 	sum := sha256.Sum256(data)
 	l := layout{
 		name: Mapped, title: m.Name, conversations: m.Conversations, answers: m.Answers, right: m.Right, wrong: m.Wrong,
-		fields: map[string][]string{}, mappingSHA256: hex.EncodeToString(sum[:]),
+		judgeID: m.JudgeID, readerID: m.ReaderID, fields: map[string][]string{}, mappingSHA256: hex.EncodeToString(sum[:]),
 	}
 	values := []string{
 		m.ID, m.Conversation, m.Question, m.Gold, m.Answer, m.Verdict, m.Reason, m.Type, m.Model, m.LatencyMS, m.LatencyS,
-		m.InputTokens, m.OutputTokens,
+		m.InputTokens, m.OutputTokens, m.JudgeModel, m.JudgePrompt, m.Benchmark,
 	}
 	for i, name := range fieldNames {
 		if values[i] != "" {

@@ -33,10 +33,14 @@ type answer struct {
 	text                             string
 	verdict                          verdict
 	reason, kind, model              string
+	by                               judge
 	latencyMS                        float64 // 0 if it is not recorded
 	input, output                    int
 	tokens                           bool // whether they are recorded
 }
+
+// judge is what a file says of the judge of an answer, and of the benchmark that it is to.
+type judge struct{ model, prompt, benchmark string }
 
 // rows returns the answers of a file in order.
 func (l layout) rows(v any) ([]row, error) {
@@ -87,13 +91,15 @@ type reader struct {
 	path  string
 	paths map[string][]*jsonpath.Path
 	used  map[string]string // see usedKeys
+	root  any
+	above map[string]bool // the keys of the file and of conversations that fields were read from
 	file  *result.ImportedFile
 }
 
 // answersOf returns the answers of a file, and what was read of it and what not. An error names the
 // place of an answer that cannot be read.
 func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
-	r := reader{layout: l, path: c.path, paths: map[string][]*jsonpath.Path{}}
+	r := reader{layout: l, path: c.path, paths: map[string][]*jsonpath.Path{}, root: c.value, above: map[string]bool{}}
 	r.file = &result.ImportedFile{
 		Path: c.path, SHA256: c.sha256, Bytes: c.bytes, Format: string(l.name),
 		Mapped: map[string]string{}, LeftOut: map[string]int{},
@@ -152,6 +158,33 @@ func (r *reader) text(field string, v any) string {
 	return strings.Join(texts, " or ")
 }
 
+// about returns the text of a field that an answer has, or else its conversation or the file.
+func (r *reader) about(field string, in row) string {
+	for i, v := range []any{in.value, in.part, r.root} {
+		var texts []string
+		for _, n := range r.values(field, v) {
+			texts = append(texts, strings.TrimSpace(textOf(n)))
+		}
+		text := strings.TrimSpace(strings.Join(texts, " "))
+		if text == "" {
+			continue
+		}
+		for _, p := range r.paths[field] {
+			segments := p.Query().Segments()
+			if i == 0 || len(segments) == 0 {
+				continue
+			}
+			for _, s := range segments[0].Selectors() {
+				if name, ok := s.(spec.Name); ok {
+					r.above[string(name)] = true
+				}
+			}
+		}
+		return text
+	}
+	return ""
+}
+
 func textOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -177,7 +210,7 @@ func (r *reader) answer(in row) (answer, error) {
 	a := answer{
 		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
 		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), kind: r.text(fieldType, v),
-		model: r.text(fieldModel, v), conversation: r.text(fieldConversation, v),
+		model: r.about(fieldModel, in), conversation: r.text(fieldConversation, v),
 	}
 	if a.conversation == "" {
 		if a.conversation = in.conversation; a.conversation == "" || len(r.paths[fieldConversation]) > 0 {
@@ -185,6 +218,7 @@ func (r *reader) answer(in row) (answer, error) {
 		}
 	}
 	a.text = r.text(fieldAnswer, v)
+	a.by = judge{r.about(fieldJudge, in), r.about(fieldPrompt, in), r.about(fieldBenchmark, in)}
 	var err error
 	if a.verdict, err = r.judged(r.values(fieldVerdict, v)); err != nil {
 		return a, err
@@ -284,7 +318,7 @@ func (r *reader) outside(v any, rows []row) {
 	}
 	if object, ok := v.(map[string]any); ok {
 		for key := range object {
-			if !within[topKey(pathOf(key))] {
+			if !within[topKey(pathOf(key))] && !r.above[key] {
 				r.file.LeftOut["$."+key]++
 			}
 		}
@@ -299,7 +333,7 @@ func (r *reader) outside(v any, rows []row) {
 		}
 		seen[part] = true
 		for key := range object {
-			if r.used[key] == "" && holds != key && holds != "" {
+			if r.used[key] == "" && !r.above[key] && holds != key && holds != "" {
 				r.file.LeftOut["$."+key]++
 			}
 		}

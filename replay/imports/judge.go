@@ -1,0 +1,46 @@
+package imports
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// judges records what the files say of the judge of the verdicts, and of the benchmark. What they do
+// not say of each verdict is not known.
+func (im *Import) judges() {
+	models, prompts, votes, benchmarks := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, a := range im.answers {
+		benchmarks[a.by.benchmark] = true
+		if !a.verdict.known && a.verdict.votes == 0 {
+			continue
+		}
+		models[a.by.model], prompts[""] = true, prompts[""] || a.by.prompt == ""
+		if a.by.prompt != "" {
+			prompts[fmt.Sprintf("%x", sha256.Sum256([]byte(a.by.prompt)))] = true
+		}
+		votes[a.verdict.rule()] = true
+	}
+	im.ID.JudgeModels = said(models)
+	im.ID.JudgePrompt = strings.Join(said(prompts), ", ")
+	im.ID.Votes = strings.Join(said(votes), ", or ")
+	im.ID.Benchmark = strings.Join(said(benchmarks), ", ")
+}
+
+// said returns the values in order, none if some answer has none.
+func said(values map[string]bool) []string {
+	if values[""] {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(v string) bool { return !values[v] })
+}
+
+// rule says how many judgements make the verdict, and how.
+func (v verdict) rule() string {
+	if v.votes > 1 {
+		return fmt.Sprintf("the majority of %d", v.votes)
+	}
+	return "1"
+}
