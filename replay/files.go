@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evalctl/harness/journal"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/replay/ledger"
 )
@@ -173,7 +174,7 @@ func (f Files) check(a Arm, id result.Identity, l ledger.Books) error {
 }
 
 func differences(path string, was, is result.Identity) error {
-	if diff := was.Differences(is); len(diff) > 0 {
+	if diff := key.Differences(was, is); len(diff) > 0 {
 		return &DifferentError{Path: path, Differences: diff}
 	}
 	return nil

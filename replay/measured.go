@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/key"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/replay/ingest"
@@ -116,7 +117,7 @@ type armIdentity struct {
 
 // check returns an error if a worker measures something else.
 func (want armIdentity) check(have armIdentity) error {
-	diff := want.Identity.Differences(have.Identity)
+	diff := key.Differences(want.Identity, have.Identity)
 	if a, b := want.Identity.Tool, have.Identity.Tool; a.Version != b.Version || a.Commit != b.Commit {
 		diff = append(diff, fmt.Sprintf("evalctl was %s (commit %s) and is now %s (commit %s)", a.Version, a.Commit, b.Version, b.Commit))
 	}

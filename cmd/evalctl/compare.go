@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/journal"
+	"evalctl/harness/key"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/internal/terminal"
@@ -21,7 +22,7 @@ type compareCmd struct {
 	Tag       string   `help:"Compare only the questions with this tag."`
 	Cluster   string   `placeholder:"TAG" help:"The questions with the same tag TAG:X are alike, or with brain, those asked in the same brain: test these clusters instead of the questions."`
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
-	Accept    []string `placeholder:"KEY" help:"Compare results that differ in KEY, such as judge_prompt."`
+	Accept    []string `placeholder:"KEY" help:"Compare results that differ in KEY, or do not record it, such as judge_prompt."`
 	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"Form of the comparison on stdout: ${enum}."`
 
 	reportFlags
@@ -52,7 +53,7 @@ func (c *compareCmd) Run(p *process) error {
 		Baseline: c.Baseline, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,
 		Intersect: c.Intersect, Accept: c.Accept,
 	})
-	if refused, ok := errors.AsType[*compare.IncomparableError](err); ok {
+	if refused, ok := errors.AsType[*key.IncomparableError](err); ok {
 		report.Incomparable(newTerminal(p, false), refused)
 		return err
 	}

@@ -31,6 +31,7 @@ func writeCompared(t *testing.T, path, sdk string, slow float64, failed ...int) 
 		Dataset: result.DatasetID{Path: "smoke.jsonl", SHA256: strings.Repeat("9f", 32)},
 		Judge:   &result.JudgeModel{Provider: "openai", Model: "gpt-4o", PromptVersion: "v6", PromptSHA256: strings.Repeat("7a", 32)},
 		Daemon:  result.DaemonID{Program: sdk, Version: "1.0"},
+		Reader:  &result.ModelID{Provider: "openai", Model: "gpt-4o-mini"},
 	}
 	res := resulttest.File{Result: result.Result{SDK: sdk, ScorerName: "judge", Identity: id, EffectiveModes: map[string]int{"bm25": 50}, Planned: 50}}
 	for i := range 50 {
@@ -149,7 +150,7 @@ func TestCompareShowsCommand(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"compare"}
+	args := []string{"compare", "--accept", "dataset,scorer,reader"}
 	for name, passed := range map[string]string{"a": "true", "b": "false"} {
 		path := filepath.Join(dir, name+".jsonl")
 		if err := os.WriteFile(path, []byte(`{"id":"q; $(touch x)","passed":`+passed+"}\n"), 0o644); err != nil {

@@ -11,9 +11,9 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/bench"
-	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/harness/signing"
 	"evalctl/harness/sweep"
@@ -157,7 +157,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUnscored
 	case errors.As(err, new(belowError)), errors.As(err, new(*signing.FailedError)), errors.As(err, new(*bench.FailedError)), errors.As(err, new(*conformance.BrokenError)), isJudge:
 		return exitBelowFloor
-	case errors.Is(err, compare.ErrIncomparable):
+	case errors.Is(err, key.ErrIncomparable):
 		return exitDifferent
 	case storageFailed(err):
 		return exitStorage

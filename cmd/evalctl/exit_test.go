@@ -10,9 +10,9 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/bench"
-	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
 	"evalctl/harness/judging"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/harness/signing"
 	"evalctl/harness/sweep"
@@ -47,7 +47,7 @@ func TestExitCodes(t *testing.T) {
 		{&harness.SystematicError{}, exitDaemon},
 		{sweep.ErrLost, exitUnscored},
 		{&judging.BelowError{Uncertain: true}, exitUnscored},
-		{compare.ErrIncomparable, exitDifferent},
+		{key.ErrIncomparable, exitDifferent},
 		{verdict(result.Gate{Reason: result.ReasonControls}, nil), exitControls},
 		{syscall.ENOSPC, exitStorage},
 		{daemonError{syscall.ENOSPC}, exitStorage},

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
+	"evalctl/harness/key"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
@@ -73,8 +74,9 @@ const defaultMargin = "0.03"
 
 // baselineFlags compares a run with an earlier result.
 type baselineFlags struct {
-	Baseline string `placeholder:"FILE" help:"Result file that the run must not be worse than, question by question. If it is, or it is not shown to be not worse, the exit code is 1." group:"gate"`
-	Margin   string `default:"0.03" placeholder:"RATE" help:"Largest loss of pass rate against --baseline that is accepted (${default})." group:"advanced"`
+	Baseline string   `placeholder:"FILE" help:"Result file that the run must not be worse than, question by question. If it is, or it is not shown to be not worse, the exit code is 1." group:"gate"`
+	Accept   []string `placeholder:"KEY" help:"Compare with a --baseline that differs in KEY, or does not record it, such as exact_case." group:"advanced"`
+	Margin   string   `default:"0.03" placeholder:"RATE" help:"Largest loss of pass rate against --baseline that is accepted (${default})." group:"advanced"`
 
 	margin float64
 }
@@ -82,6 +84,12 @@ type baselineFlags struct {
 func (b *baselineFlags) validateBaseline(repeats int) (err error) {
 	if b.margin, err = result.ParseRate(b.Margin); err != nil {
 		return fmt.Errorf("--margin %s: must be a loss of pass rate from 0 to 1, such as %s", b.Margin, defaultMargin)
+	}
+	if len(b.Accept) > 0 && b.Baseline == "" {
+		return errors.New("--accept is for what is compared: give a --baseline, or leave --accept out")
+	}
+	if err := key.CheckNames(key.Gate, b.Accept); err != nil {
+		return fmt.Errorf("--accept: %w", err)
 	}
 	if b.Baseline != "" && repeats > 1 {
 		return errors.New("--baseline and --repeats exclude each other: each question is compared once; " +

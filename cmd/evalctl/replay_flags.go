@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/extern"
 	"evalctl/harness/judging"
+	"evalctl/harness/key"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/result"
@@ -77,7 +78,7 @@ type replayCmd struct {
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})." group:"advanced"`
 	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
 	gateFlags   `set:"default_floor=0"`
-	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines although they differ in KEY, such as effective_modes." group:"advanced"`
+	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines that differ in KEY, or do not record it, such as effective_modes." group:"advanced"`
 	Cluster     string   `placeholder:"TAG" help:"Compare daemons and baselines by clusters: questions with the same tag TAG:X, or with brain, those about one haystack, such as a conversation." group:"advanced"`
 	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/." group:"output"`
 	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`
@@ -145,10 +146,8 @@ func (c *replayCmd) validateArms() error {
 	if c.Cluster == compare.ByBrain && len(c.Target) == 0 {
 		return errors.New("--cluster brain: baselines have no brains; give a --target")
 	}
-	for _, key := range c.Accept {
-		if !slices.Contains(compare.KeyNames(), key) {
-			return fmt.Errorf("--accept %s: must be one of %s", key, strings.Join(compare.KeyNames(), ", "))
-		}
+	if err := key.CheckNames(key.Arms, c.Accept); err != nil {
+		return fmt.Errorf("--accept: %w", err)
 	}
 	switch {
 	case c.Endpoint != "" && c.DaemonCmd != "":

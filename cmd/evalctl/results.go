@@ -152,8 +152,9 @@ func (c *trendCmd) Run(p *process) error {
 
 type boardCmd struct {
 	historyFlags
-	HTML string `name:"html" placeholder:"FILE" help:"Also write the board as an HTML page, and the page of each result into a folder next to it."`
-	JSON bool   `name:"json" help:"Print one JSON object."`
+	Accept []string `placeholder:"KEY" help:"Rank results together that differ in KEY, or do not record it, such as judge."`
+	HTML   string   `name:"html" placeholder:"FILE" help:"Also write the board as an HTML page, and the page of each result into a folder next to it."`
+	JSON   bool     `name:"json" help:"Print one JSON object."`
 }
 
 // Run prints the board to stdout, and what is not in it to stderr.
@@ -165,9 +166,9 @@ func (c *boardCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	b, err := board.New(f)
+	b, err := board.New(f, c.Accept)
 	if err != nil {
-		return err
+		return fmt.Errorf("--accept: %w", err)
 	}
 	if c.HTML != "" {
 		if err := report.WriteBoard(c.HTML, b); err != nil {

@@ -52,6 +52,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		defer resumed.Close()
 	}
 	defer func() { err = c.writeProblem(p, t, r.Found.Name, err) }()
+	if r.Baseline != nil && r.Baseline.Accepted != "" {
+		fmt.Fprintf(t, "  %s\n", terminal.Line(r.Baseline.Accepted))
+	}
 	printConfigured(t, p)
 	text.Inputs(t, c.Dataset, r.Input)
 	text.Scorer(t, c.externID())
@@ -91,7 +94,7 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
 		Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
 		Environ: os.Environ(), Passed: c.DaemonEnv,
-		Gate: c.settings(result.Settings{}), MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin,
+		Gate: c.settings(result.Settings{}), MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin, Accept: c.Accept,
 		Resume: c.Resume, RetryErrors: c.RetryErrors,
 	})
 	if err != nil {

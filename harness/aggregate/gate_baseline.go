@@ -22,6 +22,8 @@ type Baseline struct {
 	SDK    string
 	// Differs are the keys of the identity in which the runs differ, in order.
 	Differs []string
+	// Accepted says in what else they do not agree, which was accepted by name.
+	Accepted string
 	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
 	Margin float64
 	// Passed has the questions that count, by id, and whether they passed. Unscored has the ids of
@@ -114,7 +116,7 @@ func (v *versus) gate() *result.BaselineGate {
 	b, p := v.base, v.pairs
 	questions := len(b.Passed) + len(b.Unscored) + v.run
 	g := &result.BaselineGate{
-		Path: b.Path, SHA256: b.SHA256, SDK: b.SDK, Differs: append([]string{}, b.Differs...), Margin: b.Margin,
+		Path: b.Path, SHA256: b.SHA256, SDK: b.SDK, Differs: append([]string{}, b.Differs...), Accepted: b.Accepted, Margin: b.Margin,
 		Both: p.Both, OnlyRun: p.First, OnlyBaseline: p.Second, Neither: p.Neither,
 		// A question that both have counts twice.
 		Unpaired: questions - 2*p.N() - v.unscored, Unscored: v.unscored,

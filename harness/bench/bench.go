@@ -16,7 +16,6 @@ import (
 	"evalctl/harness/bench/null"
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
-	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/internal/llm"
@@ -86,8 +85,11 @@ func Run(ctx context.Context, c Config) (file *record.File, err error) {
 		b.file.Stopped = harness.StopReason(err)
 		b.file.Compute()
 		if err == nil && c.Baseline != nil {
-			if b.file.Baseline, err = record.NewBaseline(c.Baseline, b.file); err != nil {
-				err = fmt.Errorf("--baseline: %w: %w", compare.ErrIncomparable, err)
+			if err = c.sameWork(b.file); err == nil {
+				b.file.Baseline, err = record.NewBaseline(c.Baseline, b.file)
+			}
+			if err != nil {
+				err = fmt.Errorf("--baseline: %w", err)
 				return
 			}
 			b.file.Baseline.Path = c.BaselinePath

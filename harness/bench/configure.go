@@ -10,8 +10,8 @@ import (
 	"evalctl/harness/bench/null"
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
-	"evalctl/harness/compare"
 	"evalctl/harness/dataset"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -27,7 +27,7 @@ type Inputs struct {
 
 // Configure adds to c the plan, documents, queries and targets, and the earlier bench to compare with. find
 // returns a target that is not null. The error of a baseline with another plan is
-// compare.ErrIncomparable.
+// key.ErrIncomparable.
 func (c *Config) Configure(w Wanted, in Inputs, find func(given string) (Target, error)) (err error) {
 	w.Queries, w.CorpusName, w.Baseline = "words of the documents", "synthetic", in.Baseline != ""
 	c.Documents = work.Synthetic(w.Seed)
@@ -63,12 +63,22 @@ func (c *Config) Configure(w Wanted, in Inputs, find func(given string) (Target,
 	}
 	c.BaselinePath = in.Baseline
 	if c.Baseline, err = record.Read(in.Baseline); err == nil {
-		if err = c.Baseline.Plan.Same(c.Plan); err != nil {
-			err = fmt.Errorf("%w: %w", compare.ErrIncomparable, err)
-		}
+		planned := &record.File{Plan: c.Plan, Client: c.Baseline.Client} // which is not known yet
+		err = c.sameWork(planned)
 	}
 	if err != nil {
 		return fmt.Errorf("--baseline: %w", err)
+	}
+	return nil
+}
+
+// sameWork returns an error unless a bench does the same work as the baseline.
+func (c *Config) sameWork(f *record.File) error {
+	_, err := key.Check(key.Bench, []*key.File{
+		{Name: c.BaselinePath, Leaves: c.Baseline.Settings()}, {Name: "this bench", Leaves: f.Settings()},
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("%w; use the same flags", err)
 	}
 	return nil
 }
@@ -122,7 +132,7 @@ type FailedError struct{ message string }
 func (e *FailedError) Error() string { return e.message }
 
 // Verdict returns nil if all that is required holds. Otherwise it returns ErrNoAnswers,
-// compare.ErrIncomparable for what could not be judged, or a *FailedError.
+// key.ErrIncomparable for what could not be judged, or a *FailedError.
 func Verdict(f *record.File) error {
 	if !slices.ContainsFunc(f.Summaries, func(s record.Summary) bool {
 		return (!f.Targets[s.Target].Null || len(f.Targets) == 1) && slices.ContainsFunc(s.Ops, func(o record.OpFigures) bool { return o.OK > 0 })
@@ -132,7 +142,7 @@ func Verdict(f *record.File) error {
 	var failed []string
 	for _, v := range f.Verdicts {
 		if v.Unjudged {
-			return fmt.Errorf("%w: %s", compare.ErrIncomparable, v.Sentence)
+			return fmt.Errorf("%w: %s", key.ErrIncomparable, v.Sentence)
 		}
 		if !v.Held {
 			failed = append(failed, v.Sentence)

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/history"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -38,6 +39,8 @@ type Group struct {
 	// which p-values are adjusted (Holm). Tests is 0 for one row.
 	Questions int `json:"questions"`
 	Tests     int `json:"tests"`
+	// Accepted says in what the results do not agree and was accepted, empty for nothing.
+	Accepted string `json:"accepted,omitempty"`
 }
 
 // Common is a value that all results of a group have.
@@ -79,14 +82,18 @@ type member struct {
 }
 
 // New ranks the results of a folder. Of several results of one target, only the newest is ranked with
-// the others.
-func New(f *history.Folder) (*Board, error) {
+// the others. Results may differ in the settings with the names of accept, or not record them.
+func New(f *history.Folder, accept []string) (*Board, error) {
 	b := &Board{Root: f.Root, Groups: []Group{}, LeftOut: []LeftOut{}}
+	opts := compare.Options{For: key.Board, Accept: accept}
+	if err := key.CheckNames(key.Board, accept); err != nil {
+		return nil, err
+	}
 	var groups [][]member
 	for _, e := range f.Entries {
-		m, reason := open(e)
+		m, reason := open(e, accept)
 		if reason == "" {
-			groups, reason = place(groups, m)
+			groups, reason = place(groups, m, opts)
 		}
 		if reason != "" {
 			b.LeftOut = append(b.LeftOut, LeftOut{e.Path, reason})
@@ -97,7 +104,7 @@ func New(f *history.Folder) (*Board, error) {
 	}
 	slices.SortStableFunc(groups, func(a, b []member) int { return min(len(b), 2) - min(len(a), 2) })
 	for _, members := range groups {
-		g, err := rank(members)
+		g, err := rank(members, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +114,8 @@ func New(f *history.Folder) (*Board, error) {
 }
 
 // open opens the result of an entry, or says why it is not ranked.
-func open(e *history.Entry) (m member, reason string) {
+func open(e *history.Entry, accept []string) (m member, reason string) {
+	missing := slices.DeleteFunc(key.Missing(key.Board, &key.File{Result: e.Result}), func(name string) bool { return slices.Contains(accept, name) })
 	switch {
 	case e.Result == nil:
 		return m, fmt.Sprintf("it is of the kind %s, not a run or a replay", e.Kind)
@@ -115,6 +123,8 @@ func open(e *history.Entry) (m member, reason string) {
 		return m, fmt.Sprintf("the run stopped early (%s)", e.Stopped)
 	case e.PassRate == nil:
 		return m, "no question counts"
+	case len(missing) > 0:
+		return m, fmt.Sprintf("it does not record %s: with --accept %s it is ranked all the same", strings.Join(missing, ", "), strings.Join(missing, ","))
 	}
 	run, err := compare.Open(e.Path)
 	if err != nil {
@@ -125,9 +135,9 @@ func open(e *history.Entry) (m member, reason string) {
 
 // place adds a result to the group with which it is comparable, or begins one. Entries are the newest
 // first.
-func place(groups [][]member, m member) (_ [][]member, reason string) {
+func place(groups [][]member, m member, opts compare.Options) (_ [][]member, reason string) {
 	for i, g := range groups {
-		if compare.Comparable(append(runsOf(g), m.run)) != nil {
+		if compare.Comparable(append(runsOf(g), m.run), opts) != nil {
 			continue
 		}
 		if newer := slices.IndexFunc(g, func(o member) bool { return same(o.entry, m.entry) }); newer >= 0 {
@@ -155,17 +165,17 @@ func runsOf(members []member) []*compare.Run {
 }
 
 // rank compares the results of a group.
-func rank(members []member) (Group, error) {
+func rank(members []member, opts compare.Options) (Group, error) {
 	if len(members) == 1 {
 		row := rowOf(members[0].entry)
 		row.Best, row.Worst = 1, 1
 		return Group{Rows: []Row{row}, Questions: row.Total, Common: alone(members[0].entry)}, nil
 	}
-	c, err := compare.Compare(runsOf(members), compare.Options{})
+	c, err := compare.Compare(runsOf(members), opts)
 	if err != nil {
 		return Group{}, fmt.Errorf("compare the results of a group: %w", err)
 	}
-	g := Group{Questions: c.Questions.Selected, Tests: c.Tests, Common: common(c)}
+	g := Group{Questions: c.Questions.Selected, Tests: c.Tests, Common: common(c), Accepted: c.Accepted()}
 	differ := make([][]bool, len(c.Runs))
 	for i, f := range c.Runs {
 		differ[i] = make([]bool, len(c.Runs))
@@ -220,13 +230,8 @@ var shownKeys = []string{
 func common(c *compare.Comparison) []Common {
 	out := []Common{}
 	for _, name := range shownKeys {
-		for _, k := range c.Keys {
-			if k.Name != name || k.State == compare.Differs {
-				continue
-			}
-			if i := slices.IndexFunc(k.Values, func(v string) bool { return v != "" }); i >= 0 {
-				out = append(out, Common{name, k.Values[i]})
-			}
+		if v := c.Key(name).Common(); v != "" {
+			out = append(out, Common{name, v})
 		}
 	}
 	return out

@@ -47,7 +47,7 @@ func TestBoard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := board.New(f)
+	b, err := board.New(f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

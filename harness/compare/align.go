@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/result"
+	"evalctl/harness/key"
 )
 
 // aligned are the questions of several runs side by side.
@@ -83,7 +83,7 @@ func sameText(row []*question, names []string) error {
 			first = i
 		case q.text != row[first].text:
 			return fmt.Errorf("%w: the id %q is another question in %s (%.60q) than in %s (%.60q): "+
-				"the results are of different datasets", ErrIncomparable, q.id, names[first], row[first].text, names[i], q.text)
+				"the results are of different datasets", key.ErrIncomparable, q.id, names[first], row[first].text, names[i], q.text)
 		}
 	}
 	return nil
@@ -116,9 +116,8 @@ func tagsOf(row []*question) []string {
 	return nil
 }
 
-// dates returns a text that differs between runs if the dates of common questions do, or whether
-// they were sent to the reader.
-func (a *aligned) dates(run int, res *result.Result) string {
+// dates returns a text that differs between runs if the dates of common questions do.
+func (a *aligned) dates(run int) string {
 	h, n := sha256.New(), 0
 	for _, row := range a.rows {
 		if date := row[run].date; date != "" {
@@ -127,13 +126,9 @@ func (a *aligned) dates(run int, res *result.Result) string {
 		}
 	}
 	if n == 0 {
-		return none
+		return key.None
 	}
-	text := fmt.Sprintf("%d, sha256 %s", n, hex.EncodeToString(h.Sum(nil)))
-	if id := res.Identity.Replay; id != nil && !id.Actor.QuestionDate {
-		text += ", not given to the reader"
-	}
-	return text
+	return fmt.Sprintf("%d, sha256 %s", n, hex.EncodeToString(h.Sum(nil)))
 }
 
 // gold returns a text that differs between runs if what of returns for common questions does.

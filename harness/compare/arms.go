@@ -3,8 +3,8 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+
+	"evalctl/harness/key"
 )
 
 // Arm is one of the things that a replay measured.
@@ -23,7 +23,7 @@ type Arms struct {
 	Comparison *Comparison `json:"comparison"`
 	// Refused has the differences that matter and were not accepted: then the arms have no order, and
 	// nothing is said about which is better.
-	Refused *IncomparableError `json:"incomparable"`
+	Refused *key.IncomparableError `json:"incomparable"`
 	// NotCompared says which arms are not compared and why, one sentence each.
 	NotCompared []string `json:"not_compared"`
 	// Facts are what was recorded of the arms besides their results.
@@ -59,6 +59,7 @@ func OfArms(arms []Arm, opts Options) *Arms {
 		return c
 	}
 	var err error
+	opts.For = key.Arms
 	c.Comparison, err = Compare(finished, opts)
 	if !errors.As(err, &c.Refused) && err != nil {
 		c.NotCompared = append(c.NotCompared, fmt.Sprintf("Nothing is compared: %v.", err))
@@ -93,7 +94,7 @@ func (c *Arms) Lead() []string {
 	if c.Comparison == nil || len(c.Comparison.Memory) == 0 {
 		return nil
 	}
-	return append(c.Comparison.accepted(), c.Comparison.MemorySentences()...)
+	return append(c.accepted(), c.Comparison.MemorySentences()...)
 }
 
 // Others has the Sentences after those of Lead.
@@ -101,10 +102,11 @@ func (c *Arms) Others() []string {
 	var out []string
 	switch {
 	case c.Refused != nil:
-		out = append(out, c.Refused.sentence())
+		out = append(out, fmt.Sprintf("Not comparable: %s; no ranking. With %s they are compared all the same: "+
+			"by evalctl compare, of the result files, or by evalctl replay.", c.Refused.Reasons(), c.Refused.Accept()))
 	case c.Comparison != nil:
 		if len(c.Comparison.Memory) == 0 {
-			out = c.Comparison.accepted()
+			out = c.accepted()
 		}
 		out = append(out, c.Comparison.sentences()...)
 	}
@@ -117,31 +119,15 @@ func (c *Arms) Others() []string {
 	return out
 }
 
-// sentence says in what the runs differ, and how they are compared nevertheless.
-func (e *IncomparableError) sentence() string {
-	var parts []string
-	for _, k := range e.Keys {
-		if slices.Contains(e.Differing, k.Name) {
-			parts = append(parts, k.difference(e.Names))
-		}
+func (c *Arms) accepted() []string {
+	if text := c.Comparison.Accepted(); text != "" {
+		return []string{text}
 	}
-	return fmt.Sprintf("Not comparable: %s; no ranking. With --accept %s they are compared all the same: "+
-		"by evalctl compare, of the result files, or by evalctl replay.", strings.Join(parts, "; "), strings.Join(e.Differing, ","))
+	return nil
 }
 
-// accepted has a sentence for the differences that were accepted, if there are any.
-func (c *Comparison) accepted() []string {
-	var parts []string
-	for _, k := range c.Keys {
-		if k.Accepted {
-			parts = append(parts, k.difference(c.names()))
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("Accepted, and what follows may come from it: %s.", strings.Join(parts, "; "))}
-}
+// Accepted says in what the runs do not agree and was accepted, empty for nothing.
+func (c *Comparison) Accepted() string { return key.Accepted(c.names(), c.Keys) }
 
 func (c *Comparison) names() []string {
 	names := make([]string, len(c.Runs))
@@ -149,38 +135,4 @@ func (c *Comparison) names() []string {
 		names[i] = r.Name
 	}
 	return names
-}
-
-// difference says in what the runs of these names differ: "mode differs (go bm25, py hybrid)".
-func (k *Key) difference(names []string) string {
-	parts := make([]string, len(k.Values))
-	for i, v := range k.Values {
-		parts[i] = names[i] + " " + ValueText(v)
-	}
-	return fmt.Sprintf("%s differs (%s)", k.Name, strings.Join(parts, ", "))
-}
-
-// Common returns the value that runs have in common which record the key, empty if no run does, if
-// runs differ, or if the only runs that record it are baselines.
-func (k *Key) Common() string {
-	for _, v := range k.Values {
-		if v != "" && v != noMemory && k.State == Same {
-			return v
-		}
-	}
-	return ""
-}
-
-// ValueText returns the value of a key for people, with hashes shortened.
-func ValueText(value string) string {
-	if value == "" {
-		return "not recorded"
-	}
-	words := strings.Split(value, " ")
-	for i, w := range words {
-		if len(w) == 64 && strings.Trim(w, "0123456789abcdef") == "" {
-			words[i] = w[:8] + "…"
-		}
-	}
-	return strings.Join(words, " ")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -97,7 +98,7 @@ func TestBaselinesAreComparable(t *testing.T) {
 	if c.Comparison == nil || len(c.Comparison.Pairs) != 3 || c.Comparison.Pairs[0].Verdict != Worse {
 		t.Fatalf("%q", c.Sentences())
 	}
-	if k := c.Comparison.Key("effective_modes"); k.Common() != "bm25" || k.State != Same {
+	if k := c.Comparison.Key("effective_modes"); k.Common() != "bm25" || k.State != key.Same {
 		t.Errorf("effective_modes %+v", k)
 	}
 	other := arm("ts", "hybrid", failing)

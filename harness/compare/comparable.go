@@ -1,9 +1,9 @@
 package compare
 
-// Comparable returns nil if Compare would compare these runs without accepting a difference, and else
-// its error. It computes no figures.
-func Comparable(runs []*Run) error {
-	names, _, err := check(runs, &Options{})
+// Comparable returns nil if Compare would compare these runs with these options, and else its error. It
+// computes no figures.
+func Comparable(runs []*Run, opts Options) error {
+	names, _, err := check(runs, &opts)
 	if err != nil {
 		return err
 	}
@@ -12,5 +12,6 @@ func Comparable(runs []*Run) error {
 	if err != nil {
 		return err
 	}
-	return refuse(ofFiles, keys(files, a, Options{}), a.common)
+	_, err = keys(files, ofFiles, a, opts)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -22,6 +23,8 @@ type Options struct {
 	// Margin is the largest loss of pass rate against the baseline that is accepted, between 0 and 1,
 	// nil for no test of it. It needs a baseline.
 	Margin *float64
+	// For is what the comparison is for, evalctl compare if it is zero. It decides what must agree.
+	For key.Purpose
 	// Intersect compares only the questions that all runs have, and accepts runs that stopped. Accept
 	// has the names of other keys in which the runs may differ.
 	Intersect bool
@@ -43,8 +46,8 @@ var ErrOptions = errors.New("cannot compare")
 // those that are in some runs only are listed, and refused without Options.Intersect. Errors count
 // as not passed, and a pair with an unscored question is left out and counted.
 //
-// Runs that did not measure the same thing are an IncomparableError, which has the differences.
-// ErrIncomparable also is two questions with one id. Otherwise the error is ErrOptions.
+// Runs that did not measure the same thing are a key.IncomparableError, which has the differences.
+// key.ErrIncomparable also is two questions with one id. Otherwise the error is ErrOptions.
 func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	names, base, err := check(runs, &opts)
 	if err != nil {
@@ -55,8 +58,8 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := keys(files, a, opts)
-	if err := refuse(ofFiles, all, a.common); err != nil {
+	all, err := keys(files, ofFiles, a, opts)
+	if err != nil {
 		return nil, err
 	}
 	a = a.joined(runs)
@@ -66,7 +69,7 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	given, order := runs, displayOrder(a, len(runs), base, opts)
 	runs, names, a = reorder(runs, order), reorder(names, order), a.reordered(order)
 	for i := range all {
-		all[i].Values = reorder(joinEach(given, all[i].Values, joinValues), order)
+		all[i].Values = reorder(joinEach(given, all[i].Values, key.Join), order)
 	}
 	c := &Comparison{
 		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, Keys: all,
@@ -105,11 +108,8 @@ func check(runs []*Run, opts *Options) (names []string, base int, err error) {
 	if err := checkFiles(runs); err != nil {
 		return nil, 0, err
 	}
-	for _, name := range opts.Accept {
-		if !slices.Contains(KeyNames(), name) {
-			return nil, 0, fmt.Errorf("%w: no difference is called %q; there are %s",
-				ErrOptions, name, strings.Join(KeyNames(), ", "))
-		}
+	if err := key.CheckNames(opts.For, opts.Accept); err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	if opts.Resamples == 0 {
 		opts.Resamples = DefaultResamples
@@ -172,7 +172,7 @@ func baseline(runs []*Run, names []string, wanted string) (int, error) {
 func checkQuestions(a *aligned, opts Options) error {
 	switch {
 	case a.common == 0:
-		return fmt.Errorf("%w: no question is in all of them", ErrIncomparable)
+		return fmt.Errorf("%w: no question is in all of them", key.ErrIncomparable)
 	case opts.Tag != "" && len(a.withTag(opts.Tag).rows) == 0:
 		return fmt.Errorf("%w: no question has the tag %q", ErrOptions, opts.Tag)
 	}

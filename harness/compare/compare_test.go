@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -81,7 +82,7 @@ func TestSketch(t *testing.T) {
 	if len(c.Differing) != 11 || c.Differing[0].ID != "q000" || c.Differing[0].Answers[0].Passed != 0 || c.Differing[0].Answers[1].Passed != 1 {
 		t.Errorf("differing %+v", c.Differing)
 	}
-	if c.Tests != 3 || c.Questions.Compared != 50 || c.Questions.Intersected || c.Key("daemon").State != Differs {
+	if c.Tests != 3 || c.Questions.Compared != 50 || c.Questions.Intersected || c.Key("daemon").State != key.Differs {
 		t.Errorf("comparison %+v", c)
 	}
 }
@@ -164,7 +165,7 @@ func TestRepeats(t *testing.T) {
 	}
 	a := run("a.json", "pp", "pf", "ff", "pf", "pp", "pp", "pp", "pp")
 	b := run("b.json", "pp", "pf", "ff", "ff", "pf", "ff", "pf", "pf")
-	c := mustCompare(t, Options{Baseline: "a"}, a, b)
+	c := mustCompare(t, Options{Baseline: "a", Accept: ofLines}, a, b)
 	p := c.Pairs[0]
 	if !c.Repeated || p.Test != "sign_flip_exact" || p.N != 8 || p.Both != 1 || p.Neither != 1 || p.Tied != 1 || p.OnlyReference != 5 || p.Power != nil {
 		t.Errorf("pair %+v", p.Table)
@@ -181,7 +182,7 @@ func TestRepeats(t *testing.T) {
 			}
 		}
 	}
-	if m := mustCompare(t, Options{Baseline: "a"}, a, b).Pairs[0].Measures; m[0].Difference != 0 || m[0].P != 1 {
+	if m := mustCompare(t, Options{Baseline: "a", Accept: ofLines}, a, b).Pairs[0].Measures; m[0].Difference != 0 || m[0].P != 1 {
 		t.Errorf("rounding is a difference: %+v", m)
 	}
 	if *p.P != 1.0/16 { // all five differ one way
@@ -409,8 +410,8 @@ func TestAgreement(t *testing.T) {
 // TestLines compares a result with a run in JSON lines.
 func TestLines(t *testing.T) {
 	lines := openLines(t, "published", `{"id": "q001", "passed": true}`+"\n"+`{"id": "q000", "passed": false, "x": 1}`)
-	c := mustCompare(t, Options{}, newFile("go", "pp").open(t), lines)
-	if c.Pairs[0].OnlyReference != 1 || c.Key("scorer").State != Unknown || c.Key("questions").State != Same || c.Runs[1].Name != "published" {
+	c := mustCompare(t, Options{Accept: ofLines}, newFile("go", "pp").open(t), lines)
+	if c.Pairs[0].OnlyReference != 1 || c.Key("scorer").State != key.NotRecorded || c.Key("questions").State != key.Same || c.Runs[1].Name != "published" {
 		t.Errorf("%+v", c)
 	}
 	notes := strings.Join(c.Notes, "\n")
@@ -449,7 +450,7 @@ func TestSwapMirrors(t *testing.T) {
 		}
 		a, b := draw("a"), draw("b")
 		compare := func(base string, runs ...*Run) Pair {
-			c, err := Compare(runs, Options{Baseline: base, ClusterTag: "c", Resamples: 50})
+			c, err := Compare(runs, Options{Baseline: base, ClusterTag: "c", Resamples: 50, Accept: ofLines})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package compare
 import (
 	"time"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
 )
@@ -32,9 +33,10 @@ type Comparison struct {
 	// there is one; the others are in order of the pass rate, the highest first. Indexes elsewhere
 	// are into Runs.
 	Runs []RunFigures `json:"runs"`
-	// Keys say whether the runs measured the same thing.
-	Keys      []Key     `json:"comparability"`
-	Questions Questions `json:"questions"`
+	// Keys say whether the runs measured the same thing. In Values are those of the sides: what the runs
+	// of one side record, each value once.
+	Keys      []key.Agreement `json:"comparability"`
+	Questions Questions       `json:"questions"`
 	// Pairs has the pairs of runs in order of Reference and Run. Tests is their number, over which
 	// their p-values are adjusted.
 	Pairs []Pair `json:"pairs"`
@@ -118,32 +120,6 @@ type Format string
 const (
 	ResultFile Format = "result" // written by evalctl
 	JSONLines  Format = "jsonl"  // one question a line
-)
-
-// Key is one part of what was measured.
-type Key struct {
-	// Name is what --accept takes, such as judge_prompt.
-	Name string `json:"key"`
-	// Values has the text of each run's value, empty if the run does not record it. In a Comparison
-	// they are those of the sides: what the runs of one side record, each value once.
-	Values []string `json:"values"`
-	State  KeyState `json:"state"`
-	// Matters is set if runs that differ in it measured different things.
-	Matters bool `json:"matters"`
-	// Accepted is set if it differs and matters and was accepted with --accept or --intersect.
-	Accepted bool `json:"accepted"`
-	// Note explains a difference, empty for none.
-	Note string `json:"note,omitempty"`
-}
-
-// KeyState says how the runs agree in a key.
-type KeyState string
-
-// The states. A run that does not record a key agrees with any other.
-const (
-	Same    KeyState = "same"
-	Differs KeyState = "differs"
-	Unknown KeyState = "unknown" // fewer than two runs record it
 )
 
 // Questions says which questions are compared.
@@ -353,7 +329,7 @@ type Answered struct {
 }
 
 // Key returns the key of a name, nil if there is none.
-func (c *Comparison) Key(name string) *Key {
+func (c *Comparison) Key(name string) *key.Agreement {
 	for i := range c.Keys {
 		if c.Keys[i].Name == name {
 			return &c.Keys[i]

@@ -3,9 +3,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 )
@@ -31,7 +33,7 @@ var facts = []struct {
 	name  string
 	value func(*result.Result) string
 }{
-	{"mode that ran", func(r *result.Result) string { return keysOf(r.EffectiveModes) }},
+	{"mode that ran", func(r *result.Result) string { return strings.Join(slices.Sorted(maps.Keys(r.EffectiveModes)), ", ") }},
 	{"version", func(r *result.Result) string { return r.Identity.Daemon.Version }},
 	{factEmbeddings, embeddingCalls},
 	{"dialect", func(r *result.Result) string {
@@ -60,7 +62,7 @@ func factsOf(runs []*Run) []Fact {
 			switch {
 			case r == nil || r.res == nil:
 			case r.res.Identity.Scenario.Baseline():
-				value = noMemory
+				value = key.NoMemory
 			default:
 				value = cmp.Or(f.value(r.res), unrecorded)
 			}
@@ -76,7 +78,7 @@ func factsOf(runs []*Run) []Fact {
 func (f Fact) difference(names []string) string {
 	var parts, values []string
 	for i, v := range f.Values {
-		if v == noMemory || v == noResult {
+		if v == key.NoMemory || v == noResult {
 			continue
 		}
 		parts = append(parts, names[i]+" "+v)

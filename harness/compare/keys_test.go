@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -28,7 +29,7 @@ func TestIncomparable(t *testing.T) {
 		{"selection", func(f *file) {
 			f.Questions = f.Questions[:4]
 			f.Identity.Dataset.Selection = &result.Selection{Limit: 4, Total: 5}
-		}, "questions selection"},
+		}, "questions"},
 		{"order only", func(f *file) { f.Identity.Dataset.Selection = &result.Selection{Seed: new(uint64(1)), Total: 5} }, ""},
 		{"stopped", func(f *file) { f.Stopped, f.Planned = result.StopBudget, 9 }, "complete"},
 		{"gold", func(f *file) { f.Questions[2].Reference = "else" }, "gold"},
@@ -37,10 +38,10 @@ func TestIncomparable(t *testing.T) {
 		{"mode", func(f *file) { f.Identity.Mode = "bm25" }, "mode"},
 		{"mode that ran", func(f *file) { f.EffectiveModes = map[string]int{"hybrid": 5} }, "effective_modes"},
 		{"fusion that ran", func(f *file) { f.Fusions = map[string]int{"score 0.2": 4, "rrf 0.2": 1} }, "fusions"},
-		{"fusion not recorded", func(f *file) { f.Fusions = nil }, ""},
+		{"a daemon that says no fusion", func(f *file) { f.Fusions = nil }, ""},
 		{"passages of a document", func(f *file) { f.Identity.MaxPerDocument = new(2) }, "max_per_document"},
 		{"depths", func(f *file) { f.Identity.TopK, f.Identity.CandidateK, f.Identity.RerankTopN = 6, 7, 8 }, "top_k candidate_k rerank_top_n"},
-		{"scorer", func(f *file) { f.ScorerName, f.Identity.Judge = "exact", nil }, "scorer judge judge_prompt"},
+		{"scorer", func(f *file) { f.Identity.Scorer, f.Identity.ExactCase, f.Identity.Judge = "exact", new(false), nil }, "scorer exact_case judge judge_prompt judge_votes"},
 		{"case", func(f *file) { f.Identity.ExactCase = new(true) }, "exact_case"},
 		{"judge", func(f *file) { f.Identity.Judge.Model = "other" }, "judge"},
 		{"prompt", func(f *file) { f.Identity.Judge.PromptSHA256 = "b" }, "judge_prompt"},
@@ -48,32 +49,32 @@ func TestIncomparable(t *testing.T) {
 		{"reader's prompt", func(f *file) { f.ReaderPrompts = map[string]int{"p2": 5} }, "reader_prompt"},
 		{"corpus", func(f *file) { f.Identity.Corpus = nil }, "corpus"},
 		{"ingest", func(f *file) { f.Identity.Replay = &result.ReplayID{Ingest: "documents"} }, "ingest"},
-		{"not recorded", func(f *file) { f.ReaderModels, f.EffectiveModes = nil, nil }, ""},
+		{"not recorded", func(f *file) { f.ReaderModels, f.EffectiveModes, f.ModesUnknown = nil, nil, 5 }, "effective_modes reader"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			other := newFile("py", verdicts)
 			c.change(other)
 			runs := []*Run{newFile("go", verdicts).open(t), other.open(t)}
 			_, err := Compare(runs, Options{Resamples: 2})
-			var refused *IncomparableError
+			var refused *key.IncomparableError
 			if c.want == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)
 				}
 				return
 			}
-			if !errors.As(err, &refused) || !errors.Is(err, ErrIncomparable) || strings.Join(refused.Differing, " ") != c.want {
+			if !errors.As(err, &refused) || !errors.Is(err, key.ErrIncomparable) || strings.Join(refused.Differing, " ") != c.want {
 				t.Fatalf("got %v, want a difference in %s", err, c.want)
 			}
 			// Everything can be accepted by its name, and the sets of questions by --intersect.
 			options := Options{Resamples: 2, Accept: refused.Differing}
-			if !slices.ContainsFunc(refused.Differing, func(name string) bool { return !slices.Contains(intersected, name) }) {
+			if !slices.ContainsFunc(refused.Differing, func(name string) bool { return !slices.Contains(key.OfQuestions(), name) }) {
 				options.Intersect, options.Accept = true, nil
 			}
 			accepted := mustCompare(t, options, runs...)
-			for _, key := range refused.Differing {
-				if k := accepted.Key(key); !k.Accepted || k.State != Differs {
-					t.Errorf("%s is %+v", key, k)
+			for _, name := range refused.Differing {
+				if k := accepted.Key(name); !k.Accepted || k.State == key.Same {
+					t.Errorf("%s is %+v", name, k)
 				}
 			}
 		})
@@ -126,8 +127,8 @@ func TestRefusals(t *testing.T) {
 		{"margin", []*Run{run, other}, Options{Margin: new(1.5), Baseline: "go"}, ErrOptions, "between 0 and 1"},
 		{"tag", []*Run{run, other}, Options{Tag: "none"}, ErrOptions, `no question has the tag "none"`},
 		{"cluster", []*Run{run, other}, Options{ClusterTag: "none"}, ErrOptions, "no question has a tag none:…"},
-		{"other text", []*Run{run, reworded.open(t)}, Options{Intersect: true, Accept: KeyNames()}, ErrIncomparable, `the id "q001" is another question`},
-		{"nothing in common", []*Run{run, disjoint}, Options{Intersect: true}, ErrIncomparable, "no question is in all"},
+		{"other text", []*Run{run, reworded.open(t)}, Options{Intersect: true, Accept: key.Names(key.Compare)}, key.ErrIncomparable, `the id "q001" is another question`},
+		{"nothing in common", []*Run{run, disjoint}, Options{Intersect: true, Accept: ofLines}, key.ErrIncomparable, "no question is in all"},
 	} {
 		c.opts.Resamples = 2
 		if got, err := Compare(c.runs, c.opts); !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.text) {

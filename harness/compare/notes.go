@@ -77,11 +77,6 @@ func (n *noted) questions(c *Comparison) {
 			n.add("%s asked a selection: %s", r.Name, r.Selection)
 		}
 	}
-	for _, k := range c.Keys {
-		if k.Accepted && !slices.Contains(intersected, k.Name) {
-			n.add("the runs differ in %s, which was accepted: differences may come from it", k.Name)
-		}
-	}
 }
 
 // unrecorded says which runs cannot be checked.

@@ -45,7 +45,7 @@ func TestPublishedRuns(t *testing.T) {
 		return got != nil && math.Abs(*got-want) <= tolerance
 	}
 	for _, want := range pairs {
-		c := mustCompare(t, Options{Baseline: want.A}, open(want.A), open(want.B))
+		c := mustCompare(t, Options{Baseline: want.A, Accept: ofLines}, open(want.A), open(want.B))
 		p := c.Pairs[0]
 		if p.N != want.N || p.Both != want.Both || p.OnlyRun != want.OnlyB || p.OnlyReference != want.OnlyA || p.Neither != want.Neither {
 			t.Errorf("%s and %s: %+v, want %+v", want.A, want.B, p.Table, want)

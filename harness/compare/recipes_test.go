@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -66,7 +67,7 @@ func TestRecipes(t *testing.T) {
 	other := judgedBy("new", high, high, high)
 	other.Identity.Panel[2].SHA256 = strings.Repeat("9", 64)
 	c := mustCompare(t, Options{}, judgedBy("old", low, low, low).open(t), other.open(t))
-	if len(c.Pairs[0].Recipes) != 2 || c.Key("judge_panel").State != Differs {
+	if len(c.Pairs[0].Recipes) != 2 || c.Key("judge_panel").State != key.Differs {
 		t.Errorf("%+v", c.Pairs[0].Recipes)
 	}
 	if c = mustCompare(t, Options{}, newFile("old", low).open(t), other.open(t)); c.Pairs[0].Robust != nil || c.Pairs[0].RecipesText() != "" {

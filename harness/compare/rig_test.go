@@ -93,6 +93,9 @@ func (f *file) open(t testing.TB) *Run {
 	return run
 }
 
+// ofLines are the settings that runs in JSON lines do not record.
+var ofLines = []string{"dataset", "scorer", "reader"}
+
 // openLines opens a run in JSON lines.
 func openLines(t testing.TB, name, text string) *Run {
 	t.Helper()

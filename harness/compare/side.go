@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 )
 
 // Side returns runs of the same thing as one run with a name, so that Compare knows how much runs
@@ -147,9 +146,4 @@ func joinQuestions(runs []*question) *question {
 		q.attempts = append(q.attempts, r.attempts...)
 	}
 	return &q
-}
-
-// joinValues returns what the runs of a side record for a key.
-func joinValues(values []string) string {
-	return strings.Join(slices.Compact(slices.Sorted(slices.Values(values))), " / ")
 }

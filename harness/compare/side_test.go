@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/key"
 )
 
 // repeatedly returns runs of an SDK, of which the last question fails in every second one. Their
@@ -147,7 +149,7 @@ func TestSideErrors(t *testing.T) {
 		"a copy":              {[]*Run{Side("a", []*Run{runs[0], copied}), Side("b", runs[2:])}, ErrOptions, "are of the same run; give each run of a once"},
 		"scored again":        {[]*Run{Side("a", []*Run{runs[0], scored}), Side("b", runs[2:])}, ErrOptions, "are of the same run"},
 		"names":               {[]*Run{Side("a", runs[:2]), Side("a", runs[2:])}, ErrOptions, "two of them have the same name: a, a"},
-		"another mode":        {[]*Run{Side("a", []*Run{runs[0], other.open(t)}), Side("b", runs[2:])}, ErrIncomparable, "they differ in mode"},
+		"another mode":        {[]*Run{Side("a", []*Run{runs[0], other.open(t)}), Side("b", runs[2:])}, key.ErrIncomparable, "mode differs ("},
 		"one side":            {[]*Run{Side("a", runs)}, ErrOptions, "it takes two"},
 	} {
 		_, err := Compare(c.sides, Options{Resamples: 1})
@@ -163,7 +165,7 @@ func TestSidesIntersect(t *testing.T) {
 	short := newFile("go", "pppppp")
 	short.StartedAt = short.StartedAt.Add(time.Minute)
 	_, err := Compare([]*Run{Side("a", []*Run{runs[0], short.open(t)}), Side("b", runs[1:])}, Options{})
-	if refused, ok := errors.AsType[*IncomparableError](err); !ok || len(refused.Names) != 3 || refused.Common != 6 {
+	if refused, ok := errors.AsType[*key.IncomparableError](err); !ok || len(refused.Names) != 3 || refused.Common != 6 {
 		t.Fatalf("%v: %+v", err, refused)
 	}
 	c := mustCompare(t, Options{Intersect: true}, Side("a", []*Run{runs[0], short.open(t)}), Side("b", runs[1:]))

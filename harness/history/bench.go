@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evalctl/harness/bench/record"
+	"evalctl/harness/key"
 )
 
 // Load is what a bench found of one operation of a target. For a search for the highest rate, Op is
@@ -30,8 +31,10 @@ type Load struct {
 func benchEntry(path string, f *record.File) *Entry {
 	e := &Entry{
 		Kind: Bench, Name: f.SDK, Path: path, StartedAt: f.StartedAt, FinishedAt: f.FinishedAt, Stopped: f.Stopped,
-		Loads: []Load{}, work: f.Plan.Work() + f.Plan.Search,
+		Loads: []Load{},
 	}
+	settings := &key.File{Name: path, Leaves: f.Settings()}
+	e.measure, e.missing = key.Measure(key.Trend, settings), key.Missing(key.Trend, settings)
 	for _, s := range f.Summaries {
 		if f.Targets[s.Target].Null && len(f.Targets) > 1 {
 			continue
@@ -93,18 +96,18 @@ type BenchNight struct {
 // each with its last nights, of which there may be any number if last is 0. Only benches that did
 // the same work are on one line.
 func BenchLines(entries []*Entry, last int) []*BenchLine {
-	type key struct{ work, target, op, arrival, documents string }
-	byKey, lines := map[key]*BenchLine{}, []*BenchLine{} // not null, as JSON
+	type series struct{ measure, target, op, arrival, documents string }
+	bySeries, lines := map[series]*BenchLine{}, []*BenchLine{} // not null, as JSON
 	for _, e := range slices.Backward(entries) {
 		if e.Kind != Bench || e.Stopped != "" {
 			continue
 		}
 		for _, l := range e.Loads {
-			k := key{e.work, l.Target, l.Op, l.Arrival, fmt.Sprint(l.Documents)}
-			line := byKey[k]
+			k := series{fmt.Sprint(e.measure), l.Target, l.Op, l.Arrival, fmt.Sprint(l.Documents)}
+			line := bySeries[k]
 			if line == nil {
 				line = &BenchLine{Target: l.Target, Op: l.Op, Arrival: l.Arrival, Documents: l.Documents}
-				byKey[k], lines = line, append(lines, line)
+				bySeries[k], lines = line, append(lines, line)
 			}
 			if n := len(line.Nights); n > 0 && line.Nights[n-1].Date == e.Date() {
 				line.Nights = line.Nights[:n-1]

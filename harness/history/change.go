@@ -1,6 +1,7 @@
 package history
 
 import (
+	"evalctl/harness/key"
 	"evalctl/internal/stats"
 )
 
@@ -49,7 +50,7 @@ func changesOf(nights []Night) []Change {
 		out = append(out, Change{
 			Date: scored[p.At].Date, Before: p.Before, After: p.After, P: p.P,
 			NightsBefore: p.At - first, NightsAfter: last - p.At,
-			Changed: before.Identity.Changed(now.Identity),
+			Changed: key.Changed(key.Trend, before.Identity, now.Identity),
 		})
 	}
 	return out

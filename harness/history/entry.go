@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
@@ -59,7 +60,11 @@ type Entry struct {
 
 	// Loads are what a bench found.
 	Loads []Load `json:"loads,omitempty"`
-	work  string // of a bench: equal for those with the same
+
+	// measure is what the entry has in common with others on one line, and missing what of it is not
+	// recorded, of a run, a replay or a bench.
+	measure map[string]string
+	missing []string
 
 	// Result is nil for other kinds than Run and Replay. It is shared and must not be changed.
 	Result *result.Result `json:"-"`
@@ -101,5 +106,7 @@ func newEntry(path string, res *result.Result) *Entry {
 	if c := res.CostAccounting; c != nil {
 		e.SpentUSD, e.Unpriced = c.TotalUSD, !c.SpentKnown()
 	}
+	settings := &key.File{Name: path, Result: res}
+	e.measure, e.missing = key.Measure(key.Trend, settings), key.Missing(key.Trend, settings)
 	return e
 }

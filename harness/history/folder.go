@@ -226,7 +226,7 @@ func (f *Folder) add(path string, read file) *Entry {
 // one, the last state counts: the complete one, or else the one that was finished last.
 func unique(all []*Entry) []*Entry {
 	entries := []*Entry{}
-	same := map[measurement]*Entry{}
+	same := map[string]*Entry{}
 	for _, e := range all {
 		key := e.measurement()
 		first := same[key]
@@ -257,18 +257,6 @@ func (e *Entry) supersedes(o *Entry) bool {
 
 // measurement identifies what was done once: two files with the same one are the same run, or parts
 // of it. A result that was scored again is another measurement.
-type measurement struct {
-	kind          Kind
-	name          string
-	started       int64
-	dataset       string
-	scorer, judge string
-}
-
-func (e *Entry) measurement() measurement {
-	m := measurement{kind: e.Kind, name: e.Name, started: e.StartedAt.UnixNano(), dataset: e.DatasetSHA256, scorer: e.Scorer}
-	if e.Result != nil {
-		m.judge = judgeOf(e.Result)
-	}
-	return m
+func (e *Entry) measurement() string {
+	return fmt.Sprint(e.Kind, e.Name, e.StartedAt.UnixNano(), e.measure)
 }

@@ -6,61 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/result"
+	"evalctl/harness/key"
+	"evalctl/internal/figure"
 )
-
-// Measure is what two results must have in common to be points of one line: what was measured, with
-// which questions, and how the answers were judged. Everything else may change from night to night,
-// and is what a line is about: the daemon, its models and settings, the corpus.
-type Measure struct {
-	Kind     Kind            `json:"kind"`
-	Name     string          `json:"name"` // the SDK or the arm
-	Scenario result.Scenario `json:"scenario"`
-	// DatasetSHA256 is that of the file. Selected is the number of questions with their repeats, and
-	// Selection the SHA-256 of their ids, empty if they were not selected one by one.
-	DatasetSHA256 string `json:"dataset_sha256"`
-	Selected      int    `json:"selected"`
-	Repeats       int    `json:"repeats,omitempty"`
-	Selection     string `json:"selection_sha256,omitempty"`
-	Scorer        string `json:"scorer"`
-	// Judge is the provider, the model and the prompt of the judge, empty without one.
-	Judge string `json:"judge,omitempty"`
-	// Sample, Errata and Style are of a replay: the signature of its questions, the SHA-256 of its
-	// errata, and what wrote the answers.
-	Sample string `json:"sample,omitempty"`
-	Errata string `json:"errata_sha256,omitempty"`
-	Style  string `json:"style,omitempty"`
-}
-
-// measureOf returns the measure of a result.
-func measureOf(e *Entry) Measure {
-	id := &e.Result.Identity
-	m := Measure{
-		Kind: e.Kind, Name: e.Name, Scenario: id.Scenario, DatasetSHA256: id.Dataset.SHA256,
-		Selected: id.Dataset.Selected, Repeats: id.Dataset.Repeats, Scorer: e.Scorer,
-		Judge: judgeOf(e.Result),
-	}
-	if s := id.Dataset.Selection; s != nil {
-		m.Selection = s.SHA256
-	}
-	if r := id.Replay; r != nil {
-		m.Sample, m.Errata, m.Style = r.Sample, r.Errata, r.Actor.Style
-	}
-	return m
-}
-
-// judgeOf identifies the judge of a result.
-func judgeOf(res *result.Result) string {
-	j := res.Identity.Judge
-	if j == nil {
-		return ""
-	}
-	return strings.Join([]string{j.Provider, j.BaseURL, j.Model, j.PromptVersion, j.PromptSHA256, j.TemperatureText()}, " ")
-}
 
 // Line is one thing over time.
 type Line struct {
-	Measure Measure `json:"measure"`
+	// Measure is what the results have in common, by the names of the settings (key.Trend). Everything
+	// else may change from night to night, and is what a line is about.
+	Measure map[string]string `json:"measure"`
+	// Missing are the settings that the only result of the line does not record, so that it is on no line
+	// with others.
+	Missing []string `json:"not_recorded,omitempty"`
 	// Dataset and Selection describe the questions of the last night.
 	Dataset   string `json:"dataset"`
 	Selection string `json:"selection,omitempty"`
@@ -78,18 +35,23 @@ type Line struct {
 
 // Asked describes the questions, and how often each is asked.
 func (l *Line) Asked() string {
-	repeats := max(1, l.Measure.Repeats)
-	text := fmt.Sprintf("%d questions", l.Measure.Selected/repeats)
-	switch {
-	case l.Selection != "":
+	d := l.Last().Result.Identity.Dataset
+	text, repeats := figure.Count(d.Questions(), "question"), max(1, d.Repeats)
+	if l.Selection != "" {
 		text = "selection: " + l.Selection
-	case l.Measure.Selected == repeats:
-		text = "1 question"
 	}
 	if repeats > 1 {
 		text += fmt.Sprintf(", each asked %d times", repeats)
 	}
 	return text
+}
+
+// Alone says why the result of the line is on no line with others, empty if it may be.
+func (l *Line) Alone() string {
+	if len(l.Missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it is on no line with others: it does not record %s", strings.Join(l.Missing, ", "))
 }
 
 // Night is the result of a date.
@@ -107,16 +69,19 @@ type Night struct {
 // with its last nights, of which there may be any number if last is 0. The changes are found in
 // these nights; the questions are not read.
 func Lines(entries []*Entry, last int) []*Line {
-	byMeasure := map[Measure]*Line{}
+	byMeasure := map[string]*Line{}
 	lines := []*Line{} // not null, as JSON
 	for _, e := range slices.Backward(entries) {
 		if e.Result == nil {
 			continue
 		}
-		m := measureOf(e)
+		m := fmt.Sprint(e.measure)
+		if len(e.missing) > 0 {
+			m = e.Path // what is not recorded is never equal
+		}
 		l := byMeasure[m]
 		if l == nil {
-			l = &Line{Measure: m, Questions: []Turn{}, Unread: []Unreadable{}}
+			l = &Line{Measure: e.measure, Missing: e.missing, Questions: []Turn{}, Unread: []Unreadable{}}
 			byMeasure[m], lines = l, append(lines, l)
 		}
 		l.add(e)
@@ -125,7 +90,7 @@ func Lines(entries []*Entry, last int) []*Line {
 		l.finish(last)
 	}
 	slices.SortStableFunc(lines, func(a, b *Line) int {
-		return cmp.Or(b.Last().StartedAt.Compare(a.Last().StartedAt), cmp.Compare(a.Measure.Name, b.Measure.Name))
+		return cmp.Or(b.Last().StartedAt.Compare(a.Last().StartedAt), cmp.Compare(a.Last().Name, b.Last().Name))
 	})
 	return lines
 }
@@ -150,7 +115,7 @@ func (l *Line) finish(last int) {
 	}
 	for i := range l.Nights[1:] {
 		before, night := l.Nights[i], &l.Nights[i+1]
-		night.Changed = before.Entry.Result.Identity.Changed(night.Entry.Result.Identity)
+		night.Changed = key.Changed(key.Trend, before.Entry.Result.Identity, night.Entry.Result.Identity)
 	}
 	l.Dataset, l.Selection = l.Last().Dataset, l.Last().Selection
 	l.Changes = changesOf(l.Nights)

@@ -20,7 +20,7 @@ func TestLinesSeparateWhatCannotBeCompared(t *testing.T) {
 	root := t.TempDir()
 	for i, change := range []func(*made){
 		func(*made) {},
-		func(m *made) { m.SDK = "ts" },
+		func(m *made) { m.SDK, m.Identity.SDK = "ts", "ts" },
 		func(m *made) { m.Identity.Dataset.SHA256 = strings.Repeat("00", 32) },
 		func(m *made) { m.Identity.Dataset.Selected = 9 },
 		func(m *made) { m.Identity.Dataset.Selection = &result.Selection{SHA256: "ab", Total: 9} },
@@ -28,10 +28,14 @@ func TestLinesSeparateWhatCannotBeCompared(t *testing.T) {
 		func(m *made) { m.Identity.Scenario = result.SearchOnly },
 		func(m *made) { m.Identity.Scorer = "judge" },
 		func(m *made) { m.Identity.ExactCase = new(true) },
-		func(m *made) { m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "a"} },
-		func(m *made) { m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "b"} },
 		func(m *made) {
-			m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "b", Temperature: new(0.0)}
+			m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "a", PromptVersion: "p"}
+		},
+		func(m *made) {
+			m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "b", PromptVersion: "p"}
+		},
+		func(m *made) {
+			m.Identity.Judge = &result.JudgeModel{Provider: "openai", Model: "b", PromptVersion: "p", Temperature: new(0.0)}
 		},
 		func(m *made) { m.replay("go") },
 		func(m *made) { m.replay("go").Identity.Replay = &result.ReplayID{Sample: "ab"} },

@@ -10,6 +10,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
+	"evalctl/harness/key"
 	"evalctl/harness/lifecycle"
 	"evalctl/harness/mapping"
 	"evalctl/harness/pipeline"
@@ -63,7 +64,7 @@ func (r *Run) anythingToResume(j *journal.Journal) error {
 
 // sameRun returns an error that lists the differences between the journal's run and this one.
 func (r *Run) sameRun(j *journal.Journal, daemon result.DaemonID) error {
-	diff := j.Identity().Differences(r.Identity(daemon))
+	diff := key.Differences(j.Identity(), r.Identity(daemon))
 	if len(diff) == 0 {
 		return nil
 	}

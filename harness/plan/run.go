@@ -46,6 +46,8 @@ type RunSpec struct {
 	// none.
 	Baseline string
 	Margin   float64
+	// Accept has the names of the settings in which Baseline may differ.
+	Accept []string
 
 	// Resume is the journal of the run that is resumed, empty for a new one. RetryErrors tries failed
 	// questions again.
@@ -210,7 +212,7 @@ func (r *Run) planJudging() error {
 }
 
 func (r *Run) planBaseline() (err error) {
-	r.Baseline, err = OpenBaseline(r.RunSpec.Baseline, r.Margin, r.Identity(r.daemon))
+	r.Baseline, err = OpenBaseline(r.RunSpec.Baseline, r.Margin, r.Accept, r.Identity(r.daemon))
 	return err
 }
 

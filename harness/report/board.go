@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"evalctl/harness/board"
@@ -26,17 +27,21 @@ func (Board) suites() []suite           { return nil }
 func (Board) annotations() []annotation { return nil }
 
 func (b Board) reports() []*form.Report {
-	ranked := 0
-	r := &form.Report{}
+	ranked, accepted := 0, []string{}
+	r := &form.Report{Sections: []form.Section{{Place: form.First}}}
 	for i := range b.Groups {
+		if text := b.Groups[i].Accepted; text != "" && !slices.Contains(accepted, text) {
+			accepted = append(accepted, text)
+		}
 		ranked += len(b.Groups[i].Rows)
 		r.Sections = append(r.Sections, b.group(i))
 	}
+	r.Sections[0].Show(form.Terminal, form.Sentences(dataOf(accepted)))
 	r.Verdict = form.Verdict{
 		Tone: form.None, Mark: "≡", Word: "board", Title: form.F("Results in %s", form.Name(b.Root)),
 		Figure: figure.Count(ranked, "result") + " in " + figure.Count(len(b.Groups), "group"),
-		Sentences: []form.Text{form.F("Only results that measured the same thing are ranked together. " +
-			"Two results share a letter if no difference between them is shown.")},
+		Sentences: append(dataOf(accepted), form.F("Only results that measured the same thing are ranked together. "+
+			"Two results share a letter if no difference between them is shown.")),
 	}
 	left := form.Section{ID: "left-out", Title: "Left out"}
 	t := form.NewTable(form.F("Files that are not ranked"), "file", "why")

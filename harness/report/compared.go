@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/key"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
@@ -305,7 +306,7 @@ func (c Compared) sections() []form.Section {
 }
 
 // refused has the differences for which the arms are not compared.
-func refused(e *compare.IncomparableError) *form.Table {
+func refused(e *key.IncomparableError) *form.Table {
 	names := []any{"differs in"}
 	for _, n := range e.Names {
 		names = append(names, form.Name(n))
@@ -339,14 +340,14 @@ func (c Compared) report() *form.Report {
 }
 
 // Incomparable prints in what results differ, and what can be done about it.
-func Incomparable(t *terminal.Terminal, e *compare.IncomparableError) {
+func Incomparable(t *terminal.Terminal, e *key.IncomparableError) {
 	s := form.Section{}
 	s.Show(form.Terminal, refused(e))
 	s.Text(t)
 	var accept []string
 	intersect := false
 	for _, name := range e.Differing {
-		if slices.Contains(compare.Intersected(), name) {
+		if slices.Contains(key.OfQuestions(), name) {
 			intersect = true
 		} else {
 			accept = append(accept, name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/key"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
@@ -143,13 +144,15 @@ func (c Comparison) keys() *form.Table {
 	for _, k := range c.Keys {
 		state := form.Cell{Mark: "✓", Tone: form.Good, Text: form.F("same")}
 		switch {
-		case k.State == compare.Unknown:
+		case k.State == key.NotRecorded && k.Accepted:
+			state = form.Cell{Mark: "?", Tone: form.Doubt, Text: form.F("not recorded, accepted")}
+		case k.State == key.NotRecorded:
 			state = form.Cell{Mark: "?", Tone: form.None, Text: form.F("not recorded")}
-		case k.State == compare.Differs && !k.Matters:
+		case k.State == key.Differs && !k.Matters:
 			state = form.Cell{Mark: "≠", Tone: form.None, Text: form.F("differs, as may be")}
-		case k.State == compare.Differs && k.Accepted:
+		case k.State == key.Differs && k.Accepted:
 			state = form.Cell{Mark: "≠", Tone: form.Doubt, Text: form.F("differs, accepted")}
-		case k.State == compare.Differs:
+		case k.State == key.Differs:
 			state = form.Cell{Mark: "✗", Tone: form.Bad, Text: form.F("differs")}
 		}
 		if k.Note != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/key"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
@@ -19,7 +20,7 @@ import (
 // reports returns the verdicts, what differs between the runs, and the figures.
 func (c Comparison) reports() []*form.Report {
 	r := &form.Report{Verdict: c.verdict()}
-	if lead := c.MemorySentences(); len(lead) > 0 {
+	if lead := c.lead(); len(lead) > 0 {
 		s := form.Section{Place: form.First}
 		s.Show(form.Terminal, form.Sentences(dataOf(lead)))
 		s.Show(form.Terminal, form.Gap{})
@@ -27,6 +28,14 @@ func (c Comparison) reports() []*form.Report {
 	}
 	r.Sections = append(r.Sections, c.sections()...)
 	return []*form.Report{r}
+}
+
+// lead returns what a reader must know first: what was accepted, and what memory adds.
+func (c Comparison) lead() []string {
+	if accepted := c.Accepted(); accepted != "" {
+		return append([]string{accepted}, c.MemorySentences()...)
+	}
+	return c.MemorySentences()
 }
 
 // dataOf returns sentences with texts of others.
@@ -60,6 +69,9 @@ func (c Comparison) verdict() form.Verdict {
 		v.Headline = form.F("Worse: %d of %s", worse, pairs)
 	case c.Baseline != "":
 		v.Headline = form.F("No regression shown in %s of runs", pairs)
+	}
+	if accepted := c.Accepted(); accepted != "" {
+		v.Headline = form.F("%s. %s", v.Headline, form.Data(accepted))
 	}
 	return v
 }
@@ -108,20 +120,15 @@ var shownKeys = []string{
 
 // comparability adds what the runs have in common and in what they differ.
 func (c Comparison) comparability(s *form.Section) {
-	same, unknown := []form.Text{form.F("%s", figure.Count(c.Questions.Compared, "question"))}, []string{}
+	same := []form.Text{form.F("%s", figure.Count(c.Questions.Compared, "question"))}
 	for _, name := range shownKeys {
-		k := c.Key(name)
-		switch {
-		case k == nil:
-		case k.Common() != "" && k.Common() != "none":
+		if k := c.Key(name); k != nil && k.Common() != "" && k.Common() != key.None {
 			same = append(same, form.F("%s %s", strings.ReplaceAll(name, "_", " "), keyValue(k.Common())))
-		case k.State == compare.Unknown:
-			unknown = append(unknown, name)
 		}
 	}
 	s.Fact("comparable", "%s", form.Join("  ", same...))
 	for _, k := range c.Keys {
-		if k.State != compare.Differs {
+		if k.State != key.Differs {
 			continue
 		}
 		text := form.F("%s:", form.Name(k.Name))
@@ -136,9 +143,6 @@ func (c Comparison) comparability(s *form.Section) {
 		}
 		s.Fact("differs", "%s", text)
 	}
-	if len(unknown) > 0 && len(unknown) < len(shownKeys) {
-		s.Fact("unknown", "not recorded by two runs: %s", strings.Join(unknown, ", "))
-	}
 	for i, r := range c.Runs {
 		if r.Selection != "" {
 			s.FactIn(form.Pages, "selection", "%s: %s", c.run(i), form.Data(r.Selection))
@@ -147,7 +151,7 @@ func (c Comparison) comparability(s *form.Section) {
 }
 
 // keyValue returns a value of a key.
-func keyValue(v string) form.Name { return form.Name(compare.ValueText(v)) }
+func keyValue(v string) form.Name { return form.Name(key.ValueText(v)) }
 
 // pairTable has a row for each run, with its difference from the first, and one for each other
 // pair.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/goldentest"
 )
@@ -33,8 +34,8 @@ func comparisonOf(next func() string) Comparison {
 				Interval: &result.Interval{Low: 1.5, High: 1.9}, Adjusted: new(0.0001), Verdict: compare.Worse}},
 			Power:      &compare.Power{Power: 0.8, Disagreement: 0.14, Detectable: new(0.142), Confirm: new(0.1), Needed: new(114)},
 			OnlyRunIDs: []string{next()}, OnlyReferenceIDs: []string{next(), next()}}},
-		Keys: []compare.Key{{Name: "judge_prompt", Values: []string{next(), next()}, State: compare.Differs, Matters: true, Accepted: true},
-			{Name: "daemon", Values: []string{next(), ""}, State: compare.Differs, Note: next()}, {Name: "top_k", Values: []string{"5", "5"}, State: compare.Same}},
+		Keys: []key.Agreement{{Name: "judge_prompt", Values: []string{next(), next()}, State: key.Differs, Matters: true, Accepted: true},
+			{Name: "daemon", Values: []string{next(), ""}, State: key.Differs, Note: next()}, {Name: "top_k", Values: []string{"5", "5"}, State: key.Same}},
 		Tests: 1, ClusterTag: next(), Resamples: 10_000, Adjustment: "holm", Notes: []string{next()},
 		Tags: []compare.TagComparison{{Tag: next(), Pairs: []compare.TagPair{{Run: 1, Table: clustered}}}},
 		Differing: []compare.DifferingQuestion{
@@ -94,14 +95,14 @@ func TestComparisonWithoutBaseline(t *testing.T) {
 	c := comparisonOf(func() string { return "text" })
 	c.Baseline = ""
 	junit, page, commands := rendered(t, c)
-	if commands != "" || strings.Contains(page, "orse") || !strings.HasPrefix(page, "## Difference shown in 1 of 1 pair of runs\n") {
+	if commands != "" || strings.Contains(page, "orse") || !strings.HasPrefix(page, "## Difference shown in 1 of 1 pair of runs. `Accepted, ") {
 		t.Errorf("got %s\n%s", commands, page)
 	}
 	if a := checkJUnit(t, junit).children[0].attributes; a["failures"] != "0" || a["tests"] != "4" {
 		t.Errorf("got %v", a)
 	}
 	c.Pairs[0].Verdict = compare.NotSeen
-	if _, page, _ := rendered(t, c); !strings.HasPrefix(page, "## No difference shown in 1 pair of runs\n") {
+	if _, page, _ := rendered(t, c); !strings.HasPrefix(page, "## No difference shown in 1 pair of runs. `Accepted, ") {
 		t.Errorf("got %s", page)
 	}
 }

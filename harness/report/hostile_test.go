@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/markdown/markdowntest"
 )
@@ -105,8 +106,8 @@ func replayOf(run *Run, next func() string) Replay {
 		Compared: &compare.Arms{
 			Names: []string{next(), next(), next()}, Comparison: comparisonOf(next).Comparison, NotCompared: []string{next()},
 			Facts: []compare.Fact{{Name: "mode that ran", Values: []string{"m" + next(), "no result", "o" + next()}}},
-			Refused: &compare.IncomparableError{Names: []string{next(), next()}, Differing: []string{"mode"},
-				Keys: []compare.Key{{Name: "mode", Values: []string{next(), next()}, State: compare.Differs, Matters: true}}},
+			Refused: &key.IncomparableError{Names: []string{next(), next()}, Differing: []string{"mode"},
+				Keys: []key.Agreement{{Name: "mode", Values: []string{next(), next()}, State: key.Differs, Matters: true}}},
 		},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
+	"evalctl/harness/key"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
@@ -198,7 +199,7 @@ func (r *Rescoring) Journal(resume bool) (*journal.Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
-	if diff := j.Identity().Differences(r.Identity); len(diff) > 0 {
+	if diff := key.Differences(j.Identity(), r.Identity); len(diff) > 0 {
 		err := fmt.Errorf("--resume: %s belongs to another rescoring:\n  %s\nleave out --resume to score all answers again",
 			path, strings.Join(diff, "\n  "))
 		return nil, errors.Join(err, j.Close())

@@ -115,6 +115,8 @@ type BaselineGate struct {
 	// which it differs from the run, in order.
 	SDK     string   `json:"sdk"`
 	Differs []string `json:"differs"`
+	// Accepted says in what they do not agree that was accepted by its name, empty for nothing.
+	Accepted string `json:"accepted,omitempty"`
 	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
 	Margin float64 `json:"margin"`
 	// Both, OnlyRun, OnlyBaseline and Neither count the pairs of questions by who passed. An error

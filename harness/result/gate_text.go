@@ -139,6 +139,13 @@ func decimals(bound, floor float64) string {
 
 // Text compares the run with its baseline, in one line.
 func (b *BaselineGate) Text() string {
+	if b.Accepted != "" {
+		return b.text() + ". " + b.Accepted
+	}
+	return b.text()
+}
+
+func (b *BaselineGate) text() string {
 	if b.Difference == nil {
 		return fmt.Sprintf("not shown to be not worse than the baseline: no question has a verdict in both (%d unpaired)", b.Unpaired)
 	}

@@ -3,10 +3,7 @@ package result
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -171,51 +168,6 @@ type ToolID struct {
 	CPUs    int    `json:"cpus"`
 }
 
-// Differences lists the differences that make two runs different experiments, one line each. The
-// contents of the files matter, but not their paths.
-func (id Identity) Differences(other Identity) []string {
-	a, b := id.flat(), other.flat()
-	out := changed(a, b)
-	for i, k := range out {
-		out[i] = fmt.Sprintf("%s was %s and is now %s", k, orNone(a[k]), orNone(b[k]))
-	}
-	return out
-}
-
-// Changed returns the keys of what makes two runs different experiments, such as judge.model, in
-// order.
-func (id Identity) Changed(other Identity) []string { return changed(id.flat(), other.flat()) }
-
-func changed(a, b map[string]string) []string {
-	keys := maps.Clone(a)
-	maps.Copy(keys, b)
-	var out []string
-	for k := range keys {
-		if a[k] != b[k] && !incidental(k) {
-			out = append(out, k)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// incidental reports whether a key makes no difference. Of a selection, only which questions it has
-// and their order do.
-func incidental(key string) bool {
-	if rest, ok := strings.CutPrefix(key, "dataset.selection."); ok {
-		return rest != "sha256" && rest != "shuffle_seed"
-	}
-	return key == "dataset.path" || key == "corpus.path" || key == "external_scorer.endpoint" ||
-		strings.HasPrefix(key, "tool.") || strings.HasPrefix(key, "dataset.tags")
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "not set"
-	}
-	return s
-}
-
 // ScoredBy returns the scorer for people.
 func (id Identity) ScoredBy() string {
 	if e := id.External; e != nil {
@@ -225,32 +177,4 @@ func (id Identity) ScoredBy() string {
 		return id.Scorer + ", with case"
 	}
 	return id.Scorer
-}
-
-// Leaves returns the JSON text of every value that is set, by its key as in Changed.
-func (id Identity) Leaves() map[string]string { return id.flat() }
-
-// flat returns the JSON text of every leaf by its dotted key.
-func (id Identity) flat() map[string]string {
-	data, err := json.Marshal(id)
-	if err != nil {
-		panic(fmt.Sprintf("encode identity: %v", err)) // plain fields only
-	}
-	out := map[string]string{}
-	var walk func(prefix string, raw json.RawMessage)
-	walk = func(prefix string, raw json.RawMessage) {
-		if string(raw) == "null" {
-			return // like a missing key
-		}
-		var sub map[string]json.RawMessage
-		if raw[0] != '{' || json.Unmarshal(raw, &sub) != nil {
-			out[prefix] = string(raw)
-			return
-		}
-		for k, v := range sub {
-			walk(strings.TrimPrefix(prefix+"."+k, "."), v)
-		}
-	}
-	walk("", data)
-	return out
 }

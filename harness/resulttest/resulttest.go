@@ -30,14 +30,15 @@ func New(sdk string, at time.Time, outcomes string) *File {
 	f := &File{Result: result.Result{
 		SDK: sdk, ScorerName: "exact", StartedAt: at, FinishedAt: at.Add(time.Minute), Planned: len(outcomes),
 		Identity: result.Identity{
-			SchemaVersion: result.SchemaVersion, SDK: sdk, Scorer: "exact", Scenario: result.AskBasic, Mode: "auto", TopK: 5,
+			SchemaVersion: result.SchemaVersion, SDK: sdk, Scorer: "exact", ExactCase: new(false), Scenario: result.AskBasic, Mode: "auto", TopK: 5,
 			Dataset: result.DatasetID{Path: "data/q.jsonl", SHA256: strings.Repeat("9f", 32), Selected: len(outcomes)},
 			Daemon:  result.DaemonID{Program: "evalctl", Version: "1.4.0"},
 		},
 		Settings: result.Settings{Concurrency: 1, TimeoutSeconds: 60, Floor: 0.5, MaxErrors: anything, MaxUnscored: anything},
 	}}
 	for i, o := range outcomes {
-		r := result.Record{ID: fmt.Sprintf("q-%02d", i), Question: "Which?", Outcome: result.Scored, Score: new(0.0)}
+		r := result.Record{ID: fmt.Sprintf("q-%02d", i), Question: "Which?", Outcome: result.Scored, Score: new(0.0),
+			EffectiveMode: "bm25", Model: "m", PromptSHA256: strings.Repeat("7a", 32)}
 		switch o {
 		case '+':
 			r.Passed, r.Score = true, new(1.0)

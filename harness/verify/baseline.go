@@ -2,6 +2,7 @@ package verify
 
 import (
 	"evalctl/harness/aggregate"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -25,6 +26,6 @@ func openBaseline(res *result.Result) *aggregate.Baseline {
 		return nil
 	}
 	base := r.Result()
-	b.Differs = base.Identity.Changed(res.Identity)
+	b.Accepted, b.Differs = g.Accepted, key.Changed(key.Gate, base.Identity, res.Identity)
 	return b
 }

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/history"
+	"evalctl/harness/key"
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
 	"evalctl/internal/svg"
@@ -108,12 +109,12 @@ func (s *server) compare(r *http.Request, f *history.Folder, rep *reply) error {
 
 // incomparable returns the failure of a comparison, with a link that accepts what differs.
 func incomparable(query url.Values, err error) error {
-	if !errors.Is(err, compare.ErrIncomparable) {
+	if !errors.Is(err, key.ErrIncomparable) {
 		return &failure{status: http.StatusBadRequest, title: "The comparison is not possible", text: err.Error()}
 	}
 	f := &failure{status: http.StatusUnprocessableEntity, title: "The results are not comparable", text: err.Error()}
 	if query.Get("intersect") == "" {
-		again := url.Values{"r": query["r"], "intersect": {"1"}, "accept": compare.KeyNames()}
+		again := url.Values{"r": query["r"], "intersect": {"1"}, "accept": key.Names(key.Compare)}
 		f.links = append(f.links, link{"Compare them nevertheless, over the questions that all of them have", "/compare?" + again.Encode()})
 	}
 	return f
@@ -140,7 +141,7 @@ func (s *server) trend(r *http.Request, f *history.Folder, rep *reply) error {
 			continue
 		}
 		l.ReadQuestions()
-		p := trendPage{frame: frame{Title: "Trend of " + l.Measure.Name}, Line: l, Chart: chartOf(l), Test: history.Test}
+		p := trendPage{frame: frame{Title: "Trend of " + l.Last().Name}, Line: l, Chart: chartOf(l), Test: history.Test}
 		return rep.write("trend", p)
 	}
 	return notFound("trend")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evalctl/harness/history"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 )
 
@@ -24,8 +25,10 @@ type night struct {
 // between them has a night.
 type trend struct {
 	nights []night
-	// leftOut is the number of results of the arm that measure something else.
-	leftOut int
+	// leftOut is the number of results of the arm that measure something else, and differing are the
+	// settings in which they do not agree with that of the report.
+	leftOut   int
+	differing []string
 }
 
 // earlier is what the folder of results contains of the last nights.
@@ -65,11 +68,13 @@ func (h *earlier) trendOf(res *result.Result) trend {
 	for day := last.AddDate(0, 0, 1-nights); !day.After(last); day = day.AddDate(0, 0, 1) {
 		n := night{date: day.Format(time.DateOnly)}
 		for _, other := range h.results[n.date] {
-			switch {
-			case other.Replay.Arm != res.Replay.Arm || other.StartedAt.Equal(res.StartedAt):
+			if other.Replay.Arm != res.Replay.Arm || other.StartedAt.Equal(res.StartedAt) {
 				continue
-			case !comparable(other, res):
+			}
+			both := []*key.File{{Name: n.date, Result: other}, {Name: last.Format(time.DateOnly), Result: res}}
+			if _, e := key.Check(key.Trend, both, nil); e != nil {
 				t.leftOut++
+				t.differing = append(t.differing, e.Differing...)
 				continue
 			}
 			if n.res != nil {
@@ -90,14 +95,6 @@ func (h *earlier) trendOf(res *result.Result) trend {
 		}
 	}
 	return t
-}
-
-// comparable reports whether two results of the same arm measure the same thing.
-func comparable(a, b *result.Result) bool {
-	return a.Identity.Dataset.SHA256 == b.Identity.Dataset.SHA256 &&
-		a.Replay.Actor.Style == b.Replay.Actor.Style &&
-		a.Replay.Sample.Size == b.Replay.Sample.Size &&
-		a.Identity.ScoredBy() == b.Identity.ScoredBy()
 }
 
 // better reports whether a stands for a night rather than b: the last one that is complete, or else

@@ -34,8 +34,8 @@ func TestTrend(t *testing.T) {
 	night(14, "go.json", same) // too long ago
 	night(9, "go.json", same)
 	night(8, "go.json", func(m *made) { m.Identity.Dataset.SHA256 = strings.Repeat("00", 32) })
-	night(7, "go.json", func(m *made) { m.Replay.Sample.Size = 50 })
-	night(6, "go.json", func(m *made) { m.Replay.Actor.Style = "full" })
+	night(7, "go.json", func(m *made) { m.Identity.Replay.Sample = "fifty others" })
+	night(6, "go.json", func(m *made) { m.Identity.Replay.Actor.Style = "full" })
 	night(5, "replay-030004/go.json", func(m *made) { m.Identity.Daemon.Version = "1.3.0" })
 	night(4, "go.json", func(m *made) { m.Questions, m.Stopped = m.Questions[:9], result.StopBudget; m.fill() })
 	night(3, "go.json", func(m *made) { m.Questions, m.Stopped = m.Questions[:9], result.StopBudget; m.fill() })
@@ -63,7 +63,7 @@ func TestTrend(t *testing.T) {
 	if got := rows(page); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, want := range []string{"`go` ▅···▅·▅··▅ from 0.78 (▁) to 0.88 (█)", "3 results of other datasets"} {
+	for _, want := range []string{"`go` ▅···▅·▅··▅ from 0.78 (▁) to 0.88 (█)", "3 results left out, with another dataset, sample, style, or none recorded."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing:\n%s", want, page)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evalctl/harness/compare"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/longtest"
 	"evalctl/internal/markdown/markdowntest"
@@ -65,7 +66,7 @@ func render(t *testing.T, next func(int) string) string {
 		arms = append(arms, Arm{Name: "arm " + data(), Path: m.Save(t, dir, name+".json"), Problem: data()})
 	}
 	var b strings.Builder
-	accepted := compared(arms, compare.Options{Resamples: 20, Accept: compare.KeyNames()})
+	accepted := compared(arms, compare.Options{Resamples: 20, Accept: key.Names(key.Arms)})
 	if err := Report(&b, readArms(arms), accepted, dir); err != nil || accepted.Comparison == nil {
 		t.Fatal(err, accepted.Sentences())
 	}

@@ -18,12 +18,12 @@ func TestReportOfOneArm(t *testing.T) {
 	for before, n := range map[int]int{13: 6, 12: 5, 11: 6, 8: 7, 7: 6, 3: 6, 1: 5} {
 		m := replayOf("go", every(n)).at(before)
 		if before <= 7 {
-			m.Identity.Judge.Model = "gpt-4o-2024-11-20"
+			m.Identity.Corpus = &result.CorpusID{SHA256: strings.Repeat("c1", 32)}
 		}
 		m.Save(t, root, m.StartedAt.Format("2006-01-02"), "go.replay.json")
 	}
 	m := replayOf("go", every(6))
-	m.Identity.Judge.Model = "gpt-4o-2024-11-20"
+	m.Identity.Corpus = &result.CorpusID{SHA256: strings.Repeat("c1", 32)}
 	m.Replay.Weighted = &result.Estimate{Mean: 0.827, SE: new(0.036), Interval: result.Interval{Low: 0.744, High: 0.888}}
 	m.Replay.Macro = new(0.831)
 	m.Replay.Errata = &result.ErrataUse{Path: "errata.json", SHA256: strings.Repeat("ab", 32), Excluded: 2, Corrected: 1,

@@ -60,6 +60,7 @@ func replayOf(arm string, fails func(n int) bool) *made {
 		Controls: &result.Controls{Right: 5, RightPassed: 5, Wrong: 20, WrongFailed: 20,
 			FalsePositiveRate: new(0.0), FalseNegativeRate: new(0.0)},
 	}
+	m.Identity.Replay = &result.ReplayID{Sample: m.Replay.Sample.Signature, Ingest: m.Replay.Ingest.Mode, Actor: m.Replay.Actor}
 	m.ask(fails)
 	m.fill()
 	return m

@@ -3,9 +3,11 @@ package nightly
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"evalctl/harness/history"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
@@ -58,7 +60,8 @@ func (t trend) write(w io.Writer, arm string) {
 	}
 	table.Write(w)
 	if t.leftOut > 0 {
-		fmt.Fprintf(w, "%s of other datasets, samples, styles or scorers left out.\n\n", figure.Count(t.leftOut, "result"))
+		differing := slices.Compact(slices.Sorted(slices.Values(t.differing)))
+		fmt.Fprintf(w, "%s left out, with another %s, or none recorded.\n\n", figure.Count(t.leftOut, "result"), strings.Join(differing, ", "))
 	}
 }
 
@@ -74,7 +77,7 @@ func (n night) row(before *result.Result) []string {
 	}
 	var changes []string
 	if before != nil {
-		for _, key := range n.res.Identity.Changed(before.Identity) {
+		for _, key := range key.Changed(key.Trend, n.res.Identity, before.Identity) {
 			changes = append(changes, markdown.Cell(key))
 		}
 	}

@@ -1,24 +1,16 @@
 package record
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
+
+	"evalctl/harness/key"
 )
 
-// NewBaseline returns the blocks of an earlier bench with which one is compared. Benches with
-// different plans are not comparable: the error says what differs.
+// NewBaseline returns the blocks of an earlier bench with which one is compared. The caller has found
+// that both did the same work (key.Bench).
 func NewBaseline(before, now *File) (*Baseline, error) {
-	if err := before.Plan.Same(now.Plan); err != nil {
-		return nil, err
-	}
-	if before.Client != now.Client {
-		return nil, fmt.Errorf("the benches sent requests by other means: %q and %q", before.Client, now.Client)
-	}
 	b := &Baseline{SHA256: before.SHA256, StartedAt: before.StartedAt, Blocks: []Block{}}
 	for _, null := range []bool{false, true} {
 		x, y := before.first(null), now.first(null)
@@ -30,7 +22,7 @@ func NewBaseline(before, now *File) (*Baseline, error) {
 		}
 	}
 	if x := now.first(false); len(now.sided(b.Blocks, x, now.Blocks, x)) == 0 {
-		return nil, fmt.Errorf("the benches have no figure of the same operation in common")
+		return nil, fmt.Errorf("%w: they have no figure of the same operation in common", key.ErrIncomparable)
 	}
 	return b, nil
 }
@@ -56,45 +48,12 @@ func (f *File) compareBaseline() {
 	f.Baseline.Series, f.Baseline.Null = changes(false), changes(true)
 }
 
-// work returns what is done by the plan: not what is required of the figures, nor what only says
-// where data came from.
-func (p Plan) work() (keys map[string]json.RawMessage) {
-	p.Objectives, p.Search, p.FailOver, p.Corpus, p.Queries = "", "", 0, "", ""
-	data, err := json.Marshal(p)
-	if err == nil {
-		err = json.Unmarshal(data, &keys)
-	}
-	if err != nil {
-		panic(err) // a plan has nothing that JSON does not have
-	}
-	return keys
-}
-
-// Work returns a text that is equal for plans that do the same work.
-func (p Plan) Work() string {
-	keys := p.work()
-	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		fmt.Fprintf(&b, "%s=%s\n", k, keys[k])
-	}
-	return b.String()
-}
-
-// Same returns an error unless both plans are the same work.
-func (p Plan) Same(other Plan) error {
-	before, now := p.work(), other.work()
-	keys := maps.Clone(before)
-	maps.Copy(keys, now)
-	var differ []string
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if b, n := before[key], now[key]; !bytes.Equal(b, n) {
-			differ = append(differ, fmt.Sprintf("%s was %s and is %s", key, cmp.Or(string(b), "none"), cmp.Or(string(n), "none")))
-		}
-	}
-	if len(differ) > 0 {
-		return fmt.Errorf("the benches did different work: %s; use the same flags", strings.Join(differ, ", "))
-	}
-	return nil
+// Settings returns what was asked for and how requests were sent, by their keys such as plan.top_k.
+func (f *File) Settings() map[string]string {
+	return key.Leaves(struct {
+		Plan   Plan   `json:"plan"`
+		Client string `json:"client"`
+	}{f.Plan, cmp.Or(f.Client, Ordinary)})
 }
 
 // judgeBaseline requires that no figure is shown to be slower than that of the baseline by more than

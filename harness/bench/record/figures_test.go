@@ -3,9 +3,12 @@ package record
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"evalctl/harness/key"
 )
 
 // blockOf returns a block of requests that took these milliseconds.
@@ -133,15 +136,23 @@ func TestBaseline(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
-	other := of(1, 10, 1)
-	other.Plan.TopK = 3
-	if _, err := NewBaseline(other, of(2, 10, 1)); err == nil {
-		t.Error("benches with different plans are compared")
-	}
-	other = of(1, 10, 1)
-	other.Client = Direct
-	if _, err := NewBaseline(other, of(2, 10, 1)); err == nil {
-		t.Error("benches with different clients are compared")
+}
+
+// TestSettings checks which benches do the same work.
+func TestSettings(t *testing.T) {
+	for want, change := range map[string]func(*File){
+		"":             func(f *File) { f.Client, f.Plan.Objectives, f.Plan.Corpus = Ordinary, "p99<1s", "elsewhere" },
+		"plan.top_k":   func(f *File) { f.Plan.TopK = 3 },
+		"plan.stages":  func(f *File) { f.Plan.Stages = []Stage{{From: 1, To: 2}} },
+		"plan.restart": func(f *File) { f.Plan.Restart = true }, // which an older file does not have
+		"client":       func(f *File) { f.Client = Direct },
+	} {
+		before, now := &File{}, &File{}
+		change(now)
+		_, refused := key.Check(key.Bench, []*key.File{{Name: "a", Leaves: before.Settings()}, {Name: "b", Leaves: now.Settings()}}, nil)
+		if got := refused != nil; got != (want != "") || got && !slices.Equal(refused.Differing, []string{want}) {
+			t.Errorf("%q: %v", want, refused)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -39,6 +40,16 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 		first := im.GoldDiffers[0]
 		t.Field("gold", "%s with another gold than the dataset, which counts; %s: %.60q, in the dataset %.60q",
 			figure.Count(n, "question"), terminal.Line(first.ID), first.InFile, first.Dataset)
+	}
+	missing := key.Missing(key.Compare, &key.File{Result: res})
+	for i, name := range missing {
+		if flag := map[string]string{"judge": "--judge-id", "judge_prompt": "--judge-id", "reader": "--reader-id", "dataset": "--dataset"}[name]; flag != "" {
+			missing[i] += " (" + flag + ")"
+		}
+	}
+	if len(missing) > 0 {
+		t.Field("unknown", "the files do not say, and no flag of evalctl import did, so that no result is compared with this one: %s",
+			strings.Join(missing, ", "))
 	}
 	if n := len(im.Unmatched); n > 0 {
 		t.Field("UNMATCHED", "%s without a question, which do not count:", figure.Count(n, "answer"))

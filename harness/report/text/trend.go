@@ -27,9 +27,9 @@ func NotInTrend(t *terminal.Terminal, f *history.Folder, trend history.Trend, ta
 
 // Trend prints a line of comparable results.
 func Trend(t *terminal.Terminal, l *history.Line) {
-	m := l.Measure
-	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", terminal.Short(m.Name, 32), m.Kind, terminal.Short(string(m.Scenario), 24),
-		terminal.Short(filepath.Base(l.Dataset), 48), terminal.Short(m.Scorer, 24), terminal.Short(l.Asked(), 160))
+	e := l.Last()
+	title := fmt.Sprintf("%s  %s %s  %s  scorer %s  %s", terminal.Short(e.Name, 32), e.Kind, terminal.Short(string(e.Scenario), 24),
+		terminal.Short(filepath.Base(l.Dataset), 48), terminal.Short(e.Scorer, 24), terminal.Short(l.Asked(), 160))
 	fmt.Fprintln(t, t.Wrap("", title))
 	bars := l.Sparkline()
 	fmt.Fprintf(t, "  %s  %s\n\n", bars.Signs, bars.Scale())
@@ -39,6 +39,9 @@ func Trend(t *terminal.Terminal, l *history.Line) {
 	t.Blank()
 	if l.Older > 0 {
 		t.Field("older", "%s not shown: give --last 0", figure.Count(l.Older, "night"))
+	}
+	if len(l.Missing) > 0 {
+		t.Field("alone", "%s", l.Alone())
 	}
 	printChanges(t, l.Changes)
 	printTurns(t, l.Questions)
