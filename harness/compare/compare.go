@@ -69,7 +69,7 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	given, order := runs, displayOrder(a, len(runs), base, opts)
 	runs, names, a = reorder(runs, order), reorder(names, order), a.reordered(order)
 	for i := range all {
-		all[i].Values = reorder(joinEach(given, all[i].Values, joinValues), order)
+		all[i].Values = reorder(joinEach(given, all[i].Values, key.Join), order)
 	}
 	c := &Comparison{
 		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, Keys: all,

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-
-	"evalctl/harness/key"
 )
 
 // Side returns runs of the same thing as one run with a name, so that Compare knows how much runs
@@ -149,13 +146,4 @@ func joinQuestions(runs []*question) *question {
 		q.attempts = append(q.attempts, r.attempts...)
 	}
 	return &q
-}
-
-// joinValues returns what the runs of a side record for a key.
-func joinValues(values []string) string {
-	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
-	if len(distinct) > 1 && distinct[0] == "" {
-		distinct[0] = key.ValueText("")
-	}
-	return strings.Join(distinct, " / ")
 }

@@ -65,6 +65,23 @@ func TestLinesSeparateWhatCannotBeCompared(t *testing.T) {
 	}
 }
 
+// TestLinesOfUnknownJudges has results that do not record their judge, which are on no line with others.
+func TestLinesOfUnknownJudges(t *testing.T) {
+	for judge, want := range map[string]int{"": 2, "m, prompt 1": 1} {
+		root := t.TempDir()
+		for night := range 2 {
+			m := run("go", night, "++-")
+			m.Identity.Scorer, m.Identity.ExactCase, m.Identity.Scenario = result.ScorerImported, nil, result.ImportedAnswers
+			m.Identity.Imported = &result.ImportedID{Formats: []string{"zep"}, SHA256: []string{"a"}, JudgeID: judge, Votes: "1"}
+			m.Save(t, root, fmt.Sprintf("%d.json", night))
+		}
+		lines := history.Lines(read(t, root).Entries, 0)
+		if alone := lines[0].Alone(); len(lines) != want || (alone != "") != (judge == "") {
+			t.Errorf("judge %q: %d lines, %q", judge, len(lines), alone)
+		}
+	}
+}
+
 // TestNights has several results on one day.
 func TestNights(t *testing.T) {
 	root := t.TempDir()

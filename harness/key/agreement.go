@@ -80,7 +80,7 @@ func (a *Agreement) Text(names []string) string {
 	var lacking, values []string
 	for i, v := range a.Values {
 		values = append(values, names[i]+" "+ValueText(v))
-		if v == "" {
+		if v == "" || strings.HasPrefix(v, unrecorded+" / ") {
 			lacking = append(lacking, names[i])
 		}
 	}
@@ -90,10 +90,22 @@ func (a *Agreement) Text(names []string) string {
 	return fmt.Sprintf("%s differs (%s)", a.Name, strings.Join(values, ", "))
 }
 
+// unrecorded is how people read the value of a file that does not record a setting.
+const unrecorded = "not recorded"
+
+// Join returns what several files of one side record.
+func Join(values []string) string {
+	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+	if len(distinct) > 1 && distinct[0] == "" {
+		distinct[0] = unrecorded
+	}
+	return strings.Join(distinct, " / ")
+}
+
 // ValueText returns a value for people, with hashes shortened.
 func ValueText(value string) string {
 	if value == "" {
-		return "not recorded"
+		return unrecorded
 	}
 	return digest.ReplaceAllString(value, "$1…")
 }

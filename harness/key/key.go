@@ -94,7 +94,7 @@ const (
 	itsOwn   = "the system's own"
 	ofOthers = "none, a file of another kind"
 	unread   = "not read" // what only the questions say
-	within   = "not recorded with "
+	besides  = "not recorded, as is "
 )
 
 // None is the value of a file that records that it has none.
@@ -102,7 +102,7 @@ const None = "none"
 
 // applies reports whether a file with this value has a part in a setting.
 func applies(value string) bool {
-	return !slices.Contains([]string{NoMemory, noAnswer, itsOwn, ofOthers, unread}, value) && !strings.HasPrefix(value, within)
+	return !slices.Contains([]string{NoMemory, noAnswer, itsOwn, ofOthers, unread}, value) && !strings.HasPrefix(value, besides)
 }
 
 // Role returns the role of the setting for a purpose.
@@ -116,8 +116,8 @@ func (s *Setting) Value(f *File) string {
 	if v := s.recorded(f); v != "" || s.within == "" {
 		return v
 	}
-	if whole := settingOf(s.within); whole.Value(f) == "" || strings.HasPrefix(whole.Value(f), within) {
-		return within + whole.Name
+	if whole := settingOf(s.within); whole.Value(f) == "" || strings.HasPrefix(whole.Value(f), besides) {
+		return besides + whole.Name
 	}
 	return ""
 }

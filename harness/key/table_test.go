@@ -87,7 +87,7 @@ var changes = map[string]struct{ other, omit func(*File) }{
 
 // alongside are the settings that follow from another one, and differ with it.
 var alongside = map[string][]string{
-	"dataset": {"imported"}, "query": {"effective_modes"}, "order": {"selection"},
+	"dataset": {"imported"}, "order": {"selection"},
 }
 
 func in(change func(*result.Result)) func(*File) { return func(f *File) { change(f.Result) } }
@@ -347,7 +347,7 @@ func TestKinds(t *testing.T) {
 	baseline := recorded()
 	baseline.Identity.Scenario, baseline.Identity.Mode = result.NoMemory, ""
 	mapped := recorded()
-	mapped.Mapped, mapped.EffectiveModes, mapped.ModesUnknown = &result.Mapped{Query: "question"}, nil, 3
+	mapped.Mapped, mapped.EffectiveModes, mapped.ModesUnknown = &result.Mapped{Query: "question", NotMeasurable: map[string]string{"modes": "no reply says it"}}, nil, 3
 	silent := recorded() // a daemon that reports no reader, which was configured
 	silent.ReaderModels, silent.ReaderPrompts, silent.Identity.Reader = nil, nil, &result.ModelID{Model: "m"}
 	failed := recorded()
@@ -371,5 +371,13 @@ func TestKinds(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: they differ in %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestSides names a side of which one of several runs does not record a setting.
+func TestSides(t *testing.T) {
+	a := Agreement{Name: "judge", State: NotRecorded, Values: []string{Join([]string{"j", "", "j"}), Join([]string{"j", "j"})}}
+	if got := a.Text([]string{"old", "new"}); got != "judge is not recorded by old" || a.Values[1] != "j" {
+		t.Errorf("%q of %q", got, a.Values)
 	}
 }

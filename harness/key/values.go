@@ -75,10 +75,10 @@ func answered(r *result.Result) bool {
 	return r.Counts.Total > r.Counts.Errors || len(r.EffectiveModes) > 0 || r.ModesUnknown > 0
 }
 
-// effectiveModes returns the modes that ran. A service by mapping has no modes.
+// effectiveModes returns the modes that ran. A service by mapping may have none.
 func effectiveModes(r *result.Result) string {
 	switch {
-	case r.Mapped != nil:
+	case r.Mapped != nil && r.Mapped.NotMeasurable[result.Modes] != "":
 		return itsOwn
 	case !answered(r):
 		return noAnswer

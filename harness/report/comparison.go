@@ -56,6 +56,9 @@ func (c Comparison) suites() []suite {
 		s.add("p", decimal(p.P))
 		s.add("p_adjusted", decimal(p.Adjusted))
 		s.add("test", p.Test)
+		if accepted := c.Accepted(); accepted != "" {
+			s.add("accepted", accepted)
+		}
 		words, regression := c.verdictOn(p)
 		s.add("verdict", words)
 		verdict := testCase{class: s.name, name: "verdict"}

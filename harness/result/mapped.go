@@ -47,8 +47,11 @@ func (m *Mapped) Unranked() bool {
 	return unranked
 }
 
-// Passages is the key of NotMeasurable for what answers rest on.
-const Passages = "passages"
+// Keys of NotMeasurable: what answers rest on, and which retrieval mode ran.
+const (
+	Passages = "passages"
+	Modes    = "modes"
+)
 
 // Unretrieved reports whether the target does not say what its answers rest on, so that no measure of
 // retrieval is measurable. It is false for nil.

@@ -170,8 +170,12 @@ func (r *reader) about(field string, in row) string {
 			continue
 		}
 		for _, p := range r.paths[field] {
-			for _, s := range p.Query().Segments()[0].Selectors() {
-				if name, ok := s.(spec.Name); ok && i > 0 {
+			segments := p.Query().Segments()
+			if i == 0 || len(segments) == 0 {
+				continue
+			}
+			for _, s := range segments[0].Selectors() {
+				if name, ok := s.(spec.Name); ok {
 					r.above[string(name)] = true
 				}
 			}
