@@ -38,7 +38,7 @@ func New(sdk string, at time.Time, outcomes string) *File {
 	}}
 	for i, o := range outcomes {
 		r := result.Record{ID: fmt.Sprintf("q-%02d", i), Question: "Which?", Outcome: result.Scored, Score: new(0.0),
-			EffectiveMode: "bm25", Model: "m", PromptSHA256: strings.Repeat("7a", 32)}
+			Reply: result.Reply{EffectiveMode: "bm25", Model: "m", PromptSHA256: strings.Repeat("7a", 32)}}
 		switch o {
 		case '+':
 			r.Passed, r.Score = true, new(1.0)

@@ -266,7 +266,7 @@ func TestRetriesWhileTheDaemonAdvances(t *testing.T) {
 			if a.Attempts != c.attempts || m.n != c.attempts || took > time.Minute {
 				t.Errorf("%v: %d attempts in %v", c.left, a.Attempts, took)
 			}
-			if f, _ := AsFailure(err); c.fails == "" && (err != nil || a.Text != "a") ||
+			if f, _ := AsFailure(err); c.fails == "" && (err != nil || a.Answer != "a") ||
 				c.fails != "" && (f == nil || !f.Retryable() || !strings.Contains(f.Message, c.fails)) {
 				t.Errorf("%v: got %+v, %v", c.left, a, err)
 			}
