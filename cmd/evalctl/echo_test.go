@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"unicode/utf16"
 
 	"evalctl/harness/daemontest"
 )
@@ -47,6 +48,15 @@ func jsonText(text string) string {
 	return string(data)
 }
 
+// oddText is jsonText with an escape for each character.
+func oddText(text string) string {
+	var out strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		fmt.Fprintf(&out, `\u%04x`, unit)
+	}
+	return `"` + out.String() + `"`
+}
+
 // echoDaemon is a daemon that sends its environment wherever it can, also in two parts. Its
 // arguments are its address, and a file that gets its environment.
 func echoDaemon() {
@@ -56,7 +66,7 @@ func echoDaemon() {
 	failed := false
 	err := http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		chunks := `{"chunks":[{"chunk_id":` + all + `,"document_id":` + all + `,"path":` + all + `,"text":` + all + `,"score":1}],"effective_mode":"bm25","total":1}`
+		chunks := `{"chunks":[{"chunk_id":` + all + `,"document_id":` + all + `,"path":` + oddText(environmentText()) + `,"text":` + all + `,"score":1}],"effective_mode":"bm25","total":1}`
 		w.Header().Set("X-Key", strings.NewReplacer("\n", " ").Replace(key))
 		switch path := r.URL.Path; {
 		case strings.HasSuffix(path, "/ask") && !failed:
@@ -108,7 +118,7 @@ func echoTools() {
 			if body := call.Params.Arguments.Body; body != "" {
 				bodies += `{"body":` + jsonText(body) + `},`
 			}
-			reply = object{"content": []any{object{"type": "text", "text": "[" + bodies + `{"body":` + jsonText(all) + `}]`}}}
+			reply = object{"content": []any{object{"type": "text", "text": "[" + bodies + `{"body":` + oddText(all) + `}]`}}}
 		}
 		data, err := json.Marshal(object{"jsonrpc": "2.0", "id": call.ID, "result": reply})
 		if err != nil {
@@ -133,7 +143,7 @@ func echoScorer() {
 		case n == 1:
 			fmt.Printf(`{"id":%d,"error":%s}`+"\n", r.ID, jsonText(environmentText()))
 		default:
-			fmt.Printf(`{"id":%d,"score":0,"reason":%s}`+"\n", r.ID, jsonText(environmentText()))
+			fmt.Printf(`{"id":%d,"score":0,"reason":%s}`+"\n", r.ID, oddText(environmentText()))
 		}
 	}
 }
