@@ -21,7 +21,7 @@ import (
 const watchdogReady = "watching\n" // what a watchdog prints when it is ready
 
 // watchdogTimeout bounds the start of a watchdog, and then that of its command. Tests raise it.
-var watchdogTimeout = 10 * time.Second
+var watchdogTimeout = time.Minute
 
 // order is what a watchdog is to start. Its standard input, output and error are the descriptors of
 // the watchdog from firstStdio.

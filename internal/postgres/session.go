@@ -32,6 +32,9 @@ func settings(params map[string]string) string {
 		// until it has analyzed them. There is an index for what is done often.
 		{"enable_seqscan", "off"},
 		{"enable_bitmapscan", "off"},
+		// Nor would it join a few rows with all of a table that it took for small.
+		{"enable_hashjoin", "off"},
+		{"enable_mergejoin", "off"},
 		{"jit", "off"}, // which the cost of a scan that is not wanted would cause
 	} {
 		if _, set := params[setting[0]]; !set && !strings.Contains(params["options"], setting[0]) {

@@ -32,7 +32,7 @@ func TestPlans(t *testing.T) {
 	small, large := newBrain(t, db), newBrain(t, db)
 	operate(t, db, small, 0)
 	exec("ANALYZE evalctl.documents, evalctl.changes, evalctl.heads")
-	for i := range 8 { // the server considers keeping a plan after five
+	for i := range 40 { // the server considers keeping a plan of a connection after five
 		operate(t, db, small, i+1)
 	}
 	exec(`INSERT INTO evalctl.documents SELECT $1, 'large/' || i % 100 || '/' || i, 1, 1, 0, '' FROM generate_series(1, 20000) i`, large)

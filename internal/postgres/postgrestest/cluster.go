@@ -251,7 +251,7 @@ func (c *Cluster) start() ([]byte, error) {
 }
 
 // runTimeout is for programs of the server, of which a start after a crash takes longest.
-const runTimeout = 2 * time.Minute
+const runTimeout = 5 * time.Minute
 
 // run runs a program of the server in its directory and, if the tests run as root, as the user
 // postgres, because the server refuses root.
