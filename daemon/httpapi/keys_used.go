@@ -53,9 +53,12 @@ func readUses(file string) (map[string]KeyTime, error) {
 	if err := json.Unmarshal(data, &uses); err != nil {
 		return nil, fmt.Errorf("%s: %w: remove it, it has only the last uses of keys", file, err)
 	}
-	if uses.Version != usesVersion {
+	if uses.Version > usesVersion {
 		return nil, fmt.Errorf("%s: version %d is not supported, this evalctl reads %d: use a newer evalctl",
 			file, uses.Version, usesVersion)
+	}
+	if uses.Version != usesVersion {
+		return nil, fmt.Errorf("%s: version %d is none: remove it, it has only the last uses of keys", file, uses.Version)
 	}
 	return uses.Used, nil
 }
