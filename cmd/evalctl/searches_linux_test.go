@@ -189,14 +189,12 @@ func (g *searches) closed(t *testing.T, clients int, span time.Duration) loaded 
 }
 
 // crowd offers requests at a rate per second over some connections: what finds none is not sent.
-// Before it counts, refusals have found their pace.
+// Before they count, refusals have found their pace.
 func (g *searches) crowd(t *testing.T, rate float64, connections int, name string) loaded {
 	t.Helper()
-	p := load.Profile{
+	return g.offerAfter(t, name, crowdTime, crowdTime, load.Profile{
 		Arrival: record.Poisson, MaxInFlight: connections, Stage: record.Stage{From: rate, To: rate}, Timeout: time.Minute, Seed: 1,
-	}
-	g.offer(t, name, crowdTime, p)
-	return g.offer(t, name, crowdTime, p)
+	})
 }
 
 // disconnect closes the connections that have no request.
@@ -211,16 +209,26 @@ func (g *searches) disconnect() {
 
 func (g *searches) offer(t *testing.T, name string, span time.Duration, p load.Profile) loaded {
 	t.Helper()
+	return g.offerAfter(t, name, 0, span, p)
+}
+
+// offerAfter counts what ends within a span that begins some time after the load.
+func (g *searches) offerAfter(t *testing.T, name string, start, span time.Duration, p load.Profile) loaded {
+	t.Helper()
 	got := loaded{
 		name: name, took: span, intended: record.NewHistogram(), daemon: record.NewHistogram(), late: record.NewHistogram(),
 	}
 	var mu sync.Mutex
+	began := time.Now()
 	work := load.Request{Op: "search", Do: func(ctx context.Context) load.Outcome {
 		due := load.Due(ctx)
 		sent, err := g.search(ctx)
 		ended := time.Now()
 		mu.Lock()
 		defer mu.Unlock()
+		if after := ended.Sub(began); after < start || after > start+span {
+			return load.Outcome{Err: err, Ended: ended}
+		}
 		got.offered++
 		got.late.Add(int64(sent.Sub(due)))
 		switch {
@@ -250,9 +258,13 @@ func (g *searches) offer(t *testing.T, name string, span time.Duration, p load.P
 			got.health = max(got.health, time.Since(began))
 		}
 	})
-	before, kept := processorTime(t, g.daemon.pid), waited(t, g.daemon.pid)
-	_, err := load.Run(t.Context(), p, load.Span{Block: span, Blocks: 1}, func(uint64) load.Request { return work }, new(atomic.Uint64), nil)
-	got.cpu, got.waited = processorTime(t, g.daemon.pid)-before, waited(t, g.daemon.pid)-kept
+	watching.Go(func() {
+		time.Sleep(time.Until(began.Add(start)))
+		before, kept := processorTime(t, g.daemon.pid), waited(t, g.daemon.pid)
+		time.Sleep(time.Until(began.Add(start + span)))
+		got.cpu, got.waited = processorTime(t, g.daemon.pid)-before, waited(t, g.daemon.pid)-kept
+	})
+	_, err := load.Run(t.Context(), p, load.Span{Block: start + span, Blocks: 1}, func(uint64) load.Request { return work }, new(atomic.Uint64), nil)
 	stop()
 	awaittest.Wait(t, "watching", watching.Wait)
 	if err != nil || got.answered == 0 {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,7 @@ const (
 	// minHold and maxHold are how long a refusal is held back from a client that repeats its
 	// request too early.
 	minHold = retryAfter / 10
-	maxHold = 5 * time.Second
+	maxHold = 8 * time.Second
 	// leaving is how many clients may leave for each one that waits for a refusal: while more do,
 	// refusals are held back for a shorter time.
 	leaving = .02
@@ -59,11 +60,16 @@ func (p *pace) turn(now time.Time) time.Duration {
 	return wait
 }
 
-// hold returns how long a refusal is held back whose turn comes in some time.
+// hold returns how long a refusal is held back whose turn comes in some time. Of those that clients
+// would not wait for, each is held back for a time of its own, because clients that return at the same
+// time would do so again and again.
 func (p *pace) hold(turn time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(max(turn, minHold), p.longest)
+	if turn > p.longest {
+		turn = p.longest/2 + rand.N(p.longest/2)
+	}
+	return max(turn, minHold)
 }
 
 // held learns from a client whether it waited for a refusal that was held back.

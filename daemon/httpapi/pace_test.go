@@ -49,7 +49,11 @@ func TestLearnsPatience(t *testing.T) {
 		p := newPace(1)
 		left, all := 0, 0
 		for i := range 10_000 {
-			waited := p.hold(time.Hour) < patience
+			hold := p.hold(time.Hour)
+			if hold < minHold || hold < p.longest/2 || hold > p.longest {
+				t.Fatalf("a refusal is held back for %v, at most %v", hold, p.longest)
+			}
+			waited := hold < patience
 			p.held(waited)
 			if i > 5000 {
 				all++
@@ -59,8 +63,8 @@ func TestLearnsPatience(t *testing.T) {
 			}
 		}
 		want := min(max(patience, minHold), maxHold)
-		if got := p.hold(time.Hour); float64(got) < .85*float64(want) || got > want+want/50 {
-			t.Errorf("clients wait for %v: refusals are held back for %v", patience, got)
+		if got := p.longest; float64(got) < .85*float64(want) || float64(got) > 1.1*float64(want) {
+			t.Errorf("clients wait for %v: refusals are held back for up to %v", patience, got)
 		}
 		if patience > minHold && float64(left) > 1.2*leaving*float64(all) {
 			t.Errorf("clients wait for %v: %d of %d leave", patience, left, all)

@@ -34,8 +34,6 @@ const (
 	crowd = 6
 	// stale is how much longer than that work may have waited, if there is still too much.
 	stale = 2
-	// ahead is how many times as much work as may wait may be on its way to the gate.
-	ahead = 4
 	// slice is the time slice of the scheduler: a shorter wait says nothing about the queue.
 	slice = 10 * time.Millisecond
 	// memory is of how much work, about, the mean time counts.
@@ -178,8 +176,8 @@ func (g *Gate) queue(ctx context.Context, t *tenant) error {
 }
 
 // Refuse reports whether work that arrives now is too much: there is no slot for it, the queue is
-// full, and no other tenant has a longer one. It is also too much if four times as much as may wait
-// is on its way already (see With), and none of another tenant with more. Such work is counted as shed. A caller that asks
+// full, and no other tenant has a longer one. It is also too much if as much as the gate holds is on
+// its way already (see With), and no other tenant has more on its way. Such work is counted as shed. A caller that asks
 // before it spends anything on the work rejects it nearly for free; Enter would let it wait, and shed
 // work that has been prepared.
 //
@@ -193,7 +191,7 @@ func (g *Gate) Refuse(name string) bool {
 	if t := g.tenants[name]; t != nil {
 		mine, inFlight, coming = t.queue.Len(), t.inFlight, t.coming
 	}
-	if g.coming >= g.cfg.Slots+ahead*g.cfg.Queue && !slices.ContainsFunc(g.turns, func(t *tenant) bool { return t.coming > coming }) {
+	if g.coming >= g.cfg.Slots+g.cfg.Queue && !slices.ContainsFunc(g.turns, func(t *tenant) bool { return t.coming > coming }) {
 		g.shed++
 		return true
 	}

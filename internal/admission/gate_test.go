@@ -290,7 +290,7 @@ func TestOnTheirWay(t *testing.T) {
 	g := New(Config{Slots: 2, Queue: 3})
 	refused := func(tenant string) bool { return g.Refuse(tenant) }
 	var ends []func()
-	for i := range 2 + ahead*3 {
+	for i := range 2 + 3 {
 		if refused("a") {
 			t.Errorf("work %d is refused", i)
 		}
