@@ -72,9 +72,9 @@ func TestEarlierHomes(t *testing.T) {
 				for _, e := range entries {
 					files = append(files, e.Name())
 				}
-				want := []string{"closed", "journal", "journal.2", "lock", "schema"}
+				want := []string{"closed", "journal", "journal.2", "lock", "names", "schema"}
 				if strings.HasSuffix(name, "in-batch") {
-					want = slices.Insert(want, 4, "replaced") // the file of a document that the batch deletes
+					want = slices.Insert(want, 5, "replaced") // the file of a document that the batch deletes
 				}
 				if diff := cmp.Diff(want, slices.Sorted(slices.Values(files))); diff != "" || err != nil {
 					t.Errorf("state (-want +got):\n%s%v", diff, err)

@@ -44,7 +44,7 @@ func TestScalePage(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"effective_mode":"bm25"`, "has version 1 already"} {
+	for _, want := range []string{`"effective_mode":"bm25"`, "has version 2 already"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

@@ -48,10 +48,11 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	}
 	if rt.kind == kindSearch || rt.kind == kindAsk {
 		var ctx context.Context
-		ctx, state.leave = admission.With(r.Context(), gate, state.tenant())
-		return r.WithContext(ctx), nil
+		ctx, state.expect, state.leave = admission.With(r.Context(), gate, state.tenant())
+		r = r.WithContext(ctx)
+	} else {
+		state.gate = gate
 	}
-	state.gate = gate
 	if rt.method() == http.MethodPost || rt.method() == http.MethodPut {
 		return r, nil
 	}
@@ -60,6 +61,9 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 
 // begin waits until the work of the request may begin. Only the first call has an effect.
 func (state *request) begin(ctx context.Context) error {
+	if state.expect != nil {
+		state.expect()
+	}
 	if state.gate == nil {
 		return nil
 	}

@@ -267,7 +267,12 @@ func TestContext(t *testing.T) {
 	}
 	leave()
 	g := New(Config{Slots: 1})
-	ctx, end := With(t.Context(), g, "a")
+	ctx, expect, end := With(t.Context(), g, "a")
+	if g.coming != 0 {
+		t.Errorf("%d are on their way before they are expected", g.coming)
+	}
+	expect()
+	expect()
 	if g.coming != 1 {
 		t.Errorf("%d are on their way", g.coming)
 	}
@@ -294,7 +299,8 @@ func TestOnTheirWay(t *testing.T) {
 		if refused("a") {
 			t.Errorf("work %d is refused", i)
 		}
-		_, end := With(t.Context(), g, "a")
+		_, expect, end := With(t.Context(), g, "a")
+		expect()
 		ends = append(ends, end)
 	}
 	if !refused("a") || refused("b") || g.Idle() {

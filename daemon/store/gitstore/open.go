@@ -223,6 +223,9 @@ func (b *backend) prepare(ctx context.Context) error {
 		return err
 	}
 	if b.head.commit.IsZero() {
+		if err := b.checkUnborn(); err != nil {
+			return err
+		}
 		if err := b.bootstrap(ctx); err != nil {
 			return err
 		}
@@ -231,6 +234,20 @@ func (b *backend) prepare(ctx context.Context) error {
 		return err
 	}
 	return b.addRemote(ctx)
+}
+
+// checkUnborn returns an error if the branch of HEAD should have commits. The store makes the first one
+// before it writes schemaFile, so HEAD names another branch than it did, or the branch was deleted.
+func (b *backend) checkUnborn() error {
+	_, err := b.Root.Lstat(schemaFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return store.Damaged(nil, "HEAD names the branch %s, which has no commit, but the store had some: check out the branch that "+
+		"has them, or restore it", b.branch.Short())
 }
 
 // bootstrap makes the first commit, which is empty.
