@@ -202,20 +202,28 @@ func (f *Files) look(dir, segment string, folder bool) (file string, info fs.Fil
 		info, err = f.Root.Lstat(dir + segment)
 		return dir + segment, info, NoFile(err)
 	}
-	for _, name := range f.Names.forms(segment, folder) {
-		info, err = f.Names.Lstat(dir + name)
-		if err == nil {
-			is, err := f.Names.has(dir, name)
-			if is || err != nil {
-				return dir + name, info, err
-			}
-			continue
-		}
-		if !IsNotFound(NoFile(err)) && !IsNameError(err) {
-			return "", nil, err
+	if !mustEncode(segment, folder) {
+		if file, info, err = f.lookFor(dir, segment); !IsNotFound(err) {
+			return file, info, err
 		}
 	}
-	return "", nil, ErrNotFound
+	return f.lookFor(dir, EncodeName(segment))
+}
+
+// lookFor describes a file in a directory.
+func (f *Files) lookFor(dir, name string) (file string, info fs.FileInfo, err error) {
+	info, err = f.Names.Lstat(dir + name)
+	switch {
+	case err == nil:
+		is, err := f.Names.has(dir, name)
+		if err == nil && !is {
+			err = ErrNotFound
+		}
+		return dir + name, info, err
+	case IsNameError(err):
+		return "", nil, ErrNotFound
+	}
+	return "", nil, unreadable(dir+name, NoFile(err))
 }
 
 // IsNameError reports whether the file system does not take a name.

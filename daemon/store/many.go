@@ -184,7 +184,13 @@ func readOne(ctx context.Context, b Backend, f FileInfo) (doc Document, err erro
 	if IsNotFound(err) {
 		return doc, nil
 	}
-	if errors.Is(err, ErrDamaged) || IsInvalidPath(err) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if damaged := errors.Is(err, ErrDamaged); !damaged && (isOfOneFile(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+		if s, ok := b.(skipper); ok {
+			s.NoteUnread(f.Path, err)
+		}
+		err = Damaged(err, "the file of %s cannot be read (%v): repair it", quotePath(f.Path), rootCause(err))
+	}
+	if errors.Is(err, ErrDamaged) || IsInvalidPath(err) {
 		return Document{FileInfo: f, Exists: true, Err: wrap("read", f.Path, err)}, nil
 	}
 	// Not copied: the data are the caller's of Read, and nothing changes them.

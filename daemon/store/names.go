@@ -91,19 +91,22 @@ type Names struct {
 // maxKnown is the most names that are remembered.
 const maxKnown = 1 << 20
 
-// forms returns the names that the file of a document can have, the most likely one first.
-func (*Names) forms(segment string, folder bool) []string {
-	if isMarked(segment) || isLeftover(segment, folder) {
-		return []string{EncodeName(segment)}
-	}
-	return []string{segment, EncodeName(segment)}
+// mustEncode reports whether a file with this name is not that of the document on any file system.
+func mustEncode(segment string, folder bool) bool {
+	return isMarked(segment) || isLeftover(segment, folder)
 }
 
-// Form returns the file that a document has on a file system that takes all names.
-func (n *Names) Form(path string) string {
+// EncodePath returns the file that a document has on a file system that takes all names. Names that are
+// encoded stay as they are.
+func EncodePath(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
-		segments[i] = n.forms(segment, i < len(segments)-1)[0]
+		folder := i < len(segments)-1
+		_, encoded := decodeName(segment)
+		encoded = encoded || strings.HasPrefix(segment, partMark) && strings.HasSuffix(segment, "+")
+		if mustEncode(segment, folder) && !encoded {
+			segments[i] = EncodeName(segment)
+		}
 	}
 	return strings.Join(segments, "/")
 }
@@ -111,14 +114,12 @@ func (n *Names) Form(path string) string {
 // choose returns the name of a file that does not exist. dir is where it will be, "" or ending with a
 // slash. plain permits a name that is not encoded.
 func (n *Names) choose(dir, segment string, folder, plain bool) string {
-	forms := n.forms(segment, folder)
-	last := len(forms) - 1
-	if last == 0 || !plain || !n.Folder.Takes(segment) {
-		return forms[last]
+	if !plain || mustEncode(segment, folder) || !n.Folder.Takes(segment) {
+		return EncodeName(segment)
 	}
 	if n.Folder.Folds {
 		if _, err := n.Lstat(dir + segment); err == nil { // another file has the name too
-			return forms[last]
+			return EncodeName(segment)
 		}
 	}
 	return segment

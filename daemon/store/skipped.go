@@ -47,6 +47,8 @@ const maxSkips = 100
 type skipper interface {
 	// Skipped returns what the last listing of all documents has skipped; without one, it makes one.
 	Skipped(ctx context.Context) (Skips, error)
+	// NoteUnread records that the file of a document cannot be read.
+	NoteUnread(path string, err error)
 }
 
 // Skipped returns what is where the documents are, but is none, and the documents that could not be
@@ -125,7 +127,7 @@ func (l *skipList) log(skip Skip, log *slog.Logger) {
 	}
 }
 
-// NoteUnread records that the file of a document cannot be read.
+// NoteUnread implements an optional method of Backend.
 func (f *Files) NoteUnread(path string, err error) {
 	f.skipped.note(path, err, true, "cannot be read", f.Log)
 }

@@ -103,6 +103,7 @@ func (w *walker[T]) subtree(parent *os.Root, name string, at entry) ([]T, error)
 			continue // removed in the meantime
 		case isOfOneFile(err):
 			w.skips.add(e.file, fmt.Sprintf("is a folder that cannot be read (%v)", rootCause(err)))
+			continue
 		default:
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func (b *backend) encodeLeftovers() error {
 		if !info.Mode().IsRegular() || info.Mode().Perm() != fileMode || store.ValidPath(file) != nil {
 			return nil
 		}
-		encoded := b.files.Names.Form(file)
+		encoded := store.EncodePath(file)
 		if encoded == file {
 			return nil
 		}

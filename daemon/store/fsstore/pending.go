@@ -80,6 +80,9 @@ func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {
 // Skipped implements an optional method of store.Backend.
 func (b *backend) Skipped(ctx context.Context) (store.Skips, error) { return b.files.Skipped(ctx) }
 
+// NoteUnread implements an optional method of store.Backend.
+func (b *backend) NoteUnread(path string, err error) { b.files.NoteUnread(path, err) }
+
 // List implements store.Backend.
 func (b *backend) List(_ context.Context, dir string) ([]store.FileInfo, error) {
 	b.files.RLock()
