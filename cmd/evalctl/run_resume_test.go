@@ -49,7 +49,7 @@ var flagSamples = map[string][]string{
 	"isolated":         {""},
 	"baseline":         {"/r/old.json"},
 	"margin":           {"0.05"},
-	"accept":           {"top_k"},
+	"accept":           {"top_k", "--baseline=/r/old.json"},
 	"concurrency":      {"9"},
 	"dialect":          {"camel"},
 	"timeout":          {"90s"},

@@ -96,15 +96,11 @@ func mustEncode(segment string, folder bool) bool {
 	return isMarked(segment) || isLeftover(segment, folder)
 }
 
-// EncodePath returns the file that a document has on a file system that takes all names. Names that are
-// encoded stay as they are.
+// EncodePath returns the file that a document has on a file system that takes all names.
 func EncodePath(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
-		folder := i < len(segments)-1
-		_, encoded := decodeName(segment)
-		encoded = encoded || strings.HasPrefix(segment, partMark) && strings.HasSuffix(segment, "+")
-		if mustEncode(segment, folder) && !encoded {
+		if mustEncode(segment, i < len(segments)-1) {
 			segments[i] = EncodeName(segment)
 		}
 	}

@@ -3,6 +3,7 @@ package fsstore
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"path"
 	"strings"
@@ -44,28 +45,75 @@ func (b *backend) openNames(isNew bool) error {
 	return nil
 }
 
+// encodingFile has the names that encodeLeftovers changes, until all are changed.
+const encodingFile = stateDir + "/encoding"
+
 // encodeLeftovers gives their encoded names to the documents of an older store that are to have one
-// whatever the file system. Only those that the store has written are documents, which is seen from
-// their mode.
+// whatever the file system. If it is interrupted, it goes on with the names that it has found: those
+// that are encoded already would be encoded again otherwise.
 func (b *backend) encodeLeftovers() error {
-	return b.files.Walk("", func(file string, info fs.FileInfo) error {
-		if !info.Mode().IsRegular() || info.Mode().Perm() != fileMode || store.ValidPath(file) != nil {
-			return nil
-		}
-		encoded := store.EncodePath(file)
-		if encoded == file {
-			return nil
-		}
-		dir := path.Join(documentsDir, store.FileDir(encoded))
-		if err := b.home.MkdirAll(dir, dirMode); err != nil {
+	var files []string
+	found, err := b.home.ReadFile(encodingFile)
+	switch {
+	case err == nil:
+		err = json.Unmarshal(found, &files)
+	case errors.Is(err, fs.ErrNotExist):
+		files, err = b.leftovers()
+	}
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	for _, file := range files {
+		if err := b.encodeFile(file); err != nil {
 			return err
 		}
-		if err := b.disk.rename(documentsDir+"/"+file, documentsDir+"/"+encoded); err != nil {
-			return err
-		}
-		if strings.Contains(file, "/") {
-			b.disk.prune(store.FileDir(file))
+	}
+	if err := b.disk.sync(); err != nil {
+		return err
+	}
+	return b.home.Remove(encodingFile)
+}
+
+// leftovers writes encodingFile. Only files that the store has written are documents, which is seen
+// from their mode.
+func (b *backend) leftovers() (files []string, err error) {
+	err = b.files.Walk("", func(file string, info fs.FileInfo) error {
+		if info.Mode().IsRegular() && info.Mode().Perm() == fileMode && store.ValidPath(file) == nil && store.EncodePath(file) != file {
+			files = append(files, file)
 		}
 		return nil
 	})
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	text, err := json.Marshal(files)
+	if err == nil {
+		err = b.disk.create(stagedFile, text, b.now())
+	}
+	b.disk.release()
+	if err == nil {
+		err = b.disk.rename(stagedFile, encodingFile)
+	}
+	if err == nil {
+		err = b.disk.sync()
+	}
+	return files, err
+}
+
+// encodeFile gives a document its encoded name, unless it has that already.
+func (b *backend) encodeFile(file string) error {
+	if _, err := b.files.Root.Lstat(file); store.IsNotFound(store.NoFile(err)) {
+		return nil
+	}
+	encoded := store.EncodePath(file)
+	if err := b.home.MkdirAll(path.Join(documentsDir, store.FileDir(encoded)), dirMode); err != nil {
+		return err
+	}
+	if err := b.disk.rename(documentsDir+"/"+file, documentsDir+"/"+encoded); err != nil {
+		return err
+	}
+	if strings.Contains(file, "/") {
+		b.disk.prune(store.FileDir(file))
+	}
+	return nil
 }
