@@ -121,7 +121,7 @@ func wholeRun(t *testing.T, s *daemontest.Daemon, d dataset.Dataset) (resultFile
 func awaitLine(t *testing.T, file, start string) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for ; time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if data, err := os.ReadFile(file); err != nil || bytes.Contains(data, []byte("\n"+start)) {
+		if data, err := os.ReadFile(file); err != nil || bytes.Contains(data, []byte(strings.TrimPrefix(start, "{"))) {
 			return
 		}
 	}

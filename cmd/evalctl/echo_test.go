@@ -137,10 +137,10 @@ func echoScorer() {
 	for n := 0; in.Scan(); n++ {
 		var r struct{ ID int }
 		_ = json.Unmarshal(in.Bytes(), &r) // the handshake has none
-		switch {
-		case n == 0:
+		switch n {
+		case 0:
 			fmt.Println(`{"protocol":1,"name":"echo","version":"1","needs":[]}`)
-		case n == 1:
+		case 1:
 			fmt.Printf(`{"id":%d,"error":%s}`+"\n", r.ID, jsonText(environmentText()))
 		default:
 			fmt.Printf(`{"id":%d,"score":0,"reason":%s}`+"\n", r.ID, oddText(environmentText()))

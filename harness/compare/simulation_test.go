@@ -70,7 +70,7 @@ func (n nulls) falseAlarms(t testing.TB, rounds, resamples int) (a alarms) {
 	random := rand.New(rand.NewPCG(uint64(n.runs), uint64(100*n.clusters+len(n.sizes))))
 	share := 1 / float64(rounds)
 	for range rounds {
-		c := mustCompare(t, Options{ClusterTag: "conv", Resamples: resamples}, n.simulate(random)...)
+		c := mustCompare(t, Options{ClusterTag: "conv", Resamples: resamples, Accept: ofLines}, n.simulate(random)...)
 		var pair, tag, measure bool
 		for _, p := range c.Pairs {
 			pair = pair || p.Verdict != NotSeen

@@ -24,7 +24,7 @@ const most = 100
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
-	short, err := os.MkdirTemp("", "s") // the path of a socket has few bytes
+	short, err := os.MkdirTemp("", "s") //nolint:usetesting // the path of a socket has few bytes
 	if err != nil {
 		t.Fatal(err)
 	}

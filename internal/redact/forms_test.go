@@ -66,10 +66,10 @@ func TestError(t *testing.T) {
 	if err := r.Error(base); err.Error() != "no [KEY] here" || !errors.Is(err, base) {
 		t.Error(err)
 	}
-	if err := r.Error(io.EOF); err != io.EOF {
+	if err := r.Error(io.EOF); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
-	if r.Error(nil) != nil || New().Error(base) != base {
+	if r.Error(nil) != nil || !errors.Is(New().Error(base), base) {
 		t.Error("changed")
 	}
 }

@@ -63,7 +63,7 @@ func mount(t *testing.T, script string) string {
 		t.Skipf("%s: %v: %s", script, err, out)
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command("umount", disk).CombinedOutput(); err != nil { //nolint:noctx // it must end
+		if out, err := exec.Command("umount", disk).CombinedOutput(); err != nil {
 			t.Errorf("umount: %v: %s", err, out)
 		}
 	})

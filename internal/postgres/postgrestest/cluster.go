@@ -223,7 +223,6 @@ func (c *Cluster) log() string { return filepath.Join(c.dir, "log") }
 
 // Data is the directory of the server's data.
 func (c *Cluster) Data() string { return filepath.Join(c.dir, "data") }
-func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 // start returns the server's log if it does not start.
 func (c *Cluster) start() ([]byte, error) {
