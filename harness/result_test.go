@@ -182,8 +182,8 @@ func TestResultOfAHostileDaemon(t *testing.T) {
 	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
 		text := string(encodeJSON(nasty))
 		daemontest.Stream(w,
-			event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e300,"text":`+text+`}],`+
-				`"effective_mode":`+text+`,"fusion":{"method":`+text+`,"weight":-1e300}}`)+
+			event("retrieve", `{"chunks":[{"chunk_id":`+text+`,"score":-1e14,"text":`+text+`}],`+
+				`"effective_mode":`+text+`,"fusion":{"method":`+text+`,"weight":-1e14}}`)+
 				event("citation", `{"a":1,"a":2,"q":"`+"\xff"+`"}`)+
 				event("done", `{"answer":`+text+`,"model":`+text+`,`+
 					`"usage":{"input_tokens":-1,"output_tokens":-5}}`))
@@ -192,7 +192,10 @@ func TestResultOfAHostileDaemon(t *testing.T) {
 	cfg.Scorer = scorer.Exact{}
 	path := cfg.finish(t)
 	f := readResult(t, path)
-	if got, want := f.Questions[0].Fusion, strings.ToValidUTF8(nasty, "\ufffd")+" -1e+300"; got != want || f.Fusions[want] != 3 {
+	if e := f.Questions[0].Error; e != nil {
+		t.Error(e.Message)
+	}
+	if got, want := f.Questions[0].Fusion, strings.ToValidUTF8(nasty, "\ufffd")+" -1e+14"; got != want || f.Fusions[want] != 3 {
 		t.Errorf("the recorded fusion is %q, and %v", got, f.Fusions)
 	}
 	if got := f.Questions[0].Answer; got != strings.ToValidUTF8(nasty, "\ufffd") {
