@@ -200,7 +200,7 @@ func (r *rig) readme(t *testing.T) string {
 func TestTriSDK(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	if code, out := r.run(t, "--limit", "20"); code != 0 {
+	if code, out := r.run(t, "--limit", "20", "--accept", "effective_modes"); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	for _, sdk := range []string{"ts", "go", "py"} {
@@ -307,7 +307,7 @@ func TestTriSDKDaemonDoesNotStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.env = append(r.env, `SVC_SDK_TS_CMD=sh -c "echo no licence found >&2; exit 7" {addr}`)
-	code, out := r.run(t)
+	code, out := r.run(t, "--accept", "effective_modes") // py reports none
 	if code != 4 {
 		t.Errorf("exit code %d, want 4", code)
 	}
