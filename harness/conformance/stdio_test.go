@@ -77,13 +77,14 @@ func (e editor) Write(p []byte) (int, error) {
 func toolsOnStdio(t *testing.T, edit string) Options {
 	t.Helper()
 	url := serveConfig(t, daemon.Config{Options: httpapi.Options{}}, unbroken)
-	t.Setenv(stdioDaemon, url)
-	t.Setenv(stdioEdit, edit)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{MCP: fmt.Sprintf("stdio:'%s'", self), Timeout: timeout, Reference: true}
+	return Options{
+		MCP: fmt.Sprintf("stdio:'%s'", self), MCPEnv: []string{stdioDaemon + "=" + url, stdioEdit + "=" + edit},
+		Timeout: timeout, Reference: true,
+	}
 }
 
 // The reference tools are kept over stdio, without the daemon's API. The brains remain.
