@@ -243,10 +243,10 @@ func TestEarlierStore(t *testing.T) {
 	}
 	put(".obsidian/client.json", fileMode)
 	put("b/c~", fileMode)
-	put("%=x", fileMode)
+	put("%=X", fileMode)
 	put(".obsidian/app.json", 0o644)
 	put("b/d~", 0o644)
-	want := []string{"%=x=1", ".obsidian/client.json=1", "a.md=1", "b/c~=1"}
+	want := []string{"%=X=1", ".obsidian/client.json=1", "a.md=1", "b/c~=1"}
 	for range 2 {
 		s := picky{}.open(t, dir)
 		if diff := cmp.Diff(want, contents(t, s)); diff != "" {
@@ -256,6 +256,13 @@ func TestEarlierStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		put("e~", fileMode) // not by the store
+	}
+	// Without the file, encoded names stay as they are.
+	if err := errors.Join(os.Remove(filepath.Join(dir, documentsDir, "e~")), os.Remove(filepath.Join(dir, namesFile))); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, contents(t, picky{}.open(t, dir))); diff != "" {
+		t.Errorf("without %s (-want +got):\n%s", namesFile, diff)
 	}
 	if _, err := os.Stat(filepath.Join(dir, documentsDir, ".obsidian", "app.json")); err != nil {
 		t.Error(err)
