@@ -151,6 +151,10 @@ func TestSearchWhileWritesAreIndexed(t *testing.T) {
 		b.step()
 		b.step()
 		look("otter", nil)
+		put(t, s, "eval", "d0.md", "otter again")
+		look("otter", &protocol.Indexing{DocumentsTotal: 1}) // counted from then on
+		b.step()
+		look("otter", nil)
 	})
 }
 
