@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -43,6 +45,7 @@ type running struct {
 
 func serve(t *testing.T, cfg daemon.Config) running {
 	t.Helper()
+	cfg.SearchWait = cmp.Or(cfg.SearchWait, time.Hour) // unless a test is about it
 	d, err := daemon.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

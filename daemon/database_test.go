@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"evalctl/daemon"
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
@@ -30,7 +31,9 @@ type replica struct {
 // startReplicaOn starts a daemon on a database, and ends it with the test.
 func startReplicaOn(tb testing.TB, database string) *replica {
 	tb.Helper()
-	d, err := daemon.New(tb.Context(), daemon.Config{Store: database, Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
+	d, err := daemon.New(tb.Context(), daemon.Config{
+		Store: database, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, IndexConfig: brain.IndexConfig{SearchWait: time.Hour},
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -267,7 +268,7 @@ func TestBadRemote(t *testing.T) {
 	}
 	named := []string{".gitmodules", "dangling.md", "link.md"}
 	for _, item := range badItems {
-		if item.make == nil && (strings.Contains(item.name, "\\") || strings.Contains(item.name, "\xff")) || item.name == deep || item.name == "link.md" || item.name == "dangling.md" {
+		if item.make == nil && (strings.Contains(item.name, `\`) || !utf8.ValidString(item.name)) || item.name == deep || item.name == "link.md" || item.name == "dangling.md" {
 			create := item.make
 			if create == nil {
 				create = file

@@ -34,6 +34,7 @@ type entry struct {
 	// taken, but it cannot be found. Service.mu guards it.
 	busy bool
 
+	opened atomic.Bool  // there is a store, and it is not being closed
 	users  atomic.Int64 // see Handle.Acquire
 	used   atomic.Int64 // last acquired or released, in nanoseconds of Unix time
 	events *store.Relay // of any store that is open
@@ -87,6 +88,7 @@ func (e *entry) openStore(ctx context.Context) error {
 	}
 	st.Subscribe(e.events.Publish)
 	e.store = st
+	e.opened.Store(true)
 	return nil
 }
 
@@ -179,6 +181,7 @@ func (e *entry) close(end func(*indexer, error), cause error) error {
 // closeStore closes the indexer and the store. The next use of the brain opens
 // them again. It requires mu.
 func (e *entry) closeStore(end func(*indexer, error), cause error) error {
+	e.opened.Store(false)
 	if e.indexer != nil {
 		end(e.indexer, cause)
 		e.indexer = nil

@@ -96,6 +96,9 @@ func (h Handle) SearchableStore(ctx context.Context) (*store.Store, error) {
 func (h Handle) storeWithin(ctx, limit context.Context) (*store.Store, error) {
 	st, err := h.Store(limit)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(limit), errSearchWait) {
+		if h.entry.opened.Load() { // and locked for a moment
+			return h.Store(ctx)
+		}
 		return nil, &UnreadyError{Brain: h.entry.id(), Retry: h.entry.cfg.searchWait}
 	}
 	return st, err

@@ -76,6 +76,7 @@ func openWith(t testing.TB, brains brain.Config, cfg Config) *fixture {
 	if f.Service, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
+	brains.SearchWait = time.Hour
 	if f.brains, err = brain.Open(t.Context(), brains); err != nil {
 		t.Fatal(err)
 	}

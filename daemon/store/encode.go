@@ -71,6 +71,31 @@ func decodeName(file string) (name string, ok bool) {
 	return name, EncodeName(name) == file
 }
 
+// DecodePath returns the path of the document that a file has, encoded or not. ok is false for a file
+// that is not a document's.
+func DecodePath(file string) (path string, ok bool) {
+	var names []string
+	part := ""
+	segments := strings.Split(file, "/")
+	for i, segment := range segments {
+		folder := i < len(segments)-1
+		switch {
+		case folder && strings.HasPrefix(segment, partMark):
+			part += segment + "/"
+			continue
+		case isMarked(segment):
+			if segment, ok = decodeName(part + segment); !ok {
+				return "", false
+			}
+		case part != "", isLeftover(segment, folder):
+			return "", false
+		}
+		names, part = append(names, segment), ""
+	}
+	path = strings.Join(names, "/")
+	return path, part == "" && ValidPath(path) == nil
+}
+
 // isMarked reports whether only a file with an encoded name can have this one.
 func isMarked(name string) bool {
 	return strings.HasPrefix(name, encodedMark) || strings.HasPrefix(name, partMark)

@@ -64,3 +64,17 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 }
+
+// TestDecodePath: a document's file says which document it is, and no other file does.
+func TestDecodePath(t *testing.T) {
+	for _, path := range []string{"a.md", "n/x~", ".obsidian/a.md", "%=y", "d/%+z+/e", strings.Repeat("\u00fc", 100) + "~", ".git/" + strings.Repeat("\u00fc~", 80) + "/b"} {
+		if got, ok := DecodePath(EncodePath(path)); got != path || !ok {
+			t.Errorf("%q in %q: %q, %t", path, EncodePath(path), got, ok)
+		}
+	}
+	for _, file := range []string{".DS_Store", "n/x~", ".obsidian/a.md", "%=", "%=%zz", "%+a+", "%+a+/b", `a\b`} {
+		if got, ok := DecodePath(file); ok {
+			t.Errorf("%q is %q", file, got)
+		}
+	}
+}

@@ -35,6 +35,7 @@ func openReplica(t testing.TB, url string) *replica {
 		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
 			return db.Open(ctx, r.UID, nil)
 		},
+		IndexConfig: brain.IndexConfig{SearchWait: time.Hour},
 	})
 	if err != nil {
 		t.Fatal(err)

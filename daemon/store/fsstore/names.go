@@ -12,12 +12,12 @@ import (
 )
 
 // namesFile says which names the file system takes, as far as that was found out when the store was
-// last opened. It is for people, and missing in a store that was made before names were encoded.
+// last opened. It is for people.
 const namesFile = stateDir + "/names"
 
 // openNames finds out which names the file system takes. A store that cannot be written to at present
 // is opened all the same: a name that is refused later is encoded then.
-func (b *backend) openNames(isNew bool) error {
+func (b *backend) openNames(version int) error {
 	b.files.Names = &store.Names{
 		Lstat:     func(file string) (fs.FileInfo, error) { return b.disk.lstat(documentsDir + "/" + file) },
 		ReadNames: func(dir string) ([]string, error) { return store.ReadNames(b.files.Root, dir) },
@@ -31,7 +31,7 @@ func (b *backend) openNames(isNew bool) error {
 	if folder, err := b.probe(); err == nil {
 		b.files.Names.Folder = folder
 	}
-	if had == nil && !isNew {
+	if version == 1 || version == 2 {
 		if err := b.encodeLeftovers(); err != nil {
 			return err
 		}
@@ -45,12 +45,13 @@ func (b *backend) openNames(isNew bool) error {
 	return nil
 }
 
-// encodingFile has the names that encodeLeftovers changes, until all are changed.
+// encodingFile has the names that encodeLeftovers changes, until the store has the version of the
+// layout that encodes names.
 const encodingFile = stateDir + "/encoding"
 
-// encodeLeftovers gives their encoded names to the documents of an older store that are to have one
-// whatever the file system. If it is interrupted, it goes on with the names that it has found: those
-// that are encoded already would be encoded again otherwise.
+// encodeLeftovers gives their encoded names to the documents of a store of version 1 or 2 that are to
+// have one whatever the file system. If the upgrade is interrupted, it goes on with the names that it
+// found first: those that are encoded already would be encoded again otherwise.
 func (b *backend) encodeLeftovers() error {
 	var files []string
 	found, err := b.home.ReadFile(encodingFile)
@@ -60,7 +61,7 @@ func (b *backend) encodeLeftovers() error {
 	case errors.Is(err, fs.ErrNotExist):
 		files, err = b.leftovers()
 	}
-	if err != nil || len(files) == 0 {
+	if err != nil {
 		return err
 	}
 	for _, file := range files {
@@ -68,10 +69,7 @@ func (b *backend) encodeLeftovers() error {
 			return err
 		}
 	}
-	if err := b.disk.sync(); err != nil {
-		return err
-	}
-	return b.home.Remove(encodingFile)
+	return b.disk.sync()
 }
 
 // leftovers writes encodingFile. Only files that the store has written are documents, which is seen
@@ -83,7 +81,10 @@ func (b *backend) leftovers() (files []string, err error) {
 		}
 		return nil
 	})
-	if err != nil || len(files) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	if err := b.home.Remove(stagedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	text, err := json.Marshal(files)

@@ -226,46 +226,48 @@ func TestSurprise(t *testing.T) {
 	}
 }
 
-// TestEarlierStore: the documents of a store that did not encode names are there, and what other
-// programs have put into its folder is not among them.
+// TestEarlierStore: the documents of a store that did not encode names are there, wherever its upgrade
+// is interrupted, and what other programs have put into its folder is not among them. That a later
+// store has no record of the names changes nothing.
 func TestEarlierStore(t *testing.T) {
-	dir := storetest.MemoryDir(t)
-	s := picky{}.open(t, dir)
-	if err := errors.Join(s.Write(t.Context(), "a.md", []byte("1")), s.Close(), os.Remove(filepath.Join(dir, namesFile))); err != nil {
-		t.Fatal(err)
-	}
-	put := func(name string, mode fs.FileMode) {
-		t.Helper()
-		file := filepath.Join(dir, documentsDir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("1"), mode), os.Chmod(file, mode)); err != nil {
-			t.Fatal(err)
+	for _, interrupted := range []string{"", "encoding", "%=c%7e", "%=.obsidian", path.Base(schemaFile)} {
+		dir := storetest.MemoryDir(t)
+		put := func(name string, mode fs.FileMode, text string) {
+			t.Helper()
+			file := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), mode), os.Chmod(file, mode)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	put(".obsidian/client.json", fileMode)
-	put("b/c~", fileMode)
-	put("%=X", fileMode)
-	put(".obsidian/app.json", 0o644)
-	put("b/d~", 0o644)
-	want := []string{"%=X=1", ".obsidian/client.json=1", "a.md=1", "b/c~=1"}
-	for range 2 {
-		s := picky{}.open(t, dir)
-		if diff := cmp.Diff(want, contents(t, s)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		for _, name := range []string{"a.md", ".obsidian/client.json", "b/c~", "%=x", "%=X"} {
+			put(path.Join(documentsDir, name), fileMode, "1")
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
+		put(documentsDir+"/.obsidian/app.json", 0o644, "1")
+		put(documentsDir+"/b/d~", 0o644, "1")
+		put(schemaFile, fileMode, "2\n")
+		want := []string{"%=X=1", "%=x=1", ".obsidian/client.json=1", "a.md=1", "b/c~=1"}
+		if interrupted != "" {
+			d := picky{dir: dir, refuses: func(name string) bool { return name == interrupted }}
+			_, err := open(t.Context(), dir, nil, func(real disk) disk { d.disk = real; return d })
+			if err == nil {
+				t.Fatalf("it was opened without %s", interrupted)
+			}
 		}
-		put("e~", fileMode) // not by the store
-	}
-	// Without the file, encoded names stay as they are.
-	if err := errors.Join(os.Remove(filepath.Join(dir, documentsDir, "e~")), os.Remove(filepath.Join(dir, namesFile))); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, contents(t, picky{}.open(t, dir))); diff != "" {
-		t.Errorf("without %s (-want +got):\n%s", namesFile, diff)
-	}
-	if _, err := os.Stat(filepath.Join(dir, documentsDir, ".obsidian", "app.json")); err != nil {
-		t.Error(err)
+		for range 2 {
+			s := picky{}.open(t, dir)
+			if diff := cmp.Diff(want, contents(t, s)); diff != "" {
+				t.Errorf("interrupted at %q (-want +got):\n%s", interrupted, diff)
+			}
+			if err := errors.Join(s.Close(), os.Remove(filepath.Join(dir, namesFile))); err != nil {
+				t.Fatal(err)
+			}
+			put(documentsDir+"/e~", fileMode, "1") // not by the store
+		}
+		for name, left := range map[string]bool{documentsDir + "/.obsidian/app.json": true, encodingFile: false} {
+			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != left {
+				t.Errorf("interrupted at %q: %s: %v", interrupted, name, err)
+			}
+		}
 	}
 }
 

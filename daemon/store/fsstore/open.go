@@ -54,7 +54,7 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 	if err != nil {
 		return nil, err
 	}
-	if err := b.openNames(version == 0); err != nil {
+	if err := b.openNames(version); err != nil {
 		return nil, err
 	}
 	if err := b.repair(version, closed); err != nil {
@@ -65,9 +65,14 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 		return nil, err
 	}
 	if version != schemaVersion {
-		err = b.writeSchema()
+		if err := b.writeSchema(); err != nil {
+			return nil, err
+		}
 	}
-	return b, err
+	if err := b.home.Remove(encodingFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return b, nil
 }
 
 // repair finishes what a crash has interrupted: it writes the documents of the logs to their files,

@@ -197,22 +197,23 @@ func (s *salvager) copyFiles(ctx context.Context, root *os.Root) error {
 		return nil
 	}
 	defer documents.Close()
-	return fs.WalkDir(documents.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(documents.FS(), ".", func(file string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			return ctx.Err()
 		}
-		if err == nil && (!d.Type().IsRegular() || store.ValidPath(path) != nil) {
+		path, ok := store.DecodePath(file)
+		if err == nil && (!d.Type().IsRegular() || !ok) {
 			err = errors.New("it is not a document")
 		}
 		var data []byte
 		var info fs.FileInfo
 		if err == nil {
 			if info, err = d.Info(); err == nil {
-				data, err = documents.ReadFile(path)
+				data, err = documents.ReadFile(file)
 			}
 		}
 		if err != nil {
-			s.Lost = append(s.Lost, fmt.Sprintf("%s/%s was left out: %v", documentsDir, path, err))
+			s.Lost = append(s.Lost, fmt.Sprintf("%s/%s was left out: %v", documentsDir, file, err))
 			return nil
 		}
 		last, ok := s.docs[path]
@@ -231,7 +232,7 @@ func (s *salvager) copyFiles(ctx context.Context, root *os.Root) error {
 // and it becomes an older version.
 func (s *salvager) writeDocument(path string, data []byte, when time.Time) error {
 	s.Documents++
-	err := s.write(documentsDir+"/"+path, data, when)
+	err := s.write(documentsDir+"/"+store.EncodePath(path), data, when)
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) {
 		s.Documents--
 		s.Lost = append(s.Lost, fmt.Sprintf("the place of %s, which is in %s/%s: there is another document", path, olderDir, olderFiles))

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/daemon/store"
 )
 
 // TestSalvage damages a store that was killed, and salvages it: what was not damaged is there, what
@@ -118,5 +120,30 @@ func TestSalvageVersions(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSalvageNames: documents whose files have encoded names are salvaged under their own names, with
+// their last versions, and what other programs have left in the folder is not.
+func TestSalvageNames(t *testing.T) {
+	dir := t.TempDir()
+	b := openBackend(t, dir)
+	long := strings.Repeat("ü", 100) + "~"
+	commit(t, b, writeOp("x~", "1"), writeOp("%=y", "1"), writeOp(".obsidian/a.md", "1"), writeOp(long, "1"), writeOp("gone~", "1"))
+	if err := b.settle(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, b, writeOp("x~", "2"), store.Op{Kind: store.OpDelete, Path: "gone~"})
+	if err := os.WriteFile(filepath.Join(dir, documentsDir, ".DS_Store"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "home")
+	found, err := Salvage(t.Context(), dir, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"x~": "2", "%=y": "1", ".obsidian/a.md": "1", long: "1"}
+	if diff := cmp.Diff(want, contentsOf(t, openBackend(t, out))); diff != "" || found.Documents != len(want) {
+		t.Errorf("%d documents, lost %q (-want +got):\n%s", found.Documents, found.Lost, diff)
 	}
 }
