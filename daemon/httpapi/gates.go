@@ -48,18 +48,24 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	}
 	if rt.kind == kindSearch || rt.kind == kindAsk {
 		var ctx context.Context
-		ctx, state.leave = admission.With(r.Context(), gate, state.tenant())
-		return r.WithContext(ctx), nil
+		ctx, state.coming, state.leave = admission.With(r.Context(), gate, state.tenant())
+		r = r.WithContext(ctx)
+	} else {
+		state.gate = gate
 	}
-	state.gate = gate
 	if rt.method() == http.MethodPost || rt.method() == http.MethodPut {
 		return r, nil
 	}
 	return r, state.begin(r.Context())
 }
 
-// begin waits until the work of the request may begin. Only the first call has an effect.
+// begin waits until the work of the request may begin, or tells its gate that a retrieval will come.
+// Only the first call has an effect.
 func (state *request) begin(ctx context.Context) error {
+	if coming := state.coming; coming != nil {
+		state.coming = nil
+		coming()
+	}
 	if state.gate == nil {
 		return nil
 	}

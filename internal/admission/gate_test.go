@@ -267,7 +267,11 @@ func TestContext(t *testing.T) {
 	}
 	leave()
 	g := New(Config{Slots: 1})
-	ctx, end := With(t.Context(), g, "a")
+	ctx, coming, end := With(t.Context(), g, "a")
+	if g.coming != 0 {
+		t.Errorf("%d are on their way", g.coming)
+	}
+	coming()
 	if g.coming != 1 {
 		t.Errorf("%d are on their way", g.coming)
 	}
@@ -294,7 +298,9 @@ func TestOnTheirWay(t *testing.T) {
 		if refused("a") {
 			t.Errorf("work %d is refused", i)
 		}
-		_, end := With(t.Context(), g, "a")
+		_, coming, end := With(t.Context(), g, "a")
+		coming()
+		coming()
 		ends = append(ends, end)
 	}
 	if !refused("a") || refused("b") || g.Idle() {
