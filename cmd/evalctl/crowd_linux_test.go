@@ -74,7 +74,7 @@ func (c crowded) check(t *testing.T) {
 		goal = .85
 	}
 	memory := 2 * c.idle
-	busy := c.waited > c.took/3 || c.loaded.waited > c.took/3
+	busy := c.waited > c.took/3 || c.waiting.waited > c.waiting.took/3
 	if busy {
 		goal, memory = goal/2, 2*memory
 	}
@@ -98,7 +98,7 @@ func crowdTable(rows []crowded) string {
 		fmt.Fprintf(w, "%d\t%v\t%.0f\t%.0f\t%.2f\t%.0f\t%.2f\t%.1f\t%.1f\t%d\t%.2f\t%d\t%.0f\t\n", c.connections, c.factor,
 			c.rate(), second(c.shed), c.cpu.Seconds()/c.took.Seconds(), 1/c.each().Seconds(), c.share(),
 			float64(c.daemon.Quantile(.5))/1e6, float64(c.daemon.Quantile(.99))/1e6, c.memory>>20, float64(c.memory)/float64(c.idle),
-			c.health.Milliseconds(), 100*c.loaded.waited.Seconds()/c.took.Seconds())
+			c.health.Milliseconds(), 100*c.waited.Seconds()/c.took.Seconds())
 	}
 	_ = w.Flush()
 	return "times in ms, of answered requests and from when they were sent; health: the longest time; waited: for processors that others had\n" + b.String()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -106,7 +107,7 @@ func (s *scene) shutdown(t *testing.T) {
 	if err := s.server.Shutdown(context.WithoutCancel(t.Context())); err != nil {
 		t.Error(err)
 	}
-	if err := <-s.served; err != http.ErrServerClosed {
+	if err := <-s.served; !errors.Is(err, http.ErrServerClosed) {
 		t.Errorf("Serve: %v", err)
 	}
 	s.served <- http.ErrServerClosed
