@@ -74,7 +74,7 @@ func (c crowded) check(t *testing.T) {
 		goal = .85
 	}
 	memory := 2 * c.idle
-	busy := c.waited > c.took/3
+	busy := c.waited > c.took/3 || c.waiting.waited > c.waiting.took/3
 	if busy {
 		goal, memory = goal/2, 2*memory
 	}

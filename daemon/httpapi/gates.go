@@ -48,7 +48,7 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	}
 	if rt.kind == kindSearch || rt.kind == kindAsk {
 		var ctx context.Context
-		ctx, state.expect, state.leave = admission.With(r.Context(), gate, state.tenant())
+		ctx, state.coming, state.leave = admission.With(r.Context(), gate, state.tenant())
 		r = r.WithContext(ctx)
 	} else {
 		state.gate = gate
@@ -59,10 +59,12 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	return r, state.begin(r.Context())
 }
 
-// begin waits until the work of the request may begin. Only the first call has an effect.
+// begin waits until the work of the request may begin, or tells its gate that a retrieval will come.
+// Only the first call has an effect.
 func (state *request) begin(ctx context.Context) error {
-	if state.expect != nil {
-		state.expect()
+	if coming := state.coming; coming != nil {
+		state.coming = nil
+		coming()
 	}
 	if state.gate == nil {
 		return nil

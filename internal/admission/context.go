@@ -1,9 +1,6 @@
 package admission
 
-import (
-	"context"
-	"sync"
-)
+import "context"
 
 type passKey struct{}
 
@@ -11,42 +8,41 @@ type passKey struct{}
 type pass struct {
 	gate   *Gate
 	tenant string
-	// arrived is called once the work is at the gate, or will not come.
-	arrived func()
+	coming bool // guarded by gate.mu
 }
 
-// With returns a context whose work passes the gate, for a tenant. From the call of expect, the work
-// is on its way, and may wait for other things, such as a database. The caller must call end once it
-// has passed the gate or will not come; expect has no effect then.
-func With(ctx context.Context, g *Gate, tenant string) (on context.Context, expect, end func()) {
-	var mu sync.Mutex
-	expected, over := false, false
-	expect = func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !expected && !over {
-			expected = true
-			g.expect(tenant, 1)
-		}
+// With returns a context whose work passes the gate, for a tenant. From the call of coming, the work
+// is on its way, and may wait for other things, such as a database. The caller must call end once the
+// work has passed the gate or will not come. Further calls of either do nothing.
+func With(ctx context.Context, g *Gate, tenant string) (on context.Context, coming, end func()) {
+	p := &pass{gate: g, tenant: tenant}
+	return context.WithValue(ctx, passKey{}, p), func() { p.expect(true) }, func() { p.expect(false) }
+}
+
+// expect counts the work as on its way, or no longer.
+func (p *pass) expect(coming bool) {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	if p.coming == coming {
+		return
 	}
-	end = func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if expected && !over {
-			g.expect(tenant, -1)
-		}
-		over = true
+	p.coming = coming
+	change := 1
+	if !coming {
+		change = -1
 	}
-	return context.WithValue(ctx, passKey{}, pass{g, tenant, end}), expect, end
+	t := p.gate.tenant(p.tenant)
+	t.coming, p.gate.coming = t.coming+change, p.gate.coming+change
+	p.gate.forget(t)
 }
 
 // Enter is Gate.Enter for the gate and the tenant of the context. Without them, it admits the work
 // at once.
 func Enter(ctx context.Context) (release func(), err error) {
-	p, ok := ctx.Value(passKey{}).(pass)
+	p, ok := ctx.Value(passKey{}).(*pass)
 	if !ok {
 		return func() {}, nil
 	}
-	p.arrived()
+	p.expect(false)
 	return p.gate.Enter(ctx, p.tenant)
 }

@@ -153,15 +153,6 @@ func (g *Gate) tenant(name string) *tenant {
 	return t
 }
 
-// expect counts work that is on its way, or with -1 no more.
-func (g *Gate) expect(name string, change int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t := g.tenant(name)
-	t.coming, g.coming = t.coming+change, g.coming+change
-	g.forget(t)
-}
-
 // queue waits for a slot of t. It is called with mu held, and unlocks it.
 func (g *Gate) queue(ctx context.Context, t *tenant) error {
 	w := &waiter{since: time.Now(), admitted: make(chan error, 1)}

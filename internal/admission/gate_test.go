@@ -267,12 +267,11 @@ func TestContext(t *testing.T) {
 	}
 	leave()
 	g := New(Config{Slots: 1})
-	ctx, expect, end := With(t.Context(), g, "a")
+	ctx, coming, end := With(t.Context(), g, "a")
 	if g.coming != 0 {
-		t.Errorf("%d are on their way before they are expected", g.coming)
+		t.Errorf("%d are on their way", g.coming)
 	}
-	expect()
-	expect()
+	coming()
 	if g.coming != 1 {
 		t.Errorf("%d are on their way", g.coming)
 	}
@@ -299,8 +298,9 @@ func TestOnTheirWay(t *testing.T) {
 		if refused("a") {
 			t.Errorf("work %d is refused", i)
 		}
-		_, expect, end := With(t.Context(), g, "a")
-		expect()
+		_, coming, end := With(t.Context(), g, "a")
+		coming()
+		coming()
 		ends = append(ends, end)
 	}
 	if !refused("a") || refused("b") || g.Idle() {
