@@ -27,8 +27,12 @@ type Ranking []Gold
 func Rank(documents []string, gold []Gold) Ranking {
 	documents = distinct(documents)
 	r := slices.Clone(gold)
+	ranks := make(map[string]int, len(documents))
+	for i, d := range documents {
+		ranks[d] = i + 1
+	}
 	for i := range r {
-		r[i].Rank = slices.Index(documents, r[i].Path) + 1
+		r[i].Rank = ranks[r[i].Path]
 	}
 	return r
 }

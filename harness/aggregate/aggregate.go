@@ -31,7 +31,7 @@ type Sum struct {
 	checks map[string]*checkSum // by label
 	panel  panelSum
 	// both counts the questions that have two tags, the second of which may name a cluster.
-	both  map[[2]string]*attempts
+	both  map[string]map[string]*attempts
 	modes map[string]int
 	// modesUnknown is the number of answers without a mode.
 	modesUnknown int
@@ -59,7 +59,7 @@ type Sum struct {
 // New returns an empty Sum of records of answers with this top-k, at least 1.
 func New(topK int) *Sum {
 	return &Sum{
-		tags: map[string]*result.TagFigures{}, both: map[[2]string]*attempts{}, modes: map[string]int{},
+		tags: map[string]*result.TagFigures{}, both: map[string]map[string]*attempts{}, modes: map[string]int{},
 		fusions: map[string]int{}, checks: map[string]*checkSum{},
 		models: map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
 		topK: topK, retrieval: newRetrievalSum(topK),
@@ -76,12 +76,13 @@ func (s *Sum) Finished() int { return s.counts.Finished() }
 func (s *Sum) Add(r result.Record) {
 	s.counts.Add(r)
 	s.versus.add(r)
+	clusters := clusterTags(r)
 	for _, tag := range r.Tags {
 		if s.tags[tag] == nil {
 			s.tags[tag] = &result.TagFigures{}
 		}
 		s.tags[tag].Add(r)
-		s.addBoth(tag, r)
+		s.addBoth(tag, clusters, r.Passed)
 	}
 	s.addChecks(r)
 	s.panel.add(&r)
@@ -136,20 +137,34 @@ func (s *Sum) firstTryRate() *result.FirstTryRate {
 }
 
 // addBoth counts a record for a tag and each of its tags that may name a cluster.
-func (s *Sum) addBoth(tag string, r result.Record) {
-	if !r.Outcome.Counts() {
-		return
-	}
-	for _, other := range r.Tags {
-		if other == tag || !strings.Contains(other, ":") {
+func (s *Sum) addBoth(tag string, clusters []string, passed bool) {
+	for _, other := range clusters {
+		if other == tag {
 			continue
 		}
-		pair := [2]string{tag, other}
-		if s.both[pair] == nil {
-			s.both[pair] = &attempts{}
+		if s.both[tag] == nil {
+			s.both[tag] = map[string]*attempts{}
 		}
-		s.both[pair].add(r.Passed)
+		count(s.both[tag], other, passed)
 	}
+}
+
+// clusterTags returns the tags of a record that may name a cluster, none if it does not count, or has
+// more of them than the question of a dataset may have: each is counted for each of its tags.
+func clusterTags(r result.Record) []string {
+	if !r.Outcome.Counts() {
+		return nil
+	}
+	var out []string
+	for _, tag := range r.Tags {
+		if strings.Contains(tag, ":") {
+			out = append(out, tag)
+		}
+	}
+	if len(out) > result.MaxClusterTags {
+		return nil
+	}
+	return out
 }
 
 // addAnswer counts what only the record of an answer contains.

@@ -18,13 +18,12 @@ type checkSum struct {
 
 // addChecks counts a record for each label of its checks.
 func (s *Sum) addChecks(r result.Record) {
-	for _, label := range r.CheckLabels() {
+	for label, of := range r.ByCheck() {
 		sum := s.checks[label]
 		if sum == nil {
 			sum = &checkSum{clusters: map[string]*attempts{}, repeats: map[string]*attempts{}}
 			s.checks[label] = sum
 		}
-		of := r.ByCheck(label)
 		sum.figures.Add(of)
 		if !of.Outcome.Counts() {
 			continue

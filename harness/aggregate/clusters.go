@@ -44,9 +44,9 @@ func (s *Sum) tagClusters(res *result.Result, tag string) (string, map[string]at
 	cluster := res.Settings.ClusterTag
 	if cluster != "" && !inCluster(tag, cluster) {
 		clusters := map[string]attempts{}
-		for pair, n := range s.both {
-			if pair[0] == tag && inCluster(pair[1], cluster) {
-				clusters[pair[1]] = *n
+		for other, n := range s.both[tag] {
+			if inCluster(other, cluster) {
+				clusters[other] = *n
 			}
 		}
 		return cluster, clusters

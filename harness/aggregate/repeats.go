@@ -30,6 +30,8 @@ func (a *attempts) add(passed bool) {
 type repeatSum struct {
 	questions map[string]*repeated // by id
 	passes    []attempts           // by repeat, from 1
+	// byTag are the attempts by tag and id, with all under the empty tag. It is nil until it is needed.
+	byTag map[string]map[string]attempts
 }
 
 func (s *repeatSum) add(r result.Record) {
@@ -43,6 +45,7 @@ func (s *repeatSum) add(r result.Record) {
 		s.questions[r.ID] = &repeated{tags: r.Tags}
 	}
 	s.questions[r.ID].add(r.Passed)
+	s.byTag = nil
 	for len(s.passes) < r.Repeat {
 		s.passes = append(s.passes, attempts{})
 	}
@@ -90,13 +93,19 @@ func (s *repeatSum) figures(k int) *result.Repeats {
 // clustersOf returns the attempts of each question that has a tag, by id. An empty tag means
 // all questions.
 func (s *repeatSum) clustersOf(tag string) map[string]attempts {
-	out := map[string]attempts{}
-	for id, q := range s.questions {
-		if tag == "" || slices.Contains(q.tags, tag) {
-			out[id] = q.attempts
+	if s.byTag == nil {
+		s.byTag = map[string]map[string]attempts{"": {}}
+		for id, q := range s.questions {
+			s.byTag[""][id] = q.attempts
+			for _, tag := range q.tags {
+				if s.byTag[tag] == nil {
+					s.byTag[tag] = map[string]attempts{}
+				}
+				s.byTag[tag][id] = q.attempts
+			}
 		}
 	}
-	return out
+	return s.byTag[tag]
 }
 
 // repeatsAt returns the figures for n of k attempts.

@@ -176,9 +176,18 @@ func (d Dataset) checkWants(docs map[string][]Doc) error {
 	if d.lifecycle == nil {
 		return nil
 	}
+	has := map[string]map[string]bool{} // paths by brain
+	for _, w := range d.lifecycle.wants {
+		if has[w.brain] == nil {
+			has[w.brain] = map[string]bool{}
+			for _, doc := range docs[w.brain] {
+				has[w.brain][doc.Path] = true
+			}
+		}
+	}
 	var bad []error
 	for _, w := range d.lifecycle.wants {
-		if !slices.ContainsFunc(docs[w.brain], func(doc Doc) bool { return doc.Path == w.path }) {
+		if !has[w.brain][w.path] {
 			bad = append(bad, &LineError{File: d.Path, Line: w.line,
 				Err: fmt.Errorf("question %q: brain %s: %s: %w", w.id, w.brain, w.path, errNeverPut)})
 		}
@@ -195,21 +204,40 @@ func (d *Dataset) addChanging() {
 	}
 }
 
+// maxForbidden limits the forbidden texts of one question.
+const maxForbidden = 1000
+
 // checkForbidden checks what a line says that must not come back, and what must be cited.
 func (q Question) checkForbidden() error {
+	if len(q.Forbidden) == 0 {
+		return q.checkCited()
+	}
+	if n := len(q.Forbidden); n > maxForbidden {
+		return fmt.Errorf("forbidden has %d texts, the limit is %d: each one costs a search", n, maxForbidden)
+	}
+	question := result.Folded(q.Question)
+	wanted := make([]string, len(q.ExpectedSubstrings))
+	for i, want := range q.ExpectedSubstrings {
+		wanted[i] = result.Folded(want)
+	}
 	for i, text := range q.Forbidden {
+		folded := result.Folded(text)
 		switch {
-		case result.Folded(text) == "":
+		case folded == "":
 			return fmt.Errorf("forbidden[%d] is blank; remove it", i)
-		case strings.Contains(result.Folded(q.Question), result.Folded(text)):
+		case strings.Contains(question, folded):
 			return fmt.Errorf("forbidden[%d]: %.60q is in the question, which a service may repeat", i, text)
 		}
-		for _, want := range q.ExpectedSubstrings {
-			if strings.Contains(result.Folded(want), result.Folded(text)) {
+		for _, want := range wanted {
+			if strings.Contains(want, folded) {
 				return fmt.Errorf("forbidden[%d]: %.60q is in expected_substrings, so that no answer can pass", i, text)
 			}
 		}
 	}
+	return q.checkCited()
+}
+
+func (q Question) checkCited() error {
 	for _, p := range q.MustCite {
 		if err := checkDocPath(p); err != nil {
 			return fmt.Errorf("must_cite: %w", err)

@@ -123,13 +123,17 @@ func decodeObject(line []byte, names *keyNames, fields ...field) (unknown []stri
 	if err != nil {
 		return nil, errors.New("expected one JSON object on the line")
 	}
+	var seen map[string]bool // of unknown
 	for _, m := range o {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(m.Key) })
-		if i < 0 && slices.Contains(unknown, string(m.Key)) || i >= 0 && fields[i].given {
+		if i < 0 && seen[string(m.Key)] || i >= 0 && fields[i].given {
 			return nil, fmt.Errorf("field %q is given twice", m.Key)
 		}
 		if i < 0 {
-			unknown = append(unknown, string(m.Key))
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			unknown, seen[string(m.Key)] = append(unknown, string(m.Key)), true
 			continue
 		}
 		fields[i].given = true

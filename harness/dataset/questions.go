@@ -9,7 +9,6 @@ import (
 	"hash/maphash"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -344,10 +343,11 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 	if err != nil {
 		return q, fmt.Errorf("question %q: %w", q.ID, err)
 	}
-	for i, tag := range q.Tags {
-		if slices.Contains(q.Tags[:i], tag) {
-			return q, fmt.Errorf("question %q: tag %q is given twice", q.ID, tag)
-		}
+	if n := clusterTags(q.Tags); n > result.MaxClusterTags {
+		return q, fmt.Errorf("question %q: %d tags have a colon, so that each may name a cluster; the limit is %d", q.ID, n, result.MaxClusterTags)
+	}
+	if tag, twice := repeated(q.Tags); twice {
+		return q, fmt.Errorf("question %q: tag %q is given twice", q.ID, tag)
 	}
 	if q.QuestionDate != "" {
 		if _, err := parseDate(q.QuestionDate); err != nil {
@@ -360,6 +360,31 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 		}
 	}
 	return q, nil
+}
+
+// clusterTags counts the tags that may name a cluster.
+func clusterTags(tags []string) (n int) {
+	for _, tag := range tags {
+		if strings.Contains(tag, ":") {
+			n++
+		}
+	}
+	return n
+}
+
+// repeated returns the first text of a list that is in it twice.
+func repeated(list []string) (text string, twice bool) {
+	if len(list) < 2 {
+		return "", false
+	}
+	seen := make(map[string]bool, len(list))
+	for _, text := range list {
+		if seen[text] {
+			return text, true
+		}
+		seen[text] = true
+	}
+	return "", false
 }
 
 // parseDate parses an RFC 3339 time or a YYYY-MM-DD date, which is midnight UTC.

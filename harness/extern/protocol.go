@@ -124,9 +124,10 @@ func requestOf(id int64, item scorer.Item) []byte {
 // names returns the first name of each document, each once.
 func names(documents []scorer.Document) []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, d := range documents {
-		if len(d.Names) > 0 && !slices.Contains(out, d.Names[0]) {
-			out = append(out, d.Names[0])
+		if len(d.Names) > 0 && !seen[d.Names[0]] {
+			out, seen[d.Names[0]] = append(out, d.Names[0]), true
 		}
 	}
 	return out
@@ -195,10 +196,12 @@ func object(reply []byte) (jsonobj.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is not one JSON object: %s", short(string(reply)))
 	}
-	for i, m := range o {
-		if slices.ContainsFunc(o[:i], func(other jsonobj.Member) bool { return string(other.Key) == string(m.Key) }) {
+	seen := make(map[string]bool, len(o))
+	for _, m := range o {
+		if seen[string(m.Key)] {
 			return nil, fmt.Errorf("the key %s is there twice", short(string(m.Key)))
 		}
+		seen[string(m.Key)] = true
 	}
 	return o, nil
 }

@@ -83,7 +83,7 @@ func (r *Run) look(
 		}
 	}
 	probed := leaks.Found
-	leaks.Found = nil
+	leaks = leaks.Again()
 	a, err := ask()
 	if err != nil {
 		return a, err
@@ -118,7 +118,7 @@ func (r *Run) look(
 func (r *Run) probe(ctx context.Context, leaks *result.Leaks, id, text string) error {
 	var last []result.Leak
 	err := r.poll(ctx, id, text, func(chunks []result.Chunk) bool {
-		found := result.NewLeaks(leaks.Texts())
+		found := leaks.Again()
 		for i, c := range chunks {
 			found.LookChunk(fmt.Sprintf("a search for it: [%d]", i), c)
 		}
@@ -126,9 +126,7 @@ func (r *Run) probe(ctx context.Context, leaks *result.Leaks, id, text string) e
 		return len(last) == 0
 	})
 	for _, l := range last {
-		if !slices.Contains(leaks.Found, l) {
-			leaks.Found = append(leaks.Found, l)
-		}
+		leaks.Add(l)
 	}
 	return err
 }

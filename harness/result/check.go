@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -60,43 +61,48 @@ func (r *Record) CheckResults() []scorer.CheckResult {
 	return out
 }
 
-// CheckLabels returns what figures of the checks of the question are called, each once, in order.
-func (r *Record) CheckLabels() []string {
-	var labels []string
-	for _, c := range r.Checks {
-		if label := c.Label(); !slices.Contains(labels, label) {
-			labels = append(labels, label)
+// ByCheck yields what figures of the checks of the question are called, each once, in order, with the
+// record as the checks of this label have it: it passed if all of them hold, and is unscored if none
+// fails and one has no verdict.
+func (r *Record) ByCheck() iter.Seq2[string, Record] {
+	return func(yield func(string, Record) bool) {
+		var labels []string
+		failed, open := map[string]bool{}, map[string]bool{} // known labels are in failed
+		for _, c := range r.Checks {
+			label := c.Label()
+			if _, known := failed[label]; !known {
+				labels = append(labels, label)
+			}
+			failed[label] = failed[label] || c.Holds != nil && !*c.Holds
+			open[label] = open[label] || c.Holds == nil
+		}
+		graded := r.Outcome != Errored && r.Outcome.Counts()
+		for _, label := range labels {
+			of := *r
+			if graded {
+				of.Outcome, of.Passed = Scored, !failed[label]
+			}
+			if graded && open[label] && !failed[label] {
+				of.Outcome, of.Passed = Unscored, false
+			}
+			if !yield(label, of) {
+				return
+			}
 		}
 	}
-	return labels
-}
-
-// ByCheck returns the record as its checks of one label have it: it passed if all of them hold, and
-// is unscored if none fails and one has no verdict.
-func (r *Record) ByCheck(label string) Record {
-	out := *r
-	if r.Outcome == Errored || !r.Outcome.Counts() {
-		return out
-	}
-	out.Outcome, out.Passed = Scored, true
-	for _, c := range r.Checks {
-		switch {
-		case c.Label() != label:
-		case c.Holds == nil && out.Passed:
-			out.Outcome, out.Passed = Unscored, false
-		case c.Holds != nil && !*c.Holds:
-			out.Outcome, out.Passed = Scored, false
-			return out
-		}
-	}
-	return out
 }
 
 // documents returns the documents that the answer cites and those that were retrieved, as a scorer
 // sees them.
 func (r *Record) documents() (cited, retrieved []scorer.Document) {
+	byID := map[string]int{} // the first chunk of each id
 	for i := range r.Retrieved {
 		retrieved = append(retrieved, r.Retrieved[i].document())
+		if id := r.Retrieved[i].ChunkID; id != "" && len(r.Citations) > 0 {
+			if _, known := byID[id]; !known {
+				byID[id] = i
+			}
+		}
 	}
 	for _, raw := range r.Citations {
 		o, err := jsonobj.Parse(raw)
@@ -104,8 +110,7 @@ func (r *Record) documents() (cited, retrieved []scorer.Document) {
 			continue
 		}
 		id := o.Text("chunk_id", "chunkId")
-		at := slices.IndexFunc(r.Retrieved, func(c Chunk) bool { return id != "" && c.ChunkID == id })
-		if at >= 0 {
+		if at, ok := byID[id]; ok {
 			cited = append(cited, retrieved[at])
 			continue
 		}

@@ -94,32 +94,48 @@ func Folded(text string) string {
 // Leaks collects forbidden texts that came back.
 type Leaks struct {
 	forbidden, folded []string
-	Found             []Leak
+	// Found is what was added.
+	Found []Leak
+
+	seen map[Leak]bool
 }
 
 // NewLeaks returns a collector for forbidden texts.
 func NewLeaks(forbidden []string) *Leaks {
 	l := &Leaks{}
+	given := map[string]bool{}
 	for _, text := range forbidden {
-		if f := Folded(text); f != "" && !slices.Contains(l.folded, f) {
+		if f := Folded(text); f != "" && !given[f] {
+			given[f] = true
 			l.forbidden, l.folded = append(l.forbidden, text), append(l.folded, f)
 		}
 	}
 	return l
 }
 
+// Again returns a collector for the same texts, which has found none.
+func (l *Leaks) Again() *Leaks { return &Leaks{forbidden: l.forbidden, folded: l.folded} }
+
 // Texts returns the forbidden texts, each once.
 func (l *Leaks) Texts() []string { return l.forbidden }
+
+// Add adds a text that came back, unless it was found in the same place before.
+func (l *Leaks) Add(leak Leak) {
+	if l.seen == nil {
+		l.seen = map[Leak]bool{}
+	}
+	if !l.seen[leak] {
+		l.seen[leak] = true
+		l.Found = append(l.Found, leak)
+	}
+}
 
 // Look looks for the forbidden texts in a text of a place.
 func (l *Leaks) Look(place Place, at, text string) {
 	folded := Folded(text)
 	for i, f := range l.folded {
 		if strings.Contains(folded, f) {
-			leak := Leak{Text: l.forbidden[i], Place: place, At: at}
-			if !slices.Contains(l.Found, leak) {
-				l.Found = append(l.Found, leak)
-			}
+			l.Add(Leak{Text: l.forbidden[i], Place: place, At: at})
 		}
 	}
 }

@@ -45,13 +45,14 @@ func (r *Record) RetrievedInstead(topK int) string {
 	if !missing {
 		return ""
 	}
-	var seen, out []string
+	var out []string
+	seen := map[string]bool{}
 	for _, c := range r.Retrieved[:min(topK, len(r.Retrieved))] {
 		name := cmp.Or(c.Path, c.DocumentID, c.Title, c.ChunkID)
-		if slices.Contains(seen, name) {
+		if seen[name] {
 			continue
 		}
-		seen = append(seen, name)
+		seen[name] = true
 		// A daemon may report gold by another path than the dataset has, or as a duplicate.
 		gold := func(path string) bool { return paths[bare(path)] }
 		if !ranks[len(seen)] && !gold(c.Path) && !slices.ContainsFunc(c.Duplicates, gold) {

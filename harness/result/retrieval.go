@@ -1,7 +1,6 @@
 package result
 
 import (
-	"slices"
 	"strings"
 
 	"evalctl/scorer"
@@ -68,11 +67,10 @@ func (r *Retrieval) DatasetWarnings() []Warning {
 // Gold converts the expected paths of a question into gold documents, each once.
 func Gold(paths []string) scorer.Ranking {
 	var gold scorer.Ranking
+	seen := make(map[string]bool, len(paths))
 	for _, p := range paths {
-		same := func(g scorer.Gold) bool {
-			return strings.TrimPrefix(g.Path, SeedRoot) == strings.TrimPrefix(p, SeedRoot)
-		}
-		if !slices.ContainsFunc(gold, same) {
+		if bare := strings.TrimPrefix(p, SeedRoot); !seen[bare] {
+			seen[bare] = true
 			gold = append(gold, scorer.Gold{Path: p, Gain: 1})
 		}
 	}

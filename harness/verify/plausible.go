@@ -119,10 +119,9 @@ func plausibleUsage(u *protocol.Usage) bool {
 }
 
 func distinct(list []string) bool {
-	for i, s := range list {
-		if slices.Contains(list[:i], s) {
-			return false
-		}
+	seen := make(map[string]bool, len(list))
+	for _, s := range list {
+		seen[s] = true
 	}
-	return true
+	return len(seen) == len(list)
 }

@@ -93,8 +93,12 @@ func (c *checker) leaks(r *result.Record, add found) {
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		found.LookAnswer(r.Answer, r.Retrieved, r.Citations)
 	}
+	in := make(map[result.Leak]bool, len(r.Leaks))
+	for _, l := range r.Leaks {
+		in[l] = true
+	}
 	for _, l := range found.Found {
-		if !slices.Contains(r.Leaks, l) {
+		if !in[l] {
 			add(Difference{Path: ".leaks", Problem: "it lacks a forbidden text: " + l.String()})
 		}
 	}
@@ -236,6 +240,7 @@ func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add found) {
 		add.differ(".retrieval.documents", q.Documents, want.Documents)
 	}
 	repeated := slices.ContainsFunc(chunks, func(c result.Chunk) bool { return len(c.Duplicates) > 0 })
+	named := namesOf(chunks)
 	for i, g := range q.Gold {
 		path := ".retrieval.gold[" + text(i) + "].rank"
 		switch rank := want.Gold[i].Rank; {
@@ -243,17 +248,22 @@ func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add found) {
 			add.differ(path, g.Rank, rank)
 		case c.corpus && !repeated && g.Rank == 0 && rank > 0:
 			add(Difference{Path: path, InFile: "0", Problem: text(g.Path) + " is among the retrieved paths"})
-		case c.corpus && g.Rank > 0 && !slices.ContainsFunc(chunks, func(c result.Chunk) bool { return names(c, g.Path) }):
+		case c.corpus && g.Rank > 0 && !named[strings.TrimPrefix(g.Path, result.SeedRoot)]:
 			add(Difference{Path: path, InFile: text(g.Rank), Problem: text(g.Path) + " is not among the retrieved paths"})
 		}
 	}
 }
 
-// names reports whether a chunk may be from a document of the corpus: daemons may put documents
-// into folders of their own.
-func names(c result.Chunk, gold string) bool {
-	end := strings.TrimPrefix(gold, result.SeedRoot)
-	return slices.ContainsFunc(append(slices.Clone(c.Duplicates), c.Path, c.DocumentID), func(name string) bool {
-		return name == end || strings.HasSuffix(name, "/"+end)
-	})
+// namesOf returns the documents of a corpus that chunks may be from: daemons may put documents into
+// folders of their own.
+func namesOf(chunks []result.Chunk) map[string]bool {
+	names := map[string]bool{}
+	for _, c := range chunks {
+		for _, name := range append(slices.Clone(c.Duplicates), c.Path, c.DocumentID) {
+			for more := true; more; _, name, more = strings.Cut(name, "/") {
+				names[name] = true
+			}
+		}
+	}
+	return names
 }

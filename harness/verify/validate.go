@@ -254,6 +254,7 @@ func (s *schema) checkList(path string, list []any, add func(path, problem strin
 	if s.MaxItems != nil && n > *s.MaxItems {
 		add(path, fmt.Sprintf("maxItems: got %d, want %d", n, *s.MaxItems))
 	}
+	first := map[any]int{}
 	for i, item := range list {
 		if s.Items != nil {
 			s.Items.check(fmt.Sprintf("%s[%d]", path, i), item, add)
@@ -261,9 +262,12 @@ func (s *schema) checkList(path string, list []any, add func(path, problem strin
 		if !s.UniqueItems {
 			continue
 		}
-		if j := slices.IndexFunc(list[:i], func(other any) bool { return equal(item, other) }); j >= 0 {
+		key := identity(item)
+		if j, found := first[key]; found {
 			add(path, fmt.Sprintf("items at %d and %d are equal", j, i))
+			continue
 		}
+		first[key] = i
 	}
 }
 
@@ -360,6 +364,22 @@ func whole(v any) bool {
 	n, ok := v.(json.Number)
 	f, _ := n.Float64()
 	return ok && f == math.Trunc(f)
+}
+
+// composite is the text of a list or object.
+type composite string
+
+// identity returns what two values have in common if and only if they are equal.
+func identity(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, _ := v.Float64()
+		return f
+	case []any, map[string]any:
+		text, _ := json.Marshal(v) // of a parsed JSON text, with sorted keys: cannot fail
+		return composite(text)
+	}
+	return v
 }
 
 // equal reports whether two values are the same. Numbers are compared by value, if they are not in

@@ -91,15 +91,16 @@ func (b *Benchmark) checkGold(brains []dataset.Brain, traps *traps) error {
 		}
 		expected := q.Gold
 		q.Gold = nil
+		given := make(map[string]bool, len(expected))
 		for _, p := range expected {
 			switch resolved := resolve(p); {
 			case resolved == nil:
 				bad = append(bad, &dataset.LineError{File: b.Path, Line: q.Line, Err: fmt.Errorf(
 					"question %q expects %q, which is not in brain %s of %s", q.ID, p, q.Brain, b.Corpus)})
-			case slices.Contains(q.Gold, resolved[0]):
+			case given[resolved[0]]:
 				traps.add(trapGoldRepeated, fmt.Sprintf("%s: %.60q", q.ID, p))
 			default:
-				q.Gold = append(q.Gold, resolved[0])
+				q.Gold, given[resolved[0]] = append(q.Gold, resolved[0]), true
 			}
 		}
 		if err := b.Errata.apply(q, resolve); err != nil {

@@ -91,10 +91,13 @@ func (c *conversation) addTo(b *Benchmark, h Haystack, _ int64, traps *traps) er
 	for _, s := range h.Sessions {
 		last = max(last, s.Date)
 	}
+	has := make(map[string]bool, len(h.Sessions))
+	for _, s := range h.Sessions {
+		has[s.Path] = true
+	}
 	documents := map[int]string{}
 	for n := range c.sessions {
-		path := sessionPath(h.Brain, n)
-		if slices.ContainsFunc(h.Sessions, func(s Session) bool { return s.Path == path }) {
+		if path := sessionPath(h.Brain, n); has[path] {
 			documents[n] = path
 		}
 	}

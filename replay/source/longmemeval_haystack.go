@@ -129,11 +129,13 @@ func (in *instance) asked(q *Question, h Haystack, traps *traps) error {
 
 // findGold sets the gold documents of a question.
 func (in *instance) findGold(q *Question, h Haystack, traps *traps) {
-	for i, id := range in.gold {
-		if slices.Contains(in.gold[:i], id) {
+	gold := make(map[string]bool, len(in.gold))
+	for _, id := range in.gold {
+		if gold[id] {
 			traps.add(trapGoldRepeated, fmt.Sprintf("%s: %.60q", in.id, id))
 			continue
 		}
+		gold[id] = true
 		paths := h.paths(id)
 		q.Gold = append(q.Gold, paths...)
 		if len(paths) == 0 {
@@ -144,7 +146,7 @@ func (in *instance) findGold(q *Question, h Haystack, traps *traps) {
 		traps.add(trapNoGold, in.id)
 	}
 	for i, c := range in.sessions {
-		if c.marked && !slices.Contains(in.gold, in.ids[i]) {
+		if c.marked && !gold[in.ids[i]] {
 			traps.add(trapMarkOutside, fmt.Sprintf("%s: %.60q", in.id, in.ids[i]))
 		}
 	}

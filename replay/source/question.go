@@ -2,7 +2,6 @@ package source
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"evalctl/harness/dataset"
@@ -84,9 +83,13 @@ func (q Question) tags() []string {
 	if q.Abstention {
 		tags = append(tags, tagAbstention)
 	}
+	seen := make(map[string]bool, len(tags)+len(q.Tags))
+	for _, t := range tags {
+		seen[t] = true
+	}
 	for _, t := range q.Tags {
-		if !slices.Contains(tags, t) {
-			tags = append(tags, t)
+		if !seen[t] {
+			tags, seen[t] = append(tags, t), true
 		}
 	}
 	return tags

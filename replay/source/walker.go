@@ -39,24 +39,34 @@ func (w *walker) end() error {
 func (w *walker) members(each func(key string) error) error {
 	first := len(w.keys)
 	defer func() { w.keys = w.keys[:first] }()
+	const few = 32
+	var more map[string]bool // of the keys after the first few
 	return w.r.Members(func(key string) error {
-		if slices.Contains(w.keys[first:], key) {
+		if more[key] || slices.Contains(w.keys[first:], key) {
 			return w.errorf("the key %.40q is given twice in one object", key)
 		}
-		w.keys = append(w.keys, key)
+		if len(w.keys)-first < few {
+			w.keys = append(w.keys, key)
+		} else if more == nil {
+			more = map[string]bool{key: true}
+		} else {
+			more[key] = true
+		}
 		return each(key)
 	})
 }
 
 // required is members for an object, which what names, that must have some keys.
 func (w *walker) required(what string, keys []string, each func(key string) error) error {
-	var given []string
+	given := make(map[string]bool, len(keys))
 	err := w.members(func(key string) error {
-		given = append(given, key)
+		if slices.Contains(keys, key) {
+			given[key] = true
+		}
 		return each(key)
 	})
 	for _, key := range keys {
-		if err == nil && !slices.Contains(given, key) {
+		if err == nil && !given[key] {
 			err = w.errorf("the %s that ends here has no %s", what, key)
 		}
 	}
