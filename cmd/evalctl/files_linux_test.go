@@ -59,30 +59,30 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 	run := "run --target stub=" + answers.URL + " --brain notes --scorer exact --quiet "
 	for command, name := range map[string]string{
-		run + "--dataset FILE":                    "x.jsonl",
-		run + "--dataset q.jsonl --ids @FILE":     "ids.txt",
-		run + "--dataset q.jsonl --baseline FILE": "base.json",
-		run + "--resume FILE":                     "x.journal",
-		"--config FILE list results":              "evalctl.yaml",
+		run + "--dataset FILE":                       "x.jsonl",
+		run + "--dataset q.jsonl --ids @FILE":        "ids.txt",
+		run + "--dataset q.jsonl --baseline FILE":    "base.json",
+		"run --resume FILE":                          "x.journal",
+		"--config FILE " + run + "--dataset q.jsonl": "evalctl.yaml",
 		"run --target stub=" + answers.URL + " --dataset q.jsonl --corpus FILE --scorer exact": "c.jsonl",
-		"dataset validate FILE":                    "y.jsonl",
-		"dataset stats FILE":                       "z.jsonl",
-		"dataset convert FILE -o out.jsonl":        "t.json",
-		"verify FILE":                              "v.json",
-		"verify good.json --allowed-signers FILE":  "allowed",
-		"show FILE":                                "s.json",
-		"compare FILE good.json":                   "a.json",
-		"report FILE --markdown -":                 "r.json",
-		"rescore FILE --scorer exact":              "rs.json",
-		"import FILE --as x":                       "i.json",
-		"import good.json --as x --mapping FILE":   "m.yaml",
-		"judge check --labels FILE --judge fake/x": "labels.jsonl",
-		"sign good.json --key FILE":                "key",
-		"replay --benchmark FILE --sdk go --model fake/x --judge fake/x": "bench.json",
+		"dataset validate FILE":                             "y.jsonl",
+		"dataset stats FILE":                                "z.jsonl",
+		"dataset convert FILE --output out.jsonl":           "t.json",
+		"verify FILE":                                       "v.json",
+		"verify good.json --allowed-signers FILE":           "allowed",
+		"show FILE":                                         "s.json",
+		"compare FILE good.json":                            "a.json",
+		"report FILE --markdown -":                          "r.json",
+		"rescore FILE --scorer exact":                       "rs.json",
+		"import FILE --as x":                                "i.json",
+		"import good.json --as x --mapping FILE":            "m.yaml",
+		"judge check --labels FILE --judge fake":            "labels.jsonl",
+		"sign good.json --key FILE":                         "key",
+		"replay --dataset FILE --sdk go --scorer retrieval": "bench.json",
 	} {
 		for kind, make := range kinds {
-			if kind == "folder" && strings.Contains(command, "--corpus") {
-				continue // which may be one
+			if kind == "folder" && strings.Contains(command, "--corpus") || kind == "other" && strings.Contains(command, "--ids") {
+				continue // a corpus may be a folder, and any text may be ids
 			}
 			path := filepath.Join(dir, kind+"-"+name)
 			_ = os.RemoveAll(path)
@@ -93,7 +93,7 @@ func TestFilesOfOthers(t *testing.T) {
 		}
 	}
 	// What is found in a folder is named, and the rest is read.
-	for kind, make := range kinds {
+	for _, make := range kinds {
 		for _, name := range []string{"x.json", "x.journal"} {
 			path := filepath.Join(filepath.Dir(good), name)
 			if err := make(path); err != nil {
