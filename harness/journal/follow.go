@@ -92,7 +92,7 @@ func (f *Follower) Read() (Progress, error) {
 	f.info, f.state.ChangedAt = info, info.ModTime()
 	r := bufio.NewReaderSize(io.NewSectionReader(file, f.at, info.Size()-f.at), 1<<20)
 	for {
-		line, err := r.ReadBytes('\n')
+		line, err := inputfile.Line(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}

@@ -12,12 +12,13 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 func (j *Journal) load() error {
 	r := bufio.NewReaderSize(j.file, 1<<20)
 	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
+		line, err := inputfile.Line(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}

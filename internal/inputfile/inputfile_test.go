@@ -3,6 +3,7 @@
 package inputfile_test
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -172,5 +173,25 @@ func TestHelper(t *testing.T) {
 	os.Stdout.WriteString(string(text))
 	if err != nil {
 		os.Stdout.WriteString(err.Error())
+	}
+}
+
+func TestLine(t *testing.T) {
+	zeros := strings.Repeat("\x00", 40<<20)
+	r := bufio.NewReaderSize(strings.NewReader("{}\n\nx\n"+zeros+"\n{"), 16)
+	for i, want := range []string{"{}\n", "\n", "x\n"} {
+		if line, err := inputfile.Line(r); string(line) != want || err != nil {
+			t.Errorf("line %d: %q, %v", i+1, line, err)
+		}
+	}
+	if line, err := inputfile.Line(r); err != nil || len(line) > 33<<20 || !strings.HasPrefix(zeros, string(line)) {
+		t.Errorf("zeros: %d bytes, %v", len(line), err)
+	}
+	for range 2 {
+		if line, err := inputfile.Line(r); err == nil && strings.Trim(string(line), "\x00\n") == "" {
+			continue
+		} else if string(line) != "{" || !errors.Is(err, io.EOF) {
+			t.Errorf("the last line: %d bytes, %v", len(line), err)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/internal/chain"
+	"evalctl/internal/inputfile"
 	"evalctl/internal/llm"
 )
 
@@ -83,7 +84,7 @@ func (l *Ledger) write(value any) error {
 func (l *Ledger) load() error {
 	r := bufio.NewReaderSize(l.file, 1<<20)
 	for n := 1; ; n++ {
-		data, err := r.ReadBytes('\n')
+		data, err := inputfile.Line(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}

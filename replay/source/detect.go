@@ -54,14 +54,8 @@ func detect(head []byte) (dataset.Format, error) {
 	if f := dataset.Detect(head); f.IsBenchmark() {
 		return f, nil
 	}
-	return "", fmt.Errorf("the file is not JSON: it begins with %q; %s; "+
-		"for CSV, TSV and YAML use evalctl dataset convert", firstLine(text), readable)
-}
-
-// firstLine returns the beginning of the first line.
-func firstLine(text []byte) string {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return strings.ToValidUTF8(string(line[:min(len(line), 40)]), "\ufffd")
+	return "", errors.New("the file is not JSON; " + readable +
+		"; for CSV, TSV and YAML use evalctl dataset convert")
 }
 
 // detectArray determines the format of an array from the keys of its first element.
@@ -99,8 +93,7 @@ func detectLines(text []byte) (dataset.Format, error) {
 		text = bytes.TrimSpace(rest)
 	}
 	if len(text) == 0 || text[0] != '{' {
-		return "", fmt.Errorf("the first line that is no comment begins with %q; %s",
-			firstLine(text), readable)
+		return "", errors.New("the first line that is not a comment is not a JSON object; " + readable)
 	}
 	keys, err := dataset.FirstKeys(text)
 	if f := dataset.Detect(text); f.IsBenchmark() {

@@ -45,11 +45,11 @@ func TestDetect(t *testing.T) {
 		`[{"a":1}]`:                                                       `has the keys "a"; LongMemEval has haystack_sessions`,
 		`[{"id":1,"question":"x"}]`:                                       "evalctl dataset convert",
 		`{"qa":[]}`:                                                       "is a JSON array of such objects",
-		"id,question\n1,2\n":                                              `begins with "id,question"; a benchmark is`,
+		"id,question\n1,2\n":                                              `the file is not JSON; a benchmark is`,
 		"id\tquestion\n":                                                  "for CSV, TSV and YAML use evalctl dataset convert",
 		"- id: 1\n":                                                       "evalctl dataset convert",
 		"# a comment\nid: 1":                                              "evalctl dataset convert",
-		"# a\nb,c\n{":                                                     "the first line that is no comment begins with",
+		"# a\nb,c\n{":                                                     "the first line that is not a comment is not a JSON object",
 		"\x1f\x8b\x08":                                                    "compressed",
 		"\xff\xfe[\x00":                                                   "UTF-16",
 	} {
