@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/redact"
 	"evalctl/internal/sse"
 )
 
@@ -127,8 +128,8 @@ func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a
 		err = scenario.exchange(ctx, e, scenario.request(t, q), &a, time.Now())
 	}
 	e.spelled.Or(uint32(a.spelled))
-	a.Text = e.redactor.Text(a.Text) // the token may have been split between deltas
-	return a, err
+	// A secret may have been split between deltas, or have escapes that only JSON takes away.
+	return redact.Values(e.redactor, a), e.redactor.Error(err)
 }
 
 // Lacks implements Service. What a daemon cannot do shows when it is asked to.
