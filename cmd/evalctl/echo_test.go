@@ -61,12 +61,12 @@ func oddText(text string) string {
 // arguments are its address, and a file that gets its environment.
 func echoDaemon() {
 	noteEnvironment()
-	key, all := os.Getenv(echoedName), jsonText(environmentText())
+	key, all, odd := os.Getenv(echoedName), jsonText(environmentText()), oddText(environmentText())
 	half := len(key) / 2
 	failed := false
 	err := http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		chunks := `{"chunks":[{"chunk_id":` + all + `,"document_id":` + all + `,"path":` + oddText(environmentText()) + `,"text":` + all + `,"score":1}],"effective_mode":"bm25","total":1}`
+		body, _ := io.ReadAll(r.Body)
+		chunks := `{"chunks":[{"chunk_id":` + all + `,"document_id":` + all + `,"path":` + all + `,"text":` + odd + `,"score":1}],"effective_mode":"bm25","total":1}`
 		w.Header().Set("X-Key", strings.NewReplacer("\n", " ").Replace(key))
 		switch path := r.URL.Path; {
 		case strings.HasSuffix(path, "/ask") && !failed:
@@ -76,7 +76,9 @@ func echoDaemon() {
 			daemontest.Stream(w, daemontest.Event("retrieve", chunks)+
 				daemontest.Event("answer_delta", `{"delta":`+jsonText("the key is "+key[:half])+`}`)+
 				daemontest.Event("answer_delta", `{"delta":`+jsonText(key[half:]+" indeed")+`}`)+
-				daemontest.Event("citation", `{"type":"citation","quote":`+all+`}`)+daemontest.Event("done", `{"ok":true,"model":`+all+`}`))
+				daemontest.Event("citation", `{"type":"citation","quote":`+odd+`}`)+daemontest.Event("done", `{"ok":true,"model":`+all+`}`))
+		case strings.HasSuffix(path, "/batch-ops"):
+			fmt.Fprintf(w, `{"committed":%d}`, strings.Count(string(body), `"path"`))
 		case strings.HasSuffix(path, "/search"):
 			fmt.Fprint(w, chunks)
 		default:

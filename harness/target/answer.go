@@ -18,6 +18,7 @@ import (
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/redact"
 	"evalctl/internal/sse"
 )
 
@@ -109,8 +110,8 @@ func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a
 		err = scenario.exchange(ctx, e, scenario.request(t, q), &a, time.Now())
 	}
 	e.spelled.Or(uint32(a.spelled))
-	a.Answer = e.redactor.Text(a.Answer) // the token may have been split between deltas
-	return a, err
+	// A secret may have been split between deltas, or have escapes that only JSON takes away.
+	return redact.Values(e.redactor, a), e.redactor.Error(err)
 }
 
 // Lacks implements Service. What a daemon cannot do shows when it is asked to.

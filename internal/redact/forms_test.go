@@ -120,6 +120,14 @@ func TestValues(t *testing.T) {
 	if clean := make("fine"); &Values(r, clean).List[0] != &clean.List[0] {
 		t.Error("copied without need")
 	}
+	for in, want := range map[string]string{
+		`{"a":["\u0073k-12345"],"n":1e400}`: `{"a":["[KEY]"],"n":1e400}`, `"\u0073k-1234"`: `"\u0073k-1234"`, `"sk-12345\n"`: `"[KEY]\n"`,
+		`{"\u0073k-12345":1}`: `{"[KEY]":1}`, `broken \ sk-12345`: `broken \ [KEY]`,
+	} {
+		if got := Values(r, json.RawMessage(in)); string(got) != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
 	if got := Values[any](r, secret); got != "[KEY]" {
 		t.Errorf("got %v", got)
 	}

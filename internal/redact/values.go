@@ -1,6 +1,10 @@
 package redact
 
-import "reflect"
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
 
 // Values returns v with the secrets in all its strings and bytes replaced: in fields, elements, and
 // keys and values of maps. What has a secret is copied, v stays as it is.
@@ -34,6 +38,9 @@ func (r *Redactor) value(v reflect.Value) (_ reflect.Value, ok bool) {
 	case reflect.Array:
 		return r.parts(v, v.Len(), reflect.Value.Index)
 	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			return r.raw(v)
+		}
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			text := string(v.Bytes())
 			if clean := r.Text(text); clean != text {
@@ -46,6 +53,26 @@ func (r *Redactor) value(v reflect.Value) (_ reflect.Value, ok bool) {
 		return r.members(v)
 	}
 	return v, false
+}
+
+// raw cleans a JSON text, in whose strings escapes may hide a secret.
+func (r *Redactor) raw(v reflect.Value) (_ reflect.Value, ok bool) {
+	text := v.Bytes()
+	clean := json.RawMessage(r.Text(string(text)))
+	changed := !bytes.Equal(clean, text)
+	var decoded any
+	dec := json.NewDecoder(bytes.NewReader(clean))
+	dec.UseNumber() // a number stays as it is written
+	if bytes.IndexByte(clean, '\\') >= 0 && dec.Decode(&decoded) == nil {
+		if without, hid := r.value(reflect.ValueOf(&decoded).Elem()); hid {
+			data, err := json.Marshal(without.Interface())
+			if err != nil {
+				panic(err) // it was JSON
+			}
+			clean, changed = data, true
+		}
+	}
+	return reflect.ValueOf(clean), changed
 }
 
 // pointing returns a pointer or an interface like v to inner.
