@@ -33,6 +33,10 @@ type Subject struct {
 	// lifecycle.DefaultSettle.
 	Settle time.Duration
 
+	// Answering and Filling are called while the service is asked, and while it is given something else
+	// before a question, until the function that they return is called. They may be nil.
+	Answering, Filling func() (end func())
+
 	// Records, if set, returns the records instead: those of stored answers, or of questions that
 	// other processes ask.
 	Records pipeline.Asker
@@ -77,6 +81,9 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 	if s.Answerer == nil {
 		d.answerer = s.Target
 	}
+	if s.Answering != nil {
+		d.answerer = accounted{d.answerer, s.Answering}
+	}
 	if !r.cfg.Dataset.Lifecycle() {
 		return d, func() {}, nil
 	}
@@ -86,14 +93,29 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 	}
 	life := r.lifecycle()
 	d.answerer = life
+	if s.Answering != nil {
+		d.answerer = accounted{life, s.Answering}
+	}
 	r.paces = append(r.paces, life)
 	return life.Around(d), func() { life.Close(context.Background()) }, nil
+}
+
+// accounted is an Answerer whose requests are counted as answers.
+type accounted struct {
+	Answerer
+	answering func() (end func())
+}
+
+// Ask implements Answerer.
+func (a accounted) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
+	defer a.answering()()
+	return a.Answerer.Ask(ctx, q, timeout)
 }
 
 // lifecycle returns what happens to brains before questions.
 func (r *runner) lifecycle() *lifecycle.Run {
 	s := r.cfg.Subject
-	c := lifecycle.Config{Dataset: r.cfg.Dataset, Brains: r.cfg.Brains, Target: s.Target, Settle: s.Settle}
+	c := lifecycle.Config{Dataset: r.cfg.Dataset, Brains: r.cfg.Brains, Target: s.Target, Settle: s.Settle, Filling: s.Filling}
 	if r.cfg.Scorer != nil {
 		c.Skips = func(q dataset.Question) bool { return errors.Is(r.cfg.Scorer.Check(q.Item()), scorer.ErrNoGold) }
 	}

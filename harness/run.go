@@ -147,7 +147,14 @@ type Ended struct {
 
 	run     *runner
 	journal *journal.Journal
+	over    bool
 }
+
+// OwnPath returns the path that the result file has besides that which Write returns.
+func (e *Ended) OwnPath() string { return e.journal.ResultPath() }
+
+// Over reports whether the result was written and nothing is left to resume.
+func (e *Ended) Over() bool { return e.over }
 
 // Measure is the part of Run that asks and scores. An error means that there is no result, and that
 // the journal is kept.
@@ -200,6 +207,7 @@ func (e *Ended) Write() (path string, err error) {
 	case e.run.cfg.KeepForRetry && j.Outages() > 0:
 		return path, errors.Join(j.Append(journal.Entry{Kind: journal.KindFinished}), j.Sync())
 	}
+	e.over = true
 	return path, j.Remove()
 }
 
@@ -222,18 +230,29 @@ func (r *runner) result(
 		OwnQuestions: notes.OwnQuestions, Imported: notes.Imported, Embeddings: notes.Embeddings,
 	}
 	res.Cost = result.Cost{
-		CapUSD: notes.CapUSD, UnpricedModel: notes.UnpricedModel, PricesDate: notes.PricesDate,
+		Spending: result.Spending{CapUSD: notes.CapUSD}, UnpricedModel: notes.UnpricedModel, PricesDate: notes.PricesDate,
 		Unassigned: r.kept.Unassigned(),
 	}
 	if res.Mapped = notes.Mapped; r.mapped != nil {
 		res.Mapped = r.mapped()
 	}
 	r.sum.Fill(&res)
+	// Those of what has no account: the judge alone.
+	parts := result.CostParts{JudgeUSD: res.Cost.SpentUSD, MayHaveUSD: res.Cost.MayHaveBeenChargedUSD}
+	res.Cost.SetParts(parts, unpriced(notes.UnpricedModel))
 	if res.Retrieval != nil {
 		warnings := append([]result.Warning{}, notes.Warnings...) // not null in JSON
 		res.Retrieval.Warnings = append(warnings, res.Retrieval.Warnings...)
 	}
 	return redact.Values(r.secrets, res), nil
+}
+
+// unpriced returns the models whose price is not known, of which there is one at most.
+func unpriced(model string) []string {
+	if model == "" {
+		return nil
+	}
+	return []string{model}
 }
 
 // addUnjudged counts the answers that a stopped run has left without a grade, and the earlier tries

@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 
 	"evalctl/harness"
+	"evalctl/harness/gateway"
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
-	"evalctl/replay/gateway"
-	"evalctl/replay/ledger"
 )
 
 // aloneTurn is a question that an arm is asked while the others are idle.

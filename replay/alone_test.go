@@ -12,11 +12,11 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/daemontest"
+	"evalctl/harness/gateway"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/awaittest"
 	"evalctl/replay/actor"
-	"evalctl/replay/gateway"
 	"evalctl/replay/source"
 )
 

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"evalctl/harness"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
@@ -23,22 +24,10 @@ type Arm struct {
 	// Models say which models a started daemon was configured with, in any form: brains that were
 	// filled with other ones are not reused.
 	Models []string
-	// Upstream is where the calls of a started daemon to OpenAI-compatible models are sent, counted
-	// under the cap. If it is nil, none are expected, and the daemon gets no key for them.
-	Upstream *llm.Config
-	// Embedding is the paid model with which a started daemon embeds texts, and where that is. Its
-	// calls are counted as well. It is nil if the daemon embeds nothing, or for free.
-	Embedding *llm.Config
-	// Reranker is the model at Upstream with which a started daemon reranks, "" for none.
-	Reranker string
-	// DaemonEnv says which variables a started daemon gets. Open rejects a started daemon without it:
+	// Calls are the models that a started daemon calls. Open rejects a started daemon without DaemonEnv:
 	// its credentials would let the daemon spend what is not counted. Its Passed must have each of
-	// Session.Profile.Passed that looks like one. Passed are those with which the user lets it pay for
-	// what is not counted.
-	DaemonEnv *result.DaemonEnv
-	Passed    []string
-	// Uncounted is set if the daemon calls something else that may cost money.
-	Uncounted bool
+	// Session.Profile.Passed that looks like one.
+	plan.Calls
 }
 
 // hasDaemon reports whether the arm is a daemon, and no baseline.
@@ -63,20 +52,10 @@ func (a Arm) models() (out []llm.Config) {
 	if a.Reader != nil {
 		out = append(out, llm.Config{Provider: a.Reader.Provider, Model: a.Reader.Model})
 	}
-	if a.Reranker != "" {
-		out = append(out, llm.Config{Provider: llm.ProviderOpenAI, Model: a.Reranker})
-	}
-	if a.Embedding != nil {
-		out = append(out, *a.Embedding)
+	for _, m := range a.Known() {
+		if a.Reader == nil || m.Model != a.Reader.Model {
+			out = append(out, m)
+		}
 	}
 	return out
-}
-
-// completionModel is the model of the daemon's completions that name none, "" if the model that it
-// is configured with is not behind the gateway.
-func (a Arm) completionModel() string {
-	if a.Reader != nil && a.Reader.Provider == llm.ProviderOpenAI {
-		return a.Reader.Model
-	}
-	return a.Reranker
 }

@@ -81,7 +81,7 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 		out.Err = err
 		return
 	}
-	if err := r.finish(ctx, &ended.Result, filled); err != nil {
+	if err := r.finish(ctx, &ended.Result, ended.OwnPath(), filled); err != nil {
 		out.Err = errors.Join(ended.Stopped, err)
 		return
 	}
@@ -108,8 +108,9 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	return config, r.run.kept.stages(&r.measured, &config, filled, r.pace())
 }
 
-// finish adds the figures of a replay to the result, and has the subject add its own.
-func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.Filled) error {
+// finish adds the figures of a replay to the result, which is going to be written to own, and has the
+// subject add its own.
+func (r *armRun) finish(ctx context.Context, res *result.Result, own string, filled *ingest.Filled) error {
 	if err := filled.Err(); err != nil {
 		return fmt.Errorf("find the gold in what was retrieved: %w", err)
 	}
@@ -129,8 +130,7 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, filled *ingest.
 		cost.Unmetered = cost.Unmetered || len(m.Silent) > 0
 	}
 	aggregate.PerCorrect(&cost, res.Counts)
-	res.CostAccounting = &cost
-	return r.books.Err()
+	return errors.Join(r.plan.setCost(context.WithoutCancel(ctx), r.books, r.arm, res, cost, own), r.books.Err())
 }
 
 // refuse writes the result of an arm whose scorer cannot be trusted or checked, with the questions

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/dataset"
+	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/internal/environ"
 	"evalctl/internal/figure"
@@ -194,7 +195,7 @@ func (p *Plan) checkQuestions() error {
 	if err != nil {
 		return err
 	}
-	sc, err := p.scoredBy(p.judging)
+	sc, err := p.scoredBy(judging.Calls{Account: llm.NewAccount(p.Cap)})
 	if err != nil {
 		return err
 	}
@@ -270,14 +271,13 @@ func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
 
 // checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
 func (p *Plan) checkDaemonMoney(a Arm) error {
-	accepted := p.Unmetered || len(a.Passed) > 0 && !a.Uncounted
-	if what := p.uncounted(a); what != "" && !accepted {
-		remedy := "let this command start it"
-		if a.started() {
-			remedy = "leave it out with SVC_RERANK_PROVIDER="
+	if a.started() {
+		if err := a.Calls.Check(a.Name, p.Prices, p.Unmetered); err != nil {
+			return err
 		}
-		return fmt.Errorf("the cap cannot be enforced: %s, which cannot be counted; %s, or accept that with --unmetered-daemon",
-			what, remedy)
+	} else if what := p.uncounted(a); what != "" && !p.Unmetered {
+		return fmt.Errorf("the cap cannot be enforced: %s, which cannot be counted; let this command start it, "+
+			"or accept that with --unmetered-daemon", what)
 	}
 	for _, m := range a.models() {
 		if err := p.Prices.Check(m.Provider, m.Model); err != nil {

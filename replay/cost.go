@@ -1,15 +1,15 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"strings"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
-	"evalctl/replay/ledger"
 )
 
 // daemonPays reports whether daemons call models when brains are filled or questions are asked.
@@ -19,15 +19,10 @@ func (p *Plan) daemonPays() bool {
 
 // uncounted returns what an arm's daemon may pay for that is not counted, "" for nothing.
 func (p *Plan) uncounted(a Arm) string {
-	switch {
-	case a.hasDaemon() && !a.started() && p.daemonPays():
+	if a.hasDaemon() && !a.started() && p.daemonPays() {
 		return fmt.Sprintf("the daemon at %s calls models by itself", a.Session.Endpoint)
-	case a.Uncounted:
-		return fmt.Sprintf("the daemon of %s calls the reranker at SVC_RERANK_BASE_URL by itself", a.Name)
-	case len(a.Passed) > 0:
-		return fmt.Sprintf("the daemon of %s has %s", a.Name, strings.Join(a.Passed, ", "))
 	}
-	return ""
+	return a.NotCounted(a.Name)
 }
 
 // paid reports whether an arm's daemon calls models through a gateway that are not known to be
@@ -74,6 +69,18 @@ func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions
 	}
 	c.SetList(list, questions)
 	return c
+}
+
+// setCost sets what an arm has cost, and writes its bill beside the result file own.
+func (p *Plan) setCost(ctx context.Context, l ledger.Books, a Arm, res *result.Result, c result.CostAccounting, own string) (err error) {
+	var arms []string // all that there are
+	if len(p.Arms) > 1 {
+		arms = []string{a.Name}
+	}
+	res.CostAccounting = &c
+	res.Cost.SetParts(c.Parts(), c.Unpriced)
+	res.Cost.Bill, err = ledger.WriteBill(ctx, l, own, arms...)
+	return err
 }
 
 // priced returns the prices of the models that were used and are not free.

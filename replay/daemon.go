@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/gateway"
 	"evalctl/harness/journal"
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
-	"evalctl/replay/gateway"
 	"evalctl/replay/ingest"
-	"evalctl/replay/ledger"
 )
 
 // DaemonError means that an arm's daemon could not be started, reached or filled.
@@ -109,7 +109,7 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 	err = d.money.Open(gateway.Config{
 		Ledger: d.books, Prices: d.plan.Prices, Cache: d.cache, Arm: d.arm.Name, Fresh: failed,
 		Log: slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
-	}, gateway.Models{Upstream: d.arm.Upstream, Completion: d.arm.completionModel(), Embedding: d.arm.Embedding})
+	}, d.arm.Calls.Models)
 	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.Environment())
 	return config, err
 }

@@ -1,10 +1,8 @@
 package replay
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
@@ -67,59 +65,7 @@ func (s *Spec) daemonModels(d target.Definition, arm *Arm) error {
 	arm.Models = []string{
 		ref.String(), llm.RecordedURL(model), env("SVC_EMBED_PROVIDER") + "/" + env("SVC_EMBED_MODEL"), env("SVC_EMBED_BASE_URL"),
 	}
-	return errors.Join(addUpstream(env, arm, ref), s.passVariables(d, arm, ref.Provider))
-}
-
-// addUpstream has the calls of a daemon to OpenAI-compatible models counted, if it could make any:
-// it is configured for them, or there is a key that it would find in its environment.
-func addUpstream(env llm.Env, arm *Arm, ref llm.Ref) error {
-	embedding := llm.EmbedConfig{
-		Provider: env("SVC_EMBED_PROVIDER"), Model: env("SVC_EMBED_MODEL"),
-		BaseURL: env("SVC_EMBED_BASE_URL"), APIKey: env("SVC_EMBED_API_KEY"), LLM: ref.Config(env),
-	}
-	if embedding.Provider == llm.ProviderOpenAI {
-		where, err := embedding.Upstream()
-		if err != nil {
-			return fmt.Errorf("models of the daemon: %w", err)
-		}
-		arm.Embedding = &where
-	}
-	switch env("SVC_RERANK_PROVIDER") {
-	case llm.RerankHTTP:
-		arm.Uncounted = true
-	case llm.RerankLLM:
-		if ref.Provider == llm.ProviderOpenAI {
-			arm.Reranker = cmp.Or(env("SVC_RERANK_MODEL"), ref.Name)
-		}
-	}
-	if ref.Provider != llm.ProviderOpenAI && env("OPENAI_API_KEY") == "" && env("OPENAI_BASE_URL") == "" {
-		return nil
-	}
-	upstream := llm.Ref{Provider: llm.ProviderOpenAI, Name: ref.Name}.Config(env)
-	arm.Upstream = &upstream
-	if _, err := llm.Open(upstream); err != nil {
-		return fmt.Errorf("models of the daemon: %w", err)
-	}
-	return nil
-}
-
-// passVariables says which variables the daemon of an arm gets, also without a cap, so that the costs
-// in the result are complete. The variables of its gateway are set by the replay. provider is that
-// of the daemon's completions.
-func (s *Spec) passVariables(d target.Definition, arm *Arm, provider string) error {
-	for _, name := range s.Targets.Passed {
-		if slices.Contains(plan.Metered, name) {
-			return fmt.Errorf("--daemon-env %s: a replay gives the daemon its own value, so that what it spends is counted", name)
-		}
-	}
-	passed := s.Targets.PassedTo(d, slices.DeleteFunc(
-		plan.ModelVariables(plan.Environment(s.Targets.Env, d), provider), func(name string) bool { return slices.Contains(plan.Metered, name) }))
-	arm.Session.Profile.Passed, arm.DaemonEnv = passed, s.Targets.DaemonEnv(arm.Session, passed)
-	named := slices.Concat(s.Targets.Passed, arm.Session.Foreign.Variables())
-	for _, name := range arm.DaemonEnv.Paying() {
-		if slices.Contains(named, name) && !slices.Contains(plan.Metered, name) {
-			arm.Passed = append(arm.Passed, name)
-		}
-	}
-	return nil
+	var err error
+	arm.Calls, err = s.Targets.Calls(d, &arm.Session, plan.Asks{Model: ref, Generates: generates, Unmetered: s.Unmetered})
+	return err
 }

@@ -3,8 +3,8 @@ package replay
 import (
 	"time"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 	"evalctl/replay/source"
 )
 

@@ -3,10 +3,10 @@ package replay
 import (
 	"cmp"
 
+	"evalctl/harness/gateway"
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
-	"evalctl/replay/gateway"
-	"evalctl/replay/ledger"
 	"evalctl/replay/source"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"evalctl/harness/journal"
 	"evalctl/harness/key"
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/inputfile"
-	"evalctl/replay/ledger"
 )
 
 // Files are the files of a replay: for each arm a journal, a result and the log of its daemon,

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"evalctl/harness/judging"
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/control"
 	"evalctl/replay/ingest"
-	"evalctl/replay/ledger"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )

@@ -28,29 +28,22 @@ func (p *Plan) openJudge() (err error) {
 	if err := p.openPanel(); err != nil {
 		return err
 	}
-	c := p.judgedBy(p.judge)
-	c.Cap = p.Cap
-	p.judging, err = p.plannedJudge(c, func(opened llm.Provider, _ *llm.Config) (llm.Provider, error) { return opened, nil })
-	if err != nil {
+	c := judging.Config{
+		Provider: p.judge, Model: p.Judge.Model, BaseURL: llm.RecordedURL(*p.Judge), ByType: p.Prompts, Prices: p.Prices,
+		Capped: p.Cap != nil,
+	}
+	if p.Prompts == nil {
+		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged
+	}
+	if p.judging, err = p.plannedJudge(c); err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
 	return nil
 }
 
-// judgedBy says how the judge judges.
-func (p *Plan) judgedBy(provider llm.Provider) judging.Config {
-	c := judging.Config{
-		Provider: provider, Model: p.Judge.Model, BaseURL: llm.RecordedURL(*p.Judge), ByType: p.Prompts, Prices: p.Prices,
-	}
-	if p.Prompts == nil {
-		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged
-	}
-	return c
-}
-
-// scoredBy returns the scorer with what judges. judge is nil if no model does.
-func (p *Plan) scoredBy(judge *judging.Plan) (scorer.Scorer, error) {
-	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, judge, 0)
+// scoredBy returns the scorer whose judge, if a model judges, makes these calls.
+func (p *Plan) scoredBy(c judging.Calls) (scorer.Scorer, error) {
+	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judging, c)
 }
 
 // checked reports whether the scorer is checked with answers that are known to be right or wrong.
@@ -78,9 +71,8 @@ func (p *Plan) openPanel() (err error) {
 	return nil
 }
 
-// plannedJudge returns the judge, or the panel, of first, which has what all recipes share. open
-// returns what asks the model of a recipe.
-func (p *Plan) plannedJudge(first judging.Config, open func(llm.Provider, *llm.Config) (llm.Provider, error)) (*judging.Plan, error) {
+// plannedJudge returns the judge, or the panel, of first, which has what all recipes share.
+func (p *Plan) plannedJudge(first judging.Config) (*judging.Plan, error) {
 	if len(p.Panel) == 0 {
 		return judging.New(first)
 	}
@@ -94,8 +86,7 @@ func (p *Plan) plannedJudge(first judging.Config, open func(llm.Provider, *llm.C
 	}
 	return judging.NewPanel(first, recipes, func(name string) (judging.Config, error) {
 		r := own[name]
-		provider, err := open(r.provider, r.Model)
-		return judging.Config{Provider: provider, Model: r.Model.Model, BaseURL: llm.RecordedURL(*r.Model)}, err
+		return judging.Config{Provider: r.provider, Model: r.Model.Model, BaseURL: llm.RecordedURL(*r.Model)}, nil
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"evalctl/harness/judging"
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 	"evalctl/scorer"
 )
 
@@ -34,41 +34,22 @@ func (m *means) counted(
 	return wrap(meter, llm.RecordedURL(*config)), nil
 }
 
-// judging returns the judge, or the panel, whose calls are in the books as those of an arm.
-func (m *means) judging(arm string, wrap cached, maxUnusable int) (*judging.Plan, error) {
-	counted := func(p llm.Provider, config *llm.Config) (llm.Provider, error) {
-		return m.counted(p, config, ledger.Judge, arm, wrap)
-	}
-	provider, err := counted(m.plan.judge, m.plan.Judge)
-	if err != nil {
-		return nil, err
-	}
-	c := m.plan.judgedBy(provider)
-	c.Metered, c.MaxUnusable = true, maxUnusable
-	return m.plan.plannedJudge(c, counted)
+// calls says how the judge of an arm is asked.
+func (m *means) calls(arm string, wrap cached, maxUnusable int) judging.Calls {
+	return judging.Calls{Account: m.books.Account(ledger.Judge, arm), Cached: wrap, MaxUnusable: maxUnusable}
 }
 
 // scorer returns the scorer of an arm's answers.
 func (m *means) scorer(arm string) (scorer.Scorer, error) {
-	if m.plan.judging == nil {
-		return m.plan.scoredBy(nil)
-	}
-	judge, err := m.judging(arm, m.cache.Wrap, m.plan.MaxUnusable)
-	if err != nil {
-		return nil, err
-	}
-	return m.plan.scoredBy(judge)
+	return m.plan.scoredBy(m.calls(arm, m.cache.Wrap, m.plan.MaxUnusable))
 }
 
 // controlScorer returns the scorer of controls. They check the headline of a panel, and package
 // control has a limit of its own for verdicts that are unusable.
 func (m *means) controlScorer(wrap cached) (scorer.Scorer, error) {
+	c := m.calls(controlArm, wrap, 0)
 	if m.plan.judging == nil {
-		return m.plan.scoredBy(nil)
+		return m.plan.scoredBy(c)
 	}
-	judge, err := m.judging(controlArm, wrap, 0)
-	if err != nil {
-		return nil, err
-	}
-	return judge.NewScorer(0)
+	return m.plan.judging.Headline(c)
 }

@@ -9,10 +9,10 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/key"
+	"evalctl/harness/ledger"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/replay/ingest"
-	"evalctl/replay/ledger"
 	"evalctl/replay/verdict"
 	"evalctl/scorer"
 )

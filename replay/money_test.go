@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"evalctl/harness"
+	"evalctl/harness/gateway"
 	"evalctl/harness/launch"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay"
@@ -18,9 +20,12 @@ func TestNoGateway(t *testing.T) {
 	c.Cache.Dir = t.TempDir()
 	c.Ingest = "bulk"
 	c.Arms = []replay.Arm{{
-		Name: "go", Upstream: &llm.Config{Provider: llm.ProviderOpenAI}, // which needs a key
-		DaemonEnv: &result.DaemonEnv{},
-		Session:   harness.SessionConfig{Profile: launch.Profile{Command: []string{"sleep", "{port}"}}},
+		Name: "go",
+		Calls: plan.Calls{
+			Models:    gateway.Models{Upstream: &llm.Config{Provider: llm.ProviderOpenAI}}, // which needs a key
+			DaemonEnv: &result.DaemonEnv{},
+		},
+		Session: harness.SessionConfig{Profile: launch.Profile{Command: []string{"sleep", "{port}"}}},
 	}}
 	out, _, err := run(t, c, t.TempDir())
 	if err != nil || len(out) != 1 || out[0].Err == nil || !strings.Contains(out[0].Err.Error(), "gateway to the models") {
@@ -43,7 +48,7 @@ func TestPassedIsKnown(t *testing.T) {
 		c := newProvider(t).config(t, benchmark(t, 1), 20*llm.Dollar)
 		c.Ingest = "bulk"
 		profile := launch.Profile{Command: []string{"sleep", "{port}"}, Passed: tt.passed}
-		c.Arms = []replay.Arm{{Name: "go", DaemonEnv: tt.env, Session: harness.SessionConfig{Profile: profile}}}
+		c.Arms = []replay.Arm{{Name: "go", Calls: plan.Calls{DaemonEnv: tt.env}, Session: harness.SessionConfig{Profile: profile}}}
 		if _, err := replay.New(c); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "Arm.DaemonEnv") {
 			t.Errorf("%s: %v", name, err)
 		}

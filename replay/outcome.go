@@ -5,9 +5,9 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/compare"
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 // Observer sees a replay proceed. Calls are concurrent.

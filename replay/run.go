@@ -100,11 +100,10 @@ func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
 		}
 		now.Unmetered = was.Unmetered
 		aggregate.PerCorrect(&now, o.Result.Counts)
-		if err := journal.ReplaceCosts(o.Path, &now); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		o.Result.CostAccounting = &now
+		err := journal.ReplaceCosts(o.Path, func(res *result.Result, own string) error {
+			return errors.Join(r.plan.setCost(ctx, r.books, o.Arm, res, now, own), r.plan.setCost(ctx, r.books, o.Arm, o.Result, now, own))
+		})
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

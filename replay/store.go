@@ -12,10 +12,10 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/journal"
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/ingest"
-	"evalctl/replay/ledger"
 )
 
 // Store is where replays are kept until they have finished: Ledgers, or a queue.

@@ -13,10 +13,10 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/gateway"
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
-	"evalctl/replay/gateway"
-	"evalctl/replay/ledger"
 )
 
 // watch is an Answerer that notices when the daemon behind another one was restarted. A daemon that

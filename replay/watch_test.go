@@ -12,10 +12,10 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
+	"evalctl/harness/gateway"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/awaittest"
-	"evalctl/replay/gateway"
 )
 
 // scripted answers as a function says.

@@ -11,10 +11,10 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/ledger"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
-	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
 )
 

@@ -10,10 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/account"
 	"evalctl/harness/bench"
 	"evalctl/harness/bench/null"
 	"evalctl/harness/bench/record"
+	"evalctl/harness/gateway"
 	"evalctl/harness/journal"
+	"evalctl/harness/ledger"
+	"evalctl/harness/plan"
 	"evalctl/harness/progress"
 	"evalctl/harness/project"
 	"evalctl/harness/report"
@@ -63,10 +67,10 @@ type benchCmd struct {
 	daemonEnvFlag
 	reportFlags
 	project.Kept
-	Output string   `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
-	Price  []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
-	Quiet  bool     `help:"Print only errors on stderr." group:"output"`
-	JSON   bool     `name:"json" help:"Print the figures as one JSON object." group:"output"`
+	daemonMoneyFlags `set:"default_cap=off"`
+	Output           string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
+	Quiet            bool   `help:"Print only errors on stderr." group:"output"`
+	JSON             bool   `name:"json" help:"Print the figures as one JSON object." group:"output"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -93,14 +97,14 @@ func (c *benchCmd) Validate() error {
 	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
 		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}
-	return c.validateDaemonEnv(c.Endpoint)
+	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney())
 }
 
 // Run measures. It checks everything that it can before it starts a daemon.
 func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 	defer heap.HoldSpare()()
 	t := newTerminal(p, c.Quiet)
-	config, err := c.config(p)
+	config, models, err := c.config(p)
 	if err == nil {
 		err = c.prepare(report.File{Flag: "dataset", Path: c.Dataset}, report.File{Flag: "corpus", Path: c.Corpus}, report.File{Flag: "baseline", Path: c.Baseline})
 	}
@@ -115,12 +119,30 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer release()
+	account, err := account.Open(account.Config{
+		Dir: dir, Name: name + bench.Suffix, Started: started, Limit: c.money.Cap, Prices: c.money.Prices, Daemons: models,
+	}, false, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, account.Close()) }()
+	for i := range config.Targets {
+		s := &config.Targets[i].Session
+		s.Profile.Env = slices.Concat(s.Profile.Env, account.Environment(config.Targets[i].Name))
+	}
+	config.Filling = func(name string) func() { return account.Enter(name, ledger.Ingest) }
+	config.Asking = func(name string) func() { return account.Enter(name, ledger.Actor) }
 	file := bench.NewFile(dir, name, started)
 	shown := progress.NewLoad(t)
 	config.Observer = benchObserver{shown, file, name}
-	measured, stopped := bench.Run(ctx, config)
+	watched, stop := account.Watch(ctx)
+	defer stop()
+	measured, stopped := bench.Run(watched, config)
 	shown.Done()
 	measured.SDK = name
+	if err := account.Fill(context.WithoutCancel(ctx), &measured.Cost, file.OwnPath()); err != nil {
+		return errors.Join(stopped, err)
+	}
 	if len(measured.Blocks)+len(measured.Probes) == 0 {
 		return asDaemonError(ctx, stopped)
 	}
@@ -169,22 +191,29 @@ func (c *benchCmd) print(p *process, f *record.File, path string) error {
 	}{own, latest, f.Plan, f.Targets, f.Figures})
 }
 
-// config checks the flags and reads the files that they name.
-func (c *benchCmd) config(p *process) (bench.Config, error) {
-	config := bench.Config{Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: llm.DefaultPrices()}
-	if err := addPrices(config.Prices, c.Price); err != nil {
-		return config, err
-	}
+// config checks the flags and reads the files that they name. models are those that the targets call
+// which are going to be started.
+func (c *benchCmd) config(p *process) (config bench.Config, models map[string]gateway.Models, err error) {
+	config = bench.Config{Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: c.money.Prices}
+	models = map[string]gateway.Models{}
 	targets, err := c.targets(p)
 	if err != nil {
-		return config, err
+		return config, nil, err
 	}
+	model := llm.Ref{Provider: p.env("SVC_LLM_PROVIDER"), Name: p.env("SVC_LLM_MODEL")}
 	find := func(given string) (bench.Target, error) {
 		d, err := targets.FindOne(given, c.DaemonCmd, c.Endpoint)
 		if err != nil {
 			return bench.Target{}, err
 		}
 		s, err := targets.Session(d, c.Token, 0)
+		if err == nil && s.Endpoint == "" {
+			var calls plan.Calls
+			calls, err = targets.Calls(d, &s, plan.Asks{Model: model, Generates: true, Unmetered: c.Unmetered})
+			if models[d.Name] = calls.Models; err == nil && c.money.Cap != nil {
+				err = calls.Check(d.Name, c.money.Prices, c.Unmetered)
+			}
+		}
 		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect}, err
 	}
 	err = config.Configure(bench.Wanted{
@@ -195,5 +224,5 @@ func (c *benchCmd) config(p *process) (bench.Config, error) {
 		Targets: c.Targets, Dialect: result.Dialect(c.Dialect), Corpus: c.Corpus, Dataset: c.Dataset, Baseline: c.Baseline,
 		Sizes: cmp.Or(c.Grow, c.Documents),
 	}, find)
-	return config, err
+	return config, models, err
 }

@@ -119,7 +119,7 @@ func benchConfig(t *testing.T, dir, line string) (string, error) {
 		}
 		c, p, err := parseBench(t, without)
 		if err == nil {
-			if config, err := c.config(p); err == nil {
+			if config, _, err := c.config(p); err == nil {
 				writeBench(t, filepath.Join(dir, "base.json"), record.File{Version: record.Version, Kind: record.Kind, Plan: config.Plan})
 			}
 		}
@@ -128,7 +128,7 @@ func benchConfig(t *testing.T, dir, line string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	config, err := c.config(p)
+	config, _, err := c.config(p)
 	if err != nil {
 		return "", err
 	}

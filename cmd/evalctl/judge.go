@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/labels"
 	"evalctl/harness/report/text"
 	"evalctl/internal/environ"
+	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -34,7 +35,8 @@ type judgeCheckCmd struct {
 	JSON           bool     `name:"json" help:"Print the figures as one JSON object."`
 	MinKappa       *float64 `name:"min-kappa" placeholder:"K" help:"Least kappa, 0 to 1. Below it the exit code is 1."`
 	MinSpecificity *float64 `name:"min-specificity" placeholder:"RATE" help:"Least share of the wrong answers that the judge fails, 0 to 1. Below it the exit code is 1."`
-	moneyFlags
+	moneyFlags     `set:"default_cap=20"`
+	unusableFlag
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -45,20 +47,20 @@ func (c *judgeCheckCmd) Validate() error {
 		}
 		return nil
 	}
-	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateMoney())
+	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateUnusable(), c.validateMoney())
 }
 
 // Run judges the answers. It checks all that needs no money first.
 func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	plan, of, err := judging.OpenCheck(judging.CheckSpec{
 		Judge: c.Judge, Env: p.env, Prompts: c.JudgePrompts, Result: c.Result,
-		Config: judging.Config{Prices: c.prices, PricesDate: c.pricesDate, Cap: c.limit, MaxUnusable: c.MaxUnusable,
+		Config: judging.Config{Prices: c.money.Prices, PricesDate: c.money.PricesDate, Capped: c.money.Cap != nil,
 			Secrets: environ.Secrets(os.Environ())},
 	})
 	if err != nil {
 		return err
 	}
-	judge, err := plan.NewScorer(0)
+	judge, err := plan.Headline(judging.Calls{Account: llm.NewAccount(c.money.Cap), MaxUnusable: c.MaxUnusable})
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	if err := minimum.CanShow(labels); err != nil {
 		return err
 	}
-	text.Labels(newTerminal(p, c.JSON && plan.Free()), c.Labels, plan, labels, c.limit)
+	text.Labels(newTerminal(p, c.JSON && plan.Free()), c.Labels, plan, labels, c.money.Cap)
 	checked, err := plan.Check(ctx, judge, labels)
 	if err != nil {
 		return err

@@ -10,18 +10,19 @@ import (
 	"evalctl/scorer"
 )
 
-// moneyFlags has the flags about money that replay and judge check share.
+// moneyFlags say what all models together may cost. All commands that call models have them.
 type moneyFlags struct {
-	MaxCostUSD string   `name:"max-cost-usd" default:"20" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"scoring"`
+	MaxCostUSD string   `name:"max-cost-usd" aliases:"budget-usd" env:"SVC_EVAL_BUDGET_USD" default:"${default_cap}" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"gate"`
 	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
 	Prices     string   `placeholder:"FILE" help:"File of prices, instead of those in this program." group:"advanced"`
 
-	unusableFlag
+	money plan.Money
+}
 
-	limit  *llm.USD // nil for none
-	prices llm.Prices
-	// pricesDate is the day of the prices, but for those of --price.
-	pricesDate string
+// daemonMoneyFlags are those of commands whose daemons may call models too.
+type daemonMoneyFlags struct {
+	moneyFlags
+	Unmetered bool `name:"unmetered-daemon" help:"Accept that a daemon pays for models beyond the cap: one that is running already, or with a key of --daemon-env." group:"advanced"`
 }
 
 // unusableFlag ends the spending on a judge that gives no verdicts.
@@ -39,41 +40,59 @@ func (f *unusableFlag) validateUnusable() error {
 // validateMoney parses the flags. A price of --price replaces that of the file, which replaces that
 // of the program.
 func (m *moneyFlags) validateMoney() error {
-	if err := m.validateUnusable(); err != nil {
-		return err
-	}
-	m.prices, m.pricesDate = llm.DefaultPrices(), llm.PricesDate
+	m.money = plan.Money{Prices: llm.DefaultPrices(), PricesDate: llm.PricesDate}
 	if m.Prices != "" {
 		file, err := llm.ReadPrices(m.Prices)
 		if err != nil {
 			return fmt.Errorf("--prices: %w", err)
 		}
-		maps.Copy(m.prices, file.Prices)
-		m.pricesDate = file.Date
+		maps.Copy(m.money.Prices, file.Prices)
+		m.money.PricesDate = file.Date
 	}
-	if err := addPrices(m.prices, m.Price); err != nil {
-		return err
-	}
-	var err error
-	if m.limit, err = llm.ParseCap(m.MaxCostUSD); err != nil {
-		return fmt.Errorf("--max-cost-usd: %w", err)
-	}
-	return nil
-}
-
-// addPrices adds the values of --price to a table.
-func addPrices(prices llm.Prices, values []string) error {
-	for _, v := range values {
+	for _, v := range m.Price {
 		model, price, err := llm.ParsePrice(v)
 		if err != nil {
 			return fmt.Errorf("--price: %w", err)
 		}
-		prices[model] = price
+		m.money.Prices[model] = price
+		m.money.Priced = append(m.money.Priced, model)
+	}
+	var err error
+	if m.money.Cap, err = llm.ParseCap(m.MaxCostUSD); err != nil {
+		return fmt.Errorf("--max-cost-usd (%s): %w", budgetVariable, err)
 	}
 	return nil
 }
 
-// judgeFlags select the judge of a run and limit its cost. run and rescore have them.
+// validateMoney is moneyFlags.validateMoney.
+func (m *daemonMoneyFlags) validateMoney() error {
+	err := m.moneyFlags.validateMoney()
+	m.money.Unmetered = m.Unmetered
+	return err
+}
+
+// budgetVariable is the environment variable of --max-cost-usd.
+const budgetVariable = "SVC_EVAL_BUDGET_USD"
+
+// inheritedCap is the option of a journal or a ledger for a cap that no flag gave. A resume uses it
+// unless a flag or the variable gives another one, so that no cap is lost.
+const inheritedCap = "inherited-budget-usd"
+
+// keepCap adds the cap to the options that are kept, unless a flag gave it.
+func (m *moneyFlags) keepCap(options map[string]any, given bool) {
+	if !given {
+		options[inheritedCap] = m.MaxCostUSD
+	}
+}
+
+// inheritCap gives options that were kept the cap of keepCap.
+func inheritCap(options map[string]any, env func(string) string) {
+	if options["max-cost-usd"] == nil && options["budget-usd"] == nil && env(budgetVariable) == "" {
+		options["max-cost-usd"] = options[inheritedCap]
+	}
+}
+
+// judgeFlags select the judge of a run. run and rescore have them.
 type judgeFlags struct {
 	LLMProvider string   `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Provider of models without one: openai, ollama or fake."`
 	Model       string   `aliases:"llm-model" empty:"" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and judges unless --judge is given. The provider is openai, ollama or fake. Default: SVC_LLM_PROVIDER, else openai." group:"scoring"`
@@ -81,17 +100,13 @@ type judgeFlags struct {
 	JudgePanel  []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"advanced"`
 	JudgeCache  string   `name:"judge-cache" placeholder:"DIR" help:"Keep the replies of judges in a folder, and use them again for the same requests." group:"advanced"`
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})." group:"advanced"`
-	MaxCostUSD  string   `name:"max-cost-usd" aliases:"budget-usd" env:"SVC_EVAL_BUDGET_USD" placeholder:"USD" help:"Maximum cost of the judge, or off. Default: off." group:"scoring"`
-	Price       []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
 	unusableFlag
 
-	panel  []judging.Recipe
-	budget *llm.USD
-	prices llm.Prices
+	panel []judging.Recipe
 }
 
-// validateMoney checks the flags.
-func (c *judgeFlags) validateMoney() error {
+// validateJudge checks the flags.
+func (c *judgeFlags) validateJudge() error {
 	if !(c.JudgeRPS >= 0) {
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
 	}
@@ -105,16 +120,6 @@ func (c *judgeFlags) validateMoney() error {
 	if c.panel, err = judging.Recipes(c.JudgePanel); err != nil {
 		return fmt.Errorf("--judge-panel: %w", err)
 	}
-	c.prices = llm.DefaultPrices()
-	if err := addPrices(c.prices, c.Price); err != nil {
-		return err
-	}
-	if c.MaxCostUSD == "" {
-		return nil
-	}
-	if c.budget, err = llm.ParseCap(c.MaxCostUSD); err != nil {
-		return fmt.Errorf("--max-cost-usd (%s): %w", budgetVariable, err)
-	}
 	return nil
 }
 
@@ -126,16 +131,10 @@ func (c *judgeFlags) validatePanel(k scorer.Kind) error {
 	return nil
 }
 
-// models returns the models that the flags name.
-func (c *judgeFlags) models() plan.Models {
-	m := plan.Models{
+// models returns the models that the flags name, with what they may cost.
+func (c *judgeFlags) models(m plan.Money) plan.Models {
+	return plan.Models{
 		Provider: c.LLMProvider, Reader: c.Model, Judge: c.Judge, PerSecond: c.JudgeRPS, MaxUnusable: c.MaxUnusable,
-		Prices: c.prices, Cap: c.budget, Panel: c.panel, CacheDir: c.JudgeCache,
+		Money: m, Panel: c.panel, CacheDir: c.JudgeCache,
 	}
-	for _, v := range c.Price {
-		if named, _, err := llm.ParsePrice(v); err == nil {
-			m.Priced = append(m.Priced, named)
-		}
-	}
-	return m
 }

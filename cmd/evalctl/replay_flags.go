@@ -66,12 +66,12 @@ type replayCmd struct {
 	JudgePanel   []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"scoring"`
 	JudgePrompts string   `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace." group:"advanced"`
 
-	moneyFlags
+	daemonMoneyFlags `set:"default_cap=20"`
+	unusableFlag
 	daemonEnvFlag
-	Unmetered bool   `name:"unmetered-daemon" help:"Accept that a daemon at --endpoint pays for models beyond the cap." group:"advanced"`
-	Estimate  bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit." group:"output"`
-	Cache     string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})." group:"advanced"`
-	CacheDir  string `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder." group:"advanced"`
+	Estimate bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit." group:"output"`
+	Cache    string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})." group:"advanced"`
+	CacheDir string `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder." group:"advanced"`
 
 	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})." group:"advanced"`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})." group:"advanced"`
@@ -114,7 +114,7 @@ func (c *replayCmd) Validate() error {
 	if c.Resume != "" && (c.Dataset == "" || len(c.Target)+len(c.Baseline) == 0) {
 		return nil // the ledger, which has the other flags, is not read yet
 	}
-	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateMoney, c.validateReport} {
+	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateUnusable, c.validateMoney, c.validateReport} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 			Sample: sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum},
 			Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
 			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
-			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.limit, Prices: c.prices, PricesDate: c.pricesDate,
+			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.money.Cap, Prices: c.money.Prices, PricesDate: c.money.PricesDate,
 			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,

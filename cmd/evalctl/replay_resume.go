@@ -35,6 +35,7 @@ func (c *replayCmd) options() (map[string]any, error) {
 			options[name] = value
 		}
 	}
+	c.keepCap(options, c.Given("max-cost-usd"))
 	return options, nil
 }
 
@@ -56,6 +57,7 @@ func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolve
 	if err := c.sameArms(kept); err != nil {
 		return nil, err
 	}
+	inheritCap(options, p.env)
 	return project.Reopened("replay", options), nil
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"time"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/project"
-	"evalctl/replay/ledger"
 )
 
 // replayFlags has a value of every flag of replay that a resumed replay takes from its ledger.

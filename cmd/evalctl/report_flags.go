@@ -95,7 +95,7 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 		}
 		return
 	}
-	text.Judging(t, p.Estimate, p.Judging, c.budget, "reduce --limit")
+	text.Judging(t, p.Estimate, p.Judging, c.money.Cap, "reduce --limit")
 }
 
 // reportCmd renders a stored result or report of conformance.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 
+	"evalctl/harness/account"
 	"evalctl/harness/extern"
 	"evalctl/harness/journal"
-	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
 	"evalctl/harness/report"
@@ -28,6 +28,7 @@ type rescoreCmd struct {
 	exactFlag
 	judgeFlags
 	externFlags
+	moneyFlags  `set:"default_cap=off"`
 	gateFlags   `set:"default_floor=0.90"`
 	Concurrency int  `default:"8" help:"Number of answers that are scored at a time (${default})."`
 	Resume      bool `help:"Continue this rescoring after it was stopped, with its journal."`
@@ -48,7 +49,7 @@ func (c *rescoreCmd) Validate() (err error) {
 	if c.Concurrency < 1 || c.Concurrency > maxConcurrency {
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	}
-	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validatePanel(c.scorer), c.validateMoney())
+	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney())
 }
 
 // Run scores the answers. It checks all that needs no money first.
@@ -73,13 +74,18 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer j.Close()
+	account, err := r.OpenAccount(j, c.Resume)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, account.Close()) }()
 	text.Unchained(t, j.Path(), j.Unchained())
 	text.Answers(t, c.File, &r.Stored.Result, c.Dataset)
 	text.Scorer(t, c.externID())
 	if r.Judging != nil {
-		text.Judging(t, r.Estimate, r.Judging, c.budget, "use a cheaper judge")
+		text.Judging(t, r.Estimate, r.Judging, c.money.Cap, "use a cheaper judge")
 	}
-	return c.score(ctx, p, t, r, j)
+	return c.score(ctx, p, t, r, account, j)
 }
 
 // plan reads the file and checks that its answers can be scored.
@@ -87,8 +93,8 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	r, err := rescore.Plan(rescore.Spec{
 		Secrets: environ.Secrets(os.Environ()),
 		File:    c.File, Dataset: c.Dataset, Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
-		Tool:      toolID(),
-		OpenJudge: func() (*judging.Plan, error) { return c.models().OpenJudge(p.env, c.scorer) },
+		Tool:   toolID(),
+		Models: c.models(c.money), Env: p.env,
 	})
 	if err != nil {
 		return nil, err
@@ -97,11 +103,11 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 }
 
 // score scores the answers and reports the result. The error determines the exit code.
-func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescore.Rescoring, j *journal.Journal) (err error) {
+func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescore.Rescoring, a *account.Account, j *journal.Journal) (err error) {
 	progress := progress.NewQuestions(t, r.Data.Planned(), j.Finished())
 	progress.Unpriced = r.Judging != nil && r.Judging.UnpricedModel() != ""
 	settings := c.settings(result.Settings{Concurrency: c.Concurrency})
-	res, path, err := r.Run(ctx, settings, c.budget, progress, j)
+	res, path, err := r.Run(ctx, settings, a, progress, j)
 	progress.Done()
 	if path == "" {
 		printResumeAfterDisk(t, err, "the same command and --resume")

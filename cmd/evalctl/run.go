@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness"
+	"evalctl/harness/account"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/plan"
@@ -61,15 +62,20 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	text.Inputs(t, c.Dataset, r.Input)
 	text.Scorer(t, c.externID())
 	printJudging(t, c, r)
-	text.DaemonPays(t, r.PaidModels())
+	printDaemonPays(t, r.Plan, c.money)
+	account, err := r.OpenAccount(resumed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, account.Close()) }()
 	session, err := openDaemon(ctx, t, r.Plan)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeDaemon(t, session, c.reported)) }()
-	text.PassedOn(t, r.DaemonEnv)
+	text.PassedOn(t, r.Plan.Calls.DaemonEnv)
 	text.Hint(t, r.Hint)
-	return c.evaluate(ctx, p, t, r, session, resumed)
+	return c.evaluate(ctx, p, t, r, session, account, resumed)
 }
 
 // closeDaemon stops the daemon of a session that has started it, and prints what it had left
@@ -93,7 +99,7 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 	}
 	of.Questions.Isolated = c.Isolated
 	r, err := plan.NewRun(of, plan.RunSpec{
-		Models: c.models(), Scenario: c.scenario, Mode: c.Mode, RequireMode: c.RequireMode,
+		Models: c.models(c.money), Scenario: c.scenario, Mode: c.Mode, RequireMode: c.RequireMode,
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
 		Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
 		Gate: c.settings(result.Settings{}), MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin, Accept: c.Accept,
@@ -119,6 +125,18 @@ func openDaemon(ctx context.Context, t *terminal.Terminal, pl *plan.Plan) (*harn
 	return session, nil
 }
 
+// printDaemonPays says which models the daemon of a plan calls, and who counts what they cost.
+func printDaemonPays(t *terminal.Terminal, pl *plan.Plan, m plan.Money) {
+	if pl.Found.Endpoint != "" {
+		return
+	}
+	var models []string
+	for _, known := range pl.Calls.Known() {
+		models = append(models, known.Model)
+	}
+	text.DaemonPays(t, models, m.Cap != nil, pl.Calls.NotCounted(pl.Found.Name))
+}
+
 // asDaemonError marks the error of a daemon that cannot be used. The end of ctx and a missing home
 // keep their own exit codes.
 func asDaemonError(ctx context.Context, err error) error {
@@ -134,14 +152,16 @@ func asDaemonError(ctx context.Context, err error) error {
 // evaluate asks the questions of a healthy daemon and reports the result. The error determines the
 // exit code.
 func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, r *plan.Run,
-	session *harness.Session, resumed *journal.Journal) error {
-	watched, stop := session.Watch(ctx)
+	session *harness.Session, account *account.Account, resumed *journal.Journal) error {
+	alive, stop := session.Watch(ctx)
+	defer stop()
+	watched, stop := account.Watch(alive)
 	defer stop()
 	options, err := project.KeptJSON(c.options())
 	if err != nil {
 		return err
 	}
-	e, err := r.Begin(session, resumed, options)
+	e, err := r.Begin(session, account, resumed, options)
 	if err != nil {
 		return err
 	}
@@ -201,13 +221,6 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 	return json.NewEncoder(p.stdout).Encode(report.Summary(res, own, latest, code))
 }
 
-// budgetVariable is the environment variable of --max-cost-usd.
-const budgetVariable = "SVC_EVAL_BUDGET_USD"
-
-// inheritedCap is the journal's option for a cap that no flag gave. A resume uses it unless a flag
-// or the variable gives another one, so that no cap is lost.
-const inheritedCap = "inherited-budget-usd"
-
 // options returns the values of all flags but those of project.NotKept, for journalOptions to read.
 // Only the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
@@ -224,8 +237,8 @@ func (c *runCmd) options() (map[string]any, error) {
 		delete(options, "failed-of")
 		options["ids"] = c.fixed
 	}
-	if err == nil && !c.Given("max-cost-usd") && c.MaxCostUSD != "" {
-		options[inheritedCap] = c.MaxCostUSD
+	if err == nil {
+		c.keepCap(options, c.Given("max-cost-usd"))
 	}
 	return options, err
 }
@@ -241,9 +254,7 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	if err := json.Unmarshal(j.Options(), &options); err != nil {
 		return nil, fmt.Errorf("%s: options of the run: %w", c.Resume, err)
 	}
-	if options["max-cost-usd"] == nil && options["budget-usd"] == nil && p.env(budgetVariable) == "" {
-		options["max-cost-usd"] = options[inheritedCap]
-	}
+	inheritCap(options, p.env)
 	return project.Reopened("run", options), nil
 }
 
@@ -258,7 +269,7 @@ func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res re
 		Command: terminal.CommandLine("evalctl", "run", "--resume", j.Path()), Judge: judge,
 		Stopped: res.Stopped, Storage: storageFailed(stopped),
 		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged, Failed: j.Outages(),
-		Cost: res.Cost, Limit: c.budget, Free: c.scorer.Offline != nil,
+		Cost: res.Cost, Limit: c.money.Cap, Free: c.scorer.Offline != nil,
 	})
 }
 

@@ -23,7 +23,8 @@ type runCmd struct {
 	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)." group:"scoring"`
 	TopK     int        `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})." group:"advanced"`
 
-	gateFlags `set:"default_floor=0.90"`
+	gateFlags        `set:"default_floor=0.90"`
+	daemonMoneyFlags `set:"default_cap=off"`
 	baselineFlags
 
 	Verbose     bool `help:"Also print the tags whose questions all passed." group:"advanced"`
@@ -94,7 +95,7 @@ func (c *runCmd) Validate() error {
 	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
-	return errors.Join(c.validatePanel(c.scorer), c.validateMoney())
+	return errors.Join(c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney())
 }
 
 // requirable are the values of --require-mode. The first, "", requires no mode.

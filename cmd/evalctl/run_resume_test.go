@@ -257,7 +257,7 @@ func TestResumeKeepsCap(t *testing.T) {
 		{flag, "2", "3", []string{"--max-cost-usd=3"}},
 	} {
 		t.Setenv(budgetVariable, tt.variable)
-		if after, _ := resumed(t, tt.options, tt.args...); after.MaxCostUSD != tt.want || after.budget == nil {
+		if after, _ := resumed(t, tt.options, tt.args...); after.MaxCostUSD != tt.want || after.money.Cap == nil {
 			t.Errorf("%s, variable %q, %q: got %q", tt.options, tt.variable, tt.args, after.MaxCostUSD)
 		}
 	}

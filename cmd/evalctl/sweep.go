@@ -11,7 +11,9 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness"
+	"evalctl/harness/account"
 	"evalctl/harness/journal"
+	"evalctl/harness/ledger"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
 	"evalctl/harness/report"
@@ -20,7 +22,6 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/sweep"
 	"evalctl/internal/heap"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -28,14 +29,15 @@ import (
 type sweepCmd struct {
 	targetFlags
 	allowanceFlags
-	Modes       []string `name:"mode" aliases:"modes" default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
-	TopKs       []int    `name:"top-k" aliases:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
-	CandidateKs []int    `name:"candidate-k" aliases:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
+	daemonMoneyFlags `set:"default_cap=off"`
+	Modes            []string `name:"mode" aliases:"modes" default:"auto" placeholder:"MODE,..." help:"Retrieval modes: ${modes} (${default})."`
+	TopKs            []int    `name:"top-k" aliases:"top-ks" default:"5,10,20" placeholder:"N,..." help:"Values of top-k (${default})."`
+	CandidateKs      []int    `name:"candidate-k" aliases:"candidate-ks" default:"0" placeholder:"N,..." help:"Values of candidate-k. 0: the daemon's default (${default})."`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *sweepCmd) Validate() error {
-	if err := errors.Join(c.validate(), c.validateAllowances()); err != nil {
+	if err := errors.Join(c.validate(), c.validateAllowances(), c.validateMoney()); err != nil {
 		return err
 	}
 	for _, m := range c.Modes {
@@ -88,13 +90,18 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 	printConfigured(t, p)
 	text.Inputs(t, c.Dataset, pl.Input)
 	text.Hint(t, pl.Hint)
-	text.DaemonPays(t, pl.PaidModels(p.env("SVC_LLM_PROVIDER"), ""))
+	printDaemonPays(t, pl, c.money)
+	account, err := pl.OpenAccount(c.money)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, account.Close()) }()
 	session, err := openDaemon(ctx, t, pl)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeDaemon(t, session, false)) }()
-	return c.evaluate(ctx, p, t, pl, session)
+	return c.evaluate(ctx, p, t, pl, account, session)
 }
 
 // plan checks everything that needs no daemon.
@@ -103,20 +110,24 @@ func (c *sweepCmd) plan(p *process) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.NewSweep(spec, c.grid().Load)
+	return plan.NewSweep(spec, c.money, c.grid().Load)
 }
 
 // evaluate seeds the brains and measures the cells. If the sweep is stopped, the finished cells are
 // written and printed.
 func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal, pl *plan.Plan,
-	session *harness.Session) error {
-	watched, stop := session.Watch(ctx)
+	account *account.Account, session *harness.Session) error {
+	alive, stop := session.Watch(ctx)
+	defer stop()
+	watched, stop := account.Watch(alive)
 	defer stop()
 	if err := c.grid().Check(session.Service(), len(pl.Brains)); err != nil {
 		return err
 	}
 	session.MeterEmbeddings(watched)
+	end := account.Enter(pl.Found.Name, ledger.Ingest)
 	brains, err := seed.Brains(watched, session.Service(), pl.Dialect, pl.Brains, nil, nil)
+	end()
 	if err != nil {
 		return asDaemonError(watched, err)
 	}
@@ -132,10 +143,15 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 		Observer: &cellPrinter{t: t, planned: pl.Dataset.Planned(), shown: shown},
 	}
 	file := sweep.NewFile(pl.Dir, pl.Found.Name, pl.Started)
+	end = account.Enter(pl.Found.Name, ledger.Actor)
 	swept, stopped := sweeping.Measure(watched, file, pl.Started)
+	end()
 	_ = session.Close() // Run closes it too, and gets the error
 	swept.Escaped = session.Escaped()
-	swept.Embeddings.SetPrice(llm.DefaultPrices(), llm.PricesDate)
+	swept.Embeddings.SetPrice(c.money.Prices, c.money.PricesDate)
+	if err := account.Fill(context.WithoutCancel(ctx), &swept.Cost, file.OwnPath()); err != nil {
+		return errors.Join(stopped, err)
+	}
 	if err := file.Finish(&swept, stopped); err != nil {
 		return errors.Join(stopped, err)
 	}

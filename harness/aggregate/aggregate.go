@@ -10,7 +10,6 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
-	"evalctl/internal/llm"
 	"evalctl/internal/stats"
 )
 
@@ -251,7 +250,6 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Retrieval = s.retrieval.figures(res)
 	res.Cost = s.costOf(res.Cost)
-	res.Cost.TotalUSD = total(res)
 	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
 		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
@@ -271,23 +269,10 @@ func (s *Sum) withOwn(questions []result.OwnQuestion) map[string]result.TokenSum
 // the unpriced model of given.
 func (s *Sum) costOf(given result.Cost) result.Cost {
 	c := s.cost
-	c.CapUSD, c.UnpricedModel, c.Unassigned = given.CapUSD, given.UnpricedModel, given.Unassigned
+	c.Spending, c.UnpricedModel, c.Unassigned = given.Spending, given.UnpricedModel, given.Unassigned
 	c.PricesDate = given.PricesDate
 	c.AddUnassigned()
 	return c
-}
-
-// total returns Cost.TotalUSD.
-func total(res *result.Result) *llm.USD {
-	e, r := res.Embeddings, res.ReaderCost
-	if e == nil || e.USD == nil || r != nil && r.USD == nil || res.Cost.UnpricedModel != "" {
-		return nil
-	}
-	sum := res.Cost.SpentUSD.Plus(*e.USD)
-	if r != nil {
-		sum = sum.Plus(*r.USD)
-	}
-	return &sum
 }
 
 // PassInterval returns the Wilson interval of a pass rate, nil if there is none.

@@ -148,6 +148,9 @@ func (a *arm) brainName(size, i int) string {
 // fill creates the brains of a size, or finds the one that exists, and makes its requests.
 func (a *arm) fill(ctx context.Context, size int) error {
 	b := a.bench
+	if b.Filling != nil {
+		defer b.Filling(a.target.Name)()
+	}
 	docs := []dataset.Doc(nil)
 	if !a.target.Null && b.Brain == "" {
 		b.Observer.Doing(fmt.Sprintf("%s: writing %d documents", a.target.Name, size), nil)

@@ -26,6 +26,9 @@ func NewFile(dir, name string, started time.Time) *File {
 // Path returns the path of <name>.bench.json.
 func (f *File) Path() string { return f.out.Latest() }
 
+// OwnPath returns the path that the file has besides.
+func (f *File) OwnPath() string { return f.out.Own() }
+
 // Save replaces the file by what was measured so far.
 func (f *File) Save(r *record.File) error {
 	err := os.MkdirAll(filepath.Dir(f.Path()), 0o755)

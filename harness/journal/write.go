@@ -20,6 +20,9 @@ func (j *Journal) output() Output {
 	return Output{filepath.Dir(j.path), j.start.Name, j.start.File}
 }
 
+// ResultPath returns the path of the file's own name, which WriteResult writes.
+func (j *Journal) ResultPath() string { return j.output().Own() }
+
 // WriteResult writes the result file next to the journal and returns the path of <sdk>.json. The
 // file's own name was fixed when the run began, so a resumed run replaces its partial result. See
 // Output. The questions are copied from the journal one at a time, in the order of the dataset.
@@ -92,18 +95,21 @@ func EncodeWithQuestions(w *bufio.Writer, head []byte, indent string, questions 
 	return err
 }
 
-// ReplaceCosts writes the result file at path, which is one of its two names, with other costs. Its
-// questions stay as they are. The caller must have locked the output.
-func ReplaceCosts(path string, costs *result.CostAccounting) (err error) {
+// ReplaceCosts writes the result file at path, which is one of its two names, with the costs that
+// change sets. own is the path with its own name. The questions stay as they are. The caller must have
+// locked the output.
+func ReplaceCosts(path string, change func(r *result.Result, own string) error) (err error) {
 	r, err := result.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	res := r.Result()
-	res.CostAccounting = costs
-	content := func(w io.Writer) error { return encode(w, &res, r.RawQuestions()) }
 	own, latest := Names(path)
+	if err := change(&res, own); err != nil {
+		return err
+	}
+	content := func(w io.Writer) error { return encode(w, &res, r.RawQuestions()) }
 	if latest == "" || own == latest {
 		err = atomicfile.Write(own, 0o644, content)
 	} else {

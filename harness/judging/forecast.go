@@ -16,16 +16,15 @@ func (f *Forecast) Add(p *Plan, item scorer.Item) {
 // Times returns the forecast of judging everything n times.
 func (f Forecast) Times(n int) Forecast { return Forecast{f.Likely.Times(n), f.Worst.Times(n)} }
 
-// OpenScorer returns a scorer of a kind for a run that has spent money already. The plan is nil if no
-// model judges.
-func OpenScorer(kind scorer.Kind, o scorer.Options, plan *Plan, spent llm.USD) (scorer.Scorer, error) {
+// OpenScorer returns a scorer of a kind. The plan is nil if no model judges.
+func OpenScorer(kind scorer.Kind, o scorer.Options, plan *Plan, c Calls) (scorer.Scorer, error) {
 	if plan == nil {
 		return kind.Offline(o), nil
 	}
 	if kind.Offline == nil {
-		return plan.Open(spent)
+		return plan.Open(c)
 	}
-	judge, err := plan.NewScorer(spent)
+	judge, err := plan.Headline(c)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@
 package judging
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,25 +37,28 @@ type Config struct {
 	Prices llm.Prices
 	// PricesDate is the day of the model's price, YYYY-MM-DD; empty if that is not known.
 	PricesDate string
+	// Capped is set if there is a limit on the cost. A model whose price is not known is then refused.
+	Capped bool
+	// Secrets are replaced in the verdicts of a check.
+	Secrets []redact.Secret
+}
+
+// Calls says how judges call their models.
+type Calls struct {
+	// Account admits the requests and keeps their books.
+	Account llm.Account
+	// Cached returns a provider that asks m only for replies that it does not have, which is at baseURL.
+	// It is nil without a cache. llm.Cache.Wrap and llm.Cache.Refresh are two.
+	Cached func(m *llm.Meter, baseURL string) llm.Provider
 	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
 	// scorer.ErrUnusable; 0 is any number.
 	MaxUnusable int
-	// Secrets are replaced in the verdicts of a check.
-	Secrets []redact.Secret
-	// Cap is the limit on what one scorer spends, nil for none.
-	Cap *llm.USD
-	// Cache has replies of earlier judgements, nil for none. They cost nothing. A metered Provider has
-	// one of its own.
-	Cache *llm.Cache
-	// Metered is set if Provider sets the cost of its responses and limits it. The judge then calls
-	// it as it is, and Cap must be nil. Prices still serve estimates.
-	Metered bool
 }
 
 // Plan is a checked Config. Its methods may be called concurrently.
 type Plan struct {
 	config Config
-	// meter and judge have no budget. They build requests and price them, and send none.
+	// meter and judge build requests and price them, and send none.
 	meter *llm.Meter
 	judge *scorer.Judge
 	// others are the further judges of a panel.
@@ -66,29 +68,27 @@ type Plan struct {
 // New checks c. It returns an error for prompts that cannot be used, and for a model whose price is
 // not known if there is a cap.
 func New(c Config) (*Plan, error) {
-	if c.Metered && c.Cap != nil {
-		return nil, errors.New("a metered judge has a cap of its own")
-	}
 	p := &Plan{config: c}
+	var limit *llm.USD
+	if c.Capped {
+		limit = new(llm.USD)
+	}
 	var err error
-	if p.meter, p.judge, err = p.metered(nil); err != nil {
+	if p.meter, p.judge, err = p.opened(Calls{Account: llm.NewAccount(limit)}); err != nil {
 		return nil, err
 	}
 	for _, other := range c.Others {
-		other.Judged, other.Prices, other.MaxUnusable = c.Judged, c.Prices, c.MaxUnusable
-		other.Metered, other.Cache = c.Metered, c.Cache
-		// The cap is only checked: OpenScorer shares that of the headline.
-		other.Cap, other.Others = c.Cap, nil
+		other.Judged, other.Prices, other.Capped, other.Others = c.Judged, c.Prices, c.Capped, nil
 		member, err := New(other)
 		if err != nil {
 			return nil, fmt.Errorf("recipe %s: %w", other.Recipe, err)
 		}
 		p.others = append(p.others, member)
 	}
-	if _, err = p.Open(0); err != nil {
-		return nil, err
+	if len(p.others) > 0 {
+		_, err = p.Open(Calls{Account: llm.NewAccount(limit)})
 	}
-	return p, nil
+	return p, err
 }
 
 // Panel returns the recipes of a panel, the headline first, and nil for one judge.
@@ -106,21 +106,15 @@ func (p *Plan) Panel() []result.Recipe {
 // members returns the plans of all judges.
 func (p *Plan) members() []*Plan { return append([]*Plan{p}, p.others...) }
 
-// Open returns the judge, or the panel, as NewScorer does. All judges of a panel share the cap.
-func (p *Plan) Open(spent llm.USD) (scorer.Scorer, error) {
+// Open returns the judge, or the panel, as a scorer that stops with llm.ErrBudgetExceeded when the
+// account admits no request. All judges of a panel share the account.
+func (p *Plan) Open(c Calls) (scorer.Scorer, error) {
 	if len(p.others) == 0 {
-		return p.NewScorer(spent)
+		return p.Headline(c)
 	}
-	b := p.budget(spent)
 	var members []scorer.Member
 	for _, m := range p.members() {
-		var j *scorer.Judge
-		var err error
-		if p.config.Metered {
-			j, err = m.newJudge(m.config.Provider)
-		} else {
-			_, j, err = m.metered(b)
-		}
+		_, j, err := m.opened(c)
 		if err != nil {
 			return nil, fmt.Errorf("recipe %s: %w", m.config.Recipe, err)
 		}
@@ -129,63 +123,37 @@ func (p *Plan) Open(spent llm.USD) (scorer.Scorer, error) {
 	return scorer.NewPanel(members...)
 }
 
-// unmetered hides that a provider is a meter. It serves to price requests that are not sent.
-type unmetered struct{ llm.Provider }
+// Headline is Open for the judge, or the headline of a panel.
+func (p *Plan) Headline(c Calls) (*scorer.Judge, error) {
+	_, j, err := p.opened(c)
+	return j, err
+}
 
-// metered returns a judge that stays within a budget, and the meter that it calls.
-func (p *Plan) metered(b *llm.Budget) (*llm.Meter, *scorer.Judge, error) {
-	provider := p.config.Provider
-	if provider != nil && p.config.Metered {
-		provider = unmetered{provider}
+// opened returns a judge and the meter that it calls.
+func (p *Plan) opened(c Calls) (*llm.Meter, *scorer.Judge, error) {
+	m, err := llm.NewAccountMeter(p.config.Provider, p.config.Prices, c.Account)
+	if err == nil {
+		err = m.CheckModel(p.config.Model)
 	}
-	m, err := llm.NewMeter(provider, p.config.Prices, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := m.CheckModel(p.config.Model); err != nil {
-		return nil, nil, err
+	var provider llm.Provider = m
+	if c.Cached != nil {
+		provider = c.Cached(m, p.config.BaseURL)
 	}
-	provider = m
-	if p.config.Cache != nil {
-		provider = p.config.Cache.Wrap(m, p.config.BaseURL)
-	}
-	j, err := p.newJudge(provider)
-	return m, j, err
-}
-
-func (p *Plan) newJudge(provider llm.Provider) (j *scorer.Judge, err error) {
+	var j *scorer.Judge
 	if p.config.ByType != nil {
 		j, err = scorer.NewTyped(provider, p.config.Model, p.config.ByType)
 	} else {
 		j, err = scorer.NewJudge(provider, p.config.Model, p.config.Prompts)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	j.LimitUnusable(p.config.MaxUnusable)
+	j.LimitUnusable(c.MaxUnusable)
 	j.SetTemperature(p.config.Temperature)
-	return j, nil
-}
-
-// NewScorer returns the judge, or the headline of a panel, as a scorer that stops with llm.ErrBudgetExceeded before it would exceed the cap.
-// spent counts against the cap; it is what an interrupted run has spent already. For a metered
-// provider, which counts by itself, spent is ignored.
-func (p *Plan) NewScorer(spent llm.USD) (*scorer.Judge, error) {
-	if p.config.Metered {
-		return p.newJudge(p.config.Provider)
-	}
-	_, j, err := p.metered(p.budget(spent))
-	return j, err
-}
-
-// budget returns the cap with spent charged to it, or nil if there is no cap.
-func (p *Plan) budget(spent llm.USD) *llm.Budget {
-	if p.config.Cap == nil {
-		return nil
-	}
-	b := llm.NewBudget(*p.config.Cap)
-	b.Charge(spent)
-	return b
+	return m, j, nil
 }
 
 // longestAnswer is how long an answer that is not known is in the worst case of an estimate, in

@@ -51,34 +51,33 @@ func newPlan(tb testing.TB, c judging.Config) (*judging.Plan, *int) {
 
 var item = scorer.Item{ID: "q1", Question: "What colour?", Reference: "Blue", Answer: "It is blue."}
 
-func score(t *testing.T, p *judging.Plan, spent llm.USD) (scorer.Verdict, error) {
+// paying returns calls of an account with a cap, nil for none.
+func paying(limit *llm.USD) judging.Calls { return judging.Calls{Account: llm.NewAccount(limit)} }
+
+func score(t *testing.T, p *judging.Plan, limit *llm.USD) (scorer.Verdict, error) {
 	t.Helper()
-	sc, err := p.NewScorer(spent)
+	sc, err := p.Headline(paying(limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sc.Score(t.Context(), item)
 }
 
-// TestCap: what was spent counts against the cap, to the last nano-dollar, and every scorer has the
-// whole rest of it.
+// TestCap: a judge costs no more than its account admits, to the last nano-dollar.
 func TestCap(t *testing.T) {
 	free, _ := newPlan(t, judging.Config{})
-	whole, err := score(t, free, 0)
+	whole, err := score(t, free, nil)
 	if err != nil || whole.Cost == 0 {
 		t.Fatalf("got %+v, %v", whole, err)
 	}
-	limit := 2 * llm.Dollar
-	p, calls := newPlan(t, judging.Config{Cap: &limit})
-	for range 2 {
-		if v, err := score(t, p, limit-free.Worst(item)); err != nil || v.Cost != whole.Cost {
-			t.Errorf("got %+v, %v", v, err)
-		}
+	p, calls := newPlan(t, judging.Config{Capped: true})
+	if v, err := score(t, p, new(free.Worst(item))); err != nil || v.Cost != whole.Cost {
+		t.Errorf("got %+v, %v", v, err)
 	}
 	*calls = 0
-	for _, spent := range []llm.USD{limit, limit + llm.Dollar, limit - whole.Cost/10} {
-		if _, err := score(t, p, spent); !errors.Is(err, llm.ErrBudgetExceeded) {
-			t.Errorf("%s of %s spent: got %v", spent, limit, err)
+	for _, limit := range []llm.USD{0, whole.Cost / 10} {
+		if _, err := score(t, p, &limit); !errors.Is(err, llm.ErrBudgetExceeded) {
+			t.Errorf("a cap of %s: got %v", limit, err)
 		}
 	}
 	if *calls != 0 {
@@ -89,7 +88,7 @@ func TestCap(t *testing.T) {
 // TestWorst: no judgement costs more than its worst case, whatever its texts.
 func TestWorst(t *testing.T) {
 	p, _ := newPlan(t, judging.Config{})
-	sc, err := p.NewScorer(0)
+	sc, err := p.Headline(paying(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,14 +126,14 @@ func TestUnpriced(t *testing.T) {
 	if p.UnpricedModel() != "house-model" || p.Worst(item) != 0 || p.Estimate(item) != 0 {
 		t.Errorf("got %q, %s, %s", p.UnpricedModel(), p.Worst(item), p.Estimate(item))
 	}
-	if v, err := score(t, p, 0); err != nil || v.Attempts != 2 {
+	if v, err := score(t, p, nil); err != nil || v.Attempts != 2 {
 		t.Errorf("got %+v, %v", v, err)
 	}
 	if p, _ := newPlan(t, judging.Config{}); p.UnpricedModel() != "" {
 		t.Errorf("got %q", p.UnpricedModel())
 	}
 	_, err := judging.New(judging.Config{
-		Provider: babbler{new(int)}, Model: "house-model", Prompts: scorer.DefaultPrompts(), Cap: new(llm.Dollar),
+		Provider: babbler{new(int)}, Model: "house-model", Prompts: scorer.DefaultPrompts(), Capped: true,
 	})
 	if err == nil || !strings.Contains(err.Error(), "house-model") || !strings.Contains(err.Error(), "--price model=in/out") {
 		t.Errorf("got %v", err)
@@ -186,7 +185,7 @@ func TestByType(t *testing.T) {
 		t.Errorf("estimates %s and %s, worst cases %s and %s",
 			p.Estimate(standard), p.Estimate(preference), p.Worst(standard), p.Worst(preference))
 	}
-	sc, err := p.NewScorer(0)
+	sc, err := p.Headline(paying(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,61 +206,15 @@ func TestByType(t *testing.T) {
 	}
 }
 
-// saver is a provider that charges nothing, as a cache does.
-type saver struct{ llm.Provider }
-
-func (s saver) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
-	resp, err := s.Provider.Complete(ctx, r)
-	resp.Cost = 0
-	return resp, err
-}
-
-// TestMetered: the cost of a judgement is what the provider says, which may be another meter.
-func TestMetered(t *testing.T) {
-	inner, err := llm.NewMeter(babbler{new(int)}, llm.DefaultPrices(), llm.NewBudget(20*llm.Dollar))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := judging.Config{
-		Provider: inner, Model: "gpt-4o", ByType: scorer.ReplayPrompts(), Prices: llm.DefaultPrices(), Metered: true,
-	}
-	p, err := judging.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := score(t, p, 100*llm.Dollar)
-	if err != nil || v.Cost == 0 || v.Cost != inner.Totals().Cost {
-		t.Errorf("got %+v, %v, the provider counted %s", v, err, inner.Totals().Cost)
-	}
-	if p.Estimate(item) == 0 || p.Worst(item) < v.Cost || p.Identity().Provider != llm.ProviderOpenAI || p.UnpricedModel() != "" {
-		t.Errorf("estimate %s, worst case %s, %+v", p.Estimate(item), p.Worst(item), p.Identity())
-	}
-	c.Provider = saver{inner}
-	if p, err = judging.New(c); err != nil {
-		t.Fatal(err)
-	}
-	if v, err := score(t, p, 0); err != nil || v.Cost != 0 || v.Attempts == 0 {
-		t.Errorf("got %+v, %v", v, err)
-	}
-	c.Cap = new(llm.Dollar)
-	if _, err := judging.New(c); err == nil || !strings.Contains(err.Error(), "cap") {
-		t.Errorf("two caps: %v", err)
-	}
-	c.Cap, c.Provider = nil, nil
-	if _, err := judging.New(c); err == nil {
-		t.Error("no provider")
-	}
-}
-
 func ExamplePlan() {
 	p, err := judging.New(judging.Config{
-		Provider: llm.NewFake(), Model: llm.FakeModel, Prompts: scorer.DefaultPrompts(), Cap: new(llm.Dollar),
+		Provider: llm.NewFake(), Model: llm.FakeModel, Prompts: scorer.DefaultPrompts(), Capped: true,
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	sc, err := p.NewScorer(0)
+	sc, err := p.Headline(judging.Calls{Account: llm.NewAccount(new(llm.Dollar))})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -91,7 +91,7 @@ func TestPanelCap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := judging.Config{Provider: babbler{calls}, Model: "gpt-4o-mini", Prices: llm.DefaultPrices(), Cap: &limit}
+	first := judging.Config{Provider: babbler{calls}, Model: "gpt-4o-mini", Prices: llm.DefaultPrices(), Capped: true}
 	p, err := judging.NewPanel(first, recipes, func(string) (judging.Config, error) {
 		return judging.Config{Provider: babbler{calls}, Model: "gpt-4o"}, nil
 	})
@@ -110,7 +110,7 @@ func TestPanelCap(t *testing.T) {
 	if p.Worst(item) <= one.Worst(item).Times(2) || p.Estimate(item) <= one.Estimate(item).Times(2) {
 		t.Errorf("three judges cost %v at most, one %v", p.Worst(item), one.Worst(item))
 	}
-	sc, err := p.Open(0)
+	sc, err := p.Open(paying(&limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,12 +153,12 @@ func TestPanelCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := judging.Config{Provider: provider, Model: "gpt-4o", BaseURL: stub.URL, Prices: llm.DefaultPrices(), Cache: cache}
+		first := judging.Config{Provider: provider, Model: "gpt-4o", BaseURL: stub.URL, Prices: llm.DefaultPrices()}
 		p, err := judging.NewPanel(first, recipes, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sc, err := p.Open(0)
+		sc, err := p.Open(judging.Calls{Account: llm.NewAccount(nil), Cached: cache.Wrap})
 		if err != nil {
 			t.Fatal(err)
 		}

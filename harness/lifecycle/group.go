@@ -88,6 +88,7 @@ func asFailure(err error) error {
 // create creates the brains and writes the documents of the corpus to them.
 func (g *group) create(ctx context.Context) error {
 	g.ids, g.line, g.contents, g.written = map[string]string{}, 0, dataset.NewContents(), map[string]string{}
+	defer g.run.Filling()()
 	for _, name := range g.names {
 		b := seed.NewBrain(g.run.Target.Service, g.run.Target.Dialect, g.run.name(name))
 		if err := b.Create(ctx); err != nil {
@@ -140,7 +141,9 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 			}
 		case o.Op == dataset.OpRestart:
 		default:
+			end := g.run.Filling()
 			err = g.run.store().Apply(ctx, g.ids[in], o)
+			end()
 		}
 		if err != nil {
 			return fmt.Errorf("before[%d] (%s): %w", i, o, err)

@@ -38,6 +38,9 @@ type Config struct {
 	Skips func(dataset.Question) bool
 	// Settle is the time that DefaultSettle describes, 0 for that.
 	Settle time.Duration
+	// Filling, if set, is called while something is written, until the function that it returns is
+	// called. It may wait for questions that are being asked.
+	Filling func() (end func())
 }
 
 // Run keeps the state of the brains while the questions of a run are asked. A question whose brain
@@ -67,6 +70,9 @@ type turn struct {
 
 // New returns the run of these questions.
 func New(c Config) *Run {
+	if c.Filling == nil {
+		c.Filling = func() func() { return func() {} }
+	}
 	if c.Settle == 0 {
 		c.Settle = DefaultSettle
 	}

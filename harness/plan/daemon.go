@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/account"
+	"evalctl/harness/gateway"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
@@ -46,6 +47,8 @@ type Plan struct {
 	Found target.Definition
 	// Session is how the daemon is started or reached.
 	Session harness.SessionConfig
+	// Calls are the models that a started daemon calls.
+	Calls Calls
 	// Hint is what Targets.Hint says.
 	Hint string
 	dataset.Input
@@ -85,17 +88,16 @@ func New(s Spec) (*Plan, error) {
 
 // NewSweep checks how the daemon of a sweep is started or reached, and reads what load makes of the
 // questions. A daemon of this program generates no answers.
-func NewSweep(s Spec, load func(dataset.Spec) (dataset.Input, error)) (*Plan, error) {
+func NewSweep(s Spec, m Money, load func(dataset.Spec) (dataset.Input, error)) (*Plan, error) {
 	p, err := New(s)
 	if err != nil {
 		return nil, err
 	}
-	if p.Session.Endpoint == "" {
-		p.Hint = s.Targets.Hint(p.Found, s.Targets.Env("SVC_LLM_PROVIDER"), p.Session.Profile.Passed)
-	}
 	if p.Found.Own {
-		p.Hint = s.Targets.Hint(p.Found, llm.ProviderFake, p.Session.Profile.Passed)
 		p.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + llm.ProviderFake}, p.Found.Profile.Env...)
+	}
+	if err := p.planCalls(p.sweeping(), m); err != nil {
+		return nil, err
 	}
 	if mode := p.Found.Settings.Mode; mode != "" {
 		return nil, fmt.Errorf("target %s has the mode %s, and a sweep sets modes: give --mode %[2]s with a target without a mode",
@@ -107,6 +109,53 @@ func NewSweep(s Spec, load func(dataset.Spec) (dataset.Input, error)) (*Plan, er
 	}
 	p.Input, err = load(questions)
 	return p, err
+}
+
+// sweeping says what a sweep uses the daemon for. A daemon of this program generates no answers.
+func (p *Plan) sweeping() Asks {
+	if p.Found.Own {
+		return Asks{Model: llm.Ref{Provider: llm.ProviderFake}}
+	}
+	return Asks{Model: llm.Ref{Provider: p.Targets.Env("SVC_LLM_PROVIDER")}}
+}
+
+// planCalls finds out which models a started daemon calls, and whether a cap can limit what they cost.
+func (p *Plan) planCalls(a Asks, m Money) (err error) {
+	if p.Found.Endpoint != "" {
+		return nil
+	}
+	a.Unmetered = m.Unmetered
+	if p.Calls, err = p.Targets.Calls(p.Found, &p.Session, a); err != nil {
+		return fmt.Errorf("target %s: %w", p.Found.Name, err)
+	}
+	if p.Calls.Upstream == nil {
+		p.Hint = p.Targets.Hint(p.Found, a.Model.Provider, p.Session.Profile.Passed)
+	}
+	if m.Cap == nil {
+		return nil
+	}
+	return p.Calls.Check(p.Found.Name, m.Prices, m.Unmetered)
+}
+
+// accountConfig returns what is counted of the daemon.
+func (p *Plan) accountConfig(m Money) account.Config {
+	return account.Config{
+		Dir: p.Dir, Started: p.Started, Name: p.Found.Name, Limit: m.Cap, Prices: m.Prices, Daemons: map[string]gateway.Models{p.Found.Name: p.Calls.Models},
+	}
+}
+
+// openAccount opens an account, and has the daemon use its gateways.
+func (p *Plan) openAccount(c account.Config, resume bool, before llm.USD) (*account.Account, error) {
+	a, err := account.Open(c, resume, before)
+	if err == nil {
+		p.Session.Profile.Env = slices.Concat(p.Session.Profile.Env, a.Environment(p.Found.Name))
+	}
+	return a, err
+}
+
+// OpenAccount opens the account of a sweep as Run.OpenAccount does.
+func (p *Plan) OpenAccount(m Money) (*account.Account, error) {
+	return p.openAccount(p.accountConfig(m), false, 0)
 }
 
 // ReadCriteria returns which questions are asked. check is that of Options.
@@ -166,23 +215,4 @@ func (p *Plan) Identity(daemon result.DaemonID) result.Identity {
 		id.Corpus = &result.CorpusID{Path: c.Path, SHA256: c.SHA256, Documents: len(c.Docs)}
 	}
 	return id
-}
-
-// PaidModels are the paid models that a started daemon calls by itself. provider is that of its
-// completions, and reader the model that answers, empty for none.
-func (p *Plan) PaidModels(provider, reader string) (models []string) {
-	if p.Found.Endpoint != "" {
-		return nil
-	}
-	if reader != "" {
-		models = append(models, reader)
-	}
-	if p.env("SVC_EMBED_PROVIDER") == llm.ProviderOpenAI {
-		models = append(models, cmp.Or(p.env("SVC_EMBED_MODEL"), "a model of embeddings"))
-	}
-	reranks := p.env("SVC_RERANK_PROVIDER")
-	if reranks == llm.RerankHTTP || reranks == llm.RerankLLM && provider == llm.ProviderOpenAI {
-		models = append(models, cmp.Or(p.env("SVC_RERANK_MODEL"), "a reranker"))
-	}
-	return models
 }

@@ -8,9 +8,11 @@ import (
 	"slices"
 
 	"evalctl/harness"
+	"evalctl/harness/account"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/key"
+	"evalctl/harness/ledger"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
@@ -23,6 +25,7 @@ import (
 type Evaluation struct {
 	Journal *journal.Journal
 
+	account *account.Account
 	run     *Run
 	session *harness.Session
 	asked   *target.Target
@@ -105,22 +108,26 @@ func (r *Run) readerID(daemon result.DaemonID) *result.ModelID {
 	return nil
 }
 
-// PaidModels are the paid models that a started daemon calls by itself.
-func (r *Run) PaidModels() []string {
-	reader := ""
-	if r.reader.Provider == llm.ProviderOpenAI && r.reads() {
-		reader = cmp.Or(r.reader.Name, "a reader of its choice")
+// OpenAccount opens the account of the run, and has the daemon that is going to be started use its
+// gateways. resumed is nil for a new run. The folder of the run must be locked. The caller closes the
+// account, which may be nil.
+func (r *Run) OpenAccount(resumed *journal.Journal) (*account.Account, error) {
+	c := r.accountConfig(r.Money)
+	c.Paid = r.Judging != nil && !r.Judging.Free()
+	var before llm.USD
+	if resumed != nil {
+		c.Started, before = resumed.StartedAt(), resumed.Spent()
 	}
-	return r.Plan.PaidModels(r.reader.Provider, reader)
+	return r.openAccount(c, resumed != nil, before)
 }
 
 // Begin creates the journal of the run, which keeps options, unless resumed is one of the same run.
 // The caller closes the journal.
-func (r *Run) Begin(session *harness.Session, resumed *journal.Journal, options []byte) (*Evaluation, error) {
+func (r *Run) Begin(session *harness.Session, a *account.Account, resumed *journal.Journal, options []byte) (*Evaluation, error) {
 	if err := r.need().Check(session.Service()); err != nil {
 		return nil, err
 	}
-	e := &Evaluation{Journal: resumed, run: r, session: session}
+	e := &Evaluation{Journal: resumed, account: a, run: r, session: session}
 	if resumed != nil {
 		return e, r.sameRun(resumed, session.ID())
 	}
@@ -136,7 +143,9 @@ func (e *Evaluation) Prepare(ctx context.Context) error {
 	e.session.MeterEmbeddings(ctx)
 	// The others are filled before their first question.
 	unchanging := slices.DeleteFunc(slices.Clone(r.Brains), func(b dataset.Brain) bool { return b.Changes })
+	end := e.filling()
 	brains, err := seed.Brains(ctx, e.session.Service(), r.Dialect, unchanging, e.Journal.Seeded, e.Journal.MarkSeeded)
+	end()
 	e.asked = &target.Target{
 		Service: e.session.Service(), Brains: brains, Scenario: r.Scenario.Name, Mode: r.Mode,
 		TopK: r.TopK, CandidateK: r.CandidateK, RerankTopN: r.RerankTopN,
@@ -151,10 +160,15 @@ func (e *Evaluation) Prepare(ctx context.Context) error {
 	return err
 }
 
+func (e *Evaluation) answering() (end func()) { return e.account.Enter(e.run.Found.Name, ledger.Actor) }
+
+func (e *Evaluation) filling() (end func()) { return e.account.Enter(e.run.Found.Name, ledger.Ingest) }
+
 // check asks a question of evalctl's own, which it records in the journal. It returns an error if
 // the daemon's answers cannot be read. The brains that the run has created are removed then, since
 // nothing is asked in them.
 func (e *Evaluation) check(ctx context.Context) error {
+	defer e.answering()()
 	own, err := e.asked.Check(ctx, e.run.Timeout)
 	if own.Requests > 0 { // which the daemon has paid for, also if its answer is of no use
 		err = errors.Join(err, e.Journal.MarkOwn(own))
@@ -184,12 +198,12 @@ func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Resul
 	}
 	_ = e.session.Close() // the caller closes it too, and gets the error
 	ended.Result.Escaped = e.session.Escaped()
-	path, err := ended.Write()
+	path, err := e.account.Write(ctx, ended)
 	return ended.Result, path, err
 }
 
 func (e *Evaluation) measure(ctx context.Context, o pipeline.Observer) (*harness.Ended, error) {
-	sc, err := e.run.NewScorer(e.Journal.Spent())
+	sc, err := e.run.NewScorer(e.account.Judge())
 	if err != nil {
 		return nil, err
 	}
@@ -203,11 +217,13 @@ func (e *Evaluation) config() harness.Config {
 	r := e.run
 	settings := r.Gate
 	settings.Concurrency, settings.TimeoutSeconds = r.Concurrency, r.Timeout.Seconds()
-	settings.ClusterTag, settings.DaemonEnv = r.Questions.Cluster, r.DaemonEnv
+	settings.ClusterTag, settings.DaemonEnv = r.Questions.Cluster, r.Plan.Calls.DaemonEnv
 	config := harness.Config{
 		TopK: r.TopK, Dataset: r.Dataset, Brains: r.Brains, Concurrency: r.Concurrency,
 		RequireMode: r.RequireMode, MaxFailures: r.MaxFailures, RetryErrors: r.RetryErrors, KeepForRetry: true,
-		Subject: harness.Subject{Target: e.asked, Session: e.session, Timeout: r.Timeout},
+		Subject: harness.Subject{
+			Target: e.asked, Session: e.session, Timeout: r.Timeout, Answering: e.answering, Filling: e.filling,
+		},
 		Notes: harness.Notes{
 			CapUSD: r.Cap, Warnings: r.Gold.Warnings,
 			ReaderPrices: r.readerPrices(), Settings: settings, OwnQuestions: e.Journal.OwnQuestions(),

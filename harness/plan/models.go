@@ -11,7 +11,19 @@ import (
 	"evalctl/scorer"
 )
 
-// Models says which models answer and judge, and what the judge may cost.
+// Money says what all models of a command may cost together.
+type Money struct {
+	Prices llm.Prices
+	// PricesDate is the day of the prices, and Priced are the beginnings of the names of models whose
+	// price the user gives.
+	PricesDate string
+	Priced     []string
+	// Cap is the limit, nil for none. Unmetered accepts that a daemon pays for what is not counted.
+	Cap       *llm.USD
+	Unmetered bool
+}
+
+// Models says which models answer and judge.
 type Models struct {
 	// Provider is that of models without one, empty for the default.
 	Provider string
@@ -21,15 +33,11 @@ type Models struct {
 	// no limit.
 	PerSecond   float64
 	MaxUnusable int
-	Prices      llm.Prices
-	// Priced are the beginnings of the names of models whose price the user gives.
-	Priced []string
 	// Panel are the recipes of a panel of judges, nil for one judge.
 	Panel []judging.Recipe
 	// CacheDir is the folder of replies of judges that are kept and used again, empty for none.
 	CacheDir string
-	// Cap limits what the judge may cost, nil for no limit.
-	Cap *llm.USD
+	Money
 }
 
 // find returns the models that answer and judge. Their names are empty if none is given.
@@ -63,12 +71,7 @@ func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.P
 	if err != nil {
 		return nil, err
 	}
-	first.Prompts, first.Judged, first.Prices, first.Cap, first.MaxUnusable = kind.Prompts(), kind.Judged, m.Prices, m.Cap, m.MaxUnusable
-	if m.CacheDir != "" {
-		if first.Cache, err = llm.OpenCache(m.CacheDir, llm.CacheWrite, llm.DefaultCacheBytes); err != nil {
-			return nil, fmt.Errorf("--judge-cache: %w", err)
-		}
-	}
+	first.Prompts, first.Judged, first.Prices, first.Capped = kind.Prompts(), kind.Judged, m.Prices, m.Cap != nil
 	if len(m.Panel) == 0 {
 		return judging.New(first)
 	}
@@ -92,11 +95,24 @@ func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, 
 	if err != nil {
 		return judging.Config{}, fmt.Errorf("judge: %w", err)
 	}
-	date := llm.PricesDate
+	date := m.PricesDate
 	if slices.ContainsFunc(m.Priced, func(named string) bool { return strings.HasPrefix(judge.Name, named) }) {
 		date = ""
 	}
 	return judging.Config{Provider: provider, Model: judge.Name, BaseURL: llm.RecordedURL(config), PricesDate: date}, nil
+}
+
+// Calls says how the judge calls its models.
+func (m Models) Calls(a llm.Account) (c judging.Calls, err error) {
+	c = judging.Calls{Account: a, MaxUnusable: m.MaxUnusable}
+	if m.CacheDir != "" {
+		cache, err := llm.OpenCache(m.CacheDir, llm.CacheWrite, llm.DefaultCacheBytes)
+		if err != nil {
+			return c, fmt.Errorf("--judge-cache: %w", err)
+		}
+		c.Cached = cache.Wrap
+	}
+	return c, nil
 }
 
 // offlineScorers returns the names of the scorers that never need a model.

@@ -56,8 +56,6 @@ const SameMode = "same"
 type Run struct {
 	*Plan
 	RunSpec
-	// DaemonEnv is nil unless the daemon is started.
-	DaemonEnv *result.DaemonEnv
 	// Baseline is nil for a run without one.
 	Baseline *Baseline
 	// Judging is nil for a scorer that asks no model, which costs nothing.
@@ -82,7 +80,7 @@ func NewRun(of Spec, s RunSpec) (*Run, error) {
 	if r.RequireMode == SameMode {
 		r.RequireMode = r.Mode
 	}
-	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkAbilities, r.checkKey} {
+	for _, step := range []func() error{r.planReader, r.planInput, r.planJudging, r.planBaseline, r.checkAbilities} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -107,7 +105,13 @@ func (r *Run) planReader() (err error) {
 		env = nil
 	}
 	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)
-	r.passVariables(provider)
+	model := llm.Ref{Provider: provider}
+	if provider == r.reader.Provider {
+		model.Name = r.reader.Name
+	}
+	if err := r.planCalls(Asks{Model: model, Generates: r.reads()}, r.Money); err != nil {
+		return err
+	}
 	// Other daemons than this program's own may interpret their environment differently.
 	if r.reader.Provider == "" || !r.Found.Own || !r.reads() {
 		return nil
@@ -129,25 +133,6 @@ func (r *Run) startedReader() string {
 	return r.reader.Provider
 }
 
-// passVariables says which variables a started daemon gets. reader is the provider of its reader.
-func (r *Run) passVariables(reader string) {
-	if r.Found.Endpoint != "" {
-		return
-	}
-	passed := r.Targets.PassedTo(r.Found, ModelVariables(r.env, reader))
-	r.Session.Profile.Passed, r.DaemonEnv = passed, r.Targets.DaemonEnv(r.Session, passed)
-	r.Hint = r.Targets.Hint(r.Found, reader, passed)
-}
-
-// checkKey returns an error if a daemon of this program does not get the key that it needs. Other
-// daemons may have it from elsewhere.
-func (r *Run) checkKey() error {
-	if r.Found.Own && r.Hint != "" {
-		return fmt.Errorf("target %s: %s", r.Found.Name, r.Hint)
-	}
-	return nil
-}
-
 // planInput reads the questions and documents, for the judge if every question needs it.
 func (r *Run) planInput() (err error) {
 	if r.Scorer.Offline == nil {
@@ -155,7 +140,7 @@ func (r *Run) planInput() (err error) {
 			return err
 		}
 	}
-	sc, err := r.NewScorer(0)
+	sc, err := r.NewScorer(llm.NewAccount(r.Cap))
 	if err != nil {
 		return err
 	}
@@ -172,9 +157,13 @@ func (r *Run) planInput() (err error) {
 	return nil
 }
 
-// NewScorer returns the scorer of a run that has spent money already.
-func (r *Run) NewScorer(spent llm.USD) (scorer.Scorer, error) {
-	return judging.OpenScorer(r.Scorer, scorer.Options{TopK: r.TopK, ExactCase: r.ExactCase}, r.Judging, spent)
+// NewScorer returns the scorer, whose judge is paid for by an account.
+func (r *Run) NewScorer(a llm.Account) (scorer.Scorer, error) {
+	calls, err := r.Models.Calls(a)
+	if err != nil {
+		return nil, err
+	}
+	return judging.OpenScorer(r.Scorer, scorer.Options{TopK: r.TopK, ExactCase: r.ExactCase}, r.Judging, calls)
 }
 
 // planJudging opens the judge also for a scorer that asks it only about some questions, and adds up

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/harness"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -37,7 +38,7 @@ func specs(t *testing.T) (Spec, RunSpec) {
 			Questions:   dataset.Spec{Path: questions, Options: dataset.Options{Naming: dataset.BrainNaming{Default: "eval"}, Repeats: 1}},
 			Concurrency: 1, Timeout: time.Second,
 		}, RunSpec{
-			Models: Models{Prices: llm.DefaultPrices()}, Scenario: scenario, Mode: "bm25", RequireMode: SameMode, TopK: 5, Scorer: exact,
+			Models: Models{Money: Money{Prices: llm.DefaultPrices()}}, Scenario: scenario, Mode: "bm25", RequireMode: SameMode, TopK: 5, Scorer: exact,
 		}
 }
 
@@ -48,8 +49,8 @@ func TestNewRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.RequireMode != "bm25" || r.Dir != "kept/2026-01-31" || r.Judging != nil || r.DaemonEnv.Text() != "" {
-		t.Errorf("mode %q, folder %q, %v, %v", r.RequireMode, r.Dir, r.Judging, r.DaemonEnv)
+	if r.RequireMode != "bm25" || r.Dir != "kept/2026-01-31" || r.Judging != nil || r.Calls.DaemonEnv.Text() != "" {
+		t.Errorf("mode %q, folder %q, %v, %v", r.RequireMode, r.Dir, r.Judging, r.Calls.DaemonEnv)
 	}
 	id := r.Identity(result.StartedDaemon([]string{"evalctl", "serve"}))
 	if id.Dataset.Selected != 2 || id.Reader == nil || id.Reader.Model != llm.ProviderFake || *id.ExactCase {
@@ -57,36 +58,68 @@ func TestNewRun(t *testing.T) {
 	}
 }
 
-// TestNewRunKeepsKeysBack: a started daemon gets the address of its provider, and a key only if it is
-// named.
+// TestNewRunKeepsKeysBack: a started daemon gets neither the key nor the address of its provider, but
+// those of a gateway. Only a daemon that may pay for what is not counted gets a key that is named.
 func TestNewRunKeepsKeysBack(t *testing.T) {
-	of, s := specs(t)
-	s.Reader = "openai/m"
-	of.Targets.Environ = []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://h", "VENDOR_API_KEY=k"}
-	of.Targets.Env = func(name string) string {
-		for _, v := range of.Targets.Environ {
-			if value, ok := strings.CutPrefix(v, name+"="); ok {
-				return value
+	for name, tt := range map[string]struct {
+		named             []string
+		unmetered         bool
+		upstream          bool
+		passed, uncounted string
+	}{
+		"not named":        {upstream: true},
+		"named":            {named: []string{"OPENAI_API_KEY"}, upstream: true},
+		"past the gateway": {named: []string{"OPENAI_API_KEY"}, unmetered: true, passed: "OPENAI_API_KEY OPENAI_BASE_URL", uncounted: "OPENAI_API_KEY"},
+		"of another":       {named: []string{"VENDOR_API_KEY"}, upstream: true, passed: "VENDOR_API_KEY", uncounted: "VENDOR_API_KEY"},
+	} {
+		of, s := specs(t)
+		s.Reader, s.Unmetered = "openai/m", tt.unmetered
+		of.Targets.Environ = []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://h", "VENDOR_API_KEY=k"}
+		of.Targets.Env = func(name string) string {
+			for _, v := range of.Targets.Environ {
+				if value, ok := strings.CutPrefix(v, name+"="); ok {
+					return value
+				}
 			}
+			return ""
 		}
-		return ""
+		of.Targets.Passed = tt.named
+		r, err := NewRun(of, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(r.Session.Profile.Passed, " "); got != tt.passed {
+			t.Errorf("%s: passed %q", name, got)
+		}
+		if up := r.Calls.Upstream; (up != nil) != tt.upstream || up != nil && (up.APIKey != "k" || r.Calls.Completion != "m") {
+			t.Errorf("%s: %+v", name, r.Calls)
+		}
+		if got := strings.Join(r.Calls.Passed, " "); got != tt.uncounted {
+			t.Errorf("%s: not counted with %q", name, got)
+		}
+		if got := strings.Join(r.Session.Profile.Env, " "); got != "SVC_LLM_PROVIDER=openai SVC_LLM_MODEL=m" {
+			t.Errorf("%s: the daemon gets %q", name, got)
+		}
 	}
-	if _, err := NewRun(of, s); err == nil || !strings.Contains(err.Error(), "add --daemon-env OPENAI_API_KEY") {
-		t.Errorf("without its key: %v", err)
+}
+
+// TestCallsModel: a gateway to OpenAI does not give a request the model of another provider, and a
+// service with a mapping gets a gateway only if its user names the key.
+func TestCallsModel(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "k", "SVC_RERANK_PROVIDER": "llm", "SVC_RERANK_MODEL": "r"}
+	targets := Targets{Registry: target.Registry{Env: func(name string) string { return env[name] }}}
+	for provider, want := range map[string]string{llm.ProviderOpenAI: "m", llm.ProviderOllama: "", llm.ProviderFake: ""} {
+		c, err := targets.Calls(target.Definition{}, &harness.SessionConfig{}, Asks{Model: llm.Ref{Provider: provider, Name: "m"}, Generates: true})
+		if err != nil || c.Upstream == nil || c.Completion != want {
+			t.Errorf("%s: %+v, %v", provider, c, err)
+		}
 	}
-	of.Targets.Passed = []string{"OPENAI_API_KEY"}
-	r, err := NewRun(of, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(r.Session.Profile.Passed, " "); got != "OPENAI_API_KEY OPENAI_BASE_URL" {
-		t.Errorf("passed %q", got)
-	}
-	if got := strings.Join(r.DaemonEnv.Withheld, " "); got != "VENDOR_API_KEY" {
-		t.Errorf("withheld %q", got)
-	}
-	if got := strings.Join(r.Session.Profile.Env, " "); got != "SVC_LLM_PROVIDER=openai SVC_LLM_MODEL=m" {
-		t.Errorf("the daemon gets %q", got)
+	for _, named := range [][]string{nil, {"OPENAI_API_KEY"}} {
+		targets.Passed, targets.Environ = named, []string{"OPENAI_API_KEY=k"}
+		c, err := targets.Calls(target.Definition{MCP: true}, &harness.SessionConfig{}, Asks{})
+		if err != nil || (c.Upstream != nil) != (named != nil) {
+			t.Errorf("%q: %+v, %v", named, c, err)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func runOf(n int) *Run {
 			Tool:    result.ToolID{Version: "0.9.0", Commit: "abc1234"},
 		},
 		Settings: result.Settings{Floor: 0.8, MaxErrors: allowance("10%"), MaxUnscored: allowance("10%")},
-		Cost: result.Cost{CapUSD: new(2 * llm.Dollar), Unassigned: []result.JudgeCall{
+		Cost: result.Cost{Spending: result.Spending{CapUSD: new(2 * llm.Dollar)}, Unassigned: []result.JudgeCall{
 			{ID: "q1", Attempt: 1, Outcome: "answered", Charged: result.ByUsage, USD: 30 * llm.Dollar / 1000},
 			{ID: "q2", Attempt: 1, Outcome: result.InFlight, Charged: result.ByWorstCase, USD: 4 * llm.Dollar / 1000},
 		}},

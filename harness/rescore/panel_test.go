@@ -114,10 +114,9 @@ func TestPlantedLeniency(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := rescore.Plan(rescore.Spec{
-				File: path, Scorer: kind, OpenJudge: func() (*judging.Plan, error) {
-					return plan.Models{Judge: "openai/usual", Prices: llm.DefaultPrices(), Panel: recipes}.OpenJudge(env, kind)
-				},
-				Tool: result.ToolID{Version: "v", OS: "linux", Arch: "amd64", Go: "go", CPUs: 1},
+				File: path, Scorer: kind, Env: env,
+				Models: plan.Models{Judge: "openai/usual", Money: plan.Money{Prices: llm.DefaultPrices()}, Panel: recipes},
+				Tool:   result.ToolID{Version: "v", OS: "linux", Arch: "amd64", Go: "go", CPUs: 1},
 			})
 			if err != nil {
 				t.Fatal(err)

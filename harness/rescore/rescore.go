@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/account"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
 	"evalctl/harness/key"
 	"evalctl/harness/pipeline"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
@@ -35,8 +37,10 @@ type Spec struct {
 	// External identifies a scorer that is a program, nil for another.
 	External *result.ExternalScorer
 	Tool     result.ToolID
-	// OpenJudge plans the judge. It is called if some question needs one.
-	OpenJudge func() (*judging.Plan, error)
+	// Models has the judge, which is opened if some question needs one. Env has the variables of its
+	// provider.
+	Models plan.Models
+	Env    func(string) string
 	// Secrets are replaced in answers and grades.
 	Secrets []redact.Secret
 }
@@ -54,6 +58,7 @@ type Rescoring struct {
 
 	kind    scorer.Kind
 	options scorer.Options
+	models  plan.Models
 	secrets []redact.Secret
 }
 
@@ -66,7 +71,7 @@ func Plan(s Spec) (*Rescoring, error) {
 	name := strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File)) + ".rescored"
 	r := &Rescoring{
 		Stored: stored, Dir: filepath.Dir(s.File), Name: name, Identity: stored.Result.Identity, kind: s.Scorer,
-		secrets: s.Secrets,
+		models: s.Models, secrets: s.Secrets,
 	}
 	r.options = scorer.Options{TopK: max(1, r.Identity.TopK), ExactCase: s.ExactCase}
 	was := &r.Identity
@@ -83,12 +88,12 @@ func Plan(s Spec) (*Rescoring, error) {
 		}
 	}
 	if slices.ContainsFunc(questions, func(q dataset.Question) bool { return s.Scorer.Asks(q.Item()) > 0 }) {
-		if r.Judging, err = s.OpenJudge(); err != nil {
+		if r.Judging, err = s.Models.OpenJudge(s.Env, s.Scorer); err != nil {
 			return nil, err
 		}
 		was.Judge, was.Panel = new(r.Judging.Identity()), r.Judging.Panel()
 	}
-	sc, err := r.scorer(0)
+	sc, err := r.scorer(llm.NewAccount(s.Models.Cap))
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +108,21 @@ func Plan(s Spec) (*Rescoring, error) {
 	return r, err
 }
 
-// scorer returns the scorer of a rescoring that has spent money already.
-func (r *Rescoring) scorer(spent llm.USD) (scorer.Scorer, error) {
-	return judging.OpenScorer(r.kind, r.options, r.Judging, spent)
+// scorer returns the scorer, whose judge is paid for by an account.
+func (r *Rescoring) scorer(a llm.Account) (scorer.Scorer, error) {
+	calls, err := r.models.Calls(a)
+	if err != nil {
+		return nil, err
+	}
+	return judging.OpenScorer(r.kind, r.options, r.Judging, calls)
+}
+
+// OpenAccount opens the account of the rescoring, which may be nil. The caller closes it.
+func (r *Rescoring) OpenAccount(j *journal.Journal, resume bool) (*account.Account, error) {
+	return account.Open(account.Config{
+		Dir: r.Dir, Name: r.Name, Started: j.StartedAt(), Limit: r.models.Cap, Prices: r.models.Prices,
+		Paid: r.Judging != nil && !r.Judging.Free(),
+	}, resume, j.Spent())
 }
 
 // forecast estimates what judging the stored answers costs. A question without one is not judged.
@@ -215,7 +232,7 @@ func (r *Rescoring) Journal(resume bool) (*journal.Journal, error) {
 // Run scores the answers that the journal lacks, and writes the result. settings has the gate and
 // the concurrency. The path is empty if the result could not be written.
 func (r *Rescoring) Run(
-	ctx context.Context, settings result.Settings, limit *llm.USD, o pipeline.Observer, j *journal.Journal,
+	ctx context.Context, settings result.Settings, a *account.Account, o pipeline.Observer, j *journal.Journal,
 ) (result.Result, string, error) {
 	was := r.Stored.Result
 	settings.TimeoutSeconds, settings.ClusterTag = was.Settings.TimeoutSeconds, was.Settings.ClusterTag
@@ -224,7 +241,7 @@ func (r *Rescoring) Run(
 		Subject: harness.Subject{Records: r.Stored}, TopK: r.options.TopK, Dataset: r.Data, Concurrency: settings.Concurrency, Observer: o,
 		Secrets: r.secrets,
 		Notes: harness.Notes{
-			Brains: was.Brains, CapUSD: limit, Settings: settings,
+			Brains: was.Brains, CapUSD: r.models.Cap, Settings: settings,
 			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Imported: was.Imported, Mapped: was.Mapped,
 		},
 	}
@@ -236,12 +253,17 @@ func (r *Rescoring) Run(
 		config.Paid, config.Notes.UnpricedModel = true, r.Judging.UnpricedModel()
 		config.Notes.PricesDate = r.Judging.PricesDate()
 	}
-	sc, err := r.scorer(j.Spent())
+	sc, err := r.scorer(a.Judge())
 	if err != nil {
 		return result.Result{}, "", err
 	}
 	config.Scorer = pipeline.Grader{Scorer: sc}
-	return harness.Run(ctx, config, j)
+	ended, err := harness.Measure(ctx, config, j)
+	if err != nil {
+		return result.Result{}, "", err
+	}
+	path, err := a.Write(ctx, ended)
+	return ended.Result, path, err
 }
 
 // Warnings are those about the questions, which the stored result has.

@@ -15,8 +15,7 @@ type Cost struct {
 	SpentUSD llm.USD `json:"spent_usd"`
 	// MayHaveBeenChargedUSD is the part of SpentUSD that is worst cases: of requests whose tokens the
 	// provider did not count, such as those that broke off or were in flight when the run was killed.
-	MayHaveBeenChargedUSD llm.USD  `json:"may_have_been_charged_usd,omitempty"`
-	CapUSD                *llm.USD `json:"cap_usd"`
+	MayHaveBeenChargedUSD llm.USD `json:"may_have_been_charged_usd,omitempty"`
 	// JudgeRequests counts the HTTP requests that were sent, those of Unassigned included. So do the
 	// tokens.
 	JudgeRequests int   `json:"judge_requests"`
@@ -33,12 +32,36 @@ type Cost struct {
 	// PricesDate is the day of the judge's price, YYYY-MM-DD; empty if the day is not known, as of a
 	// price that was given, or nothing was priced.
 	PricesDate string `json:"prices_date,omitempty"`
-	// TotalUSD is the sum of SpentUSD and of the known costs of the daemon's reader and of its
-	// embeddings. It is nil if one of these is not known, or without embeddings.
-	TotalUSD *llm.USD `json:"total_usd,omitempty"`
+	Spending
 	// Unassigned are the judge's requests that belong to the verdict of no question in the file,
 	// because the run ended before it, or the question was asked again.
 	Unassigned []JudgeCall `json:"unassigned,omitempty"`
+}
+
+// Spending is what all models together cost that evalctl called, or that a started daemon called
+// through its gateway.
+type Spending struct {
+	// CapUSD is the limit, nil for none.
+	CapUSD *llm.USD `json:"cap_usd"`
+	// TotalUSD is the sum of Parts. Both are nil in a file of an evalctl that did not count this.
+	TotalUSD *llm.USD   `json:"total_usd,omitempty"`
+	Parts    *CostParts `json:"parts,omitempty"`
+	// Unpriced are the models whose price is not known, and whose cost is missing.
+	Unpriced []string `json:"unpriced_models,omitempty"`
+	// Bill is nil if no request was made.
+	Bill *Bill `json:"bill,omitempty"`
+}
+
+// SetParts sets the parts and the total. unpriced are the models whose cost is not in them.
+func (s *Spending) SetParts(p CostParts, unpriced []string) {
+	s.Parts, s.TotalUSD, s.Unpriced = &p, new(p.Total()), unpriced
+}
+
+// Parts returns the parts of a cost.
+func (c *CostAccounting) Parts() CostParts {
+	return CostParts{
+		ReaderUSD: c.ActorUSD, JudgeUSD: c.JudgeUSD, EmbeddingsUSD: c.EmbedUSD, DaemonUSD: c.IngestUSD, MayHaveUSD: c.LostUSD,
+	}
 }
 
 // JudgeCall is an HTTP request to the judge with what it was charged.
@@ -224,10 +247,24 @@ func (c *CostAccounting) SavedText() string {
 // unknownAmount is what outputs have for an amount without a price.
 const unknownAmount = "unknown"
 
-// Amount returns what was spent as outputs show it: apart what may have been charged, and "unknown"
-// if the price of the model is not known.
+// Amount returns what was spent in total as outputs show it: apart what may have been charged, and
+// "unknown" if the price of a model is not known.
 func (c *Cost) Amount() string {
-	return amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel != "")
+	total, unknown := c.Total()
+	mayHave := c.MayHaveBeenChargedUSD
+	if c.Parts != nil {
+		mayHave = c.Parts.MayHaveUSD
+	}
+	return amount(total, mayHave, unknown)
+}
+
+// Total returns what was spent in total, as far as the file has it. unknown is set if the price of a
+// model is not known, so that its cost is missing.
+func (c *Cost) Total() (total llm.USD, unknown bool) {
+	if c.TotalUSD == nil {
+		return c.SpentUSD, c.UnpricedModel != ""
+	}
+	return *c.TotalUSD, len(c.Unpriced) > 0
 }
 
 // Amount returns what was spent as Cost.Amount does.

@@ -21,7 +21,9 @@ type Sweep struct {
 	// Embeddings and Escaped are those of Result, for the whole sweep.
 	Embeddings *Embeddings `json:"embeddings,omitempty"`
 	Escaped    []string    `json:"escaped_processes,omitzero"`
-	Cells      []Cell      `json:"cells"`
+	// Cost is that of the whole sweep, zero in a file of an evalctl that did not count it.
+	Cost  Spending `json:"cost,omitzero"`
+	Cells []Cell   `json:"cells"`
 }
 
 // Cell is one finished cell of the grid: what a result file has, without the retrieved texts.

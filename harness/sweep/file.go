@@ -27,6 +27,9 @@ func NewFile(dir, sdk string, started time.Time) *File {
 // Path returns the path of <sdk>.sweep.json.
 func (f *File) Path() string { return f.out.Latest() }
 
+// OwnPath returns the path that the file has besides.
+func (f *File) OwnPath() string { return f.out.Own() }
+
 // Save writes the finished cells of a sweep that is in progress. The file says that the sweep was
 // interrupted, which is true if the process is killed before the next call.
 func (f *File) Save(s result.Sweep) error {

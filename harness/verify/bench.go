@@ -26,6 +26,9 @@ func benchFile(path string) (*Report, error) {
 	violations(compiled().bench, v, func(path, problem string) {
 		rep.add(Difference{Path: orRoot(path), Problem: problem})
 	})
+	if f.Cost.Parts != nil && f.Cost.TotalUSD != nil {
+		spending(".cost", &f.Cost, path, rep)
+	}
 	if f.Baseline != nil {
 		rep.leaveOut("that the blocks of the baseline are those of " + f.Baseline.Path + " with the SHA-256 " + f.Baseline.SHA256)
 		for i, b := range f.Baseline.Blocks {

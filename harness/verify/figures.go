@@ -159,7 +159,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
 		OwnQuestions: res.OwnQuestions, Mapped: res.Mapped, Imported: res.Imported, Escaped: res.Escaped,
 		Cost: result.Cost{
-			CapUSD: res.Cost.CapUSD, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
+			Spending: res.Cost.Spending, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
 		},
 	}
 	if whole {
@@ -259,6 +259,7 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	if file, sum := res.Cost.SpentUSD, want.Cost.SpentUSD; file != sum && closeTo(number(file), number(sum)) {
 		add.differ(".cost.spent_usd", file, sum) // in its last digits
 	}
+	f.spending(want, res, rep)
 	c := want.CostAccounting
 	if c == nil {
 		return

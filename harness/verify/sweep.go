@@ -13,10 +13,11 @@ import (
 
 // sweep is a sweep file whose cells have their results as they are written.
 type sweep struct {
-	SDK     string      `json:"sdk"`
-	Stopped result.Stop `json:"stopped"`
-	Planned int         `json:"planned"`
-	Cells   []cell      `json:"cells"`
+	SDK     string          `json:"sdk"`
+	Stopped result.Stop     `json:"stopped"`
+	Planned int             `json:"planned"`
+	Cost    result.Spending `json:"cost"`
+	Cells   []cell          `json:"cells"`
 }
 
 // cell is a cell of a sweep file.
@@ -59,6 +60,9 @@ func sweepFile(path string) (*Report, error) {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 		return rep.finish(), nil
+	}
+	if s.Cost.Parts != nil && s.Cost.TotalUSD != nil {
+		spending(".cost", &s.Cost, path, rep)
 	}
 	rep.Cells = len(s.Cells)
 	if s.Stopped == "" && len(s.Cells) != s.Planned {

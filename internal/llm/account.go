@@ -11,10 +11,10 @@ type Account interface {
 	// requests to settle. An error prevents the request; it wraps ErrBudgetExceeded if the cap does.
 	// settle must be called once the outcome is known. Only its first call counts.
 	Reserve(ctx context.Context, model string, worst USD) (settle func(Charge), err error)
-	// Lookup records that a cached reply of a model was looked for. saved is what the reply would
+	// Lookup records that a cached reply of a model was looked for, for a call with ctx. saved is what the reply would
 	// have been charged, nil if there was none. reply is the key of the one that was found, or of
 	// the one that was paid for and stored instead; it is zero if none was stored.
-	Lookup(model string, reply CacheKey, saved *Charge)
+	Lookup(ctx context.Context, model string, reply CacheKey, saved *Charge)
 }
 
 // Charge is the outcome of one request.
@@ -34,6 +34,14 @@ type Charge struct {
 	Unpriced bool
 }
 
+// NewAccount returns an account without books. limit is its cap, nil for none.
+func NewAccount(limit *USD) Account {
+	if limit == nil {
+		return budgetAccount{}
+	}
+	return budgetAccount{NewBudget(*limit)}
+}
+
 // budgetAccount is a Budget without books. The budget may be nil.
 type budgetAccount struct{ budget *Budget }
 
@@ -47,4 +55,4 @@ func (a budgetAccount) Reserve(ctx context.Context, _ string, worst USD) (func(C
 	return func(c Charge) { held.Settle(c.Cost) }, nil
 }
 
-func (budgetAccount) Lookup(string, CacheKey, *Charge) {}
+func (budgetAccount) Lookup(context.Context, string, CacheKey, *Charge) {}

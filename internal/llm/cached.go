@@ -63,7 +63,7 @@ func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, err
 		}
 		defer done()
 		if hit {
-			return p.replay(key, r, reply)
+			return p.replay(ctx, key, r, reply)
 		}
 	}
 	resp, err := p.meter.Complete(ctx, r)
@@ -76,7 +76,7 @@ func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, err
 		})
 		stored = key
 	}
-	p.meter.account.Lookup(r.Model, stored, nil)
+	p.meter.account.Lookup(ctx, r.Model, stored, nil)
 	return resp, err
 }
 
@@ -95,7 +95,7 @@ func (p *cachedProvider) key(r Request) (CacheKey, error) {
 	return NewCacheKey(p.Name(), p.baseURL, "/chat/completions", body, r.Attempt)
 }
 
-func (p *cachedProvider) replay(key CacheKey, r Request, reply cachedReply) (Response, error) {
+func (p *cachedProvider) replay(ctx context.Context, key CacheKey, r Request, reply cachedReply) (Response, error) {
 	u := Usage{reply.InputTokens, reply.OutputTokens, reply.Estimated}
 	if u.InputTokens == 0 { // nobody counted
 		u = estimate(r, reply.Text)
@@ -104,7 +104,7 @@ func (p *cachedProvider) replay(key CacheKey, r Request, reply cachedReply) (Res
 	worst := p.meter.WorstCase(r)
 	saved := p.meter.charge(r, &Response{Usage: u}, nil, Charge{Cost: worst, Lost: worst, Unpriced: !known})
 	p.cache.Saved(saved.Cost)
-	p.meter.account.Lookup(r.Model, key, &saved)
+	p.meter.account.Lookup(ctx, r.Model, key, &saved)
 	if r.Emit != nil {
 		if err := r.Emit(reply.Text); err != nil {
 			return Response{}, err

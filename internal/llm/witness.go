@@ -52,3 +52,17 @@ func outcomeOf(err error) string {
 	}
 	return OutcomeNone
 }
+
+type questionKey struct{}
+
+// WithQuestion returns a context whose calls are for a question, which an Account may record.
+func WithQuestion(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, questionKey{}, id)
+}
+
+// QuestionOf returns the id of the question that calls with a context are for, empty if it is not
+// known.
+func QuestionOf(ctx context.Context) string {
+	id, _ := ctx.Value(questionKey{}).(string)
+	return id
+}

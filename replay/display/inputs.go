@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/report/form"
 	"evalctl/harness/report/text"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
-	"evalctl/replay/ledger"
 )
 
 // Inputs prints the benchmark, the sample and the models.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
@@ -12,10 +13,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres"
-	"evalctl/replay/ledger"
 )
 
 // patience is how long the outcome of a request, or a record, is offered to a database that does
@@ -110,7 +111,7 @@ func (a account) Reserve(ctx context.Context, model string, worst llm.USD) (func
 		}
 	}
 	var once sync.Once
-	return func(c llm.Charge) { once.Do(func() { a.settle(id, model, c) }) }, nil
+	return func(c llm.Charge) { once.Do(func() { a.settle(id, model, llm.QuestionOf(ctx), c) }) }, nil
 }
 
 func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id int64, err error) {
@@ -124,12 +125,12 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 				WHERE id = $1 AND NOT closed AND (cap IS NULL OR $2 <= cap - spent - reserved) AND NOT EXISTS (SELECT FROM known)
 				RETURNING id
 			), made AS (
-				INSERT INTO @charges (run, phase, arm, model, kind, member, worst, key)
-				SELECT id, $3, $4, $5, 'open', $6, $2, $7 FROM admitted
+				INSERT INTO @charges (run, phase, arm, model, kind, member, worst, key, question)
+				SELECT id, $3, $4, $5, 'open', $6, $2, $7, $8 FROM admitted
 				RETURNING id
 			)
 			SELECT id FROM known UNION ALL SELECT id FROM made`,
-			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id, key)
+			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id, key, llm.QuestionOf(ctx))
 		if postgres.IsCode(err, "23505") {
 			continue // the first attempt has been committed meanwhile
 		}
@@ -170,7 +171,7 @@ func (a account) fits(ctx context.Context, worst llm.USD) error {
 
 // settle writes the outcome of a request. If it cannot be written, the worst case still counts, and
 // no further request is admitted.
-func (a account) settle(id int64, model string, c llm.Charge) {
+func (a account) settle(id int64, model, question string, c llm.Charge) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cost := int64(max(c.Cost, 0))
@@ -185,7 +186,7 @@ func (a account) settle(id int64, model string, c llm.Charge) {
 	case c.Rejected:
 		return // nothing happened
 	default:
-		sql, values = settleFree, append(values, string(a.phase), a.arm, model, a.books.q.id, rand.Text())
+		sql, values = settleFree, append(values, string(a.phase), a.arm, model, a.books.q.id, rand.Text(), question)
 	}
 	if err := a.books.q.change(ctx, sql, values...); err != nil {
 		_ = a.books.fail(fmt.Errorf("settle a request: %w", err))
@@ -199,7 +200,7 @@ const settleReserved = `
 		SELECT id, kind, worst FROM @charges WHERE run = $1 AND id = $10 AND kind IN ('open', 'lost') FOR UPDATE
 	), settled AS (
 		UPDATE @charges c SET kind = 'settled', usd = $2, lost_usd = $3, input_tokens = $4, output_tokens = $5,
-			estimated = $6, rejected = $7, unpriced = $8, implausible = $9
+			estimated = $6, rejected = $7, unpriced = $8, implausible = $9, at = now()
 		FROM was WHERE c.id = was.id
 	)
 	UPDATE @runs r SET
@@ -210,23 +211,23 @@ const settleReserved = `
 // settleFree is the outcome of a request that could cost nothing: only its tokens matter.
 const settleFree = `
 	INSERT INTO @charges (run, usd, lost_usd, input_tokens, output_tokens, estimated, rejected, unpriced,
-		implausible, phase, arm, model, member, key, kind)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'settled') ON CONFLICT DO NOTHING`
+		implausible, phase, arm, model, member, key, question, kind, at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'settled', now()) ON CONFLICT DO NOTHING`
 
 // Lookup implements llm.Account. The key of the row begins with the name of the reply.
-func (a account) Lookup(model string, reply llm.CacheKey, saved *llm.Charge) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (a account) Lookup(ctx context.Context, model string, reply llm.CacheKey, saved *llm.Charge) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	kind, c := "miss", llm.Charge{}
 	if saved != nil {
 		kind, c = "hit", *saved
 	}
 	err := a.books.q.change(ctx, `
-		INSERT INTO @charges (run, phase, arm, model, kind, member, usd, key, estimated, unpriced)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		INSERT INTO @charges (run, phase, arm, model, kind, member, usd, key, estimated, unpriced, question, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())
 		ON CONFLICT DO NOTHING`,
 		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(c.Cost, 0)),
-		ledger.NameReply(reply)+"."+rand.Text(), c.Usage.Estimated, c.Unpriced)
+		ledger.NameReply(reply)+"."+rand.Text(), c.Usage.Estimated, c.Unpriced, llm.QuestionOf(ctx))
 	if err != nil {
 		_ = a.books.fail(fmt.Errorf("record a look into the cache: %w", err))
 	}
@@ -241,7 +242,7 @@ func (q *Queue) chargeLost(ctx context.Context, run string) error {
 func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 	_, err := q.exec(ctx, `
 		WITH lost AS (
-			UPDATE @charges SET kind = 'lost', usd = worst, lost_usd = worst
+			UPDATE @charges SET kind = 'lost', usd = worst, lost_usd = worst, at = now()
 			WHERE run = $1 AND kind = 'open' AND `+which+`
 			RETURNING worst
 		), total AS (SELECT coalesce(sum(worst), 0)::bigint AS usd FROM lost)
@@ -294,6 +295,42 @@ func (b *Books) Accounting(arm string) result.CostAccounting {
 		_ = b.fail(err)
 	}
 	return c
+}
+
+// Requests implements ledger.Books.
+func (b *Books) Requests(ctx context.Context) iter.Seq2[ledger.Request, error] {
+	return func(yield func(ledger.Request, error) bool) {
+		rows, err := b.q.pool.Query(ctx, in(`
+			SELECT arm, phase, question, model, kind = 'hit', at, usd, lost_usd, input_tokens, output_tokens, estimated, unpriced
+			FROM @charges WHERE run = $1 AND kind IN ('settled', 'lost', 'hit') AND NOT rejected ORDER BY at NULLS FIRST, id`), b.run)
+		if err != nil {
+			yield(ledger.Request{}, err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var r ledger.Request
+			var phase ledger.Phase
+			var at *time.Time
+			var usd, lost int64
+			err := rows.Scan(&r.Arm, &phase, &r.Question, &r.Model, &r.Cached, &at, &usd, &lost, &r.InputTokens, &r.OutputTokens,
+				&r.Estimated, &r.Unpriced)
+			if r.Part = phase.Part(); at != nil {
+				r.At = at.UTC()
+			}
+			if r.Cached {
+				r.SavedUSD = llm.USD(usd)
+			} else {
+				r.USD, r.MayHaveUSD = llm.USD(usd), llm.USD(lost)
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(ledger.Request{}, err)
+		}
+	}
 }
 
 // Saved implements ledger.Books. It is empty if the database does not answer, which Err reports.

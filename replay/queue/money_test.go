@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres/postgrestest"
-	"evalctl/replay/ledger"
 	"evalctl/replay/queue"
 )
 
@@ -127,7 +127,7 @@ func TestBooksAreLikeALedger(t *testing.T) {
 			}
 			reply := llm.CacheKey{byte(random.IntN(40))} // 0 is that of no reply
 			for _, b := range []ledger.Books{file, run} {
-				b.Account(phase, arm).Lookup(model, reply, saved)
+				b.Account(phase, arm).Lookup(t.Context(), model, reply, saved)
 			}
 			continue
 		}

@@ -32,7 +32,10 @@ const schemaName = "evalctl_queue"
 //go:embed 1.sql
 var tables string
 
-var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables}}
+//go:embed 2.sql
+var bills string
+
+var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills}}
 
 // DefaultLease is how long a process counts as alive after it was last seen.
 const DefaultLease = 15 * time.Second

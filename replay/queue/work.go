@@ -12,7 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"evalctl/replay/ledger"
+	"evalctl/harness/ledger"
 )
 
 const (

@@ -39,6 +39,9 @@ type File struct {
 	Faults   []Fault   `json:"faults"`
 	Probes   []Probe   `json:"probes"`
 	Baseline *Baseline `json:"baseline"`
+	// Cost is what the models cost that targets called, zero in a file of an evalctl that did not count
+	// it.
+	Cost result.Spending `json:"cost,omitzero"`
 
 	Figures
 }

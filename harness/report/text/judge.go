@@ -143,11 +143,19 @@ func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *l
 	}
 }
 
-// DaemonPays says what no estimate and no cap of a run includes: the models that the daemon calls.
-func DaemonPays(t *terminal.Terminal, models []string) {
+// DaemonPays says which models a started daemon calls, which no estimate includes, and what of it is
+// not counted, empty for nothing.
+func DaemonPays(t *terminal.Terminal, models []string, capped bool, notCounted string) {
 	if len(models) > 0 {
-		t.Field("note", "the daemon calls %s by itself: what that costs is neither estimated nor limited",
-			terminal.Line(strings.Join(models, " and ")))
+		limited := ""
+		if capped {
+			limited = ", under the cap"
+		}
+		t.Field("note", "the daemon calls %s: what that costs is counted%s, and not estimated",
+			terminal.Line(strings.Join(models, " and ")), limited)
+	}
+	if notCounted != "" {
+		t.Field("note", "%s: what that costs is neither counted nor limited", terminal.Line(notCounted))
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 // vendor is a model provider that answers, rejects, loses replies and reports wrong usage, and

@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
-	"evalctl/replay/ledger"
 )
 
 // raw sends the bytes of a request with the gateway's key, and returns the response with its body.

@@ -11,9 +11,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
-	"evalctl/replay/ledger"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

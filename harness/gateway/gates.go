@@ -6,9 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 // Models are those that a daemon calls through its gateways.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 func FuzzOpen(f *testing.F) {

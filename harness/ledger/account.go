@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -53,7 +54,8 @@ func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(
 	if err != nil {
 		return nil, err
 	}
-	id, err := l.reserve(line{Kind: kindReserve, account: b.account, Model: model, USD: max(worst, 0)})
+	question := llm.QuestionOf(ctx)
+	id, err := l.reserve(line{Kind: kindReserve, account: b.account, Question: question, Model: model, USD: max(worst, 0)})
 	if err != nil {
 		held.Settle(0)
 		return nil, err
@@ -62,7 +64,7 @@ func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(
 	return func(c llm.Charge) {
 		once.Do(func() {
 			l.settle(line{
-				Kind: kindSettle, ID: id, account: b.account, Model: model, USD: max(c.Cost, 0),
+				Kind: kindSettle, ID: id, account: b.account, Question: question, Model: model, USD: max(c.Cost, 0),
 				Lost: max(min(c.Lost, c.Cost), 0), Estimated: c.Usage.Estimated, Rejected: c.Rejected, Unpriced: c.Unpriced,
 				InputTokens: int64(max(c.Usage.InputTokens, 0)), OutputTokens: int64(max(c.Usage.OutputTokens, 0)),
 				Implausible: c.UsageProblem != "",
@@ -72,8 +74,8 @@ func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(
 	}, nil
 }
 
-func (b booked) Lookup(model string, reply llm.CacheKey, saved *llm.Charge) {
-	in := line{Kind: kindMiss, account: b.account, Model: model, Reply: NameReply(reply)}
+func (b booked) Lookup(ctx context.Context, model string, reply llm.CacheKey, saved *llm.Charge) {
+	in := line{Kind: kindMiss, account: b.account, Question: llm.QuestionOf(ctx), Model: model, Reply: NameReply(reply)}
 	if saved != nil {
 		in.Kind, in.USD = kindHit, max(saved.Cost, 0)
 		in.Estimated, in.Unpriced = saved.Usage.Estimated, saved.Unpriced
@@ -96,6 +98,7 @@ func (l *Ledger) reserve(in line) (id int64, err error) {
 	if in.USD == 0 {
 		return 0, l.err
 	}
+	in.At = time.Now().UTC()
 	in.ID = l.lastID + 1
 	if err := l.write(in); err != nil {
 		return 0, err
@@ -110,6 +113,7 @@ func (l *Ledger) reserve(in line) (id int64, err error) {
 func (l *Ledger) settle(in line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	in.At = time.Now().UTC()
 	_ = l.write(in)
 	l.add(in)
 }

@@ -1,5 +1,5 @@
-// Package ledger keeps the money of a replay: what was spent, and a cap that all arms and phases
-// share. It is a file of JSON lines, so that neither is lost if the process is killed.
+// Package ledger keeps the money of a run or a replay: what was spent, and a cap that all arms and
+// phases share. It is a file of JSON lines, so that neither is lost if the process is killed.
 //
 // A request that may cost money has a line before it is sent, with its worst case, and another line
 // with its outcome. A request without an outcome may have been charged: Open counts it in full.
@@ -21,12 +21,12 @@ import (
 )
 
 // ErrBusy means that another process owns the ledger.
-var ErrBusy = errors.New("another replay is in progress")
+var ErrBusy = errors.New("another process uses it")
 
 // Phase is what money is spent for.
 type Phase string
 
-// The phases of a replay.
+// The phases. Ingest is what a daemon does before it is asked, Actor what answers.
 const (
 	Ingest Phase = "ingest"
 	Actor  Phase = "actor"
@@ -36,7 +36,7 @@ const (
 
 func (p Phase) valid() bool { return p == Ingest || p == Actor || p == Judge || p == Embed }
 
-// Ledger is the ledger of one replay. A lock on the file makes one process its owner. It is safe
+// Ledger is the ledger of one run or replay. A lock on the file makes one process its owner. It is safe
 // for concurrent use.
 type Ledger struct {
 	path string
@@ -75,7 +75,7 @@ func Create(path string, options json.RawMessage, started time.Time, limit *llm.
 	return l, nil
 }
 
-// Open reads the ledger of a replay that did not finish. Requests whose outcome is missing are
+// Open reads the ledger of a run or a replay that did not finish. Requests whose outcome is missing are
 // counted in full. A last line that was cut short is dropped; any other damage is an error with
 // file:line, also a line that was changed, removed or moved, and the file is not changed. The error wraps ErrBusy if another process owns the
 // ledger.
@@ -107,7 +107,7 @@ func (l *Ledger) Path() string { return l.path }
 // Options returns the options that were given to Create.
 func (l *Ledger) Options() json.RawMessage { return l.start.Options }
 
-// StartedAt returns when the replay began.
+// StartedAt returns when the run or replay began.
 func (l *Ledger) StartedAt() time.Time { return l.start.StartedAt }
 
 // Cap returns the limit on what may be spent, nil for none.
@@ -125,7 +125,7 @@ func (l *Ledger) Unchained() bool {
 	return l.chain.Plain()
 }
 
-// SetCap replaces the cap that a resumed replay began with. It must be called before any request. A
+// SetCap replaces the cap that a resumed run or replay began with. It must be called before any request. A
 // cap below what was spent allows no further request that costs money.
 func (l *Ledger) SetCap(limit llm.USD) error {
 	l.mu.Lock()
@@ -134,6 +134,21 @@ func (l *Ledger) SetCap(limit llm.USD) error {
 		return err
 	}
 	l.setBudget(&limit)
+	return nil
+}
+
+// Carry counts what was spent before there was a ledger, for a phase of an arm.
+func (l *Ledger) Carry(phase Phase, arm string, spent llm.USD) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	in := line{
+		Kind: kindSettle, account: account{phase, arm}, At: time.Now().UTC(), Model: "before the ledger", USD: spent,
+	}
+	if err := l.write(in); err != nil {
+		return err
+	}
+	l.add(in)
+	l.budget.Charge(spent)
 	return nil
 }
 
@@ -146,7 +161,7 @@ func (l *Ledger) setBudget(limit *llm.USD) {
 	}
 }
 
-// Spent returns what all arms and phases have spent, interrupted runs of the replay included.
+// Spent returns what all arms and phases have spent, interrupted processes included.
 func (l *Ledger) Spent() llm.USD {
 	l.mu.Lock()
 	defer l.mu.Unlock()

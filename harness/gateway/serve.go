@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 const maxRequest = 32 << 20

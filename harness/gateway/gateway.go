@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 // Config configures a gateway. Cache may be nil, Fresh, Model and Embedding may be

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
-	"evalctl/replay/ledger"
 )
 
 // TestCompletion: our client gets through the gateway what the provider answers, and the provider

@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
-	"evalctl/replay/ledger"
 )
 
 // cost returns a charge of n nano-dollars for n tokens in and 2n tokens out.
@@ -33,8 +33,8 @@ func fill(tb testing.TB, l *ledger.Ledger) {
 	reserve(tb, l.Account(ledger.Actor, "ts"), 300)(llm.Charge{Cost: 300, Lost: 300})
 	reserve(tb, l.Account(ledger.Judge, "ts"), 300)(llm.Charge{Rejected: true})
 	reserve(tb, l.Account(ledger.Embed, "go"), 0)(llm.Charge{Usage: llm.Usage{InputTokens: 9, Estimated: true}, Unpriced: true})
-	l.Account(ledger.Judge, "ts").Lookup(model, llm.CacheKey{1}, &llm.Charge{Cost: 40})
-	l.Account(ledger.Judge, "go").Lookup(model, llm.CacheKey{2}, nil)
+	l.Account(ledger.Judge, "ts").Lookup(context.Background(), model, llm.CacheKey{1}, &llm.Charge{Cost: 40})
+	l.Account(ledger.Judge, "go").Lookup(context.Background(), model, llm.CacheKey{2}, nil)
 	reserve(tb, l.Account(ledger.Actor, "go"), 70)
 }
 
@@ -121,17 +121,17 @@ func TestSaved(t *testing.T) {
 	a, b, check := l.Account(ledger.Judge, "a"), l.Account(ledger.Actor, "b"), l.Account(ledger.Judge, "check")
 	guess := &llm.Charge{Cost: 7, Usage: llm.Usage{Estimated: true}}
 	for range 2 { // as if the replay had been resumed
-		a.Lookup(model, llm.CacheKey{1}, &llm.Charge{Cost: 40})
-		check.Lookup(model, llm.CacheKey{2}, &llm.Charge{Cost: 10})
-		a.Lookup(model, llm.CacheKey{3}, guess)
+		a.Lookup(context.Background(), model, llm.CacheKey{1}, &llm.Charge{Cost: 40})
+		check.Lookup(context.Background(), model, llm.CacheKey{2}, &llm.Charge{Cost: 10})
+		a.Lookup(context.Background(), model, llm.CacheKey{3}, guess)
 	}
-	a.Lookup(model, llm.CacheKey{2}, &llm.Charge{Cost: 10})
-	a.Lookup(model, llm.CacheKey{3}, nil) // it paid after all
-	b.Lookup(model, llm.CacheKey{1}, nil)
-	b.Lookup(model, llm.CacheKey{3}, guess)
-	b.Lookup(model, llm.CacheKey{}, nil) // not stored
+	a.Lookup(context.Background(), model, llm.CacheKey{2}, &llm.Charge{Cost: 10})
+	a.Lookup(context.Background(), model, llm.CacheKey{3}, nil) // it paid after all
+	b.Lookup(context.Background(), model, llm.CacheKey{1}, nil)
+	b.Lookup(context.Background(), model, llm.CacheKey{3}, guess)
+	b.Lookup(context.Background(), model, llm.CacheKey{}, nil) // not stored
 	for range 2 {
-		b.Lookup(model, llm.CacheKey{}, &llm.Charge{Cost: 3})
+		b.Lookup(context.Background(), model, llm.CacheKey{}, &llm.Charge{Cost: 3})
 	}
 	for range 2 {
 		for _, tt := range []struct {

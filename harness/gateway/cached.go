@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"sync"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 // replies counts the completions that the daemon has got to each request. A daemon that sends a
@@ -57,7 +57,7 @@ func (g *Gateway) cached(w http.ResponseWriter, r *http.Request, c *call, phase 
 		stored = key
 	}
 	paid := func() error {
-		defer func() { c.account.Lookup(c.model, stored, nil) }()
+		defer func() { c.account.Lookup(r.Context(), c.model, stored, nil) }()
 		return g.ask(w, r, c)
 	}
 	if g.config.Fresh && phase == ledger.Ingest && cache.Mode() != llm.CacheOnly {
@@ -81,7 +81,7 @@ func (g *Gateway) cached(w http.ResponseWriter, r *http.Request, c *call, phase 
 	g.replies.sent(request, n)
 	saved := c.charge(kept.outcome(c))
 	cache.Saved(saved.Cost)
-	c.account.Lookup(c.model, asked, &saved)
+	c.account.Lookup(r.Context(), c.model, asked, &saved)
 	c.keep = nil
 	return kept.replay(w, c)
 }

@@ -40,8 +40,11 @@ type line struct {
 	Kind string `json:"kind"`
 	ID   int64  `json:"id,omitempty"` // of a reservation
 	account
-	Model string  `json:"model,omitempty"`
-	USD   llm.USD `json:"usd"`
+	// At is when the line was written, and Question what a request is for, empty if that is not known.
+	At       time.Time `json:"at,omitzero"`
+	Question string    `json:"question,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	USD      llm.USD   `json:"usd"`
 	// Reply names the reply of a hit, or the one that was stored after a miss.
 	Reply string `json:"reply,omitempty"`
 	// The fields below belong to an outcome.

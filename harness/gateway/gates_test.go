@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 // TestGates: embeddings have a gateway of their own if their key is another one, and what any of

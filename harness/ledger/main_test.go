@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"evalctl/harness/ledger"
 	"evalctl/internal/llm"
-	"evalctl/replay/ledger"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/printable"
-	"evalctl/replay/ledger"
 )
 
 // What is kept of requests that fail: the number of different paths and statuses, and the length of

@@ -1,0 +1,53 @@
+package verify
+
+import (
+	"errors"
+	"io/fs"
+
+	"evalctl/harness/result"
+)
+
+// spending compares what all models cost together with its parts, with what the questions cost, and
+// with the bill.
+func (f *figures) spending(want, res *result.Result, rep *Report) {
+	file, parts := &res.Cost, res.Cost.Parts
+	add := found(rep.add)
+	add.must((parts == nil) == (file.TotalUSD == nil), ".cost.total_usd", file.TotalUSD, "it is recorded if its parts are")
+	if parts == nil || file.TotalUSD == nil {
+		return
+	}
+	spending(".cost", &file.Spending, rep.Path, rep)
+	if c := res.CostAccounting; c != nil {
+		if sums := c.Parts(); *parts != sums {
+			add.differ(".cost.parts", parts, sums)
+		}
+		return
+	}
+	// A kill between the lines of ledger and journal loses the outcome in one of them.
+	least := want.Cost.SpentUSD - want.Cost.MayHaveBeenChargedUSD
+	most := want.Cost.SpentUSD.Plus(parts.MayHaveUSD)
+	add.must(parts.JudgeUSD >= least && parts.JudgeUSD <= most, ".cost.parts.judge_usd", parts.JudgeUSD,
+		"the requests of the questions cost from %v to %v", least, most)
+}
+
+// spending checks the spending at a place of the file at path.
+func spending(at string, s *result.Spending, path string, rep *Report) {
+	add := found(rep.add)
+	if sum := s.Parts.Total(); *s.TotalUSD != sum {
+		add.differ(at+".total_usd", s.TotalUSD, sum)
+	}
+	add.must(s.Parts.MayHaveUSD <= *s.TotalUSD, at+".parts.may_have_been_charged_usd", s.Parts.MayHaveUSD, "it is a part of total_usd")
+	if s.Bill == nil {
+		add.must(*s.TotalUSD == 0, at+".total_usd", s.TotalUSD, "there is no bill")
+		return
+	}
+	sums, err := s.Bill.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		rep.leaveOut("the bill " + s.Bill.File + ", which is not beside the file")
+	case err != nil:
+		add(Difference{Path: at + ".bill", Problem: err.Error()})
+	case sums != *s.Parts:
+		add.differ(at+".parts", s.Parts, sums)
+	}
+}
