@@ -161,6 +161,7 @@ func TestScorerItem(t *testing.T) {
 	cost := result.Cost{
 		SpentUSD: 1, JudgeRequests: 2, InputTokens: 7, OutputTokens: 3, UsageEstimated: 1,
 	}
+	cost.SetParts(result.CostParts{JudgeUSD: 1}, nil)
 	if diff := cmp.Diff(cost, f.Cost); diff != "" {
 		t.Error(diff)
 	}

@@ -78,7 +78,7 @@ func (p *Plan) setCost(ctx context.Context, l ledger.Books, a Arm, res *result.R
 		arms = []string{a.Name}
 	}
 	res.CostAccounting = &c
-	res.Cost.SetParts(c.Parts(), c.Unpriced)
+	res.Cost.SetParts(c.Parts(), c.Missing())
 	res.Cost.Bill, err = ledger.WriteBill(ctx, l, own, arms...)
 	return err
 }

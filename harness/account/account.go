@@ -186,7 +186,7 @@ func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) erro
 		return err
 	}
 	sums := a.books.Accounting("")
-	c.SetParts(sums.Parts(), sums.Unpriced)
+	c.SetParts(sums.Parts(), sums.Missing())
 	c.Bill = bill
 	return nil
 }

@@ -95,7 +95,7 @@ func newEntry(path string, res *result.Result) *Entry {
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: id.ScoredBy(),
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
 		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Verdict,
-		Stopped: res.Stopped, SpentUSD: res.Cost.SpentUSD, Unpriced: res.Cost.UnpricedModel != "", Result: res,
+		Stopped: res.Stopped, Result: res,
 	}
 	if id.Dataset.Selection.Partial(id.Dataset.Questions()) {
 		e.Selection = id.Dataset.SelectionText()
@@ -103,9 +103,7 @@ func newEntry(path string, res *result.Result) *Entry {
 	if r := res.Replay; r != nil {
 		e.Kind, e.Name = Replay, r.Arm
 	}
-	if c := res.CostAccounting; c != nil {
-		e.SpentUSD, e.Unpriced = c.TotalUSD, !c.SpentKnown()
-	}
+	e.SpentUSD, e.Unpriced = res.Spent()
 	settings := &key.File{Name: path, Result: res}
 	e.measure, e.missing = key.Measure(key.Trend, settings), key.Missing(key.Trend, settings)
 	return e

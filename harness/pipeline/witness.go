@@ -24,7 +24,7 @@ type judged struct {
 // before it is sent, so that a killed run knows what may have been charged.
 func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result.Record, error) {
 	j := judged{loop: l, index: index, rec: rec}
-	graded, err := l.Scorer.Score(llm.WithWitness(ctx, j.begin), *rec)
+	graded, err := l.Scorer.Score(llm.WithQuestion(llm.WithWitness(ctx, j.begin), rec.ID), *rec)
 	if err != nil && graded.JudgeUSD > 0 && len(j.calls) == 0 { // a scorer whose requests are not witnessed
 		l.entries <- entry{Entry: j.line(journal.KindSpent, result.JudgeCall{
 			Requests: graded.JudgeAttempts, Outcome: "no verdict", Charged: result.BySum, USD: graded.JudgeUSD,

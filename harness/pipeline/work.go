@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/intake"
+	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -94,7 +95,7 @@ func (l *loop) ask(ctx context.Context, j Job) error {
 func (l *loop) request(ctx context.Context, j Job) (result.Record, error) {
 	l.Observer.Asking(j.Question.ID, true)
 	defer l.Observer.Asking(j.Question.ID, false)
-	return l.Asker.Ask(ctx, j)
+	return l.Asker.Ask(llm.WithQuestion(ctx, j.Question.ID), j)
 }
 
 // grade scores an answer.

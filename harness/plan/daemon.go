@@ -10,8 +10,8 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/account"
-	"evalctl/harness/gateway"
 	"evalctl/harness/dataset"
+	"evalctl/harness/gateway"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/harness/target"

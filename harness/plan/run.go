@@ -105,21 +105,17 @@ func (r *Run) planReader() (err error) {
 		env = nil
 	}
 	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)
+	// Other daemons than this program's own may interpret their environment differently.
+	if r.reader.Provider != "" && r.Found.Own && r.reads() {
+		if _, err := llm.Open(r.reader.Config(r.env)); err != nil {
+			return fmt.Errorf("reader: %w", err)
+		}
+	}
 	model := llm.Ref{Provider: provider}
 	if provider == r.reader.Provider {
 		model.Name = r.reader.Name
 	}
-	if err := r.planCalls(Asks{Model: model, Generates: r.reads()}, r.Money); err != nil {
-		return err
-	}
-	// Other daemons than this program's own may interpret their environment differently.
-	if r.reader.Provider == "" || !r.Found.Own || !r.reads() {
-		return nil
-	}
-	if _, err := llm.Open(r.reader.Config(r.env)); err != nil {
-		return fmt.Errorf("reader: %w", err)
-	}
-	return nil
+	return r.planCalls(Asks{Model: model, Generates: r.reads()}, r.Money)
 }
 
 func (r *Run) reads() bool { return r.Scenario.Name.Reads() }

@@ -39,6 +39,7 @@ func (run *Run) cost() form.Section {
 		}
 		return s
 	}
+	run.total(&s)
 	if c := &res.Cost; c.JudgeRequests > 0 {
 		doubt := ""
 		if c.UsageEstimated > 0 {
@@ -47,25 +48,48 @@ func (run *Run) cost() form.Section {
 		if c.UsageImplausible > 0 {
 			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", figure.Count(c.UsageImplausible, "request"))
 		}
-		s.Fact("cost", "judge %s%s  %s  %d tokens in  %d out%s%s", c.Amount(), ofCap(c.CapUSD), figure.Count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens, doubt, pricesOf(c.PricesDate))
+		s.Fact("judge", "%s  %s  %d tokens in  %d out%s%s", c.Judge(), figure.Count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens, doubt, pricesOf(c.PricesDate))
 		if n := len(c.Unassigned); n > 0 {
 			s.FactIn(form.Pages, "without a verdict", "%s that the run ended before, or asked again", figure.Count(n, "request"))
 		}
 	}
 	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
-		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s; the daemon pays", form.Data(c.Text()),
+		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s, at list prices", form.Data(c.Text()),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"))
 	}
 	if e := res.Embeddings; e != nil {
 		s.Fact("embedded", "%s", form.Data(e.Text()))
 	}
-	if total := res.Cost.TotalUSD; total != nil && *total > res.Cost.SpentUSD {
-		s.Fact("total", "%s with what the daemon pays", *total)
-	}
 	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
 		s.Fact("own", "%s", text)
 	}
 	return s
+}
+
+// total adds the total cost of a run, and its parts if there are several.
+func (run *Run) total(s *form.Section) {
+	c := &run.Result.Cost
+	if total, unknown := c.Total(); total == 0 && !unknown && c.CapUSD == nil {
+		return
+	}
+	parts := []form.Text{form.F("%s%s", c.Amount(), ofCap(c.CapUSD))}
+	if p := c.Parts; p != nil {
+		for _, part := range []struct {
+			name string
+			usd  llm.USD
+		}{{"reader", p.ReaderUSD}, {"judge", p.JudgeUSD}, {"embeddings", p.EmbeddingsUSD}, {"daemon", p.DaemonUSD}} {
+			if part.usd > 0 && part.usd < p.Total() {
+				parts = append(parts, form.F("%s %s", part.name, part.usd))
+			}
+		}
+	}
+	if len(c.Unpriced) > 0 {
+		parts = append(parts, form.F("not counted, price unknown: %s", form.Join(", ", form.Names(c.Unpriced)...)))
+	}
+	if c.Bill != nil {
+		parts = append(parts, form.F("bill %s", form.Name(c.Bill.File)))
+	}
+	s.Fact("cost", "%s", form.Parts(parts...))
 }
 
 // pricesOf says of which day the prices are of a cost, as far as that is known.

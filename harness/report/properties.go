@@ -136,10 +136,7 @@ func tally(counts map[string]int) string {
 
 // cost returns what a run or a replay cost in dollars, without the sign, as far as that is known.
 func cost(res *result.Result) string {
-	spent, unknown := res.Cost.SpentUSD, res.Cost.UnpricedModel != ""
-	if c := res.CostAccounting; c != nil {
-		spent, unknown = c.TotalUSD, !c.SpentKnown()
-	}
+	spent, unknown := res.Spent()
 	if unknown && spent == 0 {
 		return "unknown"
 	}

@@ -1,13 +1,20 @@
 package report
 
-import "evalctl/harness/result"
+import (
+	"evalctl/harness/result"
+	"evalctl/internal/llm"
+)
 
 // Summary is what scripts read of a run, as a JSON object. own and latest are the two paths of its
 // result file, see journal.Names. code is the exit code.
 func Summary(r result.Result, own, latest string, code int) map[string]any {
-	spent := &r.Cost.SpentUSD
+	spent, total := &r.Cost.SpentUSD, new(llm.USD)
 	if r.Cost.UnpricedModel != "" {
 		spent = nil // it is not known
+	}
+	var unknown bool
+	if *total, unknown = r.Spent(); unknown {
+		total = nil
 	}
 	return named(own, latest, code, map[string]any{
 		"sdk": r.SDK, "total": r.Total, "passed": r.Passed, "pass_rate": r.PassRate, "mean_score": r.MeanScore,
@@ -15,7 +22,7 @@ func Summary(r result.Result, own, latest string, code int) map[string]any {
 		"latency": r.Latency, "felt": r.Felt, "first_delta": r.FirstDelta, "first_try_rate": r.FirstTryRate,
 		"scored": r.Counts.Scored, "errors": r.Counts.Errors, "unscored": r.Counts.Unscored, "no_gold": r.Counts.NoGold,
 		"not_measurable": r.Counts.NotMeasurable, "planned": r.Planned, "stopped": r.Stopped,
-		"selection": r.Identity.Dataset.Selection, "spent_usd": spent,
+		"selection": r.Identity.Dataset.Selection, "spent_usd": spent, "total_usd": total, "cost_parts": r.Cost.Parts,
 		"may_have_been_charged_usd": r.Cost.MayHaveBeenChargedUSD, "floor": r.Gate.Floor, "gate": r.Gate,
 	})
 }

@@ -3,7 +3,6 @@ package result
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
@@ -213,8 +212,16 @@ func (c *CostAccounting) ListUSD() *llm.USD {
 
 // SpentKnown reports whether TotalUSD has everything that was spent. Models without a price whose
 // replies were all in the cache cost nothing.
-func (c *CostAccounting) SpentKnown() bool {
-	return !slices.ContainsFunc(c.Unpriced, func(model string) bool { return c.Tokens[model].Requests > 0 })
+func (c *CostAccounting) SpentKnown() bool { return len(c.Missing()) == 0 }
+
+// Missing returns the models whose cost is not in TotalUSD, because their price is not known.
+func (c *CostAccounting) Missing() (models []string) {
+	for _, model := range c.Unpriced {
+		if c.Tokens[model].Requests > 0 {
+			models = append(models, model)
+		}
+	}
+	return models
 }
 
 // ListText returns the list cost as outputs show it: "unknown" if the price of a model is not
@@ -258,6 +265,11 @@ func (c *Cost) Amount() string {
 	return amount(total, mayHave, unknown)
 }
 
+// Judge returns what judging cost as Amount does.
+func (c *Cost) Judge() string {
+	return amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel != "")
+}
+
 // Total returns what was spent in total, as far as the file has it. unknown is set if the price of a
 // model is not known, so that its cost is missing.
 func (c *Cost) Total() (total llm.USD, unknown bool) {
@@ -272,10 +284,18 @@ func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, 
 
 // Amount returns what a run or a replay cost as Cost.Amount does.
 func (r *Result) Amount() string {
-	if r.CostAccounting != nil {
-		return r.CostAccounting.Amount()
+	if c := r.CostAccounting; c != nil && r.Cost.TotalUSD == nil {
+		return c.Amount()
 	}
 	return r.Cost.Amount()
+}
+
+// Spent returns what a run or a replay cost as Cost.Total does.
+func (r *Result) Spent() (total llm.USD, unknown bool) {
+	if c := r.CostAccounting; c != nil && r.Cost.TotalUSD == nil {
+		return c.TotalUSD, !c.SpentKnown()
+	}
+	return r.Cost.Total()
 }
 
 func amount(spent, mayHave llm.USD, unpriced bool) string {

@@ -12,7 +12,7 @@ import (
 func (f *figures) spending(want, res *result.Result, rep *Report) {
 	file, parts := &res.Cost, res.Cost.Parts
 	add := found(rep.add)
-	add.must((parts == nil) == (file.TotalUSD == nil), ".cost.total_usd", file.TotalUSD, "it is recorded if its parts are")
+	add.must((parts == nil) == (file.TotalUSD == nil), ".cost", file.TotalUSD, "total_usd is recorded if its parts are")
 	if parts == nil || file.TotalUSD == nil {
 		return
 	}
@@ -33,12 +33,13 @@ func (f *figures) spending(want, res *result.Result, rep *Report) {
 // spending checks the spending at a place of the file at path.
 func spending(at string, s *result.Spending, path string, rep *Report) {
 	add := found(rep.add)
-	if sum := s.Parts.Total(); *s.TotalUSD != sum {
-		add.differ(at+".total_usd", s.TotalUSD, sum)
-	}
+	sum := s.Parts.Total()
+	add.must(*s.TotalUSD == sum, at, s.TotalUSD, "the parts of total_usd add up to %v", sum)
 	add.must(s.Parts.MayHaveUSD <= *s.TotalUSD, at+".parts.may_have_been_charged_usd", s.Parts.MayHaveUSD, "it is a part of total_usd")
 	if s.Bill == nil {
-		add.must(*s.TotalUSD == 0, at+".total_usd", s.TotalUSD, "there is no bill")
+		if *s.TotalUSD > 0 {
+			rep.leaveOut("what was paid for, of which there is no bill")
+		}
 		return
 	}
 	sums, err := s.Bill.Open(path)

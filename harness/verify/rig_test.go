@@ -204,6 +204,7 @@ func replayFile(tb testing.TB, n int) string {
 	}
 	res.CostAccounting.SetList(result.ListCost{SavedUSD: 11 * llm.Dollar, SharedUSD: 3 * llm.Dollar}, extra.Saved())
 	aggregate.PerCorrect(res.CostAccounting, res.Counts)
+	res.Cost.SetParts(res.CostAccounting.Parts(), nil)
 	sum.Judge(&res)
 	return write(tb, res, questions)
 }

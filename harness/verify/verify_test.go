@@ -314,6 +314,7 @@ func TestMoney(t *testing.T) {
 	res.Cost.JudgeRequests += 2
 	res.Cost.InputTokens += 5
 	res.Cost.OutputTokens++
+	res.Cost.SetParts(result.CostParts{JudgeUSD: res.Cost.SpentUSD, MayHaveUSD: 7}, nil)
 	rep, err := File(write(t, res, questions))
 	if err != nil || !rep.OK {
 		t.Fatalf("%v, %+v", err, rep)

@@ -44,7 +44,7 @@ func Resume(t *terminal.Terminal, r Resumption) {
 	how, more := Continuing(r.Stopped, r.Storage, r.Judge)
 	t.Field("resume", "no results are lost; %s: %s%s", how, r.Command, more)
 	t.Field("", "%s", r.rest(more == retryErrors))
-	if !r.Free || r.Cost.SpentUSD != 0 || r.Cost.UnpricedModel != "" {
+	if spent, unknown := r.Cost.Total(); !r.Free || spent != 0 || unknown {
 		t.Field("", "%s", r.moneyLeft())
 	}
 }
@@ -98,11 +98,12 @@ func (r Resumption) rest(retried bool) string {
 // moneyLeft says what was spent and what is left under the cap.
 func (r Resumption) moneyLeft() string {
 	text := "spent " + r.Cost.Amount() + ", which still counts"
-	if r.Cost.SpentUSD == 0 && r.Cost.UnpricedModel == "" {
+	spent, unknown := r.Cost.Total()
+	if spent == 0 && !unknown {
 		text = "nothing is spent yet"
 	}
 	if r.Limit != nil {
-		text += fmt.Sprintf("; %s of the cap of %s is left", max(0, *r.Limit-r.Cost.SpentUSD), *r.Limit)
+		text += fmt.Sprintf("; %s of the cap of %s is left", max(0, *r.Limit-spent), *r.Limit)
 	}
 	return text
 }
