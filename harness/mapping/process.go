@@ -65,7 +65,7 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 		return nil, errors.Join(context.Cause(ctx), s.close())
 	}
 	// A process that ends by itself may be the reason, whose log says more.
-	exited, lines := s.ended(deathGrace), d.LastLines()
+	exited, lines := s.ended(endWithin), d.LastLines()
 	left := s.close()
 	if exited != nil {
 		err = exited
@@ -168,4 +168,4 @@ func (s *server) close() error {
 }
 
 // endWithin is how long a server may take to end by itself after its input was closed.
-const endWithin = time.Second
+const endWithin = 2 * time.Second
