@@ -81,9 +81,6 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 	return nil, errors.Join(fmt.Errorf("MCP server %s: %s", p.Command[0], hidden.Text(err.Error())), left)
 }
 
-// deathGrace is how long the end of a process is waited for after a broken connection.
-const deathGrace = 250 * time.Millisecond
-
 // ended returns why the process has ended by itself, after a moment if it has not yet, nil if it
 // runs.
 func (s *server) ended(wait time.Duration) error {
