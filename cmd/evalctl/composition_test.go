@@ -61,6 +61,20 @@ type shelf struct {
 	hangs func(query string)
 }
 
+// hang sets hangs.
+func (s *shelf) hang(call func(query string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hangs = call
+}
+
+// empty removes all brains.
+func (s *shelf) empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.brains = map[string]map[string]string{}
+}
+
 func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
 	text := func(key string) string { v, _ := c.Body[key].(string); return v }
 	path, brain := r.URL.Path, text("user")
@@ -68,8 +82,11 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request, c daemontest.C
 		brain, path, _ = strings.Cut(rest, "/")
 	}
 	query := cmp.Or(text("q"), text("query"))
-	if query != "" && s.hangs != nil {
-		s.hangs(query)
+	s.mu.Lock()
+	hangs := s.hangs
+	s.mu.Unlock()
+	if query != "" && hangs != nil {
+		hangs(query)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -316,14 +333,14 @@ func (c *composition) resumed() (map[string]observation, string) {
 	defer kill()
 	cmd := exec.CommandContext(ctx, "evalctl", c.runArgs("resumed", c.put, "--concurrency=1")...)
 	cmd.Env, cmd.Dir = append(os.Environ(), "SVC_LLM_PROVIDER=fake"), c.dir
-	c.shelf.hangs = func(query string) {
+	c.shelf.hang(func(query string) {
 		if strings.Contains(query, "Ragna") && query == "What colour has the boat of Ragna?" {
 			kill()
 			<-ctx.Done()
 		}
-	}
+	})
 	out, err := cmd.CombinedOutput()
-	c.shelf.hangs = nil
+	c.shelf.hang(nil)
 	if err == nil {
 		c.t.Fatalf("the run was not killed: %s", out)
 	}
@@ -384,7 +401,7 @@ func TestComposition(t *testing.T) {
 			}
 			for column, ask := range c.columns() {
 				if c.shelf != nil {
-					c.shelf.brains = map[string]map[string]string{}
+					c.shelf.empty()
 				}
 				got, why := ask()
 				switch expected := refused[name][column]; {

@@ -65,7 +65,7 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 		return nil, errors.Join(context.Cause(ctx), s.close())
 	}
 	// A process that ends by itself may be the reason, whose log says more.
-	exited, lines := s.ended(deathGrace), d.LastLines()
+	exited, lines := s.ended(endWithin), d.LastLines()
 	left := s.close()
 	if exited != nil {
 		err = exited
@@ -80,9 +80,6 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 	}
 	return nil, errors.Join(fmt.Errorf("MCP server %s: %s", p.Command[0], hidden.Text(err.Error())), left)
 }
-
-// deathGrace is how long the end of a process is waited for after a broken connection.
-const deathGrace = 250 * time.Millisecond
 
 // ended returns why the process has ended by itself, after a moment if it has not yet, nil if it
 // runs.
@@ -168,4 +165,4 @@ func (s *server) close() error {
 }
 
 // endWithin is how long a server may take to end by itself after its input was closed.
-const endWithin = time.Second
+const endWithin = 2 * time.Second

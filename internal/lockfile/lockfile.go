@@ -4,9 +4,12 @@ package lockfile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/gofrs/flock"
+
+	"evalctl/internal/inputfile"
 )
 
 // File is a file that this process owns until Close, or until it ends.
@@ -15,15 +18,16 @@ type File struct {
 	lock *flock.Flock
 }
 
-// Open opens the file at path as os.OpenFile does, readable for its owner alone, and locks it. The
-// error wraps busy if another process has the lock, or moves or removes the file at this moment.
+// Open opens the file at path as os.OpenFile does, readable for its owner alone, and locks it. A file
+// that inputfile.Open refuses is an error. The error wraps busy if another process has the lock, or
+// moves or removes the file at this moment.
 func Open(path string, flag int, busy error) (*File, error) {
+	if err := inputfile.Check(path, inputfile.Streamed); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, err
-	}
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), f.Close())
 	}
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY)) // it must not create the file again
 	ok, err := l.TryLock()

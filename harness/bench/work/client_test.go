@@ -210,7 +210,7 @@ func wireCases() map[string]wireCase {
 			return true
 		}
 	}
-	const short = 400 * time.Millisecond
+	const short = 2 * time.Second
 	return map[string]wireCase{
 		"a length":               {connections: 1, answer: reply(withLength("200 OK", chunks))},
 		"chunks":                 {connections: 1, answer: reply(chunked("application/json", chunks[:9], chunks[9:]) + end)},
@@ -259,12 +259,12 @@ func wireCases() map[string]wireCase {
 		"an early status": {queries: []string{strings.Repeat("long ", 2_000_000)}, early: true, answer: func(c net.Conn, _, _ int) bool {
 			_, _ = io.WriteString(c, withLength("413 Content Too Large", "too long"))
 			_, _ = c.Read(make([]byte, 1))
-			time.Sleep(20 * time.Millisecond) // which leaves the rest of the request unread
+			time.Sleep(time.Second) // which leaves the rest of the request unread
 			return false
 		}},
-		"an early status, and waiting": {queries: []string{strings.Repeat("long ", 2_000_000)}, early: true, timeout: time.Second, answer: func(c net.Conn, _, _ int) bool {
+		"an early status, and waiting": {queries: []string{strings.Repeat("long ", 2_000_000)}, early: true, timeout: 5 * time.Second, answer: func(c net.Conn, _, _ int) bool {
 			_, _ = io.WriteString(c, withLength("413 Content Too Large", "too long"))
-			time.Sleep(1500 * time.Millisecond) // a client that first writes all of the request gets no reply in time
+			time.Sleep(6 * time.Second) // a client that first writes all of the request gets no reply in time
 			return false
 		}},
 		"a stream":             {connections: 1, op: work.Ask, answer: reply(chunked(events, delta+delta, delta+done) + end)},
