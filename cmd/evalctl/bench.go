@@ -97,7 +97,7 @@ func (c *benchCmd) Validate() error {
 	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
 		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}
-	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney())
+	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney(noCap))
 }
 
 // Run measures. It checks everything that it can before it starts a daemon.

@@ -21,7 +21,7 @@ var benchFlags = map[string]string{
 	"mix": "search,ask", "documents": "30", "grow": "20,200", "corpus": "{dir}/corpus.jsonl", "dataset": "{dir}/q.jsonl", "brain": "notes", "brains": "2",
 	"concurrency": "3", "rate": "70/s", "poisson": "", "max-in-flight": "9", "duration": "40s", "rounds": "10", "restart": "",
 	"warm-up": "1s", "timeout": "9s", "seed": "7", "top-k": "4", "mode": "bm25", "require": "errors<1%", "find-limit": "p99<1s",
-	"step": "2s", "baseline": "{dir}/base.json", "fail-over": "10%", "chaos": "slow-client", "price": "fake=1/2", "daemon-env": "PATH",
+	"step": "2s", "baseline": "{dir}/base.json", "fail-over": "10%", "chaos": "slow-client", "price": "fake=1/2", "prices": "{dir}/prices.json", "max-cost-usd": "3", "unmetered-daemon": "", "daemon-env": "PATH",
 }
 
 // benchOutputs are the flags that say what becomes of the figures. They have an effect on every
@@ -58,7 +58,8 @@ func TestBenchFlags(t *testing.T) {
 	for i := range 200 {
 		docs += fmt.Sprintf(`{"path":"%d.md","text":"some words"}`+"\n", i)
 	}
-	for name, text := range map[string]string{"corpus.jsonl": docs, "q.jsonl": `{"id":"1","question":"what?","expected_substrings":["this"]}`} {
+	for name, text := range map[string]string{"corpus.jsonl": docs, "q.jsonl": `{"id":"1","question":"what?","expected_substrings":["this"]}`,
+		"prices.json": `{"date": "2026-03-21", "models": {"fake": {"input": 1, "output": 2}}}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,11 @@ func TestBenchFlags(t *testing.T) {
 				continue
 			}
 			found, err := benchConfig(t, dir, args)
-			refused := slices.Contains(strings.Fields(mode.refused), flag)
+			rule := flag
+			if flag == "prices" {
+				rule = "price"
+			}
+			refused := slices.Contains(strings.Fields(mode.refused), rule)
 			switch {
 			case refused && err == nil:
 				t.Errorf("%s: --%s is not refused", mode.name, flag)
@@ -137,7 +142,7 @@ func benchConfig(t *testing.T, dir, line string) (string, error) {
 		targets = append(targets, x.Name, x.Mode, x.Dialect, x.Session.Endpoint, x.Session.Token, x.Session.Profile.Command, x.Session.Profile.Passed)
 	}
 	text, err := json.Marshal([]any{
-		config.Plan, targets, config.Brain, config.Queries, config.Prices["fake"], config.WarmUp, config.Step, config.BaselinePath,
+		config.Plan, targets, config.Brain, config.Queries, config.Prices["fake"], c.money.Cap, c.money.Unmetered, config.WarmUp, config.Step, config.BaselinePath,
 	})
 	if err != nil {
 		t.Fatal(err)

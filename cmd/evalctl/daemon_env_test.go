@@ -75,7 +75,6 @@ func TestDaemonEnvIsChecked(t *testing.T) {
 		"value":    {"ANTHROPIC_API_KEY=" + foreignSecret, "", "--daemon-env takes only the name of a variable"},
 		"empty":    {"", "", "--daemon-env"},
 		"unset":    {"NO_SUCH_API_KEY", "", "--daemon-env NO_SUCH_API_KEY: the variable is not set"},
-		"gateway":  {"OPENAI_API_KEY", "", "--daemon-env OPENAI_API_KEY"},
 		"endpoint": {"ANTHROPIC_API_KEY", "--endpoint=http://127.0.0.1:1", "--daemon-env is for a daemon that is started"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +90,8 @@ func TestDaemonEnvIsChecked(t *testing.T) {
 	}
 }
 
-// TestRunWithholdsCredentials: with and without a budget, a started daemon gets the address of its
-// models, and a key only if it is named.
+// TestRunWithholdsCredentials: with and without a cap, a started daemon gets the address and the key of
+// a gateway. It gets keys of providers only if they are named and it may pay for what is not counted.
 func TestRunWithholdsCredentials(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, lanternModel)
@@ -111,11 +110,13 @@ func TestRunWithholdsCredentials(t *testing.T) {
 		foreign          bool
 		withheld, passed string
 	}{
-		"budget": {[]string{"--max-cost-usd=1", "--daemon-env=EVALCTL,OPENAI_API_KEY"}, false, "ANTHROPIC_API_KEY", "EVALCTL OPENAI_API_KEY OPENAI_BASE_URL"},
-		"passed": {[]string{"--max-cost-usd=1", "--daemon-env=EVALCTL,OPENAI_API_KEY,ANTHROPIC_API_KEY"}, true, "", "ANTHROPIC_API_KEY EVALCTL OPENAI_API_KEY OPENAI_BASE_URL"},
+		"budget": {[]string{"--max-cost-usd=1", "--daemon-env=EVALCTL,OPENAI_API_KEY"}, false, "ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL", "EVALCTL"},
+		"passed": {[]string{"--max-cost-usd=1", "--daemon-env=EVALCTL,OPENAI_API_KEY,ANTHROPIC_API_KEY"}, true, "OPENAI_API_KEY OPENAI_BASE_URL", "ANTHROPIC_API_KEY EVALCTL"},
 		"search": {[]string{"--max-cost-usd=1", "--scenario=search-retrieve-only", "--scorer=retrieval"}, false,
 			"ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL", ""},
-		"no cap": {[]string{"--daemon-env=EVALCTL,OPENAI_API_KEY"}, false, "ANTHROPIC_API_KEY", "EVALCTL OPENAI_API_KEY OPENAI_BASE_URL"},
+		"no cap": {[]string{"--daemon-env=EVALCTL"}, false, "ANTHROPIC_API_KEY OPENAI_API_KEY OPENAI_BASE_URL", "EVALCTL"},
+		"past the gateway": {[]string{"--max-cost-usd=1", "--unmetered-daemon", "--daemon-env=EVALCTL,OPENAI_API_KEY"}, false,
+			"ANTHROPIC_API_KEY", "EVALCTL OPENAI_API_KEY OPENAI_BASE_URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -141,10 +142,13 @@ func TestRunWithholdsCredentials(t *testing.T) {
 				return
 			}
 			spied, err := os.ReadFile(filepath.Join(dir, "spy"))
-			if err != nil || strings.Contains(string(spied), foreignSecret) != tt.foreign || !strings.Contains(string(spied), llmSecret) {
+			if err != nil || strings.Contains(string(spied), foreignSecret) != tt.foreign || strings.Contains(string(spied), llmSecret) != (name == "past the gateway") {
 				t.Errorf("%v\n%s", err, spied)
 			}
-			if had != nil && !strings.Contains(string(out), "no cap limits") {
+			if !strings.Contains(string(spied), "OPENAI_API_KEY=") {
+				t.Errorf("no key:\n%s", spied)
+			}
+			if past := tt.foreign || name == "past the gateway"; strings.Contains(string(out), "no cap limits") != past {
 				t.Errorf("%s", out)
 			}
 		})

@@ -47,7 +47,7 @@ func (c *judgeCheckCmd) Validate() error {
 		}
 		return nil
 	}
-	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateUnusable(), c.validateMoney())
+	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateUnusable(), c.validateMoney(replayCap))
 }
 
 // Run judges the answers. It checks all that needs no money first.

@@ -12,7 +12,7 @@ import (
 
 // moneyFlags say what all models together may cost. All commands that call models have them.
 type moneyFlags struct {
-	MaxCostUSD string   `name:"max-cost-usd" aliases:"budget-usd" env:"SVC_EVAL_BUDGET_USD" default:"${default_cap}" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"gate"`
+	MaxCostUSD string   `name:"max-cost-usd" aliases:"budget-usd" empty:"" env:"SVC_EVAL_BUDGET_USD" default:"${default_cap}" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"gate"`
 	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
 	Prices     string   `placeholder:"FILE" help:"File of prices, instead of those in this program." group:"advanced"`
 
@@ -38,8 +38,8 @@ func (f *unusableFlag) validateUnusable() error {
 }
 
 // validateMoney parses the flags. A price of --price replaces that of the file, which replaces that
-// of the program.
-func (m *moneyFlags) validateMoney() error {
+// of the program. byDefault is the cap of the command.
+func (m *moneyFlags) validateMoney(byDefault string) error {
 	m.money = plan.Money{Prices: llm.DefaultPrices(), PricesDate: llm.PricesDate}
 	if m.Prices != "" {
 		file, err := llm.ReadPrices(m.Prices)
@@ -57,6 +57,9 @@ func (m *moneyFlags) validateMoney() error {
 		m.money.Prices[model] = price
 		m.money.Priced = append(m.money.Priced, model)
 	}
+	if m.MaxCostUSD == "" { // of a variable that is set and empty
+		m.MaxCostUSD = byDefault
+	}
 	var err error
 	if m.money.Cap, err = llm.ParseCap(m.MaxCostUSD); err != nil {
 		return fmt.Errorf("--max-cost-usd (%s): %w", budgetVariable, err)
@@ -65,14 +68,21 @@ func (m *moneyFlags) validateMoney() error {
 }
 
 // validateMoney is moneyFlags.validateMoney.
-func (m *daemonMoneyFlags) validateMoney() error {
-	err := m.moneyFlags.validateMoney()
+func (m *daemonMoneyFlags) validateMoney(byDefault string) error {
+	err := m.moneyFlags.validateMoney(byDefault)
 	m.money.Unmetered = m.Unmetered
 	return err
 }
 
 // budgetVariable is the environment variable of --max-cost-usd.
 const budgetVariable = "SVC_EVAL_BUDGET_USD"
+
+// The caps of commands, which also are in the tags of their flags. Those that ask thousands of questions
+// have one that nobody must think of.
+const (
+	noCap     = "off"
+	replayCap = "20"
+)
 
 // inheritedCap is the option of a journal or a ledger for a cap that no flag gave. A resume uses it
 // unless a flag or the variable gives another one, so that no cap is lost.

@@ -114,13 +114,15 @@ func (c *replayCmd) Validate() error {
 	if c.Resume != "" && (c.Dataset == "" || len(c.Target)+len(c.Baseline) == 0) {
 		return nil // the ledger, which has the other flags, is not read yet
 	}
-	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateUnusable, c.validateMoney, c.validateReport} {
+	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateUnusable, c.validateCap, c.validateReport} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func (c *replayCmd) validateCap() error { return c.validateMoney(replayCap) }
 
 // validateArms checks what is measured.
 func (c *replayCmd) validateArms() error {

@@ -93,7 +93,7 @@ func TestLedgerOptions(t *testing.T) {
 	p := &process{args: []string{"replay", "--resume", path, "--top-k=8"}, env: func(string) string { return "" }}
 	first := cli{}
 	first.Replay.Resume = path
-	resolver, err := first.Replay.ledgerOptions(t.Context(), &process{})
+	resolver, err := first.Replay.ledgerOptions(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (c *rescoreCmd) Validate() (err error) {
 	if c.Concurrency < 1 || c.Concurrency > maxConcurrency {
 		return fmt.Errorf("--concurrency %d: must be from 1 to %d", c.Concurrency, maxConcurrency)
 	}
-	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney())
+	return errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney(noCap))
 }
 
 // Run scores the answers. It checks all that needs no money first.

@@ -230,7 +230,7 @@ func (c *runCmd) options() (map[string]any, error) {
 	}
 	options, err := c.Keep(c.addPaths(map[string]string{
 		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf, "baseline": c.Baseline,
-		"judge-cache": c.JudgeCache,
+		"judge-cache": c.JudgeCache, "prices": c.Prices,
 	}))
 	if c.fixed != nil {
 		// Files of ids may be gone or changed when the run is resumed.

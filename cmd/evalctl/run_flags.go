@@ -95,7 +95,7 @@ func (c *runCmd) Validate() error {
 	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
-	return errors.Join(c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney())
+	return errors.Join(c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney(noCap))
 }
 
 // requirable are the values of --require-mode. The first, "", requires no mode.

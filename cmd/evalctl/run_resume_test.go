@@ -26,6 +26,8 @@ var flagSamples = map[string][]string{
 	"html":             {"/data/p.html"},
 	"ci":               {""},
 	"target":           {"py"},
+	"prices":           {"testdata/prices.json"},
+	"unmetered-daemon": {""},
 	"dataset":          {"other.jsonl"},
 	"limit":            {"7"},
 	"tags":             {"a,b"},
@@ -192,7 +194,7 @@ func TestFlagsAreKept(t *testing.T) {
 				t.Errorf("--%s is in the journal: %s", name, options)
 			}
 		}
-		if name == "dataset" || name == "corpus" || name == "baseline" || name == "judge-cache" {
+		if name == "dataset" || name == "corpus" || name == "baseline" || name == "judge-cache" || name == "prices" {
 			path, err := filepath.Abs(want.(string))
 			if err != nil {
 				t.Fatal(err)
@@ -275,7 +277,7 @@ func TestJournalOptions(t *testing.T) {
 	const want = `{"brain":"eval","candidate-k":"0","ci":"false","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
 		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","isolated":"false","judge-rps":"20",` +
 		`"limit":"3","llm-provider":"fake","margin":"0.03","max-errors":"10%","max-failures":"0","max-unscored":"10%","max-unusable":"20","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
-		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","scorer-timeout":"1m0s","shuffle":"false","target":"py","timeout":"1m30s","top-k":"5"}`
+		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","scorer-timeout":"1m0s","shuffle":"false","target":"py","timeout":"1m30s","top-k":"5","unmetered-daemon":"false"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
 		t.Error(diff)
 	}

@@ -37,7 +37,7 @@ type sweepCmd struct {
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *sweepCmd) Validate() error {
-	if err := errors.Join(c.validate(), c.validateAllowances(), c.validateMoney()); err != nil {
+	if err := errors.Join(c.validate(), c.validateAllowances(), c.validateMoney(noCap)); err != nil {
 		return err
 	}
 	for _, m := range c.Modes {

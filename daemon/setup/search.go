@@ -64,7 +64,7 @@ func (f *Settings) embedder(from From) (llm.Embedder, error) {
 	}
 	return llm.OpenEmbedder(llm.EmbedConfig{
 		Provider: f.EmbedProvider, Model: f.EmbedModel, BaseURL: from.Env("SVC_EMBED_BASE_URL"),
-		APIKey: from.Env("SVC_EMBED_API_KEY"), PerSecond: f.EmbedRPS, LLM: f.llmConfig(from),
+		Source: from.Env("SVC_EMBED_SOURCE"), APIKey: from.Env("SVC_EMBED_API_KEY"), PerSecond: f.EmbedRPS, LLM: f.llmConfig(from),
 	})
 }
 

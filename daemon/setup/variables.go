@@ -17,7 +17,7 @@ func (f *Settings) Variables(env func(string) string) []string {
 		names = append(names, Given(env, "OLLAMA_HOST")...)
 	}
 	if f.EmbedProvider != "" {
-		names = append(names, Given(env, "SVC_EMBED_API_KEY", "SVC_EMBED_BASE_URL")...)
+		names = append(names, Given(env, "SVC_EMBED_API_KEY", "SVC_EMBED_BASE_URL", "SVC_EMBED_SOURCE")...)
 	}
 	if f.RerankProvider != "" {
 		names = append(names, Given(env, "SVC_RERANK_API_KEY", "SVC_RERANK_BASE_URL")...)

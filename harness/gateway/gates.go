@@ -57,12 +57,16 @@ func (g *Gates) Open(shared Config, m Models) error {
 		}
 		g.completions = true
 	}
-	switch {
-	case together:
+	if together {
 		g.pass(g.list[0], "SVC_EMBED")
-	case m.Embedding != nil:
+	} else if m.Embedding != nil {
 		shared.Upstream, shared.Embedding = *m.Embedding, m.Embedding.Model
-		return g.start(shared, "SVC_EMBED")
+		if err := g.start(shared, "SVC_EMBED"); err != nil {
+			return err
+		}
+	}
+	if m.Embedding != nil { // the vectors of one daemon serve the next, whose gateway is elsewhere
+		g.environment = append(g.environment, "SVC_EMBED_SOURCE="+g.list[len(g.list)-1].upstream)
 	}
 	return nil
 }

@@ -22,14 +22,14 @@ func TestGates(t *testing.T) {
 		embedding *llm.Config
 		gateways  int
 		variables int
-	}{{nil, 1, 2}, {&upstream, 1, 4}, {&other, 2, 4}} {
+	}{{nil, 1, 2}, {&upstream, 1, 5}, {&other, 2, 5}} {
 		var g Gates
 		err := g.Open(Config{Log: slog.New(slog.DiscardHandler)}, Models{Upstream: &upstream, Embedding: tt.embedding})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(g.list) != tt.gateways || len(g.Environment()) != tt.variables ||
-			strings.Contains(strings.Join(g.Environment(), " "), "127.0.0.1:9/") {
+			strings.Contains(strings.Join(g.Environment(), " "), "URL=http://127.0.0.1:9/") {
 			t.Errorf("%d gateways, %q", len(g.list), g.Environment())
 		}
 		ctx, stop := g.Watch(t.Context())

@@ -31,7 +31,7 @@ const (
 // daemon, and the address of an ollama.
 func Free(name string) bool { return name == TokenVariable || name == ollamaURL }
 
-// Metered are the variables that a replay sets for its daemons, so that what they spend is counted.
+// Metered are the variables that have a daemon use its gateways, so that what it spends is counted.
 var Metered = []string{openAIKey, openAIURL, embedKey, "SVC_EMBED_BASE_URL"}
 
 // ours are the beginnings of the variables that configure evalctl and not a daemon.
@@ -113,7 +113,7 @@ func (t Targets) DaemonEnv(s harness.SessionConfig, passed []string) *result.Dae
 		secret := environ.LooksSecret(name) || strings.HasPrefix(name, TokenVariable+"_")
 		switch {
 		case value == "", name == TokenVariable && !slices.Contains(t.Passed, name):
-		case slices.Contains(t.Passed, name), secret && slices.Contains(passed, name) && !Free(name):
+		case slices.Contains(passed, name) && (slices.Contains(t.Passed, name) || secret && !Free(name)):
 			env.Passed = append(env.Passed, name)
 		case secret && !slices.Contains(passed, name):
 			env.Withheld = append(env.Withheld, name)

@@ -54,8 +54,12 @@ func (run *Run) cost() form.Section {
 		}
 	}
 	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
-		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s, at list prices", form.Data(c.Text()),
-			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"))
+		payer := "; the daemon pays"
+		if p := res.Cost.Parts; p != nil && p.ReaderUSD > 0 {
+			payer = "" // the cost has it
+		}
+		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s%s", form.Data(c.Text()),
+			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"), payer)
 	}
 	if e := res.Embeddings; e != nil {
 		s.Fact("embedded", "%s", form.Data(e.Text()))

@@ -36,6 +36,9 @@ type EmbedConfig struct {
 	Model string
 	// BaseURL is that of an OpenAI-compatible API. Empty means LLM's.
 	BaseURL string
+	// Source is the base URL after which vectors are named, empty for BaseURL. It is for a gateway whose
+	// address changes.
+	Source string
 	// APIKey is the key for BaseURL. Empty means LLM's key, if BaseURL has the scheme, host and
 	// port of LLM's base URL; no other server is sent that key.
 	APIKey string
@@ -58,7 +61,7 @@ func OpenEmbedder(c EmbedConfig) (Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOpenAIEmbedder(o, c.Model)
+	return newOpenAIEmbedder(o, c.Model, c.Source)
 }
 
 // Upstream returns where the texts are sent, with which model and which key. It returns an error if

@@ -38,8 +38,8 @@ type openAIEmbedder struct {
 	tokens, uncounted atomic.Int64
 }
 
-// newOpenAIEmbedder checks the configuration and makes no request.
-func newOpenAIEmbedder(c endpointConfig, model string) (*openAIEmbedder, error) {
+// newOpenAIEmbedder checks the configuration and makes no request. source is that of EmbedConfig.
+func newOpenAIEmbedder(c endpointConfig, model, source string) (*openAIEmbedder, error) {
 	if model == "" {
 		return nil, errors.New("an embedder needs the name of its model")
 	}
@@ -52,7 +52,8 @@ func newOpenAIEmbedder(c endpointConfig, model string) (*openAIEmbedder, error) 
 		usual = ollamaURL("")
 	}
 	name := e.provider + "/" + model
-	if base := strings.TrimSuffix(e.url, "/embeddings"); base != usual {
+	base := cmp.Or(strings.TrimRight(source, "/"), strings.TrimSuffix(e.url, "/embeddings"))
+	if base != usual {
 		name += "@" + base // two servers may use one name for different models
 	}
 	return &openAIEmbedder{
@@ -60,8 +61,8 @@ func newOpenAIEmbedder(c endpointConfig, model string) (*openAIEmbedder, error) 
 	}, nil
 }
 
-// Name is like "openai/text-embedding-3-small", followed by @ and the base URL if that is not the
-// provider's default.
+// Name is like "openai/text-embedding-3-small", followed by @ and the base URL, or that of
+// EmbedConfig.Source, if it is not the provider's default.
 func (e *openAIEmbedder) Name() string { return e.name }
 
 // Embed starts no further batch once one has failed. It waits for the other one in flight, which is

@@ -19,7 +19,7 @@ import (
 func openEmbedStub(t *testing.T, reply func(llmtest.Call) llmtest.Reply) (*openAIEmbedder, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.NewServer(t, reply)
-	e, err := newOpenAIEmbedder(endpointConfig{BaseURL: srv.URL, APIKey: secret}, "m")
+	e, err := newOpenAIEmbedder(endpointConfig{BaseURL: srv.URL, APIKey: secret}, "m", "")
 	if err != nil {
 		t.Fatal(err)
 	}
