@@ -93,9 +93,6 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 	}
 	life := r.lifecycle()
 	d.answerer = life
-	if s.Answering != nil {
-		d.answerer = accounted{life, s.Answering}
-	}
 	r.paces = append(r.paces, life)
 	return life.Around(d), func() { life.Close(context.Background()) }, nil
 }
@@ -115,7 +112,7 @@ func (a accounted) Ask(ctx context.Context, q dataset.Question, timeout time.Dur
 // lifecycle returns what happens to brains before questions.
 func (r *runner) lifecycle() *lifecycle.Run {
 	s := r.cfg.Subject
-	c := lifecycle.Config{Dataset: r.cfg.Dataset, Brains: r.cfg.Brains, Target: s.Target, Settle: s.Settle, Filling: s.Filling}
+	c := lifecycle.Config{Dataset: r.cfg.Dataset, Brains: r.cfg.Brains, Target: s.Target, Settle: s.Settle, Filling: s.Filling, Answering: s.Answering}
 	if r.cfg.Scorer != nil {
 		c.Skips = func(q dataset.Question) bool { return errors.Is(r.cfg.Scorer.Check(q.Item()), scorer.ErrNoGold) }
 	}

@@ -89,8 +89,9 @@ func printConfigured(t *terminal.Terminal, p *process) {
 func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 	if p.Judging == nil {
 		for _, flag := range []string{"max-cost-usd", "judge-cache"} {
-			if c.Typed(flag) { // a file may have it for runs with another scorer
-				t.Field("warning", "--%s has no effect: --scorer %s makes no paid requests", flag, c.Scorer)
+			calls := flag == "max-cost-usd" && (p.Calls.Upstream != nil || p.Calls.Embedding != nil)
+			if c.Typed(flag) && !calls { // a file may have it for runs with another scorer
+				t.Field("warning", "--%s has no effect: --scorer %s makes no paid requests, and neither does the daemon", flag, c.Scorer)
 			}
 		}
 		return

@@ -38,9 +38,9 @@ type Config struct {
 	Skips func(dataset.Question) bool
 	// Settle is the time that DefaultSettle describes, 0 for that.
 	Settle time.Duration
-	// Filling, if set, is called while something is written, until the function that it returns is
-	// called. It may wait for questions that are being asked.
-	Filling func() (end func())
+	// Filling, if set, is called while something is written, and Answering while a question is asked,
+	// until the functions that they return are called. One may wait for the other to end.
+	Filling, Answering func() (end func())
 }
 
 // Run keeps the state of the brains while the questions of a run are asked. A question whose brain
@@ -70,8 +70,10 @@ type turn struct {
 
 // New returns the run of these questions.
 func New(c Config) *Run {
-	if c.Filling == nil {
-		c.Filling = func() func() { return func() {} }
+	for _, call := range []*func() func(){&c.Filling, &c.Answering} {
+		if *call == nil {
+			*call = func() func() { return func() {} }
+		}
 	}
 	if c.Settle == 0 {
 		c.Settle = DefaultSettle
@@ -168,6 +170,7 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	}
 	if !r.Dataset.Changes(q.Brain) {
 		return r.look(ctx, q, r.Target.Brains[q.Brain], q.Forbidden, func() (target.Answer, error) {
+			defer r.Answering()()
 			return r.Target.Ask(ctx, q, timeout)
 		})
 	}
@@ -185,6 +188,7 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	heard := q
 	heard.Forbidden = append(append([]string{}, q.Forbidden...), g.contents.Gone(q.Brain, q.Question)...)
 	return r.look(ctx, q, g.ids[q.Brain], heard.Forbidden, func() (target.Answer, error) {
+		defer r.Answering()()
 		return asked.Ask(ctx, heard, timeout)
 	})
 }
