@@ -76,7 +76,7 @@ type replayCmd struct {
 	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})." group:"advanced"`
 	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})." group:"advanced"`
 	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
-	gateFlags   `set:"default_floor=0"`
+	gateFlags   `set:"default_floor=none"`
 	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines that differ in KEY, or do not record it, such as effective_modes." group:"advanced"`
 	Cluster     string   `placeholder:"TAG" help:"Compare daemons and baselines by clusters: questions with the same tag TAG:X, or with brain, those about one haystack, such as a conversation." group:"advanced"`
 	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/." group:"output"`
@@ -235,6 +235,10 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
+	settings, err := c.settings(result.Settings{}, &c.Kept)
+	if err != nil {
+		return nil, err
+	}
 	alone := 0
 	if c.Alone != nil {
 		alone = *c.Alone
@@ -252,7 +256,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,
-			Gate: c.settings(result.Settings{}), Tool: toolID(),
+			Gate: settings, Tool: toolID(),
 			Secrets: targets.Secrets,
 		},
 		Dataset: c.Dataset, IDs: strings.TrimPrefix(c.IDs, "@"), Excluded: c.ExcludeIDs,

@@ -30,6 +30,7 @@ func (c *replayCmd) options() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.keepFloor(options, &c.Kept)
 	for name, value := range map[string]string{"model": c.Model, "judge": c.Judge} {
 		if value != "" {
 			options[name] = value

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/rescore"
@@ -29,6 +30,7 @@ type rescoreCmd struct {
 	judgeFlags
 	externFlags
 	gateFlags   `set:"default_floor=0.90"`
+	project.Kept
 	Concurrency int  `default:"8" help:"Number of answers that are scored at a time (${default})."`
 	Resume      bool `help:"Continue this rescoring after it was stopped, with its journal."`
 	Quiet       bool `short:"q" help:"Print only the summary line and errors."`
@@ -100,7 +102,10 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescore.Rescoring, j *journal.Journal) (err error) {
 	progress := progress.NewQuestions(t, r.Data.Planned(), j.Finished())
 	progress.Unpriced = r.Judging != nil && r.Judging.UnpricedModel() != ""
-	settings := c.settings(result.Settings{Concurrency: c.Concurrency})
+	settings, err := c.settings(result.Settings{Concurrency: c.Concurrency}, &c.Kept)
+	if err != nil {
+		return err
+	}
 	res, path, err := r.Run(ctx, settings, c.budget, progress, j)
 	progress.Done()
 	if path == "" {
