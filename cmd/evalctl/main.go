@@ -183,6 +183,7 @@ func dispatch(ctx context.Context, p *process) error {
 		return err
 	}
 	p.noteRenamed(kctx)
+	p.noteUnused(kctx, config)
 	return kctx.Run()
 }
 
@@ -300,6 +301,18 @@ func (p *process) noteRenamed(k *kong.Context) {
 				fmt.Fprintf(p.stderr, "evalctl: note: --%s is now --%s; the next version does not accept the old name\n", old, f.Name)
 			}
 		}
+	}
+}
+
+// noteUnused says which flags of the project file are not used, because they belong to another that
+// is overridden, unless --quiet is given.
+func (p *process) noteUnused(k *kong.Context, config *project.Resolver) {
+	if slices.Contains(p.args, "--quiet") {
+		return
+	}
+	flags, settings := config.Unused(k)
+	for i, flag := range flags {
+		fmt.Fprintf(p.stderr, "evalctl: note: --%s of %s, which is overridden, and is not used\n", flag, terminal.Line(settings[i].Text()))
 	}
 }
 
