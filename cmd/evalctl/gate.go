@@ -42,7 +42,7 @@ type floorFlags struct {
 // gateFlags says when a run passes. run, rescore and replay have them.
 type gateFlags struct {
 	floorFlags
-	FloorTag  []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated." group:"advanced"`
+	FloorTag []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated." group:"advanced"`
 	allowanceFlags
 
 	tagFloors map[string]float64 // nil without --floor-tag
@@ -92,9 +92,9 @@ const defaultMargin = "0.03"
 
 // baselineFlags compares a run with an earlier result.
 type baselineFlags struct {
-	Baseline string   `placeholder:"FILE" help:"Result file that the run must not be worse than, question by question. If it is, or it is not shown to be not worse, the exit code is 1." group:"gate"`
-	Accept   []string `placeholder:"KEY" help:"Compare with a --baseline that differs in KEY, or does not record it, such as exact_case." group:"advanced"`
-	Margin   string   `default:"0.03" placeholder:"RATE" help:"Largest loss of pass rate against --baseline that is accepted (${default})." group:"advanced"`
+	Baseline string   `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
+	Accept   []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
+	Margin   string   `default:"0.03" placeholder:"RATE" help:"${about_margin}" group:"advanced"`
 
 	margin float64
 }
@@ -119,15 +119,15 @@ func (b *baselineFlags) validateBaseline(repeats int) (err error) {
 // planCmd has the flags of evalctl plan.
 type planCmd struct {
 	floorFlags `set:"default_floor=0.90"`
-	N         *int   `name:"n" placeholder:"N" help:"Number of questions."`
-	Dataset   string `placeholder:"FILE" help:"JSONL file of questions, whose number is taken."`
+	N          *int   `name:"n" placeholder:"N" help:"Number of questions."`
+	Dataset    string `placeholder:"FILE" help:"${about_dataset}"`
 
 	Difference   string `default:"0.05" placeholder:"RATE" help:"Difference of pass rates that a comparison is to show (${default})."`
 	Discordant   string `placeholder:"RATE" help:"Share of questions that only one of the two passes. Default: as for independent answers with --baseline-rate, else 0.10."`
 	BaselineRate string `name:"baseline-rate" placeholder:"RATE" help:"Pass rate of the baseline."`
 	Power        string `default:"0.80" placeholder:"P" help:"Probability with which the comparison is to show it (${default})."`
 
-	Format string `enum:"text,json,csv" default:"text" help:"Output: ${enum} (${default})."`
+	Format string `enum:"text,json,csv" default:"text" help:"${about_format}: ${enum} (${default})."`
 
 	floor, difference, discordant, power float64
 }

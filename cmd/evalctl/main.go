@@ -268,11 +268,11 @@ func tagVars() kong.Vars {
 		formats, titles = append(formats, string(b.Format)), append(titles, b.Title)
 	}
 	list := func(names []string) string { return strings.Join(names, ",") }
-	return kong.Vars{
+	return aboutFlags(kong.Vars{
 		"scenarios": list(scenarios), "default_scenario": scenarios[0], "modes": list(protocol.Modes),
 		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": list(imports.Formats()),
 		"benchmarks": list(formats), "benchmark_titles": strings.Join(titles, ", "),
-	}
+	})
 }
 
 // unconnected lists the commands that connect to nothing.

@@ -16,10 +16,10 @@ import (
 
 // replayFlags has a value of every flag of replay that a resumed replay takes from its ledger.
 var replayFlags = map[string]string{
-	"dataset": "/data/b.json", "format": "jsonl", "corpus": "/data/notes", "errata": "/data/e.jsonl", "option-seed": "5",
-	"expected-sha256": "ab", "target": "go", "baseline": "oracle", "endpoint": "http://127.0.0.1:1",
+	"dataset": "/data/b.json", "input-format": "jsonl", "corpus": "/data/notes", "errata": "/data/e.jsonl", "option-seed": "5",
+	"expected-sha256": "ab", "target": "go", "without-memory": "oracle", "endpoint": "http://127.0.0.1:1",
 	"daemon-cmd": "daemon {addr}", "port": "18850", "dialect": "snake", "ingest-mode": "replay",
-	"shared-brain": "true", "limit": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",
+	"shared-brain": "true", "sample-size": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",
 	"exclude-ids": "/data/not", "actor-style": "full", "model": "openai/m", "top-k": "9", "mode": "bm25",
 	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "scorer-timeout": "1m30s", "scorer-env": "VENDOR_TOKEN", "judge": "fake", "judge-panel": "strict", "judge-prompts": "/data/prompts",
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY",

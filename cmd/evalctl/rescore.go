@@ -24,17 +24,17 @@ import (
 // rescoreCmd scores stored answers again.
 type rescoreCmd struct {
 	File    string     `arg:"" name:"file" help:"Result file of run."`
-	Scorer  scorerText `required:"" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)."`
-	Dataset string     `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
+	Scorer  scorerText `required:"" placeholder:"SCORER" help:"${about_scorer}"`
+	Dataset string     `placeholder:"FILE" help:"${about_dataset}"`
 	exactFlag
 	judgeFlags
 	externFlags
-	gateFlags   `set:"default_floor=0.90"`
+	gateFlags `set:"default_floor=0.90"`
 	project.Kept
-	Concurrency int  `default:"8" help:"Number of answers that are scored at a time (${default})."`
-	Resume      bool `help:"Continue this rescoring after it was stopped, with its journal."`
-	Quiet       bool `short:"q" help:"Print only the summary line and errors."`
-	JSON        bool `help:"Print the summary as JSON."`
+	Concurrency int  `default:"4" placeholder:"N" help:"${about_concurrency} (${default})."`
+	Resume      bool `name:"continue" aliases:"resume" help:"Continue this rescoring after it was stopped, with its journal."`
+	Quiet       bool `short:"q" help:"${about_quiet}"`
+	JSON        bool `help:"${about_json}"`
 
 	scorer scorer.Kind
 }
@@ -109,7 +109,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 	res, path, err := r.Run(ctx, settings, c.budget, progress, j)
 	progress.Done()
 	if path == "" {
-		printResumeAfterDisk(t, err, "the same command and --resume")
+		printResumeAfterDisk(t, err, "the same command and --continue")
 		return err
 	}
 	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Warnings())})
@@ -118,7 +118,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 		return err
 	}
 	if res.Gate.Verdict == result.Inconclusive {
-		t.Field("resume", "no verdicts are lost; continue with the same command and --resume")
+		t.Field("resume", "no verdicts are lost; continue with the same command and --continue")
 	}
 	return verdict
 }

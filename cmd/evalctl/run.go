@@ -215,12 +215,8 @@ const inheritedCap = "inherited-budget-usd"
 // options returns the values of all flags but those of project.NotKept, for journalOptions to read.
 // Only the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
-	corpus := c.Corpus
-	if corpus == dataset.NoCorpus {
-		corpus = ""
-	}
 	options, err := c.Keep(c.addPaths(map[string]string{
-		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf, "baseline": c.Baseline,
+		"dataset": c.Dataset, "corpus": corpusPath(c.Corpus), "failed-of": c.FailedOf, "baseline": c.Baseline,
 		"judge-cache": c.JudgeCache,
 	}))
 	if c.fixed != nil {
@@ -233,6 +229,14 @@ func (c *runCmd) options() (map[string]any, error) {
 		options[inheritedCap] = c.MaxCostUSD
 	}
 	return options, err
+}
+
+// corpusPath returns the path of a --corpus, empty for none.
+func corpusPath(corpus string) string {
+	if corpus == dataset.NoCorpus {
+		return ""
+	}
+	return corpus
 }
 
 // journalOptions returns a resolver for the flags of the run that wrote the journal.

@@ -37,7 +37,7 @@ const (
 	// shown to be not worse. It is Pass without a floor: the run is not worse.
 	ReasonBaseline Reason = "baseline"
 	ReasonNoFloor  Reason = "no_floor" // Measured
-	ReasonStopped  Reason = "stopped" // Inconclusive: Gate.Stopped is the cause
+	ReasonStopped  Reason = "stopped"  // Inconclusive: Gate.Stopped is the cause
 	// ReasonNoQuestions is Invalid: every question was left out for lack of gold.
 	ReasonNoQuestions Reason = "no_questions"
 	ReasonNoAnswers   Reason = "no_answers" // Invalid: every question ended with an error

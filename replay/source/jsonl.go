@@ -34,7 +34,7 @@ func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 		corpus = dataset.CorpusFor(b.Path)
 	}
 	var docs *dataset.Corpus
-	if corpus != "" {
+	if corpus != "" && corpus != dataset.NoCorpus {
 		c, err := dataset.LoadCorpus(corpus)
 		if err != nil {
 			return err
