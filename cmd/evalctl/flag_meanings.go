@@ -17,7 +17,7 @@ var meanings = kong.Vars{
 	"candidate_k":     "Number of candidates, for search-retrieve-only. 0: the daemon's default.",
 	"cluster":         "Take questions with the same tag TAG:X as alike, in intervals and tests. In replay and compare, brain takes those about one brain.",
 	"concurrency":     "Number of questions, checks or requests at a time",
-	"corpus":          "Documents: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: no documents.",
+	"corpus":          "Documents: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: no documents, in bench synthetic ones.",
 	"daemon_cmd":      "Command that starts the daemon, with {addr}, {port} or {home}, in conformance also {keys}. Overrides SVC_SDK_<TARGET>_CMD.",
 	"dataset":         "File of questions in JSONL. In replay and import also a benchmark: ${benchmark_titles}.",
 	"default_brain":   "Id or slug of the brain of requests that name none. Default: the daemon's, which is the oldest that the key permits.",

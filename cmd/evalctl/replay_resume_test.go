@@ -78,11 +78,11 @@ func TestReplayFlagsAreKept(t *testing.T) {
 	}
 }
 
-// TestLedgerOptions: what a ledger has is what a command line would have.
+// TestLedgerOptions: what a ledger has is what a command line would have, also under older names.
 func TestLedgerOptions(t *testing.T) {
 	withoutVariables(t)
 	path := filepath.Join(t.TempDir(), "x.ledger")
-	options := json.RawMessage(`{"dataset":"b.json","sdk":["go","py"],"top-k":"7","timeout":"1m30s","price":["m=1/2"]}`)
+	options := json.RawMessage(`{"dataset":"b.json","sdk":["go","py"],"baseline":["oracle"],"limit":"3","format":"jsonl","top-k":"7","timeout":"1m30s","price":["m=1/2"]}`)
 	l, err := ledger.Create(path, options, time.Now().UTC(), nil)
 	if err == nil {
 		err = l.Close()
@@ -103,7 +103,7 @@ func TestLedgerOptions(t *testing.T) {
 	}
 	r := c.Replay
 	if diff := cmp.Diff([]string{"go", "py"}, r.Target); diff != "" || r.Dataset != "b.json" || r.TopK != 8 ||
-		r.Timeout != 90*time.Second || len(r.Price) != 1 {
+		r.Timeout != 90*time.Second || len(r.Price) != 1 || len(r.Baseline) != 1 || r.Limit != 3 || r.Format != "jsonl" {
 		t.Errorf("%s%+v", diff, r)
 	}
 }
