@@ -19,16 +19,13 @@ import (
 func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *result.BaselineGate) *result.Gate {
 	n, set := res.Counts, res.Settings
 	g := &result.Gate{
-		Floor: set.Floor, FloorFrom: set.FloorFrom, Passed: n.Passed, Total: n.Total,
+		Floor: set.Floor, Required: required(set.FloorMode, n.Total, set.Floor, res.Clustered), Passed: n.Passed, Total: n.Total,
+		FloorFrom: set.FloorFrom,
 		MaxErrors: use(set.MaxErrors, n.Errors, n.Total), MaxUnscored: use(set.MaxUnscored, n.Unscored, n.Total),
 		Loss: lossIn(res.Identity.Scenario, loss),
 	}
 	if set.FloorMode != result.FloorPoint {
 		g.Mode = set.FloorMode
-	}
-	floor := set.FloorFrom != result.FloorNone
-	if floor {
-		g.Required = required(set.FloorMode, n.Total, set.Floor, res.Clustered)
 	}
 	switch {
 	case res.Replay != nil && !res.Replay.Controls.Valid():
@@ -46,7 +43,7 @@ func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *
 	case g.MaxErrors.Exceeded() || g.MaxUnscored.Exceeded():
 		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
 	default:
-		if floor {
+		if set.FloorFrom != result.FloorNone {
 			g.Proof = newProof(g.Mode, n.Passed, n.Total, set.Floor, res.Clustered)
 		}
 		g.Tags, g.Baseline = tags, base

@@ -10,7 +10,7 @@ import (
 // more, even if all questions that are left pass.
 func unreachable(res *result.Result) bool {
 	set := res.Settings
-	if res.Stopped != result.StopMaxFailures || set.FloorFrom == result.FloorNone || set.FloorMode == result.FloorNotRefuted && res.Clustered != nil {
+	if res.Stopped != result.StopMaxFailures || set.FloorMode == result.FloorNotRefuted && res.Clustered != nil {
 		return false
 	}
 	passed, total := atBest(res)
