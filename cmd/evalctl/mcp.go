@@ -183,11 +183,11 @@ func (c *mcpCmd) command(p *process, flags []*kong.Flag) (program string, args [
 		if err != nil {
 			return "", nil, err
 		}
-		add("files", dir)
+		add("ingest-files", dir)
 	}
 	for _, f := range flags {
 		switch f.Name {
-		case "endpoint", "home", "files", "help", "version":
+		case "endpoint", "home", "ingest-files", "help", "version":
 			continue
 		case "default-brain", "log-format", "allow-private-fetch":
 		default: // of the daemon

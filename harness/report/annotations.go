@@ -83,8 +83,8 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// annotations returns the verdicts that are neither a pass nor measured, the questions without a verdict, and then
-// those that failed.
+// annotations returns the verdicts that are neither pass nor measured, the questions without a
+// verdict, and then those that failed.
 func (a Arms) annotations() []annotation {
 	var verdicts, lost, failures []annotation
 	for _, arm := range a {
