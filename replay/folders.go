@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 )
 
@@ -45,7 +46,7 @@ func CheckFolder(dir string) error {
 func relocate(options map[string]any, dir string) error {
 	for _, name := range []string{"dataset", "corpus", "errata", "ids", "sample-ids", "exclude-ids", "judge-prompts", "prices"} {
 		path, ok := options[name].(string)
-		if !ok || path == "" {
+		if !ok || path == "" || name == "corpus" && path == dataset.NoCorpus {
 			continue
 		}
 		here, err := locate(name, path, dir)

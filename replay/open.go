@@ -63,7 +63,7 @@ func (s *Spec) findFiles() error {
 	for _, f := range []struct{ what, path string }{
 		{"benchmark", s.Dataset}, {"errata", s.Source.Errata}, {"corpus", s.Source.Corpus},
 	} {
-		if f.path == "" {
+		if f.path == "" || f.what == "corpus" && f.path == dataset.NoCorpus {
 			continue
 		}
 		if _, err := os.Stat(f.path); err != nil {

@@ -30,21 +30,21 @@ import (
 
 // benchCmd has the flags of evalctl bench.
 type benchCmd struct {
-	Targets   []string `name:"target" aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, as for run, or null. Repeat it to compare several, each with the first (required)." group:"target"`
-	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon." group:"target"`
-	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, as for run." group:"target"`
-	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemons." group:"advanced"`
+	Targets   []string `name:"target" aliases:"sdk" sep:"none" placeholder:"TARGET" help:"${about_target}" group:"target"`
+	Endpoint  string   `placeholder:"URL" help:"${about_endpoint}" group:"target"`
+	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}" group:"target"`
+	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}" group:"advanced"`
 	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
 
 	Mix       string `default:"search" placeholder:"OP=N,..." help:"Operations and how often each is made: search, ask, put, batch, ingest, remember, recall (${default})." group:"questions"`
 	Documents string `placeholder:"N" help:"Documents of a brain, such as 10k. Default: all of the corpus, or 1k synthetic ones." group:"questions"`
 	Grow      string `placeholder:"N,..." help:"Measure brains of several sizes, such as 1k,10k,100k, and how the figures grow." group:"questions"`
-	Corpus    string `placeholder:"PATH" help:"Documents: a folder of .md files or a .jsonl file. Default: synthetic ones." group:"questions"`
-	Dataset   string `placeholder:"FILE" help:"JSONL file of questions that are the queries. Default: words of the documents." group:"questions"`
-	Brain     string `placeholder:"NAME" help:"Use this brain as it is. Default: create and remove one." group:"advanced"`
+	Corpus    string `placeholder:"PATH" help:"${about_corpus}" group:"questions"`
+	Dataset   string `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
+	Brain     string `name:"use-brain" aliases:"brain" placeholder:"NAME" help:"Use this brain as it is. Default: create and remove one." group:"advanced"`
 	Brains    int    `default:"1" placeholder:"N" help:"Number of brains, which are used with the frequencies of Zipf (${default})." group:"advanced"`
 
-	Concurrency *int          `placeholder:"N" help:"Closed loop: requests at a time, without --rate (8)." group:"questions"`
+	Concurrency *int          `placeholder:"N" help:"${about_concurrency} (8)." group:"questions"`
 	Rate        string        `placeholder:"N/s" help:"Open model: requests a second. Steps: 100/s,200/s. A ramp: 100/s..500/s." group:"questions"`
 	Poisson     bool          `help:"Let requests arrive at random times with the mean rate --rate." group:"questions"`
 	MaxInFlight int           `name:"max-in-flight" default:"1024" placeholder:"N" help:"Drop and count requests that should begin while so many are in flight (${default})." group:"advanced"`
@@ -52,15 +52,15 @@ type benchCmd struct {
 	Rounds      int           `default:"20" placeholder:"N" help:"Number of blocks of that time, in which targets take turns (${default})." group:"advanced"`
 	Restart     bool          `help:"Start the daemons again before each round, so that intervals include how much processes of one program differ." group:"advanced"`
 	WarmUp      time.Duration `name:"warm-up" default:"20s" help:"Maximum time to wait until the latency is steady. 0: do not wait (${default})." group:"advanced"`
-	Timeout     time.Duration `default:"30s" help:"Time limit of a request (${default})." group:"advanced"`
-	Seed        uint64        `default:"1" help:"Seed of documents, queries and order (${default})." group:"advanced"`
-	TopK        int           `name:"top-k" default:"10" placeholder:"N" help:"Passages of a search or ask (${default})." group:"advanced"`
-	Mode        string        `enum:"${modes}" default:"auto" placeholder:"MODE" help:"Retrieval mode: ${enum}." group:"advanced"`
+	Timeout     time.Duration `name:"request-timeout" aliases:"timeout" default:"30s" placeholder:"DURATION" help:"${about_request_timeout} (${default})." group:"advanced"`
+	Seed        uint64        `default:"1" placeholder:"N" help:"${about_seed} (${default})." group:"advanced"`
+	TopK        int           `name:"top-k" default:"10" placeholder:"N" help:"${about_top_k} (${default})." group:"advanced"`
+	Mode        string        `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode}" group:"advanced"`
 
 	Require   string        `placeholder:"OBJECTIVES" help:"Fail unless these hold: p99<50ms,search.p50<5ms,errors<0.1%,rate>100/s." group:"gate"`
 	FindLimit string        `name:"find-limit" placeholder:"OBJECTIVES" help:"Find the highest rate at which these hold." group:"gate"`
 	Step      time.Duration `default:"5s" help:"Time for each rate of --find-limit (${default})." group:"advanced"`
-	Baseline  string        `placeholder:"FILE" help:"Earlier bench with the same flags to compare with." group:"gate"`
+	Baseline  string        `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
 	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
@@ -68,9 +68,9 @@ type benchCmd struct {
 	reportFlags
 	project.Kept
 	daemonMoneyFlags `set:"default_cap=off"`
-	Output           string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
-	Quiet            bool   `help:"Print only errors on stderr." group:"output"`
-	JSON             bool   `name:"json" help:"Print the figures as one JSON object." group:"output"`
+	Output           string `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
+	Quiet            bool   `help:"${about_quiet}" group:"output"`
+	JSON             bool   `name:"json" help:"${about_json}" group:"output"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -18,9 +18,9 @@ import (
 // questions.
 var benchFlags = map[string]string{
 	"target": "b=http://127.0.0.1:9", "endpoint": "http://127.0.0.1:8", "daemon-cmd": "{self}~{addr}", "token": "secret", "dialect": "camel",
-	"mix": "search,ask", "documents": "30", "grow": "20,200", "corpus": "{dir}/corpus.jsonl", "dataset": "{dir}/q.jsonl", "brain": "notes", "brains": "2",
+	"mix": "search,ask", "documents": "30", "grow": "20,200", "corpus": "{dir}/corpus.jsonl", "dataset": "{dir}/q.jsonl", "use-brain": "notes", "brains": "2",
 	"concurrency": "3", "rate": "70/s", "poisson": "", "max-in-flight": "9", "duration": "40s", "rounds": "10", "restart": "",
-	"warm-up": "1s", "timeout": "9s", "seed": "7", "top-k": "4", "mode": "bm25", "require": "errors<1%", "find-limit": "p99<1s",
+	"warm-up": "1s", "request-timeout": "9s", "seed": "7", "top-k": "4", "mode": "bm25", "require": "errors<1%", "find-limit": "p99<1s",
 	"step": "2s", "baseline": "{dir}/base.json", "fail-over": "10%", "chaos": "slow-client", "price": "fake=1/2", "prices": "{dir}/prices.json", "max-cost-usd": "3", "unmetered-daemon": "", "daemon-env": "PATH",
 }
 
@@ -33,21 +33,21 @@ var benchOutputs = []string{"junit", "markdown", "html", "ci", "output", "quiet"
 var benchModes = []struct {
 	name, args, refused string
 }{
-	{"closed loop", "--target go", "brain poisson max-in-flight step baseline fail-over price"},
-	{"one block", "--target go --rounds 1", "brain poisson max-in-flight find-limit step baseline fail-over restart price"},
-	{"rate", "--target go --rate 50/s", "brain concurrency step baseline fail-over price"},
-	{"steps", "--target go --rate 50/s,90/s", "brain concurrency step baseline fail-over find-limit chaos price"},
-	{"ramp", "--target go --rate 50/s..90/s", "brain concurrency step baseline fail-over find-limit price"},
+	{"closed loop", "--target go", "use-brain poisson max-in-flight step baseline fail-over price"},
+	{"one block", "--target go --rounds 1", "use-brain poisson max-in-flight find-limit step baseline fail-over restart price"},
+	{"rate", "--target go --rate 50/s", "use-brain concurrency step baseline fail-over price"},
+	{"steps", "--target go --rate 50/s,90/s", "use-brain concurrency step baseline fail-over find-limit chaos price"},
+	{"ramp", "--target go --rate 50/s..90/s", "use-brain concurrency step baseline fail-over find-limit price"},
 	{"comparison", "--target a=http://127.0.0.1:7 --target c=http://127.0.0.1:6", "endpoint daemon-cmd poisson max-in-flight restart step baseline chaos price daemon-env"},
-	{"growth", "--target go --grow 10,20", "brain documents poisson max-in-flight find-limit step baseline fail-over chaos price"},
-	{"search", "--target go --find-limit p50<1s", "brain grow concurrency duration rounds restart require baseline fail-over chaos price"},
-	{"fault", "--target go --mix put --chaos kill", "target endpoint grow brain dataset poisson max-in-flight restart top-k mode find-limit step baseline fail-over price"},
-	{"baseline", "--target go --baseline {dir}/base.json --fail-over 5%", "target brain poisson max-in-flight find-limit step chaos price"},
+	{"growth", "--target go --grow 10,20", "use-brain documents poisson max-in-flight find-limit step baseline fail-over chaos price"},
+	{"search", "--target go --find-limit p50<1s", "use-brain grow concurrency duration rounds restart require baseline fail-over chaos price"},
+	{"fault", "--target go --mix put --chaos kill", "target endpoint grow use-brain dataset poisson max-in-flight restart top-k mode find-limit step baseline fail-over price"},
+	{"baseline", "--target go --baseline {dir}/base.json --fail-over 5%", "target use-brain poisson max-in-flight find-limit step chaos price"},
 	{"running", "--target a --endpoint http://127.0.0.1:7", "target daemon-cmd poisson max-in-flight restart step baseline fail-over price daemon-env"},
-	{"brain", "--target a --endpoint http://127.0.0.1:7 --brain notes", "target daemon-cmd documents grow corpus brains poisson max-in-flight restart step baseline fail-over price daemon-env"},
+	{"brain", "--target a --endpoint http://127.0.0.1:7 --use-brain notes", "target daemon-cmd documents grow corpus brains poisson max-in-flight restart step baseline fail-over price daemon-env"},
 	{"mcp", "--target m=mcp:{self}", "endpoint daemon-cmd poisson max-in-flight restart step baseline fail-over chaos price"},
-	{"writes", "--target go --mix put", "brain dataset poisson max-in-flight top-k mode step baseline fail-over price"},
-	{"answers", "--target go --mix ask,put", "brain poisson max-in-flight step baseline fail-over"},
+	{"writes", "--target go --mix put", "use-brain dataset poisson max-in-flight top-k mode step baseline fail-over price"},
+	{"answers", "--target go --mix ask,put", "use-brain poisson max-in-flight step baseline fail-over"},
 	{"null", "--target null", "endpoint daemon-cmd token poisson max-in-flight restart step baseline fail-over price daemon-env"},
 }
 

@@ -16,14 +16,14 @@ import (
 
 type compareCmd struct {
 	Files     []string `arg:"" name:"file" help:"Result files, or runs in JSON lines. NAME=FILE,FILE,… are several runs of one side, as a NAME that is given again."`
-	Baseline  string   `placeholder:"RUN" help:"Compare the others with this run or side only: its name in the table, or its file."`
-	Margin    *float64 `placeholder:"RATE" help:"Largest loss of pass rate against the baseline that is accepted, such as 0.03."`
+	Baseline  string   `placeholder:"RUN" help:"${about_baseline}"`
+	Margin    *float64 `placeholder:"RATE" help:"${about_margin}"`
 	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline."`
 	Tag       string   `help:"Compare only the questions with this tag."`
-	Cluster   string   `placeholder:"TAG" help:"The questions with the same tag TAG:X are alike, or with brain, those asked in the same brain: test these clusters instead of the questions."`
+	Cluster   string   `placeholder:"TAG" help:"${about_cluster}"`
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
-	Accept    []string `placeholder:"KEY" help:"Compare results that differ in KEY, or do not record it, such as judge_prompt."`
-	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"Form of the comparison on stdout: ${enum}."`
+	Accept    []string `placeholder:"KEY" help:"${about_accept}"`
+	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"${about_format}: ${enum} (${default})."`
 
 	reportFlags
 }

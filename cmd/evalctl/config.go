@@ -18,7 +18,7 @@ import (
 type configCmd struct {
 	Command string   `arg:"" optional:"" default:"run" help:"Command whose flags are printed: run, replay, sweep, compare, conformance, plan or bench (${default})."`
 	Flags   []string `arg:"" optional:"" passthrough:"" help:"Flags of that command, as on its command line."`
-	JSON    bool     `name:"json" help:"Print one JSON object."`
+	JSON    bool     `name:"json" help:"${about_json}"`
 }
 
 // Run prints the flags.

@@ -21,13 +21,13 @@ import (
 
 // conformanceCmd has the flags of evalctl conformance.
 type conformanceCmd struct {
-	Target    string `aliases:"sdk" placeholder:"TARGET" help:"Target that is checked, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started."`
-	Endpoint  string `placeholder:"URL" help:"Check a running daemon."`
-	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port}, {home} or {keys}. Overrides SVC_SDK_<TARGET>_CMD."`
+	Target    string `aliases:"sdk" placeholder:"TARGET" help:"${about_target}"`
+	Endpoint  string `placeholder:"URL" help:"${about_endpoint}"`
+	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}"`
 	MCP       string `name:"mcp" placeholder:"stdio:CMD|URL" help:"Check the tools of an MCP server too: a command, or the URL of streamable HTTP. Default for --target go: /mcp of the daemon."`
-	Port      int    `default:"0" help:"Port of the daemon that is started. 0: a free port."`
+	Port      int    `default:"0" help:"${about_port}"`
 
-	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token with all permissions. Other users can read a command line, but not $SVC_TOKEN."`
+	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
 	TokenReadonly    string `name:"token-readonly" env:"SVC_TOKEN_READONLY" placeholder:"TOKEN" help:"Token of the same tenant with permission to read only."`
 	TokenOtherTenant string `name:"token-other-tenant" env:"SVC_TOKEN_OTHER_TENANT" placeholder:"TOKEN" help:"Token of another tenant."`
 
@@ -35,11 +35,11 @@ type conformanceCmd struct {
 	Only        []string      `placeholder:"ID|GROUP" help:"Run only these checks of the profile: an id, a group, or a glob over ids. May be repeated."`
 	List        bool          `help:"List the checks and do not run them."`
 	Slow        bool          `help:"Also run the checks that take half a minute."`
-	Concurrency int           `aliases:"parallel" default:"4" help:"Number of concurrent checks (${default})."`
-	Timeout     time.Duration `default:"30s" help:"How long a check waits for each answer (${default})."`
-	Format      string        `enum:"table,json,junit,markdown" default:"table" help:"Format of the report: ${enum}."`
-	Output      string        `placeholder:"FILE" help:"File for the report. Default: stdout."`
-	Quiet       bool          `help:"Print only errors on stderr."`
+	Concurrency int           `aliases:"parallel" default:"4" placeholder:"N" help:"${about_concurrency} (${default})."`
+	Timeout     time.Duration `name:"request-timeout" aliases:"timeout" default:"30s" placeholder:"DURATION" help:"${about_request_timeout} (${default})."`
+	Format      string        `enum:"text,json,junit,markdown" default:"text" help:"${about_format}: ${enum} (${default})."`
+	Output      string        `placeholder:"FILE" help:"${about_output}"`
+	Quiet       bool          `help:"${about_quiet}"`
 	daemonEnvFlag
 	reportFlags
 }
@@ -60,7 +60,7 @@ func (c *conformanceCmd) Validate() error {
 	case c.Concurrency < 1:
 		return fmt.Errorf("--concurrency %d: must be at least 1", c.Concurrency)
 	case c.Timeout <= 0:
-		return fmt.Errorf("--timeout %v: must be above 0", c.Timeout)
+		return fmt.Errorf("--request-timeout %v: must be above 0", c.Timeout)
 	}
 	endpoint := c.Endpoint
 	if strings.HasPrefix(c.MCP, "stdio:") {

@@ -68,7 +68,7 @@ func conformanceOf(
 // TestConformanceInterrupted: the finished checks are reported, marked as partial.
 func TestConformanceInterrupted(t *testing.T) {
 	for format, marks := range map[string][]string{
-		"table":    {"PARTIAL: 1 of 2 checks were done", "documents"},
+		"text":     {"PARTIAL: 1 of 2 checks were done", "documents"},
 		"json":     {`"planned": 2`, `"partial": true`, `"id": "documents-read-200"`},
 		"junit":    {`errors="1"`, `<error type="partial" message="partial: 1 of 2 checks were done`, `name="documents-read-200"`},
 		"markdown": {"PARTIAL: `1 of 2 checks were done", "| documents | 1 | 0 | 0 | 0 | 0 |"},
@@ -114,7 +114,7 @@ func TestConformanceInterrupted(t *testing.T) {
 func TestConformanceDaemonDies(t *testing.T) {
 	t.Parallel()
 	for format, marks := range map[string][]string{
-		"table":    {"the daemon died during documents-head-200: ", "PARTIAL: 2 of 3 checks were done"},
+		"text":     {"the daemon died during documents-head-200: ", "PARTIAL: 2 of 3 checks were done"},
 		"json":     {`"after": "documents-head-200"`, `"partial": true`, `"reason": "transport"`},
 		"junit":    {"the daemon died during documents-head-200", `failures="0"`, "not judged, no answer: "},
 		"markdown": {"PARTIAL: `2 of 3 checks", "the daemon died during documents-head-200", "<summary>Not judged: "},

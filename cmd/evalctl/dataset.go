@@ -28,9 +28,9 @@ type datasetCmd struct {
 // datasetFile is the dataset that a command reads, and where its documents are.
 type datasetFile struct {
 	File     string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
-	Corpus   string `placeholder:"PATH" help:"Documents: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: no documents."`
+	Corpus   string `placeholder:"PATH" help:"${about_corpus}"`
 	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
-	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Questions with the tag TAG:X are asked in brain X, which has the documents with a folder X in their path."`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}"`
 }
 
 // spec returns what says which dataset and corpus are read.
@@ -81,7 +81,7 @@ func (c *datasetInitCmd) Run(p *process) error {
 
 type datasetStatsCmd struct {
 	datasetFile
-	JSON bool `name:"json" help:"Print one JSON object."`
+	JSON bool `name:"json" help:"${about_json}"`
 }
 
 // Run prints the figures.
@@ -105,9 +105,9 @@ func (c *datasetStatsCmd) Run(p *process) error {
 
 type datasetValidateCmd struct {
 	datasetFile
-	Scorer string `enum:",${scorers}" default:"" help:"Check that this scorer can score every question: ${scorers}. Default: check only the format."`
-	TopK   int    `name:"top-k" default:"5" help:"Number of passages of the run (${default})."`
-	JSON   bool   `name:"json" help:"Print the report as one JSON object."`
+	Scorer string `enum:",${scorers}" default:"" placeholder:"SCORER" help:"${about_scorer}"`
+	TopK   int    `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})."`
+	JSON   bool   `name:"json" help:"${about_json}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -141,18 +141,18 @@ func (c *datasetValidateCmd) Run(p *process) error {
 
 type datasetSampleCmd struct {
 	File   string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
-	Limit  int    `name:"limit" aliases:"size" required:"" placeholder:"N" help:"Draw at most N questions."`
-	Seed   uint64 `default:"1" placeholder:"N" help:"Seed; the same seed draws the same questions (${default})."`
+	Limit  int    `name:"sample-size" aliases:"limit,size" required:"" placeholder:"N" help:"${about_sample_size}"`
+	Seed   uint64 `default:"1" placeholder:"N" help:"${about_seed} (${default})."`
 	By     string `placeholder:"PREFIX" help:"A question belongs to the stratum of its first tag with this prefix, such as type:. Default: its first tag."`
-	Min    int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each stratum (${default})."`
-	Output string `placeholder:"FILE" help:"File to write instead of stdout."`
+	Min    int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"${about_min_per_stratum} (${default})."`
+	Output string `placeholder:"FILE" help:"${about_output}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *datasetSampleCmd) Validate() error {
 	switch {
 	case c.Limit < 1:
-		return fmt.Errorf("--limit %d: must be at least 1", c.Limit)
+		return fmt.Errorf("--sample-size %d: must be at least 1", c.Limit)
 	case c.Min < 0:
 		return fmt.Errorf("--min-per-stratum %d: must not be negative", c.Min)
 	}

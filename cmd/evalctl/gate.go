@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/key"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
@@ -32,20 +33,24 @@ func (a *allowanceFlags) validateAllowances() (err error) {
 	return nil
 }
 
-// gateFlags says when a run passes. run and replay have them, with another default of the floor.
+// floorFlags is the floor of a run. The specification gives run one of 0.90, and replay none.
+type floorFlags struct {
+	Floor     string `default:"${default_floor}" placeholder:"RATE" help:"Minimum pass rate, or none. Below it the exit code is 1 (${default})." group:"gate"`
+	FloorMode string `name:"floor-mode" enum:"point,proven,not-refuted" default:"point" help:"What must reach the floors: point is the pass rate, proven its lower bound (one-sided, 95%), not-refuted its upper bound (${default})." group:"advanced"`
+}
+
+// gateFlags says when a run passes. run, rescore and replay have them.
 type gateFlags struct {
-	Floor     string   `default:"${default_floor}" placeholder:"RATE" help:"Minimum pass rate. Below it the exit code is 1 (${default})." group:"gate"`
-	FloorMode string   `name:"floor-mode" enum:"point,proven,not-refuted" default:"point" help:"What must reach the floors: point is the pass rate, proven its lower bound (one-sided, 95%), not-refuted its upper bound (${default})." group:"advanced"`
-	FloorTag  []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated." group:"advanced"`
+	floorFlags
+	FloorTag []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated." group:"advanced"`
 	allowanceFlags
 
-	floor     float64
 	tagFloors map[string]float64 // nil without --floor-tag
 }
 
 // validateGate parses the flags.
 func (g *gateFlags) validateGate() (err error) {
-	if g.floor, err = result.ParseRate(g.Floor); err != nil {
+	if _, _, err = result.ParseFloor(g.Floor, false); err != nil {
 		return fmt.Errorf("--floor %s: %w", g.Floor, err)
 	}
 	if g.tagFloors, err = result.ParseTagFloors(g.FloorTag); err != nil {
@@ -62,11 +67,24 @@ func (g *gateFlags) mode() result.FloorMode {
 	return ""
 }
 
-// settings adds the policy of the gate to s.
-func (g *gateFlags) settings(s result.Settings) result.Settings {
-	s.Floor, s.FloorMode, s.TagFloors = g.floor, g.mode(), g.tagFloors
+// settings adds the policy of the gate to s. flags are those of the command.
+func (g *gateFlags) settings(s result.Settings, flags *project.Kept) (result.Settings, error) {
+	if g.Floor == result.NoFloor && g.tagFloors == nil && flags.Typed("floor-mode") {
+		return s, errors.New("--floor-mode has no effect without a floor; add --floor RATE or --floor-tag TAG=RATE, or leave --floor-mode out")
+	}
+	var err error
+	s.Floor, s.FloorFrom, err = result.ParseFloor(g.Floor, flags.Given("floor"))
+	s.FloorMode, s.TagFloors = g.mode(), g.tagFloors
 	s.MaxErrors, s.MaxUnscored = g.errors, g.unscored
-	return s
+	return s, err
+}
+
+// keepFloor removes a floor that nobody gave from the flags that a journal keeps, so that a resumed
+// run reports it as the default too. The specification fixes it: no version has another.
+func (g *gateFlags) keepFloor(options map[string]any, flags *project.Kept) {
+	if !flags.Given("floor") {
+		delete(options, "floor")
+	}
 }
 
 // defaultMargin is the largest loss of pass rate that is accepted without --margin.
@@ -74,9 +92,9 @@ const defaultMargin = "0.03"
 
 // baselineFlags compares a run with an earlier result.
 type baselineFlags struct {
-	Baseline string   `placeholder:"FILE" help:"Result file that the run must not be worse than, question by question. If it is, or it is not shown to be not worse, the exit code is 1." group:"gate"`
-	Accept   []string `placeholder:"KEY" help:"Compare with a --baseline that differs in KEY, or does not record it, such as exact_case." group:"advanced"`
-	Margin   string   `default:"0.03" placeholder:"RATE" help:"Largest loss of pass rate against --baseline that is accepted (${default})." group:"advanced"`
+	Baseline string   `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
+	Accept   []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
+	Margin   string   `default:"0.03" placeholder:"RATE" help:"${about_margin}" group:"advanced"`
 
 	margin float64
 }
@@ -100,27 +118,29 @@ func (b *baselineFlags) validateBaseline(repeats int) (err error) {
 
 // planCmd has the flags of evalctl plan.
 type planCmd struct {
-	Floor     string `default:"0.90" placeholder:"RATE" help:"Minimum pass rate (${default})."`
-	FloorMode string `name:"floor-mode" enum:"point,proven,not-refuted" default:"point" help:"What must reach the floor, as in evalctl run: ${enum} (${default})."`
-	N         *int   `name:"n" placeholder:"N" help:"Number of questions."`
-	Dataset   string `placeholder:"FILE" help:"JSONL file of questions, whose number is taken."`
+	floorFlags `set:"default_floor=0.90"`
+	N          *int   `name:"n" placeholder:"N" help:"Number of questions."`
+	Dataset    string `placeholder:"FILE" help:"${about_dataset}"`
 
 	Difference   string `default:"0.05" placeholder:"RATE" help:"Difference of pass rates that a comparison is to show (${default})."`
 	Discordant   string `placeholder:"RATE" help:"Share of questions that only one of the two passes. Default: as for independent answers with --baseline-rate, else 0.10."`
 	BaselineRate string `name:"baseline-rate" placeholder:"RATE" help:"Pass rate of the baseline."`
 	Power        string `default:"0.80" placeholder:"P" help:"Probability with which the comparison is to show it (${default})."`
 
-	Format string `enum:"text,json,csv" default:"text" help:"Output: ${enum} (${default})."`
+	Format string `enum:"text,json,csv" default:"text" help:"${about_format}: ${enum} (${default})."`
 
 	floor, difference, discordant, power float64
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *planCmd) Validate() (err error) {
-	if c.floor, err = result.ParseRate(c.Floor); err != nil {
+	var from result.FloorFrom
+	if c.floor, from, err = result.ParseFloor(c.Floor, true); err != nil {
 		return fmt.Errorf("--floor %s: %w", c.Floor, err)
 	}
 	switch {
+	case from == result.FloorNone:
+		return errors.New("--floor none: there is nothing to plan without a floor; give a rate")
 	case c.N != nil && c.Dataset != "":
 		return errors.New("--n and --dataset exclude each other: the dataset has a number of questions")
 	case c.N == nil && c.Dataset == "":

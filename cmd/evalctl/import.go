@@ -22,16 +22,16 @@ import (
 type importCmd struct {
 	Files   []string `arg:"" name:"file" help:"Files with the answers of one system: JSON, JSON lines, CSV, or one of them with gzip."`
 	As      string   `name:"as" required:"" placeholder:"NAME" help:"Name of the system, which the result has."`
-	Dataset string   `placeholder:"FILE" help:"Benchmark or dataset that the questions are from. Default: the questions in the files."`
-	Errata  string   `placeholder:"FILE" help:"Known errors of a benchmark's gold: questions to leave out or to correct."`
+	Dataset string   `placeholder:"FILE" help:"${about_dataset}"`
+	Errata  string   `placeholder:"FILE" help:"${about_errata}"`
 	Seed    uint64   `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0."`
-	Format  string   `enum:"auto,${import_formats}" default:"auto" help:"Layout of the files: ${enum}."`
+	Format  string   `name:"layout" aliases:"format" enum:"auto,${import_formats}" default:"auto" help:"Layout of the files: ${enum}."`
 	Mapping string   `placeholder:"FILE" help:"File that says where the answers of another layout are, with JSON paths."`
 	System  string   `placeholder:"NAME" help:"Of files that have the answers of several systems: whose."`
 	Judge   string   `name:"judge-id" placeholder:"TEXT" help:"The judge of the verdicts, if the files do not name it: its model, its prompt and what else decides, such as 'gpt-4o-mini, prompt of Mem0 2025-04'. Results are compared if it is the same."`
 	Reader  string   `name:"reader-id" placeholder:"TEXT" help:"The model that wrote the answers, if the files do not name it."`
-	Output  string   `placeholder:"DIR" help:"Folder for the result. Default: results/<date>."`
-	JSON    bool     `name:"json" help:"Print what was imported as JSON."`
+	Output  string   `placeholder:"DIR" help:"${about_output}"`
+	JSON    bool     `name:"json" help:"${about_json}"`
 }
 
 // maxID is the length of what is said of a judge or a reader.
@@ -45,7 +45,7 @@ func (c *importCmd) Validate() error {
 	case c.Dataset == "" && (c.Errata != "" || c.Seed != 0):
 		return errors.New("--errata and --option-seed are for the questions of a benchmark; name it with --dataset FILE")
 	case c.Mapping != "" && c.Format != "auto":
-		return errors.New("--mapping and --format exclude each other: a mapping describes the layout")
+		return errors.New("--mapping and --layout exclude each other: a mapping describes the layout")
 	case max(len(c.Judge), len(c.Reader)) > maxID || printable.Line(c.Judge+c.Reader, 2*maxID) != c.Judge+c.Reader:
 		return fmt.Errorf("--judge-id and --reader-id: must be one line of at most %d bytes", maxID)
 	case c.Mapping != "" && c.System != "":

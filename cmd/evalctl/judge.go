@@ -28,11 +28,11 @@ type judgeCmd struct {
 
 // judgeCheckCmd has the flags of evalctl judge check.
 type judgeCheckCmd struct {
-	Labels         string   `required:"" placeholder:"FILE" help:"JSONL file of answers with labels."`
-	Judge          string   `required:"" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. The provider is openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai."`
-	JudgePrompts   string   `name:"judge-prompts" placeholder:"DIR" help:"Folder with instructions of your own: TYPE.txt for each type of question to replace."`
+	Labels         string   `required:"" placeholder:"FILE" help:"${about_labels}"`
+	Judge          string   `required:"" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}"`
+	JudgePrompts   string   `name:"judge-prompts" placeholder:"DIR" help:"${about_judge_prompts}"`
 	Result         string   `placeholder:"FILE" help:"Result file whose pass rate is corrected. It must be by the same judge with the same prompts."`
-	JSON           bool     `name:"json" help:"Print the figures as one JSON object."`
+	JSON           bool     `name:"json" help:"${about_json}"`
 	MinKappa       *float64 `name:"min-kappa" placeholder:"K" help:"Least kappa, 0 to 1. Below it the exit code is 1."`
 	MinSpecificity *float64 `name:"min-specificity" placeholder:"RATE" help:"Least share of the wrong answers that the judge fails, 0 to 1. Below it the exit code is 1."`
 	moneyFlags     `set:"default_cap=20"`
@@ -94,7 +94,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 // drawFlags say how answers are drawn for labelling.
 type drawFlags struct {
 	Sample string `default:"random" enum:"random,stratified,disagreement" help:"How answers are drawn: ${enum}. Stratified is by type of question, else by first tag; disagreement needs a result of --judge-panel. Default: random."`
-	Seed   uint64 `default:"1" placeholder:"N" help:"Seed of the draw. Default: 1."`
+	Seed   uint64 `default:"1" placeholder:"N" help:"${about_seed} (${default})."`
 }
 
 func (f drawFlags) design() labels.Design {
@@ -104,7 +104,7 @@ func (f drawFlags) design() labels.Design {
 // judgeLabelCmd asks a person for labels.
 type judgeLabelCmd struct {
 	File     string `arg:"" name:"result" help:"Result file."`
-	Labels   string `required:"" placeholder:"FILE" help:"JSONL file of the labels. It is continued if it exists."`
+	Labels   string `required:"" placeholder:"FILE" help:"${about_labels}"`
 	Size     int    `default:"100" placeholder:"N" help:"Number of answers to label. Default: 100."`
 	Labeller string `placeholder:"NAME" help:"Name that the labels are kept under. Default: the name of the user."`
 	drawFlags
@@ -155,9 +155,9 @@ func (c *judgeLabelCmd) Run(ctx context.Context, p *process) (err error) {
 type judgeEstimateCmd struct {
 	File        string   `arg:"" name:"result" help:"Result file."`
 	Other       string   `arg:"" optional:"" name:"other" help:"Second result file, whose difference from the first is estimated."`
-	Labels      []string `required:"" sep:"none" placeholder:"FILE" help:"Labels of the first result. Repeatable, a file for each labeller."`
+	Labels      []string `required:"" sep:"none" placeholder:"FILE" help:"${about_labels}"`
 	OtherLabels []string `name:"other-labels" sep:"none" placeholder:"FILE" help:"Labels of the second result. Repeatable."`
-	JSON        bool     `name:"json" help:"Print the figures as one JSON object."`
+	JSON        bool     `name:"json" help:"${about_json}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -196,8 +196,8 @@ func (c *judgeEstimateCmd) Run(p *process) error {
 type judgePlanCmd struct {
 	File   string   `arg:"" name:"result" help:"Result file."`
 	Width  float64  `required:"" placeholder:"WIDTH" help:"Width of the 95 % interval, such as 0.05."`
-	Labels []string `sep:"none" placeholder:"FILE" help:"Labels that there are already: they say how good the scorer is. Repeatable."`
-	JSON   bool     `name:"json" help:"Print the figures as one JSON object."`
+	Labels []string `sep:"none" placeholder:"FILE" help:"${about_labels}"`
+	JSON   bool     `name:"json" help:"${about_json}"`
 }
 
 // Run prints the plan.

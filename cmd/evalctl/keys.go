@@ -18,9 +18,9 @@ type keysCmd struct {
 }
 
 type keysCreateCmd struct {
-	Name    string   `required:"" help:"Name of the key, which appears in the daemon's log."`
+	Name    string   `required:"" placeholder:"NAME" help:"Name of the key, which appears in the daemon's log."`
 	Tenant  string   `required:"" help:"Tenant of the key, which owns the brains that the key creates."`
-	Brain   []string `placeholder:"ID" help:"Brain that the key may use; repeatable. Default: all brains of the tenant."`
+	Brain   []string `name:"allow-brain" aliases:"brain" placeholder:"ID" help:"Brain that the key may use; repeatable. Default: all brains of the tenant."`
 	Role    []string `placeholder:"ROLE" help:"Role: reader, writer or admin; repeatable."`
 	Scope   []string `placeholder:"SCOPE" help:"Additional permission, such as search; repeatable."`
 	Expires string   `placeholder:"WHEN" help:"End of the key: a date (00:00 UTC), a time such as 2027-01-31T18:00:00Z, or from now on, such as 12h or 30d. Default: never."`

@@ -183,6 +183,7 @@ func dispatch(ctx context.Context, p *process) error {
 		return err
 	}
 	p.noteRenamed(kctx)
+	p.noteUnused(kctx, config)
 	return kctx.Run()
 }
 
@@ -267,11 +268,11 @@ func tagVars() kong.Vars {
 		formats, titles = append(formats, string(b.Format)), append(titles, b.Title)
 	}
 	list := func(names []string) string { return strings.Join(names, ",") }
-	return kong.Vars{
+	return aboutFlags(kong.Vars{
 		"scenarios": list(scenarios), "default_scenario": scenarios[0], "modes": list(protocol.Modes),
 		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": list(imports.Formats()),
 		"benchmarks": list(formats), "benchmark_titles": strings.Join(titles, ", "),
-	}
+	})
 }
 
 // unconnected lists the commands that connect to nothing.
@@ -300,6 +301,18 @@ func (p *process) noteRenamed(k *kong.Context) {
 				fmt.Fprintf(p.stderr, "evalctl: note: --%s is now --%s; the next version does not accept the old name\n", old, f.Name)
 			}
 		}
+	}
+}
+
+// noteUnused says which flags of the project file are not used, because they belong to another that
+// is overridden, unless --quiet is given.
+func (p *process) noteUnused(k *kong.Context, config *project.Resolver) {
+	if slices.Contains(p.args, "--quiet") {
+		return
+	}
+	flags, settings := config.Unused(k)
+	for i, flag := range flags {
+		fmt.Fprintf(p.stderr, "evalctl: note: --%s of %s, which is overridden, and is not used\n", flag, terminal.Line(settings[i].Text()))
 	}
 }
 

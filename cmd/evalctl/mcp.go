@@ -35,10 +35,10 @@ const mcpTimeout = 10 * time.Minute
 
 // mcpCmd has the flags of evalctl mcp. mcp install writes them into the configuration of a client.
 type mcpCmd struct {
-	Endpoint string   `placeholder:"URL" help:"Use a running daemon. Its token is read from $$SVC_TOKEN."`
-	Home     string   `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains of a daemon in this process. Default: evalctl in the user's data folder."`
-	Default  string   `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of calls that name none. Default: the one that the daemon names, else the oldest."`
-	Files    []string `placeholder:"DIR" sep:"none" help:"Let memory_ingest_file read the files below this folder. Repeatable. Without it, the tool reads no file."`
+	Endpoint string   `placeholder:"URL" help:"${about_endpoint}"`
+	Home     string   `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
+	Default  string   `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
+	Files    []string `name:"ingest-files" aliases:"files" placeholder:"DIR" sep:"none" help:"Let memory_ingest_file read the files below this folder. Repeatable. Without it, the tool reads no file."`
 	daemonFlags
 
 	Stdio   mcpStdioCmd   `cmd:"" default:"1" hidden:"" help:"Speak MCP on stdin and stdout."`
@@ -143,8 +143,8 @@ func (c *mcpCmd) homeDir(p *process) (string, error) { return home.Folder(c.Home
 
 type mcpInstallCmd struct {
 	Client string `arg:"" optional:"" help:"Client to configure. Without it, the clients are listed."`
-	Name   string `default:"evalctl" help:"Name of the entry (${default})."`
-	File   string `placeholder:"FILE" help:"Configuration file, for example that of a project. Default: that of the user; for claude-code, .mcp.json."`
+	Name   string `name:"entry" aliases:"name" default:"evalctl" placeholder:"NAME" help:"Name of the entry (${default})."`
+	File   string `name:"client-config" aliases:"file" placeholder:"FILE" help:"Configuration file, for example that of a project. Default: that of the user; for claude-code, .mcp.json."`
 	Write  bool   `help:"Edit the file. Without it, the configuration is printed."`
 }
 
@@ -183,11 +183,11 @@ func (c *mcpCmd) command(p *process, flags []*kong.Flag) (program string, args [
 		if err != nil {
 			return "", nil, err
 		}
-		add("files", dir)
+		add("ingest-files", dir)
 	}
 	for _, f := range flags {
 		switch f.Name {
-		case "endpoint", "home", "files", "help", "version":
+		case "endpoint", "home", "ingest-files", "help", "version":
 			continue
 		case "default-brain", "log-format", "allow-private-fetch":
 		default: // of the daemon

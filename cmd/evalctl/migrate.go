@@ -15,7 +15,7 @@ import (
 
 // migrateCmd has the flags of evalctl migrate.
 type migrateCmd struct {
-	Store string `env:"SVC_STORE" required:"" placeholder:"URL" help:"PostgreSQL database, such as postgres://user@host/database."`
+	Store string `env:"SVC_STORE" required:"" placeholder:"URL" help:"${about_store}"`
 }
 
 // Run migrates the tables in one transaction.

@@ -12,7 +12,7 @@ import (
 type pricesCmd struct {
 	Filter string `arg:"" optional:"" help:"Print only models whose name contains this."`
 	Prices string `placeholder:"FILE" help:"File of prices that are added, or replace those in this program, as for replay."`
-	JSON   bool   `name:"json" help:"Print one JSON object."`
+	JSON   bool   `name:"json" help:"${about_json}"`
 }
 
 // Run prints the prices.

@@ -29,42 +29,42 @@ import (
 
 // replayCmd has the flags of evalctl replay.
 type replayCmd struct {
-	Dataset        string `placeholder:"FILE" help:"Benchmark file: ${benchmark_titles}, or questions in JSONL (required)." group:"questions"`
-	Format         string `enum:",${benchmarks},jsonl" default:"" help:"Format of the benchmark file. Default: as its content says." group:"advanced"`
-	Corpus         string `placeholder:"PATH" help:"Documents of questions in JSONL. Default: <dataset>.corpus next to the dataset." group:"questions"`
+	Dataset        string `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
+	Format         string `name:"input-format" aliases:"format" enum:"auto,jsonl,${benchmarks}" default:"auto" help:"${about_input_format}: ${enum}." group:"advanced"`
+	Corpus         string `placeholder:"PATH" help:"${about_corpus}" group:"questions"`
 	ExpectedSHA256 string `name:"expected-sha256" placeholder:"HEX" help:"SHA-256 that the benchmark file must have." group:"advanced"`
 	OptionSeed     uint64 `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0." group:"advanced"`
-	Errata         string `placeholder:"FILE" help:"Known errors of the gold: questions to exclude or to correct. Both scores are reported." group:"advanced"`
+	Errata         string `placeholder:"FILE" help:"${about_errata}" group:"advanced"`
 
-	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"Target that is measured, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started. May be repeated; the daemons are then asked the same question at the same time." group:"target"`
-	Baseline  []string `sep:"none" placeholder:"NAME" help:"Baseline without a memory: the reader gets nothing (no-memory), as many sessions as are gold, drawn at random (random-session), all sessions (full-context), or the gold ones (oracle). May be repeated." group:"target"`
-	Endpoint  string   `placeholder:"URL" help:"Measure a running daemon." group:"target"`
-	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN." group:"advanced"`
-	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD." group:"target"`
-	Port      int      `default:"0" help:"Port of the first daemon that is started; others get the following ones. 0: free ports." group:"advanced"`
+	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"${about_target}" group:"target"`
+	Baseline  []string `name:"without-memory" aliases:"baseline" sep:"none" placeholder:"NAME" help:"Baseline without a memory: the reader gets nothing (no-memory), as many sessions as are gold, drawn at random (random-session), all sessions (full-context), or the gold ones (oracle). May be repeated." group:"target"`
+	Endpoint  string   `placeholder:"URL" help:"${about_endpoint}" group:"target"`
+	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}" group:"advanced"`
+	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}" group:"target"`
+	Port      int      `default:"0" help:"${about_port}" group:"advanced"`
 	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
 
 	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: bulk writes a document for each session, replay sends the messages to the session endpoints, none uses filled brains (${default})." group:"advanced"`
 	Shared     bool   `name:"shared-brain" help:"Put all haystacks into one brain." group:"advanced"`
 
-	Limit         int    `aliases:"sample-size" default:"0" placeholder:"N" help:"Ask at most N questions, in the proportions of their types. 0: all." group:"questions"`
-	Seed          uint64 `default:"42" help:"Seed of the sample (${default})." group:"advanced"`
-	MinPerStratum int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"Least number of questions of each type." group:"advanced"`
-	IDs           string `name:"ids" aliases:"sample-ids" placeholder:"@FILE" help:"Ask exactly the questions with these ids, one on a line." group:"questions"`
+	Limit         int    `name:"sample-size" aliases:"limit" default:"0" placeholder:"N" help:"${about_sample_size}" group:"questions"`
+	Seed          uint64 `default:"42" placeholder:"N" help:"${about_seed} (${default})." group:"advanced"`
+	MinPerStratum int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"${about_min_per_stratum} (${default})." group:"advanced"`
+	IDs           string `name:"ids" aliases:"sample-ids" placeholder:"@FILE" help:"${about_ids}" group:"questions"`
 	ExcludeIDs    string `name:"exclude-ids" placeholder:"FILE" help:"Leave out the questions with these ids, one on a line." group:"advanced"`
 
 	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: retrieve-only searches with the daemon and has --model answer, full has the daemon answer (${default})." group:"scoring"`
-	Model        string `aliases:"actor" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that answers, and that a started daemon extracts and answers with. The provider is openai, ollama or fake." group:"scoring"`
-	TopK         int    `name:"top-k" default:"10" help:"Number of passages to retrieve (${default})." group:"scoring"`
-	Mode         string `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"scoring"`
+	Model        string `aliases:"actor" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_model}" group:"scoring"`
+	TopK         int    `name:"top-k" default:"10" placeholder:"N" help:"${about_top_k} (${default})." group:"scoring"`
+	Mode         string `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode}" group:"scoring"`
 	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})." group:"advanced"`
 
-	Scorer scorerText `default:"judge" placeholder:"SCORER" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)." group:"scoring"`
-	Judge  string     `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges. Default: that of --model." group:"scoring"`
+	Scorer scorerText `default:"judge" placeholder:"SCORER" help:"${about_scorer}" group:"scoring"`
+	Judge  string     `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}" group:"scoring"`
 	exactFlag
 	externFlags
 	JudgePanel   []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"scoring"`
-	JudgePrompts string   `name:"judge-prompts" placeholder:"DIR" help:"Folder with own instructions of the judge: <type>.txt for each question type to replace." group:"advanced"`
+	JudgePrompts string   `name:"judge-prompts" placeholder:"DIR" help:"${about_judge_prompts}" group:"advanced"`
 
 	daemonMoneyFlags `set:"default_cap=20"`
 	unusableFlag
@@ -73,22 +73,22 @@ type replayCmd struct {
 	Cache    string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})." group:"advanced"`
 	CacheDir string `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder." group:"advanced"`
 
-	Concurrency int           `default:"16" help:"Number of concurrent questions of each daemon or baseline (${default})." group:"advanced"`
-	Timeout     time.Duration `default:"120s" help:"Time limit for one question, from the search to the answer (${default})." group:"advanced"`
+	Concurrency int           `default:"16" placeholder:"N" help:"${about_concurrency} (${default})." group:"advanced"`
+	Timeout     time.Duration `default:"120s" placeholder:"DURATION" help:"${about_timeout} (${default})." group:"advanced"`
 	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
-	gateFlags   `set:"default_floor=0"`
-	Accept      []string `placeholder:"KEY" help:"Compare daemons and baselines that differ in KEY, or do not record it, such as effective_modes." group:"advanced"`
-	Cluster     string   `placeholder:"TAG" help:"Compare daemons and baselines by clusters: questions with the same tag TAG:X, or with brain, those about one haystack, such as a conversation." group:"advanced"`
-	Output      string   `placeholder:"PATH" help:"Result file, or folder for the results of several daemons and baselines. Default: in results/<date>/." group:"output"`
+	gateFlags   `set:"default_floor=none"`
+	Accept      []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
+	Cluster     string   `placeholder:"TAG" help:"${about_cluster}" group:"advanced"`
+	Output      string   `placeholder:"PATH" help:"${about_output}" group:"output"`
 	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`
 	History     string   `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results." group:"advanced"`
 	reportFlags
-	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"Have the questions asked by the workers at a queue in PostgreSQL, see evalctl worker. A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass." group:"advanced"`
+	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"${about_queue}" group:"advanced"`
 	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends. It can be resumed (${default})." group:"advanced"`
-	Resume      string        `placeholder:"LEDGER" help:"Continue a replay that did not finish; all other flags come from its ledger. With --queue: the run that it names." group:"output"`
+	Resume      string        `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
 	RetryErrors bool          `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
-	Quiet       bool          `help:"Print only errors on stderr." group:"output"`
-	JSON        bool          `name:"json" help:"Print the summary of each daemon or baseline as a JSON object on one line." group:"output"`
+	Quiet       bool          `help:"${about_quiet}" group:"output"`
+	JSON        bool          `name:"json" help:"${about_json}" group:"output"`
 
 	project.Kept
 	scorer scorer.Kind
@@ -130,19 +130,19 @@ func (c *replayCmd) validateArms() error {
 		return errors.New("--dataset is missing; evalctl dataset fetch downloads a benchmark")
 	}
 	if len(c.Target)+len(c.Baseline) == 0 {
-		return fmt.Errorf("nothing to measure: give --target (%s, NAME=URL or NAME='COMMAND') or --baseline (%s)",
+		return fmt.Errorf("nothing to measure: give --target (%s, NAME=URL or NAME='COMMAND') or --without-memory (%s)",
 			strings.Join(target.SDKs, ", "), baselineNames())
 	}
 	for _, b := range c.Baseline {
 		if !actor.Style(b).Baseline() {
-			return fmt.Errorf("--baseline %s: must be one of %s", b, baselineNames())
+			return fmt.Errorf("--without-memory %s: must be one of %s", b, baselineNames())
 		}
 	}
-	if err := distinct("--target and --baseline", slices.Concat(targetNames(c.Target), c.Baseline)); err != nil {
+	if err := distinct("--target and --without-memory", slices.Concat(targetNames(c.Target), c.Baseline)); err != nil {
 		return err
 	}
 	if (len(c.Accept) > 0 || c.Cluster != "") && len(c.Target)+len(c.Baseline) < 2 {
-		return errors.New("--accept and --cluster are for what is compared: give a second --target or --baseline")
+		return errors.New("--accept and --cluster are for what is compared: give a second --target or --without-memory")
 	}
 	if c.Cluster == compare.ByBrain && len(c.Target) == 0 {
 		return errors.New("--cluster brain: baselines have no brains; give a --target")
@@ -161,7 +161,7 @@ func (c *replayCmd) validateArms() error {
 			"or --target NAME=URL and NAME='COMMAND' for each")
 	case c.Port < 0 || c.Port+max(0, len(c.Target)-1) > 65535:
 		return fmt.Errorf("--port %d: must be from 0 to 65535, also for the last daemon", c.Port)
-	case c.Corpus != "" && c.Format != "" && c.Format != string(dataset.JSONL):
+	case c.Corpus != "" && c.Format != "auto" && c.Format != string(dataset.JSONL):
 		return fmt.Errorf("--corpus is for questions in JSONL; a file of %s has its documents", c.Format)
 	}
 	return c.validateDaemonEnv(c.Endpoint)
@@ -187,11 +187,11 @@ func baselineNames() string {
 func (c *replayCmd) validateSample() error {
 	switch {
 	case c.Limit < 0:
-		return fmt.Errorf("--limit %d: must be at least 1, or 0 for all questions", c.Limit)
+		return fmt.Errorf("--sample-size %d: must be at least 1, or 0 for all questions", c.Limit)
 	case c.MinPerStratum < 0:
 		return fmt.Errorf("--min-per-stratum %d: must not be negative", c.MinPerStratum)
 	case c.IDs != "" && (c.Limit != 0 || c.MinPerStratum != 0):
-		return errors.New("--ids names the questions; leave out --limit and --min-per-stratum")
+		return errors.New("--ids names the questions; leave out --sample-size and --min-per-stratum")
 	}
 	return nil
 }
@@ -237,6 +237,10 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
+	settings, err := c.settings(result.Settings{}, &c.Kept)
+	if err != nil {
+		return nil, err
+	}
 	alone := 0
 	if c.Alone != nil {
 		alone = *c.Alone
@@ -254,12 +258,12 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,
-			Gate: c.settings(result.Settings{}), Tool: toolID(),
+			Gate: settings, Tool: toolID(),
 			Secrets: targets.Secrets,
 		},
 		Dataset: c.Dataset, IDs: strings.TrimPrefix(c.IDs, "@"), Excluded: c.ExcludeIDs,
 		Source: source.Options{
-			Format: dataset.Format(c.Format), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
+			Format: dataset.Format(strings.TrimPrefix(c.Format, "auto")), Corpus: c.Corpus, ExpectedSHA256: c.ExpectedSHA256, Errata: c.Errata,
 			OptionSeed: c.OptionSeed,
 		},
 		Targets: targets, Target: c.Target, Command: c.DaemonCmd, Endpoint: c.Endpoint, Token: c.Token, Port: c.Port,

@@ -89,7 +89,7 @@ func TestReplayKilled(t *testing.T) {
 	}
 	file := lanterns(t, 12)
 	args := []string{
-		"--sdk=go", "--baseline=oracle", "--dataset=" + file, "--concurrency=3", "--output=out", "--cache=off",
+		"--sdk=go", "--without-memory=oracle", "--dataset=" + file, "--concurrency=3", "--output=out", "--cache=off",
 	}
 	whole := t.TempDir()
 	began := time.Now()

@@ -44,7 +44,7 @@ func TestReplayLoCoMo(t *testing.T) {
 func locomoTable(t *testing.T, path string) string {
 	t.Helper()
 	s := newSession(t)
-	s.run("evalctl replay --sdk go --baseline oracle --baseline no-memory --dataset " + path +
+	s.run("evalctl replay --sdk go --without-memory oracle --without-memory no-memory --dataset " + path +
 		" --model fake --scorer exact --output locomo --report locomo/report.md")
 	var arms []result.Result
 	for _, name := range []string{"go", "oracle", "no-memory"} {

@@ -87,7 +87,7 @@ type paidQueue struct {
 func newPaidQueue(t *testing.T, questions int, seed uint64, database string, args ...string) *paidQueue {
 	t.Helper()
 	r := &paidQueue{m: &meter{random: rand.New(rand.NewPCG(seed, 6))}, whole: t.TempDir(), args: []string{
-		"--sdk=go", "--baseline=oracle", "--dataset=" + lanterns(t, questions), "--model=gpt-4o-mini", "--judge=gpt-4o",
+		"--sdk=go", "--without-memory=oracle", "--dataset=" + lanterns(t, questions), "--model=gpt-4o-mini", "--judge=gpt-4o",
 		"--price=gpt-4o=100/0", "--price=gpt-4o-mini=0.01/0", "--cache=off", "--floor=0", "--output=out",
 	}}
 	r.args = append(r.args, args...)

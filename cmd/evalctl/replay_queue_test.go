@@ -115,12 +115,12 @@ func TestReplayQueue(t *testing.T) {
 	}
 	for name, args := range map[string][]string{
 		"a daemon for each": {
-			"--baseline=oracle", "--baseline=no-memory", "--baseline=full-context", "--baseline=random-session", "--model=fake",
+			"--without-memory=oracle", "--without-memory=no-memory", "--without-memory=full-context", "--without-memory=random-session", "--model=fake",
 		},
-		"a scorer of one's own": {"--baseline=oracle", "--model=fake", "--scorer=cmd:sh " + shortScorer(t)},
-		"a daemon for all":      {"--baseline=oracle", "--model=fake", "--endpoint=" + endpoint},
+		"a scorer of one's own": {"--without-memory=oracle", "--model=fake", "--scorer=cmd:sh " + shortScorer(t)},
+		"a daemon for all":      {"--without-memory=oracle", "--model=fake", "--endpoint=" + endpoint},
 		"the daemon answers": {
-			"--baseline=oracle", "--model=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
+			"--without-memory=oracle", "--model=gpt-4o-mini", "--scorer=exact", "--actor-style=full", "--ingest-mode=replay",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestReplayQueueResumed(t *testing.T) {
 	env := []string{"OPENAI_BASE_URL=" + model.URL}
 	queued := append(env, "SVC_QUEUE="+rig.url)
 	args := []string{
-		"--baseline=oracle", "--dataset=" + lanterns(t, n), "--model=gpt-4o-mini", "--scorer=exact", "--cache=off",
+		"--without-memory=oracle", "--dataset=" + lanterns(t, n), "--model=gpt-4o-mini", "--scorer=exact", "--cache=off",
 		"--max-cost-usd=5", "--concurrency=1", "--output=out/oracle.json",
 	}
 	expect := func(dir string, env []string, code int, want string, args ...string) (out string) {

@@ -23,13 +23,14 @@ import (
 // the environment gives them: a replay is resumed with the same ones.
 func (c *replayCmd) options() (map[string]any, error) {
 	options, err := c.Keep(c.addPaths(map[string]string{
-		"dataset": c.Dataset, "corpus": c.Corpus, "errata": c.Errata, "ids": strings.TrimPrefix(c.IDs, "@"),
+		"dataset": c.Dataset, "corpus": corpusPath(c.Corpus), "errata": c.Errata, "ids": strings.TrimPrefix(c.IDs, "@"),
 		"exclude-ids": c.ExcludeIDs, "judge-prompts": c.JudgePrompts, "prices": c.Prices,
 		"cache-dir": c.CacheDir, "report": c.Report, "history": c.History,
 	}))
 	if err != nil {
 		return nil, err
 	}
+	c.keepFloor(options, &c.Kept)
 	for name, value := range map[string]string{"model": c.Model, "judge": c.Judge} {
 		if value != "" {
 			options[name] = value
@@ -64,16 +65,20 @@ func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolve
 // sameArms returns an error if the command line names other arms than the options of the replay
 // that is resumed. Their results would not be found.
 func (c *replayCmd) sameArms(kept json.RawMessage) error {
-	var of struct{ Target, SDK, Baseline []string }
+	var of struct {
+		Target, SDK, Baseline []string
+		WithoutMemory         []string `json:"without-memory"`
+	}
 	if err := json.Unmarshal(kept, &of); err != nil {
 		return fmt.Errorf("%s: arms of the replay: %w", c.Resume, err)
 	}
 	of.Target = append(of.Target, of.SDK...) // as an older version wrote it
-	if (c.Target == nil || slices.Equal(c.Target, of.Target)) && (c.Baseline == nil || slices.Equal(c.Baseline, of.Baseline)) {
+	of.WithoutMemory = append(of.WithoutMemory, of.Baseline...)
+	if (c.Target == nil || slices.Equal(c.Target, of.Target)) && (c.Baseline == nil || slices.Equal(c.Baseline, of.WithoutMemory)) {
 		return nil
 	}
-	return fmt.Errorf("%s is a replay of %s; leave out --target and --baseline, or start a new replay",
-		c.Resume, strings.Join(slices.Concat(of.Target, of.Baseline), ", "))
+	return fmt.Errorf("%s is a replay of %s; leave out --target and --without-memory, or start a new replay",
+		c.Resume, strings.Join(slices.Concat(of.Target, of.WithoutMemory), ", "))
 }
 
 // end keeps what is needed to continue the replay, and prints how, unless it has finished.

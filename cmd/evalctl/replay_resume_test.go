@@ -16,10 +16,10 @@ import (
 
 // replayFlags has a value of every flag of replay that a resumed replay takes from its ledger.
 var replayFlags = map[string]string{
-	"dataset": "/data/b.json", "format": "jsonl", "corpus": "/data/notes", "errata": "/data/e.jsonl", "option-seed": "5",
-	"expected-sha256": "ab", "target": "go", "baseline": "oracle", "endpoint": "http://127.0.0.1:1",
+	"dataset": "/data/b.json", "input-format": "jsonl", "corpus": "/data/notes", "errata": "/data/e.jsonl", "option-seed": "5",
+	"expected-sha256": "ab", "target": "go", "without-memory": "oracle", "endpoint": "http://127.0.0.1:1",
 	"daemon-cmd": "daemon {addr}", "port": "18850", "dialect": "snake", "ingest-mode": "replay",
-	"shared-brain": "true", "limit": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",
+	"shared-brain": "true", "sample-size": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",
 	"exclude-ids": "/data/not", "actor-style": "full", "model": "openai/m", "top-k": "9", "mode": "bm25",
 	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "scorer-timeout": "1m30s", "scorer-env": "VENDOR_TOKEN", "judge": "fake", "judge-panel": "strict", "judge-prompts": "/data/prompts",
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY",
@@ -78,11 +78,11 @@ func TestReplayFlagsAreKept(t *testing.T) {
 	}
 }
 
-// TestLedgerOptions: what a ledger has is what a command line would have.
+// TestLedgerOptions: what a ledger has is what a command line would have, also under older names.
 func TestLedgerOptions(t *testing.T) {
 	withoutVariables(t)
 	path := filepath.Join(t.TempDir(), "x.ledger")
-	options := json.RawMessage(`{"dataset":"b.json","sdk":["go","py"],"top-k":"7","timeout":"1m30s","price":["m=1/2"]}`)
+	options := json.RawMessage(`{"dataset":"b.json","sdk":["go","py"],"baseline":["oracle"],"limit":"3","format":"jsonl","top-k":"7","timeout":"1m30s","price":["m=1/2"]}`)
 	l, err := ledger.Create(path, options, time.Now().UTC(), nil)
 	if err == nil {
 		err = l.Close()
@@ -103,7 +103,7 @@ func TestLedgerOptions(t *testing.T) {
 	}
 	r := c.Replay
 	if diff := cmp.Diff([]string{"go", "py"}, r.Target); diff != "" || r.Dataset != "b.json" || r.TopK != 8 ||
-		r.Timeout != 90*time.Second || len(r.Price) != 1 {
+		r.Timeout != 90*time.Second || len(r.Price) != 1 || len(r.Baseline) != 1 || r.Limit != 3 || r.Format != "jsonl" {
 		t.Errorf("%s%+v", diff, r)
 	}
 }

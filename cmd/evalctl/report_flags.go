@@ -13,9 +13,9 @@ import (
 // reportFlags is embedded in commands that also write their result in forms for other programs. An
 // empty one is no report: workflows pass on what is not set.
 type reportFlags struct {
-	JUnit    string `name:"junit" empty:"" placeholder:"FILE" help:"Also write the result as JUnit XML." group:"output"`
-	Markdown string `name:"markdown" empty:"" placeholder:"FILE" help:"Also write a summary in Markdown, smaller than 1 MiB." group:"output"`
-	HTML     string `name:"html" empty:"" placeholder:"FILE" help:"Also write a page with all questions, as one HTML file. A replay of several arms writes one that compares them, and a page for each: FILE.ARM.html." group:"output"`
+	JUnit    string `name:"junit" empty:"" placeholder:"FILE" help:"${about_junit}" group:"output"`
+	Markdown string `name:"markdown" empty:"" placeholder:"FILE" help:"${about_markdown}" group:"output"`
+	HTML     string `name:"html" empty:"" placeholder:"FILE" help:"${about_html}" group:"output"`
 	CI       bool   `name:"ci" help:"In a workflow of GitHub: add the summary to that of the job, and annotate what did not pass." group:"advanced"`
 
 	arms     []string // what a replay measures: several of them have a page each, and one together
@@ -102,9 +102,9 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 // reportCmd renders a stored result or report of conformance.
 type reportCmd struct {
 	File     string `arg:"" name:"file" help:"Result file of run or replay, whole or partial, or what conformance --format json wrote."`
-	HTML     string `name:"html" placeholder:"FILE" help:"Write a page that needs no other file. -: to stdout."`
-	JUnit    string `name:"junit" placeholder:"FILE" help:"Write JUnit XML. -: to stdout."`
-	Markdown string `name:"markdown" placeholder:"FILE" help:"Write a summary in Markdown, smaller than 1 MiB. -: to stdout."`
+	HTML     string `name:"html" placeholder:"FILE" help:"${about_html}"`
+	JUnit    string `name:"junit" placeholder:"FILE" help:"${about_junit}"`
+	Markdown string `name:"markdown" placeholder:"FILE" help:"${about_markdown}"`
 	CSV      string `name:"csv" placeholder:"FILE" help:"Write a row for each question as CSV. -: to stdout."`
 	Parquet  string `name:"parquet" placeholder:"FILE" help:"Write a row for each question as Parquet. -: to stdout."`
 }

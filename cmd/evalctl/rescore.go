@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/rescore"
@@ -23,17 +24,18 @@ import (
 // rescoreCmd scores stored answers again.
 type rescoreCmd struct {
 	File    string     `arg:"" name:"file" help:"Result file of run."`
-	Scorer  scorerText `required:"" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)."`
-	Dataset string     `placeholder:"FILE" help:"Dataset with corrected expected_substrings, reference_answer or checks, for the same questions. Default: those in the result."`
+	Scorer  scorerText `required:"" placeholder:"SCORER" help:"${about_scorer}"`
+	Dataset string     `placeholder:"FILE" help:"${about_dataset}"`
 	exactFlag
 	judgeFlags
 	externFlags
-	moneyFlags  `set:"default_cap=off"`
-	gateFlags   `set:"default_floor=0.90"`
-	Concurrency int  `default:"8" help:"Number of answers that are scored at a time (${default})."`
-	Resume      bool `help:"Continue this rescoring after it was stopped, with its journal."`
-	Quiet       bool `short:"q" help:"Print only the summary line and errors."`
-	JSON        bool `help:"Print the summary as JSON."`
+	moneyFlags `set:"default_cap=off"`
+	gateFlags  `set:"default_floor=0.90"`
+	project.Kept
+	Concurrency int  `default:"4" placeholder:"N" help:"${about_concurrency} (${default})."`
+	Resume      bool `name:"continue" aliases:"resume" help:"Continue this rescoring after it was stopped, with its journal."`
+	Quiet       bool `short:"q" help:"${about_quiet}"`
+	JSON        bool `help:"${about_json}"`
 
 	scorer scorer.Kind
 }
@@ -106,11 +108,14 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescore.Rescoring, a *account.Account, j *journal.Journal) (err error) {
 	progress := progress.NewQuestions(t, r.Data.Planned(), j.Finished())
 	progress.Unpriced = r.Judging != nil && r.Judging.UnpricedModel() != ""
-	settings := c.settings(result.Settings{Concurrency: c.Concurrency})
+	settings, err := c.settings(result.Settings{Concurrency: c.Concurrency}, &c.Kept)
+	if err != nil {
+		return err
+	}
 	res, path, err := r.Run(ctx, settings, a, progress, j)
 	progress.Done()
 	if path == "" {
-		printResumeAfterDisk(t, err, "the same command and --resume")
+		printResumeAfterDisk(t, err, "the same command and --continue")
 		return err
 	}
 	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Warnings())})
@@ -119,7 +124,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 		return err
 	}
 	if res.Gate.Verdict == result.Inconclusive {
-		t.Field("resume", "no verdicts are lost; continue with the same command and --resume")
+		t.Field("resume", "no verdicts are lost; continue with the same command and --continue")
 	}
 	return verdict
 }

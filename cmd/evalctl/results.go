@@ -24,7 +24,7 @@ import (
 // historyFlags select results in a folder.
 type historyFlags struct {
 	Dir    string `arg:"" optional:"" default:"results/" help:"Folder of results (${default})."`
-	Target string `aliases:"sdk" placeholder:"NAME" help:"Only results of this target or baseline."`
+	Target string `name:"of" aliases:"target,sdk" placeholder:"NAME" help:"Only results of this target or baseline."`
 }
 
 // folder reads the folder of the command.
@@ -45,14 +45,14 @@ func (c *historyFlags) folder() (*history.Folder, error) {
 type listCmd struct {
 	historyFlags
 	Kind  string `enum:"run,replay,sweep,bench," default:"" placeholder:"KIND" help:"Only results of this kind: run, replay, sweep or bench."`
-	Limit int    `default:"50" placeholder:"N" help:"Print at most N results. 0: all of them (${default})."`
-	JSON  bool   `name:"json" help:"Print one JSON object."`
+	Limit int    `name:"rows" aliases:"limit" default:"50" placeholder:"N" help:"Print at most N results. 0: all of them (${default})."`
+	JSON  bool   `name:"json" help:"${about_json}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *listCmd) Validate() error {
 	if c.Limit < 0 {
-		return fmt.Errorf("--limit %d: must be at least 0", c.Limit)
+		return fmt.Errorf("--rows %d: must be at least 0", c.Limit)
 	}
 	return nil
 }
@@ -83,9 +83,9 @@ func (c *listCmd) Run(p *process) error {
 
 type showCmd struct {
 	File    string `arg:"" optional:"" default:"results/latest" placeholder:"FILE" help:"Result file, or a folder of results for its newest run; the name latest in a folder means the same (${default})."`
-	Quiet   bool   `help:"Print only errors on stderr."`
+	Quiet   bool   `help:"${about_quiet}"`
 	Verbose bool   `help:"Also print the tags whose questions all passed."`
-	JSON    bool   `name:"json" help:"Print the summary as one JSON object."`
+	JSON    bool   `name:"json" help:"${about_json}"`
 }
 
 // Run prints the report.
@@ -115,7 +115,7 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 type trendCmd struct {
 	historyFlags
 	Last int  `default:"30" placeholder:"N" help:"Show the last N nights of each line. 0: all of them (${default})."`
-	JSON bool `name:"json" help:"Print one JSON object."`
+	JSON bool `name:"json" help:"${about_json}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -152,9 +152,9 @@ func (c *trendCmd) Run(p *process) error {
 
 type boardCmd struct {
 	historyFlags
-	Accept []string `placeholder:"KEY" help:"Rank results together that differ in KEY, or do not record it, such as judge."`
-	HTML   string   `name:"html" placeholder:"FILE" help:"Also write the board as an HTML page, and the page of each result into a folder next to it."`
-	JSON   bool     `name:"json" help:"Print one JSON object."`
+	Accept []string `placeholder:"KEY" help:"${about_accept}"`
+	HTML   string   `name:"html" placeholder:"FILE" help:"${about_html}"`
+	JSON   bool     `name:"json" help:"${about_json}"`
 }
 
 // Run prints the board to stdout, and what is not in it to stderr.
@@ -187,7 +187,7 @@ func (c *boardCmd) Run(p *process) error {
 
 type viewCmd struct {
 	Dir  string `arg:"" optional:"" default:"results/" help:"Folder of results (${default})."`
-	Addr string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Loopback address to listen on; port 0 picks a free one (${default})."`
+	Addr string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"${about_addr} (${default})."`
 }
 
 // Run serves until ctx is canceled.

@@ -93,6 +93,10 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 	if c.Typed("margin") && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
+	settings, err := c.settings(result.Settings{}, &c.Kept)
+	if err != nil {
+		return nil, err
+	}
 	of, err := c.spec(p)
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 		Models: c.models(c.money), Scenario: c.scenario, Mode: c.Mode, RequireMode: c.RequireMode,
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
 		Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
-		Gate: c.settings(result.Settings{}), MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin, Accept: c.Accept,
+		Gate: settings, MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin, Accept: c.Accept,
 		Resume: c.Resume, RetryErrors: c.RetryErrors,
 	})
 	if err != nil {
@@ -199,13 +203,13 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	return ended
 }
 
-// verdict returns the error with which a run ends, nil if it passed. failed is what stopped the
+// verdict returns the error with which a run ends, nil if it passed or was measured. failed is what stopped the
 // run, or what went wrong after its last question.
 func verdict(g result.Gate, failed error) error {
 	switch {
 	case g.Stopped != "", g.Reason == result.ReasonControls:
 		return &verdictError{gate: g, cause: failed}
-	case failed != nil || g.Verdict == result.Pass:
+	case failed != nil || g.Verdict.Good():
 		return failed
 	}
 	return &verdictError{gate: g}
@@ -224,12 +228,8 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 // options returns the values of all flags but those of project.NotKept, for journalOptions to read.
 // Only the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
-	corpus := c.Corpus
-	if corpus == dataset.NoCorpus {
-		corpus = ""
-	}
 	options, err := c.Keep(c.addPaths(map[string]string{
-		"dataset": c.Dataset, "corpus": corpus, "failed-of": c.FailedOf, "baseline": c.Baseline,
+		"dataset": c.Dataset, "corpus": corpusPath(c.Corpus), "failed-of": c.FailedOf, "baseline": c.Baseline,
 		"judge-cache": c.JudgeCache, "prices": c.Prices,
 	}))
 	if c.fixed != nil {
@@ -237,10 +237,19 @@ func (c *runCmd) options() (map[string]any, error) {
 		delete(options, "failed-of")
 		options["ids"] = c.fixed
 	}
+	c.keepFloor(options, &c.Kept)
 	if err == nil {
 		c.keepCap(options, c.Given("max-cost-usd"))
 	}
 	return options, err
+}
+
+// corpusPath returns the path of a --corpus, empty for none.
+func corpusPath(corpus string) string {
+	if corpus == dataset.NoCorpus {
+		return ""
+	}
+	return corpus
 }
 
 // journalOptions returns a resolver for the flags of the run that wrote the journal.

@@ -19,9 +19,9 @@ import (
 type runCmd struct {
 	targetFlags
 	Scenario string     `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}." group:"scoring"`
-	Mode     string     `enum:"${modes}" default:"auto" help:"Retrieval mode, sent to the daemon unchanged: ${enum}." group:"advanced"`
-	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own)." group:"scoring"`
-	TopK     int        `name:"top-k" default:"5" help:"Number of passages to retrieve, sent as top_k (${default})." group:"advanced"`
+	Mode     string     `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode}" group:"advanced"`
+	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"${about_scorer}" group:"scoring"`
+	TopK     int        `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})." group:"advanced"`
 
 	gateFlags        `set:"default_floor=0.90"`
 	daemonMoneyFlags `set:"default_cap=off"`
@@ -32,7 +32,7 @@ type runCmd struct {
 
 	MaxPerDocument *int `name:"max-per-document" placeholder:"N" help:"Maximum number of passages of one document, sent as max_per_document. 0: no limit. Default: the daemon's." group:"advanced"`
 
-	CandidateK  int    `name:"candidate-k" default:"0" help:"Number of candidates, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
+	CandidateK  int    `name:"candidate-k" default:"0" placeholder:"N" help:"${about_candidate_k}" group:"advanced"`
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode." group:"advanced"`
 
@@ -43,7 +43,7 @@ type runCmd struct {
 	externFlags
 
 	reportFlags
-	Resume      string `placeholder:"JOURNAL" help:"Resume a stopped run; all other flags come from its journal." group:"output"`
+	Resume      string `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
 	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
 
 	project.Kept

@@ -256,7 +256,7 @@ func TestReplayBill(t *testing.T) {
 	for range sequences {
 		r := startKilledRun(t, random)
 		args := []string{
-			"replay", "--baseline=oracle", "--dataset=" + lanterns(t, 12), "--model=gpt-4o-mini", "--judge=gpt-4o-mini",
+			"replay", "--without-memory=oracle", "--dataset=" + lanterns(t, 12), "--model=gpt-4o-mini", "--judge=gpt-4o-mini",
 			"--max-cost-usd=1", "--cache=off", "--concurrency=3", "--floor=0", "--output=out/oracle.json",
 		}
 		r.env = append(r.env, "SVC_CACHE_DIR="+filepath.Join(r.dir, "cache"))

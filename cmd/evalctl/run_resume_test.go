@@ -275,7 +275,7 @@ func TestJournalOptions(t *testing.T) {
 		"--price=n=2/3", "--llm-provider=fake", "--endpoint=http://127.0.0.1:1", "--json", "--token=t",
 	})
 	const want = `{"brain":"eval","candidate-k":"0","ci":"false","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
-		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor":"0.90","floor-mode":"point","inherited-budget-usd":"0.5","isolated":"false","judge-rps":"20",` +
+		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor-mode":"point","inherited-budget-usd":"0.5","isolated":"false","judge-rps":"20",` +
 		`"limit":"3","llm-provider":"fake","margin":"0.03","max-errors":"10%","max-failures":"0","max-unscored":"10%","max-unusable":"20","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
 		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","scorer-timeout":"1m0s","shuffle":"false","target":"py","timeout":"1m30s","top-k":"5","unmetered-daemon":"false"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {

@@ -66,7 +66,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		"replay":      {[][]string{slices.Concat(replay, reports, []string{daemon, "--scorer=exact"})}, true, true},
 		"replay mcp":  {[][]string{slices.Concat(replay, reports, []string{tools, "--shared-brain"}, scorer)}, true, true},
 		"bench":       {[][]string{append([]string{"bench", daemon, "--mix=search,ask", "--duration=1s", "--rounds=1", "--warm-up=0s", "--documents=10", "--output=out"}, reports...)}, true, false},
-		"conformance": {[][]string{append([]string{"conformance", daemon, "--only=errors-*", "--only=documents-read-*", "--format=json", "--timeout=2s"}, reports...)}, true, true},
+		"conformance": {[][]string{append([]string{"conformance", daemon, "--only=errors-*", "--only=documents-read-*", "--format=json", "--request-timeout=2s"}, reports...)}, true, true},
 		"target":      {[][]string{{"target", "check", strings.TrimPrefix(tools, "--target=")}, {"target", "map", "echo-tools {dump}"}}, true, false},
 		"judge check": {[][]string{{"judge", "check", "--labels=labels.jsonl", "--judge=openai/gpt-4o-mini"}, {"judge", "check", "--labels=labels.jsonl", "--judge=openai/gpt-4o-mini", "--json"}}, false, true},
 		"import":      {[][]string{{"import", "answers.jsonl", "--as=them", "--output=out"}, {"rescore", "out/them.json", scorer[0], "--floor=0"}}, false, true},

@@ -15,10 +15,10 @@ import (
 )
 
 type serveCmd struct {
-	Addr     string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one (${default})."`
-	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"Folder for brains. Without it, all data is kept in memory and lost on exit."`
+	Addr     string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"${about_addr} (${default})."`
+	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
 	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl keys; changes apply within seconds. Without it, requests need no token and may do everything."`
-	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"Id or slug of the brain of requests that name none. Default: the oldest brain that the key permits."`
+	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
@@ -87,13 +87,13 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 // daemonFlags has the flags that serve and mcp share: how the reference daemon stores, ranks and
 // answers.
 type daemonFlags struct {
-	Store       string `env:"SVC_STORE" default:"" placeholder:"STORE" help:"Storage engine: memory (without a home), fs, git, or the URL of a PostgreSQL database, which any number of daemons share. Default: fs with a home, otherwise memory."`
+	Store       string `env:"SVC_STORE" default:"" placeholder:"STORE" help:"${about_store}"`
 	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the chunks that search ranks, 64 to 8000 letters of one byte, or as many letters of another script (${default}). After a change, indexes are rebuilt."`
 	Language    string `placeholder:"CODE" help:"Language of the documents, such as de. Default: that of their front matter, else it is detected for each. After a change, indexes are rebuilt."`
 	IndexMemory int64  `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
 	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
-	LLMProvider string `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"Model provider of the reader: openai, ollama or fake."`
-	Model       string `aliases:"llm-model" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model of the reader. The provider is openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai. Without both, the fake reader answers by quoting documents."`
+	LLMProvider string `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"${about_llm_provider}"`
+	Model       string `aliases:"llm-model" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_model}"`
 	Private     bool   `name:"allow-private-fetch" help:"Let clients ingest pages of every address that the daemon reaches, this machine and its network included. Without it, only of the public internet."`
 
 	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. With one, auto mode is hybrid; without, bm25."`

@@ -23,8 +23,8 @@ type targetCmd struct {
 
 type targetMapCmd struct {
 	Server string `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
-	Write  string `placeholder:"FILE" help:"Write the mapping to a new file. Without it, the mapping is printed."`
-	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for a server at a URL."`
+	Write  string `name:"output" aliases:"write" placeholder:"FILE" help:"${about_output}"`
+	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
 	daemonEnvFlag
 }
 
@@ -40,7 +40,7 @@ func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	if c.Write != "" {
 		if _, err := os.Stat(c.Write); err == nil {
-			return fmt.Errorf("--write %s: the file exists already; name a new one", c.Write)
+			return fmt.Errorf("--output %s: the file exists already; name a new one", c.Write)
 		}
 	}
 	home, err := os.MkdirTemp("", "evalctl-map-*")
@@ -69,7 +69,7 @@ func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
 
 type targetCheckCmd struct {
 	Target  string `arg:"" help:"Target: go, ts, py, one of evalctl.yaml, NAME=URL, NAME='COMMAND' or NAME='mcp:COMMAND'."`
-	Token   string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the target."`
+	Token   string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
 	Dialect string `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}."`
 	daemonEnvFlag
 }

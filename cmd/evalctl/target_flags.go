@@ -29,23 +29,23 @@ const maxConcurrency = 1024
 // targetFlags has the flags that run and sweep share: which daemon is asked which questions, in
 // which brains.
 type targetFlags struct {
-	Target   string `aliases:"sdk" once:"" placeholder:"TARGET" help:"Target that is evaluated, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started (required)." group:"target"`
-	Dataset  string `placeholder:"FILE" help:"JSONL file of questions (required)." group:"questions"`
-	Output   string `default:"results/" placeholder:"DIR" help:"Directory for results (${default})." group:"output"`
-	Port     int    `default:"0" help:"Port of the daemon that is started. 0: a free port." group:"advanced"`
+	Target   string `aliases:"sdk" once:"" placeholder:"TARGET" help:"${about_target}" group:"target"`
+	Dataset  string `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
+	Output   string `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
+	Port     int    `default:"0" help:"${about_port}" group:"advanced"`
 	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})." group:"advanced"`
-	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"Ask questions with the tag TAG:X in brain X, which gets the documents with a folder X in their path." group:"advanced"`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}" group:"advanced"`
 
-	Endpoint    string        `placeholder:"URL" help:"Evaluate a running daemon." group:"target"`
-	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"Bearer token for the daemon. Other users can read a command line, but not $SVC_TOKEN." group:"advanced"`
-	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"Command that starts the daemon, with {addr}, {port} or {home}. Overrides SVC_SDK_<TARGET>_CMD." group:"target"`
-	Corpus      string        `placeholder:"PATH" help:"Documents to load into the brains: a folder of .md files, or a .jsonl file. Default: <dataset>.corpus next to the dataset. none: do not load documents." group:"questions"`
-	Concurrency int           `default:"4" help:"Number of concurrent questions (${default})." group:"advanced"`
+	Endpoint    string        `placeholder:"URL" help:"${about_endpoint}" group:"target"`
+	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}" group:"advanced"`
+	DaemonCmd   string        `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}" group:"target"`
+	Corpus      string        `placeholder:"PATH" help:"${about_corpus}" group:"questions"`
+	Concurrency int           `default:"4" placeholder:"N" help:"${about_concurrency} (${default})." group:"advanced"`
 	Dialect     string        `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
-	Timeout     time.Duration `default:"120s" help:"Time limit for one question, all attempts included (${default})." group:"advanced"`
+	Timeout     time.Duration `default:"120s" placeholder:"DURATION" help:"${about_timeout} (${default})." group:"advanced"`
 
-	Quiet bool `help:"Print only errors on stderr." group:"output"`
-	JSON  bool `name:"json" help:"Print the summary as one JSON object." group:"output"`
+	Quiet bool `help:"${about_quiet}" group:"output"`
+	JSON  bool `name:"json" help:"${about_json}" group:"output"`
 
 	daemonEnvFlag
 	selectFlags
@@ -144,14 +144,14 @@ func (f *daemonEnvFlag) validateDaemonEnv(endpoint string) error {
 // selectFlags say which questions of the dataset are asked, in which order and how often.
 type selectFlags struct {
 	Tags     []string `placeholder:"TAG,..." help:"Ask only questions with one of these tags." group:"questions"`
-	IDs      []string `name:"ids" placeholder:"ID,..." help:"Ask only the questions with these ids. @FILE: those in a file, one on each line." group:"questions"`
+	IDs      []string `name:"ids" placeholder:"ID,..." help:"${about_ids}" group:"questions"`
 	Grep     string   `placeholder:"REGEXP" help:"Ask only questions whose text matches a regular expression." group:"advanced"`
 	FailedOf string   `name:"failed-of" placeholder:"FILE" help:"Ask only the questions that did not pass in a result file." group:"advanced"`
 	Shuffle  bool     `help:"Ask in an order that --seed determines." group:"advanced"`
-	Seed     *uint64  `placeholder:"N" help:"Seed of --shuffle. Default: 0." group:"advanced"`
+	Seed     *uint64  `placeholder:"N" help:"${about_seed} (0)." group:"advanced"`
 	Limit    *int     `placeholder:"N" help:"Ask only the first N of the questions that the other flags select." group:"questions"`
 	Repeats  int      `default:"1" placeholder:"K" help:"Ask every question K times (${default})." group:"advanced"`
-	Cluster  string   `placeholder:"TAG" help:"Take questions with the same tag TAG:X as alike in confidence intervals." group:"advanced"`
+	Cluster  string   `placeholder:"TAG" help:"${about_cluster}" group:"advanced"`
 
 	grep *regexp.Regexp
 	// fixed are the ids that files select, as values of --ids, if any do.

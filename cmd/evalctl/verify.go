@@ -16,7 +16,7 @@ import (
 // verifyCmd recomputes result files.
 type verifyCmd struct {
 	Files []string `arg:"" name:"file" help:"Result files of run or replay, or files of a sweep or a bench."`
-	JSON  bool     `help:"Write one JSON object a file, with all differences."`
+	JSON  bool     `help:"${about_json}"`
 
 	AllowedSigners string `name:"allowed-signers" placeholder:"FILE" help:"Also check that each file is signed with a key of this file (ssh-keygen(1), ALLOWED SIGNERS)."`
 }

@@ -20,12 +20,12 @@ import (
 
 // workerCmd has the flags of evalctl worker.
 type workerCmd struct {
-	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"Queue in PostgreSQL (required). A password belongs into $SVC_QUEUE, PGPASSWORD or ~/.pgpass."`
-	Concurrency int           `default:"16" help:"Number of concurrent questions (${default})."`
+	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"${about_queue}"`
+	Concurrency int           `default:"16" placeholder:"N" help:"${about_concurrency} (${default})."`
 	Files       string        `placeholder:"DIR" help:"Folder with the dataset and the other files of replays, if they have other paths than on the machine that began the replay."`
 	CacheDir    string        `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder."`
 	Lease       time.Duration `default:"15s" help:"How long the worker counts as alive without a sign of life. Its questions are then given to others (${default})."`
-	Quiet       bool          `help:"Print only errors on stderr."`
+	Quiet       bool          `help:"${about_quiet}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -96,7 +96,7 @@ func (f *Files) find(path string) (*os.Root, string, error) {
 		}
 	}
 	return nil, "", argumentErrorf("path: %q is not below a folder whose files this server may read: %s; "+
-		"start it with --files FOLDER for another one", path, strings.Join(f.names, ", "))
+		"start it with --ingest-files FOLDER for another one", path, strings.Join(f.names, ", "))
 }
 
 func readBelow(root *os.Root, below, path string) ([]byte, error) {

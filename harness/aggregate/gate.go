@@ -14,11 +14,13 @@ import (
 //
 // The first rule that does not hold decides: the scorer is trusted, the run finished, questions
 // count and were answered, errors and unscored questions are within their allowances, the floor is
-// met, those of tags are, and the run is shown to be not worse than its baseline.
+// met, those of tags are, and the run is shown to be not worse than its baseline. A run that has
+// none of these three is measured.
 func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *result.BaselineGate) *result.Gate {
 	n, set := res.Counts, res.Settings
 	g := &result.Gate{
 		Floor: set.Floor, Required: required(set.FloorMode, n.Total, set.Floor, res.Clustered), Passed: n.Passed, Total: n.Total,
+		FloorFrom: set.FloorFrom,
 		MaxErrors: use(set.MaxErrors, n.Errors, n.Total), MaxUnscored: use(set.MaxUnscored, n.Unscored, n.Total),
 		Loss: lossIn(res.Identity.Scenario, loss),
 	}
@@ -41,7 +43,9 @@ func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *
 	case g.MaxErrors.Exceeded() || g.MaxUnscored.Exceeded():
 		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
 	default:
-		g.Proof = newProof(g.Mode, n.Passed, n.Total, set.Floor, res.Clustered)
+		if set.FloorFrom != result.FloorNone {
+			g.Proof = newProof(g.Mode, n.Passed, n.Total, set.Floor, res.Clustered)
+		}
 		g.Tags, g.Baseline = tags, base
 		g.Verdict, g.Reason = quality(g)
 	}
@@ -56,15 +60,22 @@ func use(max result.Allowance, count, total int) result.AllowanceUse {
 
 // quality judges a run with enough scores by its floors and its baseline.
 func quality(g *result.Gate) (result.Verdict, result.Reason) {
+	floor := g.FloorFrom != result.FloorNone
 	switch {
-	case !g.Mode.Met(g.Passed, g.Required, g.Proof):
+	case floor && !g.Mode.Met(g.Passed, g.Required, g.Proof):
 		return result.Fail, result.ReasonFloor
 	case slices.ContainsFunc(g.Tags, func(t result.TagGate) bool { return !t.Met }):
 		return result.Fail, result.ReasonTag
 	case g.Baseline != nil && g.Baseline.Verdict != result.NotWorse:
 		return result.Fail, result.ReasonBaseline
+	case floor:
+		return result.Pass, result.ReasonFloor
+	case len(g.Tags) > 0:
+		return result.Pass, result.ReasonTag
+	case g.Baseline != nil:
+		return result.Pass, result.ReasonBaseline
 	}
-	return result.Pass, result.ReasonFloor
+	return result.Measured, result.ReasonNoFloor
 }
 
 // tagGates judges the tags that have a floor of their own, in the mode of the run's.

@@ -27,7 +27,7 @@ func unreachableSentence(res *result.Result) string {
 	passed, total := atBest(res)
 	set := res.Settings
 	return fmt.Sprintf("stopped after %d of %s, of which %d did not pass: even if all others passed, "+
-		"%d/%d would miss the floor %v (needs %d)", res.Counts.Finished(), questions(res.Planned),
-		res.Counts.Total-res.Counts.Passed, passed, total, set.Floor,
+		"%d/%d would miss the %s (needs %d)", res.Counts.Finished(), questions(res.Planned),
+		res.Counts.Total-res.Counts.Passed, passed, total, set.FloorFrom.Text(set.Floor),
 		required(set.FloorMode, total, set.Floor, res.Clustered))
 }

@@ -32,6 +32,9 @@ func sentence(g *result.Gate, res *result.Result) string {
 		return lostSentence(g, res)
 	}
 	s := g.FloorText()
+	if g.FloorFrom == result.FloorNone {
+		s = fmt.Sprintf("%d/%d passed, and there is no floor", g.Passed, g.Total)
+	}
 	for _, t := range g.Tags {
 		if !t.Met {
 			s += fmt.Sprintf("; tag %.100q: %s", t.Tag, t.Text(g.Mode))

@@ -19,7 +19,8 @@ import (
 type Inputs struct {
 	Targets []string // as on a command line; null.Name always is one
 	Dialect result.Dialect
-	// Corpus, Dataset and Baseline are files, empty for none.
+	// Corpus, Dataset and Baseline are files, empty for none. With a dataset and no corpus, it is the
+	// one next to the dataset, if there is one.
 	Corpus, Dataset, Baseline string
 	// Sizes are the documents of the brains, empty for all of the corpus or 1k synthetic ones.
 	Sizes string
@@ -34,7 +35,10 @@ func (c *Config) Configure(w Wanted, in Inputs, find func(given string) (Target,
 	if w.Documents = in.Sizes; w.Documents == "" {
 		w.Documents = "1k"
 	}
-	if in.Corpus != "" {
+	if in.Corpus == "" && in.Dataset != "" && w.ExistingBrain == "" {
+		in.Corpus = dataset.CorpusFor(in.Dataset)
+	}
+	if in.Corpus != "" && in.Corpus != dataset.NoCorpus {
 		corpus, err := dataset.LoadCorpus(in.Corpus)
 		if err != nil {
 			return err

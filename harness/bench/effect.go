@@ -29,7 +29,7 @@ var idle = []struct {
 	},
 	{
 		[]string{"documents"}, func(w Wanted, _ record.Plan) bool { return w.ExistingBrain != "" },
-		"--brain names a brain that is used as it is",
+		"--use-brain names a brain that is used as it is",
 	},
 	{
 		[]string{"dataset", "top-k"}, func(_ Wanted, p record.Plan) bool { return !has(p.Mix, work.Search, work.Ask, work.Recall) },
@@ -77,8 +77,8 @@ func (c *Config) checkTargets() error {
 		switch {
 		case !alone || started && c.Brain == "":
 		case started:
-			return fmt.Errorf("target %s: --brain is for a daemon that is running already, "+
-				"and the bench starts this one without brains; write %[1]s=URL, or leave --brain out", t.Name)
+			return fmt.Errorf("target %s: --use-brain is for a daemon that is running already, "+
+				"and the bench starts this one without brains; write %[1]s=URL, or leave --use-brain out", t.Name)
 		case c.Plan.Chaos == Kill || c.Plan.Chaos == Stop:
 			return fmt.Errorf("target %s: --chaos %s is for a daemon that speaks the protocol and that the bench starts", t.Name, c.Plan.Chaos)
 		case c.Plan.Restart:

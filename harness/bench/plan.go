@@ -119,11 +119,11 @@ func (w Wanted) check(p record.Plan) error {
 	case w.TopK < 1:
 		return fmt.Errorf("--top-k %d: must be at least 1", w.TopK)
 	case w.Timeout <= 0:
-		return fmt.Errorf("--timeout %v: must be above 0", w.Timeout)
+		return fmt.Errorf("--request-timeout %v: must be above 0", w.Timeout)
 	case w.Brains < 1 || w.Brains > 1000:
 		return fmt.Errorf("--brains %d: must be from 1 to 1000", w.Brains)
 	case w.ExistingBrain != "" && (w.Brains > 1 || len(p.Sizes) > 1 || w.CorpusSize > 0):
-		return errors.New("--brain names a brain that is used as it is; it excludes --brains, --corpus and --grow")
+		return errors.New("--use-brain names a brain that is used as it is; it excludes --brains, --corpus and --grow")
 	case w.Chaos != "" && !slices.Contains(Chaos, w.Chaos):
 		return fmt.Errorf("--chaos %s: must be one of %s", w.Chaos, strings.Join(Chaos, ", "))
 	case w.Chaos != "" && (w.Targets > 1 || len(p.Sizes) > 1 || len(p.Stages) > 1 || w.Search != ""):

@@ -76,7 +76,7 @@ func (e *Entry) Date() string { return e.StartedAt.UTC().Format(time.DateOnly) }
 // Scored reports whether the pass rate says something about what was measured: the questions were
 // finished, and not too many of them were lost. A run that stopped can have failed without a score.
 func (e *Entry) Scored() bool {
-	return e.PassRate != nil && e.Stopped == "" && (e.Verdict == result.Pass || e.Verdict == result.Fail)
+	return e.PassRate != nil && e.Stopped == "" && e.Verdict.Scores()
 }
 
 // VerdictText returns the verdict for people, or why the run stopped. It is empty without either.
@@ -94,7 +94,7 @@ func newEntry(path string, res *result.Result) *Entry {
 		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: id.ScoredBy(),
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
-		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Verdict,
+		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Word(),
 		Stopped: res.Stopped, Result: res,
 	}
 	if id.Dataset.Selection.Partial(id.Dataset.Questions()) {

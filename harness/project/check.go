@@ -14,12 +14,21 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// named reports whether key is the name of a flag, or one that it had.
-func named(f *kong.Flag, key string) bool { return f.Name == key || slices.Contains(f.Aliases, key) }
+// named reports whether key is the name of a flag, or one that it had. In defaults, a name is that of
+// the flags that have it now, if any has.
+func (p *File) named(section string, f *kong.Flag, key string) bool {
+	return f.Name == key || slices.Contains(f.Aliases, key) && (section != Defaults || !p.names[key])
+}
 
 // Check returns an error for the first section, setting or value that the flags of the commands do not
 // have. forbidden has reasons, by the names of the flags that a file must not set.
 func (p *File) Check(commands map[string][]*kong.Flag, forbidden map[string]string) error {
+	p.names = map[string]bool{}
+	for _, flags := range commands {
+		for _, f := range flags {
+			p.names[f.Name] = true
+		}
+	}
 	sections := append(slices.Sorted(maps.Keys(commands)), Defaults, Targets)
 	byLine := slices.SortedFunc(maps.Keys(p.Lines), func(a, b string) int { return p.Lines[a] - p.Lines[b] })
 	for _, section := range byLine {
@@ -48,7 +57,7 @@ func (p *File) checkSetting(section string, s Setting, commands map[string][]*ko
 		}
 		for _, f := range commands[name] {
 			names = append(names, f.Name)
-			if !named(f, s.Key) {
+			if !p.named(section, f, s.Key) {
 				continue
 			}
 			found = true
@@ -67,7 +76,7 @@ func (p *File) checkSetting(section string, s Setting, commands map[string][]*ko
 func (p *File) Find(command string, f *kong.Flag) *Setting {
 	for _, section := range []string{command, Defaults} {
 		for _, s := range p.Sections[section] {
-			if named(f, s.Key) {
+			if p.named(section, f, s.Key) {
 				return &s
 			}
 		}

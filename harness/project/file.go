@@ -45,6 +45,8 @@ type File struct {
 	Sections map[string][]Setting // by command, and Defaults
 	Lines    map[string]int       // of the sections
 	Targets  map[string]string    // definitions of targets, by name
+
+	names map[string]bool // of the flags of all commands, once they are checked
 }
 
 // Read reads a project file. An error names the file and the line.

@@ -29,6 +29,8 @@ type InForce struct {
 	Variable string `json:"variable,omitempty"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
+	// Unused is the file's setting that is not used, nil for none. From is default then.
+	Unused *Unused `json:"unused,omitempty"`
 }
 
 // Masked returns the value of a flag, or masked for one that is a secret or contains one.
@@ -62,6 +64,9 @@ func (f InForce) Source() string {
 		return "$" + f.Variable
 	case FromFile:
 		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	if f.Unused != nil {
+		return f.From + "; " + f.Unused.Text()
 	}
 	return f.From
 }

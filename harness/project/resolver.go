@@ -52,7 +52,7 @@ func (r *Resolver) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (an
 	if !sets || r.Err != nil || slices.ContainsFunc(f.Envs, r.Set) {
 		return nil, nil
 	}
-	s := r.find(parent.Command.Name, f)
+	s, _ := r.find(k, parent.Command, f)
 	if s == nil {
 		return nil, nil
 	}
@@ -92,14 +92,6 @@ func (r *Resolver) load(k *kong.Context) (err error) {
 	return err
 }
 
-// find returns the setting of a flag, nil if no file sets it.
-func (r *Resolver) find(command string, f *kong.Flag) *Setting {
-	if r.File == nil || r.resumed {
-		return nil
-	}
-	return r.File.Find(command, f)
-}
-
 // InUse returns the path of the file if it set anything for the command, else "".
 func (r *Resolver) InUse() string {
 	if r.used || r.File != nil && len(r.File.Targets) > 0 {
@@ -128,13 +120,16 @@ func (r *Resolver) InForce(k *kong.Context) (flags []InForce) {
 	for _, f := range command.Flags {
 		out := InForce{Flag: f.Name, Value: Masked(f.Name, Text(f.Target)), From: FromDefault}
 		variable := slices.IndexFunc(f.Envs, r.Set) // kong takes the first that is set
-		switch s := r.find(command.Name, f); {
+		s, unused := r.find(k, command, f)
+		switch {
 		case given[f]:
 			out.From = FromFlag
 		case variable >= 0:
 			out.From, out.Variable = FromEnvironment, f.Envs[variable]
 		case s != nil:
 			out.From, out.File, out.Line = FromFile, r.File.Path, s.Line
+		default:
+			out.Unused = unused
 		}
 		flags = append(flags, out)
 	}

@@ -83,8 +83,8 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// annotations returns the verdicts that are no pass, the questions without a verdict, and then
-// those that failed.
+// annotations returns the verdicts that are neither pass nor measured, the questions without a
+// verdict, and then those that failed.
 func (a Arms) annotations() []annotation {
 	var verdicts, lost, failures []annotation
 	for _, arm := range a {
@@ -92,7 +92,7 @@ func (a Arms) annotations() []annotation {
 			verdicts = append(verdicts, annotation{title: arm.Name + ": no result", message: cmp.Or(arm.Problem, "it was not measured")})
 			continue
 		}
-		if g := arm.Run.Result.Gate; g.Verdict != result.Pass {
+		if g := arm.Run.Result.Gate; !g.Verdict.Good() {
 			verdicts = append(verdicts, annotation{title: arm.Name + ": " + string(g.Verdict), message: g.Sentence})
 		}
 		for i := range arm.Run.Questions {

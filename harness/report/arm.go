@@ -42,11 +42,13 @@ func (a *Arm) verdict() form.Verdict {
 		v.Word, v.Sentences = "No verdict", []form.Text{form.F("this result has no floor")}
 		return v
 	}
-	switch g.Verdict {
+	switch g.Word() {
 	case result.Pass:
 		v.Tone, v.Mark, v.Word = form.Good, "✓", "Pass"
 	case result.Fail:
 		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Fail"
+	case result.Measured:
+		v.Tone, v.Mark, v.Word = form.None, "–", "Measured"
 	case result.Inconclusive:
 		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
 	default:
@@ -75,11 +77,11 @@ func (a *Arm) headline(word string) form.Text {
 	case g.Verdict == result.Invalid:
 		return form.F("%s: the result of %s is not a score", word, name)
 	case g.Verdict == result.Fail && res.Stopped != "":
-		return form.F("%s: %s, %d of them passed, floor %v", word, stopped, g.Passed, g.Floor)
-	case g.Verdict == result.Pass && g.Floor == 0 && g.Baseline == nil && len(g.Tags) == 0:
-		return form.F("Measured: %s", passed) // there was nothing to pass or fail
+		return form.F("%s: %s, %d of them passed, %s", word, stopped, g.Passed, g.FloorName())
+	case g.Word() == result.Measured:
+		return form.F("%s: %s", word, passed)
 	}
-	return form.F("%s: %s, floor %v", word, passed, g.Floor)
+	return form.F("%s: %s, %s", word, passed, g.FloorName())
 }
 
 // about says in a line what was measured.
@@ -110,7 +112,7 @@ func (run *Run) warnings() (out []form.Text) {
 // scored reports whether the pass rate says something about the memory.
 func (run *Run) scored() bool {
 	g := run.Result.Gate
-	return run.Result.Stopped == "" && g != nil && (g.Verdict == result.Pass || g.Verdict == result.Fail)
+	return run.Result.Stopped == "" && g != nil && g.Verdict.Scores()
 }
 
 // ifScored are all forms for a score. The summary of a job does not show a rate that is none.

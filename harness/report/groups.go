@@ -46,7 +46,7 @@ func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool
 	if res.Clustered != nil {
 		interval.Method = result.MethodClustered
 	}
-	if res.Gate != nil {
+	if res.Gate != nil && res.Gate.FloorFrom != result.FloorNone {
 		floor = res.Gate.Floor
 	}
 	t := form.NewTable(form.F("Pass rates by %s. Bar: the rate. Whisker: its interval. Dashed line: the floor", of),

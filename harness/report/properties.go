@@ -39,7 +39,10 @@ func properties(run *Run) []property {
 	if g := res.Gate; g != nil {
 		s.add("verdict", string(g.Verdict))
 		s.add("verdict_sentence", g.Sentence)
-		s.add("floor", strconv.FormatFloat(g.Floor, 'f', -1, 64))
+		if g.FloorFrom != result.FloorNone {
+			s.add("floor", strconv.FormatFloat(g.Floor, 'f', -1, 64))
+		}
+		s.add("floor_from", string(g.FloorFrom))
 		s.add("floor_mode", string(g.Mode))
 		if b := g.Baseline; b != nil {
 			s.add("baseline", string(b.Verdict))

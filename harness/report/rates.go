@@ -16,7 +16,7 @@ func (run *Run) rate() form.Section {
 	s.Show(form.Terminal, form.Gap{})
 	run.passRate(&s)
 	g := res.Gate
-	if g != nil && (res.Replay == nil || g.Floor > 0 || g.Verdict != result.Pass) {
+	if g != nil && (res.Replay == nil || g.Word() != result.Measured) {
 		run.gate(&s)
 	}
 	if g != nil && res.Replay == nil && g.Passed < g.Total {
@@ -83,7 +83,7 @@ func leftOut(res *result.Result) string {
 func (run *Run) gate(s *form.Section) {
 	res, g := &run.Result, run.Result.Gate
 	switch g.Verdict {
-	case result.Pass, result.Fail:
+	case result.Pass, result.Fail, result.Measured:
 		if g.Stopped != "" {
 			s.Fact("floor", "%.3f  %s  %s", g.Floor, form.Toned(form.Bad, "FAIL"), form.Data(g.Sentence))
 			return
@@ -109,7 +109,11 @@ const maxChanged = 20
 
 // floors adds how a finished run compares with its floors and its baseline.
 func floors(s *form.Section, g *result.Gate) {
-	s.Fact("floor", "%.3f  %s  %s", g.Floor, passWord(g.Mode.Met(g.Passed, g.Required, g.Proof)), g.FloorText())
+	if g.FloorFrom == result.FloorNone {
+		s.Fact("floor", "none")
+	} else {
+		s.Fact("floor", "%.3f  %s  %s", g.Floor, passWord(g.Mode.Met(g.Passed, g.Required, g.Proof)), g.FloorText())
+	}
 	for _, tag := range g.Tags {
 		s.Fact("floor", "%.3f  %s  tag %s: %s", tag.Floor, passWord(tag.Met), form.Name(tag.Tag), tag.Text(g.Mode))
 	}

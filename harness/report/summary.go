@@ -16,6 +16,10 @@ func Summary(r result.Result, own, latest string, code int) map[string]any {
 	if *total, unknown = r.Spent(); unknown {
 		total = nil
 	}
+	floor := &r.Gate.Floor
+	if r.Gate.FloorFrom == result.FloorNone {
+		floor = nil
+	}
 	return named(own, latest, code, map[string]any{
 		"sdk": r.SDK, "total": r.Total, "passed": r.Passed, "pass_rate": r.PassRate, "mean_score": r.MeanScore,
 		"pass_rate_interval": r.Interval, "clustered": r.Clustered, "repeats": r.Repeats, "tags": r.Tags, "checks": r.Checks, "judge_panel": r.Panel,
@@ -23,7 +27,7 @@ func Summary(r result.Result, own, latest string, code int) map[string]any {
 		"scored": r.Counts.Scored, "errors": r.Counts.Errors, "unscored": r.Counts.Unscored, "no_gold": r.Counts.NoGold,
 		"not_measurable": r.Counts.NotMeasurable, "planned": r.Planned, "stopped": r.Stopped,
 		"selection": r.Identity.Dataset.Selection, "spent_usd": spent, "total_usd": total, "cost_parts": r.Cost.Parts,
-		"may_have_been_charged_usd": r.Cost.MayHaveBeenChargedUSD, "floor": r.Gate.Floor, "gate": r.Gate,
+		"may_have_been_charged_usd": r.Cost.MayHaveBeenChargedUSD, "floor": floor, "gate": r.Gate,
 	})
 }
 

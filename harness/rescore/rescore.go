@@ -219,10 +219,10 @@ func (r *Rescoring) Journal(resume bool) (*journal.Journal, error) {
 	path := filepath.Join(r.Dir, r.Name+".journal")
 	j, err := journal.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("--resume: %w", err)
+		return nil, fmt.Errorf("--continue: %w", err)
 	}
 	if diff := key.Differences(j.Identity(), r.Identity); len(diff) > 0 {
-		err := fmt.Errorf("--resume: %s belongs to another rescoring:\n  %s\nleave out --resume to score all answers again",
+		err := fmt.Errorf("--continue: %s belongs to another rescoring:\n  %s\nleave out --continue to score all answers again",
 			path, strings.Join(diff, "\n  "))
 		return nil, errors.Join(err, j.Close())
 	}

@@ -8,6 +8,45 @@ import (
 	"evalctl/internal/decimal"
 )
 
+// FloorFrom is who gave a floor. It is empty in files that do not record it.
+type FloorFrom string
+
+// Who may give a floor.
+const (
+	FloorNone    FloorFrom = "none"    // nobody: there is no floor
+	FloorDefault FloorFrom = "default" // the specification (spec 4.4)
+	FloorGiven   FloorFrom = "given"   // a flag, or a project file
+)
+
+// Text returns a floor and who gave it if nobody gave it on purpose: "floor 0.9, the default".
+func (f FloorFrom) Text(floor float64) string {
+	switch f {
+	case FloorNone:
+		return "no floor"
+	case FloorDefault:
+		return fmt.Sprintf("floor %v, the default", floor)
+	}
+	return fmt.Sprintf("floor %v", floor)
+}
+
+// NoFloor is the value of a flag for FloorNone.
+const NoFloor = "none"
+
+// ParseFloor parses a floor that was given, or is a default.
+func ParseFloor(s string, given bool) (float64, FloorFrom, error) {
+	if s == NoFloor {
+		return 0, FloorNone, nil
+	}
+	rate, err := ParseRate(s)
+	if err != nil {
+		return 0, "", fmt.Errorf("%w, or %s", err, NoFloor)
+	}
+	if given {
+		return rate, FloorGiven, nil
+	}
+	return rate, FloorDefault, nil
+}
+
 // ParseRate parses a rate from 0 to 1.
 func ParseRate(s string) (float64, error) {
 	f, err := decimal.Parse(s)

@@ -5,10 +5,12 @@ import "strings"
 // Verdict is the outcome of a whole run.
 type Verdict string
 
-// The verdicts. Only Pass and Fail are about the daemon's quality.
+// The verdicts. Only Pass, Fail and Measured are about the daemon's quality.
 const (
 	Pass Verdict = "pass"
 	Fail Verdict = "fail"
+	// Measured is a finished run with enough scores and nothing to pass or fail: it has no floor.
+	Measured Verdict = "measured"
 	// Inconclusive is a run that stopped before its last question.
 	Inconclusive Verdict = "inconclusive"
 	// Invalid is a finished run with too few scores to say anything, or one whose scorer cannot be
@@ -16,18 +18,26 @@ const (
 	Invalid Verdict = "invalid"
 )
 
+// Scores reports whether the pass rate of a run with this verdict is a score.
+func (v Verdict) Scores() bool { return v == Pass || v == Fail || v == Measured }
+
+// Good reports whether a run with this verdict ends without an error.
+func (v Verdict) Good() bool { return v == Pass || v == Measured }
+
 // Reason is the rule that decided a verdict, a stable name for programs.
 type Reason string
 
 // The reasons.
 const (
 	ReasonFloor Reason = "floor" // Pass, or Fail: the pass rate was compared with the floor
-	// ReasonTag is Fail: the floor was reached, and that of a tag was not.
+	// ReasonTag is Fail: the floor was reached, and a tag's was not. It is Pass without a floor: all
+	// floors of tags were reached.
 	ReasonTag Reason = "tag_floor"
 	// ReasonBaseline is Fail: the floors were reached, and the run is worse than its baseline, or not
-	// shown to be not worse.
+	// shown to be not worse. It is Pass without a floor: the run is not worse.
 	ReasonBaseline Reason = "baseline"
-	ReasonStopped  Reason = "stopped" // Inconclusive: Gate.Stopped is the cause
+	ReasonNoFloor  Reason = "no_floor" // Measured
+	ReasonStopped  Reason = "stopped"  // Inconclusive: Gate.Stopped is the cause
 	// ReasonNoQuestions is Invalid: every question was left out for lack of gold.
 	ReasonNoQuestions Reason = "no_questions"
 	ReasonNoAnswers   Reason = "no_answers" // Invalid: every question ended with an error
@@ -55,10 +65,12 @@ type Gate struct {
 	Required int     `json:"required"`
 	Passed   int     `json:"passed"`
 	Total    int     `json:"total"`
+	// FloorFrom is who gave the floor. With FloorNone, Floor and Required are 0 and decide nothing.
+	FloorFrom FloorFrom `json:"floor_from,omitempty"`
 	// MaxErrors and MaxUnscored compare the questions without a score with what Settings allows.
 	MaxErrors   AllowanceUse `json:"max_errors"`
 	MaxUnscored AllowanceUse `json:"max_unscored"`
-	// Proof is nil unless Verdict is Pass or Fail, and if Stopped is not empty.
+	// Proof is nil unless Verdict is Pass or Fail, if Stopped is not empty, and without a floor.
 	Proof *Proof `json:"proof"`
 	// Mode is what must reach the floor, empty for FloorPoint.
 	Mode FloorMode `json:"floor_mode,omitempty"`

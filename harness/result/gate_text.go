@@ -17,10 +17,22 @@ func (g *Gate) ProofText() string {
 	return g.Proof.text(g.Floor, g.Total, g.Passed >= g.Required)
 }
 
+// FloorName returns the floor for people: "floor 0.9, the default", or "no floor".
+func (g *Gate) FloorName() string { return g.FloorFrom.Text(g.Floor) }
+
+// Word returns the verdict for people. Versions that do not record who gave the floor called a run
+// without one a pass.
+func (g *Gate) Word() Verdict {
+	if g.Verdict == Pass && g.Floor == 0 && g.FloorFrom == "" && g.Baseline == nil && len(g.Tags) == 0 {
+		return Measured
+	}
+	return g.Verdict
+}
+
 // FloorText says how the pass rate compares with the floor, such as "46/50 passes the floor 0.9
 // (needs 45)", and how certain that is. It is empty without a Proof.
 func (g *Gate) FloorText() string {
-	return floorText(g.Mode, g.Floor, g.Required, g.Passed, g.Total, g.Proof)
+	return floorText(g.Mode, g.FloorFrom, g.Floor, g.Required, g.Passed, g.Total, g.Proof)
 }
 
 // Text is Gate.FloorText for a tag. mode is that of the gate.
@@ -28,7 +40,7 @@ func (t TagGate) Text(mode FloorMode) string {
 	if t.Total == 0 {
 		return fmt.Sprintf("no question counts, the floor is %v", t.Floor)
 	}
-	return floorText(mode, t.Floor, t.Required, t.Passed, t.Total, t.Proof)
+	return floorText(mode, FloorGiven, t.Floor, t.Required, t.Passed, t.Total, t.Proof)
 }
 
 // Met reports whether a pass rate with this proof meets a floor. The pass rate does if passed is at
@@ -43,11 +55,12 @@ func (m FloorMode) Met(passed, required int, p *Proof) bool {
 	return passed >= required
 }
 
-func floorText(mode FloorMode, floor float64, required, passed, total int, p *Proof) string {
+func floorText(mode FloorMode, from FloorFrom, floor float64, required, passed, total int, p *Proof) string {
 	if p == nil {
 		return ""
 	}
 	score, met := fmt.Sprintf("%d/%d", passed, total), mode.Met(passed, required, p)
+	name := "the " + from.Text(floor)
 	needs := fmt.Sprintf(" (needs %d)", required)
 	switch {
 	case p.Method == MethodClustered:
@@ -58,23 +71,23 @@ func floorText(mode FloorMode, floor float64, required, passed, total int, p *Pr
 	bound := p.over()
 	switch {
 	case mode == FloorProven && met:
-		return fmt.Sprintf("%s proves the floor %v: the one-sided 95%% lower bound%s, %s, reaches it",
-			score, floor, bound, decimals(p.Lower, floor))
+		return fmt.Sprintf("%s proves %s: the one-sided 95%% lower bound%s, %s, reaches it",
+			score, name, bound, decimals(p.Lower, floor))
 	case mode == FloorProven:
-		return fmt.Sprintf("%s does not prove the floor %v%s: the one-sided 95%% lower bound%s, %s, is below it%s",
-			score, floor, needs, bound, decimals(p.Lower, floor), p.settle())
+		return fmt.Sprintf("%s does not prove %s%s: the one-sided 95%% lower bound%s, %s, is below it%s",
+			score, name, needs, bound, decimals(p.Lower, floor), p.settle())
 	case mode == FloorNotRefuted && met:
-		return fmt.Sprintf("%s does not refute the floor %v%s: the one-sided 95%% upper bound%s, %s, still reaches it",
-			score, floor, needs, bound, decimals(p.Upper, floor))
+		return fmt.Sprintf("%s does not refute %s%s: the one-sided 95%% upper bound%s, %s, still reaches it",
+			score, name, needs, bound, decimals(p.Upper, floor))
 	case mode == FloorNotRefuted:
-		return fmt.Sprintf("%s refutes the floor %v%s: the one-sided 95%% upper bound%s, %s, is below it",
-			score, floor, needs, bound, decimals(p.Upper, floor))
+		return fmt.Sprintf("%s refutes %s%s: the one-sided 95%% upper bound%s, %s, is below it",
+			score, name, needs, bound, decimals(p.Upper, floor))
 	}
 	word := "misses"
 	if met {
 		word = "passes"
 	}
-	return fmt.Sprintf("%s %s the floor %v (needs %d), %s", score, word, floor, required, p.text(floor, total, met))
+	return fmt.Sprintf("%s %s %s (needs %d), %s", score, word, name, required, p.text(floor, total, met))
 }
 
 // text says whether it is proven that a pass rate meets the floor, or that it does not.

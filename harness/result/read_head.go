@@ -204,7 +204,7 @@ func (r *Result) consistent() error {
 			g.Passed, g.Total, g.Stopped)
 	}
 	switch g.Verdict {
-	case Pass, Fail, Inconclusive, Invalid:
+	case Pass, Fail, Measured, Inconclusive, Invalid:
 		return nil
 	}
 	return fmt.Errorf("its gate has the unknown verdict %q", g.Verdict)

@@ -125,8 +125,10 @@ func (r *Result) GroundedText() string {
 type Settings struct {
 	Concurrency    int     `json:"concurrency"`
 	TimeoutSeconds float64 `json:"timeout_seconds"`
-	// Floor is the lowest pass rate that passes, from 0 to 1. FloorMode says what must reach it.
+	// Floor is the lowest pass rate that passes, from 0 to 1, 0 for FloorNone. FloorMode says what
+	// must reach it and those of tags.
 	Floor     float64   `json:"floor"`
+	FloorFrom FloorFrom `json:"floor_from,omitempty"`
 	FloorMode FloorMode `json:"floor_mode,omitempty"`
 	// TagFloors are the floors of the questions that have a tag.
 	TagFloors map[string]float64 `json:"tag_floors,omitempty"`

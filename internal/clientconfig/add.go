@@ -41,7 +41,7 @@ func (c Client) Add(path, name string, entry Entry) (Change, error) {
 	edited, err := c.withEntry(config.text, name, entry)
 	switch {
 	case errors.Is(err, ErrDiffers):
-		return Change{}, fmt.Errorf("%s %w, %q: remove it, or set --name. The new entry would be:\n\n%s",
+		return Change{}, fmt.Errorf("%s %w, %q: remove it, or set --entry. The new entry would be:\n\n%s",
 			config.path, err, name, c.Snippet(name, entry))
 	case err != nil:
 		return Change{}, fmt.Errorf("%s: %w: correct the file, or add this by hand:\n\n%s",

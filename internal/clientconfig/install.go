@@ -24,7 +24,7 @@ type Install struct {
 // Run edits the file of the client, prints the entry, or lists the clients.
 func (i Install) Run(stdout, stderr io.Writer) error {
 	if err := checkName(i.Name); err != nil {
-		return fmt.Errorf("--name %w", err)
+		return fmt.Errorf("--entry %w", err)
 	}
 	if err := checkCommand(i.Program, i.Args); err != nil {
 		return err

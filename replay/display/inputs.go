@@ -105,7 +105,7 @@ func Forecast(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 // printCapWarning warns of a cap that will probably stop the replay.
 func printCapWarning(t *terminal.Terminal, e replay.Estimate, limit *llm.USD) {
 	if limit != nil && e.Total.USD[replay.Likely] > *limit {
-		t.Field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --limit")
+		t.Field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --sample-size")
 	}
 }
 

@@ -42,7 +42,7 @@ func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (re
 	return harness.Run(ctx, harness.Config{
 		Dataset: im.Data, Subject: harness.Subject{Records: im.asker()}, TopK: 1, Concurrency: 1, Secrets: im.secrets,
 		Notes: harness.Notes{
-			Settings: result.Settings{Concurrency: 1, MaxErrors: all, MaxUnscored: all},
+			Settings: result.Settings{Concurrency: 1, FloorFrom: result.FloorNone, MaxErrors: all, MaxUnscored: all},
 			Brains:   []result.BrainInfo{{ID: Brain, Questions: im.Data.Selected}},
 			Imported: &im.Report,
 		},

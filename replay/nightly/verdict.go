@@ -18,9 +18,9 @@ func (m *measured) verdict(w io.Writer) {
 		return
 	}
 	g, n := m.res.Gate, m.res.Counts
-	fmt.Fprintf(w, "- **%s: %s.** ", markdown.Code(m.Name), verdictWords(g))
+	fmt.Fprintf(w, "- **%s: %s.** ", markdown.Code(m.Name), g.Word())
 	switch g.Verdict {
-	case result.Pass, result.Fail:
+	case result.Pass, result.Fail, result.Measured:
 		fmt.Fprintf(w, "Pass rate %s, 95%% CI %s (Wilson), %d of %s passed. ",
 			figure.Rate(m.res.PassRate), m.res.Interval.Ends(), n.Passed, figure.Count(n.Total, "question"))
 		if g.Floor > 0 {
@@ -45,13 +45,6 @@ func (m *measured) verdict(w io.Writer) {
 		fmt.Fprintf(w, " Problem: %s", markdown.Span(m.Problem, textLength))
 	}
 	fmt.Fprintln(w)
-}
-
-func verdictWords(g *result.Gate) string {
-	if g.Floor == 0 && g.Verdict == result.Pass {
-		return "measured" // there is nothing to pass or fail
-	}
-	return string(g.Verdict)
 }
 
 // controls says how the scorer did on answers that are known to be right or wrong.
@@ -79,5 +72,5 @@ func (m *measured) controls() string {
 
 // scored reports whether the pass rate of a result says something about the memory.
 func scored(res *result.Result) bool {
-	return res.PassRate != nil && (res.Gate.Verdict == result.Pass || res.Gate.Verdict == result.Fail)
+	return res.PassRate != nil && res.Gate.Verdict.Scores()
 }

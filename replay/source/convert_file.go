@@ -74,10 +74,10 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 	switch format := dataset.DetectIn(f); format {
 	case dataset.JSONL:
 		return "", fmt.Errorf("%s is JSONL already; check it with: evalctl dataset validate FILE. "+
-			"If it is another kind of JSON, give --format json", file)
+			"If it is another kind of JSON, give --input-format json", file)
 	case "":
 		return "", fmt.Errorf("%s: the format cannot be recognised by the content: a table needs a header "+
-			"with id and question, or path and text. Give --format if it is right", file)
+			"with id and question, or path and text. Give --input-format if it is right", file)
 	default:
 		return format, nil
 	}

@@ -30,17 +30,13 @@ func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 		}
 		b.Questions = append(b.Questions, questionOf(q))
 	}
-	if corpus == "" {
-		corpus = dataset.CorpusFor(b.Path)
+	docs, err := dataset.Spec{Path: b.Path, Corpus: corpus}.OpenCorpus()
+	if err != nil {
+		return err
 	}
-	var docs *dataset.Corpus
-	if corpus != "" {
-		c, err := dataset.LoadCorpus(corpus)
-		if err != nil {
-			return err
-		}
-		docs, b.Corpus, b.CorpusSHA256 = &c, corpus, c.SHA256
-		for _, path := range c.LeftOut {
+	if docs != nil {
+		b.Corpus, b.CorpusSHA256 = docs.Path, docs.SHA256
+		for _, path := range docs.LeftOut {
 			traps.add(trapLeftOut, path)
 		}
 	}

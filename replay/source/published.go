@@ -75,12 +75,12 @@ func Fetched(b Published, dir string) (_ Published, path string, err error) {
 	}
 	if dir == "" {
 		if dir, err = os.UserCacheDir(); err != nil {
-			return b, "", fmt.Errorf("--cache-dir: the user has no cache folder, name one: %w", err)
+			return b, "", fmt.Errorf("--output: the user has no cache folder, name one: %w", err)
 		}
 		dir = filepath.Join(dir, "evalctl", "datasets")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return b, "", fmt.Errorf("--cache-dir: %w", err)
+		return b, "", fmt.Errorf("--output: %w", err)
 	}
 	name, err := download.FileName(b.URL)
 	if err != nil {

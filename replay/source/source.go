@@ -36,7 +36,7 @@ type Options struct {
 	// Format is the format of the file. If it is empty, it is determined from the content.
 	Format dataset.Format
 	// Corpus is the path of the documents for a file in JSONL. If it is empty, they are next to the
-	// file, as dataset.CorpusFor says, or there are none.
+	// file, as dataset.CorpusFor says, or there are none. dataset.NoCorpus is none.
 	Corpus string
 	// ExpectedSHA256 is the digest that the file must have, in hexadecimal, empty for any.
 	ExpectedSHA256 string

@@ -73,15 +73,15 @@ denied() {
 keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
 
 begin "stdio, with daemons of its own"
-PAGE=1 client own-fs stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs" --allow-private-fetch
-client own-git stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-git" --store git
-client own-memory stdio "$temp/evalctl" mcp --files "$notes" --store memory
-inspector inspected stdio "$temp/evalctl" mcp --files "$notes" --home "$temp/home-fs"
+PAGE=1 client own-fs stdio "$temp/evalctl" mcp --ingest-files "$notes" --home "$temp/home-fs" --allow-private-fetch
+client own-git stdio "$temp/evalctl" mcp --ingest-files "$notes" --home "$temp/home-git" --store git
+client own-memory stdio "$temp/evalctl" mcp --ingest-files "$notes" --store memory
+inspector inspected stdio "$temp/evalctl" mcp --ingest-files "$notes" --home "$temp/home-fs"
 
 begin "HTTP, and stdio to the same daemon"
 start memory --allow-private-fetch
 PAGE=1 client http-memory http "$url/mcp"
-PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --files "$notes" --endpoint "$url"
+PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --ingest-files "$notes" --endpoint "$url"
 begin "the official conformance suites"
 # The suite compares what fails with expected-failures.yml. Its successor knows the newest protocol.
 if node "$modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" \
@@ -109,7 +109,7 @@ for store in fs git; do
   start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
   client "http-$store" http "$url/mcp"
   [ "$store" = git ] || inspector inspected http "$url/mcp"
-  SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --files "$notes" --endpoint "$url"
+  SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --ingest-files "$notes" --endpoint "$url"
   denied 403 wrong
   denied 401 ''
   stop

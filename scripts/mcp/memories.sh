@@ -30,7 +30,7 @@ for server in mcp-server-memory mcp-memory-libsql mcp-server-memory-bank; do
 done
 
 begin "target map: a mapping that is proposed for a server from its tools"
-if evalctl target map "MEMORY_FILE_PATH={home}/m.json $bin/mcp-server-memory" --write "$temp/m.yaml" >"$temp/map" 2>&1 &&
+if evalctl target map "MEMORY_FILE_PATH={home}/m.json $bin/mcp-server-memory" --output "$temp/m.yaml" >"$temp/map" 2>&1 &&
   evalctl target check "m=mcp: --mapping $temp/m.yaml $bin/mcp-server-memory" >"$temp/check" 2>&1; then
   echo "ok  the proposed mapping of mcp-server-memory works"
 else

@@ -56,7 +56,7 @@ const maxUnreadable = 5
 func NotListed(t *terminal.Terminal, f *history.Folder, older int, target, kind string) {
 	switch {
 	case older > 0:
-		t.Field("more", "%s not listed: give --limit 0", figure.Count(older, "older result"))
+		t.Field("more", "%s not listed: give --rows 0", figure.Count(older, "older result"))
 	case len(f.Entries) == 0:
 		t.Field("empty", "%s", noResults(f, target, kind))
 	}

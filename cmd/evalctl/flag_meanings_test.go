@@ -1,0 +1,263 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"evalctl/harness/project"
+	"evalctl/internal/goldentest"
+)
+
+// What a flag has, which is the same in all commands that have the flag.
+const (
+	meaningOf = "meaning"
+	unitOf    = "unit"
+	defaultOf = "default"
+	valuesOf  = "values"
+)
+
+// exception is what a flag has in some commands and not in the others.
+type exception struct {
+	flag, what string
+	in         map[string]string // by command
+	reason     string
+}
+
+var exceptions = []exception{
+	{"floor", defaultOf, map[string]string{"replay": "none"}, "the specification gives run a floor of 0.90 (4.4), and replay none"},
+	{"max-cost-usd", defaultOf, map[string]string{"run": "", "rescore": ""}, "the specification gives a replay 20 dollars (8), and a run what SVC_EVAL_BUDGET_USD says (4.4)"},
+	{"max-cost-usd", meaningOf, map[string]string{"run": "Maximum cost of the judge, or off. Default: off.", "rescore": "Maximum cost of the judge, or off. Default: off."}, "they cap the judge alone"},
+	{"prices", meaningOf, map[string]string{"prices": "File of prices that are added, or replace those in this program, as for replay."}, "it prints all prices in force"},
+	{"concurrency", defaultOf, map[string]string{"replay": "16", "worker": "16"}, "the specification gives replay 16 (8)"},
+	{"concurrency", defaultOf, map[string]string{"bench": ""}, "a bench with --rate has none, otherwise 8 requests, which are the load that is measured"},
+	{"top-k", defaultOf, map[string]string{"replay": "10", "bench": "10"}, "the specification gives run 5 (4.4) and a search 10 (8)"},
+	{"top-k", defaultOf, map[string]string{"sweep": "5,10,20"}, "a sweep compares several values"},
+	{"top-k", unitOf, map[string]string{"sweep": "N,..."}, "a sweep compares several values"},
+	{"candidate-k", unitOf, map[string]string{"sweep": "N,..."}, "a sweep compares several values"},
+	{"mode", unitOf, map[string]string{"sweep": "MODE,..."}, "a sweep compares several values"},
+	{"mode", valuesOf, map[string]string{"sweep": ""}, "the same ones, which the command checks itself, because it takes several"},
+	{"output", unitOf, map[string]string{"run": "DIR", "sweep": "DIR", "bench": "DIR", "import": "DIR", "dataset fetch": "DIR", "replay": "PATH"},
+		"the specification gives run a folder and replay a file (4.4)"},
+	{"output", defaultOf, map[string]string{"run": "results/", "sweep": "results/", "bench": "results/"},
+		"the specification gives run results/ (4.4); without a value the others print, or choose the name"},
+	{"addr", defaultOf, map[string]string{"view": "127.0.0.1:0"}, "clients are configured with the address of a daemon, and view prints its own"},
+	{"baseline", unitOf, map[string]string{"compare": "RUN"}, "compare has the files already, and takes a name too"},
+	{"ids", unitOf, map[string]string{"replay": "@FILE"}, "a sample of a benchmark is a file"},
+	{"labels", unitOf, map[string]string{"judge estimate": "FILE,...", "judge plan": "FILE,..."}, "a file for each labeller"},
+	{"target", unitOf, map[string]string{"replay": "TARGET,...", "bench": "TARGET,..."}, "these compare several"},
+	{"margin", defaultOf, map[string]string{"compare": ""}, "without a margin, compare asks for any difference"},
+	{"seed", defaultOf, map[string]string{"run": "", "sweep": "", "replay": "42"}, "another default would draw other samples and orders than earlier results have"},
+	{"sample-size", defaultOf, map[string]string{"replay": "0"}, "dataset sample needs a value"},
+	{"scorer", defaultOf, map[string]string{"rescore": "", "dataset validate": ""}, "rescore needs a value; dataset validate checks the format without one"},
+	{"scorer", valuesOf, map[string]string{"dataset validate": ",checks,exact,judge,retrieval"}, "a scorer of your own says itself what it needs"},
+	{"store", unitOf, map[string]string{"migrate": "URL"}, "only a database has tables"},
+	{"format", valuesOf, map[string]string{"plan": "text,json,csv", "compare": "text,markdown,json,csv", "conformance": "text,json,junit,markdown"},
+		"a command has the forms that its report has"},
+	{"input-format", valuesOf, map[string]string{"replay": "auto,jsonl,longmemeval,locomo,beam,convomem,personamem,memoryagentbench",
+		"dataset convert": "auto,csv,tsv,yaml,json,longmemeval,locomo,beam,convomem,personamem,memoryagentbench"},
+		"replay reads benchmarks, and dataset convert tables too"},
+}
+
+// withoutDefault matches the default at the end of a help text.
+var withoutDefault = regexp.MustCompile(` \([^() ]*\)\.$`)
+
+// use is a flag of a command.
+type use struct {
+	command string
+	flag    *kong.Flag
+	has     map[string]string
+}
+
+// flagUses returns the flags of all commands by name, those of commands in the order of the help.
+func flagUses() map[string][]use {
+	uses := map[string][]use{}
+	var walk func(n *kong.Node)
+	walk = func(n *kong.Node) {
+		for _, f := range n.Flags {
+			unit, list := f.PlaceHolder, f.Target.Kind() == reflect.Slice
+			if list && !strings.Contains(unit, ",") {
+				unit += ",..."
+			}
+			if f.IsBool() {
+				unit = "switch"
+			}
+			uses[f.Name] = append(uses[f.Name], use{
+				strings.TrimPrefix(n.Path(), "evalctl "), f,
+				map[string]string{meaningOf: withoutDefault.ReplaceAllString(f.OrigHelp, ""), unitOf: unit, defaultOf: f.Default, valuesOf: f.Enum},
+			})
+		}
+		for _, c := range n.Children {
+			walk(c)
+		}
+	}
+	for _, c := range grammar(nil).Children {
+		walk(c)
+	}
+	delete(uses, "help")
+	return uses
+}
+
+// TestFlags checks that a flag has one meaning, unit, default and set of values in all commands, but
+// for exceptions, and that none of these has become none.
+func TestFlags(t *testing.T) {
+	uses := flagUses()
+	for name, of := range uses {
+		for _, what := range []string{meaningOf, unitOf, defaultOf, valuesOf} {
+			in := map[string]string{}
+			for _, e := range exceptions {
+				if e.flag == name && e.what == what {
+					maps.Copy(in, e.in)
+				}
+			}
+			rule := map[string][]string{}
+			for _, u := range of {
+				if want, ok := in[u.command]; ok {
+					if want != u.has[what] {
+						t.Errorf("--%s of %s: %s is %q, and the exception says %q", name, u.command, what, u.has[what], want)
+					}
+					delete(in, u.command)
+				} else {
+					rule[u.has[what]] = append(rule[u.has[what]], u.command)
+				}
+			}
+			if len(rule) > 1 {
+				t.Errorf("--%s has more than one %s: %v: use the text in meanings, another name, or add an exception", name, what, rule)
+			}
+			for command := range in {
+				t.Errorf("--%s: the exception about its %s in %s is about no flag", name, what, command)
+			}
+			for _, u := range of {
+				if got, ok := rule[u.has[what]]; ok && slices.Contains(exceptionCommands(name, what), u.command) && len(got) > 0 {
+					t.Errorf("--%s: the exception about its %s in %s is none: the others have the same", name, what, u.command)
+				}
+			}
+		}
+	}
+}
+
+// exceptionCommands returns the commands that exceptions of a flag are about.
+func exceptionCommands(flag, what string) (commands []string) {
+	for _, e := range exceptions {
+		if e.flag == flag && e.what == what {
+			commands = slices.AppendSeq(commands, maps.Keys(e.in))
+		}
+	}
+	return commands
+}
+
+// TestMeanings checks that every text of meanings is that of a flag in two commands or more.
+func TestMeanings(t *testing.T) {
+	uses := flagUses()
+	for name := range meanings {
+		of := uses[strings.ReplaceAll(name, "_", "-")]
+		if len(of) < 2 {
+			t.Errorf("%s: %d commands have the flag", name, len(of))
+		}
+		for _, u := range of {
+			if !strings.HasPrefix(u.has[meaningOf], "${about_"+name+"}") {
+				t.Errorf("--%s of %s has a text of its own: %s", u.flag.Name, u.command, u.has[meaningOf])
+			}
+		}
+	}
+}
+
+const tableMark = "<!-- What follows is written by go test ./cmd/evalctl -run TestFlagPage -update -->\n"
+
+// TestFlagPage keeps the tables of flags.md.
+func TestFlagPage(t *testing.T) {
+	const path = "../../docs/flags.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, found := strings.Cut(string(page), tableMark)
+	if !found {
+		t.Fatalf("%s has no mark of the tables", path)
+	}
+	var b strings.Builder
+	b.WriteString(text + tableMark + belongings() + "\n## All flags\n\n| flag | value | default | in | meaning |\n|---|---|---|---|---|\n")
+	uses := flagUses()
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		rule := ruleOf(uses[name])
+		var in []string
+		for _, u := range uses[name] {
+			in = append(in, u.command)
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(cmp.Or(rule.has[unitOf], rule.has[valuesOf], "TEXT")), valueCell(rule.has[defaultOf]),
+			strings.Join(in, ", "), prose.Replace(withoutDefault.ReplaceAllString(rule.flag.Help, "")))
+	}
+	b.WriteString("\n## Exceptions\n\n| flag | what | in | why |\n|---|---|---|---|\n")
+	for _, e := range exceptions {
+		var in []string
+		for _, command := range slices.Sorted(maps.Keys(e.in)) {
+			in = append(in, command+" "+valueCell(e.in[command]))
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s |\n", e.flag, e.what, strings.Join(in, ", "), prose.Replace(e.reason))
+	}
+	goldentest.Compare(t, path, b.String())
+}
+
+// prose escapes what Markdown would take as its own.
+var prose = strings.NewReplacer("<", "&lt;", "|", "\\|", "*", "\\*", "$", "\\$")
+
+// belongings returns the table of project.Belongs.
+func belongings() string {
+	of := map[string][]string{}
+	for _, flag := range slices.Sorted(maps.Keys(project.Belongs)) {
+		for _, owner := range project.Belongs[flag] {
+			of[owner] = append(of[owner], "`--"+flag+"`")
+		}
+	}
+	var b strings.Builder
+	b.WriteString("\n| overridden | not used |\n|---|---|\n")
+	for _, owner := range slices.Sorted(maps.Keys(of)) {
+		fmt.Fprintf(&b, "| `--%s` | %s |\n", owner, strings.Join(of[owner], ", "))
+	}
+	return b.String()
+}
+
+// TestBelongsTogether checks that some command that a file has flags of has each pair of project.Belongs.
+func TestBelongsTogether(t *testing.T) {
+	commands := project.FlagsOf(grammar(project.Commands))
+	for flag, owners := range project.Belongs {
+		for _, owner := range owners {
+			has := func(flags []*kong.Flag, name string) bool {
+				return slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name })
+			}
+			if !slices.ContainsFunc(slices.Collect(maps.Values(commands)), func(flags []*kong.Flag) bool { return has(flags, flag) && has(flags, owner) }) {
+				t.Errorf("no command has both --%s and --%s", flag, owner)
+			}
+		}
+	}
+}
+
+// ruleOf returns the use of a flag that has the fewest exceptions.
+func ruleOf(uses []use) use {
+	return slices.MinFunc(uses, func(a, b use) int { return exceptionsOf(a) - exceptionsOf(b) })
+}
+
+func exceptionsOf(u use) (n int) {
+	for _, what := range []string{meaningOf, unitOf, defaultOf, valuesOf} {
+		if slices.Contains(exceptionCommands(u.flag.Name, what), u.command) {
+			n++
+		}
+	}
+	return n
+}
+
+// valueCell returns a value for a cell.
+func valueCell(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return "`" + strings.ReplaceAll(strings.ReplaceAll(value, ",", ", "), "|", "\\|") + "`"
+}
