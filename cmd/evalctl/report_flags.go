@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 
+	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
+	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -85,8 +87,8 @@ func printConfigured(t *terminal.Terminal, p *process) {
 	}
 }
 
-// printJudging prints the judge, and what it is likely to cost.
-func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
+// printJudging prints the judge, and what it is likely to cost from now on.
+func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run, left judging.Forecast, spent llm.USD) {
 	if p.Judging == nil {
 		for _, flag := range []string{"max-cost-usd", "judge-cache"} {
 			calls := flag == "max-cost-usd" && (p.Calls.Upstream != nil || p.Calls.Embedding != nil)
@@ -96,7 +98,7 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run) {
 		}
 		return
 	}
-	text.Judging(t, p.Estimate, p.Judging, c.money.Cap, "reduce --limit")
+	text.Judging(t, left, p.Judging, c.money.Cap, spent, "reduce --limit")
 }
 
 // reportCmd renders a stored result or report of conformance.

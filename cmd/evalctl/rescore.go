@@ -85,7 +85,11 @@ func (c *rescoreCmd) Run(ctx context.Context, p *process) (err error) {
 	text.Answers(t, c.File, &r.Stored.Result, c.Dataset)
 	text.Scorer(t, c.externID())
 	if r.Judging != nil {
-		text.Judging(t, r.Estimate, r.Judging, c.money.Cap, "use a cheaper judge")
+		left, err := r.Left(j)
+		if err != nil {
+			return err
+		}
+		text.Judging(t, left, r.Judging, c.money.Cap, account.Spent(), "use a cheaper judge")
 	}
 	return c.score(ctx, p, t, r, account, j)
 }

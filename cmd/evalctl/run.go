@@ -51,6 +51,15 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		}
 		defer resumed.Close()
 	}
+	left, err := r.Left(resumed)
+	if err != nil {
+		return err
+	}
+	account, err := r.OpenAccount(resumed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, account.Close()) }()
 	defer func() { err = c.writeProblem(p, t, r.Found.Name, err) }()
 	if r.Baseline != nil && r.Baseline.Accepted != "" {
 		fmt.Fprintf(t, "  %s\n", terminal.Line(r.Baseline.Accepted))
@@ -61,13 +70,8 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	text.Inputs(t, c.Dataset, r.Input)
 	text.Scorer(t, c.externID())
-	printJudging(t, c, r)
+	printJudging(t, c, r, left, account.Spent())
 	printDaemonPays(t, r.Plan, c.money)
-	account, err := r.OpenAccount(resumed)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, account.Close()) }()
 	session, err := openDaemon(ctx, t, r.Plan)
 	if err != nil {
 		return err

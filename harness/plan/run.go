@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -183,6 +184,25 @@ func (r *Run) planJudging() error {
 	}
 	r.Estimate = r.Estimate.Times(r.Dataset.Planned() / r.Dataset.Selected)
 	return nil
+}
+
+// Left returns what judging the questions is likely to cost that a journal does not have, or has only
+// to be tried again. The journal is nil for a new run.
+func (r *Run) Left(j *journal.Journal) (left judging.Forecast, err error) {
+	if j == nil || r.Judging == nil {
+		return r.Estimate, nil
+	}
+	i := -1
+	for q, err := range r.Dataset.Passes() {
+		if err != nil {
+			return left, err
+		}
+		i++
+		if s := j.State(i); !s.Finished || s.Outage && r.RetryErrors {
+			left.Add(r.Judging, judging.Longest(q.Item()))
+		}
+	}
+	return left, nil
 }
 
 func (r *Run) planBaseline() (err error) {

@@ -51,8 +51,6 @@ type Rescoring struct {
 	Data     dataset.Dataset
 	Identity result.Identity
 	Judging  *judging.Plan // nil if no model judges
-	// Estimate is what judging all answers is likely to cost.
-	Estimate judging.Forecast
 	// The new files are in Dir, and called Name with an ending.
 	Dir, Name string
 
@@ -102,9 +100,6 @@ func Plan(s Spec) (*Rescoring, error) {
 	}
 	r.Data, err = dataset.FromQuestions(was.Dataset.Path, was.Dataset.SHA256, questions)
 	r.Data.Repeats = was.Dataset.Repeats
-	if r.Judging != nil {
-		err = errors.Join(err, r.forecast())
-	}
 	return r, err
 }
 
@@ -125,19 +120,25 @@ func (r *Rescoring) OpenAccount(j *journal.Journal, resume bool) (*account.Accou
 	}, resume, j.Spent())
 }
 
-// forecast estimates what judging the stored answers costs. A question without one is not judged.
-func (r *Rescoring) forecast() error {
-	for q, err := range r.Data.Questions() {
+// Left estimates what judging the stored answers costs that a journal does not have. A question without
+// an answer is not judged.
+func (r *Rescoring) Left(j *journal.Journal) (left judging.Forecast, err error) {
+	i := -1
+	for q, err := range r.Data.Passes() {
 		if err != nil {
-			return err
+			return left, err
+		}
+		i++
+		if j.State(i).Finished {
+			continue
 		}
 		if was, err := r.Stored.Record(q); err == nil && was.Outcome != result.Errored {
 			item := q.Item()
 			item.Answer = was.Answer
-			r.Estimate.Add(r.Judging, item)
+			left.Add(r.Judging, item)
 		}
 	}
-	return nil
+	return left, nil
 }
 
 // correct takes what is expected of the answers from --dataset.

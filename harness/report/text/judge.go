@@ -103,12 +103,13 @@ func writeMisjudged(b *strings.Builder, c *judging.Check) {
 	}
 }
 
-// forecast returns what judging is likely to cost, and at most, with the cap, nil for none.
-func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD) string {
+// forecast returns what judging is likely to cost, and at most, with the cap, nil for none, of which
+// spent is used up.
+func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD) string {
 	line := "estimated cost " + roughly(f.Likely)
 	most := f.Worst
 	if limit != nil {
-		most = min(most, *limit)
+		most = min(most, max(0, *limit-spent))
 	}
 	switch model := p.UnpricedModel(); {
 	case model != "":
@@ -119,7 +120,11 @@ func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD) string {
 		line += ", at most the cap"
 	}
 	if limit != nil {
-		line += fmt.Sprintf(" (cap %s)", *limit)
+		line += fmt.Sprintf(" (cap %s", *limit)
+		if spent > 0 {
+			line += fmt.Sprintf(", %s left", max(0, *limit-spent))
+		}
+		line += ")"
 	}
 	return line + PricesOf(p.PricesDate())
 }
@@ -133,12 +138,12 @@ func roughly(u llm.USD) string {
 	return (u.Plus(step-1) / step * step).String()
 }
 
-// Judging prints a judge and what it is likely to cost. It warns of a cap below that; fewer says how
-// else to stay below it.
-func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *llm.USD, fewer string) {
-	t.Field("judge", "%s  %s", judgeName(p.Identity()), forecast(f, p, limit))
+// Judging prints a judge and what it is likely to cost from now on. spent is used up of the cap. It
+// warns if less is left than that; fewer says how else to stay below it.
+func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD, fewer string) {
+	t.Field("judge", "%s  %s", judgeName(p.Identity()), forecast(f, p, limit, spent))
 	Recipes(t, p.Panel())
-	if limit != nil && f.Likely > *limit {
+	if limit != nil && f.Likely > *limit-spent {
 		t.Field("warning", "the estimated cost exceeds the cap: raise --max-cost-usd, or %s", fewer)
 	}
 }
@@ -163,5 +168,5 @@ func DaemonPays(t *terminal.Terminal, models []string, capped bool, notCounted s
 func Labels(t *terminal.Terminal, path string, p *judging.Plan, labels []dataset.Label, limit *llm.USD) {
 	forecast, right := p.ForecastLabels(labels)
 	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(path), right, len(labels)-right)
-	Judging(t, forecast, p, limit, "judge fewer labels")
+	Judging(t, forecast, p, limit, 0, "judge fewer labels")
 }
