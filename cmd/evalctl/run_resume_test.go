@@ -18,6 +18,15 @@ import (
 	"evalctl/harness/result"
 )
 
+// absolute returns the path of a file of this package, whatever the current directory becomes.
+func absolute(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		panic(err)
+	}
+	return abs
+}
+
 // flagSamples has for each flag of run a value that is not its default, and the flags without which
 // it is not accepted.
 var flagSamples = map[string][]string{
@@ -26,7 +35,7 @@ var flagSamples = map[string][]string{
 	"html":             {"/data/p.html"},
 	"ci":               {""},
 	"target":           {"py"},
-	"prices":           {"testdata/prices.json"},
+	"prices":           {absolute("testdata/prices.json")},
 	"unmetered-daemon": {""},
 	"dataset":          {"other.jsonl"},
 	"limit":            {"7"},
