@@ -213,3 +213,25 @@ func (a *accountRig) check(t *testing.T, pattern string, billed llm.USD, broken 
 		t.Errorf("listed %s, in the files %s", listed, totals)
 	}
 }
+
+// TestAccountPassedBy: the result of a daemon that answers without the gateway says that its cost may be
+// missing, and so does one whose requests the gateway refuses.
+func TestAccountPassedBy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ serve, want string }{
+		"silent":  {`SVC_LLM_PROVIDER=fake exec evalctl serve --addr "$0" --home "$1"`, "sent no request to the gateway"},
+		"refused": {`OPENAI_BASE_URL="$OPENAI_BASE_URL/other" exec evalctl serve --addr "$0" --home "$1"`, "requests to /v1/other/chat/completions refused: 404"},
+	} {
+		a := newAccountRig(t, nil, false)
+		_, out := a.run(t, []string{"run", "--target=go", "--daemon-cmd=sh -c '" + c.serve + "' {addr} {home}", "--dataset=q.jsonl", "--corpus=notes",
+			"--model=openai/gpt-4o-mini", "--scorer=exact", "--floor=0", "--max-cost-usd=1"})
+		files, err := filepath.Glob(filepath.Join(a.dir, "results/*/go-*.json"))
+		if err != nil || len(files) != 1 || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %v, %q\n%s", name, err, files, out)
+			continue
+		}
+		if code, out := a.run(t, []string{"verify", files[0]}); code != exitDone {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+}

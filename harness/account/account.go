@@ -157,9 +157,15 @@ func (a *Account) Spent() llm.USD {
 
 // Write writes a run that has ended, with its cost, and returns the path of the result. The ledger of
 // one that can be resumed is kept.
-func (a *Account) Write(ctx context.Context, e *harness.Ended) (path string, err error) {
+//
+// answers is set if the daemon is configured with a model for its answers. If it has asked none, it has
+// another model, or one whose cost is not counted, and the result says so.
+func (a *Account) Write(ctx context.Context, e *harness.Ended, answers bool) (path string, err error) {
 	if err := a.Fill(context.WithoutCancel(ctx), &e.Result.Cost.Spending, e.OwnPath()); err != nil {
 		return "", errors.Join(e.Stopped, err)
+	}
+	if m := e.Result.Cost.ModelRequests; m != nil && answers && m.Answers.Made == 0 && e.Result.Counts.Scored > 0 {
+		m.Silent = append(m.Silent, result.Answers)
 	}
 	path, err = e.Write()
 	if e.Over() {
@@ -188,6 +194,13 @@ func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) erro
 	sums := a.books.Accounting("")
 	c.SetParts(sums.Parts(), sums.Missing())
 	c.Bill = bill
+	for _, g := range a.gates {
+		asked, _ := g.Requests()
+		if c.ModelRequests != nil {
+			asked = asked.Plus(*c.ModelRequests)
+		}
+		c.ModelRequests = &asked
+	}
 	return nil
 }
 

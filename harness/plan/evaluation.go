@@ -198,7 +198,7 @@ func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Resul
 	}
 	_ = e.session.Close() // the caller closes it too, and gets the error
 	ended.Result.Escaped = e.session.Escaped()
-	path, err := e.account.Write(ctx, ended)
+	path, err := e.account.Write(ctx, ended, e.run.Calls.Answering != "")
 	return ended.Result, path, err
 }
 

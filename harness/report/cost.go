@@ -70,9 +70,15 @@ func (run *Run) cost() form.Section {
 	return s
 }
 
-// total adds the total cost of a run, and its parts if there are several.
+// total adds the total cost of a run, its parts if there are several, and what its daemon asked of the
+// gateway.
 func (run *Run) total(s *form.Section) {
 	c := &run.Result.Cost
+	defer func() {
+		for _, warning := range c.ModelRequests.Warnings() {
+			s.Warn(form.Everywhere, "%s", form.Data(warning))
+		}
+	}()
 	if total, unknown := c.Total(); total == 0 && !unknown && c.CapUSD == nil {
 		return
 	}

@@ -263,7 +263,7 @@ func (r *Rescoring) Run(
 	if err != nil {
 		return result.Result{}, "", err
 	}
-	path, err := a.Write(ctx, ended)
+	path, err := a.Write(ctx, ended, false)
 	return ended.Result, path, err
 }
 

@@ -49,6 +49,9 @@ type Spending struct {
 	Unpriced []string `json:"unpriced_models,omitempty"`
 	// Bill is nil if no request was made.
 	Bill *Bill `json:"bill,omitempty"`
+	// ModelRequests are what the daemons asked of their gateways, nil without gateways, and in a replay,
+	// where Replay has them.
+	ModelRequests *ModelRequests `json:"model_requests,omitempty"`
 }
 
 // SetParts sets the parts and the total. unpriced are the models whose cost is not in them.
