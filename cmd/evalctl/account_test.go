@@ -69,7 +69,11 @@ func TestAccount(t *testing.T) {
 			args:   "rescore results/DAY/go.json --scorer=judge --judge=openai/gpt-4o", file: "results/*/go.rescored-*.json",
 		},
 	} {
-		for _, limit := range []string{"1", "0.003", "0.0004"} {
+		limits := []string{"1", "0.003", "0.0004"}
+		if testing.Short() {
+			limits = limits[1:2]
+		}
+		for _, limit := range limits {
 			t.Run(name+" "+limit, func(t *testing.T) {
 				t.Parallel()
 				a := newAccountRig(t, c.env, c.model)

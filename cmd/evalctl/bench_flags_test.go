@@ -53,6 +53,9 @@ var benchModes = []struct {
 
 // TestBenchFlags gives every flag in every mode. It must be refused, or change what is measured.
 func TestBenchFlags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
 	dir := t.TempDir()
 	docs := ""
 	for i := range 200 {

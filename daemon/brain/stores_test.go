@@ -189,20 +189,18 @@ func TestIdleStoresAreClosed(t *testing.T) {
 		t.Errorf("%d stores are open, want all", n)
 	}
 	clock.Add(int64(time.Second))
-	s.pool.closeIdleStores()
-	if n := d.open.Load(); n != 2 {
-		t.Errorf("%d stores are open, want those used and held", n)
+	// What is being indexed is not closed at this moment.
+	open := func(n int64) func() bool {
+		return func() bool { s.pool.closeIdleStores(); return d.open.Load() == n }
 	}
+	awaittest.Until(t, "two stores are open, those used and held", open(2))
 	release()
 	s.pool.closeIdleStores()
 	if n := d.open.Load(); n != 2 {
 		t.Errorf("%d stores are open: one was in use until now", n)
 	}
 	clock.Add(int64(storeIdle))
-	s.pool.closeIdleStores()
-	if n := d.open.Load(); n != 0 || len(held(s)) != 0 {
-		t.Errorf("%d stores are open, and the indexes of %v", n, held(s))
-	}
+	awaittest.Until(t, "no store is open, and no index", func() bool { return open(0)() && len(held(s)) == 0 })
 	if got := find(t, s, "idle", "otter"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}

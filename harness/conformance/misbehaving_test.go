@@ -70,12 +70,11 @@ func TestCrash(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			started := time.Now()
 			r, err := Run(t.Context(), Options{
 				Endpoint: crashing(t, tt.match), Only: tt.only, Parallel: tt.parallel, Timeout: timeout,
 			})
-			if !errors.Is(err, ErrDied) || len(r.Deaths) != 1 || !r.Partial || time.Since(started) > time.Minute {
-				t.Fatalf("death %v, partial %v, after %v: %v", r.Deaths, r.Partial, time.Since(started), err)
+			if !errors.Is(err, ErrDied) || len(r.Deaths) != 1 || !r.Partial {
+				t.Fatalf("death %v, partial %v: %v", r.Deaths, r.Partial, err)
 			}
 			if r.Deaths[0].After == "" || tt.after != "" && r.Deaths[0].After != tt.after {
 				t.Errorf("died after %q", r.Deaths[0].After)
