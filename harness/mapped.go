@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// Foreign is how a service is used that does not speak the protocol.
-type Foreign struct {
+// Description is how a service is used that does not speak the protocol.
+type Description struct {
 	// Mapping is nil for an MCP server whose mapping follows from its tools.
 	Mapping *mapping.Mapping
 	// Env looks up the variables that a mapping names for secrets.
@@ -21,17 +21,17 @@ type Foreign struct {
 
 // Variables returns the names of the variables that the mapping passes on to a server, nil if there is
 // no mapping.
-func (f *Foreign) Variables() []string {
+func (f *Description) Variables() []string {
 	if f == nil || f.Mapping == nil {
 		return nil
 	}
 	return f.Mapping.Variables()
 }
 
-// openForeign starts or reaches a service that a mapping describes.
-func (s *Session) openForeign(ctx context.Context) (err error) {
+// openMapped starts or reaches a service that a mapping describes.
+func (s *Session) openMapped(ctx context.Context) (err error) {
 	c, o := s.config, &s.config.Launch
-	starts := c.Endpoint == "" && c.Foreign.Mapping != nil && c.Foreign.Mapping.Transport == mapping.HTTP
+	starts := c.Endpoint == "" && c.Described.Mapping != nil && c.Described.Mapping.Transport == mapping.HTTP
 	if starts {
 		c.Endpoint = notStarted // so that what the mapping lacks is found before a process is started
 	} else if c.Endpoint == "" {
@@ -40,26 +40,26 @@ func (s *Session) openForeign(ctx context.Context) (err error) {
 		}
 		s.logPath = o.LogPath
 	}
-	s.foreign, err = mapping.Open(ctx, mapping.Config{
-		Mapping: c.Foreign.Mapping, URL: c.Endpoint, Token: c.Token, Env: c.Foreign.Env, UserAgent: c.UserAgent,
+	s.described, err = mapping.Open(ctx, mapping.Config{
+		Mapping: c.Described.Mapping, URL: c.Endpoint, Token: c.Token, Env: c.Described.Env, UserAgent: c.UserAgent,
 		Concurrency: c.Concurrency, Profile: c.Profile, Launch: *o, Secrets: c.Secrets,
 	})
 	if err != nil {
 		return err
 	}
 	if starts {
-		if err := s.startForeign(ctx); err != nil {
+		if err := s.startMapped(ctx); err != nil {
 			return err
 		}
 	}
-	s.service = s.foreign
-	version := s.foreign.Version()
-	if s.process == nil && c.Foreign.Mapping != nil && c.Foreign.Mapping.Transport == mapping.HTTP {
-		if version, err = s.foreign.Health(ctx); err != nil {
+	s.service = s.described
+	version := s.described.Version()
+	if s.process == nil && c.Described.Mapping != nil && c.Described.Mapping.Transport == mapping.HTTP {
+		if version, err = s.described.Health(ctx); err != nil {
 			return err
 		}
 	}
-	m := s.foreign.Mapping()
+	m := s.described.Mapping()
 	s.id.Version, s.id.Mapping, s.id.MappingSHA256 = version, m.Name, m.SHA256
 	return nil
 }
@@ -67,20 +67,20 @@ func (s *Session) openForeign(ctx context.Context) (err error) {
 // notStarted is the URL of a process that has not been started yet.
 const notStarted = "http://127.0.0.1:1"
 
-// startForeign starts a service over HTTP. It is healthy when the health request of its mapping
+// startMapped starts a service over HTTP. It is healthy when the health request of its mapping
 // says so, or GET /healthz if there is none.
-func (s *Session) startForeign(ctx context.Context) error {
-	if s.config.Foreign.Mapping.Checks() {
+func (s *Session) startMapped(ctx context.Context) error {
+	if s.config.Described.Mapping.Checks() {
 		s.config.Launch.Alive = func(ctx context.Context, url string) error {
-			if err := s.foreign.Reach(url); err != nil {
+			if err := s.described.Reach(url); err != nil {
 				return err
 			}
-			_, err := s.foreign.Health(ctx)
+			_, err := s.described.Health(ctx)
 			return err
 		}
 	}
 	err := s.start(ctx)
-	if err != nil && !s.config.Foreign.Mapping.Checks() {
+	if err != nil && !s.config.Described.Mapping.Checks() {
 		err = fmt.Errorf("%w\nit was asked for GET /healthz; if it has another route for that, name it with health in its mapping", err)
 	}
 	return err
@@ -91,17 +91,17 @@ func (s *Session) Mapped() *result.Mapped {
 	if s.mapped() == nil {
 		return nil
 	}
-	return new(s.foreign.Seen())
+	return new(s.described.Seen())
 }
 
 // Mapped reports whether a mapping makes the service a target.
-func (c SessionConfig) Mapped() bool { return c.Foreign != nil }
+func (c SessionConfig) Mapped() bool { return c.Described != nil }
 
 // Abilities says what the target can do as far as that is known before it is opened. An MCP server
 // whose mapping follows from its tools is believed to do everything.
 func (c SessionConfig) Abilities() target.Abilities {
-	if c.Foreign != nil && c.Foreign.Mapping != nil {
-		return c.Foreign.Mapping
+	if c.Described != nil && c.Described.Mapping != nil {
+		return c.Described.Mapping
 	}
 	return everything{}
 }

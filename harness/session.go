@@ -39,8 +39,8 @@ type SessionConfig struct {
 	// Concurrency is the number of concurrent requests to expect.
 	Concurrency int
 
-	// Foreign is nil for a daemon that speaks the protocol.
-	Foreign *Foreign
+	// Described is nil for a daemon that speaks the protocol.
+	Described *Description
 
 	// Profile is how to start the daemon, Env included.
 	Profile launch.Profile
@@ -74,15 +74,15 @@ func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 
 // mapped adds the mapping, if it is known, to what identifies the daemon.
 func (c SessionConfig) mapped(id result.DaemonID) result.DaemonID {
-	if c.Foreign != nil && c.Foreign.Mapping != nil {
-		id.Mapping, id.MappingSHA256 = c.Foreign.Mapping.Name, c.Foreign.Mapping.SHA256
+	if c.Described != nil && c.Described.Mapping != nil {
+		id.Mapping, id.MappingSHA256 = c.Described.Mapping.Name, c.Described.Mapping.SHA256
 	}
 	return id
 }
 
 // Check returns an error if what is started could not be, whatever it does. It starts nothing.
 func (c SessionConfig) Check() error {
-	if f := c.Foreign; f != nil && (f.Mapping == nil || f.Mapping.Transport == mapping.MCP) {
+	if f := c.Described; f != nil && (f.Mapping == nil || f.Mapping.Transport == mapping.MCP) {
 		return launch.CheckFilter(c.Profile)
 	}
 	return launch.Check(c.Profile, c.Launch)
@@ -102,14 +102,14 @@ func (c SessionConfig) endpoint(url string) (target.Service, error) {
 // Session is a healthy daemon that was started or reached. Its methods may be called concurrently,
 // except Restart, during which the contexts of Watch may be in use.
 type Session struct {
-	config   SessionConfig // Launch is complete
-	service  target.Service
-	process  *launch.Daemon
-	foreign  *mapping.Service // the service, if a mapping describes it
-	id       result.DaemonID
-	logPath  string
-	temp     string // directory that Close removes
-	redactor *redact.Redactor
+	config    SessionConfig // Launch is complete
+	service   target.Service
+	process   *launch.Daemon
+	described *mapping.Service // the service, if a mapping describes it
+	id        result.DaemonID
+	logPath   string
+	temp      string // directory that Close removes
+	redactor  *redact.Redactor
 
 	ended []*launch.Daemon // earlier processes, see Escaped
 	meter embeddingMeter
@@ -136,8 +136,8 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 	s := &Session{config: c, id: id, redactor: target.NewRedactor(c.Secrets, c.Token)}
 	s.config.Launch.Secrets = target.Secrets(c.Secrets, c.Token)
 	switch {
-	case c.Foreign != nil:
-		err = s.openForeign(ctx)
+	case c.Described != nil:
+		err = s.openMapped(ctx)
 	case c.Endpoint != "":
 		err = s.reach(ctx, c)
 	default:
@@ -170,9 +170,9 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	if s.process, err = launch.Start(ctx, s.config.Profile, s.config.Launch); err != nil {
 		return err
 	}
-	if s.foreign != nil {
-		s.service = s.foreign
-		return s.foreign.Reach(s.process.URL())
+	if s.described != nil {
+		s.service = s.described
+		return s.described.Reach(s.process.URL())
 	}
 	s.id.Version = s.process.Version()
 	s.service, err = s.config.endpoint(s.process.URL())
@@ -187,13 +187,13 @@ func (s *Session) Restart(ctx context.Context) error {
 	if !s.Started() {
 		return errors.New("the session did not start the daemon")
 	}
-	if s.foreign != nil && s.process == nil {
-		return s.redactor.Error(s.foreign.Restart(ctx))
+	if s.described != nil && s.process == nil {
+		return s.redactor.Error(s.described.Restart(ctx))
 	}
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	s.meter.restart(ctx, s.service)
-	if s.foreign == nil {
+	if s.described == nil {
 		s.service.Close()
 	}
 	s.service = nil
@@ -241,7 +241,7 @@ func (s *Session) mapped() *mapping.Service {
 	if s == nil {
 		return nil
 	}
-	return s.foreign
+	return s.described
 }
 
 // Service returns the service under test. It cannot be used after Close or Restart.
@@ -255,7 +255,7 @@ func (s *Session) Process() *launch.Daemon { return s.process }
 
 // Started reports whether the session started the daemon.
 func (s *Session) Started() bool {
-	return s.process != nil || s.foreign != nil && s.config.Endpoint == ""
+	return s.process != nil || s.described != nil && s.config.Endpoint == ""
 }
 
 // LogPath returns the file that has the output of a started daemon, else "".
@@ -269,11 +269,11 @@ func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel con
 	if s.process != nil {
 		go s.watch(ctx, s.process, end)
 	}
-	if s.foreign != nil {
+	if s.described != nil {
 		go func() {
 			select {
-			case <-s.foreign.Ended():
-				end(s.redactor.Error(errors.Join(ErrDaemonDied, s.foreign.Why())))
+			case <-s.described.Ended():
+				end(s.redactor.Error(errors.Join(ErrDaemonDied, s.described.Why())))
 			case <-ctx.Done():
 			}
 		}()
@@ -321,8 +321,8 @@ func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.Cance
 func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
 		switch {
-		case s.foreign != nil:
-			s.closeErr = s.redactor.Error(s.foreign.Stop())
+		case s.described != nil:
+			s.closeErr = s.redactor.Error(s.described.Stop())
 		case s.service != nil:
 			s.service.Close()
 		}
@@ -349,8 +349,8 @@ func (s *Session) Escaped() []string {
 			names = nil
 		}
 	}
-	if s.foreign != nil {
-		add(s.foreign.Escaped())
+	if s.described != nil {
+		add(s.described.Escaped())
 	}
 	for _, d := range append(slices.Clip(s.ended), s.process) {
 		if d != nil && names != nil {

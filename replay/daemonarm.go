@@ -55,7 +55,7 @@ func (s *Spec) daemonModels(d target.Definition, arm *Arm) error {
 			"give --model MODEL, or unset it")
 	}
 	model := ref.Config(env)
-	if !d.Foreign() {
+	if d.Configured() {
 		arm.Session.Profile.Env = append([]string{"SVC_LLM_PROVIDER=" + ref.Provider, "SVC_LLM_MODEL=" + ref.Name},
 			arm.Session.Profile.Env...)
 	}

@@ -51,7 +51,7 @@ func (t Targets) Calls(d target.Definition, s *harness.SessionConfig, a Asks) (c
 		s.Profile.Passed = slices.DeleteFunc(s.Profile.Passed, isMetered)
 	}
 	c.DaemonEnv = t.DaemonEnv(*s, s.Profile.Passed)
-	named := slices.Concat(t.Passed, s.Foreign.Variables())
+	named := slices.Concat(t.Passed, s.Described.Variables())
 	for _, name := range c.DaemonEnv.Paying() {
 		if slices.Contains(named, name) && (past || !isMetered(name)) {
 			c.Passed = append(c.Passed, name)
@@ -72,7 +72,7 @@ func (t Targets) Calls(d target.Definition, s *harness.SessionConfig, a Asks) (c
 		}
 	}
 	// A daemon of the protocol may find a key in its environment.
-	found := !d.Foreign() && (env(openAIKey) != "" || env(openAIURL) != "")
+	found := d.Configured() && (env(openAIKey) != "" || env(openAIURL) != "")
 	if a.Model.Provider != llm.ProviderOpenAI && !found && !own {
 		return c, nil
 	}

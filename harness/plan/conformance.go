@@ -56,7 +56,7 @@ func NewConformance(s ConformanceSpec) (*Conformance, error) {
 	if c.found, err = s.Targets.FindOne(s.Target, s.Command, ""); err != nil {
 		return c, err
 	}
-	if c.found.Foreign() {
+	if c.found.Mapped() {
 		return c, fmt.Errorf("target %s does not speak the protocol whose conformance is checked; "+
 			"evalctl target check says what it can do", c.found.Name)
 	}

@@ -42,7 +42,7 @@ var ours = []string{"SVC_EVAL_", "SVC_SDK_", "SVC_TOKEN_", "SVC_QUEUE", "SVC_RES
 // it. needed are further names that its models need.
 func (t Targets) PassedTo(d target.Definition, needed []string) []string {
 	names := slices.Clone(t.Passed)
-	if d.Foreign() {
+	if !d.Configured() {
 		return names
 	}
 	store := Environment(t.Env, d)("SVC_STORE")
@@ -106,7 +106,7 @@ func ModelVariables(env func(string) string, provider string) (names []string) {
 // DaemonEnv returns what a result has of the environment of what a session starts. passed are the
 // names that it gets besides those that its mapping names.
 func (t Targets) DaemonEnv(s harness.SessionConfig, passed []string) *result.DaemonEnv {
-	passed = slices.Concat(passed, s.Foreign.Variables())
+	passed = slices.Concat(passed, s.Described.Variables())
 	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}}
 	for _, variable := range t.Environ {
 		name, value, _ := strings.Cut(variable, "=")
@@ -138,7 +138,7 @@ func CheckPassed(environ, passed []string, flag string) error {
 // and does not get although it is set, "" for none. passed are the variables that it gets.
 func (t Targets) missingKey(d target.Definition, provider string, passed []string) string {
 	_, set := assigned(d.Profile.Env, openAIKey)
-	if d.Endpoint != "" || d.Foreign() || provider != llm.ProviderOpenAI || set || t.Env(openAIKey) == "" || slices.Contains(passed, openAIKey) {
+	if d.Endpoint != "" || !d.Configured() || provider != llm.ProviderOpenAI || set || t.Env(openAIKey) == "" || slices.Contains(passed, openAIKey) {
 		return ""
 	}
 	return openAIKey

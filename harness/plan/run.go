@@ -102,7 +102,7 @@ func (r *Run) planReader() (err error) {
 	if provider == r.reader.Provider && r.reader.Name != "" {
 		env = append(env, "SVC_LLM_MODEL="+r.reader.Name)
 	}
-	if r.Found.Foreign() {
+	if !r.Found.Configured() {
 		env = nil
 	}
 	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)

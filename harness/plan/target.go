@@ -80,7 +80,7 @@ func (t Targets) Session(d target.Definition, token string, port int) (config ha
 		token = own
 	}
 	config = harness.SessionConfig{Endpoint: d.Endpoint, Token: token, UserAgent: t.UserAgent, Secrets: t.Secrets}
-	if config.Foreign, err = t.foreign(d); err != nil {
+	if config.Described, err = t.described(d); err != nil {
 		return config, err
 	}
 	switch {
@@ -112,12 +112,12 @@ func (t Targets) Session(d target.Definition, token string, port int) (config ha
 // anywhere.
 var ownCommand = []string{"evalctl", "serve"}
 
-// foreign returns how the service of a target is used, nil for a daemon that speaks the protocol.
-func (t Targets) foreign(d target.Definition) (*harness.Foreign, error) {
-	if !d.Foreign() {
+// described returns how the service of a target is used, nil for a daemon that speaks the protocol.
+func (t Targets) described(d target.Definition) (*harness.Description, error) {
+	if !d.Mapped() {
 		return nil, nil
 	}
-	f := &harness.Foreign{Env: t.Env}
+	f := &harness.Description{Env: t.Env}
 	switch {
 	case d.Settings.Mapping != "":
 		m, err := mapping.Load(d.Settings.Mapping)
