@@ -74,7 +74,7 @@ func Open(c Config, resume bool, before llm.USD) (_ *Account, err error) {
 const ledgerExt = ".ledger"
 
 func (c Config) open(resume bool, before llm.USD) (*ledger.Ledger, error) {
-	path := filepath.Join(c.Dir, c.Name+"-"+c.Started.UTC().Format("20060102T150405Z")+ledgerExt)
+	path := filepath.Join(c.Dir, c.Name+"-"+c.Started.UTC().Format("20060102T150405.000000000Z")+ledgerExt)
 	var l *ledger.Ledger
 	err := fs.ErrNotExist
 	if resume {
