@@ -221,7 +221,7 @@ func TestResumeAfterKill(t *testing.T) {
 		<-known
 		switch asked := count.Add(1); {
 		case asked == n/2:
-			awaitLine(t, *written.Load(), `{"kind":"answer"`)
+			awaitLine(t, *written.Load(), `{"kind":"grade"`)
 			_ = run.Load().Kill()
 			return
 		case asked > n/2:
