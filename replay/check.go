@@ -272,7 +272,7 @@ func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
 // checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
 func (p *Plan) checkDaemonMoney(a Arm) error {
 	if a.started() {
-		if err := a.Calls.Check(a.Name, p.Prices, p.Unmetered); err != nil {
+		if err := a.Check(a.Name, p.Prices, p.Unmetered); err != nil {
 			return err
 		}
 	} else if what := p.uncounted(a); what != "" && !p.Unmetered {

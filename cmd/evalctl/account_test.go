@@ -95,7 +95,8 @@ func TestAccount(t *testing.T) {
 				switch {
 				case code == exitUsage && billed == 0 && limit != "1":
 					return // refused
-				case code != exitDone && code != exitBelowFloor && code != exitBudget && !(code == exitDaemon && limit != "1"):
+				case code == exitDaemon && limit != "1":
+				case code != exitDone && code != exitBelowFloor && code != exitBudget:
 					t.Errorf("exit code %d\n%s", code, out)
 				}
 				if limit == "1" && (billed == 0 || code == exitBudget) {

@@ -77,7 +77,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeDaemon(t, session, c.reported)) }()
-	text.PassedOn(t, r.Plan.Calls.DaemonEnv)
+	text.PassedOn(t, r.Calls.DaemonEnv)
 	text.Hint(t, r.Hint)
 	return c.evaluate(ctx, p, t, r, session, account, resumed)
 }

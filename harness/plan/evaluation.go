@@ -217,7 +217,7 @@ func (e *Evaluation) config() harness.Config {
 	r := e.run
 	settings := r.Gate
 	settings.Concurrency, settings.TimeoutSeconds = r.Concurrency, r.Timeout.Seconds()
-	settings.ClusterTag, settings.DaemonEnv = r.Questions.Cluster, r.Plan.Calls.DaemonEnv
+	settings.ClusterTag, settings.DaemonEnv = r.Questions.Cluster, r.Calls.DaemonEnv
 	config := harness.Config{
 		TopK: r.TopK, Dataset: r.Dataset, Brains: r.Brains, Concurrency: r.Concurrency,
 		RequireMode: r.RequireMode, MaxFailures: r.MaxFailures, RetryErrors: r.RetryErrors, KeepForRetry: true,

@@ -106,7 +106,7 @@ func (b *Bill) Open(path string) (CostParts, error) {
 		var l BillLine
 		dec := json.NewDecoder(bytes.NewReader(data))
 		dec.DisallowUnknownFields()
-		if err := dec.Decode(&l); err == nil {
+		if err = dec.Decode(&l); err == nil {
 			err = parts.Add(l)
 		}
 		if err != nil {
