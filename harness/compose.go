@@ -33,8 +33,8 @@ type Subject struct {
 	// lifecycle.DefaultSettle.
 	Settle time.Duration
 
-	// Answering and Filling are called while the service is asked, and while it is given something else
-	// before a question, until the function that they return is called. They may be nil.
+	// Answering and Filling are called while the service is asked, and while it is given something
+	// else before a question, until the function that they return is called. They may be nil.
 	Answering, Filling func() (end func())
 
 	// Records, if set, returns the records instead: those of stored answers, or of questions that
@@ -82,7 +82,7 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 		d.answerer = s.Target
 	}
 	if s.Answering != nil {
-		d.answerer = accounted{d.answerer, s.Answering}
+		d.answerer = countingAnswerer{d.answerer, s.Answering}
 	}
 	if !r.cfg.Dataset.Lifecycle() {
 		return d, func() {}, nil
@@ -97,14 +97,14 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 	return life.Around(d), func() { life.Close(context.Background()) }, nil
 }
 
-// accounted is an Answerer whose requests are counted as answers.
-type accounted struct {
+// countingAnswerer is an Answerer whose requests to models are counted as answers.
+type countingAnswerer struct {
 	Answerer
 	answering func() (end func())
 }
 
 // Ask implements Answerer.
-func (a accounted) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
+func (a countingAnswerer) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
 	defer a.answering()()
 	return a.Answerer.Ask(ctx, q, timeout)
 }

@@ -24,9 +24,9 @@ type Arm struct {
 	// Models say which models a started daemon was configured with, in any form: brains that were
 	// filled with other ones are not reused.
 	Models []string
-	// Calls are the models that a started daemon calls. Open rejects a started daemon without DaemonEnv:
-	// its credentials would let the daemon spend what is not counted. Its Passed must have each of
-	// Session.Profile.Passed that looks like one.
+	// Calls are the models that a started daemon calls. Open rejects a started daemon without
+	// DaemonEnv: its credentials would let the daemon spend what is not counted. Its Passed must have
+	// each of Session.Profile.Passed that looks like one.
 	plan.Calls
 }
 

@@ -108,8 +108,8 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	return config, r.run.kept.stages(&r.measured, &config, filled, r.pace())
 }
 
-// finish adds the figures of a replay to the result, which is going to be written to own, and has the
-// subject add its own.
+// finish adds the figures of a replay to the result, which is going to be written to own, and has
+// the subject add its own.
 func (r *armRun) finish(ctx context.Context, res *result.Result, own string, filled *ingest.Filled) error {
 	if err := filled.Err(); err != nil {
 		return fmt.Errorf("find the gold in what was retrieved: %w", err)

@@ -195,7 +195,7 @@ func (p *Plan) checkQuestions() error {
 	if err != nil {
 		return err
 	}
-	sc, err := p.scoredBy(judging.Calls{Account: llm.NewAccount(p.Cap)})
+	sc, err := p.scoredBy(judging.Client{Account: llm.NewAccount(p.Cap)})
 	if err != nil {
 		return err
 	}

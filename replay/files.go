@@ -26,11 +26,8 @@ type Files struct {
 	name string
 }
 
-// The endings of file names.
-const (
-	resultExt = ".json"
-	ledgerExt = ".ledger"
-)
+// resultExt is the ending of the names of results.
+const resultExt = ".json"
 
 // fileOf returns the files of a replay with one arm, whose result is at path.
 func fileOf(path string) (Files, error) {
@@ -47,9 +44,9 @@ func fileOf(path string) (Files, error) {
 // ledger returns the path of the ledger.
 func (f Files) ledger() string {
 	if f.name == "" {
-		return filepath.Join(f.Dir, "replay"+ledgerExt)
+		return filepath.Join(f.Dir, "replay"+ledger.Ext)
 	}
-	return filepath.Join(f.Dir, f.name+ledgerExt)
+	return filepath.Join(f.Dir, f.name+ledger.Ext)
 }
 
 // of returns the name of an arm's files, without their endings.

@@ -42,7 +42,7 @@ func (p *Plan) openJudge() (err error) {
 }
 
 // scoredBy returns the scorer whose judge, if a model judges, makes these calls.
-func (p *Plan) scoredBy(c judging.Calls) (scorer.Scorer, error) {
+func (p *Plan) scoredBy(c judging.Client) (scorer.Scorer, error) {
 	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judging, c)
 }
 

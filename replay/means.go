@@ -34,20 +34,20 @@ func (m *means) counted(
 	return wrap(meter, llm.RecordedURL(*config)), nil
 }
 
-// calls says how the judge of an arm is asked.
-func (m *means) calls(arm string, wrap cached, maxUnusable int) judging.Calls {
-	return judging.Calls{Account: m.books.Account(ledger.Judge, arm), Cached: wrap, MaxUnusable: maxUnusable}
+// client says how the judge of an arm reaches its models.
+func (m *means) client(arm string, wrap cached, maxUnusable int) judging.Client {
+	return judging.Client{Account: m.books.Account(ledger.Judge, arm), Cached: wrap, MaxUnusable: maxUnusable}
 }
 
 // scorer returns the scorer of an arm's answers.
 func (m *means) scorer(arm string) (scorer.Scorer, error) {
-	return m.plan.scoredBy(m.calls(arm, m.cache.Wrap, m.plan.MaxUnusable))
+	return m.plan.scoredBy(m.client(arm, m.cache.Wrap, m.plan.MaxUnusable))
 }
 
 // controlScorer returns the scorer of controls. They check the headline of a panel, and package
 // control has a limit of its own for verdicts that are unusable.
 func (m *means) controlScorer(wrap cached) (scorer.Scorer, error) {
-	c := m.calls(controlArm, wrap, 0)
+	c := m.client(controlArm, wrap, 0)
 	if m.plan.judging == nil {
 		return m.plan.scoredBy(c)
 	}

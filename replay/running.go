@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"evalctl/harness/ledger"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
@@ -67,15 +68,11 @@ func (r *Running) check(ctx context.Context) error {
 	if _, err := r.plan.begin(r.files, r.kept); err != nil {
 		return err
 	}
-	was, limit := r.Cap(), r.plan.Cap
-	switch {
-	case limit == nil && was != nil:
-		return fmt.Errorf("--max-cost-usd none: the replay has a cap of %s, which can be "+
-			"changed and not removed; give an amount", *was)
-	case limit != nil && (was == nil || *was != *limit):
-		return r.SetCap(ctx, *limit)
+	limit, err := ledger.NewCap(r.Cap(), r.plan.Cap)
+	if limit == nil {
+		return err
 	}
-	return nil
+	return r.SetCap(ctx, *limit)
 }
 
 // Run measures the arms and returns how each of them ended, in the order of the configuration.

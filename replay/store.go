@@ -68,7 +68,7 @@ var _ Store = Ledgers{}
 // Find implements Store.
 func (Ledgers) Find(_ context.Context, id string) (json.RawMessage, time.Time, error) {
 	l, err := ledger.Open(id)
-	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(id, ledgerExt) {
+	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(id, ledger.Ext) {
 		err = fmt.Errorf("%w; a run on a queue is resumed with --queue or SVC_QUEUE", err)
 	}
 	if err != nil {
@@ -91,9 +91,9 @@ func (Ledgers) resume(_ context.Context, id string) (kept, error) {
 }
 
 func (Ledgers) files(_ context.Context, id, _ string, arms []Arm) (Files, error) {
-	name, ok := strings.CutSuffix(filepath.Base(id), ledgerExt)
+	name, ok := strings.CutSuffix(filepath.Base(id), ledger.Ext)
 	if !ok {
-		return Files{}, fmt.Errorf("%s: the name of a ledger ends in %s", id, ledgerExt)
+		return Files{}, fmt.Errorf("%s: the name of a ledger ends in %s", id, ledger.Ext)
 	}
 	if len(arms) > 1 {
 		name = ""

@@ -40,9 +40,10 @@ type costs struct {
 	} `json:"cost_accounting"`
 }
 
-// TestAccount runs every command that calls models, with a cap that is large enough and with smaller
-// ones. What the provider counts is never above the cap; it is the total of the result, the sum of the
-// bill, and what is listed.
+// TestAccount runs every command that calls models, with a cap that is large enough and with
+// smaller ones. The provider never counts more than the cap. The total of the result, the sum of
+// the bill and the listed cost are the amount that it counts. A run that the cap has stopped is
+// resumed with a higher one.
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	embeds := []string{"SVC_EMBED_PROVIDER=openai", "SVC_EMBED_MODEL=text-embedding-3-small"}
@@ -58,6 +59,7 @@ func TestAccount(t *testing.T) {
 		"run, embeddings":    {args: "run " + asks + " --judge=openai/gpt-4o --mode=hybrid", file: "results/*/go-*.json", env: embeds},
 		"run, panel":         {args: "run " + asks + " --judge=openai/gpt-4o --judge-panel=strict,generous", file: "results/*/go-*.json"},
 		"run, before":        {args: "run " + strings.Replace(asks, "q.jsonl", "life.jsonl", 1) + " --scorer=exact --mode=hybrid", file: "results/*/go-*.json", env: embeds},
+		"run, repeats":       {args: "run " + asks + " --judge=openai/gpt-4o --repeats=2 --isolated", file: "results/*/go-*.json"},
 		"run, of a key":      {args: "run " + asks + " --scorer=exact --daemon-env=OPENAI_API_KEY", file: "results/*/go-*.json"},
 		"sweep":              {args: "sweep --target=go --dataset=q.jsonl --corpus=notes --mode=hybrid --top-k=1,2", file: "results/*/go.sweep-*.json", env: embeds},
 		"bench":              {args: "bench --target=go --mix=ask --documents=5 --duration=300ms --rounds=1 --warm-up=0 --concurrency=1", file: "results/*/go.bench-*.json", model: true},
@@ -102,8 +104,16 @@ func TestAccount(t *testing.T) {
 				if limit == "1" && (billed == 0 || code == exitBudget) {
 					t.Errorf("billed %s, exit code %d\n%s", billed, code, out)
 				}
-				if c.file != "" {
-					a.check(t, c.file, billed, limit != "1" && (code == exitDaemon || code == exitBudget))
+				if c.file == "" {
+					return
+				}
+				a.check(t, c.file, billed, limit != "1" && (code == exitDaemon || code == exitBudget))
+				if journals, _ := filepath.Glob(filepath.Join(a.dir, "results", "*", "go.journal")); code == exitBudget && len(journals) == 1 {
+					code, out := a.run(t, []string{"run", "--resume", journals[0], "--max-cost-usd=1"})
+					if code != exitDone && code != exitBelowFloor {
+						t.Errorf("resumed: exit code %d\n%s", code, out)
+					}
+					a.check(t, c.file, a.billed(), false)
 				}
 			})
 		}
@@ -168,8 +178,8 @@ func (a *accountRig) run(t *testing.T, args []string) (code int, output string) 
 
 func (a *accountRig) billed() llm.USD { return bill(a.provider.Calls(), paidReply) }
 
-// check compares the files that a command has written with what was billed. broken is set if it may
-// have written none.
+// check compares the files that a command has written with the provider's bill. broken is set if it
+// may have written none.
 func (a *accountRig) check(t *testing.T, pattern string, billed llm.USD, broken bool) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(a.dir, pattern))
@@ -219,8 +229,8 @@ func (a *accountRig) check(t *testing.T, pattern string, billed llm.USD, broken 
 	}
 }
 
-// TestAccountPassedBy: the result of a daemon that answers without the gateway says that its cost may be
-// missing, and so does one whose requests the gateway refuses.
+// TestAccountPassedBy: the result of a daemon that answers without the gateway says that its cost
+// may be missing, and so does one whose requests the gateway refuses.
 func TestAccountPassedBy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ serve, want string }{

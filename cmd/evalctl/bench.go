@@ -131,7 +131,7 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 		s.Profile.Env = slices.Concat(s.Profile.Env, account.Environment(config.Targets[i].Name))
 	}
 	config.Filling = func(name string) func() { return account.Enter(name, ledger.Ingest) }
-	config.Asking = func(name string) func() { return account.Enter(name, ledger.Actor) }
+	config.Answering = func(name string) func() { return account.Enter(name, ledger.Actor) }
 	file := bench.NewFile(dir, name, started)
 	shown := progress.NewLoad(t)
 	config.Observer = benchObserver{shown, file, name}
@@ -191,8 +191,8 @@ func (c *benchCmd) print(p *process, f *record.File, path string) error {
 	}{own, latest, f.Plan, f.Targets, f.Figures})
 }
 
-// config checks the flags and reads the files that they name. models are those that the targets call
-// which are going to be started.
+// config checks the flags and reads the files that they name. models are those that the targets
+// call which are going to be started.
 func (c *benchCmd) config(p *process) (config bench.Config, models map[string]gateway.Models, err error) {
 	config = bench.Config{Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: c.money.Prices}
 	models = map[string]gateway.Models{}

@@ -90,8 +90,9 @@ func TestDaemonEnvIsChecked(t *testing.T) {
 	}
 }
 
-// TestRunWithholdsCredentials: with and without a cap, a started daemon gets the address and the key of
-// a gateway. It gets keys of providers only if they are named and it may pay for what is not counted.
+// TestRunWithholdsCredentials: with and without a cap, a started daemon gets the address and the
+// key of a gateway. It gets a provider's key only if the user names it and accepts costs that are
+// not counted.
 func TestRunWithholdsCredentials(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewServer(t, lanternModel)

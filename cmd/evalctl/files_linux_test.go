@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestFilesOfOthers runs each command with something in place of each file that it reads that is not
-// one, or not of that kind. The command ends, with an error that names the file and has nothing of
-// its content, in little memory.
+// TestFilesOfOthers runs each command with something in place of each file that it reads that is
+// not one, or not of that kind. The command ends, with an error that names the file and has nothing
+// of its content, in little memory.
 func TestFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "hush-9f3c"
@@ -92,7 +92,7 @@ func TestFilesOfOthers(t *testing.T) {
 			refuses(t, dir, strings.ReplaceAll(command, "FILE", path), filepath.Base(path), secret, true)
 		}
 	}
-	// What is found in a folder is named, and the rest is read.
+	// Such a file in a folder is named, and the other files are read.
 	for _, make := range kinds {
 		for _, name := range []string{"x.json", "x.journal"} {
 			path := filepath.Join(filepath.Dir(good), name)

@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// meanings has what flags mean that several commands have, by name with _ for -. The tags of the flags
-// refer to them as ${about_NAME}, so that a flag means the same in all commands.
+// meanings has what flags mean that several commands have, by name with _ for -. The tags of the
+// flags refer to them as ${about_NAME}, so that a flag means the same in all commands.
 var meanings = kong.Vars{
 	"accept":          "Compare all the same what differs in KEY, or does not record it, such as judge_prompt. May be repeated.",
 	"addr":            "Address to listen on; port 0 picks a free one",
@@ -29,7 +29,7 @@ var meanings = kong.Vars{
 	"ids":             "Ask only the questions with these ids. @FILE: those in a file, one on each line.",
 	"input_format":    "Format of the file that is read",
 	"json":            "Print JSON instead of text.",
-	"judge":           "Model that judges. Default: that of --model.",
+	"judge":           "Model that judges. Default: the one of --model.",
 	"judge_prompts":   "Folder with instructions of your own for the judge: TYPE.txt for each type of question to replace.",
 	"junit":           "Write the result as JUnit XML.",
 	"labels":          "JSONL file of answers with labels. judge label continues it; judge estimate and plan take several, one for each labeller.",
@@ -43,10 +43,10 @@ var meanings = kong.Vars{
 	"port":            "Port of the daemon that is started, and of several the first; others get the following ones. 0: free ports.",
 	"queue":           "Queue in PostgreSQL, at which workers ask the questions. A password belongs in $SVC_QUEUE, PGPASSWORD or ~/.pgpass.",
 	"quiet":           "Print only errors on stderr.",
-	"resume":          "Continue what was stopped; all other flags come from its journal or ledger.",
+	"resume":          "Continue a stopped command; all other flags come from its journal or ledger.",
 	"sample_size":     "Draw at most N questions, in the proportions of their types. 0: all.",
 	"scorer":          "Scorer: ${scorer_help}, or cmd:COMMAND or a URL (a scorer of your own).",
-	"seed":            "Seed of what is drawn at random: an order, a sample, synthetic documents",
+	"seed":            "Seed for random draws: an order, a sample, synthetic documents",
 	"store":           "Storage engine: memory (without a home), fs, git, or the URL of a PostgreSQL database, which any number of daemons share. Default: fs with a home, otherwise memory.",
 	"target":          "Target that is measured or checked, also --sdk: go, ts, py, or one of evalctl.yaml; NAME=URL is a running daemon, NAME='COMMAND' one that is started. In replay and bench, it may be repeated.",
 	"timeout":         "Time limit for one question, all attempts included",

@@ -76,7 +76,7 @@ type use struct {
 	has     map[string]string
 }
 
-// flagUses returns the flags of all commands by name, those of commands in the order of the help.
+// flagUses returns the flags of all commands by name, with the commands in the order of the help.
 func flagUses() map[string][]use {
 	uses := map[string][]use{}
 	var walk func(n *kong.Node)
@@ -105,8 +105,8 @@ func flagUses() map[string][]use {
 	return uses
 }
 
-// TestFlags checks that a flag has one meaning, unit, default and set of values in all commands, but
-// for exceptions, and that none of these has become none.
+// TestFlags checks that a flag has one meaning, unit, default and set of values in all commands,
+// but for exceptions, and that none of these has become none.
 func TestFlags(t *testing.T) {
 	uses := flagUses()
 	for name, of := range uses {
@@ -153,7 +153,7 @@ func exceptionCommands(flag, what string) (commands []string) {
 	return commands
 }
 
-// TestMeanings checks that every text of meanings is that of a flag in two commands or more.
+// TestMeanings checks that two commands or more have the flag of each text in meanings.
 func TestMeanings(t *testing.T) {
 	uses := flagUses()
 	for name := range meanings {
@@ -180,7 +180,7 @@ func TestFlagPage(t *testing.T) {
 	}
 	text, _, found := strings.Cut(string(page), tableMark)
 	if !found {
-		t.Fatalf("%s has no mark of the tables", path)
+		t.Fatalf("%s has no mark where its tables begin", path)
 	}
 	var b strings.Builder
 	b.WriteString(text + tableMark + belongings() + "\n## All flags\n\n| flag | value | default | in | meaning |\n|---|---|---|---|---|\n")
@@ -224,7 +224,8 @@ func belongings() string {
 	return b.String()
 }
 
-// TestBelongsTogether checks that some command that a file has flags of has each pair of project.Belongs.
+// TestBelongsTogether checks that some command that a file has flags of has each pair of
+// project.Belongs.
 func TestBelongsTogether(t *testing.T) {
 	commands := project.FlagsOf(grammar(project.Commands))
 	for flag, owners := range project.Belongs {

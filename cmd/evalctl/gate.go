@@ -67,7 +67,7 @@ func (g *gateFlags) mode() result.FloorMode {
 	return ""
 }
 
-// settings adds the policy of the gate to s. flags are those of the command.
+// settings adds the policy of the gate to s. flags are the command's.
 func (g *gateFlags) settings(s result.Settings, flags *project.Kept) (result.Settings, error) {
 	if g.Floor == result.NoFloor && g.tagFloors == nil && flags.Typed("floor-mode") {
 		return s, errors.New("--floor-mode has no effect without a floor; add --floor RATE or --floor-tag TAG=RATE, or leave --floor-mode out")

@@ -60,7 +60,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	judge, err := plan.Headline(judging.Calls{Account: llm.NewAccount(c.money.Cap), MaxUnusable: c.MaxUnusable})
+	judge, err := plan.Headline(judging.Client{Account: llm.NewAccount(c.money.Cap), MaxUnusable: c.MaxUnusable})
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (c *mcpCmd) homeDir(p *process) (string, error) { return home.Folder(c.Home
 type mcpInstallCmd struct {
 	Client string `arg:"" optional:"" help:"Client to configure. Without it, the clients are listed."`
 	Name   string `name:"entry" aliases:"name" default:"evalctl" placeholder:"NAME" help:"Name of the entry (${default})."`
-	File   string `name:"client-config" aliases:"file" placeholder:"FILE" help:"Configuration file, for example that of a project. Default: that of the user; for claude-code, .mcp.json."`
+	File   string `name:"client-config" aliases:"file" placeholder:"FILE" help:"Configuration file, for example a project's. Default: the user's; for claude-code, .mcp.json."`
 	Write  bool   `help:"Edit the file. Without it, the configuration is printed."`
 }
 

@@ -77,8 +77,8 @@ func (m *daemonMoneyFlags) validateMoney(byDefault string) error {
 // budgetVariable is the environment variable of --max-cost-usd.
 const budgetVariable = "SVC_EVAL_BUDGET_USD"
 
-// The caps of commands, which also are in the tags of their flags. Those that ask thousands of questions
-// have one that nobody must think of.
+// The caps of commands, which also are in the tags of their flags. Those that ask thousands of
+// questions have one that nobody must think of.
 const (
 	noCap     = "off"
 	replayCap = "20"

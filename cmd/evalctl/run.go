@@ -207,8 +207,8 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	return ended
 }
 
-// verdict returns the error with which a run ends, nil if it passed or was measured. failed is what stopped the
-// run, or what went wrong after its last question.
+// verdict returns the error with which a run ends, nil if it passed or was measured. failed is what
+// stopped the run, or what went wrong after its last question.
 func verdict(g result.Gate, failed error) error {
 	switch {
 	case g.Stopped != "", g.Reason == result.ReasonControls:

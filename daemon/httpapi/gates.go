@@ -59,8 +59,8 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	return r, state.begin(r.Context())
 }
 
-// begin waits until the work of the request may begin, or tells its gate that a retrieval will come.
-// Only the first call has an effect.
+// begin waits until the work of the request may begin, or tells its gate that a retrieval will
+// come. Only the first call has an effect.
 func (state *request) begin(ctx context.Context) error {
 	if coming := state.coming; coming != nil {
 		state.coming = nil

@@ -28,8 +28,8 @@ type request struct {
 	// gate is the one that the work passes before it begins, with leave; nil: none, or it has passed.
 	gate  *admission.Gate
 	leave func()
-	// coming tells the gate that a retrieval will pass it once other things are done; nil: it was told,
-	// or there is none.
+	// coming tells the gate that a retrieval will pass it once other things are done; nil: it was
+	// told, or there is none.
 	coming func()
 	// response is what was sent so far. err is why it failed, for the log.
 	response recorder

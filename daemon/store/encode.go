@@ -71,8 +71,8 @@ func decodeName(file string) (name string, ok bool) {
 	return name, EncodeName(name) == file
 }
 
-// DecodePath returns the path of the document that a file has, encoded or not. ok is false for a file
-// that is not a document's.
+// DecodePath returns the path of the document that a file has, encoded or not. ok is false for a
+// file that is not a document's.
 func DecodePath(file string) (path string, ok bool) {
 	var names []string
 	part := ""

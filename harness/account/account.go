@@ -6,7 +6,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -34,8 +33,8 @@ type Config struct {
 	Daemons map[string]gateway.Models
 }
 
-// Account is the money of a command. A nil *Account is that of one which calls no model that may cost
-// something. Its methods may be called concurrently, but for Close and Remove.
+// Account is the money of a command. A nil *Account is that of one which calls no model that may
+// cost something. Its methods may be called concurrently, but for Close and Remove.
 type Account struct {
 	books  *ledger.Ledger
 	gates  map[string]*gateway.Gates
@@ -44,7 +43,8 @@ type Account struct {
 }
 
 // Open returns the account of a command that begins, or one that is resumed with the ledger that it
-// left behind. before is what it had spent on a judge if it has no ledger. The caller must call Close.
+// left behind. before is what it had spent on a judge if it has no ledger. The caller must call
+// Close.
 func Open(c Config, resume bool, before llm.USD) (_ *Account, err error) {
 	a := &Account{name: c.Name, gates: map[string]*gateway.Gates{}}
 	for name, m := range c.Daemons {
@@ -70,11 +70,8 @@ func Open(c Config, resume bool, before llm.USD) (_ *Account, err error) {
 	return a, nil
 }
 
-// ledgerExt is the ending of ledgers.
-const ledgerExt = ".ledger"
-
 func (c Config) open(resume bool, before llm.USD) (*ledger.Ledger, error) {
-	path := filepath.Join(c.Dir, c.Name+"-"+c.Started.UTC().Format("20060102T150405.000000000Z")+ledgerExt)
+	path := filepath.Join(c.Dir, c.Name+"-"+c.Started.UTC().Format("20060102T150405.000000000Z")+ledger.Ext)
 	var l *ledger.Ledger
 	err := fs.ErrNotExist
 	if resume {
@@ -86,23 +83,15 @@ func (c Config) open(resume bool, before llm.USD) (*ledger.Ledger, error) {
 			err = l.Carry(ledger.Judge, c.Name, before)
 		}
 	} else if err == nil {
-		err = setLimit(l, c.Limit)
+		var limit *llm.USD
+		if limit, err = ledger.NewCap(l.Cap(), c.Limit); limit != nil {
+			err = l.SetCap(*limit)
+		}
 	}
 	if err != nil && l != nil {
 		err = errors.Join(err, l.Close())
 	}
 	return l, err
-}
-
-// setLimit changes the cap of what is resumed.
-func setLimit(l *ledger.Ledger, limit *llm.USD) error {
-	switch was := l.Cap(); {
-	case limit == nil && was != nil:
-		return fmt.Errorf("--max-cost-usd off: there is a cap of %s, which can be changed and not removed; give an amount", *was)
-	case limit != nil && (was == nil || *was != *limit):
-		return l.SetCap(*limit)
-	}
-	return nil
 }
 
 // Environment returns the variables that have a daemon use its gateways, NAME=VALUE.
@@ -122,8 +111,8 @@ func (a *Account) Judge() llm.Account {
 }
 
 // Enter says what a daemon calls its models for until the caller leaves: ledger.Actor while it is
-// asked, ledger.Ingest while it is given documents or sessions. It waits until the daemon does nothing
-// of the other phase, so that each of its requests is counted for the right one.
+// asked, ledger.Ingest while it is given documents or sessions. It waits until the daemon does
+// nothing of the other phase, so that each of its requests is counted for the right one.
 func (a *Account) Enter(name string, p ledger.Phase) (leave func()) {
 	if a == nil || a.gates[name] == nil {
 		return func() {}
@@ -131,8 +120,8 @@ func (a *Account) Enter(name string, p ledger.Phase) (leave func()) {
 	return a.gates[name].Enter(p)
 }
 
-// Watch returns a context that ends when a request of a daemon was rejected that would have cost too
-// much, or whose cost is not known. The reason is its cause.
+// Watch returns a context that ends when a request of a daemon was rejected that would have cost
+// too much, or whose cost is not known. The reason is its cause.
 func (a *Account) Watch(ctx context.Context) (_ context.Context, stop func()) {
 	stop = func() {}
 	if a == nil {
@@ -155,11 +144,11 @@ func (a *Account) Spent() llm.USD {
 	return a.books.Spent()
 }
 
-// Write writes a run that has ended, with its cost, and returns the path of the result. The ledger of
-// one that can be resumed is kept.
+// Write writes a run that has ended, with its cost, and returns the path of the result. The ledger
+// of one that can be resumed is kept.
 //
-// answers is set if the daemon is configured with a model for its answers. If it has asked none, it has
-// another model, or one whose cost is not counted, and the result says so.
+// answers is set if the daemon is configured with a model for its answers. If it has asked none, it
+// has another model, or one whose cost is not counted, and the result says so.
 func (a *Account) Write(ctx context.Context, e *harness.Ended, answers bool) (path string, err error) {
 	if err := a.Fill(context.WithoutCancel(ctx), &e.Result.Cost.Spending, e.OwnPath()); err != nil {
 		return "", errors.Join(e.Stopped, err)
@@ -174,8 +163,8 @@ func (a *Account) Write(ctx context.Context, e *harness.Ended, answers bool) (pa
 	return path, err
 }
 
-// Fill sets the total of a cost, its parts and its bill, which is written beside the result file own.
-// The daemon must have been stopped.
+// Fill sets the total of a cost, its parts and its bill, which is written beside the result file
+// own. The daemon must have been stopped.
 func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) error {
 	if a == nil {
 		if c.Parts == nil {
@@ -216,8 +205,8 @@ func (a *Account) Close() error {
 	return errors.Join(a.closeGates(), a.books.Close())
 }
 
-// Remove closes the account and deletes the ledger. It is called once nothing is left to resume: the
-// bill has what the ledger had.
+// Remove closes the account and deletes the ledger. It is called once nothing is left to resume:
+// the bill has what the ledger had.
 func (a *Account) Remove() error {
 	if a == nil || a.closed {
 		return nil

@@ -148,8 +148,8 @@ func (s *Sum) addBoth(tag string, clusters []string, passed bool) {
 	}
 }
 
-// clusterTags returns the tags of a record that may name a cluster, none if it does not count, or has
-// more of them than the question of a dataset may have: each is counted for each of its tags.
+// clusterTags returns the tags of a record that may name a cluster, none if it does not count, or
+// has more of them than the question of a dataset may have: each is counted for each of its tags.
 func clusterTags(r result.Record) []string {
 	if !r.Outcome.Counts() {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestGateWithoutFloor checks that a run without a floor is measured, and that a floor of a tag or a
-// baseline is something to pass all the same.
+// TestGateWithoutFloor checks that a run without a floor is measured, and that a floor of a tag or
+// a baseline is something to pass all the same.
 func TestGateWithoutFloor(t *testing.T) {
 	sum := aggregate.New(1)
 	for _, passed := range []bool{true, false, false} {

@@ -30,7 +30,8 @@ func (a *attempts) add(passed bool) {
 type repeatSum struct {
 	questions map[string]*repeated // by id
 	passes    []attempts           // by repeat, from 1
-	// byTag are the attempts by tag and id, with all under the empty tag. It is nil until it is needed.
+	// byTag are the attempts by tag and id, with all under the empty tag. It is nil until it is
+	// needed.
 	byTag map[string]map[string]attempts
 }
 

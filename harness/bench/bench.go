@@ -41,9 +41,9 @@ type Config struct {
 	Documents work.Documents
 	Queries   []string
 	Prices    llm.Prices
-	// Filling and Asking are called with the name of a target when its brains are filled, and when
+	// Filling and Answering are called with the name of a target when its brains are filled, and when
 	// it gets load, until the functions that they return are called. They may be nil.
-	Filling, Asking func(name string) (end func())
+	Filling, Answering func(name string) (end func())
 	// WarmUp is how long a target may warm up, 0 for not at all.
 	WarmUp time.Duration
 	// Step is how long a rate is tried for in the search for the highest.
@@ -128,8 +128,8 @@ func (b *Bench) measure(ctx context.Context) error {
 		}
 	}
 	for _, a := range b.arms {
-		if b.Asking != nil {
-			defer b.Asking(a.target.Name)()
+		if b.Answering != nil {
+			defer b.Answering(a.target.Name)()
 		}
 		if err := a.warm(ctx); err != nil {
 			return err

@@ -96,8 +96,8 @@ func EncodeWithQuestions(w *bufio.Writer, head []byte, indent string, questions 
 }
 
 // ReplaceCosts writes the result file at path, which is one of its two names, with the costs that
-// change sets. own is the path with its own name. The questions stay as they are. The caller must have
-// locked the output.
+// change sets. own is the path with its own name. The questions stay as they are. The caller must
+// have locked the output.
 func ReplaceCosts(path string, change func(r *result.Result, own string) error) (err error) {
 	r, err := result.Open(path)
 	if err != nil {

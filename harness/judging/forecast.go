@@ -1,6 +1,7 @@
 package judging
 
 import (
+	"evalctl/harness/dataset"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -13,11 +14,27 @@ func (f *Forecast) Add(p *Plan, item scorer.Item) {
 	f.Likely, f.Worst = f.Likely.Plus(p.Estimate(item)), f.Worst.Plus(p.Worst(item))
 }
 
+// Left returns the forecast of the judgements that a dataset still needs. item returns what is
+// judged of the i-th question of the run, counted from 0; ok is false if nothing is.
+func (p *Plan) Left(d dataset.Dataset, item func(i int, q dataset.Question) (judged scorer.Item, ok bool)) (left Forecast, err error) {
+	i := -1
+	for q, err := range d.Passes() {
+		if err != nil {
+			return left, err
+		}
+		i++
+		if judged, ok := item(i, q); ok {
+			left.Add(p, judged)
+		}
+	}
+	return left, nil
+}
+
 // Times returns the forecast of judging everything n times.
 func (f Forecast) Times(n int) Forecast { return Forecast{f.Likely.Times(n), f.Worst.Times(n)} }
 
 // OpenScorer returns a scorer of a kind. The plan is nil if no model judges.
-func OpenScorer(kind scorer.Kind, o scorer.Options, plan *Plan, c Calls) (scorer.Scorer, error) {
+func OpenScorer(kind scorer.Kind, o scorer.Options, plan *Plan, c Client) (scorer.Scorer, error) {
 	if plan == nil {
 		return kind.Offline(o), nil
 	}

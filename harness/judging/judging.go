@@ -43,12 +43,12 @@ type Config struct {
 	Secrets []redact.Secret
 }
 
-// Calls says how judges call their models.
-type Calls struct {
+// Client says how judges reach their models.
+type Client struct {
 	// Account admits the requests and keeps their books.
 	Account llm.Account
-	// Cached returns a provider that asks m only for replies that it does not have, which is at baseURL.
-	// It is nil without a cache. llm.Cache.Wrap and llm.Cache.Refresh are two.
+	// Cached returns a provider that asks m only for replies that it does not have, which is at
+	// baseURL. It is nil without a cache. llm.Cache.Wrap and llm.Cache.Refresh are two.
 	Cached func(m *llm.Meter, baseURL string) llm.Provider
 	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
 	// scorer.ErrUnusable; 0 is any number.
@@ -74,7 +74,7 @@ func New(c Config) (*Plan, error) {
 		limit = new(llm.USD)
 	}
 	var err error
-	if p.meter, p.judge, err = p.opened(Calls{Account: llm.NewAccount(limit)}); err != nil {
+	if p.meter, p.judge, err = p.opened(Client{Account: llm.NewAccount(limit)}); err != nil {
 		return nil, err
 	}
 	for _, other := range c.Others {
@@ -86,7 +86,7 @@ func New(c Config) (*Plan, error) {
 		p.others = append(p.others, member)
 	}
 	if len(p.others) > 0 {
-		_, err = p.Open(Calls{Account: llm.NewAccount(limit)})
+		_, err = p.Open(Client{Account: llm.NewAccount(limit)})
 	}
 	return p, err
 }
@@ -108,7 +108,7 @@ func (p *Plan) members() []*Plan { return append([]*Plan{p}, p.others...) }
 
 // Open returns the judge, or the panel, as a scorer that stops with llm.ErrBudgetExceeded when the
 // account admits no request. All judges of a panel share the account.
-func (p *Plan) Open(c Calls) (scorer.Scorer, error) {
+func (p *Plan) Open(c Client) (scorer.Scorer, error) {
 	if len(p.others) == 0 {
 		return p.Headline(c)
 	}
@@ -124,13 +124,13 @@ func (p *Plan) Open(c Calls) (scorer.Scorer, error) {
 }
 
 // Headline is Open for the judge, or the headline of a panel.
-func (p *Plan) Headline(c Calls) (*scorer.Judge, error) {
+func (p *Plan) Headline(c Client) (*scorer.Judge, error) {
 	_, j, err := p.opened(c)
 	return j, err
 }
 
 // opened returns a judge and the meter that it calls.
-func (p *Plan) opened(c Calls) (*llm.Meter, *scorer.Judge, error) {
+func (p *Plan) opened(c Client) (*llm.Meter, *scorer.Judge, error) {
 	m, err := llm.NewAccountMeter(p.config.Provider, p.config.Prices, c.Account)
 	if err == nil {
 		err = m.CheckModel(p.config.Model)

@@ -52,7 +52,7 @@ func newPlan(tb testing.TB, c judging.Config) (*judging.Plan, *int) {
 var item = scorer.Item{ID: "q1", Question: "What colour?", Reference: "Blue", Answer: "It is blue."}
 
 // paying returns calls of an account with a cap, nil for none.
-func paying(limit *llm.USD) judging.Calls { return judging.Calls{Account: llm.NewAccount(limit)} }
+func paying(limit *llm.USD) judging.Client { return judging.Client{Account: llm.NewAccount(limit)} }
 
 func score(t *testing.T, p *judging.Plan, limit *llm.USD) (scorer.Verdict, error) {
 	t.Helper()
@@ -214,7 +214,7 @@ func ExamplePlan() {
 		fmt.Println(err)
 		return
 	}
-	sc, err := p.Headline(judging.Calls{Account: llm.NewAccount(new(llm.Dollar))})
+	sc, err := p.Headline(judging.Client{Account: llm.NewAccount(new(llm.Dollar))})
 	if err != nil {
 		fmt.Println(err)
 		return

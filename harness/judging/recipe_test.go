@@ -158,7 +158,7 @@ func TestPanelCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sc, err := p.Open(judging.Calls{Account: llm.NewAccount(nil), Cached: cache.Wrap})
+		sc, err := p.Open(judging.Client{Account: llm.NewAccount(nil), Cached: cache.Wrap})
 		if err != nil {
 			t.Fatal(err)
 		}

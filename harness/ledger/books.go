@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Books keep the money of a run or a replay. A Ledger is the books of one process; processes on several
-// machines share those in a database. Implementations are safe for concurrent use.
+// Books keep the money of a run or a replay. A Ledger is the books of one process; processes on
+// several machines share those in a database. Implementations are safe for concurrent use.
 type Books interface {
 	// Account returns the account of a phase of an arm.
 	Account(phase Phase, arm string) llm.Account
@@ -18,7 +18,8 @@ type Books interface {
 	// progress are not included.
 	Accounting(arm string) result.CostAccounting
 	// Requests returns the requests that are over, and the replies from a cache, in the order of their
-	// outcomes. Requests that the provider did not accept are left out. The sequence ends with an error.
+	// outcomes. Requests that the provider did not accept are left out. The sequence ends with an
+	// error.
 	Requests(ctx context.Context) iter.Seq2[Request, error]
 	// Saved returns what the cached replies that some arms have got would have cost them together
 	// with an empty cache: each once, and without those that they paid for themselves. estimated

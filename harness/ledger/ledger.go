@@ -36,8 +36,8 @@ const (
 
 func (p Phase) valid() bool { return p == Ingest || p == Actor || p == Judge || p == Embed }
 
-// Ledger is the ledger of one run or replay. A lock on the file makes one process its owner. It is safe
-// for concurrent use.
+// Ledger is the ledger of one run or replay. A lock on the file makes one process its owner. It is
+// safe for concurrent use.
 type Ledger struct {
 	path string
 	file *lockfile.File
@@ -75,10 +75,10 @@ func Create(path string, options json.RawMessage, started time.Time, limit *llm.
 	return l, nil
 }
 
-// Open reads the ledger of a run or a replay that did not finish. Requests whose outcome is missing are
-// counted in full. A last line that was cut short is dropped; any other damage is an error with
-// file:line, also a line that was changed, removed or moved, and the file is not changed. The error wraps ErrBusy if another process owns the
-// ledger.
+// Open reads the ledger of a run or a replay that did not finish. Requests whose outcome is missing
+// are counted in full. A last line that was cut short is dropped; any other damage is an error with
+// file:line, also a line that was changed, removed or moved, and the file is not changed. The error
+// wraps ErrBusy if another process owns the ledger.
 func Open(path string) (*Ledger, error) {
 	l, err := openFile(path, os.O_RDWR)
 	if err != nil {
@@ -125,8 +125,23 @@ func (l *Ledger) Unchained() bool {
 	return l.chain.Plain()
 }
 
-// SetCap replaces the cap that a resumed run or replay began with. It must be called before any request. A
-// cap below what was spent allows no further request that costs money.
+// Ext is the ending of the names of ledgers.
+const Ext = ".ledger"
+
+// NewCap returns the cap that what is resumed gets, nil if it keeps the one that it had. A cap can
+// be changed, and not removed.
+func NewCap(was, wanted *llm.USD) (*llm.USD, error) {
+	switch {
+	case wanted == nil && was != nil:
+		return nil, fmt.Errorf("--max-cost-usd off: there is a cap of %s, which can be changed and not removed; give an amount", *was)
+	case wanted != nil && (was == nil || *was != *wanted):
+		return wanted, nil
+	}
+	return nil, nil
+}
+
+// SetCap replaces the cap that a resumed run or replay began with. It must be called before any
+// request. A cap below what was spent allows no further request that costs money.
 func (l *Ledger) SetCap(limit llm.USD) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

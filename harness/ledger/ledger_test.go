@@ -38,7 +38,8 @@ func fill(tb testing.TB, l *ledger.Ledger) {
 	reserve(tb, l.Account(ledger.Actor, "go"), 70)
 }
 
-// untimed returns lines without what differs from run to run: times, and the chain of lines with them.
+// untimed returns lines without what differs from run to run: times, and the chain of lines with
+// them.
 func untimed(lines []byte) string {
 	return regexp.MustCompile(`"(chain|at)":"[^"]*",`).ReplaceAllString(string(lines), "")
 }

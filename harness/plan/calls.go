@@ -17,8 +17,8 @@ import (
 type Calls struct {
 	// Models are those behind gateways, which count what they cost.
 	gateway.Models
-	// Answering is the model of Upstream with which the daemon answers and extracts facts, empty if that
-	// is not known or it does neither. Reranker is the one with which it reranks, empty for none.
+	// Answering is the model of Upstream with which the daemon answers and extracts facts, empty if
+	// that is not known or it does neither. Reranker is the one with which it reranks, empty for none.
 	Answering, Reranker string
 	// Uncounted says what else it calls that may cost money, empty for nothing.
 	Uncounted string
@@ -39,9 +39,10 @@ type Asks struct {
 	Unmetered bool
 }
 
-// Calls returns the models that the daemon of a target calls, which a session starts, and sets which
-// variables it gets besides those of its gateways. The user's key of a provider is not among these: a
-// key that the user names is the gateway's, unless the daemon may pay for what is not counted.
+// Calls returns the models that the daemon of a target calls, which a session starts, and sets
+// which variables it gets besides those of its gateways. The user's key of a provider is not among
+// these: a key that the user names is the gateway's, unless the daemon may pay for what is not
+// counted.
 func (t Targets) Calls(d target.Definition, s *harness.SessionConfig, a Asks) (c Calls, err error) {
 	env := llm.Env(Environment(t.Env, d))
 	own := slices.ContainsFunc(t.Passed, isMetered)

@@ -119,7 +119,8 @@ func (p *Plan) sweeping() Asks {
 	return Asks{Model: llm.Ref{Provider: p.Targets.Env("SVC_LLM_PROVIDER")}}
 }
 
-// planCalls finds out which models a started daemon calls, and whether a cap can limit what they cost.
+// planCalls finds out which models a started daemon calls, and whether a cap can limit what they
+// cost.
 func (p *Plan) planCalls(a Asks, m Money) (err error) {
 	if p.Found.Endpoint != "" {
 		return nil

@@ -109,8 +109,8 @@ func (r *Run) readerID(daemon result.DaemonID) *result.ModelID {
 }
 
 // OpenAccount opens the account of the run, and has the daemon that is going to be started use its
-// gateways. resumed is nil for a new run. The folder of the run must be locked. The caller closes the
-// account, which may be nil.
+// gateways. resumed is nil for a new run. The folder of the run must be locked. The caller closes
+// the account, which may be nil.
 func (r *Run) OpenAccount(resumed *journal.Journal) (*account.Account, error) {
 	c := r.accountConfig(r.Money)
 	c.Paid = r.Judging != nil && !r.Judging.Free()

@@ -102,9 +102,9 @@ func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, 
 	return judging.Config{Provider: provider, Model: judge.Name, BaseURL: llm.RecordedURL(config), PricesDate: date}, nil
 }
 
-// Calls says how the judge calls its models.
-func (m Models) Calls(a llm.Account) (c judging.Calls, err error) {
-	c = judging.Calls{Account: a, MaxUnusable: m.MaxUnusable}
+// Client says how the judge reaches its models.
+func (m Models) Client(a llm.Account) (c judging.Client, err error) {
+	c = judging.Client{Account: a, MaxUnusable: m.MaxUnusable}
 	if m.CacheDir != "" {
 		cache, err := llm.OpenCache(m.CacheDir, llm.CacheWrite, llm.DefaultCacheBytes)
 		if err != nil {

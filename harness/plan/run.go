@@ -156,7 +156,7 @@ func (r *Run) planInput() (err error) {
 
 // NewScorer returns the scorer, whose judge is paid for by an account.
 func (r *Run) NewScorer(a llm.Account) (scorer.Scorer, error) {
-	calls, err := r.Models.Calls(a)
+	calls, err := r.Client(a)
 	if err != nil {
 		return nil, err
 	}
@@ -186,23 +186,16 @@ func (r *Run) planJudging() error {
 	return nil
 }
 
-// Left returns what judging the questions is likely to cost that a journal does not have, or has only
-// to be tried again. The journal is nil for a new run.
-func (r *Run) Left(j *journal.Journal) (left judging.Forecast, err error) {
+// Left returns what judging the questions is likely to cost that a journal does not have, or has
+// only to be tried again. The journal is nil for a new run.
+func (r *Run) Left(j *journal.Journal) (judging.Forecast, error) {
 	if j == nil || r.Judging == nil {
 		return r.Estimate, nil
 	}
-	i := -1
-	for q, err := range r.Dataset.Passes() {
-		if err != nil {
-			return left, err
-		}
-		i++
-		if s := j.State(i); !s.Finished || s.Outage && r.RetryErrors {
-			left.Add(r.Judging, judging.Longest(q.Item()))
-		}
-	}
-	return left, nil
+	return r.Judging.Left(r.Dataset, func(i int, q dataset.Question) (scorer.Item, bool) {
+		s := j.State(i)
+		return judging.Longest(q.Item()), !s.Finished || s.Outage && r.RetryErrors
+	})
 }
 
 func (r *Run) planBaseline() (err error) {

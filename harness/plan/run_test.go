@@ -58,8 +58,9 @@ func TestNewRun(t *testing.T) {
 	}
 }
 
-// TestNewRunKeepsKeysBack: a started daemon gets neither the key nor the address of its provider, but
-// those of a gateway. Only a daemon that may pay for what is not counted gets a key that is named.
+// TestNewRunKeepsKeysBack: a started daemon gets neither the key nor the address of its provider,
+// but those of a gateway. Only a daemon that may pay for what is not counted gets a key that is
+// named.
 func TestNewRunKeepsKeysBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		named             []string

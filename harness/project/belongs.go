@@ -8,9 +8,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Belongs says which flags a flag of a file belongs to: it is about their values in the file. If the
-// command line or the environment has another value of one of these, the file's value of the flag is
-// not used, and that of the program is.
+// Belongs says which flags a flag of a file belongs to: it is about their values in the file. If
+// the command line or the environment has another value of one of these, the file's value of the
+// flag is not used, and that of the program is.
 var Belongs = map[string][]string{
 	// What is in a dataset, or was measured with it.
 	"baseline":        {"dataset"},
@@ -53,8 +53,8 @@ var Belongs = map[string][]string{
 	"seed":         {"shuffle"},
 }
 
-// Unused is a setting that is not used, because it belongs to a flag with another value.
-type Unused struct {
+// Orphan is a setting that is not used, because it belongs to a flag with another value.
+type Orphan struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 	// Owner is the flag that the setting belongs to.
@@ -62,13 +62,13 @@ type Unused struct {
 }
 
 // Text says why the setting is not used.
-func (u *Unused) Text() string {
-	return fmt.Sprintf("%s:%d belongs to the file's --%s", u.File, u.Line, u.Owner)
+func (o *Orphan) Text() string {
+	return fmt.Sprintf("%s:%d belongs to the file's --%s", o.File, o.Line, o.Owner)
 }
 
 // find returns the setting of a flag of a command, nil if no file sets it. unused is set instead if
 // the file's setting is not used.
-func (r *Resolver) find(k *kong.Context, command *kong.Node, f *kong.Flag) (s *Setting, unused *Unused) {
+func (r *Resolver) find(k *kong.Context, command *kong.Node, f *kong.Flag) (s *Setting, unused *Orphan) {
 	if r.File == nil || r.resumed {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func (r *Resolver) find(k *kong.Context, command *kong.Node, f *kong.Flag) (s *S
 	for _, name := range Belongs[f.Name] {
 		i := slices.IndexFunc(command.Flags, func(f *kong.Flag) bool { return f.Name == name })
 		if i >= 0 && r.overridden(k, command, command.Flags[i]) {
-			return nil, &Unused{r.File.Path, s.Line, name}
+			return nil, &Orphan{r.File.Path, s.Line, name}
 		}
 	}
 	return s, nil
@@ -101,7 +101,7 @@ func (r *Resolver) overridden(k *kong.Context, command *kong.Node, f *kong.Flag)
 }
 
 // Unused returns the settings that the command does not use, by flag, in the order of the help.
-func (r *Resolver) Unused(k *kong.Context) (flags []string, settings []*Unused) {
+func (r *Resolver) Unused(k *kong.Context) (flags []string, settings []*Orphan) {
 	command := k.Selected()
 	if command == nil || !slices.Contains(Commands, command.Name) {
 		return nil, nil

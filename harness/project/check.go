@@ -14,8 +14,8 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// named reports whether key is the name of a flag, or one that it had. In defaults, a name is that of
-// the flags that have it now, if any has.
+// named reports whether key is the name of a flag, or one that it had. In defaults, a name is that
+// of the flags that have it now, if any has.
 func (p *File) named(section string, f *kong.Flag, key string) bool {
 	return f.Name == key || slices.Contains(f.Aliases, key) && (section != Defaults || !p.names[key])
 }

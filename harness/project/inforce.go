@@ -30,7 +30,7 @@ type InForce struct {
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	// Unused is the file's setting that is not used, nil for none. From is default then.
-	Unused *Unused `json:"unused,omitempty"`
+	Unused *Orphan `json:"unused,omitempty"`
 }
 
 // Masked returns the value of a flag, or masked for one that is a secret or contains one.

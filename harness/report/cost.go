@@ -70,8 +70,8 @@ func (run *Run) cost() form.Section {
 	return s
 }
 
-// total adds the total cost of a run, its parts if there are several, and what its daemon asked of the
-// gateway.
+// total adds the total cost of a run, its parts if there are several, and what its daemon asked of
+// the gateway.
 func (run *Run) total(s *form.Section) {
 	c := &run.Result.Cost
 	defer func() {

@@ -105,7 +105,7 @@ func Plan(s Spec) (*Rescoring, error) {
 
 // scorer returns the scorer, whose judge is paid for by an account.
 func (r *Rescoring) scorer(a llm.Account) (scorer.Scorer, error) {
-	calls, err := r.models.Calls(a)
+	calls, err := r.models.Client(a)
 	if err != nil {
 		return nil, err
 	}
@@ -120,25 +120,20 @@ func (r *Rescoring) OpenAccount(j *journal.Journal, resume bool) (*account.Accou
 	}, resume, j.Spent())
 }
 
-// Left estimates what judging the stored answers costs that a journal does not have. A question without
-// an answer is not judged.
-func (r *Rescoring) Left(j *journal.Journal) (left judging.Forecast, err error) {
-	i := -1
-	for q, err := range r.Data.Passes() {
-		if err != nil {
-			return left, err
-		}
-		i++
+// Left estimates what judging the stored answers costs that a journal does not have. A question
+// without an answer is not judged.
+func (r *Rescoring) Left(j *journal.Journal) (judging.Forecast, error) {
+	return r.Judging.Left(r.Data, func(i int, q dataset.Question) (item scorer.Item, ok bool) {
 		if j.State(i).Finished {
-			continue
+			return item, false
 		}
-		if was, err := r.Stored.Record(q); err == nil && was.Outcome != result.Errored {
-			item := q.Item()
-			item.Answer = was.Answer
-			left.Add(r.Judging, item)
+		was, err := r.Stored.Record(q)
+		if item = q.Item(); err != nil || was.Outcome == result.Errored {
+			return item, false
 		}
-	}
-	return left, nil
+		item.Answer = was.Answer
+		return item, true
+	})
 }
 
 // correct takes what is expected of the answers from --dataset.

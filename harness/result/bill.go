@@ -78,8 +78,8 @@ func (b *BillWriter) Bill(file string) *Bill {
 	return &Bill{File: file, SHA256: hex.EncodeToString(b.sum.Sum(nil)), Requests: b.requests}
 }
 
-// Open adds up the bill of the result at path. The error names the file, and the line that cannot be
-// read.
+// Open adds up the bill of the result at path. The error names the file, and the line that cannot
+// be read.
 func (b *Bill) Open(path string) (CostParts, error) {
 	var parts CostParts
 	if b.File != filepath.Base(b.File) || strings.ContainsAny(b.File, `/\`) {
@@ -130,8 +130,8 @@ const (
 	PartDaemon     CostPartName = "daemon"
 )
 
-// CostParts are the parts of a cost. The first four add up to the total; what may have been charged is
-// a part of them.
+// CostParts are the parts of a cost. The first four add up to the total; what may have been charged
+// is a part of them.
 type CostParts struct {
 	// ReaderUSD is what answers cost, of evalctl or of a daemon.
 	ReaderUSD     llm.USD `json:"reader_usd"`

@@ -10,8 +10,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// TestBill: a bill adds up to its parts, and a line that was changed, added, removed or cannot be is an
-// error with its place.
+// TestBill: a bill adds up to its parts, and a line that was changed, added, removed or cannot be
+// is an error with its place.
 func TestBill(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "go.bill.jsonl")

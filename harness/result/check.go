@@ -61,9 +61,9 @@ func (r *Record) CheckResults() []scorer.CheckResult {
 	return out
 }
 
-// ByCheck yields what figures of the checks of the question are called, each once, in order, with the
-// record as the checks of this label have it: it passed if all of them hold, and is unscored if none
-// fails and one has no verdict.
+// ByCheck yields what figures of the checks of the question are called, each once, in order, with
+// the record as the checks of this label have it: it passed if all of them hold, and is unscored if
+// none fails and one has no verdict.
 func (r *Record) ByCheck() iter.Seq2[string, Record] {
 	return func(yield func(string, Record) bool) {
 		var labels []string

@@ -49,8 +49,8 @@ type Spending struct {
 	Unpriced []string `json:"unpriced_models,omitempty"`
 	// Bill is nil if no request was made.
 	Bill *Bill `json:"bill,omitempty"`
-	// ModelRequests are what the daemons asked of their gateways, nil without gateways, and in a replay,
-	// where Replay has them.
+	// ModelRequests are what the daemons asked of their gateways, nil without gateways, and in a
+	// replay, where Replay has them.
 	ModelRequests *ModelRequests `json:"model_requests,omitempty"`
 }
 
@@ -273,8 +273,8 @@ func (c *Cost) Judge() string {
 	return amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel != "")
 }
 
-// Total returns what was spent in total, as far as the file has it. unknown is set if the price of a
-// model is not known, so that its cost is missing.
+// Total returns what was spent in total, as far as the file has it. unknown is set if the price of
+// a model is not known, so that its cost is missing.
 func (c *Cost) Total() (total llm.USD, unknown bool) {
 	if c.TotalUSD == nil {
 		return c.SpentUSD, c.UnpricedModel != ""

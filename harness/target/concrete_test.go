@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestNoConcreteService: no other package asks whether a Service is an Endpoint, since an ability that
-// only one of them has would be missing from the others without a word. They ask with Find and Wire.
+// TestNoConcreteService: no other package asks whether a Service is an Endpoint, since an ability
+// that only one of them has would be missing from the others without a word. They ask with Find and
+// Wire.
 func TestNoConcreteService(t *testing.T) {
 	read := 0
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {

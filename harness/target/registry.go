@@ -40,7 +40,8 @@ type Definition struct {
 // Mapped reports whether the target is a service that a mapping describes.
 func (d Definition) Mapped() bool { return d.MCP || d.Settings.Mapping != "" }
 
-// Configured reports whether the SVC_ variables configure the target, which those of the protocol read.
+// Configured reports whether the SVC_ variables configure the target, which those of the protocol
+// read.
 func (d Definition) Configured() bool { return !d.Mapped() }
 
 // Settings are how one target is asked. What is empty is as for all targets.

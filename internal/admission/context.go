@@ -11,9 +11,9 @@ type pass struct {
 	coming bool // guarded by gate.mu
 }
 
-// With returns a context whose work passes the gate, for a tenant. From the call of coming, the work
-// is on its way, and may wait for other things, such as a database. The caller must call end once the
-// work has passed the gate or will not come. Further calls of either do nothing.
+// With returns a context whose work passes the gate, for a tenant. From the call of coming, the
+// work is on its way, and may wait for other things, such as a database. The caller must call end
+// once the work has passed the gate or will not come. Further calls of either do nothing.
 func With(ctx context.Context, g *Gate, tenant string) (on context.Context, coming, end func()) {
 	p := &pass{gate: g, tenant: tenant}
 	return context.WithValue(ctx, passKey{}, p), func() { p.expect(true) }, func() { p.expect(false) }

@@ -10,12 +10,14 @@ import (
 const (
 	// maxLine is the longest line of Line that is read.
 	maxLine = 1 << 30
-	// maxOther is how much is read of a line that is not an object, such as zeros after a power failure.
+	// maxOther is how much is read of a line that is not an object, such as zeros after a power
+	// failure.
 	maxOther = 32 << 20
 )
 
-// Line reads a line with its end, as bufio.Reader.ReadBytes does, for lines that are JSON objects. Of
-// a longer line that is not one it returns the beginning. A line of more than 1 GiB is ErrTooLarge.
+// Line reads a line with its end, as bufio.Reader.ReadBytes does, for lines that are JSON objects.
+// Of a longer line that is not one it returns the beginning. A line of more than 1 GiB is
+// ErrTooLarge.
 func Line(r *bufio.Reader) ([]byte, error) {
 	var line bytes.Buffer
 	for {

@@ -11,9 +11,9 @@ type Account interface {
 	// requests to settle. An error prevents the request; it wraps ErrBudgetExceeded if the cap does.
 	// settle must be called once the outcome is known. Only its first call counts.
 	Reserve(ctx context.Context, model string, worst USD) (settle func(Charge), err error)
-	// Lookup records that a cached reply of a model was looked for, for a call with ctx. saved is what the reply would
-	// have been charged, nil if there was none. reply is the key of the one that was found, or of
-	// the one that was paid for and stored instead; it is zero if none was stored.
+	// Lookup records that a cached reply of a model was looked for, for a call with ctx. saved is what
+	// the reply would have been charged, nil if there was none. reply is the key of the one that was
+	// found, or of the one that was paid for and stored instead; it is zero if none was stored.
 	Lookup(ctx context.Context, model string, reply CacheKey, saved *Charge)
 }
 

@@ -36,8 +36,8 @@ type EmbedConfig struct {
 	Model string
 	// BaseURL is that of an OpenAI-compatible API. Empty means LLM's.
 	BaseURL string
-	// Source is the base URL after which vectors are named, empty for BaseURL. It is for a gateway whose
-	// address changes.
+	// Source is the base URL after which vectors are named, empty for BaseURL. It is for a gateway
+	// whose address changes.
 	Source string
 	// APIKey is the key for BaseURL. Empty means LLM's key, if BaseURL has the scheme, host and
 	// port of LLM's base URL; no other server is sent that key.

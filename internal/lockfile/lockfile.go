@@ -18,9 +18,9 @@ type File struct {
 	lock *flock.Flock
 }
 
-// Open opens the file at path as os.OpenFile does, readable for its owner alone, and locks it. A file
-// that inputfile.Open refuses is an error. The error wraps busy if another process has the lock, or
-// moves or removes the file at this moment.
+// Open opens the file at path as os.OpenFile does, readable for its owner alone, and locks it. A
+// file that inputfile.Open refuses is an error. The error wraps busy if another process has the
+// lock, or moves or removes the file at this moment.
 func Open(path string, flag int, busy error) (*File, error) {
 	if err := inputfile.Check(path, inputfile.Streamed); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

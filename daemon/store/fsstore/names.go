@@ -49,9 +49,9 @@ func (b *backend) openNames(version int) error {
 // layout that encodes names.
 const encodingFile = stateDir + "/encoding"
 
-// encodeLeftovers gives their encoded names to the documents of a store of version 1 or 2 that are to
-// have one whatever the file system. If the upgrade is interrupted, it goes on with the names that it
-// found first: those that are encoded already would be encoded again otherwise.
+// encodeLeftovers gives their encoded names to the documents of a store of version 1 or 2 that are
+// to have one whatever the file system. If the upgrade is interrupted, it goes on with the names
+// that it found first: those that are encoded already would be encoded again otherwise.
 func (b *backend) encodeLeftovers() error {
 	var files []string
 	found, err := b.home.ReadFile(encodingFile)

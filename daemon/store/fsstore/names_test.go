@@ -226,9 +226,9 @@ func TestSurprise(t *testing.T) {
 	}
 }
 
-// TestEarlierStore: the documents of a store that did not encode names are there, wherever its upgrade
-// is interrupted, and what other programs have put into its folder is not among them. That a later
-// store has no record of the names changes nothing.
+// TestEarlierStore: the documents of a store that did not encode names are there, wherever its
+// upgrade is interrupted, and what other programs have put into its folder is not among them. That
+// a later store has no record of the names changes nothing.
 func TestEarlierStore(t *testing.T) {
 	for _, interrupted := range []string{"", "encoding", "%=c%7e", "%=.obsidian", path.Base(schemaFile)} {
 		dir := storetest.MemoryDir(t)

@@ -123,8 +123,8 @@ func TestSalvageVersions(t *testing.T) {
 	}
 }
 
-// TestSalvageNames: documents whose files have encoded names are salvaged under their own names, with
-// their last versions, and what other programs have left in the folder is not.
+// TestSalvageNames: documents whose files have encoded names are salvaged under their own names,
+// with their last versions, and what other programs have left in the folder is not.
 func TestSalvageNames(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)

@@ -236,8 +236,9 @@ func (b *backend) prepare(ctx context.Context) error {
 	return b.addRemote(ctx)
 }
 
-// checkUnborn returns an error if the branch of HEAD should have commits. The store makes the first one
-// before it writes schemaFile, so HEAD names another branch than it did, or the branch was deleted.
+// checkUnborn returns an error if the branch of HEAD should have commits. The store makes the first
+// one before it writes schemaFile, so HEAD names another branch than it did, or the branch was
+// deleted.
 func (b *backend) checkUnborn() error {
 	_, err := b.Root.Lstat(path.Join(gitDir, schemaFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -39,8 +39,8 @@ type File struct {
 	Faults   []Fault   `json:"faults"`
 	Probes   []Probe   `json:"probes"`
 	Baseline *Baseline `json:"baseline"`
-	// Cost is what the models cost that targets called, zero in a file of an evalctl that did not count
-	// it.
+	// Cost is what the models cost that targets called, zero in a file of an evalctl that did not
+	// count it.
 	Cost result.Spending `json:"cost,omitzero"`
 
 	Figures

@@ -103,8 +103,8 @@ func writeMisjudged(b *strings.Builder, c *judging.Check) {
 	}
 }
 
-// forecast returns what judging is likely to cost, and at most, with the cap, nil for none, of which
-// spent is used up.
+// forecast returns what judging is likely to cost, and at most, with the cap, nil for none, of
+// which spent is used up.
 func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD) string {
 	line := "estimated cost " + roughly(f.Likely)
 	most := f.Worst
@@ -148,8 +148,8 @@ func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *l
 	}
 }
 
-// DaemonPays says which models a started daemon calls, which no estimate includes, and what of it is
-// not counted, empty for nothing.
+// DaemonPays says which models a started daemon calls, which no estimate includes, and what of it
+// is not counted, empty for nothing.
 func DaemonPays(t *terminal.Terminal, models []string, capped bool, notCounted string) {
 	if len(models) > 0 {
 		limited := ""
