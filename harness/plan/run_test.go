@@ -9,6 +9,8 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
+	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -101,6 +103,65 @@ func TestNewRunKeepsKeysBack(t *testing.T) {
 		if got := strings.Join(r.Session.Profile.Env, " "); got != "SVC_LLM_PROVIDER=openai SVC_LLM_MODEL=m" {
 			t.Errorf("%s: the daemon gets %q", name, got)
 		}
+	}
+}
+
+// TestLeft: the forecast of a resumed run is what the questions cost that it still has to judge.
+func TestLeft(t *testing.T) {
+	of, s := specs(t)
+	of.Targets.Env = func(name string) string { return map[string]string{"OPENAI_API_KEY": "k"}[name] }
+	lines := `{"id":"a","question":"What colour?","reference_answer":"It is green."}` + "\n" + `{"id":"b","question":"Which colour?","reference_answer":"It is the red of bricks."}` + "\n"
+	if err := os.WriteFile(of.Questions.Path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.Scorer, err = scorer.Find("judge"); err != nil {
+		t.Fatal(err)
+	}
+	s.Judge, of.Questions.Repeats = "openai/gpt-4o", 2
+	r, err := NewRun(of, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Create(t.TempDir(), r.Identity(result.StartedDaemon([]string{"evalctl", "serve"})), r.Started, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	var each judging.Forecast // all four judgements, in the order of the run
+	left := func(j *journal.Journal) judging.Forecast {
+		t.Helper()
+		f, err := r.Left(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	for q, err := range r.Dataset.Passes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		each.Add(r.Judging, judging.Longest(q.Item()))
+	}
+	if left(nil) != each || left(j) != each || each.Likely == 0 {
+		t.Errorf("of a new run %+v, of an empty journal %+v, want %+v", left(nil), left(j), each)
+	}
+	for i, rec := range []result.Record{
+		{ID: "a", Repeat: 1, Outcome: result.Scored}, {ID: "b", Repeat: 1, Outcome: result.Errored, Error: &result.Failure{Kind: result.KindTransport}},
+		{ID: "a", Repeat: 2, Outcome: result.Scored},
+	} {
+		kind := journal.KindGrade
+		if rec.Outcome == result.Errored {
+			kind = journal.KindAnswer
+		}
+		if err := j.Append(journal.Entry{Kind: kind, Index: i, Record: &rec}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once := left(j)
+	r.RetryErrors = true
+	if again := left(j); once.Likely == 0 || once.Times(2) != again || again.Worst >= each.Worst {
+		t.Errorf("one question is left: %+v, and two with the one that failed: %+v", once, again)
 	}
 }
 

@@ -55,8 +55,8 @@ func (run *Run) cost() form.Section {
 	}
 	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
 		payer := "; the daemon pays"
-		if p := res.Cost.Parts; p != nil && p.ReaderUSD > 0 {
-			payer = "" // the cost has it
+		if p := res.Cost.Parts; p != nil && p.ReaderUSD > 0 || res.Identity.Rescored != nil {
+			payer = "" // the cost has it, or that of the run that was rescored
 		}
 		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s%s", form.Data(c.Text()),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"), payer)

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
@@ -115,7 +116,8 @@ func TestBooksAreLikeALedger(t *testing.T) {
 	q := open(t, postgrestest.Database(t), false)
 	run := create(t, q, &limit)
 	random := rand.New(rand.NewPCG(7, 7))
-	for range 200 {
+	for n := range 200 {
+		ctx := llm.WithQuestion(t.Context(), fmt.Sprint("q", n%9))
 		phase := []ledger.Phase{ledger.Ingest, ledger.Actor, ledger.Judge, ledger.Embed}[random.IntN(4)]
 		arm := []string{"go", "ts"}[random.IntN(2)]
 		model := []string{"a", "b"}[random.IntN(2)]
@@ -127,7 +129,7 @@ func TestBooksAreLikeALedger(t *testing.T) {
 			}
 			reply := llm.CacheKey{byte(random.IntN(40))} // 0 is that of no reply
 			for _, b := range []ledger.Books{file, run} {
-				b.Account(phase, arm).Lookup(t.Context(), model, reply, saved)
+				b.Account(phase, arm).Lookup(ctx, model, reply, saved)
 			}
 			continue
 		}
@@ -144,7 +146,7 @@ func TestBooksAreLikeALedger(t *testing.T) {
 		}
 		var failed []bool
 		for _, b := range []ledger.Books{file, run} {
-			settle, err := b.Account(phase, arm).Reserve(t.Context(), model, worst)
+			settle, err := b.Account(phase, arm).Reserve(ctx, model, worst)
 			if failed = append(failed, err != nil); err == nil {
 				settle(c)
 				settle(c) // only the first call counts
@@ -165,9 +167,28 @@ func TestBooksAreLikeALedger(t *testing.T) {
 			t.Errorf("arms %q and go: saved %s, %d estimated, in the database %s, %d", arm, usd, estimated, inRun, estimatedInRun)
 		}
 	}
+	if diff := cmp.Diff(requests(t, file), requests(t, run)); diff != "" {
+		t.Errorf("on the bills: %s", diff)
+	}
 	if file.Spent() != run.Spent() || run.Err() != nil {
 		t.Errorf("spent %s and %s, %v", file.Spent(), run.Spent(), run.Err())
 	}
+}
+
+// requests returns what a bill of books has, without times.
+func requests(t *testing.T, b ledger.Books) (out []ledger.Request) {
+	t.Helper()
+	for r, err := range b.Requests(t.Context()) {
+		if err != nil || r.At.IsZero() {
+			t.Fatalf("%+v: %v", r, err)
+		}
+		r.At = time.Time{}
+		out = append(out, r)
+	}
+	if len(out) == 0 {
+		t.Error("there are no requests")
+	}
+	return out
 }
 
 // TestReserveWaits: a request that fits only once another one settles for less waits for it, also
